@@ -1,0 +1,107 @@
+/**
+ * The closed table of everything that can go wrong, and the one error class that carries a row of it.
+ * HTTP problems (RFC 9457), socket frames and batch results all speak these codes; `docs/errors.md` is generated from
+ * here. Not here: how an error is written to a client (http/errors) and how a vendor's error is translated (its door).
+ */
+
+/** What a code means for the one who receives it. */
+export interface ErrorRow {
+  /** HTTP status code. */
+  readonly status: number;
+  /** Short human title, the same for every occurrence (RFC 9457 section 3.1.3). */
+  readonly title: string;
+  /** Whether sending the same request again, unchanged, may succeed. */
+  readonly retryable: boolean;
+}
+
+const row = (status: number, title: string, retryable = false): ErrorRow => ({ status, title, retryable });
+
+export const ERRORS = {
+  'malformed-json': row(400, 'The body is not valid JSON'),
+  'malformed-request': row(400, 'The request is malformed'),
+  'body-required': row(400, 'A body is required'),
+  'body-type': row(400, 'The body has the wrong JSON type'),
+  'unsupported-key': row(400, 'A member name cannot be stored'),
+  'unsupported-value': row(400, 'A value cannot be stored without changing it'),
+  'too-deep': row(400, 'The JSON is nested too deeply'),
+  'invalid-name': row(400, 'The collection name is not allowed'),
+  'invalid-id': row(400, 'The id is not allowed'),
+  'unknown-parameter': row(400, 'The query parameter is not known'),
+  'invalid-parameter': row(400, 'The query parameter has an invalid value'),
+  'unknown-operator': row(400, 'The operator is not known'),
+  'invalid-filter': row(400, 'The filter is not valid'),
+  'cursor-mismatch': row(400, 'The page cursor belongs to another query'),
+  'invalid-patch': row(400, 'The patch is not valid'),
+  'too-many-documents': row(400, 'There are too many documents in one request'),
+  'too-many-operations': row(400, 'There are too many operations in one batch'),
+  'max-affected-required': row(400, 'A write by filter needs Prefer: max-affected'),
+  'not-authenticated': row(401, 'Sign-in is required'),
+  'invalid-credential': row(401, 'The credential is not valid'),
+  forbidden: row(403, 'The action is not allowed'),
+  'resource-not-available': row(404, 'The resource is not available'),
+  'document-not-found': row(404, 'The document does not exist'),
+  'route-not-found': row(404, 'There is nothing at this path'),
+  'method-not-allowed': row(405, 'The method is not allowed here'),
+  'not-acceptable': row(406, 'No acceptable representation exists'),
+  'request-timeout': row(408, 'The request took too long to arrive', true),
+  'id-exists': row(409, 'A document with this id exists'),
+  'unique-violation': row(409, 'A unique value exists already'),
+  'patch-test-failed': row(409, 'A test of the patch failed'),
+  'too-many-affected': row(409, 'The write would affect too many documents'),
+  contention: row(409, 'The document is being changed by too many writers', true),
+  'key-in-use': row(409, 'A request with this idempotency key is still running', true),
+  'precondition-failed': row(412, 'A precondition does not hold'),
+  'body-too-large': row(413, 'The body is too large'),
+  'document-too-large': row(413, 'The document is too large for the database'),
+  'uri-too-long': row(414, 'The address is too long'),
+  'unsupported-media-type': row(415, 'The media type is not supported'),
+  'key-reused': row(422, 'The idempotency key was used for another request'),
+  'rate-limited': row(429, 'Too many requests', true),
+  'headers-too-large': row(431, 'The request headers are too large'),
+  internal: row(500, 'An unexpected error occurred'),
+  'database-unavailable': row(503, 'The database is not available', true),
+  'query-timeout': row(503, 'The database took too long', true),
+  'shutting-down': row(503, 'The server is shutting down', true),
+} as const satisfies Record<string, ErrorRow>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** One fault inside a request: where (JSON Pointer, RFC 6901), which code, and a sentence. */
+export interface Fault {
+  readonly pointer: string;
+  readonly code: ErrorCode;
+  readonly detail: string;
+}
+
+export interface ErrorOptions {
+  /** What the reader could do about it, in one sentence. */
+  readonly hint?: string;
+  /** The single faults, when there are several or when their place matters. */
+  readonly faults?: readonly Fault[];
+  /** Headers that belong to this answer, such as `retry-after` or `etag`. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** What caused it, for the log alone. */
+  readonly cause?: unknown;
+}
+
+/** The only error Millrace throws on purpose. Its message is written for the client: sentence case, no secrets. */
+export class MillraceError extends Error {
+  override readonly name = 'MillraceError';
+  readonly code: ErrorCode;
+  readonly hint: string | undefined;
+  readonly faults: readonly Fault[];
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(code: ErrorCode, message: string, options: ErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.hint = options.hint;
+    this.faults = options.faults ?? [];
+    this.headers = options.headers ?? {};
+  }
+
+  /** HTTP status of the error's code. */
+  get status(): number {
+    return ERRORS[this.code].status;
+  }
+}
