@@ -1,0 +1,25 @@
+/**
+ * The names of collections. The only place that makes a `CollectionName`, so a name that reached a store is one a
+ * client may use: internal collections (leading `_`) cannot be named by any route.
+ */
+import { MillraceError } from '../kernel/errors.ts';
+
+declare const brand: unique symbol;
+
+/** The checked name of a collection of documents. */
+export type CollectionName = string & { readonly [brand]: 'CollectionName' };
+
+const RESERVED = new Set(['system', 'files', 'functions', 'events']);
+
+/**
+ * Checks a name that came from a client.
+ * @throws MillraceError `invalid-name`
+ */
+export function parseCollectionName(text: string): CollectionName {
+  if (/^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(text) && !RESERVED.has(text)) return text as CollectionName;
+  throw new MillraceError('invalid-name', `'${text.slice(0, 80)}' is not a name for a collection`, {
+    hint: RESERVED.has(text)
+      ? `The names ${[...RESERVED].join(', ')} are reserved`
+      : 'A name is a letter followed by up to 63 letters, digits, _ or -',
+  });
+}

@@ -1,0 +1,192 @@
+/**
+ * The settings of one process: one schema, read once from the environment, all faults reported together.
+ * `docs/configuration.md` and `.env.example` are generated from the schema. Not here: what the owner changes while the
+ * program runs (policies, functions, providers); that is data.
+ */
+import Type, { type Static, type TSchema } from 'typebox';
+import { Value } from 'typebox/value';
+
+const text = (description: string, options: object = {}) => Type.Optional(Type.String({ description, ...options }));
+const count = (description: string, value: number, minimum = 1, maximum = Number.MAX_SAFE_INTEGER) =>
+  Type.Integer({ description, default: value, minimum, maximum });
+const choice = <const T extends readonly string[]>(values: T, value: T[number], description: string) =>
+  Type.Unsafe<T[number]>({ type: 'string', enum: [...values], default: value, description });
+
+/** Every setting by the name of its environment variable. */
+export const SETTINGS = Type.Object({
+  PORT: count('TCP port to listen on; 0 takes a free one.', 3000, 0, 65_535),
+  HOST: Type.String({
+    description: 'Address to listen on. Development mode allows loopback addresses only.',
+    default: '127.0.0.1',
+    minLength: 1,
+  }),
+  MONGODB_URL: text('Connection string of a MongoDB replica set. Without it Millrace runs a MongoDB of its own.', {
+    pattern: '^mongodb(\\+srv)?://.+',
+  }),
+  MONGOD_BINARY: text('Path of the mongod to run when MONGODB_URL is not set.', { minLength: 1 }),
+  MILLRACE_MODE: choice(
+    ['development', 'production'],
+    'development',
+    'development: loopback only, everything allowed. production: nothing is allowed to anyone but the owner.',
+  ),
+  MILLRACE_DB: Type.String({
+    description: 'Name of the database for documents; `<name>_log` and `<name>_files` stand beside it.',
+    default: 'millrace',
+    pattern: '^[A-Za-z][A-Za-z0-9_-]{0,31}$',
+  }),
+  MILLRACE_FOLDER: Type.String({
+    description: 'Folder for the embedded MongoDB and its data.',
+    default: '.millrace',
+    minLength: 1,
+  }),
+  MILLRACE_PUBLIC_URL: text('The URL under which clients reach this server, when it differs from the one they ask.', {
+    pattern: '^https?://[^/?#]+$',
+  }),
+  MILLRACE_CORS_ORIGINS: text(
+    'Comma-separated origins that browsers may call from. Development mode adds every loopback origin.',
+  ),
+  MILLRACE_TRUST_PROXY: text(
+    'Proxies whose X-Forwarded-* headers are believed: a number of hops or comma-separated addresses. None by default.',
+  ),
+  MILLRACE_LOG_LEVEL: choice(
+    ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
+    'info',
+    'Least severe level that is logged.',
+  ),
+  MILLRACE_BODY_BYTES: count('Largest JSON body, in bytes.', 1_048_576, 1_024, 16_000_000),
+  MILLRACE_BODY_TIMEOUT_MS: count('Time for a JSON body to arrive; then the connection is closed.', 30_000),
+  MILLRACE_HEADER_TIMEOUT_MS: count('Time for the request headers to arrive; then the connection is closed.', 10_000),
+  MILLRACE_IDLE_TIMEOUT_MS: count('How long an idle kept-alive connection stays open.', 72_000),
+  MILLRACE_CONNECTIONS_PER_ADDRESS: count('Open connections from one address; more are closed at once.', 1_024),
+  MILLRACE_SHUTDOWN_TIMEOUT_MS: count('Time for requests in flight to end at shutdown.', 10_000),
+  MILLRACE_QUERY_TIMEOUT_MS: count('Database time of one query.', 5_000),
+  MILLRACE_LIST_TIMEOUT_MS: count('Database time of a list without limit.', 60_000),
+  MILLRACE_RATE_ANONYMOUS: Type.Optional(
+    count('Requests a minute from one anonymous address. Production default: 600; development: unlimited.', 600),
+  ),
+  MILLRACE_RATE_PRINCIPAL: Type.Optional(
+    count('Requests a minute of one signed-in principal. Production default: 6000; development: unlimited.', 6_000),
+  ),
+});
+
+export type Mode = 'development' | 'production';
+
+export interface Config {
+  readonly mode: Mode;
+  readonly logLevel: Static<typeof SETTINGS>['MILLRACE_LOG_LEVEL'];
+  readonly folder: string;
+  readonly database: { readonly url: string | undefined; readonly binary: string | undefined; readonly name: string };
+  readonly server: ServerConfig;
+  readonly collections: { readonly queryTimeoutMs: number; readonly listTimeoutMs: number };
+}
+
+export interface ServerConfig {
+  readonly mode: Mode;
+  readonly host: string;
+  readonly port: number;
+  readonly publicUrl: string | undefined;
+  readonly corsOrigins: readonly string[];
+  readonly trustProxy: number | readonly string[] | false;
+  readonly bodyBytes: number;
+  readonly bodyTimeoutMs: number;
+  readonly headerTimeoutMs: number;
+  readonly idleTimeoutMs: number;
+  readonly connectionsPerAddress: number;
+  readonly shutdownTimeoutMs: number;
+  /** Requests a minute; null is unlimited. */
+  readonly rate: { readonly anonymous: number | null; readonly principal: number | null };
+}
+
+/** All faults of a configuration, one line each. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly faults: readonly string[];
+  constructor(faults: readonly string[]) {
+    super(`The configuration has ${faults.length} fault${faults.length === 1 ? '' : 's'}:\n  ${faults.join('\n  ')}`);
+    this.faults = faults;
+  }
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Reads the settings. Pure.
+ * @param env environment variables; an empty string counts as not set
+ * @throws ConfigError naming every fault at once
+ */
+export function loadConfig(env: Environment): Config {
+  const faults: string[] = [];
+  const values: Record<string, unknown> = {};
+  for (const [name, schema] of Object.entries(SETTINGS.properties)) {
+    const value = readSetting(env[name], schema);
+    if (value === undefined) continue;
+    values[name] = value;
+    const fault = Value.Errors(schema, value)[0];
+    if (fault) faults.push(`${name}=${String(env[name])}: ${explain(fault.message, schema)}`);
+  }
+  if (faults.length > 0) throw new ConfigError(faults);
+  const settings = Value.Parse(SETTINGS, values);
+  if (settings.MILLRACE_MODE === 'development' && !isLoopback(settings.HOST)) {
+    throw new ConfigError([
+      `HOST=${settings.HOST}: development mode allows everything to everyone, so it listens on loopback only. ` +
+        'Use 127.0.0.1, or set MILLRACE_MODE=production.',
+    ]);
+  }
+  return arrange(settings);
+}
+
+function readSetting(raw: string | undefined, schema: TSchema): unknown {
+  if (raw === undefined || raw === '') return 'default' in schema ? schema.default : undefined;
+  const trimmed = raw.trim();
+  return 'type' in schema && schema.type === 'integer' && /^-?\d+$/.test(trimmed) ? Number(trimmed) : trimmed;
+}
+
+function explain(message: string, schema: TSchema): string {
+  if ('enum' in schema && Array.isArray(schema.enum)) return `must be one of ${schema.enum.join(', ')}`;
+  return message;
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+function list(value: string | undefined): string[] {
+  return (value ?? '').split(',').flatMap((part) => part.trim() || []);
+}
+
+function trustedProxies(value: string | undefined): ServerConfig['trustProxy'] {
+  if (value === undefined) return false;
+  return /^\d+$/.test(value) ? Number(value) : list(value);
+}
+
+function arrange(settings: Static<typeof SETTINGS>): Config {
+  const production = settings.MILLRACE_MODE === 'production';
+  return {
+    mode: settings.MILLRACE_MODE,
+    logLevel: settings.MILLRACE_LOG_LEVEL,
+    folder: settings.MILLRACE_FOLDER,
+    database: { url: settings.MONGODB_URL, binary: settings.MONGOD_BINARY, name: settings.MILLRACE_DB },
+    server: {
+      mode: settings.MILLRACE_MODE,
+      host: settings.HOST,
+      port: settings.PORT,
+      publicUrl: settings.MILLRACE_PUBLIC_URL,
+      corsOrigins: list(settings.MILLRACE_CORS_ORIGINS),
+      trustProxy: trustedProxies(settings.MILLRACE_TRUST_PROXY),
+      bodyBytes: settings.MILLRACE_BODY_BYTES,
+      bodyTimeoutMs: settings.MILLRACE_BODY_TIMEOUT_MS,
+      headerTimeoutMs: settings.MILLRACE_HEADER_TIMEOUT_MS,
+      idleTimeoutMs: settings.MILLRACE_IDLE_TIMEOUT_MS,
+      connectionsPerAddress: settings.MILLRACE_CONNECTIONS_PER_ADDRESS,
+      shutdownTimeoutMs: settings.MILLRACE_SHUTDOWN_TIMEOUT_MS,
+      rate: {
+        anonymous: settings.MILLRACE_RATE_ANONYMOUS ?? (production ? 600 : null),
+        principal: settings.MILLRACE_RATE_PRINCIPAL ?? (production ? 6_000 : null),
+      },
+    },
+    collections: {
+      queryTimeoutMs: settings.MILLRACE_QUERY_TIMEOUT_MS,
+      listTimeoutMs: settings.MILLRACE_LIST_TIMEOUT_MS,
+    },
+  };
+}
