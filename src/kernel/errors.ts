@@ -61,6 +61,7 @@ export const ERRORS = {
   internal: row(500, 'An unexpected error occurred'),
   'database-unavailable': row(503, 'The database is not available', true),
   'query-timeout': row(503, 'The database took too long', true),
+  overloaded: row(503, 'Too much is going on', true),
   'shutting-down': row(503, 'The server is shutting down', true),
 } as const satisfies Record<string, ErrorRow>;
 

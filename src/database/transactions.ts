@@ -1,0 +1,130 @@
+/**
+ * The few transactions Millrace runs, on a fixed set of sessions whose ids stand in `<db>_log.instances` under a lease.
+ * A process that is killed inside a transaction freezes the documents it touched for about a minute; whoever sees its
+ * lease expire kills its sessions, which frees them at once. Not here: what is written; the store brings the work.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Binary, ClientSession, Collection } from 'mongodb';
+import { MillraceError } from '../kernel/errors.ts';
+import { retry } from '../kernel/retry.ts';
+import { CODE, serverCode, translated } from './errors.ts';
+import type { Mongo } from './mongo.ts';
+
+const SESSIONS = 8;
+const MAX_WAITING = 1_000;
+const LEASE_MS = 5_000;
+const RENEW_MS = 1_500;
+const ATTEMPTS = 10;
+
+interface Instance {
+  _id: string;
+  sessions: { id: Binary }[];
+  until: Date;
+}
+
+/** Conflicts that a second run of the whole transaction resolves; 48 carries no label for it (measured on 6.0.5). */
+const CONFLICTS: ReadonlySet<number> = new Set([CODE.namespaceExists, CODE.writeConflict, CODE.noSuchTransaction]);
+
+export class Transactions {
+  readonly #mongo: Mongo;
+  readonly #instances: Collection<Instance>;
+  readonly #id = randomUUID();
+  readonly #idle: ClientSession[] = [];
+  readonly #waiting: ((session: ClientSession) => void)[] = [];
+  #sessions: readonly ClientSession[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #round: Promise<void> = Promise.resolve();
+
+  constructor(mongo: Mongo) {
+    this.#mongo = mongo;
+    this.#instances = mongo.log.collection<Instance>('instances');
+  }
+
+  /** Registers the sessions, frees what dead processes hold, and keeps doing both. */
+  async start(): Promise<void> {
+    this.#sessions = Array.from({ length: SESSIONS }, () => this.#mongo.client.startSession());
+    this.#idle.push(...this.#sessions);
+    await this.#renew();
+    await this.#freeExpired();
+    this.#timer = setInterval(() => {
+      // A failed round is repaired by the next one; what matters to a caller fails in its own transaction.
+      this.#round = this.#round
+        .then(() => this.#renew())
+        .then(() => this.#freeExpired())
+        .catch(() => undefined);
+    }, RENEW_MS);
+  }
+
+  /** Ends the sessions (and with them what is still open) and the registration. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#round;
+    await Promise.all(this.#sessions.map((session) => session.endSession()));
+    await this.#instances.deleteOne({ _id: this.#id });
+  }
+
+  /**
+   * Runs `work` in a transaction with majority write concern; the whole of it again when it met a passing conflict.
+   * `work` must pass the session to every operation and must do nothing that a second run would do twice.
+   * @throws MillraceError `overloaded` when too many transactions wait for a session
+   */
+  async run<T>(work: (session: ClientSession) => Promise<T>): Promise<T> {
+    const session = await this.#acquire();
+    try {
+      return await translated(() =>
+        retry(() => attempt(session, work), { attempts: ATTEMPTS, delayMs: 10, retryable: isConflict }),
+      );
+    } finally {
+      const next = this.#waiting.shift();
+      if (next) next(session);
+      else this.#idle.push(session);
+    }
+  }
+
+  #acquire(): Promise<ClientSession> | ClientSession {
+    const session = this.#idle.pop();
+    if (session) return session;
+    if (this.#waiting.length >= MAX_WAITING) {
+      throw new MillraceError('overloaded', 'Too many transactions wait', { headers: { 'retry-after': '1' } });
+    }
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  async #renew(): Promise<void> {
+    const sessions = this.#sessions.map((session) => ({ id: session.serverSession.id['id'] as Binary }));
+    await this.#instances.updateOne(
+      { _id: this.#id },
+      [{ $set: { sessions: { $literal: sessions }, until: { $add: ['$$NOW', LEASE_MS] } } }],
+      { upsert: true },
+    );
+  }
+
+  async #freeExpired(): Promise<void> {
+    const expired = await this.#instances.find({ $expr: { $lt: ['$until', '$$NOW'] } }).toArray();
+    for (const instance of expired) {
+      await this.#mongo.client.db('admin').command({ killSessions: instance.sessions });
+      await this.#instances.deleteOne({ _id: instance._id, until: instance.until });
+    }
+  }
+}
+
+async function attempt<T>(session: ClientSession, work: (session: ClientSession) => Promise<T>): Promise<T> {
+  session.startTransaction({ readConcern: { level: 'snapshot' }, writeConcern: { w: 'majority' } });
+  try {
+    const result = await work(session);
+    await session.commitTransaction();
+    return result;
+  } catch (error) {
+    if (session.inTransaction()) await session.abortTransaction().catch(() => undefined);
+    throw error;
+  }
+}
+
+function isConflict(error: unknown): boolean {
+  const code = serverCode(error);
+  const labelled =
+    error instanceof Error && 'hasErrorLabel' in error && typeof error.hasErrorLabel === 'function'
+      ? error.hasErrorLabel('TransientTransactionError') === true
+      : false;
+  return labelled || (code !== undefined && CONFLICTS.has(code));
+}
