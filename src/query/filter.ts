@@ -1,0 +1,147 @@
+/**
+ * The typed tree of one filter: what lists, policies, subscriptions and triggers ask of a document, with every operand
+ * already judged. Parsers make it (parse-short, parse-json), `bind` fills its variables, to-mongo and match evaluate
+ * it. It is not a MongoDB filter document: nothing a client wrote is ever handed to the driver as an operator.
+ */
+import type { Binary, Decimal128, Double, Int32, Long, ObjectId } from 'bson';
+
+/** A value as BSON has it. A plain number is a double or an int: MongoDB compares all numbers by what they are worth. */
+export type Scalar = null | boolean | number | string | Date | ObjectId | Int32 | Double | Long | Decimal128 | Binary;
+
+/** A scalar, a list or an embedded document; `V` is what else may stand in a value's place (nothing, or a variable). */
+export type ValueOf<V> = Scalar | V | readonly ValueOf<V>[] | { readonly [key: string]: ValueOf<V> };
+
+/** A value without variables. */
+export type Value = ValueOf<never>;
+
+/** A name whose value is known only when the question is asked: `$now-7d`, `$user.id`, `$user.claims.team`. */
+export class Variable {
+  /** `now`, `user.id`, `user.roles` or `user.claims.<path>`. */
+  readonly name: string;
+  /** Milliseconds added to `now`; 0 for every other name. */
+  readonly offsetMs: number;
+
+  constructor(name: string, offsetMs = 0) {
+    this.name = name;
+    this.offsetMs = offsetMs;
+  }
+}
+
+/** The types a document's value can be asked for. */
+export const TYPE_NAMES = [
+  'string',
+  'number',
+  'boolean',
+  'object',
+  'array',
+  'null',
+  'date',
+  'objectId',
+  'binary',
+] as const;
+
+export type TypeName = (typeof TYPE_NAMES)[number];
+
+/** One question about the values at a path. It holds when any value there passes, arrays opened as MongoDB opens them. */
+export type TestOf<V> =
+  /** Equal to one of these. `null` also equals a missing value. `eq` is a list of one; an empty list never holds. */
+  | { readonly op: 'in'; readonly values: readonly ValueOf<V>[] }
+  /** Ordered against a value of the same kind; values of another kind never pass. */
+  | { readonly op: 'gt' | 'gte' | 'lt' | 'lte'; readonly value: ValueOf<V> }
+  | { readonly op: 'exists'; readonly exists: boolean }
+  | { readonly op: 'type'; readonly types: readonly TypeName[] }
+  /** An array of exactly so many elements. */
+  | { readonly op: 'size'; readonly size: number }
+  /** A string that has the text in that place; in `like` a `*` stands for any characters. `fold`: letter case aside. */
+  | {
+      readonly op: 'text';
+      readonly how: 'contains' | 'startsWith' | 'endsWith' | 'like';
+      readonly fold: boolean;
+      readonly text: string | V;
+    }
+  /** A string in which the pattern, checked to be safe, is found. */
+  | { readonly op: 'regex'; readonly pattern: string }
+  /** Not all of these hold: the negation of the whole question, so a missing value may pass. */
+  | { readonly op: 'not'; readonly tests: readonly TestOf<V>[] }
+  /** An array one element of which passes all of these by itself. */
+  | { readonly op: 'elem'; readonly tests: readonly TestOf<V>[] }
+  /** An array one element of which, taken as a document, passes the filter. */
+  | { readonly op: 'elemWhere'; readonly filter: FilterOf<V> };
+
+export type FilterOf<V> =
+  /** `and` of nothing is everything, `or` of nothing is nothing. */
+  | { readonly kind: 'and' | 'or' | 'nor'; readonly filters: readonly FilterOf<V>[] }
+  /** `path` is the stored one: dotted, `_id` where the client says `id`. */
+  | { readonly kind: 'field'; readonly path: string; readonly test: TestOf<V> };
+
+/** A filter ready to be asked. */
+export type Filter = FilterOf<never>;
+export type Test = TestOf<never>;
+
+/** A filter as it was written, variables still open; `bind` makes a `Filter` of it. Every `Filter` is one, too. */
+export type OpenFilter = FilterOf<Variable>;
+export type OpenTest = TestOf<Variable>;
+
+/** The filter every document passes. */
+export const everything: Filter = { kind: 'and', filters: [] };
+
+/** The filter no document passes. */
+export const nothing: Filter = { kind: 'or', filters: [] };
+
+const isAll = (filter: OpenFilter): boolean => filter.kind === 'and' && filter.filters.length === 0;
+const isNone = (filter: OpenFilter): boolean => filter.kind === 'or' && filter.filters.length === 0;
+
+/** All of the filters hold. Flat: an `and` inside is opened, what is always true is left out. */
+export function and(filters: readonly Filter[]): Filter;
+export function and(filters: readonly OpenFilter[]): OpenFilter;
+export function and(filters: readonly OpenFilter[]): OpenFilter {
+  const flat = filters.flatMap((filter) => (filter.kind === 'and' ? filter.filters : [filter]));
+  if (flat.some(isNone)) return nothing;
+  const [only] = flat;
+  return only !== undefined && flat.length === 1 ? only : { kind: 'and', filters: flat };
+}
+
+/** At least one of the filters holds. Flat as `and` is. */
+export function or(filters: readonly Filter[]): Filter;
+export function or(filters: readonly OpenFilter[]): OpenFilter;
+export function or(filters: readonly OpenFilter[]): OpenFilter {
+  const flat = filters.flatMap((filter) => (filter.kind === 'or' ? filter.filters : [filter]));
+  if (flat.some(isAll)) return everything;
+  const [only] = flat;
+  return only !== undefined && flat.length === 1 ? only : { kind: 'or', filters: flat };
+}
+
+/** The filter does not hold. */
+export function not(filter: Filter): Filter;
+export function not(filter: OpenFilter): OpenFilter;
+export function not(filter: OpenFilter): OpenFilter {
+  if (isAll(filter)) return nothing;
+  if (isNone(filter)) return everything;
+  return { kind: 'nor', filters: [filter] };
+}
+
+/** One test of one path. */
+export function field(path: string, test: Test): Filter;
+export function field(path: string, test: OpenTest): OpenFilter;
+export function field(path: string, test: OpenTest): OpenFilter {
+  return { kind: 'field', path, test };
+}
+
+/** Every stored path the filter looks at, so that a field one may not read cannot be found out by
+ * filtering. Array positions stay in the path (`a.0.b`): who compares paths with field names leaves them out. */
+export function pathsOf(filter: OpenFilter): Set<string> {
+  const paths = new Set<string>();
+  collect(filter, '', paths);
+  return paths;
+}
+
+function collect(filter: OpenFilter, prefix: string, paths: Set<string>): void {
+  if (filter.kind === 'field') collectTest(filter.test, prefix + filter.path, paths);
+  else for (const inner of filter.filters) collect(inner, prefix, paths);
+}
+
+function collectTest(test: OpenTest, path: string, paths: Set<string>): void {
+  paths.add(path);
+  if (test.op === 'elemWhere') collect(test.filter, `${path}.`, paths);
+  if (test.op === 'not' || test.op === 'elem') for (const inner of test.tests) collectTest(inner, path, paths);
+}

@@ -1,0 +1,35 @@
+import t from 'tap';
+import { and, everything, field, not, nothing, or, pathsOf, Variable } from '../../src/query/filter.ts';
+
+const a = field('a', { op: 'in', values: [1] });
+const b = field('b', { op: 'gt', value: 2 });
+
+t.test('and joins filters flat', async (t) => {
+  t.same(and([]), everything);
+  t.equal(and([everything, a]), a, 'everything adds nothing');
+  t.same(and([and([a, b]), a]), { kind: 'and', filters: [a, b, a] });
+  t.equal(and([a, nothing]), nothing);
+});
+
+t.test('or joins filters flat', async (t) => {
+  t.same(or([]), nothing);
+  t.equal(or([nothing, a]), a);
+  t.same(or([or([a, b]), a]), { kind: 'or', filters: [a, b, a] });
+  t.equal(or([a, everything]), everything);
+});
+
+t.test('not turns everything and nothing around', async (t) => {
+  t.equal(not(everything), nothing);
+  t.equal(not(nothing), everything);
+  t.same(not(a), { kind: 'nor', filters: [a] });
+});
+
+t.test('pathsOf names every field that is looked at, at any depth', async (t) => {
+  const filter = and([
+    not(or([a, b])),
+    field('c', { op: 'elemWhere', filter: field('d.e', { op: 'exists', exists: true }) }),
+    field('f', { op: 'not', tests: [{ op: 'in', values: [new Variable('user.id')] }] }),
+    field('g', { op: 'elem', tests: [{ op: 'elemWhere', filter: a }] }),
+  ]);
+  t.same([...pathsOf(filter)], ['a', 'b', 'c', 'c.d.e', 'f', 'g', 'g.a']);
+});
