@@ -1,0 +1,184 @@
+/**
+ * Exact reading of stored documents for read-modify-write: every value keeps its BSON type, and what could not be
+ * written back as it was is refused. The driver's own deserializer is not used because it turns documents that look
+ * like references into DBRef, loses the order of number-like names, and writes an unreadable date back as 1970.
+ */
+import {
+  Binary,
+  BSONRegExp,
+  BSONSymbol,
+  Code,
+  Decimal128,
+  type Document,
+  Double,
+  Int32,
+  Long,
+  MaxKey,
+  MinKey,
+  ObjectId,
+  Timestamp,
+} from 'mongodb';
+import { MillraceError } from '../kernel/errors.ts';
+import * as bson from './bson-bytes.ts';
+import { setMember } from './wire-values.ts';
+
+/** A stored document with its members in stored order, embedded documents alike. The driver writes it as a document. */
+export type OrderedDocument = Map<string, unknown>;
+
+/**
+ * Reads a stored document exactly: numbers as Int32, Double, Long and Decimal128, dates as Date, everything else as
+ * the driver's class. Writing it back gives the same bytes, but for the order of number-like names (JavaScript sorts
+ * them first: use {@link decodeOrdered} where order counts) and the names inside arrays, which are always 0, 1, 2, …
+ * @throws MillraceError `unsupported-value` for what could not be written back unchanged: text that is not UTF-8,
+ *   dates beyond ±8.64e15 ms, repeated names, `undefined`, DBPointer, unsorted regular expression options;
+ *   `internal` when the bytes are no BSON document
+ */
+export function decodeStored(raw: Uint8Array): Document {
+  return readDocument(asBuffer(raw), 0, raw.length, 1, objectOf);
+}
+
+/** As {@link decodeStored}, with every document as a Map, so that writing it back keeps the stored order too. */
+export function decodeOrdered(raw: Uint8Array): OrderedDocument {
+  return readDocument(asBuffer(raw), 0, raw.length, 1, mapOf);
+}
+
+/**
+ * A changed document with its members in the order of the stored one, new members behind, embedded documents alike.
+ * MongoDB compares embedded documents in order, so a change of one member must not move the others.
+ */
+export function inOrderOf(document: Document, stored: OrderedDocument): OrderedDocument {
+  const ordered: OrderedDocument = new Map();
+  for (const [key, before] of stored) {
+    if (Object.hasOwn(document, key)) ordered.set(key, valueInOrderOf(document[key], before));
+  }
+  for (const key of Object.keys(document)) if (!stored.has(key)) ordered.set(key, document[key]);
+  return ordered;
+}
+
+function valueInOrderOf(value: unknown, before: unknown): unknown {
+  if (before instanceof Map && isDocument(value)) return inOrderOf(value, before);
+  if (!Array.isArray(before) || !Array.isArray(value)) return value;
+  return value.map((element, index) => valueInOrderOf(element, before[index]));
+}
+
+type Members = [name: string, value: unknown][];
+type Make<T> = (members: Members) => T;
+
+function objectOf(members: Members): Document {
+  const document: Document = {};
+  for (const [name, value] of members) setMember(document, name, value);
+  return document;
+}
+
+function mapOf(members: Members): OrderedDocument {
+  return new Map(members);
+}
+
+function readDocument<T>(src: Buffer, start: number, limit: number, depth: number, make: Make<T>): T {
+  const members = readMembers(src, start, limit, depth, make);
+  if (new Set(members.map(([name]) => name)).size < members.length) throw inexact('a repeated name');
+  return make(members);
+}
+
+function readMembers<T>(src: Buffer, start: number, limit: number, depth: number, make: Make<T>): Members {
+  if (depth > bson.MAX_STORED_DEPTH) throw bson.damaged('it is nested too deeply');
+  const end = bson.documentEnd(src, start, limit);
+  const members: Members = [];
+  let at = start + 4;
+  while (at < end) {
+    const type = src[at] ?? 0;
+    const name = bson.nameEnd(src, at + 1, end);
+    const after = bson.valueEnd(src, type, name + 1, end);
+    members.push([text(src, at + 1, name), readValue(src, type, name + 1, after, depth, make)]);
+    at = after;
+  }
+  return members;
+}
+
+/** Reads the value between `start` and `end`, whose length has been checked. */
+function readValue<T>(src: Buffer, type: number, start: number, end: number, depth: number, make: Make<T>): unknown {
+  switch (type) {
+    case bson.DOUBLE:
+      return new Double(src.readDoubleLE(start));
+    case bson.STRING:
+      return text(src, start + 4, end - 1);
+    case bson.DOCUMENT:
+      return readDocument(src, start, end, depth + 1, make);
+    case bson.ARRAY:
+      return readMembers(src, start, end, depth + 1, make).map(([, value]) => value);
+    case bson.BINARY:
+      return new Binary(Buffer.from(src.subarray(bson.binaryStart(src, start), end)), src[start + 4] ?? 0);
+    case bson.OBJECT_ID:
+      return new ObjectId(Buffer.from(src.subarray(start, end)));
+    case bson.BOOLEAN:
+      return src[start] !== 0;
+    case bson.DATE:
+      return date(src.readBigInt64LE(start));
+    case bson.NULL:
+      return null;
+    case bson.REGEX:
+      return regex(src, start, end);
+    case bson.CODE:
+      return new Code(text(src, start + 4, end - 1));
+    case bson.SYMBOL:
+      return new BSONSymbol(text(src, start + 4, end - 1));
+    case bson.CODE_WITH_SCOPE:
+      return codeWithScope(src, start, end, depth);
+    case bson.INT32:
+      return new Int32(src.readInt32LE(start));
+    case bson.TIMESTAMP:
+      return new Timestamp({ i: src.readUInt32LE(start), t: src.readUInt32LE(start + 4) });
+    case bson.INT64:
+      return new Long(src.readInt32LE(start), src.readInt32LE(start + 4));
+    case bson.DECIMAL128:
+      return new Decimal128(Buffer.from(src.subarray(start, end)));
+    case bson.MIN_KEY:
+      return new MinKey();
+    case bson.MAX_KEY:
+      return new MaxKey();
+    default:
+      throw inexact(type === bson.UNDEFINED ? 'the value undefined' : 'a DBPointer');
+  }
+}
+
+function text(src: Buffer, start: number, end: number): string {
+  const string = src.toString('utf8', start, end);
+  // Only text with a replacement character can have been damaged by decoding; it then differs in length or bytes.
+  if (string.includes('\ufffd') && !Buffer.from(string).equals(src.subarray(start, end))) {
+    throw inexact('text that is not UTF-8');
+  }
+  return string;
+}
+
+function date(milliseconds: bigint): Date {
+  const value = new Date(Number(milliseconds));
+  if (Number.isNaN(value.getTime())) throw inexact('a date out of range');
+  return value;
+}
+
+function regex(src: Buffer, start: number, end: number): BSONRegExp {
+  const split = bson.nameEnd(src, start, end);
+  const options = text(src, split + 1, end - 1);
+  if (!/^i?l?m?s?u?x?$/.test(options)) throw inexact('unusual regular expression options');
+  return new BSONRegExp(text(src, start, split), options);
+}
+
+function codeWithScope(src: Buffer, start: number, end: number, depth: number): Code {
+  const codeEnd = bson.stringEnd(src, start + 4, end);
+  const scope = readDocument(src, codeEnd + 1, end, depth + 1, objectOf);
+  return new Code(text(src, start + 8, codeEnd), scope);
+}
+
+function inexact(what: string): MillraceError {
+  return new MillraceError('unsupported-value', `The stored document holds ${what} and cannot be changed here`, {
+    hint: 'Replace the whole document, or change it in the database itself.',
+  });
+}
+
+function isDocument(value: unknown): value is Document {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+}
+
+function asBuffer(raw: Uint8Array): Buffer {
+  return Buffer.isBuffer(raw) ? raw : Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength);
+}

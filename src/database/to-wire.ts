@@ -1,0 +1,54 @@
+/**
+ * The object path of the codec: a document as the driver gives it becomes the plain JSON value clients see. It is the
+ * reference the transcoder (json.ts) is tested against, and what writes and events use when they hold a document
+ * anyway. It reads documents deserialized with or without `promoteValues`.
+ */
+import type { Document } from 'mongodb';
+import { idText } from './ids.ts';
+import { dateText, isPlain, setMember, valueToWire } from './wire-values.ts';
+
+export interface WireOptions {
+  /** False leaves `_meta` out, for projections that do not include it. Default true. */
+  readonly meta?: boolean;
+}
+
+/** The reserved member `_meta` as clients see it. Times are ISO 8601, `…By` are ids of principals. */
+export interface WireMeta {
+  readonly revision: number;
+  readonly createdAt: string | null;
+  readonly updatedAt: string | null;
+  readonly createdBy: string | null;
+  readonly updatedBy: string | null;
+}
+
+/** Stored top-level members that clients never see under these names. */
+const HIDDEN = new Set(['_id', 'id', '_meta', '_expanded']);
+
+/**
+ * A stored document as clients see it: `id` first, its members in stored order, `_meta` last. A document without `_id`
+ * (a row of a view) has no `id`.
+ */
+export function toWire(document: Document, options: WireOptions = {}): Record<string, unknown> {
+  const wire: Record<string, unknown> = {};
+  if (Object.hasOwn(document, '_id')) wire['id'] = idText(document['_id']);
+  for (const key of Object.keys(document)) {
+    if (!HIDDEN.has(key)) setMember(wire, key, valueToWire(document[key]));
+  }
+  if (options.meta !== false) wire['_meta'] = metaToWire(document['_meta']);
+  return wire;
+}
+
+/** The five members of `_meta`; what a foreign writer left out or gave another type is 0 or null. */
+export function metaToWire(stored: unknown): WireMeta {
+  const meta = isPlain(stored) ? stored : {};
+  const revision = valueToWire(meta['revision']);
+  const time = (value: unknown): string | null => (value instanceof Date ? dateText(value) : null);
+  const name = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+  return {
+    revision: typeof revision === 'number' && Number.isSafeInteger(revision) ? revision : 0,
+    createdAt: time(meta['createdAt']),
+    updatedAt: time(meta['updatedAt']),
+    createdBy: name(meta['createdBy']),
+    updatedBy: name(meta['updatedBy']),
+  };
+}

@@ -1,0 +1,106 @@
+/**
+ * How one stored value is said in JSON: the table of types, as an object path. It knows nothing of documents and their
+ * reserved members (to-wire.ts), and makes no text (transcode.ts says the same in bytes).
+ */
+import {
+  Binary,
+  BSONRegExp,
+  BSONSymbol,
+  Code,
+  DBRef,
+  Decimal128,
+  Double,
+  Int32,
+  Long,
+  MaxKey,
+  MinKey,
+  ObjectId,
+  Timestamp,
+} from 'mongodb';
+
+/**
+ * One stored value as clients see it. What JSON cannot say: ObjectId as hex; dates as ISO 8601, null when out of range;
+ * integers beyond ±2^53 and Decimal128 as strings; binary as base64, UUID as text; NaN and infinities as null; a
+ * timestamp as `seconds:increment`; a regular expression as `/pattern/options`; code and symbols as their text;
+ * `undefined` as null; the smallest and largest key as `MinKey` and `MaxKey`.
+ */
+export function valueToWire(value: unknown): unknown {
+  if (value === null || value === undefined) return null;
+  if (typeof value === 'string' || typeof value === 'boolean') return value;
+  if (typeof value === 'number') return numberToWire(value);
+  if (typeof value === 'bigint') return integerToWire(value);
+  if (typeof value !== 'object') return null;
+  if (Array.isArray(value)) return value.map(valueToWire);
+  if (isPlain(value)) return membersToWire(value);
+  if (value instanceof Map) return membersToWire(Object.fromEntries(value));
+  return vendorToWire(value);
+}
+
+function vendorToWire(value: object): unknown {
+  if (value instanceof ObjectId) return value.toHexString();
+  if (value instanceof Date) return dateText(value);
+  if (value instanceof Int32 || value instanceof Double) return numberToWire(value.value);
+  if (value instanceof Timestamp) return `${value.getHighBitsUnsigned()}:${value.getLowBitsUnsigned()}`;
+  if (value instanceof Long) return integerToWire(value.toBigInt());
+  if (value instanceof Decimal128) return value.toString();
+  if (value instanceof Binary) return binaryText(value);
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
+  if (value instanceof BSONRegExp) return `/${value.pattern}/${value.options}`;
+  if (value instanceof RegExp) return `/${value.source}/${value.flags}`;
+  if (value instanceof Code) return String(value.code);
+  if (value instanceof BSONSymbol) return value.value;
+  if (value instanceof MinKey) return 'MinKey';
+  if (value instanceof MaxKey) return 'MaxKey';
+  if (value instanceof DBRef) {
+    const database = value.db === undefined ? {} : { $db: value.db };
+    return membersToWire({ $ref: value.collection, $id: value.oid, ...database, ...value.fields });
+  }
+  return null;
+}
+
+/** ISO 8601 in UTC as JavaScript prints it (six-digit years beyond 0–9999), or null for what no calendar holds. */
+export function dateText(date: Date): string | null {
+  return Number.isNaN(date.getTime()) ? null : date.toISOString();
+}
+
+/** UUID text for subtype 4 of 16 bytes, base64 for every other binary. */
+export function binaryText(binary: Binary): string {
+  const bytes = binary.value();
+  if (binary.sub_type === Binary.SUBTYPE_UUID && bytes.length === 16) {
+    return Buffer.from(bytes)
+      .toString('hex')
+      .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+  }
+  return Buffer.from(bytes).toString('base64');
+}
+
+/** Whether a value is a plain object, as the driver makes for an embedded document. */
+export function isPlain(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+function numberToWire(value: number): number | null {
+  // Adding 0 turns -0 into 0, which is how JSON.stringify prints it.
+  return Number.isFinite(value) ? value + 0 : null;
+}
+
+function integerToWire(value: bigint): number | string {
+  return value >= -(2n ** 53n) && value <= 2n ** 53n ? Number(value) : value.toString();
+}
+
+function membersToWire(members: Record<string, unknown>): Record<string, unknown> {
+  const wire: Record<string, unknown> = {};
+  for (const key of Object.keys(members)) setMember(wire, key, valueToWire(members[key]));
+  return wire;
+}
+
+/** Sets an own member, also one called `__proto__`. */
+export function setMember(target: Record<string, unknown>, key: string, value: unknown): void {
+  if (key === '__proto__') {
+    Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true });
+  } else {
+    target[key] = value;
+  }
+}

@@ -1,0 +1,131 @@
+/**
+ * Numbers and dates as JSON text, byte by byte into a buffer that is known to be large enough. They print exactly as
+ * `JSON.stringify` and `toISOString` print them, without making a string where the common cases allow it.
+ */
+import { writeAscii } from './write-text.ts';
+
+const ZERO = 0x30;
+const BILLION = 1_000_000_000;
+
+/** Writes an integer of at most 2^53 in size. Returns the place after it, as all writers do. */
+export function writeInteger(value: number, out: Buffer, to: number): number {
+  let at = to;
+  let rest = value;
+  if (rest < 0) {
+    out[at++] = 0x2d;
+    rest = -rest;
+  }
+  if (rest < BILLION) return writeDigits(rest, digitsOf(rest), out, at);
+  const high = Math.floor(rest / BILLION);
+  at = writeInteger(high, out, at);
+  return writeDigits(rest - high * BILLION, 9, out, at);
+}
+
+/** Writes a number below 10^9 in exactly so many digits. */
+function writeDigits(value: number, digits: number, out: Buffer, to: number): number {
+  let rest = value | 0;
+  for (let at = to + digits - 1; at >= to; at--) {
+    const tens = (rest / 10) | 0;
+    out[at] = ZERO + rest - tens * 10;
+    rest = tens;
+  }
+  return to + digits;
+}
+
+function digitsOf(value: number): number {
+  if (value < 10) return 1;
+  if (value < 100) return 2;
+  if (value < 1000) return 3;
+  if (value < 10_000) return 4;
+  if (value < 100_000) return 5;
+  if (value < 1_000_000) return 6;
+  if (value < 10_000_000) return 7;
+  return value < 100_000_000 ? 8 : 9;
+}
+
+/** Writes a double: integers by hand, short decimals by hand, the rest as JavaScript prints it; null if not finite. */
+export function writeDouble(value: number, out: Buffer, to: number): number {
+  if (Number.isSafeInteger(value)) return writeInteger(value, out, to);
+  if (!Number.isFinite(value)) return writeAscii('null', out, to);
+  const size = Math.abs(value);
+  if (size < 1e9 && size >= 1e-6) {
+    let scale = 10;
+    for (let places = 1; places <= 6; places++, scale *= 10) {
+      // A decimal of at most 15 digits is the shortest text of the double nearest to it. The division is correctly
+      // rounded, so if it gives the value back, that decimal is what JavaScript prints.
+      const scaled = Math.round(size * scale);
+      if (scaled / scale === size) return writeDecimal(value < 0, scaled, places, scale, out, to);
+    }
+  }
+  return writeAscii(String(value), out, to);
+}
+
+function writeDecimal(
+  negative: boolean,
+  scaled: number,
+  places: number,
+  scale: number,
+  out: Buffer,
+  to: number,
+): number {
+  let at = to;
+  if (negative) out[at++] = 0x2d;
+  const whole = Math.floor(scaled / scale);
+  at = writeDigits(whole, digitsOf(whole), out, at);
+  out[at++] = 0x2e;
+  return writeDigits(scaled - whole * scale, places, out, at);
+}
+
+/** Writes a 64-bit integer from its halves: a number up to ±2^53, a string of digits beyond. */
+export function writeInt64(low: number, high: number, out: Buffer, to: number): number {
+  const value = high * 0x1_0000_0000 + (low >>> 0);
+  // Beyond 2^53 the sum is rounded, but never back into the range.
+  if (value < 2 ** 53 && value > -(2 ** 53)) return writeInteger(value, out, to);
+  const exact = (BigInt(high) << 32n) | BigInt(low >>> 0);
+  if (exact === 2n ** 53n || exact === -(2n ** 53n)) return writeInteger(value, out, to);
+  return writeAscii(`"${exact}"`, out, to);
+}
+
+const DAY = 86_400_000;
+/** 0000-01-01 and 10000-01-01 in days since 1970: between them a year has four digits. */
+const FIRST_DAY = -719_528;
+const LAST_DAY = 2_932_896;
+
+/** Writes a date (milliseconds since 1970, in halves) as an ISO 8601 string, null beyond what JavaScript can hold. */
+export function writeDate(low: number, high: number, out: Buffer, to: number): number {
+  const time = high * 0x1_0000_0000 + (low >>> 0);
+  const days = Math.floor(time / DAY);
+  if (!(days >= FIRST_DAY && days <= LAST_DAY)) {
+    const date = new Date(time);
+    return writeAscii(Number.isNaN(date.getTime()) ? 'null' : `"${date.toISOString()}"`, out, to);
+  }
+  // Days to year, month, day: H. Hinnant, "chrono-compatible low-level date algorithms", civil_from_days.
+  const shifted = days + 719_468;
+  const era = Math.floor(shifted / 146_097);
+  const dayOfEra = shifted - era * 146_097;
+  const yearOfEra =
+    ((dayOfEra - ((dayOfEra / 1460) | 0) + ((dayOfEra / 36_524) | 0) - ((dayOfEra / 146_096) | 0)) / 365) | 0;
+  const dayOfYear = dayOfEra - (365 * yearOfEra + ((yearOfEra / 4) | 0) - ((yearOfEra / 100) | 0));
+  const shiftedMonth = ((5 * dayOfYear + 2) / 153) | 0;
+  const month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9;
+  const year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0);
+  const ofDay = time - days * DAY;
+  let at = to;
+  out[at++] = 0x22;
+  at = writeDigits(year, 4, out, at);
+  out[at++] = 0x2d;
+  at = writeDigits(month, 2, out, at);
+  out[at++] = 0x2d;
+  at = writeDigits(dayOfYear - (((153 * shiftedMonth + 2) / 5) | 0) + 1, 2, out, at);
+  out[at++] = 0x54;
+  at = writeDigits((ofDay / 3_600_000) | 0, 2, out, at);
+  out[at++] = 0x3a;
+  at = writeDigits(((ofDay / 60_000) | 0) % 60, 2, out, at);
+  out[at++] = 0x3a;
+  at = writeDigits(((ofDay / 1000) | 0) % 60, 2, out, at);
+  out[at++] = 0x2e;
+  at = writeDigits(ofDay % 1000, 3, out, at);
+  out[at++] = 0x5a;
+  out[at++] = 0x22;
+  return at;
+}
