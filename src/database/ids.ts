@@ -136,3 +136,8 @@ function hasNaturalText(binary: Binary): boolean {
     binary.sub_type === Binary.SUBTYPE_DEFAULT || (binary.sub_type === Binary.SUBTYPE_UUID && binary.length() === 16)
   );
 }
+
+/** An id for a document that brings none. */
+export function newId(): ObjectId {
+  return new ObjectId();
+}

@@ -5,6 +5,7 @@
  */
 import {
   Binary,
+  BSON,
   BSONRegExp,
   BSONSymbol,
   Code,
@@ -40,6 +41,11 @@ export function decodeStored(raw: Uint8Array): Document {
 /** As {@link decodeStored}, with every document as a Map, so that writing it back keeps the stored order too. */
 export function decodeOrdered(raw: Uint8Array): OrderedDocument {
   return readDocument(asBuffer(raw), 0, raw.length, 1, mapOf);
+}
+
+/** The bytes under which the driver stores a document. */
+export function encodeStored(document: Document | OrderedDocument): Uint8Array {
+  return BSON.serialize(document, { ignoreUndefined: false });
 }
 
 /**

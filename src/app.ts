@@ -1,0 +1,84 @@
+/**
+ * The table of contents: every context of the HTTP server in the order of registration. Contexts say who is let in, not
+ * tests on URLs: what stands under `api` is authenticated, what stands under `open` is not.
+ */
+import { randomBytes } from 'node:crypto';
+import type { Server } from 'node:http';
+import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
+import { collectionRoutes } from './collections/routes.ts';
+import { authentication } from './http/authentication.ts';
+import { cors } from './http/cors.ts';
+import { errors, refuseConnection, sendError } from './http/errors.ts';
+import { healthRoutes } from './http/health.ts';
+import { json } from './http/json.ts';
+import { methods } from './http/methods.ts';
+import { protection } from './http/protection.ts';
+import { rateLimit } from './http/rate-limit.ts';
+import { requestLog } from './http/request-log.ts';
+import type { ServerConfig } from './kernel/config.ts';
+import type { Parts } from './parts.ts';
+
+const MAX_HEADER_BYTES = 16_384;
+/** Ids have up to 128 characters, each of which may be escaped as three. */
+const MAX_PARAMETER_LENGTH = 512;
+
+/** Builds the HTTP server around the parts; it does not listen yet. */
+export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<FastifyInstance> {
+  const config = parts.config.server;
+  const app = createServer(config, log);
+
+  await app.register(protection, { config });
+  await app.register(cors, { config });
+  await app.register(requestLog);
+  await app.register(errors);
+  await app.register(methods);
+
+  await app.register(async function open(context) {
+    await context.register(healthRoutes, { ready: parts.ready });
+  });
+
+  await app.register(async function api(context) {
+    await context.register(authentication);
+    await context.register(rateLimit, { config });
+    await context.register(json, { config });
+    await context.register(collectionRoutes, { prefix: '/api', ...parts });
+  });
+
+  return app;
+}
+
+function createServer(config: ServerConfig, log: FastifyBaseLogger): FastifyInstance {
+  return Fastify<Server>({
+    loggerInstance: log,
+    disableRequestLogging: true,
+    genReqId: requestIds(),
+    trustProxy: trustedProxies(config.trustProxy),
+    bodyLimit: config.bodyBytes,
+    keepAliveTimeout: config.idleTimeoutMs,
+    requestTimeout: 0,
+    http: {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout: config.headerTimeoutMs,
+      connectionsCheckingInterval: 1_000,
+    },
+    routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
+    ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allErrors: false } },
+    clientErrorHandler: refuseConnection,
+    frameworkErrors: sendError,
+  });
+}
+
+/** `req_` and a number, unique across processes and cheap within one. */
+function requestIds(): () => string {
+  const prefix = `req_${randomBytes(8).toString('base64url')}`;
+  let count = 0;
+  return () => `${prefix}${(++count).toString(36)}`;
+}
+
+/** Fastify takes addresses, or a function of the address and its distance in hops. */
+function trustedProxies(
+  trusted: ServerConfig['trustProxy'],
+): false | string[] | ((address: string, hop: number) => boolean) {
+  if (trusted === false) return false;
+  return typeof trusted === 'number' ? (_address, hop) => hop < trusted : [...trusted];
+}

@@ -1,0 +1,276 @@
+/**
+ * What can be done with documents. Every operation takes a Scope; every change of one document is a
+ * compare-and-replace of the exact stored value, repeated when somebody else was faster, and never a transaction.
+ * Not here: HTTP (routes.ts), the database's language (store.ts), how a new document is computed (stored.ts).
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Document } from 'mongodb';
+import { actorOf } from '../auth/principal.ts';
+import { duplicateKey, translated, translateError } from '../database/errors.ts';
+import { idCandidates, idFromText, idText, newId, parseNewId } from '../database/ids.ts';
+import type { CollectionName } from '../database/names.ts';
+import { decodeOrdered, decodeStored, encodeStored, inOrderOf, type OrderedDocument } from '../database/stored.ts';
+import type { Transactions } from '../database/transactions.ts';
+import { MillraceError } from '../kernel/errors.ts';
+import { KeyedQueues } from '../kernel/queues.ts';
+import { reaches, toDatabaseFilter } from '../policies/reach.ts';
+import type { Scope } from '../policies/scope.ts';
+import { checkPreconditions, entityTag, type Preconditions } from './preconditions.ts';
+import { at, documentNotFound, duplicate, notAvailable, tooBusy } from './refusals.ts';
+import type { Registry } from './registry.ts';
+import type { Store } from './store.ts';
+import { createStored, type JsonObject, mergeStored, type Origin, replaceStored, revisionOf } from './stored.ts';
+
+/** How often a change is computed anew before the writer is told that the document is too busy. */
+const ATTEMPTS = 8;
+/** Documents of one bulk create. */
+export const MAX_DOCUMENTS = 1_000;
+
+/** A document as it is stored. */
+export interface StoredDocument {
+  /** The id as clients see it. */
+  readonly id: string;
+  readonly raw: Uint8Array;
+  /** Strong entity tag, with its quotes. */
+  readonly etag: string;
+  /** Set when the operation brought the document into being. */
+  readonly created?: true;
+}
+
+/** The request a write belongs to. */
+export interface Write {
+  readonly request: string;
+  readonly preconditions: Preconditions;
+}
+
+export interface CollectionsParts {
+  readonly store: Store;
+  readonly registry: Registry;
+  readonly transactions: Transactions;
+  readonly listTimeoutMs: number;
+  readonly now?: () => Date;
+}
+
+export class Collections {
+  readonly #parts: CollectionsParts;
+  readonly #queues = new KeyedQueues();
+
+  constructor(parts: CollectionsParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * All documents in batches, after the first batch has been read.
+   * @throws MillraceError `resource-not-available` when the collection was never created
+   */
+  async list(scope: Scope, name: CollectionName): Promise<AsyncIterable<readonly Buffer[]>> {
+    const batches = this.#parts.store.list(name, toDatabaseFilter(scope), {
+      sort: { _id: 1 },
+      maxTimeMS: this.#parts.listTimeoutMs,
+    });
+    const first = await batches.next();
+    if (first.done && !(await this.#parts.registry.exists(name))) throw notAvailable(name);
+    return resume(first, batches);
+  }
+
+  /** @throws MillraceError `resource-not-available`, `document-not-found` */
+  async get(scope: Scope, name: CollectionName, id: string): Promise<StoredDocument> {
+    const raw = await this.#find(scope, name, id);
+    if (raw === null) throw await this.#missing(name, id);
+    return toStored(raw);
+  }
+
+  /** @throws MillraceError `id-exists`, `unique-violation`, `invalid-id`, `unsupported-key` */
+  async create(scope: Scope, name: CollectionName, body: JsonObject, write: Write): Promise<StoredDocument> {
+    const document = createStored(body, this.#origin(scope, write), newId);
+    requireReach(scope, document);
+    await this.#insert(name, document);
+    return { ...written(document), created: true };
+  }
+
+  /** Creates all documents in order, or none. */
+  async createMany(
+    scope: Scope,
+    name: CollectionName,
+    bodies: readonly JsonObject[],
+    write: Write,
+  ): Promise<readonly StoredDocument[]> {
+    if (bodies.length > MAX_DOCUMENTS) {
+      throw new MillraceError('too-many-documents', `${bodies.length} documents are more than ${MAX_DOCUMENTS}`);
+    }
+    const origin = this.#origin(scope, write);
+    const documents = bodies.map((body, index) => {
+      try {
+        const document = createStored(body, origin, newId);
+        requireReach(scope, document);
+        return document;
+      } catch (error) {
+        throw at(`/${index}`, error);
+      }
+    });
+    await this.#parts.transactions.run(async (session) => {
+      await this.#parts.registry.ensureWithin(name, session);
+      try {
+        await this.#parts.store.insertMany(name, documents, session);
+      } catch (error) {
+        const index = duplicateKey(error)?.index;
+        throw index === undefined ? error : at(`/${index}`, duplicate(error, documents[index]));
+      }
+    });
+    this.#parts.registry.learn(name);
+    return documents.map(written);
+  }
+
+  /** Replaces a document; with `upsert` or `If-None-Match: *` one that does not exist is created. */
+  async replace(
+    scope: Scope,
+    name: CollectionName,
+    id: string,
+    body: JsonObject,
+    write: Write & { readonly upsert: boolean },
+  ): Promise<StoredDocument> {
+    const createOnly = write.preconditions.ifNoneMatch === '*';
+    for (let attempt = 1; ; attempt++) {
+      if (!createOnly) {
+        const replaced = await this.#change(scope, name, id, write, (old, origin) => replaceStored(old, body, origin));
+        if (replaced) return replaced;
+        if (!write.upsert) throw await this.#missing(name, id, write.preconditions);
+        checkPreconditions(write.preconditions, null);
+      }
+      try {
+        return await this.create(scope, name, { ...body, id: parseNewId(id) }, write);
+      } catch (error) {
+        if (!(error instanceof MillraceError && error.code === 'id-exists')) throw error;
+        if (createOnly) checkPreconditions(write.preconditions, (await this.get(scope, name, id)).etag);
+        if (attempt === ATTEMPTS) throw tooBusy(id);
+      }
+    }
+  }
+
+  /** Changes a document by a merge patch (RFC 7396). */
+  async mergePatch(
+    scope: Scope,
+    name: CollectionName,
+    id: string,
+    patch: JsonObject,
+    write: Write,
+  ): Promise<StoredDocument> {
+    const changed = await this.#change(scope, name, id, write, (old, origin) => mergeStored(old, patch, origin), true);
+    if (changed === null) throw await this.#missing(name, id, write.preconditions);
+    return changed;
+  }
+
+  /** Deletes a document and returns it as it was. */
+  async remove(scope: Scope, name: CollectionName, id: string, write: Write): Promise<StoredDocument> {
+    const removed = await this.#queued(name, id, async () => {
+      const raw = await this.#find(scope, name, id);
+      if (raw === null) return null;
+      const old = decodeStored(raw);
+      const before = toStored(raw, old);
+      checkPreconditions(write.preconditions, before.etag);
+      const unchanged = write.preconditions.ifMatch === undefined ? undefined : decodeOrdered(raw);
+      const by = actorOf(scope.principal);
+      const removed =
+        (await this.#parts.store.stamp(name, old['_id'], by, write.request, unchanged)) &&
+        (await this.#parts.store.removeStamped(name, old['_id'], write.request));
+      return removed ? before : undefined;
+    });
+    if (removed === null) throw await this.#missing(name, id, write.preconditions);
+    return removed;
+  }
+
+  /** One read-modify-write; null when there is no such document. `keepOrder`: members stay where they were. */
+  #change(
+    scope: Scope,
+    name: CollectionName,
+    id: string,
+    write: Write,
+    compute: (old: Document, origin: Origin) => Document,
+    keepOrder = false,
+  ): Promise<StoredDocument | null> {
+    return this.#queued(name, id, async () => {
+      const raw = await this.#find(scope, name, id);
+      if (raw === null) return null;
+      const old = decodeStored(raw);
+      const before = toStored(raw, old);
+      checkPreconditions(write.preconditions, before.etag);
+      const next = compute(old, this.#origin(scope, write));
+      requireReach(scope, next);
+      const exact = decodeOrdered(raw);
+      const placed = keepOrder ? inOrderOf(next, exact) : next;
+      const replaced = await this.#parts.store.compareAndReplace(name, old['_id'], exact, placed);
+      return replaced ? written(placed) : undefined;
+    });
+  }
+
+  /** Repeats `attempt` while it answers undefined (somebody else was faster), one writer of a document at a time. */
+  #queued<T>(name: CollectionName, id: string, attempt: () => Promise<T | undefined>): Promise<T> {
+    return this.#queues.run(`${name}/${id}`, async () => {
+      for (let tries = 1; ; tries++) {
+        const result = await translated(attempt);
+        if (result !== undefined) return result;
+        if (tries === ATTEMPTS) throw tooBusy(id);
+        await pause(Math.random() * 2 ** tries);
+      }
+    });
+  }
+
+  async #insert(name: CollectionName, document: Document): Promise<void> {
+    await this.#parts.registry.ensure(name);
+    try {
+      await this.#parts.store.insert(name, document);
+    } catch (error) {
+      throw duplicateKey(error) ? duplicate(error, document) : translateError(error);
+    }
+  }
+
+  /** Asks the canonical form of the id first, the other forms only on a miss. */
+  async #find(scope: Scope, name: CollectionName, id: string): Promise<Buffer | null> {
+    const filter = toDatabaseFilter(scope);
+    const canonical = await this.#parts.store.find(name, idFromText(id), filter);
+    if (canonical !== null) return canonical;
+    for (const candidate of idCandidates(id)) {
+      const found = await this.#parts.store.find(name, candidate, filter);
+      if (found !== null) return found;
+    }
+    return null;
+  }
+
+  /** The error for a document that was not found. */
+  async #missing(name: CollectionName, id: string, preconditions?: Preconditions): Promise<Error> {
+    if (!(await this.#parts.registry.exists(name))) return notAvailable(name);
+    if (preconditions) checkPreconditions(preconditions, null);
+    return documentNotFound(name, id);
+  }
+
+  #origin(scope: Scope, write: Write): Origin {
+    return { principal: scope.principal, request: write.request, now: this.#parts.now?.() ?? new Date() };
+  }
+}
+
+/** Nobody writes a document out of their own reach. */
+function requireReach(scope: Scope, document: Document): void {
+  if (!reaches(scope, document)) {
+    throw new MillraceError('forbidden', `No policy allows to ${scope.action} this document`);
+  }
+}
+
+function toStored(raw: Uint8Array, document: Document = decodeStored(raw)): StoredDocument {
+  return { id: idText(document['_id']), raw, etag: entityTag(raw, revisionOf(document['_meta'])) };
+}
+
+/** A document as the database has it after it took it from us: the driver writes the same bytes. */
+function written(document: Document | OrderedDocument): StoredDocument {
+  return toStored(encodeStored(document));
+}
+
+/** The whole of a sequence whose first step was taken already. */
+async function* resume<T>(first: IteratorResult<T>, rest: AsyncGenerator<T>): AsyncGenerator<T> {
+  try {
+    if (first.done) return;
+    yield first.value;
+    yield* rest;
+  } finally {
+    await rest.return(undefined);
+  }
+}

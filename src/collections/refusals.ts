@@ -1,0 +1,58 @@
+/**
+ * The words in which operations on documents are refused, in one place so that every way to the same fault says the
+ * same. Not here: when they are refused (collections.ts).
+ */
+import type { Document } from 'mongodb';
+import { duplicateKey } from '../database/errors.ts';
+import { idText } from '../database/ids.ts';
+import type { CollectionName } from '../database/names.ts';
+import { MillraceError } from '../kernel/errors.ts';
+
+/** A collection that was never created; the sentence is the customer's own (specification.md, section 7). */
+export function notAvailable(name: CollectionName): MillraceError {
+  return new MillraceError('resource-not-available', `Resource '${name}' is not available in the database`, {
+    hint: `POST a JSON object to /api/${name} and it will be`,
+  });
+}
+
+export function documentNotFound(name: CollectionName, id: string): MillraceError {
+  return new MillraceError('document-not-found', `There is no document '${id}' in '${name}'`);
+}
+
+/** A document that changed under every one of our tries. */
+export function tooBusy(id: string): MillraceError {
+  return new MillraceError('contention', `The document '${id}' is being changed by too many writers`, {
+    headers: { 'retry-after': '1' },
+  });
+}
+
+/** The refusal behind a duplicate key: of the id, or of another unique index. */
+export function duplicate(error: unknown, document: Document | undefined): MillraceError {
+  const fields = duplicateKey(error)?.fields ?? [];
+  if (fields.length === 0 || fields[0] === '_id') {
+    return new MillraceError('id-exists', `A document with the id '${idText(document?.['_id'])}' exists already`, {
+      hint: 'PUT changes it; leave the id out to get a new one',
+      cause: error,
+    });
+  }
+  return new MillraceError('unique-violation', `Another document has the same ${fields.join(' and ')}`, {
+    faults: fields.map((field) => ({
+      pointer: `/${field.split('.').join('/')}`,
+      code: 'unique-violation',
+      detail: 'This value must be unique in the collection',
+    })),
+    cause: error,
+  });
+}
+
+/** Says which element of a request an error belongs to, by putting `pointer` before the places it names. */
+export function at(pointer: string, error: unknown): unknown {
+  if (!(error instanceof MillraceError)) return error;
+  const faults = error.faults.length > 0 ? error.faults : [{ pointer: '', code: error.code, detail: error.message }];
+  return new MillraceError(error.code, error.message, {
+    ...(error.hint === undefined ? {} : { hint: error.hint }),
+    faults: faults.map((fault) => ({ ...fault, pointer: pointer + fault.pointer })),
+    headers: error.headers,
+    cause: error,
+  });
+}

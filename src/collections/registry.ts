@@ -1,0 +1,74 @@
+/**
+ * Which collections exist, and how one comes to be: created with pre- and post-images on, so that its events can carry
+ * both states. "Exists" is remembered, "does not exist" never is: another process may create it at any moment.
+ */
+import type { ClientSession } from 'mongodb';
+import { CODE, serverCode, translated } from '../database/errors.ts';
+import type { Mongo } from '../database/mongo.ts';
+import type { CollectionName } from '../database/names.ts';
+
+const IMAGES = { enabled: true } as const;
+
+export class Registry {
+  readonly #mongo: Mongo;
+  readonly #known = new Set<CollectionName>();
+
+  constructor(mongo: Mongo) {
+    this.#mongo = mongo;
+  }
+
+  /** Asks the server whether a collection exists; for reads that found nothing. */
+  async exists(name: CollectionName): Promise<boolean> {
+    return (await this.#options(name)) !== undefined;
+  }
+
+  /** Makes sure that a collection exists and keeps images. Costs nothing once it is known. */
+  async ensure(name: CollectionName): Promise<void> {
+    if (this.#known.has(name)) return;
+    await translated(async () => {
+      const options = await this.#options(name);
+      if (options === undefined) await this.#create(name);
+      else if (!keepsImages(options)) await this.#keepImages(name);
+    });
+    this.#known.add(name);
+  }
+
+  /**
+   * The same inside a transaction: a collection made here vanishes again when the transaction fails. Call `learn` once
+   * it is committed. Error 48 (somebody else was faster) reaches the caller, whose second run finds the collection.
+   */
+  async ensureWithin(name: CollectionName, session: ClientSession): Promise<void> {
+    if (this.#known.has(name)) return;
+    if ((await this.#options(name)) !== undefined) await this.ensure(name);
+    else await this.#mongo.data.createCollection(name, { changeStreamPreAndPostImages: IMAGES, session });
+  }
+
+  /** Remembers that a collection exists. */
+  learn(name: CollectionName): void {
+    this.#known.add(name);
+  }
+
+  async #options(name: CollectionName): Promise<object | undefined> {
+    const [found] = await translated(() => this.#mongo.data.listCollections({ name }, { nameOnly: false }).toArray());
+    return found === undefined ? undefined : ('options' in found && found.options) || {};
+  }
+
+  async #create(name: CollectionName): Promise<void> {
+    try {
+      await this.#mongo.data.createCollection(name, { changeStreamPreAndPostImages: IMAGES });
+    } catch (error) {
+      if (serverCode(error) !== CODE.namespaceExists) throw error;
+      // A foreign writer may have been the faster one, without images.
+      await this.#keepImages(name);
+    }
+  }
+
+  async #keepImages(name: CollectionName): Promise<void> {
+    await this.#mongo.data.command({ collMod: name, changeStreamPreAndPostImages: IMAGES });
+  }
+}
+
+function keepsImages(options: object): boolean {
+  const images: unknown = 'changeStreamPreAndPostImages' in options ? options.changeStreamPreAndPostImages : undefined;
+  return images !== null && typeof images === 'object' && 'enabled' in images && images.enabled === true;
+}

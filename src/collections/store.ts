@@ -1,0 +1,109 @@
+/**
+ * One function per database operation on users' collections: raw BSON in reads, compare-and-replace for every change.
+ * Not here: who may do it, preconditions and retries (collections.ts); only that folder calls this one.
+ */
+import type { ClientSession, Document, Filter, FindOptions } from 'mongodb';
+import { translated, translateError } from '../database/errors.ts';
+import type { Mongo } from '../database/mongo.ts';
+import type { CollectionName } from '../database/names.ts';
+import type { OrderedDocument } from '../database/stored.ts';
+
+/** Documents of one driver batch; the server cuts a batch at 16 MB besides. */
+const BATCH = 1_000;
+
+export class Store {
+  readonly #mongo: Mongo;
+  readonly #queryTimeoutMs: number;
+
+  constructor(mongo: Mongo, queryTimeoutMs: number) {
+    this.#mongo = mongo;
+    this.#queryTimeoutMs = queryTimeoutMs;
+  }
+
+  /** The documents that a filter finds, in raw batches. The first batch is asked for when iteration starts. */
+  async *list(name: CollectionName, filter: Filter<Document>, options: FindOptions): AsyncGenerator<readonly Buffer[]> {
+    const cursor = this.#mongo.data.collection(name).find(filter, { batchSize: BATCH, ...options, raw: true });
+    try {
+      while (await cursor.hasNext()) yield cursor.readBufferedDocuments().map(asRaw);
+    } catch (error) {
+      throw translateError(error);
+    } finally {
+      await cursor.close();
+    }
+  }
+
+  /** The document with exactly this `_id`, or null. */
+  async find(name: CollectionName, id: unknown, filter: Filter<Document> = {}): Promise<Buffer | null> {
+    const found = await translated(() =>
+      this.#mongo.data
+        .collection(name)
+        .findOne({ ...filter, ...byId(id) }, { raw: true, maxTimeMS: this.#queryTimeoutMs }),
+    );
+    return found === null ? null : asRaw(found);
+  }
+
+  /** Inserts one document; throws the driver's own error on a duplicate key. */
+  async insert(name: CollectionName, document: Document, session?: ClientSession): Promise<void> {
+    await this.#mongo.data.collection(name).insertOne(document, session ? { session } : {});
+  }
+
+  /** Inserts many documents in order within a transaction; throws the driver's own error on a duplicate key. */
+  async insertMany(name: CollectionName, documents: readonly Document[], session: ClientSession): Promise<void> {
+    await this.#mongo.data.collection(name).insertMany([...documents], { session, ordered: true });
+  }
+
+  /**
+   * Replaces a document if it still is, to the last value, what `old` says. `$literal` keeps dotted, `$`-leading and
+   * empty names as they are, and the change event is an update with the small difference.
+   * @returns false when the document changed or vanished meanwhile
+   */
+  async compareAndReplace(name: CollectionName, id: unknown, old: OrderedDocument, next: Document): Promise<boolean> {
+    const result = await this.#mongo.data
+      .collection(name)
+      .updateOne({ ...byId(id), ...unchanged(old) }, [{ $replaceWith: { $literal: next } }]);
+    return result.matchedCount === 1;
+  }
+
+  /**
+   * Stamps the actor and the request on a document that is about to be deleted, so that the pre-image of the deletion
+   * names them. An update of `_meta` alone is not an event.
+   * @param old when given, the document must still be what it says
+   */
+  async stamp(
+    name: CollectionName,
+    id: unknown,
+    by: string | null,
+    request: string,
+    old?: OrderedDocument,
+  ): Promise<boolean> {
+    const meta = { $cond: [{ $eq: [{ $type: '$_meta' }, 'object'] }, '$_meta', {}] };
+    const result = await this.#mongo.data
+      .collection(name)
+      .updateOne({ ...byId(id), ...(old ? unchanged(old) : {}) }, [
+        { $set: { _meta: { $mergeObjects: [meta, { $literal: { by, request } }] } } },
+      ]);
+    return result.matchedCount === 1;
+  }
+
+  /** Deletes the document that carries the stamp of this request; false when another request stamped it meanwhile. */
+  async removeStamped(name: CollectionName, id: unknown, request: string): Promise<boolean> {
+    const result = await this.#mongo.data.collection(name).deleteOne({ ...byId(id), '_meta.request': request });
+    return result.deletedCount === 1;
+  }
+}
+
+function unchanged(old: OrderedDocument): Filter<Document> {
+  return { $expr: { $eq: ['$$ROOT', { $literal: old }] } };
+}
+
+/** Ids are of any type here; the driver's own type knows ObjectId only. */
+function byId(id: unknown): Document {
+  return { _id: id };
+}
+
+/** With `raw: true` the driver hands out the bytes of a document where its types say document. */
+function asRaw(document: unknown): Buffer {
+  if (Buffer.isBuffer(document)) return document;
+  if (document instanceof Uint8Array) return Buffer.from(document.buffer, document.byteOffset, document.byteLength);
+  throw new TypeError('The driver did not answer with raw BSON');
+}

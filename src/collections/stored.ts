@@ -1,0 +1,125 @@
+/**
+ * The stored form of a document and the pure functions that compute a new one: creation, replacement, merge patch.
+ * They work on exact BSON values (`decodeStored`), so what a foreign writer stored as a date or a decimal stays one
+ * when its JSON did not change. Not here: JSON and BSON bytes (database/json), access and preconditions (collections).
+ */
+import type { Document, ObjectId } from 'mongodb';
+import { actorOf, type Principal } from '../auth/principal.ts';
+import { parseNewId } from '../database/ids.ts';
+import { refuseStoredId } from '../database/parse-json.ts';
+import { isPlain, valueToWire } from '../database/wire-values.ts';
+
+/** Who writes, in which request, when: what `_meta` records. */
+export interface Origin {
+  readonly principal: Principal;
+  /** The request id, `req_…`. */
+  readonly request: string;
+  readonly now: Date;
+}
+
+/** A JSON object as it came out of the strict parser. */
+export type JsonObject = { [member: string]: unknown };
+
+/** Members of the wire form that a body may carry but never sets. */
+const SYSTEM_MEMBERS: ReadonlySet<string> = new Set(['id', '_meta', '_expanded']);
+
+/**
+ * The document that a create stores: `_id`, the members, `_meta` with revision 1.
+ * @param newId makes the id when the body brings none
+ * @throws MillraceError `invalid-id`, `unsupported-key`
+ */
+export function createStored(body: JsonObject, origin: Origin, newId: () => ObjectId): Document {
+  const id = Object.hasOwn(body, 'id') ? parseNewId(body['id']) : newId();
+  return assemble({ _id: id }, storable(body), nextMeta(undefined, origin));
+}
+
+/** The document that a full replacement stores: only what the body says remains, and what the wire hides. */
+export function replaceStored(old: Document, body: JsonObject, origin: Origin): Document {
+  return assemble(hidden(old), keepEqualMembers(old, storable(body)), nextMeta(old['_meta'], origin));
+}
+
+/** The document after a merge patch (RFC 7396): null removes a member, objects merge, everything else replaces. */
+export function mergeStored(old: Document, patch: JsonObject, origin: Origin): Document {
+  return assemble(hidden(old), merge(visible(old), storable(patch)), nextMeta(old['_meta'], origin));
+}
+
+/** The members of `body` that a document stores. */
+function storable(body: JsonObject): JsonObject {
+  refuseStoredId(body);
+  return pick(body, (name) => !SYSTEM_MEMBERS.has(name));
+}
+
+/** `_id` and what a foreign writer stored under the wire's own names: not shown, and kept. */
+function hidden(old: Document): Document {
+  return pick(old, (name) => name === '_id' || name === 'id' || name === '_expanded');
+}
+
+function visible(old: Document): JsonObject {
+  return pick(old, (name) => name !== '_id' && !SYSTEM_MEMBERS.has(name));
+}
+
+function assemble(head: Document, members: JsonObject, meta: Document): Document {
+  return { ...head, ...members, _meta: meta };
+}
+
+function nextMeta(old: unknown, origin: Origin): Document {
+  const before: JsonObject = isPlain(old) ? old : {};
+  const actor = origin.principal.kind === 'anonymous' ? null : origin.principal.id;
+  const first = old === undefined;
+  return {
+    ...before,
+    revision: revisionOf(before) + 1,
+    createdAt: first ? origin.now : (before['createdAt'] ?? null),
+    updatedAt: origin.now,
+    createdBy: first ? actor : (before['createdBy'] ?? null),
+    updatedBy: actor,
+    by: actorOf(origin.principal),
+    request: origin.request,
+  };
+}
+
+/** The revision that a stored `_meta` says; 0 for a document written by others. */
+export function revisionOf(meta: unknown): number {
+  const wire = isPlain(meta) ? valueToWire(meta['revision']) : 0;
+  return typeof wire === 'number' && Number.isSafeInteger(wire) && wire >= 0 ? wire : 0;
+}
+
+/** RFC 7396 section 2, `MergePatch`, on stored values. */
+function merge(target: JsonObject, patch: JsonObject): JsonObject {
+  const result = pick(target, () => true);
+  for (const [name, value] of Object.entries(patch)) {
+    const before = Object.hasOwn(target, name) ? target[name] : undefined;
+    if (value === null) delete result[name];
+    else if (isPlain(value)) result[name] = merge(isPlain(before) ? before : {}, value);
+    else result[name] = keepEqual(before, value);
+  }
+  return result;
+}
+
+/** `next` as JSON, with the stored value wherever its JSON is the same. */
+function keepEqual(old: unknown, next: unknown): unknown {
+  if (Array.isArray(next)) {
+    return Array.isArray(old) ? next.map((item, index) => keepEqual(old[index], item)) : next;
+  }
+  if (isPlain(next)) return isPlain(old) ? keepEqualMembers(old, next) : next;
+  return old !== undefined && !isPlain(old) && !Array.isArray(old) && valueToWire(old) === next ? old : next;
+}
+
+function keepEqualMembers(old: JsonObject, next: JsonObject): JsonObject {
+  const result = empty();
+  for (const [name, value] of Object.entries(next)) {
+    result[name] = keepEqual(Object.hasOwn(old, name) ? old[name] : undefined, value);
+  }
+  return result;
+}
+
+function pick(source: JsonObject, wanted: (name: string) => boolean): JsonObject {
+  const result = empty();
+  for (const name of Object.keys(source)) if (wanted(name)) result[name] = source[name];
+  return result;
+}
+
+/** An object in which every name, `__proto__` too, is an ordinary member. */
+function empty(): JsonObject {
+  return Object.create(null);
+}

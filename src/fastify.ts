@@ -1,0 +1,9 @@
+/** What Millrace adds to Fastify's own types, and nothing else. */
+import type { Principal } from './auth/principal.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who asks; set by http/authentication in every context that authenticates, anonymous elsewhere. */
+    principal: Principal;
+  }
+}

@@ -1,0 +1,36 @@
+/**
+ * Log lines for a person at a terminal, in development mode: one short line a request, problems with their message.
+ * Production writes pino's JSON lines instead. Not here: which events are logged.
+ */
+import type { Writable } from 'node:stream';
+
+interface Line {
+  level: number;
+  msg?: string;
+  method?: string;
+  path?: string;
+  status?: number;
+  ms?: number;
+  err?: { stack?: string; message?: string };
+}
+
+const WARN = 40;
+
+/** A destination for pino that writes readable lines to `out`. */
+export function consoleLog(out: Pick<Writable, 'write'>): { write(line: string): void } {
+  return {
+    write: (text) => {
+      const line: Line = JSON.parse(text);
+      out.write(`${describe(line)}\n`);
+    },
+  };
+}
+
+function describe(line: Line): string {
+  if (line.status !== undefined) {
+    return `${String(line.status)}  ${(line.method ?? '').padEnd(6)} ${line.path ?? ''}  ${line.ms ?? 0} ms`;
+  }
+  const mark = line.level >= WARN ? '! ' : '';
+  const cause = line.err === undefined ? '' : `\n${line.err.stack ?? line.err.message ?? ''}`;
+  return `${mark}${line.msg ?? ''}${cause}`;
+}

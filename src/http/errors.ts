@@ -1,0 +1,50 @@
+/**
+ * Where every throw of a request ends: logged when it is ours to mend, answered as a problem document. It also answers
+ * what Node's parser and Fastify's router refuse before any route is known, in the same shape.
+ */
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import fp from 'fastify-plugin';
+import { type ErrorCode, MillraceError } from '../kernel/errors.ts';
+import { PROBLEM_TYPE, toMillraceError, toProblem } from './problem.ts';
+
+/** Answers failed requests and unknown paths. */
+export const errors = fp(
+  async (app) => {
+    app.setErrorHandler(sendError);
+  },
+  { name: 'errors' },
+);
+
+/** Writes an error as the reply. */
+export function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const error = toMillraceError(thrown);
+  if (error.code === 'internal') request.log.error({ err: error.cause ?? error }, 'Unexpected error');
+  else if (error.status >= 500) request.log.warn({ code: error.code, err: error.cause }, error.message);
+  reply
+    .code(error.status)
+    .headers(error.headers)
+    .type(PROBLEM_TYPE)
+    .send(toProblem(error, request.url, request.id));
+}
+
+const PARSER_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
+  HPE_HEADER_OVERFLOW: ['headers-too-large', 'The request headers are larger than this server accepts'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['request-timeout', 'The request headers took too long to arrive'],
+};
+
+/** Answers what is not HTTP, or too much of it, and closes the connection. */
+export function refuseConnection(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const [code, message] = PARSER_ERRORS[error.code ?? ''] ?? ['malformed-request', 'The request is not valid HTTP'];
+  const problem = toProblem(new MillraceError(code, message), '', '');
+  const body = JSON.stringify({ ...problem, instance: undefined, request: undefined });
+  socket.end(
+    `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\nContent-Type: ${PROBLEM_TYPE}\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}

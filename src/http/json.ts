@@ -1,0 +1,60 @@
+/**
+ * JSON in and out of the routes that carry data: strict body parsing within its deadline, what the client accepts, and
+ * the headers of answers that belong to one reader. Not here: the meaning of a body.
+ */
+import fp from 'fastify-plugin';
+import { parseJson } from '../database/parse-json.ts';
+import type { ServerConfig } from '../kernel/config.ts';
+import { MillraceError } from '../kernel/errors.ts';
+import { withDeadline } from './protection.ts';
+
+/** Bodies that are JSON; which of them a route takes is the route's to say. */
+const JSON_TYPES = ['application/json', 'application/merge-patch+json'];
+
+const DATA_HEADERS = Object.freeze({
+  'cache-control': 'private, no-cache',
+  vary: 'Authorization, Accept, Origin',
+});
+
+export interface JsonOptions {
+  readonly config: Pick<ServerConfig, 'bodyBytes' | 'bodyTimeoutMs'>;
+}
+
+/** Makes a context speak JSON and nothing else. */
+export const json = fp<JsonOptions>(
+  async (app, { config }) => {
+    app.addHook('onRequest', (request, reply, done) => {
+      reply.headers(DATA_HEADERS);
+      if (acceptsJson(request.headers.accept)) done();
+      else
+        done(new MillraceError('not-acceptable', 'This server answers in JSON', { hint: 'Accept: application/json' }));
+    });
+    app.addHook('preParsing', (request, _reply, payload, done) => {
+      withDeadline(request.raw, config.bodyTimeoutMs);
+      done(null, payload);
+    });
+    app.removeAllContentTypeParsers();
+    app.addContentTypeParser(
+      JSON_TYPES,
+      { parseAs: 'buffer', bodyLimit: config.bodyBytes },
+      (_request, body: Buffer, done) => {
+        try {
+          done(null, parseJson(body));
+        } catch (error) {
+          done(error instanceof Error ? error : new Error('Parsing failed', { cause: error }));
+        }
+      },
+    );
+  },
+  { name: 'json' },
+);
+
+/** RFC 9110 section 12.5.1, as far as one representation needs it. */
+function acceptsJson(accept: string | undefined): boolean {
+  if (accept === undefined || accept.trim() === '') return true;
+  return accept.split(',').some((range) => {
+    const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
+    const refused = parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
+    return !refused && ['*/*', 'application/*', 'application/json', 'application/problem+json'].includes(type);
+  });
+}

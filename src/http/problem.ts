@@ -1,0 +1,57 @@
+/**
+ * The one shape in which a failure leaves the program: a problem document (RFC 9457). Pure. Not here: catching the
+ * failure (errors.ts) and the table of codes (kernel/errors).
+ */
+import { ERRORS, type ErrorCode, MillraceError } from '../kernel/errors.ts';
+
+export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
+
+/** The problem document of one failed request. */
+export interface Problem {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly code: ErrorCode;
+  readonly detail: string;
+  readonly hint?: string;
+  /** Path of the request, without its query. */
+  readonly instance: string;
+  /** The request id, also in `X-Request-Id`. */
+  readonly request: string;
+  readonly errors?: readonly { readonly pointer: string; readonly code: ErrorCode; readonly detail: string }[];
+}
+
+/** Describes an error to the client. */
+export function toProblem(error: MillraceError, url: string, request: string): Problem {
+  const { status, title } = ERRORS[error.code];
+  return {
+    type: `urn:millrace:error:${error.code}`,
+    title,
+    status,
+    code: error.code,
+    detail: error.message,
+    ...(error.hint === undefined ? {} : { hint: error.hint }),
+    instance: url.split('?', 1)[0] ?? url,
+    request,
+    ...(error.faults.length === 0 ? {} : { errors: error.faults }),
+  };
+}
+
+/** Fastify's own refusals, in the words of the closed table. */
+const FRAMEWORK: Readonly<Record<string, readonly [ErrorCode, string]>> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported-media-type', 'The media type of the body is not supported here'],
+  FST_ERR_CTP_BODY_TOO_LARGE: ['body-too-large', 'The body is larger than this server accepts'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['malformed-request', 'The body does not have the announced length'],
+  FST_ERR_CTP_EMPTY_JSON_BODY: ['body-required', 'The body is empty'],
+  FST_ERR_BAD_URL: ['malformed-request', 'The address is not a valid URL'],
+  FST_ERR_VALIDATION: ['malformed-request', 'The request does not match its schema'],
+};
+
+/** Any thrown value as a Millrace error; what nobody foresaw becomes `internal` and says nothing. */
+export function toMillraceError(error: unknown): MillraceError {
+  if (error instanceof MillraceError) return error;
+  const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+  const known = FRAMEWORK[code];
+  if (known) return new MillraceError(known[0], known[1], { cause: error });
+  return new MillraceError('internal', 'An unexpected error occurred', { cause: error });
+}

@@ -1,0 +1,123 @@
+#!/usr/bin/env node
+/**
+ * The process: reads the configuration, finds or starts the database, makes the parts and the HTTP server, listens, and
+ * ends all of it with grace. Everything that can be wrong at start ends in one clear line and exit code 1.
+ */
+import './fastify.ts';
+import pino, { type Logger } from 'pino';
+import { buildApp } from './app.ts';
+import { type EmbeddedDatabase, startEmbedded } from './database/embedded/embedded.ts';
+import { UnusableDatabase } from './database/mongo.ts';
+import { HELP, summary, VERSION } from './greeting.ts';
+import { consoleLog } from './http/console-log.ts';
+import { type Config, ConfigError, loadConfig } from './kernel/config.ts';
+import { MillraceError } from './kernel/errors.ts';
+import { makeParts, type Parts } from './parts.ts';
+
+async function main(): Promise<void> {
+  const [flag] = process.argv.slice(2);
+  if (flag === '--help' || flag === '-h') return print(HELP);
+  if (flag === '--version' || flag === '-v') return print(VERSION);
+  if (flag !== undefined) throw new ConfigError([`${flag}: there are no such arguments; --help shows what there is`]);
+
+  const config = loadConfig(process.env);
+  const log = makeLog(config);
+  const stopping = onStopSignal();
+  await serve(config, log, stopping);
+}
+
+/** Runs until told to stop, then closes in the reverse order of opening. */
+async function serve(config: Config, log: Logger, stopping: Promise<string>): Promise<void> {
+  const embedded = config.database.url === undefined ? await embed(config) : undefined;
+  try {
+    const parts = await makeParts(config, embedded?.url ?? config.database.url ?? '');
+    try {
+      await serveParts(parts, log, embedded, stopping);
+    } finally {
+      await parts.close();
+    }
+  } finally {
+    await embedded?.stop();
+  }
+}
+
+async function serveParts(
+  parts: Parts,
+  log: Logger,
+  embedded: EmbeddedDatabase | undefined,
+  stopping: Promise<string>,
+): Promise<void> {
+  const { server } = parts.config;
+  const app = await buildApp(parts, log);
+  const url = await app.listen({ host: server.host, port: server.port }).catch((error: unknown) => {
+    throw isPortTaken(error) ? portTaken(server.port) : error;
+  });
+  print(summary({ url, config: parts.config, version: parts.mongo.version, embedded: embedded !== undefined }));
+  try {
+    const reason = await Promise.race([stopping, ...(embedded ? [lost(embedded, stopping)] : [])]);
+    log.info(`${reason}, closing`);
+  } finally {
+    await withinTime(app.close(), server.shutdownTimeoutMs);
+  }
+}
+
+function embed(config: Config): Promise<EmbeddedDatabase> {
+  const { binary } = config.database;
+  return startEmbedded({ folder: config.folder, binary, onProgress: (line) => print(`  ${line}`) });
+}
+
+/** Fails when the embedded database ends before it was told to. */
+async function lost(embedded: EmbeddedDatabase, stopping: Promise<string>): Promise<string> {
+  const exit = await Promise.race([embedded.exited, stopping]);
+  if (typeof exit === 'string') return exit;
+  throw new UnusableDatabase(`The embedded MongoDB ended: ${exit.reason}. Start again; no acknowledged write is lost.`);
+}
+
+/** SIGINT and SIGTERM, or the end of the starter that holds the other end of the IPC channel. */
+function onStopSignal(): Promise<string> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      process.on(signal, () => resolve(signal));
+    }
+    process.once('disconnect', () => resolve('The starter ended'));
+  });
+}
+
+function makeLog(config: Config): Logger {
+  const options = { level: config.logLevel };
+  return config.mode === 'development' ? pino(options, consoleLog(process.stdout)) : pino(options);
+}
+
+async function withinTime(task: Promise<unknown>, limitMs: number): Promise<void> {
+  const timer = new Promise((resolve) => setTimeout(resolve, limitMs).unref());
+  await Promise.race([task, timer]);
+}
+
+function isPortTaken(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+}
+
+function portTaken(port: number): ConfigError {
+  return new ConfigError([
+    `PORT=${port}: another program listens there. Stop it, or choose another: PORT=${port + 1} npm start`,
+  ]);
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+/** What went wrong, in words for the one who started the program; a stack only for what nobody foresaw. */
+function explain(error: unknown): string {
+  if (error instanceof MillraceError) return `${error.message}${error.hint ? `\n${error.hint}` : ''}`;
+  if (error instanceof ConfigError || error instanceof UnusableDatabase) return error.message;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+try {
+  await main();
+  process.exit(0);
+} catch (error) {
+  process.stderr.write(`\n${explain(error)}\n`);
+  process.exit(1);
+}

@@ -1,0 +1,55 @@
+/**
+ * All services of one process, made floor by floor from the configuration. What is started here is stopped here, in
+ * reverse order. Not here: HTTP (app.ts) and the process itself (main.ts).
+ */
+import { Collections } from './collections/collections.ts';
+import { Registry } from './collections/registry.ts';
+import { Store } from './collections/store.ts';
+import { type Mongo, openMongo } from './database/mongo.ts';
+import { Transactions } from './database/transactions.ts';
+import type { Config } from './kernel/config.ts';
+import { Policies } from './policies/policies.ts';
+
+export interface Parts {
+  readonly config: Config;
+  readonly mongo: Mongo;
+  readonly policies: Policies;
+  readonly collections: Collections;
+  /** Resolves when the parts can serve requests; rejects when not. */
+  ready(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * @param url connection string of the database, once it is known where it runs
+ * @throws UnusableDatabase when the server cannot carry Millrace
+ */
+export async function makeParts(config: Config, url: string): Promise<Parts> {
+  const mongo = await openMongo({ url, database: config.database.name });
+  const transactions = new Transactions(mongo);
+  await transactions.start();
+
+  const policies = new Policies(config.mode);
+
+  const { queryTimeoutMs, listTimeoutMs } = config.collections;
+  const collections = new Collections({
+    store: new Store(mongo, queryTimeoutMs),
+    registry: new Registry(mongo),
+    transactions,
+    listTimeoutMs,
+  });
+
+  return {
+    config,
+    mongo,
+    policies,
+    collections,
+    ready: async () => {
+      await mongo.log.command({ ping: 1 }, { timeoutMS: 2_000 });
+    },
+    close: async () => {
+      await transactions.stop();
+      await mongo.close();
+    },
+  };
+}

@@ -1,0 +1,31 @@
+/**
+ * Answers who may do what, with a Scope or a refusal. Until the owner's policies are stored there are two answers:
+ * in development mode everything is open, in production mode nothing is.
+ */
+import type { Principal } from '../auth/principal.ts';
+import type { CollectionName } from '../database/names.ts';
+import type { Mode } from '../kernel/config.ts';
+import { MillraceError } from '../kernel/errors.ts';
+import { type Action, type Scope, unlimited } from './scope.ts';
+
+export class Policies {
+  readonly #mode: Mode;
+
+  constructor(mode: Mode) {
+    this.#mode = mode;
+  }
+
+  /**
+   * The Scope of one request.
+   * @throws MillraceError `not-authenticated` for anonymous, `forbidden` for others
+   */
+  scope(principal: Principal, action: Action, collection: CollectionName): Scope {
+    if (this.#mode === 'development') return unlimited(principal, action);
+    if (principal.kind === 'anonymous') {
+      throw new MillraceError('not-authenticated', 'Sign in to use this server', {
+        headers: { 'www-authenticate': 'Bearer realm="millrace"' },
+      });
+    }
+    throw new MillraceError('forbidden', `No policy allows ${action} in '${collection}'`);
+  }
+}

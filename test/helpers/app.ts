@@ -1,0 +1,28 @@
+/** Builds the real app on a real database for one test file, and closes it when the file ends. */
+import '../../src/fastify.ts';
+import type { FastifyInstance } from 'fastify';
+import pino from 'pino';
+import type { Test } from 'tap';
+import { buildApp } from '../../src/app.ts';
+import { loadConfig } from '../../src/kernel/config.ts';
+import { makeParts, type Parts } from '../../src/parts.ts';
+import { testMongo } from './mongo.ts';
+
+export interface TestApp {
+  readonly app: FastifyInstance;
+  readonly parts: Parts;
+}
+
+/** @param settings environment variables over the defaults */
+export async function buildTestApp(t: Test, settings: Record<string, string> = {}): Promise<TestApp> {
+  const { url, database } = await testMongo(t);
+  const config = loadConfig({ MILLRACE_DB: database, PORT: '0', ...settings });
+  const parts = await makeParts(config, url);
+  const app = await buildApp(parts, pino({ level: 'silent' }));
+  t.teardown(async () => {
+    await app.close();
+    await parts.close();
+  });
+  await app.ready();
+  return { app, parts };
+}

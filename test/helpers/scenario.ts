@@ -1,0 +1,59 @@
+/**
+ * A table of HTTP scenarios: name, request, expected status, headers and body. A row says what must hold of the answer;
+ * `expect` is matched (strings, patterns, functions), `body` of an error row names the code.
+ */
+import type { FastifyInstance, InjectOptions } from 'fastify';
+import type { Test } from 'tap';
+
+export interface Scenario {
+  readonly name: string;
+  /** `METHOD path`. */
+  readonly request: string;
+  readonly headers?: Record<string, string>;
+  /** Sent as JSON unless it is a string or a buffer. */
+  readonly send?: unknown;
+  readonly status: number;
+  /** Headers that must match; null: must be absent. */
+  readonly expectHeaders?: Record<string, string | RegExp | null>;
+  /** The code of the problem document. */
+  readonly code?: string;
+  /** What the JSON body must match. */
+  readonly expect?: unknown;
+  /** What the text of the body must be. */
+  readonly text?: string;
+}
+
+/** Runs the rows in order, each as a test of its own. */
+export async function runScenarios(t: Test, app: FastifyInstance, scenarios: readonly Scenario[]): Promise<void> {
+  for (const scenario of scenarios) {
+    await t.test(scenario.name, async (t) => {
+      const answer = await app.inject(toRequest(scenario));
+      t.equal(answer.statusCode, scenario.status, `status; body: ${answer.body.slice(0, 300)}`);
+      for (const [name, expected] of Object.entries(scenario.expectHeaders ?? {})) {
+        if (expected === null) t.notOk(name in answer.headers, `no ${name}`);
+        else t.match(String(answer.headers[name]), expected, name);
+      }
+      if (scenario.code !== undefined) {
+        t.match(answer.headers['content-type'], /^application\/problem\+json/);
+        t.match(answer.json(), {
+          code: scenario.code,
+          status: scenario.status,
+          request: String(answer.headers['x-request-id']),
+        });
+      }
+      if (scenario.expect !== undefined) t.match(answer.json(), scenario.expect);
+      if (scenario.text !== undefined) t.equal(answer.body, scenario.text);
+    });
+  }
+}
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
+
+function toRequest({ request, headers, send }: Scenario): InjectOptions {
+  const [verb = '', url = ''] = request.split(/ (.*)/);
+  const method = METHODS.find((known) => known === verb);
+  if (!method) throw new Error(`${verb} is no method`);
+  if (send === undefined) return { method, url, headers: headers ?? {} };
+  const payload = typeof send === 'string' || Buffer.isBuffer(send) ? send : JSON.stringify(send);
+  return { method, url, payload, headers: { 'content-type': 'application/json', ...headers } };
+}

@@ -1,0 +1,172 @@
+/**
+ * The rules of the house that a machine can hold: floors of imports, vendors at their doors, words, sizes, opening
+ * comments, generated pages. docs/architecture.md says why.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import t from 'tap';
+import { stalePages } from '../scripts/generate.ts';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+
+const FLOORS: Readonly<Record<string, number>> = {
+  kernel: 0,
+  database: 1,
+  query: 1,
+  auth: 2,
+  policies: 2,
+  collections: 3,
+  files: 3,
+  events: 3,
+  http: 4,
+  realtime: 4,
+  webhooks: 4,
+  functions: 4,
+  admin: 4,
+};
+
+/** Folders of one floor that may meet, and why. */
+const NEIGHBOURS = new Set(['policies>auth']); // a policy is about a principal
+
+const MAX_LINES = 300;
+const MAX_MEDIAN = 120;
+const BANNED = /manager|helper|util|service|controller|handler|info|\bdata\b|process/i;
+
+/** What may use a vendor as a value; types may be imported anywhere. */
+const DOORS: readonly { readonly vendor: RegExp; readonly doors: RegExp }[] = [
+  { vendor: /^fastify$|^fastify-plugin$|^@fastify\//, doors: /^src\/(app\.ts|http\/|[a-z]+\/routes\.ts)/ },
+  {
+    vendor: /^mongodb$/,
+    doors:
+      /^src\/(database\/|events\/(change-stream|event-log|recorder|tail|consumer|.*store)\.ts|files\/.*store\.ts|collections\/store\.ts)/,
+  },
+  { vendor: /^@aws-sdk\//, doors: /^src\/files\/s3-store\.ts/ },
+];
+
+function files(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && /\.(ts|mjs)$/.test(entry.name))
+    .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
+    .filter((path) => !path.includes('node_modules'))
+    .sort();
+}
+
+interface Import {
+  readonly from: string;
+  readonly to: string;
+  readonly typeOnly: boolean;
+}
+
+function imports(path: string): Import[] {
+  const text = readFileSync(join(ROOT, path), 'utf8');
+  return [
+    ...text.matchAll(
+      /^(?:import|export)\s(?!const|function|class|interface|async|abstract)([^;]*?)from\s+'([^']+)'/gms,
+    ),
+  ].map(([, names = '', to = '']) => ({
+    from: path,
+    to: to.startsWith('.') ? join(dirname(path), to) : to,
+    typeOnly:
+      /^type\s/.test(names) ||
+      (/^\{/.test(names.trim()) &&
+        names
+          .replace(/[{}\s]/g, ' ')
+          .split(',')
+          .every((name) => name.trim() === '' || /^type\s/.test(name.trim()))),
+  }));
+}
+
+function folderOf(path: string): string | undefined {
+  return /^src\/([a-z]+)\//.exec(path)?.[1];
+}
+
+const SOURCES = files('src');
+const ALL = ['src', 'test', 'scripts', 'bench', 'dashboard', 'client'].flatMap((folder) => {
+  try {
+    return files(folder);
+  } catch {
+    return [];
+  }
+});
+const IMPORTS = SOURCES.flatMap(imports);
+
+t.test('imports point down or stay in their folder', async (t) => {
+  for (const { from, to } of IMPORTS) {
+    const [upper, lower] = [folderOf(from), folderOf(to)];
+    if (upper === undefined || !to.startsWith('src/')) continue;
+    if (lower === undefined) {
+      t.fail(`${from} reaches up to ${to}`);
+      continue;
+    }
+    if (upper === lower || NEIGHBOURS.has(`${upper}>${lower}`)) continue;
+    const floors = [FLOORS[upper], FLOORS[lower]];
+    t.ok((floors[0] ?? -1) > (floors[1] ?? 99), `${from} (${floors[0]}) imports ${to} (${floors[1]})`);
+  }
+});
+
+t.test('every folder has a floor', async (t) => {
+  for (const folder of new Set(SOURCES.map(folderOf))) t.ok(folder === undefined || folder in FLOORS, String(folder));
+});
+
+t.test("nobody imports another folder's store", async (t) => {
+  const outside = IMPORTS.filter(
+    ({ from, to }) => /store\.ts$/.test(to) && folderOf(from) && folderOf(from) !== folderOf(to),
+  );
+  t.strictSame(outside, []);
+});
+
+t.test('vendors stay at their doors', async (t) => {
+  const strays = IMPORTS.filter(({ from, to, typeOnly }) =>
+    DOORS.some(({ vendor, doors }) => !typeOnly && vendor.test(to) && !doors.test(from)),
+  );
+  t.strictSame(strays, []);
+});
+
+t.test('only the rim reads the process', async (t) => {
+  const readers = SOURCES.filter((path) => /\bprocess\.(env|argv|exit)/.test(readFileSync(join(ROOT, path), 'utf8')));
+  t.strictSame(
+    readers.filter((path) => !['src/main.ts', 'src/kernel/config.ts'].includes(path)),
+    [],
+  );
+});
+
+t.test('files are small and open with what they are', async (t) => {
+  const sizes: number[] = [];
+  for (const path of ALL) {
+    const text = readFileSync(join(ROOT, path), 'utf8');
+    const lines = text.split('\n').length - 1;
+    if (path.startsWith('src/')) sizes.push(lines);
+    t.ok(lines <= MAX_LINES, `${path} has ${lines} lines`);
+    t.match(text, /^(#!.*\n)?\/\*\*/, `${path} opens with a comment`);
+  }
+  const median = sizes.sort((a, b) => a - b)[Math.floor(sizes.length / 2)] ?? 0;
+  t.ok(median <= MAX_MEDIAN, `the median is ${median}`);
+});
+
+t.test('names are words of the glossary', async (t) => {
+  for (const path of SOURCES) {
+    const name = path.split('/').at(-1) ?? '';
+    t.match(name, /^[a-z0-9]+(-[a-z0-9]+)*\.(ts|mjs)$/, `${path} is kebab-case`);
+    t.notMatch(name, BANNED, path);
+    const text = readFileSync(join(ROOT, path), 'utf8');
+    for (const [, declared = ''] of text.matchAll(
+      /^export (?:default )?(?:abstract )?(?:async )?(?:class|function|interface|type) (\w+)/gm,
+    )) {
+      t.notMatch(declared, BANNED, `${declared} in ${path}`);
+    }
+    t.notMatch(name, /^index\.ts$/, path);
+  }
+});
+
+t.test('no loopholes in the types', async (t) => {
+  for (const path of ALL) {
+    const text = readFileSync(join(ROOT, path), 'utf8');
+    if (path === 'test/tidy.test.ts') continue;
+    t.notMatch(text, /\bas any\b|: any\b|@ts-ignore|@ts-nocheck|^enum |biome-ignore/m, path);
+  }
+});
+
+t.test('generated pages are fresh', async (t) => {
+  t.strictSame(stalePages(), []);
+});
