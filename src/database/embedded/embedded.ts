@@ -1,0 +1,99 @@
+/**
+ * A MongoDB of one's own: finds or fetches a mongod and runs it beside the program as a replica set of one member on
+ * a free loopback port, with its data in one folder. Not for production: there, MONGODB_URL names a deployment.
+ */
+import { mkdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { platform } from 'node:process';
+import { MillraceError } from '../../kernel/errors.ts';
+import { findBinary } from './binary.ts';
+import { claimFolder, findHolder, folderInUse } from './claim.ts';
+import { type Exit, spawnMongod } from './mongod.ts';
+import { freePort, listening } from './port.ts';
+import { formReplicaSet, SET_NAME } from './replica-set.ts';
+
+export interface EmbeddedOptions {
+  /** Where data and log are kept; made when missing. One program at a time. */
+  readonly folder: string;
+  /** The mongod to run; found or fetched when absent. */
+  readonly binary?: string | undefined;
+  /** Told one line before each step that can take seconds. */
+  readonly onProgress?: (line: string) => void;
+}
+
+export interface EmbeddedDatabase {
+  /** A connection string. */
+  readonly url: string;
+  /** The server's version, such as `6.0.5`. */
+  readonly version: string;
+  readonly pid: number;
+  /** Settled when the server has ended, asked or not; never rejected. */
+  readonly exited: Promise<Exit>;
+  /** Ends the server cleanly; may be called again. */
+  stop(): Promise<void>;
+}
+
+/** Recovery of a large folder after a crash takes its time. */
+const START_LIMIT_MS = 120_000;
+const PORT_TRIES = 3;
+/** mongod's exit codes for a folder in use and for a port in use (MongoDB manual, "Exit Codes and Statuses"). */
+const FOLDER_IN_USE = 100;
+const PORT_IN_USE = 48;
+
+/**
+ * Starts it and waits until it takes writes.
+ * @throws MillraceError `database-unavailable`; its hint says what to do.
+ */
+export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedDatabase> {
+  const folder = resolve(options.folder);
+  const onProgress = options.onProgress ?? (() => {});
+  await mkdir(join(folder, 'data'), { recursive: true, mode: 0o700 });
+  await claimFolder(join(folder, 'data'), onProgress);
+  const binary = await findBinary({ binary: options.binary, onProgress });
+  for (let left = PORT_TRIES; ; left -= 1) {
+    const outcome = await startOn(await freePort(), binary, folder);
+    if ('url' in outcome) return outcome;
+    if (outcome.code === PORT_IN_USE && left > 1) continue;
+    const log = join(folder, 'mongod.log');
+    throw new MillraceError('database-unavailable', `MongoDB did not start: ${outcome.reason}`, {
+      hint: `Its log is ${log}.`,
+    });
+  }
+}
+
+/** One try on one port; how it ended when it did not come up. */
+async function startOn(port: number, binary: string, folder: string): Promise<EmbeddedDatabase | Exit> {
+  const log = join(folder, 'mongod.log');
+  const mongod = await spawnMongod(binary, words(port, join(folder, 'data'), log), log);
+  const gone = new AbortController();
+  mongod.exited.then(() => gone.abort());
+  const limit = AbortSignal.any([gone.signal, AbortSignal.timeout(START_LIMIT_MS)]);
+  try {
+    await listening(port, limit);
+    const { version } = await formReplicaSet(port, mongod.pid, limit);
+    const url = `mongodb://127.0.0.1:${port}/?replicaSet=${SET_NAME}`;
+    return { url, version, pid: mongod.pid, exited: mongod.exited, stop: async () => void (await mongod.stop()) };
+  } catch (error) {
+    const exit = await mongod.stop();
+    if (exit.code === FOLDER_IN_USE) {
+      throw folderInUse(join(folder, 'data'), (await findHolder(join(folder, 'data')))?.owner?.pid ?? null);
+    }
+    return exit.code === 0 ? { code: 0, reason: error instanceof Error ? error.message : String(error) } : exit;
+  }
+}
+
+/** The command line; small on purpose, since this server shares a developer's machine. */
+function words(port: number, data: string, log: string): string[] {
+  const parameters = {
+    transactionLifetimeLimitSeconds: 10,
+    diagnosticDataCollectionEnabled: false,
+    shutdownTimeoutMillisForSignaledShutdown: 1000,
+  };
+  return [
+    ...['--replSet', SET_NAME, '--bind_ip', '127.0.0.1', '--port', String(port)],
+    ...['--dbpath', data, '--logpath', log, '--logappend'],
+    ...['--wiredTigerCacheSizeGB', '0.25', '--oplogSize', '1024'],
+    ...(platform === 'win32' ? [] : ['--nounixsocket']),
+    ...Object.entries(parameters).flatMap(([name, value]) => ['--setParameter', `${name}=${value}`]),
+  ];
+}

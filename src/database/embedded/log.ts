@@ -1,0 +1,47 @@
+/**
+ * mongod's log: kept from growing without end, and read for the reason of a failure. Lines are JSON (MongoDB manual,
+ * "Log Messages"): `s` is the severity, `msg` the sentence, `attr` what it speaks of.
+ */
+import { open, rename, stat } from 'node:fs/promises';
+
+const LIMIT_BYTES = 10_000_000;
+const TAIL_BYTES = 64_000;
+
+/** Keeps one old log when the present one has grown. Answers with the size the log starts at. */
+export async function turnLog(log: string): Promise<number> {
+  const size = await stat(log).then(
+    (found) => found.size,
+    () => 0,
+  );
+  if (size <= LIMIT_BYTES) return size;
+  await rename(log, `${log}.old`);
+  return 0;
+}
+
+/** The last error written after byte `since`, as one sentence; `null` when there is none. */
+export async function lastFault(log: string, since: number): Promise<string | null> {
+  for (const line of (await tail(log, since)).split('\n').reverse()) {
+    if (/"s":"[EF]"/.test(line)) return sentence(line);
+  }
+  return null;
+}
+
+async function tail(log: string, since: number): Promise<string> {
+  const file = await open(log).catch(() => null);
+  if (file === null) return '';
+  try {
+    const { size } = await file.stat();
+    const start = Math.max(since, size - TAIL_BYTES, 0);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(TAIL_BYTES), 0, TAIL_BYTES, start);
+    return buffer.toString('utf8', 0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+function sentence(line: string): string {
+  const parts = [/"msg":"((?:[^"\\]|\\.)*)"/, /"(?:error|reason|errmsg)":"((?:[^"\\]|\\.)*)"/].map(
+    (pattern) => pattern.exec(line)?.[1]?.replaceAll('\\"', '"') ?? '',
+  );
+  return parts.filter((part) => part !== '').join(': ');
+}

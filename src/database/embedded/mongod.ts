@@ -1,0 +1,95 @@
+/**
+ * One mongod, tied to the life of this program by a watchdog on a pipe. Not here: where the binary comes from
+ * (binary.ts), whose folder it is (claim.ts) and the replica set inside (replica-set.ts).
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { pid, platform } from 'node:process';
+import { MillraceError } from '../../kernel/errors.ts';
+import { WATCHDOG } from './claim.ts';
+import { lastFault, turnLog } from './log.ts';
+import { lookUp, signal } from './running.ts';
+
+/** How a mongod ended. */
+export interface Exit {
+  readonly code: number | null;
+  /** Why, in one sentence: from its log or from what it printed. */
+  readonly reason: string;
+}
+
+export interface Mongod {
+  readonly pid: number;
+  readonly exited: Promise<Exit>;
+  /** Ends it cleanly, or by force after 10 s; may be called again. */
+  stop(): Promise<Exit>;
+}
+
+const STOP_LIMIT_MS = 10_000;
+const OUTPUT_LIMIT = 4000;
+
+/**
+ * The watchdog. It reads the pipe that this program holds open, and the read ends when the program does, however that
+ * happens: then it asks mongod to end. It has not collected mongod at that moment, so the pid cannot have passed to
+ * another program. Word 1 names the program it serves, for claim.ts.
+ */
+const SCRIPT = `shift 2
+exec 3<&0 </dev/null
+"$@" 3<&- &
+echo $!
+exec 1>&- 2>&-
+read -r _ <&3
+kill -TERM $!
+wait $!`;
+
+/** Starts mongod with `args`, in a session of its own: Ctrl-C in a terminal reaches this program alone. */
+export async function spawnMongod(binary: string, args: readonly string[], log: string): Promise<Mongod> {
+  const since = await turnLog(log);
+  const child = platform === 'win32' ? launch(binary, args) : await launchWatched([binary, ...args]);
+  let output = '';
+  const collect = (chunk: string): void => {
+    output = (output + chunk).slice(-OUTPUT_LIMIT);
+  };
+  child.stderr.setEncoding('utf8').on('data', collect);
+  child.stdout.setEncoding('utf8').on('data', collect);
+  // The pipe breaks when the watchdog has gone; its exit says all there is to say.
+  child.stdin.on('error', () => {});
+  const exited = new Promise<Exit>((resolve) => {
+    child.once('close', async (code) => {
+      const said = (await lastFault(log, since)) ?? output.trim().split('\n').at(-1);
+      resolve({ code, reason: code === 0 ? 'it was told to end.' : said || `it ended with code ${code}.` });
+    });
+  });
+  if (platform === 'win32') return { pid: child.pid ?? 0, exited, stop: () => (child.kill() ? exited : exited) };
+
+  const mongod = await firstNumber(child);
+  // Both ends of mongod's output closed: it has gone, the watchdog may go too.
+  child.stdout.once('end', () => child.stdin.end());
+  // The watchdog was killed from outside: nothing would end mongod later, so it ends now.
+  child.once('exit', (_code, by) => by !== null && signal(mongod, 'SIGTERM'));
+  return {
+    pid: mongod,
+    exited,
+    stop: () => {
+      child.stdin.end();
+      const force = setTimeout(() => signal(mongod, 'SIGKILL'), STOP_LIMIT_MS);
+      return exited.finally(() => clearTimeout(force));
+    },
+  };
+}
+
+async function launchWatched(words: readonly string[]) {
+  const self = await lookUp(pid);
+  return launch('/bin/sh', ['-c', SCRIPT, 'sh', WATCHDOG, `${pid}:${self?.started ?? '-'}`, ...words]);
+}
+
+function launch(program: string, words: readonly string[]) {
+  return spawn(program, words, { detached: true, stdio: ['pipe', 'pipe', 'pipe'], windowsHide: true });
+}
+
+/** The pid that the watchdog prints first. */
+async function firstNumber(watchdog: ChildProcess): Promise<number> {
+  return new Promise((resolve, reject) => {
+    watchdog.once('error', reject);
+    watchdog.stdout?.once('data', (chunk: string) => resolve(Number.parseInt(chunk, 10)));
+    watchdog.once('close', () => reject(new MillraceError('internal', 'The watchdog of MongoDB did not start.')));
+  });
+}

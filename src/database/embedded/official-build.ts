@@ -1,0 +1,62 @@
+/**
+ * Fetches MongoDB's official build for this system. mongodb-memory-server-core knows which archive fits which system
+ * and takes mongod out of it; the transfer is our own, because the library's does not check the server's certificate
+ * unless npm is told to, and because a start without a network must go on within seconds.
+ */
+import { createWriteStream } from 'node:fs';
+import { basename, join } from 'node:path';
+import { Readable, Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { MillraceError } from '../../kernel/errors.ts';
+
+/** How long the first byte may take. */
+const ANSWER_LIMIT_MS = 5000;
+/** How long the whole transfer may take. */
+const LIMIT_MS = 900_000;
+const VERSION = '8.2.6';
+
+/** Puts an official mongod under `folder` and answers with its path. */
+export async function fetchOfficialBuild(folder: string, onProgress: (line: string) => void): Promise<string> {
+  onProgress(`Fetching MongoDB ${VERSION} from the official builds …`);
+  // Loaded here and not above: it is needed once on a machine, and loading it costs more than the rest of the start.
+  const { MongoBinaryDownload } = await import('mongodb-memory-server-core/lib/util/MongoBinaryDownload.js');
+  const { getOS } = await import('mongodb-memory-server-core/lib/util/getos/index.js');
+  class Download extends MongoBinaryDownload {
+    override download(url: string): Promise<string> {
+      return transfer(url, folder, onProgress);
+    }
+  }
+  return new Download({ downloadDir: folder, version: VERSION, checkMD5: true, os: await getOS() }).getMongodPath();
+}
+
+async function transfer(url: string, folder: string, onProgress: (line: string) => void): Promise<string> {
+  const answer = new AbortController();
+  const timer = setTimeout(() => answer.abort(), ANSWER_LIMIT_MS);
+  const response = await fetch(url, { signal: AbortSignal.any([answer.signal, AbortSignal.timeout(LIMIT_MS)]) })
+    .catch(() => {
+      throw new MillraceError('database-unavailable', 'They cannot be reached.');
+    })
+    .finally(() => clearTimeout(timer));
+  if (!response.ok || response.body === null) {
+    throw new MillraceError('database-unavailable', `The server answered ${response.status}.`);
+  }
+  const path = join(folder, basename(new URL(url).pathname));
+  const total = Number(response.headers.get('content-length') ?? 0);
+  await pipeline(Readable.fromWeb(response.body), meter(total, onProgress), createWriteStream(path));
+  return path;
+}
+
+/** Passes bytes on and tells every further tenth. */
+function meter(total: number, onProgress: (line: string) => void): Transform {
+  let passed = 0;
+  let told = 0;
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      passed += chunk.length;
+      const tenth = total > 1e6 ? Math.floor((passed / total) * 10) : 0;
+      if (tenth > told) onProgress(`MongoDB: ${tenth}0 % of ${Math.round(total / 1e6)} MB`);
+      told = tenth;
+      done(null, chunk);
+    },
+  });
+}

@@ -1,0 +1,40 @@
+/**
+ * Loopback ports: finding a free one and waiting until a server listens on it. That the listener is the right one is
+ * asked elsewhere (replica-set.ts).
+ */
+import { connect, createServer } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { MillraceError } from '../../kernel/errors.ts';
+
+const POLL_MS = 20;
+
+/** A loopback port that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(0, '127.0.0.1', resolve);
+  });
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new MillraceError('internal', 'The system gave no port.');
+  return address.port;
+}
+
+/** Waits until something listens on the port. @throws the signal's reason when that is aborted first. */
+export async function listening(port: number, limit: AbortSignal): Promise<void> {
+  while (!(await accepts(port))) {
+    limit.throwIfAborted();
+    await delay(POLL_MS);
+  }
+}
+
+async function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('error', () => resolve(false));
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+  });
+}

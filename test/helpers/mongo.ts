@@ -1,0 +1,40 @@
+/**
+ * A real MongoDB for a test file: the one that the test run shares, or one of its own when the file is run alone.
+ * Every file gets a database name nobody else has.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { MongoClient } from 'mongodb';
+import type { Test } from 'tap';
+import { startEmbedded } from '../../src/database/embedded/embedded.ts';
+
+export interface TestMongo {
+  /** A replica set of one member. */
+  readonly url: string;
+  /** A fresh name; `<name>`, `<name>_log` and `<name>_files` are dropped when the test ends. */
+  readonly database: string;
+}
+
+/** Gives `t` a MongoDB; everything is put away at its teardown. */
+export async function testMongo(t: Test): Promise<TestMongo> {
+  const url = process.env['MILLRACE_TEST_MONGODB_URL'] ?? (await ownMongo(t));
+  const database = `test_${randomBytes(6).toString('hex')}`;
+  t.teardown(async () => {
+    const client = new MongoClient(url);
+    for (const name of [database, `${database}_log`, `${database}_files`]) await client.db(name).dropDatabase();
+    await client.close();
+  });
+  return { url, database };
+}
+
+async function ownMongo(t: Test): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-test-'));
+  const embedded = await startEmbedded({ folder });
+  t.teardown(async () => {
+    await embedded.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+  return embedded.url;
+}
