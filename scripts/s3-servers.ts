@@ -1,0 +1,66 @@
+/**
+ * Installs the S3 servers that the tests run against, each from its package registry with that registry's own client:
+ * s3proxy by Maven, versitygw by Go. What cannot be installed is named and skipped; the tests then say so too.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { S3_CACHE, S3PROXY_JAR, VERSITYGW } from '../test/helpers/s3.ts';
+
+const INSTALL_MS = 600_000;
+
+interface Server {
+  readonly name: string;
+  /** Where it stands when installed. */
+  readonly file: string;
+  readonly tool: string;
+  readonly version: readonly string[];
+  readonly install: (folder: string) => { readonly args: readonly string[]; readonly env?: Record<string, string> };
+}
+
+const SERVERS: readonly Server[] = [
+  {
+    name: 's3proxy 4.1.0',
+    file: S3PROXY_JAR,
+    tool: 'mvn',
+    version: ['-v'],
+    install: (folder) => ({
+      args: [
+        '-B',
+        '-q',
+        'dependency:copy',
+        '-Dartifact=org.gaul:s3proxy:4.1.0:jar:jar-with-dependencies',
+        `-DoutputDirectory=${folder}`,
+      ],
+    }),
+  },
+  {
+    name: 'versitygw 1.8.0',
+    file: VERSITYGW,
+    tool: 'go',
+    version: ['version'],
+    install: (folder) => ({
+      args: ['install', 'github.com/versity/versitygw/cmd/versitygw@v1.8.0'],
+      env: { GOBIN: folder },
+    }),
+  },
+];
+
+mkdirSync(S3_CACHE, { recursive: true });
+for (const server of SERVERS) console.log(`${server.name}: ${installed(server)}`);
+
+/** Installs into a folder beside the final place and moves the whole file there, so a cut install leaves nothing. */
+function installed({ file, tool, version, install }: Server): string {
+  if (existsSync(file)) return 'is here';
+  if (spawnSync(tool, version).status !== 0) return `skipped, there is no ${tool}`;
+  const folder = mkdtempSync(join(S3_CACHE, 'install-'));
+  const { args, env } = install(folder);
+  const run = spawnSync(tool, args, {
+    env: { ...process.env, ...env },
+    timeout: INSTALL_MS,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  if (run.status === 0) renameSync(join(folder, basename(file)), file);
+  rmSync(folder, { recursive: true });
+  return run.status === 0 ? 'installed' : `skipped, ${tool} could not install it`;
+}

@@ -1,0 +1,69 @@
+/**
+ * Conditional requests for the bytes of a file (RFC 9110 section 13), pure. The bytes of a file never change, so its
+ * entity tag is the strong one of their SHA-256 and its date is when it was stored. Not here: Range itself (range.ts).
+ */
+
+/** What conditions are judged against. */
+export interface Validators {
+  /** Entity tag with its quotes. */
+  readonly etag: string;
+  readonly lastModified: Date;
+}
+
+/** The request's headers that matter here, by lower-case name. */
+export type ConditionHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
+/** `proceed`: answer as if unconditional. The others name the status to answer with instead. */
+export type Condition = 'proceed' | 'not-modified' | 'failed';
+
+/** Judges the four preconditions in the order of section 13.2.2, for GET and HEAD. */
+export function judge(headers: ConditionHeaders, validators: Validators): Condition {
+  const ifMatch = text(headers['if-match']);
+  if (ifMatch !== undefined) {
+    if (!lists(ifMatch, validators.etag, false)) return 'failed';
+  } else {
+    const unmodifiedSince = date(headers['if-unmodified-since']);
+    if (unmodifiedSince !== undefined && seconds(validators.lastModified) > seconds(unmodifiedSince)) return 'failed';
+  }
+  const ifNoneMatch = text(headers['if-none-match']);
+  if (ifNoneMatch !== undefined) return lists(ifNoneMatch, validators.etag, true) ? 'not-modified' : 'proceed';
+  const modifiedSince = date(headers['if-modified-since']);
+  if (modifiedSince !== undefined && seconds(validators.lastModified) <= seconds(modifiedSince)) return 'not-modified';
+  return 'proceed';
+}
+
+/**
+ * Tells whether a Range may be used in view of If-Range (section 13.1.5): a strong tag that is equal, or exactly the
+ * date we gave. Anything else means the client holds something different and gets the whole.
+ */
+export function rangeAllowed(headers: ConditionHeaders, validators: Validators): boolean {
+  const ifRange = text(headers['if-range']);
+  if (ifRange === undefined) return true;
+  if (ifRange.startsWith('"')) return ifRange === validators.etag;
+  const since = date(ifRange);
+  return since !== undefined && seconds(since) === seconds(validators.lastModified);
+}
+
+/** Whether a list of entity tags, or `*`, holds a tag; weakly compared tags may differ in their `W/`. */
+function lists(header: string, etag: string, weakly: boolean): boolean {
+  if (header.trim() === '*') return true;
+  const tags = header.match(/(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g) ?? [];
+  return tags.some((tag) => tag === etag || (weakly && tag === `W/${etag}`));
+}
+
+function text(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value.join(', ') : value?.trim();
+}
+
+/** An HTTP date; what is none is as if absent (section 13.1.3). */
+function date(value: string | string[] | undefined): Date | undefined {
+  const raw = text(value);
+  if (raw === undefined || !/^[A-Z][a-z]{2},? .*\d{4}/.test(raw)) return undefined;
+  const time = Date.parse(raw);
+  return Number.isNaN(time) ? undefined : new Date(time);
+}
+
+/** HTTP dates have whole seconds. */
+function seconds(date: Date): number {
+  return Math.floor(date.getTime() / 1_000);
+}

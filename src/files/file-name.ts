@@ -1,0 +1,54 @@
+/**
+ * What becomes of a name that a client gave a file, and how it is written into headers and addresses, pure. A name is
+ * something to show: it never reaches a path, a key, or a header unescaped. Not here: types (media-type.ts).
+ */
+
+/** Bytes a name may have in UTF-8, as in most file systems. */
+const MAX_BYTES = 255;
+const FALLBACK = 'file';
+
+// Control characters, and the marks that turn text around so that `exe.png` hides `gnp.exe`.
+const UNSHOWABLE = /[\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/gu;
+
+/**
+ * Cleans the name of an upload: the last part of a path, without control and direction characters, in NFC, at most
+ * 255 bytes with its extension kept. A name of nothing but dots or blanks becomes `file`.
+ */
+export function cleanName(given: string | undefined): string {
+  const last = (given ?? '').split(/[/\\]/).at(-1) ?? '';
+  const shown = last.toWellFormed().normalize('NFC').replace(UNSHOWABLE, '').trim();
+  return /^\.*$/.test(shown) ? FALLBACK : shorten(shown);
+}
+
+function shorten(name: string): string {
+  if (Buffer.byteLength(name) <= MAX_BYTES) return name;
+  const extension = /\.[A-Za-z0-9]{1,16}$/.exec(name)?.[0] ?? '';
+  let room = MAX_BYTES - extension.length;
+  let kept = '';
+  for (const character of name.slice(0, name.length - extension.length)) {
+    room -= Buffer.byteLength(character);
+    if (room < 0) break;
+    kept += character;
+  }
+  return kept + extension;
+}
+
+/** A name as one segment of a path (RFC 3986). Dot segments cannot occur: `cleanName` leaves none. */
+export function nameInPath(name: string): string {
+  return encodeURIComponent(name).replace(/[!'()*]/g, percent);
+}
+
+/**
+ * The Content-Disposition of an answer (RFC 6266): an ASCII name for old clients, and the true one as RFC 8187
+ * defines it when the two differ. Percent signs leave the ASCII name because some clients decode them.
+ */
+export function contentDisposition(kind: 'inline' | 'attachment', name: string): string {
+  const ascii = name.replace(/[^\x20-\x7e]/gu, '_').replace(/["\\%]/g, '_');
+  if (ascii === name) return `${kind}; filename="${ascii}"`;
+  const exact = encodeURIComponent(name).replace(/['()*]/g, percent);
+  return `${kind}; filename="${ascii}"; filename*=UTF-8''${exact}`;
+}
+
+function percent(character: string): string {
+  return `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
+}

@@ -1,0 +1,29 @@
+/**
+ * The Range header of a request (RFC 9110 section 14), pure. One range is served; several are answered with the whole,
+ * which section 14.2 allows and which spares the server the abuse of overlapping ranges. Not here: If-Range
+ * (conditions.ts) and the headers of the answer (routes.ts).
+ */
+import type { ByteRange } from './file-store.ts';
+
+/** `whole`: no usable range, answer 200. `unsatisfiable`: answer 416. Else the part to send with 206. */
+export type RangeVerdict = 'whole' | 'unsatisfiable' | ByteRange;
+
+/**
+ * Judges a Range header against a file. A malformed header, another unit, or several ranges are ignored, as section
+ * 14.2 asks or allows; so is any range of an empty file, because 206 could not be written for it.
+ * @param header the header's value, undefined when absent
+ * @param size bytes of the file
+ */
+export function parseRange(header: string | undefined, size: number): RangeVerdict {
+  const match = /^bytes=[ \t]*(?:(\d{1,15})-(\d{0,15})|-(\d{1,15}))[ \t]*$/i.exec(header ?? '');
+  if (!match || size === 0) return 'whole';
+  const [, first, last, suffix] = match;
+  if (first === undefined) {
+    const length = Number(suffix);
+    return length === 0 ? 'unsatisfiable' : { start: Math.max(0, size - length), end: size - 1 };
+  }
+  const start = Number(first);
+  const end = last ? Number(last) : size - 1;
+  if (last && end < start) return 'whole';
+  return start >= size ? 'unsatisfiable' : { start, end: Math.min(end, size - 1) };
+}
