@@ -20,7 +20,8 @@ const folder = await mkdtemp(join(tmpdir(), 'millrace-test-'));
 let tap: ChildProcess | undefined;
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => tap?.kill(signal));
 try {
-  const database = await startEmbedded({ folder, onProgress: (line) => console.error(line) });
+  const binary = process.env['MONGOD_BINARY'];
+  const database = await startEmbedded({ folder, binary, onProgress: (line) => console.error(line) });
   try {
     process.exitCode = await runTap(database.url);
   } finally {

@@ -31,7 +31,7 @@ export async function testMongo(t: Test): Promise<TestMongo> {
 
 async function ownMongo(t: Test): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-test-'));
-  const embedded = await startEmbedded({ folder });
+  const embedded = await startEmbedded({ folder, binary: process.env['MONGOD_BINARY'] });
   t.teardown(async () => {
     await embedded.stop();
     await rm(folder, { recursive: true, force: true });

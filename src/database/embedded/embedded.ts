@@ -55,7 +55,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedD
     if ('url' in outcome) return outcome;
     if (outcome.code === PORT_IN_USE && left > 1) continue;
     const log = join(folder, 'mongod.log');
-    throw new MillraceError('database-unavailable', `MongoDB did not start: ${outcome.reason}`, {
+    throw new MillraceError('database-unavailable', `MongoDB did not start: ${outcome.reason}.`, {
       hint: `Its log is ${log}.`,
     });
   }

@@ -12,7 +12,7 @@ import { lookUp, signal } from './running.ts';
 /** How a mongod ended. */
 export interface Exit {
   readonly code: number | null;
-  /** Why, in one sentence: from its log or from what it printed. */
+  /** Why, in a few words without a full stop: from its log or from what it printed. */
   readonly reason: string;
 }
 
@@ -55,7 +55,7 @@ export async function spawnMongod(binary: string, args: readonly string[], log: 
   const exited = new Promise<Exit>((resolve) => {
     child.once('close', async (code) => {
       const said = (await lastFault(log, since)) ?? output.trim().split('\n').at(-1);
-      resolve({ code, reason: code === 0 ? 'it was told to end.' : said || `it ended with code ${code}.` });
+      resolve({ code, reason: code === 0 ? 'it was told to end' : said || `it ended with code ${code}` });
     });
   });
   if (platform === 'win32') return { pid: child.pid ?? 0, exited, stop: () => (child.kill() ? exited : exited) };
