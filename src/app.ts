@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
-import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import { collectionRoutes } from './collections/routes.ts';
 import { authentication } from './http/authentication.ts';
 import { cors } from './http/cors.ts';
@@ -50,7 +50,7 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
 function createServer(config: ServerConfig, log: FastifyBaseLogger): FastifyInstance {
   return Fastify<Server>({
     loggerInstance: log,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     genReqId: requestIds(),
     trustProxy: trustedProxies(config.trustProxy),
     bodyLimit: config.bodyBytes,

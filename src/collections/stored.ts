@@ -30,7 +30,7 @@ const SYSTEM_MEMBERS: ReadonlySet<string> = new Set(['id', '_meta', '_expanded']
  */
 export function createStored(body: JsonObject, origin: Origin, newId: () => ObjectId): Document {
   const id = Object.hasOwn(body, 'id') ? parseNewId(body['id']) : newId();
-  return assemble({ _id: id }, storable(body), nextMeta(undefined, origin));
+  return assemble({ _id: id }, storable(body), firstMeta(origin));
 }
 
 /** The document that a full replacement stores: only what the body says remains, and what the wire hides. */
@@ -62,17 +62,21 @@ function assemble(head: Document, members: JsonObject, meta: Document): Document
   return { ...head, ...members, _meta: meta };
 }
 
+function firstMeta(origin: Origin): Document {
+  const actor = origin.principal.kind === 'anonymous' ? null : origin.principal.id;
+  return nextMeta({ createdAt: origin.now, createdBy: actor }, origin);
+}
+
+/** A document that others wrote has no creation that Millrace knows of: it stays null. */
 function nextMeta(old: unknown, origin: Origin): Document {
   const before: JsonObject = isPlain(old) ? old : {};
-  const actor = origin.principal.kind === 'anonymous' ? null : origin.principal.id;
-  const first = old === undefined;
   return {
     ...before,
     revision: revisionOf(before) + 1,
-    createdAt: first ? origin.now : (before['createdAt'] ?? null),
+    createdAt: before['createdAt'] ?? null,
     updatedAt: origin.now,
-    createdBy: first ? actor : (before['createdBy'] ?? null),
-    updatedBy: actor,
+    createdBy: before['createdBy'] ?? null,
+    updatedBy: origin.principal.kind === 'anonymous' ? null : origin.principal.id,
     by: actorOf(origin.principal),
     request: origin.request,
   };

@@ -21,7 +21,7 @@ import {
 } from 'mongodb';
 import { MillraceError } from '../kernel/errors.ts';
 import * as bson from './bson-bytes.ts';
-import { setMember } from './wire-values.ts';
+import { isPlain, setMember } from './wire-values.ts';
 
 /** A stored document with its members in stored order, embedded documents alike. The driver writes it as a document. */
 export type OrderedDocument = Map<string, unknown>;
@@ -43,9 +43,10 @@ export function decodeOrdered(raw: Uint8Array): OrderedDocument {
   return readDocument(asBuffer(raw), 0, raw.length, 1, mapOf);
 }
 
-/** The bytes under which the driver stores a document. */
+/** The bytes under which a document is stored: the server puts `_id` first, whatever stands before it. */
 export function encodeStored(document: Document | OrderedDocument): Uint8Array {
-  return BSON.serialize(document, { ignoreUndefined: false });
+  const ordered = document instanceof Map ? document : inOrderOf(document, new Map([['_id', null]]));
+  return BSON.serialize(ordered, { ignoreUndefined: false });
 }
 
 /**
@@ -62,7 +63,7 @@ export function inOrderOf(document: Document, stored: OrderedDocument): OrderedD
 }
 
 function valueInOrderOf(value: unknown, before: unknown): unknown {
-  if (before instanceof Map && isDocument(value)) return inOrderOf(value, before);
+  if (before instanceof Map && isPlain(value)) return inOrderOf(value, before);
   if (!Array.isArray(before) || !Array.isArray(value)) return value;
   return value.map((element, index) => valueInOrderOf(element, before[index]));
 }
@@ -179,10 +180,6 @@ function inexact(what: string): MillraceError {
   return new MillraceError('unsupported-value', `The stored document holds ${what} and cannot be changed here`, {
     hint: 'Replace the whole document, or change it in the database itself.',
   });
-}
-
-function isDocument(value: unknown): value is Document {
-  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }
 
 function asBuffer(raw: Uint8Array): Buffer {

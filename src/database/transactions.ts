@@ -109,7 +109,7 @@ export class Transactions {
 }
 
 async function attempt<T>(session: ClientSession, work: (session: ClientSession) => Promise<T>): Promise<T> {
-  session.startTransaction({ readConcern: { level: 'snapshot' }, writeConcern: { w: 'majority' } });
+  session.startTransaction({ readConcern: { level: 'local' }, writeConcern: { w: 'majority' } });
   try {
     const result = await work(session);
     await session.commitTransaction();

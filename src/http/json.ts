@@ -34,6 +34,8 @@ export const json = fp<JsonOptions>(
       done(null, payload);
     });
     app.removeAllContentTypeParsers();
+    // Which media types it takes is the route's to say, in its own words.
+    app.addContentTypeParser('*', (_request, _payload, done) => done(null));
     app.addContentTypeParser(
       JSON_TYPES,
       { parseAs: 'buffer', bodyLimit: config.bodyBytes },

@@ -3,323 +3,332 @@ import t from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
 import { runScenarios } from '../helpers/scenario.ts';
 
-const { app } = await buildTestApp(t);
+t.test('the contract of collections', async (t) => {
+  const { app } = await buildTestApp(t);
 
-const META = { revision: 1, createdAt: /^\d{4}-.*Z$/, updatedAt: /^\d{4}-.*Z$/, createdBy: null, updatedBy: null };
-const NEVER = { detail: "Resource 'ghosts' is not available in the database" };
+  const META = { revision: 1, createdAt: /^\d{4}-.*Z$/, updatedAt: /^\d{4}-.*Z$/, createdBy: null, updatedBy: null };
+  const NEVER = { detail: "Resource 'ghosts' is not available in the database" };
 
-await t.test('a collection that was never created', (t) =>
-  runScenarios(t, app, [
-    { name: 'list', request: 'GET /api/ghosts', status: 404, code: 'resource-not-available', expect: NEVER },
-    { name: 'head', request: 'HEAD /api/ghosts', status: 404, text: '' },
-    { name: 'get', request: 'GET /api/ghosts/a', status: 404, code: 'resource-not-available', expect: NEVER },
-    { name: 'put', request: 'PUT /api/ghosts/a', send: {}, status: 404, code: 'resource-not-available', expect: NEVER },
-    { name: 'patch', request: 'PATCH /api/ghosts/a', send: {}, status: 404, code: 'resource-not-available' },
-    { name: 'delete', request: 'DELETE /api/ghosts/a', status: 404, code: 'resource-not-available', expect: NEVER },
-    { name: 'still not there', request: 'GET /api/ghosts', status: 404, code: 'resource-not-available' },
-  ]),
-);
-
-await t.test('create', (t) =>
-  runScenarios(t, app, [
-    {
-      name: 'an object becomes a document with an id and _meta',
-      request: 'POST /api/todos',
-      send: { title: 'Buy milk', date: '2026-01-02' },
-      status: 201,
-      expectHeaders: {
-        location: /^\/api\/todos\/[0-9a-f]{24}$/,
-        etag: /^"1-[\w-]{27}"$/,
-        'content-type': 'application/json; charset=utf-8',
-        'cache-control': 'private, no-cache',
-        'x-content-type-options': 'nosniff',
-        'x-request-id': /^req_/,
+  await t.test('a collection that was never created', (t) =>
+    runScenarios(t, app, [
+      { name: 'list', request: 'GET /api/ghosts', status: 404, code: 'resource-not-available', expect: NEVER },
+      { name: 'head', request: 'HEAD /api/ghosts', status: 404, text: '' },
+      { name: 'get', request: 'GET /api/ghosts/a', status: 404, code: 'resource-not-available', expect: NEVER },
+      {
+        name: 'put',
+        request: 'PUT /api/ghosts/a',
+        send: {},
+        status: 404,
+        code: 'resource-not-available',
+        expect: NEVER,
       },
-      expect: { id: /^[0-9a-f]{24}$/, title: 'Buy milk', date: '2026-01-02', _meta: META },
-    },
-    {
-      name: 'an id in the body is the id',
-      request: 'POST /api/todos',
-      send: { id: 'milk.1~a-b_c', title: 'Milk', _meta: { revision: 9 }, _expanded: 1 },
-      status: 201,
-      expectHeaders: { location: '/api/todos/milk.1~a-b_c' },
-      expect: { id: 'milk.1~a-b_c', _meta: META, _expanded: undefined },
-    },
-    {
-      name: 'the same id again',
-      request: 'POST /api/todos',
-      send: { id: 'milk.1~a-b_c' },
-      status: 409,
-      code: 'id-exists',
-    },
-    ...['', '_x', 'a/b', 'ä', 'x'.repeat(129)].map((id) => ({
-      name: `the id '${id.slice(0, 9)}' is refused`,
-      request: 'POST /api/todos',
-      send: { id },
-      status: 400,
-      code: 'invalid-id',
-    })),
-    { name: 'an id that is no string', request: 'POST /api/todos', send: { id: 7 }, status: 400, code: 'invalid-id' },
-    { name: 'no body', request: 'POST /api/todos', status: 400, code: 'body-required' },
-    { name: 'an empty body', request: 'POST /api/todos', send: '', status: 400, code: 'malformed-json' },
-    { name: 'not JSON', request: 'POST /api/todos', send: '{"a":', status: 400, code: 'malformed-json' },
-    { name: 'a string', request: 'POST /api/todos', send: '"x"', status: 400, code: 'body-type' },
-    { name: 'null', request: 'POST /api/todos', send: 'null', status: 400, code: 'body-type' },
-    {
-      name: 'another media type',
-      request: 'POST /api/todos',
-      send: 'a=1',
-      headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      status: 415,
-      code: 'unsupported-media-type',
-    },
-    {
-      name: 'a patch type is no document',
-      request: 'POST /api/todos',
-      send: {},
-      headers: { 'content-type': 'application/merge-patch+json' },
-      status: 415,
-      code: 'unsupported-media-type',
-    },
-    {
-      name: 'Prefer: return=minimal',
-      request: 'POST /api/todos',
-      send: { id: 'minimal' },
-      headers: { prefer: 'return=minimal' },
-      status: 201,
-      expectHeaders: { 'preference-applied': 'return=minimal', location: '/api/todos/minimal', etag: /^"1-/ },
-      text: '',
-    },
-    {
-      name: 'names with dots, dollars and nothing are kept',
-      request: 'POST /api/odd',
-      send: { 'a.b': { $set: 1, '': [{ 'x.y': null }] }, $where: 'x', __v: 1, _class: 'y', constructor: 1 },
-      status: 201,
-      expect: { 'a.b': { $set: 1, '': [{ 'x.y': null }] }, $where: 'x', __v: 1, _class: 'y', constructor: 1 },
-    },
-    ...[
-      ['{"_id":1}', '/_id'],
-      ['{"a":{"__proto__":1}}', '/a/__proto__'],
-      ['{"a":[{"_bsontype":"x"}]}', '/a/0/_bsontype'],
-      ['{"a\\u0000b":1}', '/a\u0000b'],
-      ['{"constructor":{"prototype":1}}', '/constructor/prototype'],
-    ].map(([send, pointer]) => ({
-      name: `a name that cannot be stored: ${send}`,
-      request: 'POST /api/odd',
-      send,
-      status: 400,
-      code: 'unsupported-key',
-      expect: { errors: [{ pointer, code: 'unsupported-key' }] },
-    })),
-    ...['{"a":9007199254740993}', '{"a":-9007199254740993}', '{"a":1e400}', '{"a":"\\ud800"}'].map((send) => ({
-      name: `a value that would be altered: ${send}`,
-      request: 'POST /api/odd',
-      send,
-      status: 400,
-      code: 'unsupported-value',
-    })),
-    { name: '2^53 is exact', request: 'POST /api/odd', send: '{"a":9007199254740992}', status: 201 },
-    { name: 'a fraction is a double', request: 'POST /api/odd', send: '{"a":9007199254740993.0}', status: 201 },
-    { name: 'depth 100', request: 'POST /api/odd', send: nested(100), status: 201 },
-    { name: 'depth 101', request: 'POST /api/odd', send: nested(101), status: 400, code: 'too-deep' },
-    {
-      name: 'invalid UTF-8',
-      request: 'POST /api/odd',
-      send: Buffer.from('{"a":"\xff"}', 'latin1'),
-      status: 400,
-      code: 'malformed-json',
-    },
-    {
-      name: 'over 1 MiB',
-      request: 'POST /api/odd',
-      send: { a: 'x'.repeat(1_048_576) },
-      status: 413,
-      code: 'body-too-large',
-    },
-  ]),
-);
+      { name: 'patch', request: 'PATCH /api/ghosts/a', send: {}, status: 404, code: 'resource-not-available' },
+      { name: 'delete', request: 'DELETE /api/ghosts/a', status: 404, code: 'resource-not-available', expect: NEVER },
+      { name: 'still not there', request: 'GET /api/ghosts', status: 404, code: 'resource-not-available' },
+    ]),
+  );
 
-await t.test('create many', (t) =>
-  runScenarios(t, app, [
-    {
-      name: 'all, in order',
-      request: 'POST /api/many',
-      send: [{ id: 'a', n: 1 }, { n: 2 }, { id: 'c', n: 3 }],
-      status: 201,
-      expectHeaders: { location: null },
-      expect: [
-        { id: 'a', n: 1, _meta: META },
-        { id: /^[0-9a-f]{24}$/, n: 2, _meta: META },
-        { id: 'c', n: 3, _meta: META },
-      ],
-    },
-    {
-      name: 'one bad, none created; the place is named',
-      request: 'POST /api/many',
-      send: [{ id: 'd' }, { id: 'a' }],
-      status: 409,
-      code: 'id-exists',
-      expect: { errors: [{ pointer: '/1', code: 'id-exists' }] },
-    },
-    { name: 'the good one is not there', request: 'GET /api/many/d', status: 404, code: 'document-not-found' },
-    {
-      name: 'twice the same id in a new collection',
-      request: 'POST /api/manynew',
-      send: [{ id: 'a' }, { id: 'a' }],
-      status: 409,
-      code: 'id-exists',
-    },
-    { name: 'leaves no collection', request: 'GET /api/manynew', status: 404, code: 'resource-not-available' },
-    { name: 'an empty array', request: 'POST /api/many', send: [], status: 400, code: 'body-type' },
-    {
-      name: 'not all objects',
-      request: 'POST /api/many',
-      send: [{}, 1],
-      status: 400,
-      code: 'body-type',
-      expect: { errors: [{ pointer: '/1' }] },
-    },
-    {
-      name: 'a bad id inside',
-      request: 'POST /api/many',
-      send: [{}, { id: '_' }],
-      status: 400,
-      code: 'invalid-id',
-      expect: { errors: [{ pointer: '/1' }] },
-    },
-    {
-      name: '1,000',
-      request: 'POST /api/thousand',
-      send: Array.from({ length: 1000 }, (_, n) => ({ n })),
-      headers: { prefer: 'return=minimal' },
-      status: 201,
-      text: '',
-    },
-    {
-      name: '1,001',
-      request: 'POST /api/many',
-      send: Array.from({ length: 1001 }, () => ({})),
-      status: 400,
-      code: 'too-many-documents',
-    },
-  ]),
-);
+  await t.test('create', (t) =>
+    runScenarios(t, app, [
+      {
+        name: 'an object becomes a document with an id and _meta',
+        request: 'POST /api/todos',
+        send: { title: 'Buy milk', date: '2026-01-02' },
+        status: 201,
+        expectHeaders: {
+          location: /^\/api\/todos\/[0-9a-f]{24}$/,
+          etag: /^"1-[\w-]{27}"$/,
+          'content-type': 'application/json; charset=utf-8',
+          'cache-control': 'private, no-cache',
+          'x-content-type-options': 'nosniff',
+          'x-request-id': /^req_/,
+        },
+        expect: { id: /^[0-9a-f]{24}$/, title: 'Buy milk', date: '2026-01-02', _meta: META },
+      },
+      {
+        name: 'an id in the body is the id',
+        request: 'POST /api/todos',
+        send: { id: 'milk.1~a-b_c', title: 'Milk', _meta: { revision: 9 }, _expanded: 1 },
+        status: 201,
+        expectHeaders: { location: '/api/todos/milk.1~a-b_c' },
+        expect: { id: 'milk.1~a-b_c', _meta: META, _expanded: undefined },
+      },
+      {
+        name: 'the same id again',
+        request: 'POST /api/todos',
+        send: { id: 'milk.1~a-b_c' },
+        status: 409,
+        code: 'id-exists',
+      },
+      ...['', '_x', 'a/b', 'ä', 'x'.repeat(129)].map((id) => ({
+        name: `the id '${id.slice(0, 9)}' is refused`,
+        request: 'POST /api/todos',
+        send: { id },
+        status: 400,
+        code: 'invalid-id',
+      })),
+      { name: 'an id that is no string', request: 'POST /api/todos', send: { id: 7 }, status: 400, code: 'invalid-id' },
+      { name: 'no body', request: 'POST /api/todos', status: 400, code: 'body-required' },
+      { name: 'an empty body', request: 'POST /api/todos', send: '', status: 400, code: 'malformed-json' },
+      { name: 'not JSON', request: 'POST /api/todos', send: '{"a":', status: 400, code: 'malformed-json' },
+      { name: 'a string', request: 'POST /api/todos', send: '"x"', status: 400, code: 'body-type' },
+      { name: 'null', request: 'POST /api/todos', send: 'null', status: 400, code: 'body-type' },
+      {
+        name: 'another media type',
+        request: 'POST /api/todos',
+        send: 'a=1',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        status: 415,
+        code: 'unsupported-media-type',
+      },
+      {
+        name: 'a patch type is no document',
+        request: 'POST /api/todos',
+        send: {},
+        headers: { 'content-type': 'application/merge-patch+json' },
+        status: 415,
+        code: 'unsupported-media-type',
+      },
+      {
+        name: 'Prefer: return=minimal',
+        request: 'POST /api/todos',
+        send: { id: 'minimal' },
+        headers: { prefer: 'return=minimal' },
+        status: 201,
+        expectHeaders: { 'preference-applied': 'return=minimal', location: '/api/todos/minimal', etag: /^"1-/ },
+        text: '',
+      },
+      {
+        name: 'names with dots, dollars and nothing are kept',
+        request: 'POST /api/odd',
+        send: { 'a.b': { $set: 1, '': [{ 'x.y': null }] }, $where: 'x', __v: 1, _class: 'y', constructor: 1 },
+        status: 201,
+        expect: { 'a.b': { $set: 1, '': [{ 'x.y': null }] }, $where: 'x', __v: 1, _class: 'y', constructor: 1 },
+      },
+      ...[
+        ['{"_id":1}', '/_id'],
+        ['{"a":{"__proto__":1}}', '/a/__proto__'],
+        ['{"a":[{"_bsontype":"x"}]}', '/a/0/_bsontype'],
+        ['{"a\\u0000b":1}', '/a\u0000b'],
+        ['{"constructor":{"prototype":1}}', '/constructor/prototype'],
+      ].map(([send, pointer]) => ({
+        name: `a name that cannot be stored: ${send}`,
+        request: 'POST /api/odd',
+        send,
+        status: 400,
+        code: 'unsupported-key',
+        expect: { errors: [{ pointer, code: 'unsupported-key' }] },
+      })),
+      ...['{"a":9007199254740993}', '{"a":-9007199254740993}', '{"a":1e400}', '{"a":"\\ud800"}'].map((send) => ({
+        name: `a value that would be altered: ${send}`,
+        request: 'POST /api/odd',
+        send,
+        status: 400,
+        code: 'unsupported-value',
+      })),
+      { name: '2^53 is exact', request: 'POST /api/odd', send: '{"a":9007199254740992}', status: 201 },
+      { name: 'a fraction is a double', request: 'POST /api/odd', send: '{"a":9007199254740993.0}', status: 201 },
+      { name: 'depth 100', request: 'POST /api/odd', send: nested(100), status: 201 },
+      { name: 'depth 101', request: 'POST /api/odd', send: nested(101), status: 400, code: 'too-deep' },
+      {
+        name: 'invalid UTF-8',
+        request: 'POST /api/odd',
+        send: Buffer.from('{"a":"\xff"}', 'latin1'),
+        status: 400,
+        code: 'malformed-json',
+      },
+      {
+        name: 'over 1 MiB',
+        request: 'POST /api/odd',
+        send: { a: 'x'.repeat(1_048_576) },
+        status: 413,
+        code: 'body-too-large',
+      },
+    ]),
+  );
 
-await t.test('read', (t) =>
-  runScenarios(t, app, [
-    {
-      name: 'list all, by id',
-      request: 'GET /api/many',
-      status: 200,
-      expect: [{ n: 2 }, { id: 'a' }, { id: 'c' }],
-      expectHeaders: { 'cache-control': 'private, no-cache', vary: /Authorization/ },
-    },
-    { name: 'head of a list', request: 'HEAD /api/many', status: 200, text: '' },
-    {
-      name: 'one',
-      request: 'GET /api/many/a',
-      status: 200,
-      expect: { id: 'a', n: 1, _meta: META },
-      expectHeaders: { etag: /^"1-/ },
-    },
-    { name: 'head of one', request: 'HEAD /api/many/a', status: 200, text: '', expectHeaders: { etag: /^"1-/ } },
-    { name: 'missing', request: 'GET /api/many/zzz', status: 404, code: 'document-not-found' },
-    {
-      name: 'a parameter that is not known',
-      request: 'GET /api/many/a?colour=red',
-      status: 400,
-      code: 'unknown-parameter',
-    },
-    { name: 'a long id', request: `GET /api/many/${'x'.repeat(300)}`, status: 404, code: 'document-not-found' },
-    ...['_users', 'system', 'files', 'functions', 'events', '1a', 'a.b', 'a%24b', 'x'.repeat(65)].map((name) => ({
-      name: `the name ${name.slice(0, 9)} is refused`,
-      request: `GET /api/${name}`,
-      status: 400,
-      code: 'invalid-name',
-    })),
-    {
-      name: 'no JSON wanted',
-      request: 'GET /api/many',
-      headers: { accept: 'text/html' },
-      status: 406,
-      code: 'not-acceptable',
-    },
-    {
-      name: 'JSON among others',
-      request: 'GET /api/many',
-      headers: { accept: 'text/html, application/*;q=0.8' },
-      status: 200,
-    },
-  ]),
-);
+  await t.test('create many', (t) =>
+    runScenarios(t, app, [
+      {
+        name: 'all, in order',
+        request: 'POST /api/many',
+        send: [{ id: 'a', n: 1 }, { n: 2 }, { id: 'c', n: 3 }],
+        status: 201,
+        expectHeaders: { location: null },
+        expect: [
+          { id: 'a', n: 1, _meta: META },
+          { id: /^[0-9a-f]{24}$/, n: 2, _meta: META },
+          { id: 'c', n: 3, _meta: META },
+        ],
+      },
+      {
+        name: 'one bad, none created; the place is named',
+        request: 'POST /api/many',
+        send: [{ id: 'd' }, { id: 'a' }],
+        status: 409,
+        code: 'id-exists',
+        expect: { errors: [{ pointer: '/1', code: 'id-exists' }] },
+      },
+      { name: 'the good one is not there', request: 'GET /api/many/d', status: 404, code: 'document-not-found' },
+      {
+        name: 'twice the same id in a new collection',
+        request: 'POST /api/manynew',
+        send: [{ id: 'a' }, { id: 'a' }],
+        status: 409,
+        code: 'id-exists',
+      },
+      { name: 'leaves no collection', request: 'GET /api/manynew', status: 404, code: 'resource-not-available' },
+      { name: 'an empty array', request: 'POST /api/many', send: [], status: 400, code: 'body-type' },
+      {
+        name: 'not all objects',
+        request: 'POST /api/many',
+        send: [{}, 1],
+        status: 400,
+        code: 'body-type',
+        expect: { errors: [{ pointer: '/1' }] },
+      },
+      {
+        name: 'a bad id inside',
+        request: 'POST /api/many',
+        send: [{}, { id: '_' }],
+        status: 400,
+        code: 'invalid-id',
+        expect: { errors: [{ pointer: '/1' }] },
+      },
+      {
+        name: '1,000',
+        request: 'POST /api/thousand',
+        send: Array.from({ length: 1000 }, (_, n) => ({ n })),
+        headers: { prefer: 'return=minimal' },
+        status: 201,
+        text: '',
+      },
+      {
+        name: '1,001',
+        request: 'POST /api/many',
+        send: Array.from({ length: 1001 }, () => ({})),
+        status: 400,
+        code: 'too-many-documents',
+      },
+    ]),
+  );
 
-await t.test('an empty collection stays available', async (t) => {
-  await app.inject({ method: 'POST', url: '/api/brief', payload: { id: 'a' } });
-  await runScenarios(t, app, [
-    { name: 'delete', request: 'DELETE /api/brief/a', status: 204, text: '' },
-    { name: 'again', request: 'DELETE /api/brief/a', status: 404, code: 'document-not-found' },
-    { name: 'list', request: 'GET /api/brief', status: 200, text: '[]' },
-  ]);
+  await t.test('read', (t) =>
+    runScenarios(t, app, [
+      {
+        name: 'list all, by id',
+        request: 'GET /api/many',
+        status: 200,
+        expect: [{ id: 'a' }, { id: 'c' }, { n: 2 }],
+        expectHeaders: { 'cache-control': 'private, no-cache', vary: /Authorization/ },
+      },
+      { name: 'head of a list', request: 'HEAD /api/many', status: 200, text: '' },
+      {
+        name: 'one',
+        request: 'GET /api/many/a',
+        status: 200,
+        expect: { id: 'a', n: 1, _meta: META },
+        expectHeaders: { etag: /^"1-/ },
+      },
+      { name: 'head of one', request: 'HEAD /api/many/a', status: 200, text: '', expectHeaders: { etag: /^"1-/ } },
+      { name: 'missing', request: 'GET /api/many/zzz', status: 404, code: 'document-not-found' },
+      {
+        name: 'a parameter that is not known',
+        request: 'GET /api/many/a?colour=red',
+        status: 400,
+        code: 'unknown-parameter',
+      },
+      { name: 'a long id', request: `GET /api/many/${'x'.repeat(300)}`, status: 404, code: 'document-not-found' },
+      ...['_users', 'system', 'files', 'functions', 'events', '1a', 'a.b', 'a%24b', 'x'.repeat(65)].map((name) => ({
+        name: `the name ${name.slice(0, 9)} is refused`,
+        request: `GET /api/${name}`,
+        status: 400,
+        code: 'invalid-name',
+      })),
+      {
+        name: 'no JSON wanted',
+        request: 'GET /api/many',
+        headers: { accept: 'text/html' },
+        status: 406,
+        code: 'not-acceptable',
+      },
+      {
+        name: 'JSON among others',
+        request: 'GET /api/many',
+        headers: { accept: 'text/html, application/*;q=0.8' },
+        status: 200,
+      },
+    ]),
+  );
+
+  await t.test('an empty collection stays available', async (t) => {
+    await app.inject({ method: 'POST', url: '/api/brief', payload: { id: 'a' } });
+    await runScenarios(t, app, [
+      { name: 'delete', request: 'DELETE /api/brief/a', status: 204, text: '' },
+      { name: 'again', request: 'DELETE /api/brief/a', status: 404, code: 'document-not-found' },
+      { name: 'list', request: 'GET /api/brief', status: 200, text: '[]' },
+    ]);
+  });
+
+  await t.test('paths and methods', (t) =>
+    runScenarios(t, app, [
+      { name: 'nothing here', request: 'GET /nowhere', status: 404, code: 'route-not-found' },
+      {
+        name: 'wrong method',
+        request: 'DELETE /api/many',
+        status: 405,
+        code: 'method-not-allowed',
+        expectHeaders: { allow: 'GET, HEAD, OPTIONS, POST' },
+      },
+      {
+        name: 'wrong method on one',
+        request: 'POST /api/many/a',
+        status: 405,
+        code: 'method-not-allowed',
+        expectHeaders: { allow: 'DELETE, GET, HEAD, OPTIONS, PATCH, PUT' },
+      },
+      {
+        name: 'options',
+        request: 'OPTIONS /api/many',
+        status: 204,
+        expectHeaders: { allow: 'GET, HEAD, OPTIONS, POST' },
+      },
+      {
+        name: 'preflight from a loopback origin',
+        request: 'OPTIONS /api/many',
+        headers: {
+          origin: 'http://localhost:5173',
+          'access-control-request-method': 'PUT',
+          'access-control-request-headers': 'if-match',
+        },
+        status: 204,
+        expectHeaders: {
+          'access-control-allow-origin': 'http://localhost:5173',
+          'access-control-allow-methods': /PUT/,
+          'access-control-allow-headers': 'if-match',
+        },
+      },
+      {
+        name: 'a foreign origin gets no permission',
+        request: 'GET /api/many',
+        headers: { origin: 'https://evil.example' },
+        status: 200,
+        expectHeaders: { 'access-control-allow-origin': null },
+      },
+      {
+        name: 'a credential that cannot be valid',
+        request: 'GET /api/many',
+        headers: { authorization: 'Bearer x' },
+        status: 401,
+        code: 'invalid-credential',
+        expectHeaders: { 'www-authenticate': /^Bearer/ },
+      },
+      { name: 'alive', request: 'GET /healthz', status: 200, expect: { status: 'ok' } },
+      { name: 'ready', request: 'GET /readyz', status: 200, expect: { status: 'ready' } },
+    ]),
+  );
+
+  function nested(depth: number): string {
+    return `${'{"a":'.repeat(depth - 1)}{}${'}'.repeat(depth - 1)}`;
+  }
 });
-
-await t.test('paths and methods', (t) =>
-  runScenarios(t, app, [
-    { name: 'nothing here', request: 'GET /nowhere', status: 404, code: 'route-not-found' },
-    {
-      name: 'wrong method',
-      request: 'DELETE /api/many',
-      status: 405,
-      code: 'method-not-allowed',
-      expectHeaders: { allow: 'GET, HEAD, OPTIONS, POST' },
-    },
-    {
-      name: 'wrong method on one',
-      request: 'POST /api/many/a',
-      status: 405,
-      code: 'method-not-allowed',
-      expectHeaders: { allow: 'DELETE, GET, HEAD, OPTIONS, PATCH, PUT' },
-    },
-    {
-      name: 'options',
-      request: 'OPTIONS /api/many',
-      status: 204,
-      expectHeaders: { allow: 'GET, HEAD, OPTIONS, POST' },
-    },
-    {
-      name: 'preflight from a loopback origin',
-      request: 'OPTIONS /api/many',
-      headers: {
-        origin: 'http://localhost:5173',
-        'access-control-request-method': 'PUT',
-        'access-control-request-headers': 'if-match',
-      },
-      status: 204,
-      expectHeaders: {
-        'access-control-allow-origin': 'http://localhost:5173',
-        'access-control-allow-methods': /PUT/,
-        'access-control-allow-headers': 'if-match',
-      },
-    },
-    {
-      name: 'a foreign origin gets no permission',
-      request: 'GET /api/many',
-      headers: { origin: 'https://evil.example' },
-      status: 200,
-      expectHeaders: { 'access-control-allow-origin': null },
-    },
-    {
-      name: 'a credential that cannot be valid',
-      request: 'GET /api/many',
-      headers: { authorization: 'Bearer x' },
-      status: 401,
-      code: 'invalid-credential',
-      expectHeaders: { 'www-authenticate': /^Bearer/ },
-    },
-    { name: 'alive', request: 'GET /healthz', status: 200, expect: { status: 'ok' } },
-    { name: 'ready', request: 'GET /readyz', status: 200, expect: { status: 'ready' } },
-  ]),
-);
-
-function nested(depth: number): string {
-  return `${'{"a":'.repeat(depth - 1)}{}${'}'.repeat(depth - 1)}`;
-}

@@ -3,99 +3,101 @@ import { Binary, Decimal128, Double, Int32, Long, ObjectId, UUID } from 'mongodb
 import t from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
 
-const { app, parts } = await buildTestApp(t);
-const foreign = parts.mongo.data.collection<{ _id: unknown; [member: string]: unknown }>('foreign');
+t.test('foreign documents', async (t) => {
+  const { app, parts } = await buildTestApp(t);
+  const foreign = parts.mongo.data.collection<{ _id: unknown; [member: string]: unknown }>('foreign');
 
-const UUID_TEXT = '0190163d-8694-739b-aea5-966c26f8ad91';
-const IDS: readonly (readonly [string, unknown])[] = [
-  ['plain', 'plain'],
-  ['has/slash and space', 'has/slash and space'],
-  ['507f1f77bcf86cd799439011', new ObjectId('507f1f77bcf86cd799439011')],
-  ['507F1F77BCF86CD799439012', '507F1F77BCF86CD799439012'],
-  ['507f1f77bcf86cd799439013', '507f1f77bcf86cd799439013'],
-  ['42', new Int32(42)],
-  ['1.5', new Double(1.5)],
-  ['9007199254740993', Long.fromString('9007199254740993')],
-  ['0.1000', Decimal128.fromString('0.1000')],
-  [UUID_TEXT, new UUID(UUID_TEXT)],
-  ['2026-01-02T03:04:05.678Z', new Date('2026-01-02T03:04:05.678Z')],
-];
+  const UUID_TEXT = '0190163d-8694-739b-aea5-966c26f8ad91';
+  const IDS: readonly (readonly [string, unknown])[] = [
+    ['plain', 'plain'],
+    ['has/slash and space', 'has/slash and space'],
+    ['507f1f77bcf86cd799439011', new ObjectId('507f1f77bcf86cd799439011')],
+    ['507F1F77BCF86CD799439012', '507F1F77BCF86CD799439012'],
+    ['507f1f77bcf86cd799439013', '507f1f77bcf86cd799439013'],
+    ['42', new Int32(42)],
+    ['1.5', new Double(1.5)],
+    ['9007199254740993', Long.fromString('9007199254740993')],
+    ['0.1000', Decimal128.fromString('0.1000')],
+    [UUID_TEXT, new UUID(UUID_TEXT)],
+    ['2026-01-02T03:04:05.678Z', new Date('2026-01-02T03:04:05.678Z')],
+  ];
 
-await t.test('every id is shown as text and found by it', async (t) => {
-  for (const [text, id] of IDS) {
-    await foreign.insertOne({ _id: id });
-    const answer = await app.inject(`/api/foreign/${encodeURIComponent(text)}`);
-    t.equal(answer.statusCode, 200, text);
-    t.match(answer.json(), { id: text, _meta: { revision: 0, createdAt: null, updatedAt: null } });
-  }
-  t.strictSame(
-    new Set((await app.inject('/api/foreign')).json().map((document: { id: string }) => document.id)),
-    new Set(IDS.map(([text]) => text)),
-  );
-});
-
-await t.test('values keep their types through PUT and PATCH when their JSON did not change', async (t) => {
-  const values = {
-    when: new Date('2026-01-02T03:04:05.678Z'),
-    price: Decimal128.fromString('19.90'),
-    big: Long.fromString('9223372036854775807'),
-    ref: new ObjectId('507f1f77bcf86cd799439011'),
-    whole: new Double(3),
-    bytes: new Binary(Buffer.from('hello')),
-    nested: { list: [new Date(0), { d: Decimal128.fromString('1') }] },
-  };
-  const document = { _id: 'types', id: 'own id of the foreign writer', ...values, text: 'old' };
-  await foreign.insertOne(document);
-  const { _meta, ...shown } = (await app.inject('/api/foreign/types')).json();
-  t.match(shown, {
-    id: 'types',
-    when: '2026-01-02T03:04:05.678Z',
-    price: '19.90',
-    big: '9223372036854775807',
-    whole: 3,
-    bytes: 'aGVsbG8=',
+  await t.test('every id is shown as text and found by it', async (t) => {
+    for (const [text, id] of IDS) {
+      await foreign.insertOne({ _id: id });
+      const answer = await app.inject(`/api/foreign/${encodeURIComponent(text)}`);
+      t.equal(answer.statusCode, 200, text);
+      t.match(answer.json(), { id: text, _meta: { revision: 0, createdAt: null, updatedAt: null } });
+    }
+    t.strictSame(
+      new Set((await app.inject('/api/foreign')).json().map((document: { id: string }) => document.id)),
+      new Set(IDS.map(([text]) => text)),
+    );
   });
 
-  const put = await app.inject({ method: 'PUT', url: '/api/foreign/types', payload: { ...shown, text: 'new' } });
-  t.equal(put.statusCode, 200);
-  const patch = await app.inject({
-    method: 'PATCH',
-    url: '/api/foreign/types',
-    payload: { added: { deep: 1 }, price: '19.90' },
+  await t.test('values keep their types through PUT and PATCH when their JSON did not change', async (t) => {
+    const values = {
+      when: new Date('2026-01-02T03:04:05.678Z'),
+      price: Decimal128.fromString('19.90'),
+      big: Long.fromString('9223372036854775807'),
+      ref: new ObjectId('507f1f77bcf86cd799439011'),
+      whole: new Double(3),
+      bytes: new Binary(Buffer.from('hello')),
+      nested: { list: [new Date(0), { d: Decimal128.fromString('1') }] },
+    };
+    const document = { _id: 'types', id: 'own id of the foreign writer', ...values, text: 'old' };
+    await foreign.insertOne(document);
+    const { _meta, ...shown } = (await app.inject('/api/foreign/types')).json();
+    t.match(shown, {
+      id: 'types',
+      when: '2026-01-02T03:04:05.678Z',
+      price: '19.90',
+      big: '9223372036854775807',
+      whole: 3,
+      bytes: 'aGVsbG8=',
+    });
+
+    const put = await app.inject({ method: 'PUT', url: '/api/foreign/types', payload: { ...shown, text: 'new' } });
+    t.equal(put.statusCode, 200);
+    const patch = await app.inject({
+      method: 'PATCH',
+      url: '/api/foreign/types',
+      payload: { added: { deep: 1 }, price: '19.90' },
+    });
+    t.equal(patch.statusCode, 200);
+
+    const options = { promoteValues: false };
+    const [before] = [{ ...document, text: 'new' }];
+    const after = await foreign.findOne({ text: 'new' }, options);
+    for (const [name, value] of Object.entries({ ...values, id: before.id })) {
+      t.same(JSON.stringify(after?.[name as keyof typeof after]), JSON.stringify(value), name);
+    }
+    t.match(patch.json(), { text: 'new', added: { deep: 1 }, _meta: { revision: 2, createdAt: null } });
   });
-  t.equal(patch.statusCode, 200);
 
-  const options = { promoteValues: false };
-  const [before] = [{ ...document, text: 'new' }];
-  const after = await foreign.findOne({ text: 'new' }, options);
-  for (const [name, value] of Object.entries({ ...values, id: before.id })) {
-    t.same(JSON.stringify(after?.[name as keyof typeof after]), JSON.stringify(value), name);
-  }
-  t.match(patch.json(), { text: 'new', added: { deep: 1 }, _meta: { revision: 2, createdAt: null } });
-});
+  await t.test('number-like names in any order do not stand in the way of a patch', async (t) => {
+    const members = new Map<string, unknown>([
+      ['_id', 'order'],
+      ['10', 1],
+      ['2', 2],
+      [
+        'b',
+        new Map([
+          ['9', 1],
+          ['1', 1],
+        ]),
+      ],
+    ]);
+    await parts.mongo.data.command({ insert: 'foreign', documents: [members] });
+    const answer = await app.inject({ method: 'PATCH', url: '/api/foreign/order', payload: { c: 1 } });
+    t.equal(answer.statusCode, 200);
+    const { _meta, id, ...rest } = answer.json();
+    t.strictSame(rest, { 2: 2, 10: 1, b: { 1: 1, 9: 1 }, c: 1 });
+  });
 
-await t.test('number-like names in any order do not stand in the way of a patch', async (t) => {
-  const members = new Map<string, unknown>([
-    ['_id', 'order'],
-    ['10', 1],
-    ['2', 2],
-    [
-      'b',
-      new Map([
-        ['9', 1],
-        ['1', 1],
-      ]),
-    ],
-  ]);
-  await parts.mongo.data.command({ insert: 'foreign', documents: [members] });
-  const answer = await app.inject({ method: 'PATCH', url: '/api/foreign/order', payload: { c: 1 } });
-  t.equal(answer.statusCode, 200);
-  const { _meta, id, ...rest } = answer.json();
-  t.strictSame(rest, { 2: 2, 10: 1, b: { 1: 1, 9: 1 }, c: 1 });
-});
-
-await t.test('a collection made by others is kept with images from our first write on', async (t) => {
-  await app.inject({ method: 'POST', url: '/api/foreign', payload: {} });
-  const [info] = await parts.mongo.data.listCollections({ name: 'foreign' }).toArray();
-  t.match(info, { options: { changeStreamPreAndPostImages: { enabled: true } } });
+  await t.test('a collection made by others is kept with images from our first write on', async (t) => {
+    await app.inject({ method: 'POST', url: '/api/foreign', payload: {} });
+    const [info] = await parts.mongo.data.listCollections({ name: 'foreign' }).toArray();
+    t.match(info, { options: { changeStreamPreAndPostImages: { enabled: true } } });
+  });
 });
