@@ -55,8 +55,9 @@ function boundConnections(server: NodeJS.EventEmitter, limit: number): void {
  * cut large uploads too.
  */
 export function withDeadline(body: IncomingMessage, timeoutMs: number): void {
-  if (body.complete) return;
-  const timer = setTimeout(() => body.destroy(), timeoutMs);
+  const { 'content-length': length, 'transfer-encoding': encoding } = body.headers;
+  if (encoding === undefined && (length === undefined || length === '0')) return;
+  const timer = setTimeout(() => body.destroy(), timeoutMs).unref();
   const clear = () => clearTimeout(timer);
   body.once('end', clear).once('close', clear);
 }
