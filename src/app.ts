@@ -6,12 +6,14 @@ import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import { collectionRoutes } from './collections/routes.ts';
+import { fileRoutes } from './files/routes.ts';
 import { authentication } from './http/authentication.ts';
 import { cors } from './http/cors.ts';
 import { errors, refuseConnection, sendError } from './http/errors.ts';
 import { healthRoutes } from './http/health.ts';
 import { json } from './http/json.ts';
 import { methods } from './http/methods.ts';
+import { ownAnswers } from './http/own-answers.ts';
 import { protection } from './http/protection.ts';
 import { rateLimit } from './http/rate-limit.ts';
 import { requestLog } from './http/request-log.ts';
@@ -40,8 +42,12 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
   await app.register(async function api(context) {
     await context.register(authentication);
     await context.register(rateLimit, { config });
-    await context.register(json, { config });
-    await context.register(collectionRoutes, { prefix: '/api', ...parts });
+    await context.register(ownAnswers);
+    await context.register(async function documents(context) {
+      await context.register(json, { config });
+      await context.register(collectionRoutes, { prefix: '/api', ...parts });
+    });
+    await context.register(fileRoutes, { ...parts, publicUrl: config.publicUrl });
   });
 
   return app;

@@ -30,7 +30,9 @@ async function main(): Promise<void> {
 async function serve(config: Config, log: Logger, stopping: Promise<string>): Promise<void> {
   const embedded = config.database.url === undefined ? await embed(config) : undefined;
   try {
-    const parts = await makeParts(config, embedded?.url ?? config.database.url ?? '');
+    const parts = await makeParts(config, embedded?.url ?? config.database.url ?? '', (error) =>
+      log.error({ err: error }, 'Background work failed'),
+    );
     try {
       await serveParts(parts, log, embedded, stopping);
     } finally {

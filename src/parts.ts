@@ -7,6 +7,8 @@ import { Registry } from './collections/registry.ts';
 import { Store } from './collections/store.ts';
 import { type Mongo, openMongo } from './database/mongo.ts';
 import { Transactions } from './database/transactions.ts';
+import type { Files } from './files/files.ts';
+import { openFiles } from './files/open-files.ts';
 import type { Config } from './kernel/config.ts';
 import { Policies } from './policies/policies.ts';
 
@@ -15,6 +17,7 @@ export interface Parts {
   readonly mongo: Mongo;
   readonly policies: Policies;
   readonly collections: Collections;
+  readonly files: Files;
   /** Resolves when the parts can serve requests; rejects when not. */
   ready(): Promise<void>;
   close(): Promise<void>;
@@ -22,9 +25,14 @@ export interface Parts {
 
 /**
  * @param url connection string of the database, once it is known where it runs
- * @throws UnusableDatabase when the server cannot carry Millrace
+ * @param onError told what went wrong in the background, where no request can be answered with it
+ * @throws UnusableDatabase when the server cannot carry Millrace, ConfigError when a store of files cannot be used
  */
-export async function makeParts(config: Config, url: string): Promise<Parts> {
+export async function makeParts(
+  config: Config,
+  url: string,
+  onError: (error: unknown) => void = () => undefined,
+): Promise<Parts> {
   const mongo = await openMongo({ url, database: config.database.name });
   const transactions = new Transactions(mongo);
   await transactions.start();
@@ -39,15 +47,19 @@ export async function makeParts(config: Config, url: string): Promise<Parts> {
     listTimeoutMs,
   });
 
+  const files = await openFiles({ mongo, transactions }, { ...config.collections, ...config.files }, onError);
+
   return {
     config,
     mongo,
     policies,
     collections,
+    files: files.files,
     ready: async () => {
       await mongo.log.command({ ping: 1 }, { timeoutMS: 2_000 });
     },
     close: async () => {
+      await files.close();
       await transactions.stop();
       await mongo.close();
     },

@@ -1,6 +1,6 @@
 /**
- * JSON in and out of the routes that carry data: strict body parsing within its deadline, what the client accepts, and
- * the headers of answers that belong to one reader. Not here: the meaning of a body.
+ * JSON in and out of the routes that carry data: strict body parsing within its deadline, and what the client
+ * accepts. Not here: the meaning of a body.
  */
 import fp from 'fastify-plugin';
 import { parseJson } from '../database/parse-json.ts';
@@ -11,11 +11,6 @@ import { withDeadline } from './protection.ts';
 /** Bodies that are JSON; which of them a route takes is the route's to say. */
 const JSON_TYPES = ['application/json', 'application/merge-patch+json'];
 
-const DATA_HEADERS = Object.freeze({
-  'cache-control': 'private, no-cache',
-  vary: 'Authorization, Accept, Origin',
-});
-
 export interface JsonOptions {
   readonly config: Pick<ServerConfig, 'bodyBytes' | 'bodyTimeoutMs'>;
 }
@@ -23,8 +18,7 @@ export interface JsonOptions {
 /** Makes a context speak JSON and nothing else. */
 export const json = fp<JsonOptions>(
   async (app, { config }) => {
-    app.addHook('onRequest', (request, reply, done) => {
-      reply.headers(DATA_HEADERS);
+    app.addHook('onRequest', (request, _reply, done) => {
       if (acceptsJson(request.headers.accept)) done();
       else
         done(new MillraceError('not-acceptable', 'This server answers in JSON', { hint: 'Accept: application/json' }));

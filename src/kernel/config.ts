@@ -61,6 +61,14 @@ export const SETTINGS = Type.Object({
   MILLRACE_SHUTDOWN_TIMEOUT_MS: count('Time for requests in flight to end at shutdown.', 10_000),
   MILLRACE_QUERY_TIMEOUT_MS: count('Database time of one query.', 5_000),
   MILLRACE_LIST_TIMEOUT_MS: count('Database time of a list without limit.', 60_000),
+  MILLRACE_FILES: Type.String({
+    description:
+      'Where files are kept: gridfs, or s3://bucket/prefix?endpoint=URL&region=NAME. After a switch, further stores ' +
+      'that still hold files follow, separated by blanks.',
+    default: 'gridfs',
+    minLength: 1,
+  }),
+  MILLRACE_FILE_BYTES: count('Largest file, in bytes.', 5_368_709_120),
   MILLRACE_RATE_ANONYMOUS: Type.Optional(
     count('Requests a minute from one anonymous address. Production default: 600; development: unlimited.', 600),
   ),
@@ -77,6 +85,7 @@ export interface Config {
   readonly folder: string;
   readonly database: { readonly url: string | undefined; readonly binary: string | undefined; readonly name: string };
   readonly server: ServerConfig;
+  readonly files: { readonly stores: string; readonly maxFileBytes: number };
   readonly collections: { readonly queryTimeoutMs: number; readonly listTimeoutMs: number };
 }
 
@@ -184,6 +193,7 @@ function arrange(settings: Static<typeof SETTINGS>): Config {
         principal: settings.MILLRACE_RATE_PRINCIPAL ?? (production ? 6_000 : null),
       },
     },
+    files: { stores: settings.MILLRACE_FILES, maxFileBytes: settings.MILLRACE_FILE_BYTES },
     collections: {
       queryTimeoutMs: settings.MILLRACE_QUERY_TIMEOUT_MS,
       listTimeoutMs: settings.MILLRACE_LIST_TIMEOUT_MS,

@@ -44,6 +44,7 @@ export const ERRORS = {
   'route-not-found': row(404, 'There is nothing at this path'),
   'method-not-allowed': row(405, 'The method is not allowed here'),
   'not-acceptable': row(406, 'No acceptable representation exists'),
+  'upload-expired': row(408, 'The upload took too long', true),
   'request-timeout': row(408, 'The request took too long to arrive', true),
   'id-exists': row(409, 'A document with this id exists'),
   'unique-violation': row(409, 'A unique value exists already'),

@@ -8,6 +8,9 @@ import type { Mode } from '../kernel/config.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { type Action, type Scope, unlimited } from './scope.ts';
 
+/** What a policy speaks of: a collection of documents, or the files. */
+export type Place = CollectionName | 'files';
+
 export class Policies {
   readonly #mode: Mode;
 
@@ -19,13 +22,13 @@ export class Policies {
    * The Scope of one request.
    * @throws MillraceError `not-authenticated` for anonymous, `forbidden` for others
    */
-  scope(principal: Principal, action: Action, collection: CollectionName): Scope {
+  scope(principal: Principal, action: Action, place: Place): Scope {
     if (this.#mode === 'development') return unlimited(principal, action);
     if (principal.kind === 'anonymous') {
       throw new MillraceError('not-authenticated', 'Sign in to use this server', {
         headers: { 'www-authenticate': 'Bearer realm="millrace"' },
       });
     }
-    throw new MillraceError('forbidden', `No policy allows ${action} in '${collection}'`);
+    throw new MillraceError('forbidden', `No policy allows ${action} in '${place}'`);
   }
 }

@@ -1,0 +1,135 @@
+/**
+ * What can be done with files. Every operation takes a Scope. A file exists from the moment its document is committed
+ * until its document is deleted; bytes come before and go after, under a mark. Not here: HTTP (routes.ts), bytes
+ * (file-store.ts), the database's language (store.ts).
+ */
+import type { Readable } from 'node:stream';
+import type { Document, Filter } from 'mongodb';
+import { actorOf } from '../auth/principal.ts';
+import type { Transactions } from '../database/transactions.ts';
+import { MillraceError } from '../kernel/errors.ts';
+import { reaches, toDatabaseFilter } from '../policies/reach.ts';
+import type { Scope } from '../policies/scope.ts';
+import { type Draft, keyFromText, type StoredFile, toDocument } from './file.ts';
+import type { ByteRange, FileStore } from './file-store.ts';
+import { type Delivery, type Expected, type Part, takeBack, takeIn } from './intake.ts';
+import type { Marks } from './marks.ts';
+import type { Store } from './store.ts';
+
+export interface FilesParts {
+  readonly store: Store;
+  readonly marks: Marks;
+  readonly transactions: Transactions;
+  /** Every store that may hold files, by name. */
+  readonly fileStores: ReadonlyMap<string, FileStore>;
+  /** Where new files go. */
+  readonly current: FileStore;
+  readonly maxFileBytes: number;
+  readonly listTimeoutMs: number;
+  readonly now?: () => Date;
+}
+
+export class Files {
+  readonly #parts: FilesParts;
+
+  constructor(parts: FilesParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Stores the files of one request: all of them, or nothing.
+   * @param parts what arrives, read as it is stored
+   * @param request id of the request, for events
+   * @throws MillraceError as `takeIn`; `forbidden` when no grant reaches such a file; `upload-expired`
+   */
+  async upload(
+    scope: Scope,
+    parts: AsyncIterable<Part>,
+    expected: Expected,
+    request: string,
+  ): Promise<readonly StoredFile[]> {
+    const intake = { ...this.#parts, fileStore: this.#parts.current };
+    const delivery = await takeIn(parts, expected, intake);
+    const keys = delivery.drafts.map(({ key }) => key);
+    const { files, documents } = this.#toFiles(scope, delivery, request);
+    if (!documents.every((document) => reaches(scope, document))) {
+      await takeBack(keys, intake);
+      throw new MillraceError('forbidden', 'No policy allows to create this file');
+    }
+    try {
+      await this.#parts.transactions.run(async (session) => {
+        await this.#parts.marks.commit(intake.fileStore.name, keys, session);
+        await this.#parts.store.insertMany(documents, session);
+      });
+    } finally {
+      // When the commit failed its outcome may be unknown: the sweep looks again and knows.
+      for (const key of keys) this.#parts.marks.letGo(intake.fileStore.name, key);
+    }
+    return files;
+  }
+
+  /** @throws MillraceError `file-not-found` */
+  async get(scope: Scope, id: string): Promise<StoredFile> {
+    const key = keyFromText(id);
+    const file = key === undefined ? null : await this.#parts.store.find(key, toDatabaseFilter(scope));
+    if (file === null) throw notFound(id);
+    return file;
+  }
+
+  /** Files in batches, after the first batch has been read. */
+  async list(scope: Scope, filter: Filter<Document> = {}): Promise<AsyncIterable<readonly StoredFile[]>> {
+    const batches = this.#parts.store.list(
+      { $and: [toDatabaseFilter(scope), filter] },
+      { sort: { _id: 1 }, maxTimeMS: this.#parts.listTimeoutMs },
+    );
+    return resume(await batches.next(), batches);
+  }
+
+  /**
+   * Opens the bytes of a file that `get` found.
+   * @throws MillraceError `file-store-unavailable`, also when the file lies in a store that is not configured
+   */
+  async open({ key, size, store }: StoredFile, range?: ByteRange): Promise<Readable> {
+    const fileStore = this.#parts.fileStores.get(store);
+    if (fileStore !== undefined) return fileStore.read(key, size, range);
+    throw new MillraceError('file-store-unavailable', 'The file lies in a store that is not configured', {
+      cause: new Error(`Store ${store} is not in MILLRACE_FILES`),
+    });
+  }
+
+  /** Deletes a file: its document at once, its bytes then or by the sweep. @throws MillraceError `file-not-found` */
+  async remove(scope: Scope, id: string, request: string): Promise<void> {
+    const { key, store } = await this.get(scope, id);
+    await this.#parts.marks.hold(store, key);
+    try {
+      if (!(await this.#parts.store.remove(key, actorOf(scope.principal), request))) throw notFound(id);
+      await this.#parts.fileStores.get(store)?.remove(key);
+      if (this.#parts.fileStores.has(store)) await this.#parts.marks.settle(store, key);
+    } catch (error) {
+      if (error instanceof MillraceError && error.code === 'file-store-unavailable') return;
+      throw error;
+    } finally {
+      this.#parts.marks.letGo(store, key);
+    }
+  }
+
+  #toFiles({ principal }: Scope, { drafts, customs }: Delivery, request: string) {
+    const createdAt = this.#parts.now?.() ?? new Date();
+    const createdBy = principal.kind === 'anonymous' ? null : principal.id;
+    const store = this.#parts.current.name;
+    const files = drafts.map(
+      (draft: Draft, index): StoredFile => ({ ...draft, store, createdAt, createdBy, custom: customs[index] ?? null }),
+    );
+    return { files, documents: files.map((file) => toDocument(file, principal, request)) };
+  }
+}
+
+function notFound(id: string): MillraceError {
+  return new MillraceError('file-not-found', `There is no file '${id.slice(0, 80)}'`);
+}
+
+/** Goes on with a generator of which the first result was taken already. */
+async function* resume<T>(first: IteratorResult<T, void>, rest: AsyncGenerator<T, void>): AsyncGenerator<T, void> {
+  if (!first.done) yield first.value;
+  yield* rest;
+}

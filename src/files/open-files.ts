@@ -1,0 +1,96 @@
+/**
+ * Puts the files' parts together: the stores that the configuration names, the marks, the sweep, the operations. What
+ * starts here stops here. Not here: what any of them does.
+ */
+import type { Mongo } from '../database/mongo.ts';
+import type { Transactions } from '../database/transactions.ts';
+import { ConfigError } from '../kernel/config.ts';
+import type { FileStore } from './file-store.ts';
+import { Files } from './files.ts';
+import { openGridfsStore } from './gridfs-store.ts';
+import { Marks } from './marks.ts';
+import { openS3Store, type S3Settings } from './s3-store.ts';
+import { Store } from './store.ts';
+import { parseStoreAddresses, type StoreAddress } from './store-address.ts';
+import { Sweep } from './sweep.ts';
+
+export interface FilesSettings {
+  /** As in MILLRACE_FILES: where new files go, then where others still are. */
+  readonly stores: string;
+  readonly maxFileBytes: number;
+  readonly queryTimeoutMs: number;
+  readonly listTimeoutMs: number;
+  /** For tests; S3 clients find credentials by themselves. */
+  readonly credentials?: S3Settings['credentials'];
+}
+
+export interface OpenFiles {
+  readonly files: Files;
+  readonly store: Store;
+  readonly marks: Marks;
+  readonly sweep: Sweep;
+  /** The first one is where new files go. */
+  readonly fileStores: readonly FileStore[];
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the stores and starts the sweep.
+ * @param onError told what went wrong in the background
+ * @throws ConfigError when an address is wrong, or nothing answers where new files shall go
+ */
+export async function openFiles(
+  { mongo, transactions }: { readonly mongo: Mongo; readonly transactions: Transactions },
+  settings: FilesSettings,
+  onError: (error: unknown) => void,
+): Promise<OpenFiles> {
+  const opened = addresses(settings.stores).map((address) => openStore(address, mongo, settings));
+  const [current] = opened;
+  if (current === undefined) throw new ConfigError(['MILLRACE_FILES: no store is named']);
+  // GridFS holds files of earlier days whatever is configured now; it costs nothing to be able to read them.
+  const fileStores = opened.some(({ name }) => name === 'gridfs') ? opened : [...opened, openGridfsStore(mongo.files)];
+  const byName = new Map(fileStores.map((fileStore) => [fileStore.name, fileStore]));
+  await current.check().catch((error: unknown) => {
+    throw new ConfigError([`MILLRACE_FILES: the store ${current.name} cannot be used (${reason(error)})`]);
+  });
+
+  const store = new Store(mongo, settings.queryTimeoutMs);
+  const marks = new Marks(mongo);
+  await store.start();
+  await marks.start();
+  const sweep = new Sweep({ store, marks, fileStores: byName, onError });
+  sweep.start();
+
+  const files = new Files({ ...settings, store, marks, transactions, fileStores: byName, current });
+  return {
+    files,
+    store,
+    marks,
+    sweep,
+    fileStores,
+    close: async () => {
+      await sweep.stop();
+      await marks.stop();
+      for (const fileStore of fileStores) await fileStore.close();
+    },
+  };
+}
+
+function addresses(stores: string): readonly StoreAddress[] {
+  try {
+    return parseStoreAddresses(stores);
+  } catch (error) {
+    throw new ConfigError([`MILLRACE_FILES: ${reason(error)}`]);
+  }
+}
+
+function openStore(address: StoreAddress, mongo: Mongo, { credentials }: FilesSettings): FileStore {
+  if (address.kind === 'gridfs') return openGridfsStore(mongo.files);
+  return openS3Store(credentials === undefined ? address : { ...address, credentials });
+}
+
+function reason(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  if (!(cause instanceof Error)) return String(cause);
+  return cause.message === '' || cause.message === 'UnknownError' ? cause.name : cause.message;
+}

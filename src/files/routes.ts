@@ -1,0 +1,156 @@
+/**
+ * The HTTP face of files: scope, call, answer. The contract is docs/api.md. Multipart ends here: everything behind sees
+ * parts, whoever parsed them. Not here: the rules about files (intake.ts, answers.ts) and who may touch them (policies).
+ */
+import { Readable } from 'node:stream';
+import multipart from '@fastify/multipart';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { MillraceError } from '../kernel/errors.ts';
+import type { Policies } from '../policies/policies.ts';
+import type { Action, Scope } from '../policies/scope.ts';
+import { answerBytes } from './answers.ts';
+import { type StoredFile, toResource } from './file.ts';
+import type { Files } from './files.ts';
+import { type Expected, MAX_PARTS, type Part } from './intake.ts';
+import { holdToPace, linger } from './pace.ts';
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+/**
+ * Every part comes as a stream of bytes, fields too: the parser would decode a field's text and lose what it was. It
+ * counts parts only; files, fields and sizes are counted where the parts are taken in.
+ */
+const PARSER = {
+  isPartAFile: () => true,
+  throwFileSizeLimit: false,
+  limits: { parts: MAX_PARTS, fileSize: Number.MAX_SAFE_INTEGER, headerPairs: 32, headerSize: 8_192 },
+};
+
+export interface FileRoutesOptions {
+  readonly files: Files;
+  readonly policies: Policies;
+  /** The URL under which clients reach this server, when it is not the one they ask. */
+  readonly publicUrl: string | undefined;
+}
+
+interface OnFile {
+  Params: { id: string };
+}
+
+export async function fileRoutes(app: FastifyInstance, options: FileRoutesOptions): Promise<void> {
+  const { files, policies, publicUrl } = options;
+
+  app.removeAllContentTypeParsers();
+  await app.register(multipart, PARSER);
+  app.addContentTypeParser('*', (request, _payload, done) => done(refusedType(request)));
+
+  const scopeOf = (request: FastifyRequest, action: Action): Scope =>
+    policies.scope(request.principal, action, 'files');
+  const baseOf = (request: FastifyRequest): string => publicUrl ?? requestBase(request);
+
+  async function upload(request: FastifyRequest, expected: Expected): Promise<readonly StoredFile[]> {
+    const scope = scopeOf(request, 'create');
+    if (!request.isMultipart()) throw refusedType(request);
+    const stop = holdToPace(request.raw);
+    try {
+      return await files.upload(scope, incoming(request), expected, request.id);
+    } catch (error) {
+      linger(request.raw);
+      throw error;
+    } finally {
+      stop();
+    }
+  }
+
+  app.post('/files', async (request) => {
+    const [file] = await upload(request, 'file');
+    if (file === undefined) throw new TypeError('An upload without a file was taken in');
+    return toResource(file, baseOf(request));
+  });
+
+  app.post('/files/bulk', async (request) => {
+    const stored = await upload(request, 'files');
+    return stored.map((file) => toResource(file, baseOf(request)));
+  });
+
+  app.get('/files', async (request, reply) => {
+    const batches = await files.list(scopeOf(request, 'read'));
+    return reply.type(JSON_TYPE).send(Readable.from(jsonArray(batches, baseOf(request)), { objectMode: false }));
+  });
+
+  app.get<OnFile>('/files/:id', async (request) => {
+    return toResource(await files.get(scopeOf(request, 'read'), request.params.id), baseOf(request));
+  });
+
+  app.delete<OnFile>('/files/:id', async (request, reply) => {
+    await files.remove(scopeOf(request, 'delete'), request.params.id, request.id);
+    return reply.code(204).send();
+  });
+
+  app.route<OnFile>({
+    method: ['GET', 'HEAD'],
+    url: '/files/:id/:name',
+    handler: async (request, reply) => sendBytes(request, reply),
+  });
+
+  async function sendBytes(request: FastifyRequest<OnFile>, reply: FastifyReply): Promise<FastifyReply> {
+    const file = await files.get(scopeOf(request, 'read'), request.params.id);
+    const { status, headers, range } = answerBytes(request.method, request.headers, file);
+    const body = range === undefined ? undefined : await files.open(file, range === 'whole' ? undefined : range);
+    return reply.code(status).headers(headers).send(body);
+  }
+}
+
+/** The parts of a multipart body as they arrive, with the parser's complaints in the words of the closed table. */
+async function* incoming(request: FastifyRequest): AsyncGenerator<Part> {
+  try {
+    for await (const part of request.parts(PARSER)) {
+      if (part.type !== 'file') continue;
+      yield { field: part.fieldname, fileName: part.filename, type: part.mimetype, bytes: part.file };
+    }
+  } catch (error) {
+    throw translate(error);
+  }
+}
+
+function translate(error: unknown): unknown {
+  if (error instanceof MillraceError) return error;
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'FST_PARTS_LIMIT') {
+    return new MillraceError('too-many-parts', `A request may have ${MAX_PARTS} parts`, { cause: error });
+  }
+  if (code === 'FST_PROTO_VIOLATION') {
+    return new MillraceError('malformed-request', 'A field has a name that is not allowed', { cause: error });
+  }
+  return new MillraceError('malformed-request', 'The multipart body is malformed or ends too early', {
+    hint: 'It needs a boundary in its Content-Type and the closing boundary at its end (RFC 7578)',
+    cause: error,
+  });
+}
+
+function refusedType({ headers, url }: FastifyRequest): MillraceError {
+  const field = url.startsWith('/files/bulk') ? 'fields named files' : 'a field named file';
+  const hint = `Send multipart/form-data with ${field}`;
+  const sent = headers['content-type'];
+  if (sent === undefined) return new MillraceError('body-required', 'The upload has no body', { hint });
+  const type = sent.split(';', 1)[0]?.trim().slice(0, 80);
+  return new MillraceError('unsupported-media-type', `The media type '${type}' is not supported here`, { hint });
+}
+
+/** A client's word for where it reaches us goes back to that client alone; what is no authority is replaced. */
+function requestBase({ protocol, host, socket }: FastifyRequest): string {
+  const authority = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/.test(host ?? '')
+    ? host
+    : `${socket.localAddress}:${socket.localPort}`;
+  return `${protocol}://${authority}`;
+}
+
+async function* jsonArray(batches: AsyncIterable<readonly StoredFile[]>, base: string): AsyncGenerator<string> {
+  let before = '[';
+  for await (const batch of batches) {
+    const texts = batch.map((file) => JSON.stringify(toResource(file, base)));
+    yield before + texts.join(',');
+    before = ',';
+  }
+  yield before === '[' ? '[]' : ']';
+}

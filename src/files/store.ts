@@ -1,0 +1,92 @@
+/**
+ * The documents of `_files` in the database, whose insertion is the commit of an upload. Not here: the bytes
+ * (file-store.ts) and the marks of uploads that are not committed yet (marks.ts). Only this folder calls this one.
+ */
+import type { ClientSession, Collection, Document, Filter, FindOptions } from 'mongodb';
+import { CODE, serverCode, translated } from '../database/errors.ts';
+import { idFromText } from '../database/ids.ts';
+import type { Mongo } from '../database/mongo.ts';
+import { decodeStored } from '../database/stored.ts';
+import { fromDocument, type StoredFile } from './file.ts';
+import type { FileKey } from './file-store.ts';
+
+const FILES = '_files';
+const IMAGES = { enabled: true } as const;
+/** Documents of one driver batch. */
+const BATCH = 1_000;
+
+export class Store {
+  readonly #mongo: Mongo;
+  readonly #files: Collection;
+  readonly #queryTimeoutMs: number;
+
+  constructor(mongo: Mongo, queryTimeoutMs: number) {
+    this.#mongo = mongo;
+    this.#files = mongo.data.collection(FILES);
+    this.#queryTimeoutMs = queryTimeoutMs;
+  }
+
+  /** Makes sure that the collection exists and keeps images, so that its events carry both states. */
+  async start(): Promise<void> {
+    await translated(async () => {
+      try {
+        await this.#mongo.data.createCollection(FILES, { changeStreamPreAndPostImages: IMAGES });
+      } catch (error) {
+        if (serverCode(error) !== CODE.namespaceExists) throw error;
+        await this.#mongo.data.command({ collMod: FILES, changeStreamPreAndPostImages: IMAGES });
+      }
+    });
+  }
+
+  async insertMany(documents: readonly Document[], session: ClientSession): Promise<void> {
+    await this.#files.insertMany([...documents], { session, ordered: true });
+  }
+
+  async find(key: FileKey, filter: Filter<Document> = {}): Promise<StoredFile | null> {
+    const found = await translated(() =>
+      this.#files.findOne({ $and: [byKey(key), filter] }, { raw: true, maxTimeMS: this.#queryTimeoutMs }),
+    );
+    return found === null ? null : fromRaw(found);
+  }
+
+  /** The files that a filter finds, in batches. The first batch is asked for when iteration starts. */
+  async *list(filter: Filter<Document>, options: FindOptions): AsyncGenerator<readonly StoredFile[]> {
+    const cursor = this.#files.find(filter, { batchSize: BATCH, ...options, raw: true });
+    try {
+      while (await translated(() => cursor.hasNext())) yield cursor.readBufferedDocuments().map(fromRaw);
+    } finally {
+      await cursor.close();
+    }
+  }
+
+  count(filter: Filter<Document>): Promise<number> {
+    return translated(() => this.#files.countDocuments(filter));
+  }
+
+  /** Stamps who deletes it and for which request, then deletes it; false when somebody else was faster. */
+  async remove(key: FileKey, by: string | null, request: string): Promise<boolean> {
+    return translated(async () => {
+      await this.#files.updateOne(byKey(key), { $set: { '_meta.by': by, '_meta.request': request } });
+      const { deletedCount } = await this.#files.deleteOne({ ...byKey(key), '_meta.request': request });
+      return deletedCount === 1;
+    });
+  }
+
+  /** Names another store for the bytes; false when the file is gone or elsewhere already. */
+  async relocate(key: FileKey, from: string, to: string): Promise<boolean> {
+    const { matchedCount } = await translated(() =>
+      this.#files.updateOne({ ...byKey(key), store: from }, { $set: { store: to } }),
+    );
+    return matchedCount === 1;
+  }
+}
+
+function byKey(key: FileKey): Document {
+  return { _id: idFromText(key) };
+}
+
+/** With `raw: true` the driver hands out the bytes of a document where its types say document. */
+function fromRaw(raw: unknown): StoredFile {
+  if (!(raw instanceof Uint8Array)) throw new TypeError('The driver did not answer with raw BSON');
+  return fromDocument(decodeStored(raw));
+}

@@ -1,0 +1,230 @@
+/** Uploads that are refused: each says what is expected, and none leaves anything behind. */
+import t from 'tap';
+import { buildTestApp } from '../helpers/app.ts';
+import { runScenarios, type Scenario } from '../helpers/scenario.ts';
+import { countAll, handmade, type Multipart, multipart } from '../helpers/upload.ts';
+
+const { app, parts } = await buildTestApp(t, { MILLRACE_FILE_BYTES: '100000' });
+const EXPECTS = { hint: /multipart\/form-data with/ };
+
+const part = (name: string, more: string, text = 'x') => [
+  '--x',
+  `Content-Disposition: form-data; ${name}${more}`,
+  '',
+  text,
+];
+
+const large = { field: 'files', bytes: Buffer.alloc(100_001) };
+const file = { field: 'files' };
+
+interface Row extends Multipart, Pick<Scenario, 'name' | 'status' | 'code' | 'expect'> {
+  readonly bulk?: true;
+}
+
+const ROWS: readonly Row[] = [
+  {
+    name: 'JSON',
+    ...handmade(['{}'], 'application/json'),
+    status: 415,
+    code: 'unsupported-media-type',
+    expect: EXPECTS,
+  },
+  {
+    name: 'a form of the other kind',
+    ...handmade(['file=x'], 'application/x-www-form-urlencoded'),
+    status: 415,
+    code: 'unsupported-media-type',
+    expect: EXPECTS,
+  },
+  {
+    name: 'the bytes themselves',
+    ...handmade(['\x89PNG'], 'image/png'),
+    status: 415,
+    code: 'unsupported-media-type',
+    expect: EXPECTS,
+  },
+  {
+    name: 'multipart without a boundary',
+    ...handmade(['x'], 'multipart/form-data'),
+    status: 400,
+    code: 'malformed-request',
+  },
+  {
+    name: 'multipart without a part',
+    ...handmade(['--x--', '']),
+    status: 400,
+    code: 'malformed-request',
+    expect: EXPECTS,
+  },
+  { name: 'an empty multipart body', ...handmade(['']), status: 400, code: 'malformed-request', expect: EXPECTS },
+  {
+    name: 'a body that ends early',
+    ...handmade(part('name="file"', '; filename="a"')),
+    status: 400,
+    code: 'malformed-request',
+  },
+  {
+    name: 'a body that ends in the headers',
+    ...handmade(['--x', 'Content-Disposition: form-data; na']),
+    status: 400,
+    code: 'malformed-request',
+  },
+  { name: 'garbage', ...handmade(['\0\x01\x02garbage\r\n\r\n--y']), status: 400, code: 'malformed-request' },
+  {
+    name: 'another field',
+    ...(await multipart({ field: 'picture' })),
+    status: 400,
+    code: 'malformed-request',
+    expect: { detail: /'picture'/, ...EXPECTS },
+  },
+  { name: 'the field of bulk', ...(await multipart(file)), status: 400, code: 'malformed-request', expect: EXPECTS },
+  {
+    name: 'in bulk the field of one',
+    bulk: true,
+    ...(await multipart({})),
+    status: 400,
+    code: 'malformed-request',
+    expect: EXPECTS,
+  },
+  {
+    name: 'two files to /files',
+    ...(await multipart({}, {})),
+    status: 400,
+    code: 'malformed-request',
+    expect: { hint: /\/files\/bulk/ },
+  },
+  {
+    name: 'a file that is a text field',
+    ...(await multipart(['file', 'hello'])),
+    status: 400,
+    code: 'malformed-request',
+    expect: { detail: /no file name/ },
+  },
+  {
+    name: 'an unknown text field',
+    ...(await multipart({}, ['album', '7'])),
+    status: 400,
+    code: 'malformed-request',
+    expect: { detail: /'album'/ },
+  },
+  {
+    name: 'a field without a name',
+    ...handmade([...part('', 'filename="a"'), '--x--']),
+    status: 400,
+    code: 'malformed-request',
+  },
+  {
+    name: 'a field of the prototype',
+    ...(await multipart({ field: '__proto__' })),
+    status: 400,
+    code: 'malformed-request',
+  },
+  { name: 'another one', ...(await multipart({}, ['constructor', '1'])), status: 400, code: 'malformed-request' },
+  {
+    name: 'custom only',
+    ...(await multipart(['custom', '1'])),
+    status: 400,
+    code: 'malformed-request',
+    expect: EXPECTS,
+  },
+  {
+    name: 'two customs',
+    ...(await multipart({}, ['custom', '1'], ['custom', '2'])),
+    status: 400,
+    code: 'malformed-request',
+  },
+  { name: 'custom that is no JSON', ...(await multipart({}, ['custom', 'red'])), status: 400, code: 'malformed-json' },
+  { name: 'empty custom', ...(await multipart({}, ['custom', ''])), status: 400, code: 'malformed-json' },
+  {
+    name: 'custom with a key of the prototype',
+    ...(await multipart({}, ['custom', '{"__proto__":{}}'])),
+    status: 400,
+    code: 'unsupported-key',
+  },
+  {
+    name: 'custom with a number that would change',
+    ...(await multipart({}, ['custom', '9007199254740993'])),
+    status: 400,
+    code: 'unsupported-value',
+  },
+  {
+    name: 'custom of 8 KiB and a byte',
+    ...(await multipart(['custom', JSON.stringify('a'.repeat(8_191))], {})),
+    status: 413,
+    code: 'body-too-large',
+  },
+  { name: 'a file over the limit', ...(await multipart({ bytes: large.bytes })), status: 413, code: 'file-too-large' },
+  {
+    name: 'one of several over the limit',
+    bulk: true,
+    ...(await multipart(file, large, file)),
+    status: 413,
+    code: 'file-too-large',
+  },
+  {
+    name: 'the last of several in another field',
+    bulk: true,
+    ...(await multipart(file, file, {})),
+    status: 400,
+    code: 'malformed-request',
+  },
+  {
+    name: 'three customs for two files',
+    bulk: true,
+    ...(await multipart(file, file, ['custom', '1'], ['custom', '2'], ['custom', '3'])),
+    status: 400,
+    code: 'malformed-request',
+  },
+  {
+    name: '21 files',
+    bulk: true,
+    ...(await multipart(...Array.from({ length: 21 }, () => file))),
+    status: 413,
+    code: 'too-many-parts',
+  },
+  {
+    name: '13 fields',
+    bulk: true,
+    ...(await multipart(file, ...Array.from({ length: 13 }, () => ['custom', '1'] as const))),
+    status: 413,
+    code: 'too-many-parts',
+  },
+  {
+    name: '1,000 parts',
+    bulk: true,
+    ...(await multipart(...Array.from({ length: 1_000 }, () => file))),
+    status: 413,
+    code: 'too-many-parts',
+  },
+];
+
+await runScenarios(
+  t,
+  app,
+  ROWS.map(({ bulk, ...row }) => ({ ...row, request: bulk ? 'POST /files/bulk' : 'POST /files' })),
+);
+
+t.test('a body without a type, and no body', async (t) => {
+  for (const payload of ['x', undefined]) {
+    const answer = await app.inject({ method: 'POST', url: '/files', ...(payload === undefined ? {} : { payload }) });
+    t.equal(answer.statusCode, 400);
+    t.match(answer.json(), { code: 'body-required', ...EXPECTS });
+  }
+});
+
+t.test('a custom of exactly 8 KiB and a file under an unknown type are fine', async (t) => {
+  await runScenarios(t, app, [
+    {
+      name: 'at the limit',
+      request: 'POST /files',
+      ...(await multipart(['custom', JSON.stringify('a'.repeat(8_190))], { type: 'x/y' })),
+      status: 200,
+    },
+  ]);
+  const [{ id }] = (await app.inject('/files')).json();
+  await app.inject({ method: 'DELETE', url: `/files/${id}` });
+});
+
+t.test('nothing is left of any of them', async (t) => {
+  t.same(await countAll(parts), { documents: 0, heads: 0, chunks: 0, marks: 0 });
+});

@@ -1,0 +1,192 @@
+/** Uploads, resources, lists and deletion over HTTP: a scenario for every row of the contract. */
+import t from 'tap';
+import { buildTestApp } from '../helpers/app.ts';
+import { runScenarios } from '../helpers/scenario.ts';
+import { countAll, handmade, multipart, sha256, uploadOne } from '../helpers/upload.ts';
+
+const { app, parts } = await buildTestApp(t, { MILLRACE_FILE_BYTES: '100000' });
+const PNG = Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR', 'latin1');
+const NOTHING = { documents: 0, heads: 0, chunks: 0, marks: 0 };
+
+t.test('before the first upload', async (t) => {
+  await runScenarios(t, app, [
+    { name: 'the list is empty', request: 'GET /files', status: 200, text: '[]' },
+    { name: 'no file has an id', request: 'GET /files/0123456789abcdef01234567', status: 404, code: 'file-not-found' },
+    { name: 'what is no id is not found', request: 'GET /files/nope', status: 404, code: 'file-not-found' },
+    { name: 'no bytes either', request: 'GET /files/nope/a.png', status: 404, code: 'file-not-found' },
+    { name: 'nor can it be deleted', request: 'DELETE /files/nope', status: 404, code: 'file-not-found' },
+    {
+      name: 'other methods are named',
+      request: 'PUT /files',
+      status: 405,
+      code: 'method-not-allowed',
+      expectHeaders: { allow: /GET.*POST/ },
+    },
+  ]);
+});
+
+t.test('one file', async (t) => {
+  await runScenarios(t, app, [
+    {
+      name: 'is answered with its resource',
+      request: 'POST /files',
+      ...(await multipart({ name: 'my pic.png', type: 'image/png', bytes: PNG })),
+      status: 200,
+      expectHeaders: { 'content-type': /^application\/json/, 'cache-control': 'private, no-cache' },
+      expect: {
+        id: /^[0-9a-f]{24}$/,
+        url: /^http:\/\/[^/]+\/files\/[0-9a-f]{24}\/my%20pic\.png$/,
+        name: 'my pic.png',
+        type: 'image/png',
+        size: PNG.length,
+        sha256: sha256(PNG),
+        createdAt: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/,
+        createdBy: null,
+        custom: null,
+      },
+    },
+    {
+      name: 'may have custom JSON before it',
+      request: 'POST /files',
+      ...(await multipart(['custom', '{"album":{"id":7},"$tag":[1.5,null,"x"]}'], {})),
+      status: 200,
+      expect: { custom: { album: { id: 7 }, $tag: [1.5, null, 'x'] } },
+    },
+    {
+      name: 'may have custom JSON after it',
+      request: 'POST /files',
+      ...(await multipart({}, ['custom', '["a"]'])),
+      status: 200,
+      expect: { custom: ['a'] },
+    },
+    {
+      name: 'may be empty',
+      request: 'POST /files',
+      ...(await multipart({ name: 'empty.txt', bytes: '' })),
+      status: 200,
+      expect: { size: 0, sha256: sha256(''), type: 'text/plain' },
+    },
+    {
+      name: 'may be as large as the limit',
+      request: 'POST /files',
+      ...(await multipart({ bytes: Buffer.alloc(100_000, 'a') })),
+      status: 200,
+      expect: { size: 100_000 },
+    },
+    {
+      name: 'has its type from its bytes when the client errs',
+      request: 'POST /files',
+      ...(await multipart({ name: 'page.html', type: 'text/html', bytes: PNG })),
+      status: 200,
+      expect: { name: 'page.html', type: 'application/octet-stream' },
+    },
+    {
+      name: 'has a harmless name',
+      request: 'POST /files',
+      ...handmade([
+        '--x',
+        'Content-Disposition: form-data; name="file"; filename="../../etc/pass\u202ewd"',
+        'Content-Type: text/plain',
+        '',
+        'hello',
+        '--x--',
+        '',
+      ]),
+      status: 200,
+      expect: { name: 'passwd', url: /\/passwd$/ },
+    },
+  ]);
+});
+
+t.test('several files', async (t) => {
+  await runScenarios(t, app, [
+    {
+      name: 'are answered in order',
+      request: 'POST /files/bulk',
+      ...(await multipart(
+        { field: 'files', name: '1.txt', bytes: 'one' },
+        { field: 'files', name: '2.txt', bytes: 'two' },
+        { field: 'files', name: '1.txt', bytes: 'one' },
+      )),
+      status: 200,
+      expect: [
+        { name: '1.txt', sha256: sha256('one') },
+        { name: '2.txt', sha256: sha256('two') },
+        { name: '1.txt', sha256: sha256('one') },
+      ],
+    },
+    {
+      name: 'one custom is for all of them',
+      request: 'POST /files/bulk',
+      ...(await multipart({ field: 'files' }, ['custom', '7'], { field: 'files' })),
+      status: 200,
+      expect: [{ custom: 7 }, { custom: 7 }],
+    },
+    {
+      name: 'as many customs are one each',
+      request: 'POST /files/bulk',
+      ...(await multipart({ field: 'files' }, ['custom', '1'], { field: 'files' }, ['custom', '2'])),
+      status: 200,
+      expect: [{ custom: 1 }, { custom: 2 }],
+    },
+    {
+      name: 'twenty are possible, with twelve fields',
+      request: 'POST /files/bulk',
+      ...(await multipart(...Array.from({ length: 20 }, () => ({ field: 'files' })))),
+      status: 200,
+    },
+    {
+      name: 'one is possible too',
+      request: 'POST /files/bulk',
+      ...(await multipart({ field: 'files' })),
+      status: 200,
+      expect: [{ size: 5 }],
+    },
+  ]);
+});
+
+t.test('resources', async (t) => {
+  const file = await uploadOne(app, { name: 'r.txt' }, ['custom', '{"a":1}']);
+  await runScenarios(t, app, [
+    { name: 'are read by id', request: `GET /files/${file.id}`, status: 200, expect: file },
+    { name: 'are in the list', request: 'GET /files', status: 200, expect: [{ id: /./ }] },
+  ]);
+  const list = (await app.inject('/files')).json();
+  t.strictSame(list.at(-1), file, 'the list has the same resource');
+  const other = await app.inject({ url: `/files/${file.id}`, headers: { host: 'files.example.com:8443' } });
+  t.match(other.json().url, /^http:\/\/files\.example\.com:8443\/files\//, 'the url is where the client asked');
+  const evil = await app.inject({ url: `/files/${file.id}`, headers: { host: 'x"><script>' } });
+  t.notMatch(evil.json().url, /script/);
+});
+
+t.test('deletion', async (t) => {
+  const file = await uploadOne(app, { name: 'gone.txt' });
+  const before = await countAll(parts);
+  await runScenarios(t, app, [
+    { name: 'answers 204', request: `DELETE /files/${file.id}`, status: 204, text: '' },
+    { name: 'is final', request: `DELETE /files/${file.id}`, status: 404, code: 'file-not-found' },
+    { name: 'the bytes are gone', request: `GET /files/${file.id}/gone.txt`, status: 404, code: 'file-not-found' },
+  ]);
+  const after = await countAll(parts);
+  t.same(after, { ...before, documents: before.documents - 1, heads: before.heads - 1, chunks: before.chunks - 1 });
+  for (const { id } of (await app.inject('/files')).json()) await app.inject({ method: 'DELETE', url: `/files/${id}` });
+  t.same(await countAll(parts), NOTHING, 'when all files are deleted nothing is left of them');
+});
+
+t.test('the public URL is where resources point to when it is configured', async (t) => {
+  const { app } = await buildTestApp(t, { MILLRACE_PUBLIC_URL: 'https://files.example.com' });
+  t.match((await uploadOne(app, {})).url, /^https:\/\/files\.example\.com\/files\/[0-9a-f]{24}\/a\.txt$/);
+});
+
+t.test('in production mode nobody reaches files without a policy', async (t) => {
+  const { app } = await buildTestApp(t, { MILLRACE_MODE: 'production' });
+  const upload = await multipart({});
+  await runScenarios(t, app, [
+    { name: 'list', request: 'GET /files', status: 401, code: 'not-authenticated' },
+    { name: 'resource', request: 'GET /files/0123456789abcdef01234567', status: 401, code: 'not-authenticated' },
+    { name: 'bytes', request: 'GET /files/0123456789abcdef01234567/a', status: 401, code: 'not-authenticated' },
+    { name: 'upload', request: 'POST /files', ...upload, status: 401, code: 'not-authenticated' },
+    { name: 'bulk', request: 'POST /files/bulk', ...upload, status: 401, code: 'not-authenticated' },
+    { name: 'delete', request: 'DELETE /files/0123456789abcdef01234567', status: 401, code: 'not-authenticated' },
+  ]);
+});
