@@ -4,6 +4,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { pid, platform } from 'node:process';
+import type { Readable } from 'node:stream';
 import { MillraceError } from '../../kernel/errors.ts';
 import { WATCHDOG } from './claim.ts';
 import { lastFault, turnLog } from './log.ts';
@@ -44,23 +45,21 @@ wait $!`;
 export async function spawnMongod(binary: string, args: readonly string[], log: string): Promise<Mongod> {
   const since = await turnLog(log);
   const child = platform === 'win32' ? launch(binary, args) : await launchWatched([binary, ...args]);
-  let output = '';
-  const collect = (chunk: string): void => {
-    output = (output + chunk).slice(-OUTPUT_LIMIT);
-  };
-  child.stderr.setEncoding('utf8').on('data', collect);
-  child.stdout.setEncoding('utf8').on('data', collect);
+  let complaint = '';
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    complaint = (complaint + chunk).slice(-OUTPUT_LIMIT);
+  });
   // The pipe breaks when the watchdog has gone; its exit says all there is to say.
   child.stdin.on('error', () => {});
   const exited = new Promise<Exit>((resolve) => {
     child.once('close', async (code) => {
-      const said = (await lastFault(log, since)) ?? output.trim().split('\n').at(-1);
+      const said = (await lastFault(log, since)) ?? complaint.trim().split('\n').at(-1);
       resolve({ code, reason: code === 0 ? 'it was told to end' : said || `it ended with code ${code}` });
     });
   });
-  if (platform === 'win32') return { pid: child.pid ?? 0, exited, stop: () => (child.kill() ? exited : exited) };
+  if (platform === 'win32') return unwatched(child, exited);
 
-  const mongod = await firstNumber(child);
+  const mongod = await firstNumber(child.stdout.setEncoding('utf8'));
   // Both ends of mongod's output closed: it has gone, the watchdog may go too.
   child.stdout.once('end', () => child.stdin.end());
   // The watchdog was killed from outside: nothing would end mongod later, so it ends now.
@@ -76,6 +75,19 @@ export async function spawnMongod(binary: string, args: readonly string[], log: 
   };
 }
 
+/** Windows has no such shell: there a killed program leaves its mongod, and the folder stays in use until it is ended. */
+function unwatched(child: ChildProcess, exited: Promise<Exit>): Mongod {
+  child.stdout?.resume();
+  return {
+    pid: child.pid ?? 0,
+    exited,
+    stop: () => {
+      child.kill();
+      return exited;
+    },
+  };
+}
+
 async function launchWatched(words: readonly string[]) {
   const self = await lookUp(pid);
   return launch('/bin/sh', ['-c', SCRIPT, 'sh', WATCHDOG, `${pid}:${self?.started ?? '-'}`, ...words]);
@@ -85,11 +97,11 @@ function launch(program: string, words: readonly string[]) {
   return spawn(program, words, { detached: true, stdio: ['pipe', 'pipe', 'pipe'], windowsHide: true });
 }
 
-/** The pid that the watchdog prints first. */
-async function firstNumber(watchdog: ChildProcess): Promise<number> {
+/** The pid that the watchdog prints first; what mongod prints after it is in its log too. */
+async function firstNumber(output: Readable): Promise<number> {
   return new Promise((resolve, reject) => {
-    watchdog.once('error', reject);
-    watchdog.stdout?.once('data', (chunk: string) => resolve(Number.parseInt(chunk, 10)));
-    watchdog.once('close', () => reject(new MillraceError('internal', 'The watchdog of MongoDB did not start.')));
+    output.once('data', (chunk: string) => resolve(Number.parseInt(chunk, 10)));
+    output.once('close', () => reject(new MillraceError('internal', 'The watchdog of MongoDB did not start.')));
+    output.on('data', () => {});
   });
 }

@@ -15,24 +15,33 @@ const ANSWER_LIMIT_MS = 5000;
 const LIMIT_MS = 900_000;
 const VERSION = '8.2.6';
 
-/** Puts an official mongod under `folder` and answers with its path. */
-export async function fetchOfficialBuild(folder: string, onProgress: (line: string) => void): Promise<string> {
+/** Puts an official mongod under `folder` and answers with its path. `reach` is how a URL is asked for. */
+export async function fetchOfficialBuild(
+  folder: string,
+  onProgress: (line: string) => void,
+  reach: typeof fetch = fetch,
+): Promise<string> {
   onProgress(`Fetching MongoDB ${VERSION} from the official builds …`);
   // Loaded here and not above: it is needed once on a machine, and loading it costs more than the rest of the start.
   const { MongoBinaryDownload } = await import('mongodb-memory-server-core/lib/util/MongoBinaryDownload.js');
   const { getOS } = await import('mongodb-memory-server-core/lib/util/getos/index.js');
   class Download extends MongoBinaryDownload {
     override download(url: string): Promise<string> {
-      return transfer(url, folder, onProgress);
+      return transfer(url, folder, onProgress, reach);
     }
   }
   return new Download({ downloadDir: folder, version: VERSION, checkMD5: true, os: await getOS() }).getMongodPath();
 }
 
-async function transfer(url: string, folder: string, onProgress: (line: string) => void): Promise<string> {
+async function transfer(
+  url: string,
+  folder: string,
+  onProgress: (line: string) => void,
+  reach: typeof fetch,
+): Promise<string> {
   const answer = new AbortController();
   const timer = setTimeout(() => answer.abort(), ANSWER_LIMIT_MS);
-  const response = await fetch(url, { signal: AbortSignal.any([answer.signal, AbortSignal.timeout(LIMIT_MS)]) })
+  const response = await reach(url, { signal: AbortSignal.any([answer.signal, AbortSignal.timeout(LIMIT_MS)]) })
     .catch(() => {
       throw new MillraceError('database-unavailable', 'They cannot be reached.');
     })
