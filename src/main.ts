@@ -51,9 +51,11 @@ async function serveParts(
 ): Promise<void> {
   const { server } = parts.config;
   const app = await buildApp(parts, log);
-  const url = await app.listen({ host: server.host, port: server.port }).catch((error: unknown) => {
-    throw isPortTaken(error) ? portTaken(server.port) : error;
-  });
+  const url = await app
+    .listen({ host: server.host, port: server.port, listenTextResolver: (at) => `Listening at ${at}` })
+    .catch((error: unknown) => {
+      throw isPortTaken(error) ? portTaken(server.port) : error;
+    });
   print(summary({ url, config: parts.config, version: parts.mongo.version, embedded: embedded !== undefined }));
   try {
     const reason = await Promise.race([stopping, ...(embedded ? [lost(embedded, stopping)] : [])]);

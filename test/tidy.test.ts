@@ -138,7 +138,7 @@ t.test('files are small and open with what they are', async (t) => {
     const lines = text.split('\n').length - 1;
     if (path.startsWith('src/')) sizes.push(lines);
     t.ok(lines <= MAX_LINES, `${path} has ${lines} lines`);
-    t.match(text, /^(#!.*\n)?\/\*\*/, `${path} opens with a comment`);
+    t.ok(/^(#!.*\n)?\/\*\*/.test(text), `${path} opens with a comment`);
   }
   const median = sizes.sort((a, b) => a - b)[Math.floor(sizes.length / 2)] ?? 0;
   t.ok(median <= MAX_MEDIAN, `the median is ${median}`);
@@ -160,10 +160,10 @@ t.test('names are words of the glossary', async (t) => {
 });
 
 t.test('no loopholes in the types', async (t) => {
-  for (const path of ALL) {
-    const text = readFileSync(join(ROOT, path), 'utf8');
-    if (path === 'test/tidy.test.ts') continue;
-    t.notMatch(text, /\bas any\b|: any\b|@ts-ignore|@ts-nocheck|^enum |biome-ignore/m, path);
+  const loophole = /\bas any\b|:\s*any\b|<any>|@ts-ignore|@ts-nocheck|^enum |biome-ignore/m;
+  for (const path of ALL.filter((path) => path !== 'test/tidy.test.ts')) {
+    const code = readFileSync(join(ROOT, path), 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/ .*/g, '');
+    t.equal(loophole.exec(code)?.[0], undefined, path);
   }
 });
 

@@ -16,16 +16,16 @@ export function sendDocument(reply: FastifyReply, status: number, document: Stor
 }
 
 /** Batches of raw documents as one JSON array, written as fast as the client reads and no faster. */
-export function sendList(
-  reply: FastifyReply,
-  batches: AsyncIterable<readonly Uint8Array[]> | Iterable<readonly Uint8Array[]>,
-): FastifyReply {
+export function sendList(reply: FastifyReply, batches: AsyncGenerator<readonly Uint8Array[]>): FastifyReply {
+  if (reply.request.method === 'HEAD') {
+    // Fastify would read the whole list only to throw it away.
+    void batches.return(undefined);
+    return reply.type(JSON_TYPE).send();
+  }
   return reply.type(JSON_TYPE).send(Readable.from(encoded(batches), { objectMode: false }));
 }
 
-async function* encoded(
-  batches: AsyncIterable<readonly Uint8Array[]> | Iterable<readonly Uint8Array[]>,
-): AsyncGenerator<Buffer> {
+async function* encoded(batches: AsyncGenerator<readonly Uint8Array[]>): AsyncGenerator<Buffer> {
   const encoder = new ListEncoder();
   for await (const batch of batches) {
     for (const raw of batch) {
@@ -39,20 +39,29 @@ async function* encoded(
   yield encoder.end();
 }
 
+/** The documents of a bulk create, in order. */
+export function sendCreated(reply: FastifyReply, created: readonly StoredDocument[]): FastifyReply {
+  if (prefersMinimal(reply)) return reply.code(201).send();
+  const encoder = new ListEncoder({ chunkBytes: Number.POSITIVE_INFINITY });
+  for (const { raw } of created) encoder.append(raw);
+  return reply.code(201).type(JSON_TYPE).send(encoder.end());
+}
+
 /** The outcome of a write: 201 with its place, or 200; without a body (204) when the client prefers so. */
 export function sendWritten(reply: FastifyReply, document: StoredDocument, collection: string): FastifyReply {
   const encoded = encodeDocument(document.raw);
-  if (document.created) reply.header('location', `/api/${collection}/${encodeURIComponent(document.id)}`);
+  const { createdId } = document;
+  if (createdId !== undefined) reply.header('location', `/api/${collection}/${encodeURIComponent(createdId)}`);
   reply.header('etag', document.etag);
-  if (prefersMinimal(reply)) return reply.code(document.created ? 201 : 204).send();
+  if (prefersMinimal(reply)) return reply.code(createdId !== undefined ? 201 : 204).send();
   return reply
-    .code(document.created ? 201 : 200)
+    .code(createdId !== undefined ? 201 : 200)
     .type(JSON_TYPE)
     .send(encoded);
 }
 
 /** Whether the answer to a write goes without a body; says so in `Preference-Applied` (RFC 7240 section 3). */
-export function prefersMinimal(reply: FastifyReply): boolean {
+function prefersMinimal(reply: FastifyReply): boolean {
   const wanted = parsePrefer(reply.request.headers['prefer']).return;
   if (wanted !== undefined) reply.header('preference-applied', `return=${wanted}`);
   return wanted === 'minimal';

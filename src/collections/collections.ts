@@ -11,6 +11,7 @@ import { idCandidates, idFromText, idText, newId, parseNewId } from '../database
 import type { CollectionName } from '../database/names.ts';
 import { decodeOrdered, decodeStored, encodeStored, inOrderOf, type OrderedDocument } from '../database/stored.ts';
 import type { Transactions } from '../database/transactions.ts';
+import { storedRevision } from '../database/transcode-document.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { KeyedQueues } from '../kernel/queues.ts';
 import { reaches, toDatabaseFilter } from '../policies/reach.ts';
@@ -19,7 +20,7 @@ import { checkPreconditions, entityTag, type Preconditions } from './preconditio
 import { at, documentNotFound, duplicate, notAvailable, tooBusy } from './refusals.ts';
 import type { Registry } from './registry.ts';
 import type { Store } from './store.ts';
-import { createStored, type JsonObject, mergeStored, type Origin, replaceStored, revisionOf } from './stored.ts';
+import { createStored, type JsonObject, mergeStored, type Origin, replaceStored } from './stored.ts';
 
 /** How often a change is computed anew before the writer is told that the document is too busy. */
 const ATTEMPTS = 8;
@@ -28,13 +29,11 @@ export const MAX_DOCUMENTS = 1_000;
 
 /** A document as it is stored. */
 export interface StoredDocument {
-  /** The id as clients see it. */
-  readonly id: string;
   readonly raw: Uint8Array;
   /** Strong entity tag, with its quotes. */
   readonly etag: string;
-  /** Set when the operation brought the document into being. */
-  readonly created?: true;
+  /** The id as clients see it, when the operation brought the document into being. */
+  readonly createdId?: string;
 }
 
 /** The request a write belongs to. */
@@ -63,7 +62,7 @@ export class Collections {
    * All documents in batches, after the first batch has been read.
    * @throws MillraceError `resource-not-available` when the collection was never created
    */
-  async list(scope: Scope, name: CollectionName): Promise<AsyncIterable<readonly Buffer[]>> {
+  async list(scope: Scope, name: CollectionName): Promise<AsyncGenerator<readonly Buffer[]>> {
     const batches = this.#parts.store.list(name, toDatabaseFilter(scope), {
       sort: { _id: 1 },
       maxTimeMS: this.#parts.listTimeoutMs,
@@ -85,7 +84,7 @@ export class Collections {
     const document = createStored(body, this.#origin(scope, write), newId);
     requireReach(scope, document);
     await this.#insert(name, document);
-    return { ...written(document), created: true };
+    return { ...written(document), createdId: idText(document['_id']) };
   }
 
   /** Creates all documents in order, or none. */
@@ -166,7 +165,7 @@ export class Collections {
       const raw = await this.#find(scope, name, id);
       if (raw === null) return null;
       const old = decodeStored(raw);
-      const before = toStored(raw, old);
+      const before = toStored(raw);
       checkPreconditions(write.preconditions, before.etag);
       const unchanged = write.preconditions.ifMatch === undefined ? undefined : decodeOrdered(raw);
       const by = actorOf(scope.principal);
@@ -192,7 +191,7 @@ export class Collections {
       const raw = await this.#find(scope, name, id);
       if (raw === null) return null;
       const old = decodeStored(raw);
-      const before = toStored(raw, old);
+      const before = toStored(raw);
       checkPreconditions(write.preconditions, before.etag);
       const next = compute(old, this.#origin(scope, write));
       requireReach(scope, next);
@@ -255,8 +254,8 @@ function requireReach(scope: Scope, document: Document): void {
   }
 }
 
-function toStored(raw: Uint8Array, document: Document = decodeStored(raw)): StoredDocument {
-  return { id: idText(document['_id']), raw, etag: entityTag(raw, revisionOf(document['_meta'])) };
+function toStored(raw: Uint8Array): StoredDocument {
+  return { raw, etag: entityTag(raw, storedRevision(raw)) };
 }
 
 /** A document as the database has it after it took it from us: the driver writes the same bytes. */

@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type CollectionName, parseCollectionName } from '../database/names.ts';
 import type { Policies } from '../policies/policies.ts';
 import type { Action, Scope } from '../policies/scope.ts';
-import { prefersMinimal, sendDocument, sendList, sendWritten } from './answers.ts';
+import { sendCreated, sendDocument, sendList, sendWritten } from './answers.ts';
 import type { Collections } from './collections.ts';
 import { isFresh, parsePreconditions } from './preconditions.ts';
 import { parsePrefer } from './prefer.ts';
@@ -60,9 +60,7 @@ export async function collectionRoutes(app: FastifyInstance, options: Collection
       const created = await collections.create(scope, name, objectBody(request), toWrite(request));
       return sendWritten(reply, created, name);
     }
-    const created = await collections.createMany(scope, name, many, toWrite(request));
-    if (prefersMinimal(reply)) return reply.code(201).send();
-    return sendList(reply.code(201), [created.map(({ raw }) => raw)]);
+    return sendCreated(reply, await collections.createMany(scope, name, many, toWrite(request)));
   });
 
   app.put<OnDocument>('/:collection/:id', async (request, reply) => {

@@ -29,7 +29,7 @@ const FRAME = 512;
  * @throws MillraceError `internal` when the bytes are no BSON document; the output's length is unchanged then
  */
 export function appendDocument(raw: Uint8Array, output: ByteOutput, withMeta: boolean): void {
-  const src = Buffer.isBuffer(raw) ? raw : Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength);
+  const src = asBuffer(raw);
   const end = bson.documentEnd(src, 0, src.length);
   if (end + 1 !== src.length) throw bson.damaged('bytes follow its end');
   const id = findMember(src, 0, end, ID);
@@ -107,7 +107,7 @@ function readId(src: Buffer, member: number, end: number): unknown {
 function writeMeta(src: Buffer, start: number, limit: number, out: Buffer, to: number): number {
   const end = bson.documentEnd(src, start, limit);
   let at = writeAscii('"_meta":{"revision":', out, to);
-  at = writeRevision(src, findMember(src, start, end, REVISION), end, out, at);
+  at = writeInteger(readRevision(src, start, end), out, at);
   for (const name of TIMES) at = writeMetaMember(src, start, end, name, bson.DATE, out, at);
   for (const name of AUTHORS) at = writeMetaMember(src, start, end, name, bson.STRING, out, at);
   out[at] = 0x7d;
@@ -115,15 +115,34 @@ function writeMeta(src: Buffer, start: number, limit: number, out: Buffer, to: n
 }
 
 /** The revision when it is an integer, as a foreign writer may have given it any type and value. */
-function writeRevision(src: Buffer, member: number, end: number, out: Buffer, to: number): number {
-  const type = member < 0 ? bson.NULL : (src[member] ?? 0);
-  const start = member + 1 + REVISION.length + 1;
+function readRevision(src: Buffer, start: number, end: number): number {
+  const member = findMember(src, start, end, REVISION);
+  if (member < 0) return 0;
+  const type = src[member] ?? 0;
+  const at = member + 1 + REVISION.length + 1;
+  bson.valueEnd(src, type, at, end);
   let revision = 0;
-  if (member >= 0) bson.valueEnd(src, type, start, end);
-  if (type === bson.INT32) revision = src.readInt32LE(start);
-  if (type === bson.DOUBLE) revision = src.readDoubleLE(start);
-  if (type === bson.INT64) revision = Number(src.readBigInt64LE(start));
-  return writeInteger(Number.isSafeInteger(revision) ? revision : 0, out, to);
+  if (type === bson.INT32) revision = src.readInt32LE(at);
+  if (type === bson.DOUBLE) revision = src.readDoubleLE(at);
+  if (type === bson.INT64) revision = Number(src.readBigInt64LE(at));
+  return Number.isSafeInteger(revision) ? revision : 0;
+}
+
+/**
+ * The revision of a stored document, 0 when others wrote it.
+ * @throws MillraceError `internal` when the bytes are no BSON document
+ */
+export function storedRevision(raw: Uint8Array): number {
+  const src = asBuffer(raw);
+  const end = bson.documentEnd(src, 0, src.length);
+  const meta = findMember(src, 0, end, META);
+  if (meta < 0 || src[meta] !== bson.DOCUMENT) return 0;
+  const start = meta + 1 + META.length + 1;
+  return readRevision(src, start, bson.documentEnd(src, start, end));
+}
+
+function asBuffer(raw: Uint8Array): Buffer {
+  return Buffer.isBuffer(raw) ? raw : Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength);
 }
 
 function writeMetaMember(

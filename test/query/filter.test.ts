@@ -1,3 +1,4 @@
+/** The tree of a filter: what is always and never true, negation, and the paths it looks at. */
 import t from 'tap';
 import { and, everything, field, not, nothing, or, pathsOf, Variable } from '../../src/query/filter.ts';
 
