@@ -4,7 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { arch, platform } from 'node:os';
+import { arch, constants, platform } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -15,13 +15,13 @@ const TICK_MS = 10_000;
 
 /** Installs the packages when one is missing or another version; a look at two files when all is well. */
 export async function ensureInstalled({ dev }) {
-  const missing = missingPackage(dev);
+  const missing = missingPackage(ROOT, dev);
   if (missing === null) return;
   console.error(`Installing packages (${missing} is missing); once, about a minute …`);
   const npm = process.env.npm_execpath;
   const words = ['ci', '--ignore-scripts', '--loglevel=error'];
   const options = { cwd: ROOT, stdio: ['ignore', 2, 2] };
-  // npm as it runs us, if it does: a path with spaces and Windows' npm.cmd are no matter then.
+  // The npm that runs us, if one does; else the one on the PATH.
   const child = npm?.endsWith('.js')
     ? spawn(process.execPath, [npm, ...words], options)
     : spawn('npm', words, { ...options, shell: platform() === 'win32' });
@@ -33,13 +33,17 @@ export async function ensureInstalled({ dev }) {
   if (code !== 0) throw new Error(`npm ci ended with ${code}. Its words are above; is the network reachable?`);
 }
 
-/** The first package of the lockfile that node_modules lacks or has in another version, or null. */
-function missingPackage(dev) {
-  const wanted = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')).packages;
-  const marker = join(ROOT, 'node_modules', '.package-lock.json');
+/**
+ * The first package of the lockfile under `root` that node_modules lacks or has in another version, or null. npm keeps
+ * a lockfile of what is really there, so that no folder has to be walked. Packages for other systems may be absent.
+ */
+export function missingPackage(root, dev) {
+  const wanted = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
+  const marker = join(root, 'node_modules', '.package-lock.json');
   const present = existsSync(marker) ? JSON.parse(readFileSync(marker, 'utf8')).packages : {};
   for (const [path, entry] of Object.entries(wanted)) {
-    if (path === '' || entry.optional || entry.devOptional || entry.peer || (entry.dev && !dev)) continue;
+    const dispensable = entry.optional || entry.devOptional || entry.peer || (entry.dev && !dev);
+    if (path === '' || (dispensable && present[path] === undefined)) continue;
     if (present[path]?.version !== entry.version) return path.replace(/^.*node_modules\//, '');
   }
   return null;
@@ -48,8 +52,7 @@ function missingPackage(dev) {
 /** The Node that runs the sources: this one when it is new enough, else the one that came with the packages. */
 export function nodeForSources() {
   if (Number(process.versions.node.split('.')[0]) >= NEEDED_NODE) return process.execPath;
-  const system = platform() === 'win32' ? 'win' : platform();
-  const file = platform() === 'win32' ? 'node.exe' : 'node';
+  const [system, file] = platform() === 'win32' ? ['win', 'node.exe'] : [platform(), 'node'];
   const path = join(ROOT, 'node_modules', `node-${system}-${arch()}`, 'bin', file);
   if (existsSync(path)) return path;
   throw new Error(
@@ -58,17 +61,22 @@ export function nodeForSources() {
   );
 }
 
-/** The exit code of a child, 128 + the signal's number when a signal ended it. */
+/** The exit code of a child; 128 and the signal's number when a signal ended it, as shells say it. */
 export function ended(child) {
   return new Promise((resolve, reject) => {
     child.once('error', reject);
-    child.once('close', (code, signal) => resolve(code ?? 128 + (SIGNALS[signal] ?? 0)));
+    child.once('close', (code, signal) => resolve(code ?? 128 + constants.signals[signal]));
   });
 }
 
-const SIGNALS = { SIGHUP: 1, SIGINT: 2, SIGKILL: 9, SIGTERM: 15 };
+/** Runs a script of a package, or one of ours, under the Node that runs the sources; answers with its exit code. */
+export function runScript(path, ...words) {
+  const child = spawn(nodeForSources(), [join(ROOT, path), ...words], { cwd: ROOT, stdio: ['ignore', 1, 2] });
+  process.once('SIGTERM', () => child.kill('SIGTERM'));
+  return ended(child);
+}
 
-/** Runs a script's body; a fault is one line, not a trace. */
+/** Runs a script's body and exits with what it answers; a fault is one line, not a trace. */
 export async function main(body) {
   try {
     process.exitCode = await body();

@@ -1,0 +1,20 @@
+/**
+ * `npm run check`: types, lint and format, and that generated pages are fresh, also on a bare machine. All of them run
+ * even when one fails, so that one look shows everything.
+ */
+import { ensureInstalled, main, runScript } from './install.mjs';
+
+const CHECKS = {
+  types: ['node_modules/typescript/bin/tsc'],
+  'lint and format': ['node_modules/@biomejs/biome/bin/biome', 'check', '.'],
+  'generated pages': ['scripts/generate.ts', '--check'],
+};
+
+await main(async () => {
+  await ensureInstalled({ dev: true });
+  const failed = [];
+  for (const [name, words] of Object.entries(CHECKS)) if ((await runScript(...words)) !== 0) failed.push(name);
+  if (failed.length > 0) throw new Error(`Not in order: ${failed.join(', ')}.`);
+  console.log('Types, lint, format and generated pages are in order.');
+  return 0;
+});
