@@ -1,0 +1,117 @@
+/**
+ * A lease: the right to be the only one, for a short time, judged by the database server's clock. It saves work and
+ * nothing more: whoever holds it may be frozen and wake up late, so what must be correct rests on unique keys instead.
+ * Not here: what the holder does with it.
+ */
+import type { Collection, Document } from 'mongodb';
+
+interface LeaseDocument {
+  _id: string;
+  owner: string | null;
+  term: number;
+  until: Date;
+}
+
+export interface LeaseOptions {
+  /** The collection of leases. */
+  readonly collection: Collection<LeaseDocument>;
+  /** Which lease of the collection. */
+  readonly id: string;
+  /** Who asks: unique for each process and use. */
+  readonly owner: string;
+  /** How long one grant lasts, in milliseconds. */
+  readonly ttlMs?: number;
+  /** How often a held lease is renewed, in milliseconds. */
+  readonly renewMs?: number;
+  /** A monotonic clock in milliseconds. */
+  readonly now?: () => number;
+}
+
+/** Who holds a lease, as the database says. */
+export interface LeaseState {
+  readonly owner: string | null;
+  readonly term: number;
+  readonly until: Date;
+}
+
+export class Lease {
+  readonly #options: Required<LeaseOptions>;
+  #heldUntil = Number.NEGATIVE_INFINITY;
+  #term = 0;
+  #made = false;
+  #renewing: ReturnType<typeof setInterval> | undefined;
+
+  constructor(options: LeaseOptions) {
+    this.#options = { ttlMs: 5000, renewMs: 1500, now: () => performance.now(), ...options };
+  }
+
+  /** Grows with every change of the holder. */
+  get term(): number {
+    return this.#term;
+  }
+
+  /** Whether the lease is ours, by the monotonic clock and counted from before the last grant was asked for. */
+  held(): boolean {
+    return this.#options.now() < this.#heldUntil;
+  }
+
+  /**
+   * Asks once for the lease, or for more of it; true when it is ours now. Once held it is renewed until released or
+   * lost. Throws what the driver throws.
+   */
+  async acquire(): Promise<boolean> {
+    const { collection, id, owner, ttlMs, now } = this.#options;
+    if (!this.#made) {
+      // Not an upsert below: $expr is refused in the filter of an upsert (error 224).
+      await collection
+        .updateOne({ _id: id }, { $setOnInsert: { owner: null, term: 0, until: new Date(0) } }, { upsert: true })
+        .catch(ignoreDuplicate);
+      this.#made = true;
+    }
+    const asked = now();
+    const mine = { $and: [{ $eq: ['$owner', owner] }, { $gte: ['$until', '$$NOW'] }] };
+    const term = { $cond: [mine, '$term', { $add: ['$term', 1] }] };
+    const until = { $add: ['$$NOW', ttlMs] };
+    const granted = await collection.findOneAndUpdate(
+      { _id: id, $or: [{ owner }, { $expr: { $lt: ['$until', '$$NOW'] } }] },
+      [{ $set: { owner: { $literal: owner }, term, until } } satisfies Document],
+      { returnDocument: 'after' },
+    );
+    if (granted === null) {
+      this.#drop();
+      return false;
+    }
+    this.#heldUntil = asked + ttlMs;
+    this.#term = granted.term;
+    this.#renewing ??= setInterval(() => this.#renew(), this.#options.renewMs).unref();
+    return true;
+  }
+
+  /** Gives the lease back, so that the next one need not wait for its end. */
+  async release(): Promise<void> {
+    const { collection, id, owner } = this.#options;
+    const wasHeld = this.held();
+    this.#drop();
+    if (wasHeld) await collection.updateOne({ _id: id, owner }, { $set: { until: new Date(0), owner: null } });
+  }
+
+  /** Who holds the lease now. */
+  async state(): Promise<LeaseState | null> {
+    return await this.#options.collection.findOne({ _id: this.#options.id }, { projection: { _id: 0 } });
+  }
+
+  #renew(): void {
+    // A failed renewal is no news: the grant runs out by itself, and the next one may succeed before that.
+    this.acquire().catch(() => {});
+  }
+
+  #drop(): void {
+    clearInterval(this.#renewing);
+    this.#renewing = undefined;
+    this.#heldUntil = Number.NEGATIVE_INFINITY;
+  }
+}
+
+function ignoreDuplicate(error: unknown): void {
+  if (!(error instanceof Error && 'code' in error && error.code === 11000)) throw error;
+}

@@ -1,0 +1,21 @@
+/**
+ * A position as clients see it: `<epoch>-<number>`, opaque to them and compared by the server alone. It is the id of an
+ * event and a place in the log. Not here: whether a position can still be used (feed.ts).
+ */
+import type { LogRow } from './row.ts';
+
+/** A place in the log. */
+export type Place = Pick<LogRow, 'epoch' | 'number'>;
+
+const FORM = /^([1-9]\d{0,14})-([1-9]\d{0,14}|0)$/;
+
+/** The text of a place. */
+export function formatPosition(place: Place): string {
+  return `${place.epoch}-${place.number}`;
+}
+
+/** The place a text names, or null when it is no position. */
+export function parsePosition(text: string): Place | null {
+  const match = FORM.exec(text);
+  return match === null ? null : { epoch: Number(match[1]), number: Number(match[2]) };
+}
