@@ -9,6 +9,7 @@ import { decodeRow, EMPTY_ROW, encodeRow, type LogRow, rowBytes } from './row.ts
 
 const BATCH_ROWS = 500;
 const BATCH_BYTES = 8 * 1024 * 1024;
+const READ_BYTES = 16 * 1024 * 1024;
 const ANSWER_MS = 10_000;
 const MAJORITY = { readConcern: { level: 'majority' } } as const;
 
@@ -80,9 +81,27 @@ export class EventLog {
     return row ?? null;
   }
 
-  /** Rows above a number in their order, at most so many; they may begin higher, when older ones are gone. */
+  /**
+   * Rows above a number in their order, at most so many and about 16 MiB; they begin higher when older ones are gone,
+   * and never below the floor, even where a recorder that woke up late has put old rows back.
+   */
   async read(after: number, limit: number): Promise<LogRow[]> {
-    return await this.#find({ _id: { $gt: after } }, { sort: { _id: 1 }, limit });
+    const rows: LogRow[] = [];
+    let bytes = 0;
+    for await (const stored of this.#rows.find({ _id: { $gt: after } } as Document, {
+      sort: { _id: 1 },
+      limit,
+      ...MAJORITY,
+      raw: true,
+    })) {
+      const row = decodeRow(stored as unknown as Uint8Array);
+      rows.push(row);
+      bytes += rowBytes(row);
+      if (bytes > READ_BYTES) break;
+    }
+    // Asked after the rows: what is deleted meanwhile is below a floor that is seen here.
+    const floor = await this.floor();
+    return rows.filter((row) => row.number >= floor);
   }
 
   /** The first row whose epoch is above the given one: a gap. */
