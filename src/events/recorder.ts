@@ -170,9 +170,9 @@ export class Recorder {
     const verdict: Verdict = judge(error);
     const fault = error instanceof Error ? error.message : String(error);
     if (verdict === 'refused') {
-      this.#state = { ...this.#state, status: 'stopped', fault };
       this.#options.onNote?.('error', 'Recording has stopped: the database refuses it', { fault });
       await this.#options.lease.release().catch(() => {});
+      this.#state = { ...this.#state, status: 'stopped', fault };
       return false;
     }
     try {

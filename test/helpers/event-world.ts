@@ -35,16 +35,25 @@ export interface World {
   readonly url: string;
   readonly database: string;
   readonly mongo: Mongo;
+  readonly log: EventLog;
   /** Starts a process; it is stopped at the test's teardown. */
   node(options?: Partial<RecorderOptions> & { records?: boolean }): Promise<Node>;
 }
 
 /** Opens a world in a database with a fresh name, or in the named one. */
-export async function eventWorld(t: Test, url: string, database = `test_${randomBytes(6).toString('hex')}`): Promise<World> {
+export async function eventWorld(
+  t: Test,
+  url: string,
+  database = `test_${randomBytes(6).toString('hex')}`,
+): Promise<World> {
   const mongo = await openMongo({ url, database });
   t.teardown(async () => {
     const client = new MongoClient(url, { serverSelectionTimeoutMS: 2000 });
-    for (const name of [database, `${database}_log`]) await client.db(name).dropDatabase().catch(() => {});
+    for (const name of [database, `${database}_log`])
+      await client
+        .db(name)
+        .dropDatabase()
+        .catch(() => {});
     await client.close();
     await mongo.close();
   });
@@ -52,6 +61,7 @@ export async function eventWorld(t: Test, url: string, database = `test_${random
     url,
     database,
     mongo,
+    log: new EventLog(mongo.log, database),
     node: async (options = {}) => {
       const node = await startNode(url, database, options);
       t.teardown(() => node.stop());
@@ -76,7 +86,12 @@ async function startNode(
   const tail = new Tail({ log, onNote });
   tail.attach({ rows: (more) => rows.push(...more) });
   await tail.start();
-  const lease = new Lease({ collection: mongo.log.collection('lease'), id: 'log', owner: randomBytes(6).toString('hex') });
+  const owner = randomBytes(6).toString('hex');
+  const lease = new Lease({
+    collection: mongo.log.collection('lease'),
+    id: 'log',
+    owner,
+  });
   const recorder = new Recorder({
     data: mongo.data,
     log,
@@ -92,7 +107,7 @@ async function startNode(
     const settled = async () =>
       recorder.state.status === 'recording' ||
       recorder.state.status === 'stopped' ||
-      ((await recorder.holder())?.owner ?? null) !== null;
+      ![owner, null, undefined].includes((await recorder.holder())?.owner);
     await until(settled, 'somebody records');
   }
   let stopped: Promise<void> | undefined;

@@ -1,0 +1,65 @@
+/** A lease is held by one, by the server's clock, and ends by itself. */
+import { MongoClient } from 'mongodb';
+import t from 'tap';
+import { Lease, type LeaseOptions } from '../../src/database/lease.ts';
+import { until } from '../helpers/event-world.ts';
+import { testMongo } from '../helpers/mongo.ts';
+
+const { url, database } = await testMongo(t);
+const client = new MongoClient(url);
+t.teardown(() => client.close());
+const collection: LeaseOptions['collection'] = client.db(`${database}_log`).collection('lease');
+
+t.test('of ten who ask at once one gets it', async (t) => {
+  const leases = Array.from({ length: 10 }, (_, index) => new Lease({ collection, id: 'race', owner: `p${index}` }));
+  const granted = await Promise.all(leases.map((lease) => lease.acquire()));
+  t.equal(granted.filter(Boolean).length, 1);
+  t.equal(leases.filter((lease) => lease.held()).length, 1);
+  const winner = leases[granted.indexOf(true)];
+  t.equal((await winner?.state())?.owner, `p${granted.indexOf(true)}`);
+  await winner?.release();
+  t.equal(await leases[granted.indexOf(true) === 0 ? 1 : 0]?.acquire(), true, 'a released lease is free at once');
+  for (const lease of leases) await lease.release();
+});
+
+t.test('it ends by itself when it is not renewed, and the term grows with every holder', async (t) => {
+  const one = new Lease({ collection, id: 'ends', owner: 'one', ttlMs: 200, renewMs: 100_000 });
+  const two = new Lease({ collection, id: 'ends', owner: 'two', ttlMs: 200, renewMs: 100_000 });
+  t.equal(await one.acquire(), true);
+  t.equal(await two.acquire(), false);
+  await until(() => two.acquire(), 'the second one gets it');
+  t.equal(one.held(), false, 'the first one knows by its own clock');
+  t.equal(two.term, one.term + 1);
+  await two.release();
+});
+
+t.test('it is renewed as long as it is held', async (t) => {
+  const one = new Lease({ collection, id: 'renewed', owner: 'one', ttlMs: 400, renewMs: 50 });
+  const two = new Lease({ collection, id: 'renewed', owner: 'two', ttlMs: 400 });
+  t.equal(await one.acquire(), true);
+  const first = (await one.state())?.until.getTime() ?? 0;
+  await until(async () => ((await one.state())?.until.getTime() ?? 0) > first + 800, 'two lifetimes have passed');
+  t.equal(await two.acquire(), false);
+  t.equal(one.held(), true);
+  t.equal(one.term, 1, 'a renewal is no new term');
+  await one.release();
+  t.equal(one.held(), false);
+});
+
+t.test('a holder whose clock has run past the grant does not believe in it', async (t) => {
+  let now = 0;
+  const lease = new Lease({ collection, id: 'clock', owner: 'one', ttlMs: 5000, renewMs: 100_000, now: () => now });
+  t.equal(await lease.acquire(), true);
+  now = 4999;
+  t.equal(lease.held(), true);
+  now = 5000;
+  t.equal(lease.held(), false);
+  await lease.release();
+});
+
+t.test('an owner whose name looks like an expression is only a name', async (t) => {
+  const lease = new Lease({ collection, id: 'name', owner: '$until' });
+  t.equal(await lease.acquire(), true);
+  t.equal((await lease.state())?.owner, '$until');
+  await lease.release();
+});
