@@ -120,7 +120,7 @@ async function startNode(
 }
 
 /** Waits until something holds; fails with its name after the limit. */
-export async function until(fact: () => boolean | Promise<boolean>, name: string, limitMs = 15_000): Promise<void> {
+export async function until(fact: () => boolean | Promise<boolean>, name: string, limitMs = 30_000): Promise<void> {
   const end = performance.now() + limitMs;
   while (!(await fact())) {
     if (performance.now() > end) throw new Error(`Not within ${limitMs} ms: ${name}`);

