@@ -1,0 +1,163 @@
+/** Transactions on registered sessions: conflicts, the bounded queue, and what becomes of a dead or frozen process. */
+import { type Binary, type ClientSession, MongoClient } from 'mongodb';
+import t, { type Test } from 'tap';
+import { type Mongo, openMongo } from '../../src/database/mongo.ts';
+import { Transactions } from '../../src/database/transactions.ts';
+import { testMongo } from '../helpers/mongo.ts';
+
+interface Counter {
+  _id: string;
+  n: number;
+}
+
+const { url, database } = await testMongo(t);
+
+/** A connection of its own for one test, with a counter `a` at 0 and nobody registered. */
+async function connect(t: Test): Promise<Mongo> {
+  const mongo = await openMongo({ url, database });
+  t.teardown(() => mongo.close());
+  await mongo.data.collection<Counter>('counters').replaceOne({ _id: 'a' }, { n: 0 }, { upsert: true });
+  await instances(mongo).deleteMany({});
+  return mongo;
+}
+
+async function started(t: Test, mongo: Mongo): Promise<Transactions> {
+  const transactions = new Transactions(mongo);
+  await transactions.start();
+  t.teardown(() => transactions.stop());
+  return transactions;
+}
+
+const increment = (mongo: Mongo) => (session: ClientSession) =>
+  mongo.data.collection<Counter>('counters').updateOne({ _id: 'a' }, { $inc: { n: 1 } }, { session });
+
+const counted = async (mongo: Mongo) => (await mongo.data.collection<Counter>('counters').findOne({ _id: 'a' }))?.n;
+
+const instances = (mongo: Mongo) =>
+  mongo.log.collection<{ _id: string; sessions: { id: Binary }[]; until: Date }>('instances');
+
+/** Resolves when `fact` holds; the runner's own limit ends what never comes. */
+async function until(fact: () => Promise<boolean>): Promise<void> {
+  while (!(await fact())) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+t.test('writers of one document in transactions side by side all get through', async (t) => {
+  const mongo = await connect(t);
+  const transactions = await started(t, mongo);
+  await Promise.all(Array.from({ length: 6 }, () => transactions.run(increment(mongo))));
+  t.equal(await counted(mongo), 6);
+});
+
+t.test('a failure undoes everything and gives its session back', async (t) => {
+  const mongo = await connect(t);
+  const transactions = await started(t, mongo);
+  for (let round = 0; round < 20; round++) {
+    await t.rejects(
+      transactions.run(async (session) => {
+        await increment(mongo)(session);
+        throw new Error('no');
+      }),
+      { message: 'no' },
+    );
+  }
+  t.equal(await counted(mongo), 0);
+  await transactions.run(increment(mongo));
+  t.equal(await counted(mongo), 1);
+});
+
+t.test('the queue for a session is bounded, and refuses beyond it', async (t) => {
+  const mongo = await connect(t);
+  const transactions = await started(t, mongo);
+  let open = () => {};
+  const gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  let ran = 0;
+  const accepted = Array.from({ length: 8 + 1_000 }, () =>
+    transactions.run(async () => {
+      await gate;
+      ran++;
+    }),
+  );
+  await t.rejects(transactions.run(increment(mongo)), { code: 'overloaded', headers: { 'retry-after': '1' } });
+  open();
+  await Promise.all(accepted);
+  t.equal(ran, 1_008);
+  await t.resolves(transactions.run(increment(mongo)), 'there is room again');
+});
+
+t.test('what a dead process left open is freed by the next to start', async (t) => {
+  const mongo = await connect(t);
+  const dead = new MongoClient(url);
+  t.teardown(() => dead.close());
+  const session = dead.startSession();
+  session.startTransaction();
+  await dead
+    .db(mongo.data.databaseName)
+    .collection<Counter>('counters')
+    .updateOne({ _id: 'a' }, { $inc: { n: 100 } }, { session });
+  const id = session.serverSession.id['id'];
+  t.ok(id);
+  const row = { sessions: [{ id }], until: new Date(Date.now() - 1) };
+  await mongo.log.collection<{ _id: string }>('instances').insertOne({ _id: 'dead', ...row });
+
+  const transactions = await started(t, mongo);
+  t.equal(await instances(mongo).findOne({ _id: 'dead' }), null, 'its registration has gone');
+  await t.rejects(session.commitTransaction(), { code: 251 }, 'its transaction has gone');
+  await transactions.run(increment(mongo));
+  t.equal(await counted(mongo), 1);
+});
+
+t.test('a living process is left alone', async (t) => {
+  const mongo = await connect(t);
+  const living = await started(t, mongo);
+  let inside = () => {};
+  const isInside = new Promise<void>((resolve) => {
+    inside = resolve;
+  });
+  let open = () => {};
+  const gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const slow = living.run(async (session) => {
+    await increment(mongo)(session);
+    inside();
+    await gate;
+  });
+  await isInside;
+  await started(t, mongo);
+  open();
+  await slow;
+  t.equal(await counted(mongo), 1);
+  t.equal(await instances(mongo).countDocuments(), 2);
+});
+
+t.test('a process that was frozen registers again when it comes back', async (t) => {
+  const mongo = await connect(t);
+  const frozen = await started(t, mongo);
+  const [before] = await instances(mongo).find().toArray();
+  t.ok(before);
+  // To others a frozen process is one whose lease has passed. Again, should it renew its lease just in between.
+  await until(async () => {
+    await instances(mongo).updateOne({ _id: before?._id ?? '' }, { $set: { until: new Date(0) } });
+    const other = new Transactions(mongo);
+    await other.start();
+    await other.stop();
+    return (await instances(mongo).countDocuments()) === 0;
+  });
+
+  await until(async () => (await instances(mongo).countDocuments()) === 1);
+  const [after] = await instances(mongo).find().toArray();
+  t.strictSame(after?.sessions, before?.sessions);
+  await frozen.run(increment(mongo));
+  t.equal(await counted(mongo), 1, 'its sessions serve again');
+});
+
+t.test('a process that ends leaves no registration', async (t) => {
+  const mongo = await connect(t);
+  const transactions = new Transactions(mongo);
+  await transactions.start();
+  t.equal(await instances(mongo).countDocuments(), 1);
+  await transactions.stop();
+  t.equal(await instances(mongo).countDocuments(), 0);
+});
