@@ -6,16 +6,23 @@ import type { Test } from 'tap';
 import { buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/kernel/config.ts';
 import { makeParts, type Parts } from '../../src/parts.ts';
-import { testMongo } from './mongo.ts';
+import { type TestMongo, testMongo } from './mongo.ts';
 
 export interface TestApp {
   readonly app: FastifyInstance;
   readonly parts: Parts;
 }
 
-/** @param settings environment variables over the defaults */
-export async function buildTestApp(t: Test, settings: Record<string, string> = {}): Promise<TestApp> {
-  const { url, database } = await testMongo(t);
+/**
+ * @param settings environment variables over the defaults
+ * @param place the database to use; one of its own without
+ */
+export async function buildTestApp(
+  t: Test,
+  settings: Record<string, string> = {},
+  place?: TestMongo,
+): Promise<TestApp> {
+  const { url, database } = place ?? (await testMongo(t));
   const config = loadConfig({ MILLRACE_DB: database, PORT: '0', ...settings });
   const parts = await makeParts(config, url);
   const app = await buildApp(parts, pino({ level: 'silent' }));

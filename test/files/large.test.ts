@@ -1,0 +1,87 @@
+/**
+ * Memory stays flat whatever passes through: one large file up and down, many at once. The short profile is for every
+ * run; `MILLRACE_LONG=1` takes 1 GiB and 20 times 50 MB on every store there is.
+ */
+import t, { type Test } from 'tap';
+import { testMongo } from '../helpers/mongo.ts';
+import { type Program, startProgram } from '../helpers/program.ts';
+import { S3_KINDS, testS3, whyNoS3 } from '../helpers/s3.ts';
+import { sha256Of, streamDownload, streamUpload } from '../helpers/stream-upload.ts';
+
+const LONG = process.env['MILLRACE_LONG'] === '1';
+const MIB = 1_048_576;
+const LARGE = LONG ? 1_024 * MIB : 80 * MIB;
+const MANY = LONG ? 20 : 4;
+const EACH = LONG ? 50_000_000 : 20_000_000;
+const FLAT = LONG ? 64 * MIB : 48 * MIB;
+const FLAT_MANY = LONG ? 250_000_000 : 64 * MIB;
+
+t.setTimeout(LONG ? 1_800_000 : 180_000);
+if (process.platform !== 'linux') t.bailout('Memory is read from /proc, which is not here');
+
+t.test('on GridFS', async (t) => {
+  const { url, database } = await testMongo(t);
+  await measure(t, await startProgram(t, { MONGODB_URL: url, MILLRACE_DB: database }));
+});
+
+for (const kind of S3_KINDS) {
+  const why = whyNoS3(kind) ?? (LONG || kind === 's3proxy' ? undefined : 'only with MILLRACE_LONG=1');
+  t.test(`on ${kind}`, why === undefined ? {} : { skip: why }, async (t) => {
+    const { url, database } = await testMongo(t);
+    const { bucket, endpoint, credentials } = await testS3(t, kind);
+    const program = await startProgram(t, {
+      MONGODB_URL: url,
+      MILLRACE_DB: database,
+      MILLRACE_FILES: `s3://${bucket}?endpoint=${endpoint}`,
+      AWS_ACCESS_KEY_ID: credentials?.accessKeyId ?? '',
+      AWS_SECRET_ACCESS_KEY: credentials?.secretAccessKey ?? '',
+    });
+    await measure(t, program);
+  });
+}
+
+async function measure(t: Test, program: Program): Promise<void> {
+  const up = async (seed: number, size: number) => {
+    const answer = await streamUpload(program.url, { seed, size });
+    if (answer?.status !== 200) throw new Error(`Upload: ${answer?.status} ${answer?.body}`);
+    return JSON.parse(answer.body);
+  };
+  // Warm, so that compiled code and first buffers do not count as growth.
+  for (let i = 0; i < 3; i++) await streamDownload((await up(i, 8 * MIB)).url);
+
+  const peak = watch(program);
+  const started = Date.now();
+  const large = await up(11, LARGE);
+  const expected = sha256Of(11, LARGE);
+  t.match(large, { size: LARGE, sha256: expected }, 'one large file goes up');
+  const uploaded = Date.now();
+  t.same(await streamDownload(large.url), { size: LARGE, sha256: expected }, 'and comes down, byte for byte');
+  const grown = peak.stop();
+  t.comment(`up ${uploaded - started} ms with hashing here, down ${Date.now() - uploaded} ms, grew ${mb(grown)}`);
+  t.ok(grown < FLAT, `memory grew by ${mb(grown)}`);
+
+  const peakMany = watch(program);
+  const many = await Promise.all(Array.from({ length: MANY }, (_, i) => up(20 + i, EACH)));
+  const grownMany = peakMany.stop();
+  t.ok(grownMany < FLAT_MANY, `${MANY} uploads at once: memory grew by ${mb(grownMany)}`);
+  for (const [i, file] of many.entries()) t.equal(file.sha256, sha256Of(20 + i, EACH));
+}
+
+/** Follows the memory of the program; `stop` gives the growth from now to its peak, in bytes. */
+function watch(program: Program): { stop(): number } {
+  const before = program.rss();
+  let peak = before;
+  const timer = setInterval(() => {
+    peak = Math.max(peak, program.rss());
+  }, 50);
+  return {
+    stop: () => {
+      clearInterval(timer);
+      return Math.max(peak, program.rss()) - before;
+    },
+  };
+}
+
+function mb(bytes: number): string {
+  return `${Math.round(bytes / 1e6)} MB`;
+}

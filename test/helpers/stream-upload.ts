@@ -1,0 +1,88 @@
+/** Uploads of any size from a client that holds nothing: made while it is sent, hashed on the way, cut where wanted. */
+import { createCipheriv, createHash } from 'node:crypto';
+import { request } from 'node:http';
+
+const CHUNK_BYTES = 65_536;
+
+/** Pseudo-random bytes from a seed, always the same ones, in chunks. */
+export function* bytesOf(seed: number, size: number): Generator<Buffer> {
+  const key = Buffer.alloc(16, seed);
+  const cipher = createCipheriv('aes-128-ctr', key, Buffer.alloc(16));
+  const zeros = Buffer.alloc(CHUNK_BYTES);
+  for (let sent = 0; sent < size; sent += CHUNK_BYTES) {
+    yield cipher.update(zeros.subarray(0, Math.min(CHUNK_BYTES, size - sent)));
+  }
+}
+
+export function sha256Of(seed: number, size: number): string {
+  const hash = createHash('sha256');
+  for (const chunk of bytesOf(seed, size)) hash.update(chunk);
+  return hash.digest('hex');
+}
+
+export interface Upload {
+  readonly seed: number;
+  readonly size: number;
+  /** Bytes after which the client goes away without a word; undefined to send all. */
+  readonly cutAfter?: number;
+}
+
+/** Sends one file; gives back the answer, or undefined when the connection broke before one came. */
+export function streamUpload(
+  base: string,
+  { seed, size, cutAfter }: Upload,
+): Promise<{ readonly status: number; readonly body: string } | undefined> {
+  return new Promise((resolve) => {
+    const outgoing = request(`${base}/files`, {
+      method: 'POST',
+      agent: false,
+      headers: { 'content-type': 'multipart/form-data; boundary=boundary' },
+    });
+    outgoing.on('error', () => resolve(undefined));
+    outgoing.on('response', (answer) => {
+      let body = '';
+      answer.setEncoding('utf8');
+      answer.on('data', (text) => {
+        body += text;
+      });
+      answer.on('error', () => resolve(undefined));
+      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, body }));
+    });
+    outgoing.write(
+      '--boundary\r\ncontent-disposition: form-data; name="file"; filename="large.bin"\r\n' +
+        'content-type: application/octet-stream\r\n\r\n',
+    );
+    const chunks = bytesOf(seed, size);
+    let sent = 0;
+    const more = () => {
+      for (;;) {
+        if (cutAfter !== undefined && sent >= cutAfter) {
+          outgoing.destroy();
+          return;
+        }
+        const next = chunks.next();
+        if (next.done) break;
+        sent += next.value.length;
+        if (!outgoing.write(next.value)) {
+          outgoing.once('drain', more);
+          return;
+        }
+      }
+      outgoing.end('\r\n--boundary--\r\n');
+    };
+    more();
+  });
+}
+
+/** Reads a file to its end, holding nothing of it. */
+export async function streamDownload(url: string): Promise<{ readonly sha256: string; readonly size: number }> {
+  const answer = await fetch(url);
+  if (!answer.ok || answer.body === null) throw new Error(`GET answered ${answer.status}`);
+  const hash = createHash('sha256');
+  let size = 0;
+  for await (const chunk of answer.body) {
+    hash.update(chunk);
+    size += chunk.length;
+  }
+  return { sha256: hash.digest('hex'), size };
+}
