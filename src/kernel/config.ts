@@ -131,7 +131,7 @@ export function loadConfig(env: Environment): Config {
     if (value === undefined) continue;
     values[name] = value;
     const fault = Value.Errors(schema, value)[0];
-    if (fault) faults.push(`${name}=${String(env[name])}: ${explain(fault.message, schema)}`);
+    if (fault) faults.push(`${name}=${shown(name, env[name])}: ${explain(fault.message, schema)}`);
   }
   if (faults.length > 0) throw new ConfigError(faults);
   const settings = Value.Parse(SETTINGS, values);
@@ -148,6 +148,11 @@ function readSetting(raw: string | undefined, schema: TSchema): unknown {
   if (raw === undefined || raw === '') return 'default' in schema ? schema.default : undefined;
   const trimmed = raw.trim();
   return 'type' in schema && schema.type === 'integer' && /^-?\d+$/.test(trimmed) ? Number(trimmed) : trimmed;
+}
+
+/** A connection string may hold a password. */
+function shown(name: string, raw: string | undefined): string {
+  return name.endsWith('_URL') ? '…' : (raw ?? '');
 }
 
 function explain(message: string, schema: TSchema): string {

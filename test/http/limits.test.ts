@@ -1,0 +1,88 @@
+/** What the server refuses before it looks at a request closely, over real sockets. */
+import { connect, type Socket } from 'node:net';
+import t from 'tap';
+import { buildTestApp } from '../helpers/app.ts';
+
+t.test('limits of the socket', async (t) => {
+  const { app } = await buildTestApp(t, {
+    MILLRACE_HEADER_TIMEOUT_MS: '1000',
+    MILLRACE_BODY_TIMEOUT_MS: '300',
+    MILLRACE_CONNECTIONS_PER_ADDRESS: '5',
+  });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const address = app.server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+
+  await t.test('not HTTP', async (t) => {
+    t.match(await say(port, 'hello\r\n\r\n'), /^HTTP\/1\.1 400 .*malformed-request/s);
+  });
+
+  await t.test('headers over 16 KiB', async (t) => {
+    const text = `GET /healthz HTTP/1.1\r\nHost: x\r\nX-Big: ${'x'.repeat(20_000)}\r\n\r\n`;
+    t.match(await say(port, text), /^HTTP\/1\.1 431 .*headers-too-large/s);
+  });
+
+  await t.test('headers that never end', async (t) => {
+    t.match(await say(port, 'GET /healthz HTTP/1.1\r\nHost: x\r\n'), /^HTTP\/1\.1 408 .*request-timeout/s);
+  });
+
+  await t.test('a body that never ends closes the connection', async (t) => {
+    const head =
+      'POST /api/slow HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"a":';
+    t.equal(await say(port, head), '');
+    t.equal((await app.inject('/api/slow')).statusCode, 404, 'nothing was stored');
+  });
+
+  await t.test('a body larger than announced limits is refused before it is read', async (t) => {
+    const head =
+      'POST /api/big HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 99999999\r\n\r\n';
+    t.match(await say(port, head), /^HTTP\/1\.1 413 .*body-too-large/s);
+  });
+
+  await t.test('of ten connections of one address five are closed at once, and five serve', async (t) => {
+    const request = 'GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+    const sockets = Array.from({ length: 10 }, () => listenTo(connect(port, '127.0.0.1')));
+    let closed = 0;
+    await new Promise<void>((resolve) => {
+      for (const { ended } of sockets) void ended.then(() => ++closed === 5 && resolve());
+    });
+    for (const { socket } of sockets) if (socket.writable) socket.write(request);
+    const answers = await Promise.all(sockets.map(({ ended }) => ended));
+    t.equal(answers.filter((answer) => answer.startsWith('HTTP/1.1 200')).length, 5);
+    t.equal(answers.filter((answer) => answer === '').length, 5);
+  });
+});
+
+t.test('production without an owner', async (t) => {
+  const { app } = await buildTestApp(t, { MILLRACE_MODE: 'production', MILLRACE_RATE_ANONYMOUS: '3' });
+  for (const url of ['/api/todos', '/api/todos/a', '/api/no-such']) {
+    const answer = await app.inject(url);
+    t.equal(answer.statusCode, 401);
+    t.match(answer.json(), { code: 'not-authenticated' });
+    t.match(answer.headers['www-authenticate'], /^Bearer/);
+  }
+  const refused = await app.inject('/api/todos');
+  t.equal(refused.statusCode, 429);
+  t.match(refused.json(), { code: 'rate-limited' });
+  t.match(refused.headers, { 'retry-after': /^\d+$/, ratelimit: /^"requests";r=0;t=\d+$/ });
+  t.equal((await app.inject('/healthz')).statusCode, 200, 'health is open and has no limit');
+  const origin = await app.inject({ url: '/healthz', headers: { origin: 'http://localhost:5173' } });
+  t.notOk(origin.headers['access-control-allow-origin'], 'loopback origins are for development');
+});
+
+/** Sends text and answers with all that comes back until the connection ends. */
+function say(port: number, text: string): Promise<string> {
+  const { socket, ended } = listenTo(connect(port, '127.0.0.1'));
+  socket.write(text);
+  return ended;
+}
+
+/** Collects what a socket receives until it is closed. A closed door may show as a reset, which is no failure here. */
+function listenTo(socket: Socket): { readonly socket: Socket; readonly ended: Promise<string> } {
+  let answer = '';
+  socket.on('error', () => undefined);
+  socket.on('data', (chunk) => {
+    answer += String(chunk);
+  });
+  return { socket, ended: new Promise((resolve) => socket.once('close', () => resolve(answer))) };
+}

@@ -1,0 +1,67 @@
+/** The settings: defaults, all faults at once, and what the modes forbid. */
+import t from 'tap';
+import { ConfigError, loadConfig } from '../../src/kernel/config.ts';
+
+t.test('nothing is needed to begin', async (t) => {
+  t.match(loadConfig({}), {
+    mode: 'development',
+    folder: '.millrace',
+    database: { url: undefined, name: 'millrace' },
+    server: { host: '127.0.0.1', port: 3000, bodyBytes: 1_048_576, rate: { anonymous: null, principal: null } },
+  });
+});
+
+t.test('an empty variable is one that is not set', async (t) => {
+  t.equal(loadConfig({ PORT: '', MONGODB_URL: '' }).server.port, 3000);
+});
+
+t.test('all faults are reported together, each with its variable', async (t) => {
+  const faults = faultsOf({
+    PORT: '70000',
+    MILLRACE_MODE: 'staging',
+    MONGODB_URL: 'localhost',
+    MILLRACE_BODY_BYTES: 'x',
+  });
+  t.equal(faults.length, 4);
+  t.match(faults.join('\n'), /PORT=70000: must be <= 65535/);
+  t.match(faults.join('\n'), /MILLRACE_MODE=staging: must be one of development, production/);
+  t.match(faults.join('\n'), /MONGODB_URL=/);
+  t.match(faults.join('\n'), /MILLRACE_BODY_BYTES=x/);
+});
+
+t.test('a secret in a faulty connection string is not shown', async (t) => {
+  t.notMatch(faultsOf({ MONGODB_URL: 'mongo://root:hunter2@db' }).join('\n'), /hunter2/);
+});
+
+t.test('development mode listens on loopback only', async (t) => {
+  for (const HOST of ['127.0.0.1', '127.1.2.3', '::1', 'localhost']) t.equal(loadConfig({ HOST }).server.host, HOST);
+  for (const HOST of ['0.0.0.0', '::', '192.168.1.7', 'example.org', '127.0.0.1.example.org']) {
+    t.match(faultsOf({ HOST })[0], /listens on loopback only/, HOST);
+    t.equal(loadConfig({ HOST, MILLRACE_MODE: 'production' }).server.host, HOST);
+  }
+});
+
+t.test('production limits the rate unless told otherwise', async (t) => {
+  const production = { MILLRACE_MODE: 'production' };
+  t.strictSame(loadConfig(production).server.rate, { anonymous: 600, principal: 6000 });
+  t.equal(loadConfig({ ...production, MILLRACE_RATE_ANONYMOUS: '5' }).server.rate.anonymous, 5);
+});
+
+t.test('lists and proxies', async (t) => {
+  const { server } = loadConfig({
+    MILLRACE_CORS_ORIGINS: 'https://a.example, https://b.example',
+    MILLRACE_TRUST_PROXY: '2',
+  });
+  t.strictSame(server.corsOrigins, ['https://a.example', 'https://b.example']);
+  t.equal(server.trustProxy, 2);
+  t.strictSame(loadConfig({ MILLRACE_TRUST_PROXY: '10.0.0.1,10.0.0.2' }).server.trustProxy, ['10.0.0.1', '10.0.0.2']);
+});
+
+function faultsOf(env: Record<string, string>): readonly string[] {
+  try {
+    loadConfig(env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.faults;
+  }
+  throw new Error('The configuration was accepted');
+}
