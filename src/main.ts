@@ -9,7 +9,7 @@ import { buildApp } from './app.ts';
 import { type EmbeddedDatabase, startEmbedded } from './database/embedded/embedded.ts';
 import { UnusableDatabase } from './database/mongo.ts';
 import { HELP, summary, VERSION } from './greeting.ts';
-import { consoleLog } from './http/console-log.ts';
+import { consoleLog, LISTENING } from './http/console-log.ts';
 import { type Config, ConfigError, loadConfig } from './kernel/config.ts';
 import { MillraceError } from './kernel/errors.ts';
 import { makeParts, type Parts } from './parts.ts';
@@ -52,7 +52,7 @@ async function serveParts(
   const { server } = parts.config;
   const app = await buildApp(parts, log);
   const url = await app
-    .listen({ host: server.host, port: server.port, listenTextResolver: (at) => `Listening at ${at}` })
+    .listen({ host: server.host, port: server.port, listenTextResolver: (at) => `${LISTENING}${at}` })
     .catch((error: unknown) => {
       throw isPortTaken(error) ? portTaken(server.port) : error;
     });

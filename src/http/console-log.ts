@@ -15,12 +15,16 @@ interface Line {
 }
 
 const WARN = 40;
+/** How the line that names the address begins. */
+export const LISTENING = 'Listening at ';
 
 /** A destination for pino that writes readable lines to `out`. */
 export function consoleLog(out: Pick<Writable, 'write'>): { write(line: string): void } {
   return {
     write: (text) => {
       const line: Line = JSON.parse(text);
+      // The summary of the start says it better.
+      if (line.msg?.startsWith(LISTENING)) return;
       out.write(`${describe(line)}\n`);
     },
   };

@@ -1,0 +1,68 @@
+/**
+ * Keeps the examples in the documentation true: runs every `$ curl …` of a page's console blocks in order against a
+ * running program and puts the real output below it. `npm run examples` rewrites the pages; a test compares.
+ */
+import { execFile } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+
+/** The address that the pages show. */
+export const SHOWN = 'http://127.0.0.1:3000';
+
+export const PAGES = ['README.md', 'docs/api.md'] as const;
+
+const BLOCK = /```console\n([\s\S]*?)```/g;
+const shell = promisify(execFile);
+
+/**
+ * The page with the output that its commands give now.
+ * @param base where the program listens, such as `http://127.0.0.1:41231`
+ */
+export async function withRealOutput(page: string, base: string): Promise<string> {
+  let result = '';
+  let end = 0;
+  for (const match of page.matchAll(BLOCK)) {
+    result += `${page.slice(end, match.index)}\`\`\`console\n`;
+    for (const command of commandsOf(match[1] ?? '')) {
+      result += `$ ${command}\n${command.startsWith('curl ') ? await outputOf(command, base) : ''}`;
+    }
+    result += '```';
+    end = match.index + match[0].length;
+  }
+  return result + page.slice(end);
+}
+
+/** The commands of a block; one that ends in a backslash goes on in the next line. */
+function commandsOf(block: string): string[] {
+  return [...block.matchAll(/^\$ ((?:.*\\\n)*.*)$/gm)].map(([, command = '']) => command);
+}
+
+async function outputOf(command: string, base: string): Promise<string> {
+  const { stdout } = await shell('sh', ['-c', command.replaceAll(SHOWN, base).replace(/^curl/, 'curl -s')]);
+  const text = stdout
+    .replaceAll(base, SHOWN)
+    .replaceAll('\r', '')
+    .replace(/^(date|connection|keep-alive):.*\n/gim, '');
+  return text === '' || text.endsWith('\n') ? text : `${text}\n`;
+}
+
+/** A page with everything that differs from run to run made equal: ids, times, tags, request ids, lengths. */
+export function comparable(page: string): string {
+  return page
+    .replace(/\b[0-9a-f]{24}\b/g, '<id>')
+    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
+    .replace(/"(\d+)-[\w-]{27}"/g, '"$1-<tag>"')
+    .replace(/req_[\w-]+/g, '<request>')
+    .replace(/content-length: \d+/gi, 'content-length: <n>')
+    .replace(/\b\d+-\d+\b(?=\n|")/g, '<position>');
+}
+
+if (import.meta.main) {
+  const base = process.argv[2];
+  if (base === undefined) throw new Error('Usage: npm run examples -- URL of a freshly started program');
+  for (const page of PAGES) {
+    const place = new URL(`../${page}`, import.meta.url);
+    writeFileSync(place, await withRealOutput(readFileSync(place, 'utf8'), base));
+    process.stdout.write(`${page} is up to date\n`);
+  }
+}
