@@ -6,9 +6,9 @@ import { BSON } from 'mongodb';
 import * as bson from './bson-bytes.ts';
 import type { ByteOutput } from './byte-output.ts';
 import { idText } from './ids.ts';
-import { GROWTH, writeName, writeValue } from './transcode.ts';
+import { GROWTH, writeMembers, writeValue } from './transcode.ts';
 import { writeInteger } from './write-numbers.ts';
-import { writeAscii, writeText } from './write-text.ts';
+import { writeBytes, writeText } from './write-text.ts';
 
 const COMMA = 0x2c;
 const ID = Buffer.from('_id');
@@ -16,9 +16,19 @@ const FOREIGN_ID = Buffer.from('id');
 const EXPANDED = Buffer.from('_expanded');
 const META = Buffer.from('_meta');
 const REVISION = Buffer.from('revision');
-const TIMES = ['createdAt', 'updatedAt'].map((name) => Buffer.from(name));
-const AUTHORS = ['createdBy', 'updatedBy'].map((name) => Buffer.from(name));
-const NO_META = '"_meta":{"revision":0,"createdAt":null,"updatedAt":null,"createdBy":null,"updatedBy":null}';
+/** The other members of `_meta` in the order they are shown, each with the one type it may have. */
+const META_MEMBERS = [
+  { name: Buffer.from('createdAt'), label: Buffer.from(',"createdAt":'), type: bson.DATE },
+  { name: Buffer.from('updatedAt'), label: Buffer.from(',"updatedAt":'), type: bson.DATE },
+  { name: Buffer.from('createdBy'), label: Buffer.from(',"createdBy":'), type: bson.STRING },
+  { name: Buffer.from('updatedBy'), label: Buffer.from(',"updatedBy":'), type: bson.STRING },
+];
+const NO_META = Buffer.from(
+  '"_meta":{"revision":0,"createdAt":null,"updatedAt":null,"createdBy":null,"updatedBy":null}',
+);
+const META_LABEL = Buffer.from('"_meta":{"revision":');
+const ID_LABEL = Buffer.from('"id":');
+const NULL = Buffer.from('null');
 
 /** Room for the names, punctuation and nulls of `id` and `_meta`, in bytes. */
 const FRAME = 512;
@@ -32,34 +42,39 @@ export function appendDocument(raw: Uint8Array, output: ByteOutput, withMeta: bo
   const src = asBuffer(raw);
   const end = bson.documentEnd(src, 0, src.length);
   if (end + 1 !== src.length) throw bson.damaged('bytes follow its end');
-  const id = findMember(src, 0, end, ID);
+  const id = findMember(src, 4, end, ID);
   const oddId = id < 0 || src[id] === bson.OBJECT_ID || src[id] === bson.STRING ? '' : idText(readId(src, id, end));
   output.reserve((src.length + oddId.length) * GROWTH + FRAME);
   const out = output.bytes;
-  let at = writeAscii('{', out, output.length);
+  let at = output.length;
+  out[at++] = 0x7b;
   if (id >= 0) at = writeId(src, id, end, oddId, out, at);
-  let meta = -1;
-  let from = 4;
-  while (from < end) {
-    const type = src[from] ?? 0;
-    const name = bson.nameEnd(src, from + 1, end);
-    const after = bson.valueEnd(src, type, name + 1, end);
-    if (isNamed(src, from + 1, name, META)) meta = type === bson.DOCUMENT ? name + 1 : -1;
-    else if (!isHidden(src, from + 1, name)) {
-      at = writeName(src, from + 1, name, out, at);
-      at = writeValue(src, type, name + 1, after, out, at, 1);
-      out[at++] = COMMA;
-    }
-    from = after;
-  }
-  if (withMeta) at = meta < 0 ? writeAscii(NO_META, out, at) : writeMeta(src, meta, end, out, at);
+  metaStart = -1;
+  at = writeMembers(src, 4, end, out, at, 1, isReserved);
+  if (withMeta) at = metaStart < 0 ? writeBytes(NO_META, out, at) : writeMeta(src, metaStart, end, out, at);
   else if (out[at - 1] === COMMA) at--;
-  output.length = writeAscii('}', out, at);
+  out[at] = 0x7d;
+  output.length = at + 1;
 }
 
-/** The place of a member's type byte in the document whose length stands at `start`, or -1. */
+/** Where the length of the present document's `_meta` stands, or -1: what isReserved saw. */
+let metaStart = -1;
+
+/** Whether a top-level member is left out of the members, being shown elsewhere or not at all. */
+function isReserved(src: Buffer, type: number, start: number, end: number): boolean {
+  const first = src[start];
+  if (first === 0x69) return isNamed(src, start, end, FOREIGN_ID);
+  if (first !== 0x5f) return false;
+  if (isNamed(src, start, end, META)) {
+    metaStart = type === bson.DOCUMENT ? end + 1 : -1;
+    return true;
+  }
+  return isNamed(src, start, end, ID) || isNamed(src, start, end, EXPANDED);
+}
+
+/** The place of a member's type byte, searched from the member at `start` on, or -1. */
 function findMember(src: Buffer, start: number, end: number, wanted: Buffer): number {
-  let from = start + 4;
+  let from = start;
   while (from < end) {
     const name = bson.nameEnd(src, from + 1, end);
     if (isNamed(src, from + 1, name, wanted)) return from;
@@ -74,12 +89,8 @@ function isNamed(src: Buffer, start: number, end: number, name: Buffer): boolean
   return true;
 }
 
-function isHidden(src: Buffer, start: number, end: number): boolean {
-  return isNamed(src, start, end, ID) || isNamed(src, start, end, FOREIGN_ID) || isNamed(src, start, end, EXPANDED);
-}
-
 function writeId(src: Buffer, member: number, end: number, oddId: string, out: Buffer, to: number): number {
-  let at = writeAscii('"id":', out, to);
+  let at = writeBytes(ID_LABEL, out, to);
   const type = src[member] ?? 0;
   const start = member + 1 + ID.length + 1;
   if (type === bson.STRING || type === bson.OBJECT_ID) {
@@ -106,25 +117,35 @@ function readId(src: Buffer, member: number, end: number): unknown {
 
 function writeMeta(src: Buffer, start: number, limit: number, out: Buffer, to: number): number {
   const end = bson.documentEnd(src, start, limit);
-  let at = writeAscii('"_meta":{"revision":', out, to);
-  at = writeInteger(readRevision(src, start, end), out, at);
-  for (const name of TIMES) at = writeMetaMember(src, start, end, name, bson.DATE, out, at);
-  for (const name of AUTHORS) at = writeMetaMember(src, start, end, name, bson.STRING, out, at);
+  const first = start + 4;
+  let member = findMember(src, first, end, REVISION);
+  let at = writeInteger(readRevision(src, member, end), out, writeBytes(META_LABEL, out, to));
+  for (const { name, label, type } of META_MEMBERS) {
+    at = writeBytes(label, out, at);
+    // They are stored in this order, so the search goes on from the last one found before it starts again.
+    const next = findMember(src, Math.max(member, first), end, name);
+    member = next < 0 ? findMember(src, first, end, name) : next;
+    if (member < 0 || src[member] !== type) {
+      at = writeBytes(NULL, out, at);
+    } else {
+      const value = member + 1 + name.length + 1;
+      at = writeValue(src, type, value, bson.valueEnd(src, type, value, end), out, at, 2);
+    }
+  }
   out[at] = 0x7d;
   return at + 1;
 }
 
-/** The revision when it is an integer, as a foreign writer may have given it any type and value. */
-function readRevision(src: Buffer, start: number, end: number): number {
-  const member = findMember(src, start, end, REVISION);
+/** The revision when it is an integer, as a foreign writer may have given it any type and value; else 0. */
+function readRevision(src: Buffer, member: number, end: number): number {
   if (member < 0) return 0;
   const type = src[member] ?? 0;
-  const at = member + 1 + REVISION.length + 1;
-  bson.valueEnd(src, type, at, end);
+  const start = member + 1 + REVISION.length + 1;
+  bson.valueEnd(src, type, start, end);
   let revision = 0;
-  if (type === bson.INT32) revision = src.readInt32LE(at);
-  if (type === bson.DOUBLE) revision = src.readDoubleLE(at);
-  if (type === bson.INT64) revision = Number(src.readBigInt64LE(at));
+  if (type === bson.INT32) revision = src.readInt32LE(start);
+  if (type === bson.DOUBLE) revision = src.readDoubleLE(start);
+  if (type === bson.INT64) revision = Number(src.readBigInt64LE(start));
   return Number.isSafeInteger(revision) ? revision : 0;
 }
 
@@ -135,30 +156,13 @@ function readRevision(src: Buffer, start: number, end: number): number {
 export function storedRevision(raw: Uint8Array): number {
   const src = asBuffer(raw);
   const end = bson.documentEnd(src, 0, src.length);
-  const meta = findMember(src, 0, end, META);
+  const meta = findMember(src, 4, end, META);
   if (meta < 0 || src[meta] !== bson.DOCUMENT) return 0;
   const start = meta + 1 + META.length + 1;
-  return readRevision(src, start, bson.documentEnd(src, start, end));
+  const metaEnd = bson.documentEnd(src, start, end);
+  return readRevision(src, findMember(src, start + 4, metaEnd, REVISION), metaEnd);
 }
 
 function asBuffer(raw: Uint8Array): Buffer {
   return Buffer.isBuffer(raw) ? raw : Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength);
-}
-
-function writeMetaMember(
-  src: Buffer,
-  start: number,
-  end: number,
-  name: Buffer,
-  type: number,
-  out: Buffer,
-  to: number,
-): number {
-  let at = writeAscii(',"', out, to);
-  at += name.copy(out, at);
-  at = writeAscii('":', out, at);
-  const member = findMember(src, start, end, name);
-  if (member < 0 || src[member] !== type) return writeAscii('null', out, at);
-  const value = member + 1 + name.length + 1;
-  return writeValue(src, type, value, bson.valueEnd(src, type, value, end), out, at, 2);
 }

@@ -5,52 +5,101 @@
 import { Binary, Decimal128 } from 'mongodb';
 import * as bson from './bson-bytes.ts';
 import { writeDate, writeDouble, writeInt64, writeInteger } from './write-numbers.ts';
-import { writeAscii, writeHex, writeString, writeText } from './write-text.ts';
+import { copyPlain, writeAscii, writeBytes, writeHex, writeString, writeText } from './write-text.ts';
 
 const COMMA = 0x2c;
 const COLON = 0x3a;
 const QUOTE = 0x22;
+const TRUE = Buffer.from('true');
+const FALSE = Buffer.from('false');
+const NULL = Buffer.from('null');
 
 /** Bytes of JSON that one byte of BSON can become at most: a control character in a string or a name. */
 export const GROWTH = 6;
 
+/** Decides whether a member is left out, by its type and the place of its name. */
+export type Skips = (src: Buffer, type: number, nameStart: number, nameEnd: number) => boolean;
+
+/** Writes an embedded document or an array whose length stands at `start` and whose last byte is at `end`. */
+function writeNested(src: Buffer, start: number, end: number, out: Buffer, to: number, depth: number): number {
+  out[to] = 0x7b;
+  let at = writeMembers(src, start + 4, end, out, to + 1, depth, null);
+  if (at > to + 1) at--;
+  out[at] = 0x7d;
+  return at + 1;
+}
+
 /**
- * Writes an embedded document as a JSON object, or an array as a JSON array. Returns the place after it.
- * @param start where the document's length stands
- * @param end the place of its last byte, as `documentEnd` gives it
+ * Writes the members of a document, each with a comma behind it. Returns the place after the last comma.
+ * @param start where the first member stands
+ * @param end the place of the document's last byte, as `documentEnd` gives it
  * @param out a buffer with room for GROWTH bytes for every byte of the document
+ * @param skips tells which members to leave out, null for none
  * @throws MillraceError `internal` when the bytes are no BSON
  */
-export function writeDocument(
+export function writeMembers(
   src: Buffer,
   start: number,
   end: number,
   out: Buffer,
   to: number,
-  isArray: boolean,
   depth: number,
+  skips: Skips | null,
 ): number {
   if (depth > bson.MAX_STORED_DEPTH) throw bson.damaged('it is nested too deeply');
-  out[to] = isArray ? 0x5b : 0x7b;
+  let at = to;
+  let from = start;
+  while (from < end) {
+    const type = src[from] ?? 0;
+    const name = from + 1;
+    // The name is copied at once; the 0 behind it is not plain.
+    let nameEnd = copyPlain(src, name, end, out, at + 1);
+    let valueAt = at + nameEnd - name + 3;
+    if (src[nameEnd] === 0 && nameEnd < end) {
+      out[at] = QUOTE;
+      out[valueAt - 2] = QUOTE;
+      out[valueAt - 1] = COLON;
+    } else {
+      nameEnd = bson.nameEnd(src, nameEnd, end);
+      valueAt = writeString(src, name, nameEnd, out, at) + 1;
+      out[valueAt - 1] = COLON;
+    }
+    const value = nameEnd + 1;
+    if (skips?.(src, type, name, nameEnd)) {
+      from = bson.valueEnd(src, type, value, end);
+      continue;
+    }
+    if (type === bson.STRING) {
+      const last = bson.stringEnd(src, value, end);
+      at = writeString(src, value + 4, last, out, valueAt);
+      from = last + 1;
+    } else if (type === bson.INT32) {
+      from = value + 4;
+      if (from > end) throw bson.damaged('a value is cut off');
+      at = writeInteger(bson.int32At(src, value), out, valueAt);
+    } else {
+      from = bson.valueEnd(src, type, value, end);
+      at = writeValue(src, type, value, from, out, valueAt, depth);
+    }
+    out[at++] = COMMA;
+  }
+  return at;
+}
+
+function writeArray(src: Buffer, start: number, end: number, out: Buffer, to: number, depth: number): number {
+  if (depth > bson.MAX_STORED_DEPTH) throw bson.damaged('it is nested too deeply');
+  out[to] = 0x5b;
   let at = to + 1;
   let from = start + 4;
   while (from < end) {
-    const type = src[from] ?? 0;
     const name = bson.nameEnd(src, from + 1, end);
-    if (!isArray) at = writeName(src, from + 1, name, out, at);
-    from = bson.valueEnd(src, type, name + 1, end);
-    at = writeValue(src, type, name + 1, from, out, at, depth);
+    const after = bson.valueEnd(src, src[from] ?? 0, name + 1, end);
+    at = writeValue(src, src[from] ?? 0, name + 1, after, out, at, depth);
     out[at++] = COMMA;
+    from = after;
   }
   if (at > to + 1) at--;
-  out[at] = isArray ? 0x5d : 0x7d;
-  return at + 1;
-}
-
-/** Writes a member's name and the colon behind it. */
-export function writeName(src: Buffer, start: number, end: number, out: Buffer, to: number): number {
-  const at = writeString(src, start, end, out, to);
-  out[at] = COLON;
+  out[at] = 0x5d;
   return at + 1;
 }
 
@@ -74,20 +123,20 @@ export function writeValue(
     case bson.DOUBLE:
       return writeDouble(src.readDoubleLE(start), out, to);
     case bson.DOCUMENT:
-      return writeDocument(src, start, end - 1, out, to, false, depth + 1);
+      return writeNested(src, start, end - 1, out, to, depth + 1);
     case bson.ARRAY:
-      return writeDocument(src, start, end - 1, out, to, true, depth + 1);
+      return writeArray(src, start, end - 1, out, to, depth + 1);
     case bson.OBJECT_ID:
       return writeObjectId(src, start, out, to);
     case bson.BOOLEAN:
-      return writeAscii(src[start] === 1 ? 'true' : 'false', out, to);
+      return writeBytes(src[start] === 1 ? TRUE : FALSE, out, to);
     case bson.DATE:
       return writeDate(bson.int32At(src, start), bson.int32At(src, start + 4), out, to);
     case bson.INT64:
       return writeInt64(bson.int32At(src, start), bson.int32At(src, start + 4), out, to);
     case bson.NULL:
     case bson.UNDEFINED:
-      return writeAscii('null', out, to);
+      return writeBytes(NULL, out, to);
     default:
       return writeRareValue(src, type, start, end, out, to);
   }

@@ -2,10 +2,11 @@
  * Numbers and dates as JSON text, byte by byte into a buffer that is known to be large enough. They print exactly as
  * `JSON.stringify` and `toISOString` print them, without making a string where the common cases allow it.
  */
-import { writeAscii } from './write-text.ts';
+import { writeAscii, writeBytes } from './write-text.ts';
 
 const ZERO = 0x30;
 const BILLION = 1_000_000_000;
+const MILLION = 1_000_000;
 
 /** Writes an integer of at most 2^53 in size. Returns the place after it, as all writers do. */
 export function writeInteger(value: number, out: Buffer, to: number): number {
@@ -21,15 +22,26 @@ export function writeInteger(value: number, out: Buffer, to: number): number {
   return writeDigits(rest - high * BILLION, 9, out, at);
 }
 
-/** Writes a number below 10^9 in exactly so many digits. */
+/** Writes a number below 10^9 in exactly so many digits, two at a time. */
 function writeDigits(value: number, digits: number, out: Buffer, to: number): number {
   let rest = value | 0;
-  for (let at = to + digits - 1; at >= to; at--) {
-    const tens = (rest / 10) | 0;
-    out[at] = ZERO + rest - tens * 10;
-    rest = tens;
+  let at = to + digits;
+  while (at - to >= 2) {
+    const hundreds = (rest / 100) | 0;
+    at -= 2;
+    writePair(rest - hundreds * 100, out, at);
+    rest = hundreds;
   }
+  if (at > to) out[to] = ZERO + rest;
   return to + digits;
+}
+
+/** The digits of 00 to 99, one pair after the other. */
+const PAIRS = Buffer.from(Array.from({ length: 100 }, (_, pair) => String(pair).padStart(2, '0')).join(''));
+
+function writePair(value: number, out: Buffer, to: number): void {
+  out[to] = PAIRS[value * 2] ?? 0;
+  out[to + 1] = PAIRS[value * 2 + 1] ?? 0;
 }
 
 function digitsOf(value: number): number {
@@ -49,31 +61,24 @@ export function writeDouble(value: number, out: Buffer, to: number): number {
   if (!Number.isFinite(value)) return writeAscii('null', out, to);
   const size = Math.abs(value);
   if (size < 1e9 && size >= 1e-6) {
-    let scale = 10;
-    for (let places = 1; places <= 6; places++, scale *= 10) {
-      // A decimal of at most 15 digits is the shortest text of the double nearest to it. The division is correctly
-      // rounded, so if it gives the value back, that decimal is what JavaScript prints.
-      const scaled = Math.round(size * scale);
-      if (scaled / scale === size) return writeDecimal(value < 0, scaled, places, scale, out, to);
-    }
+    // A decimal of at most 15 digits is the shortest text of the double nearest to it. The division is correctly
+    // rounded, so if it gives the value back, that decimal is what JavaScript prints.
+    const scaled = Math.round(size * MILLION);
+    if (scaled / MILLION === size) return writeDecimal(value < 0, scaled, out, to);
   }
   return writeAscii(String(value), out, to);
 }
 
-function writeDecimal(
-  negative: boolean,
-  scaled: number,
-  places: number,
-  scale: number,
-  out: Buffer,
-  to: number,
-): number {
+/** Writes a number of millionths as a decimal without zeros at its end. */
+function writeDecimal(negative: boolean, millionths: number, out: Buffer, to: number): number {
   let at = to;
   if (negative) out[at++] = 0x2d;
-  const whole = Math.floor(scaled / scale);
+  const whole = Math.floor(millionths / MILLION);
   at = writeDigits(whole, digitsOf(whole), out, at);
   out[at++] = 0x2e;
-  return writeDigits(scaled - whole * scale, places, out, at);
+  at = writeDigits(millionths - whole * MILLION, 6, out, at);
+  while (out[at - 1] === ZERO) at--;
+  return at;
 }
 
 /** Writes a 64-bit integer from its halves: a number up to ±2^53, a string of digits beyond. */
@@ -87,6 +92,7 @@ export function writeInt64(low: number, high: number, out: Buffer, to: number): 
 }
 
 const DAY = 86_400_000;
+const DATE_FRAME = Buffer.from('"0000-00-00T00:00:00.000Z"');
 /** 0000-01-01 and 10000-01-01 in days since 1970: between them a year has four digits. */
 const FIRST_DAY = -719_528;
 const LAST_DAY = 2_932_896;
@@ -110,22 +116,16 @@ export function writeDate(low: number, high: number, out: Buffer, to: number): n
   const month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9;
   const year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0);
   const ofDay = time - days * DAY;
-  let at = to;
-  out[at++] = 0x22;
-  at = writeDigits(year, 4, out, at);
-  out[at++] = 0x2d;
-  at = writeDigits(month, 2, out, at);
-  out[at++] = 0x2d;
-  at = writeDigits(dayOfYear - (((153 * shiftedMonth + 2) / 5) | 0) + 1, 2, out, at);
-  out[at++] = 0x54;
-  at = writeDigits((ofDay / 3_600_000) | 0, 2, out, at);
-  out[at++] = 0x3a;
-  at = writeDigits(((ofDay / 60_000) | 0) % 60, 2, out, at);
-  out[at++] = 0x3a;
-  at = writeDigits(((ofDay / 1000) | 0) % 60, 2, out, at);
-  out[at++] = 0x2e;
-  at = writeDigits(ofDay % 1000, 3, out, at);
-  out[at++] = 0x5a;
-  out[at++] = 0x22;
-  return at;
+  writeBytes(DATE_FRAME, out, to);
+  writeDigits(year, 4, out, to + 1);
+  writePair(month, out, to + 6);
+  writePair(dayOfYear - (((153 * shiftedMonth + 2) / 5) | 0) + 1, out, to + 9);
+  const seconds = (ofDay / 1000) | 0;
+  const minutes = (seconds / 60) | 0;
+  const hours = (minutes / 60) | 0;
+  writePair(hours, out, to + 12);
+  writePair(minutes - hours * 60, out, to + 15);
+  writePair(seconds - minutes * 60, out, to + 18);
+  writeDigits(ofDay - seconds * 1000, 3, out, to + 21);
+  return to + DATE_FRAME.length;
 }
