@@ -4,7 +4,7 @@
  */
 import { Binary, BSON, BSONRegExp, Decimal128, Double, Int32, Long, ObjectId, Timestamp, UUID } from 'mongodb';
 import { MillraceError } from '../kernel/errors.ts';
-import { binaryText, dateText, isPlain, setMember } from './wire-values.ts';
+import { binaryText, dateText, isPlain, setMember, valueToWire } from './wire-values.ts';
 
 const CANONICAL_OBJECT_ID = /^[0-9a-f]{24}$/;
 const OBJECT_ID = /^[0-9a-fA-F]{24}$/;
@@ -103,7 +103,12 @@ function extended(text: string): unknown[] {
 }
 
 function extendedText(id: unknown): string {
-  return JSON.stringify(toExtended(id));
+  try {
+    return JSON.stringify(toExtended(id));
+  } catch {
+    // The driver refuses some scopes of code. Such an id is shown, so that its document is, but not found by its text.
+    return JSON.stringify(valueToWire(id));
+  }
 }
 
 function toExtended(value: unknown): unknown {

@@ -69,7 +69,7 @@ function valueInOrderOf(value: unknown, before: unknown): unknown {
 }
 
 type Members = [name: string, value: unknown][];
-type Make<T> = (members: Members) => T;
+type Make<T extends object> = (members: Members) => T;
 
 function objectOf(members: Members): Document {
   const document: Document = {};
@@ -81,13 +81,19 @@ function mapOf(members: Members): OrderedDocument {
   return new Map(members);
 }
 
-function readDocument<T>(src: Buffer, start: number, limit: number, depth: number, make: Make<T>): T {
+function readDocument<T extends object>(src: Buffer, start: number, limit: number, depth: number, make: Make<T>): T {
   const members = readMembers(src, start, limit, depth, make);
   if (new Set(members.map(([name]) => name)).size < members.length) throw inexact('a repeated name');
   return make(members);
 }
 
-function readMembers<T>(src: Buffer, start: number, limit: number, depth: number, make: Make<T>): Members {
+function readMembers<T extends object>(
+  src: Buffer,
+  start: number,
+  limit: number,
+  depth: number,
+  make: Make<T>,
+): Members {
   if (depth > bson.MAX_STORED_DEPTH) throw bson.damaged('it is nested too deeply');
   const end = bson.documentEnd(src, start, limit);
   const members: Members = [];
@@ -103,7 +109,14 @@ function readMembers<T>(src: Buffer, start: number, limit: number, depth: number
 }
 
 /** Reads the value between `start` and `end`, whose length has been checked. */
-function readValue<T>(src: Buffer, type: number, start: number, end: number, depth: number, make: Make<T>): unknown {
+function readValue<T extends object>(
+  src: Buffer,
+  type: number,
+  start: number,
+  end: number,
+  depth: number,
+  make: Make<T>,
+): unknown {
   switch (type) {
     case bson.DOUBLE:
       return new Double(src.readDoubleLE(start));
@@ -130,7 +143,7 @@ function readValue<T>(src: Buffer, type: number, start: number, end: number, dep
     case bson.SYMBOL:
       return new BSONSymbol(text(src, start + 4, end - 1));
     case bson.CODE_WITH_SCOPE:
-      return codeWithScope(src, start, end, depth);
+      return codeWithScope(src, start, end, depth, make);
     case bson.INT32:
       return new Int32(src.readInt32LE(start));
     case bson.TIMESTAMP:
@@ -170,10 +183,9 @@ function regex(src: Buffer, start: number, end: number): BSONRegExp {
   return new BSONRegExp(text(src, start, split), options);
 }
 
-function codeWithScope(src: Buffer, start: number, end: number, depth: number): Code {
+function codeWithScope<T extends object>(src: Buffer, start: number, end: number, depth: number, make: Make<T>): Code {
   const codeEnd = bson.stringEnd(src, start + 4, end);
-  const scope = readDocument(src, codeEnd + 1, end, depth + 1, objectOf);
-  return new Code(text(src, start + 8, codeEnd), scope);
+  return new Code(text(src, start + 8, codeEnd), readDocument(src, codeEnd + 1, end, depth + 1, make));
 }
 
 function inexact(what: string): MillraceError {
