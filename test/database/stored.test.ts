@@ -4,8 +4,9 @@ import t from 'tap';
 import { encodeDocument, toWire } from '../../src/database/json.ts';
 import { decodeOrdered, decodeStored, encodeStored, inOrderOf } from '../../src/database/stored.ts';
 import { MillraceError } from '../../src/kernel/errors.ts';
+import { element, frame } from '../helpers/bson-parts.ts';
 import { Random, runSeed } from '../helpers/random.ts';
-import { frame, randomBson } from '../helpers/random-bson.ts';
+import { randomBson } from '../helpers/random-bson.ts';
 
 const seed = runSeed();
 t.comment(`seed ${seed}`);
@@ -14,7 +15,7 @@ const asJavaScript = (text: string): string => JSON.stringify(JSON.parse(text));
 const raw = (document: Document): Buffer => Buffer.from(BSON.serialize(document, { ignoreUndefined: false }));
 /** A document with one member, given by its type, its name and the hex of its value. */
 const member = (type: number, name: string, value: string): Buffer =>
-  frame([Buffer.concat([Buffer.from([type]), Buffer.from(`${name}\0`), Buffer.from(value, 'hex')])]);
+  frame([element(type, name, Buffer.from(value, 'hex'))]);
 
 t.test('values keep their types', async (t) => {
   const document = {

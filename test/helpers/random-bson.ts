@@ -4,6 +4,18 @@
  * Read them with `BSON.deserialize` where objects are wanted.
  */
 import * as bson from '../../src/database/bson-bytes.ts';
+import {
+  DAMAGED_TEXTS,
+  DATES,
+  DOUBLES,
+  IMPOSSIBLE_DATES,
+  INT64S,
+  NUMBERS,
+  TEXTS,
+  TRAPS,
+  WORDS,
+} from './bson-choices.ts';
+import { cstring, element, float, frame, int32, int64, string } from './bson-parts.ts';
 import type { Random } from './random.ts';
 
 export interface BsonOptions {
@@ -15,97 +27,6 @@ export interface BsonOptions {
   /** Number-like names, which JavaScript sorts before the others. Default true. */
   readonly numberNames?: boolean;
 }
-
-const WORDS = ['a', 'name', 'title', 'b.c', '$where', '$', '', 'Größe', 'ключ', '名前', '😀', 'with "quotes"', 'tab\t'];
-const TRAPS = [
-  '__proto__',
-  'constructor',
-  'prototype',
-  'toString',
-  'hasOwnProperty',
-  '_bsontype',
-  'id',
-  '_meta',
-  '_id',
-];
-const NUMBERS = ['0', '1', '10', '2', '4294967295', '01', '-1'];
-const TEXTS = [
-  '',
-  'plain',
-  'Zoë',
-  'a\0b',
-  '\u0001\u001f\u007f\u0080',
-  'C:\\x\\"y"',
-  '\u2028\u2029\ufeff',
-  '\ufffd',
-  '💥🇩🇪',
-  '\u{10ffff}\ud7ff\ue000',
-];
-const DOUBLES = [
-  0,
-  -0,
-  1,
-  -1,
-  0.1,
-  0.30000000000000004,
-  19.99,
-  1e21,
-  1e-7,
-  123456.789012,
-  5e-324,
-  2 ** 53,
-  2 ** 53 + 2,
-  -(2 ** 53),
-  Number.MAX_VALUE,
-  Number.NaN,
-  Number.POSITIVE_INFINITY,
-  Number.NEGATIVE_INFINITY,
-  999999999.999999,
-  0.000001,
-  4.35,
-  1e15,
-  123456789012345680,
-];
-const INT64S = [
-  0n,
-  1n,
-  -1n,
-  2n ** 53n,
-  2n ** 53n + 1n,
-  -(2n ** 53n),
-  -(2n ** 53n) - 1n,
-  2n ** 63n - 1n,
-  -(2n ** 63n),
-  4294967296n,
-];
-const DATES = [
-  0n,
-  -1n,
-  1700000000000n,
-  253402300799999n,
-  253402300800000n,
-  -62167219200000n,
-  -62167219200001n,
-  -62198755200000n,
-  8640000000000000n,
-  -8640000000000000n,
-  951782400000n,
-];
-const IMPOSSIBLE_DATES = [8640000000000001n, -8640000000000001n, 2n ** 63n - 1n, -(2n ** 63n)];
-const DAMAGED_TEXTS = [
-  'ff',
-  'c3',
-  'c328',
-  'e28',
-  'eda080',
-  'f0808080',
-  'f4908080',
-  'c080',
-  '61e282',
-  'f09f98',
-  '80',
-  '61ff2262',
-];
 
 const LEGAL = [
   bson.DOUBLE,
@@ -186,7 +107,7 @@ class RandomBson {
     const random = this.#random;
     const used = new Set(taken);
     const members: Buffer[] = [];
-    for (let count = random.below(depth === 1 ? 10 : 5); count > 0; count--) {
+    for (let count = random.below(depth === 1 ? 9 : 4); count > 0; count--) {
       const name = this.#name();
       const repeated = used.has(name) && !(this.#odd && random.once(2));
       if (repeated || taken.includes(name)) continue;
@@ -212,7 +133,7 @@ class RandomBson {
 
   #element(name: string, depth: number): Buffer {
     const type = this.#type(depth);
-    if (this.#odd && this.#random.once(60)) return odd(type, this.#damaged(), this.#value(type, depth));
+    if (this.#odd && this.#random.once(60)) return element(type, this.#damaged(), this.#value(type, depth));
     return element(type, name, this.#value(type, depth));
   }
 
@@ -231,7 +152,7 @@ class RandomBson {
     const random = this.#random;
     if (this.#odd && random.once(15)) return this.#damaged();
     const text = random.pick(TEXTS) + (random.once(2) ? random.pick(TEXTS) : '');
-    return Buffer.from(random.once(20) ? text.repeat(1 + random.below(60)) : text);
+    return Buffer.from(random.once(40) ? text.repeat(1 + random.below(60)) : text);
   }
 
   #value(type: number, depth: number): Buffer {
@@ -292,45 +213,4 @@ class RandomBson {
     const inner = subtype === 2 ? Buffer.concat([int32(bytes.length), bytes]) : bytes;
     return Buffer.concat([int32(inner.length), Buffer.from([subtype]), inner]);
   }
-}
-
-function element(type: number, name: string, value: Buffer): Buffer {
-  return odd(type, Buffer.from(name), value);
-}
-
-function odd(type: number, name: Buffer, value: Buffer): Buffer {
-  return Buffer.concat([Buffer.from([type]), cstring(name), value]);
-}
-
-/** A document around its elements. */
-export function frame(elements: readonly Buffer[]): Buffer {
-  const inside = Buffer.concat(elements);
-  return Buffer.concat([int32(inside.length + 5), inside, Buffer.alloc(1)]);
-}
-
-/** Text that ends with a 0 and so cannot hold one. */
-function cstring(text: Buffer): Buffer {
-  return Buffer.concat([text.includes(0) ? text.filter((byte) => byte !== 0) : text, Buffer.alloc(1)]);
-}
-
-function string(text: Buffer): Buffer {
-  return Buffer.concat([int32(text.length + 1), text, Buffer.alloc(1)]);
-}
-
-function int32(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeInt32LE(value);
-  return bytes;
-}
-
-function int64(value: bigint): Buffer {
-  const bytes = Buffer.alloc(8);
-  bytes.writeBigInt64LE(BigInt.asIntN(64, value));
-  return bytes;
-}
-
-function float(value: number): Buffer {
-  const bytes = Buffer.alloc(8);
-  bytes.writeDoubleLE(value);
-  return bytes;
 }
