@@ -1,0 +1,85 @@
+/** `npm start` as a user has it: the program's arguments, exit code and signals are those of the starter. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import t, { type Test } from 'tap';
+import { findHolder } from '../../src/database/embedded/claim.ts';
+import { freePort } from '../../src/database/embedded/port.ts';
+import { hasEnded } from '../../src/database/embedded/running.ts';
+import { dataFolder } from '../helpers/embedded-program.ts';
+
+const START = fileURLToPath(new URL('../../scripts/start.mjs', import.meta.url));
+const LIMIT_MS = 60_000;
+
+interface Started {
+  readonly child: ChildProcess;
+  readonly ended: Promise<unknown[]>;
+  output(): string;
+}
+
+function start(t: Test, words: readonly string[], settings: Readonly<Record<string, string>>): Started {
+  const env = { ...process.env, ...settings };
+  const child = spawn(process.execPath, [START, ...words], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      output += chunk;
+    });
+  }
+  t.teardown(() => child.kill('SIGKILL'));
+  return { child, ended: once(child, 'close'), output: () => output };
+}
+
+/** Waits until the program answers; throws what it said when it ends before. */
+async function serving({ child, output }: Started, port: number): Promise<void> {
+  for (const end = Date.now() + LIMIT_MS; Date.now() < end; await delay(50)) {
+    if (child.exitCode !== null) break;
+    const answer = await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => null);
+    if (answer?.ok === true) return;
+  }
+  throw new Error(`It does not serve: ${output()}`);
+}
+
+t.test('arguments reach the program, and its exit code comes back', async (t) => {
+  const help = start(t, ['--help'], {});
+  t.strictSame(await help.ended, [0, null]);
+  t.match(help.output(), /Usage: npm start/);
+  const wrong = start(t, ['--nonsense'], {});
+  t.strictSame(await wrong.ended, [1, null]);
+  t.match(wrong.output(), /--nonsense/);
+});
+
+t.test('a port that is taken is one clear line', async (t) => {
+  const server = createServer().listen(0, '127.0.0.1');
+  t.teardown(() => server.close());
+  await once(server, 'listening');
+  const address = server.address();
+  const port = address !== null && typeof address === 'object' ? String(address.port) : '';
+  const program = start(t, [], { PORT: port, MILLRACE_FOLDER: await dataFolder(t) });
+  t.strictSame(await program.ended, [1, null]);
+  t.match(program.output(), new RegExp(`PORT=${port}: another program listens there`));
+});
+
+t.test('SIGINT ends the program and its MongoDB cleanly', async (t) => {
+  const [port, folder] = [await freePort(), await dataFolder(t)];
+  const program = start(t, [], { PORT: String(port), MILLRACE_FOLDER: folder });
+  await serving(program, port);
+  const holder = await findHolder(`${folder}/data`);
+  t.ok(holder?.owner, 'MongoDB runs and belongs to the program');
+  program.child.kill('SIGINT');
+  t.strictSame(await program.ended, [0, null]);
+  t.equal(await findHolder(`${folder}/data`), null);
+});
+
+t.test('kill -9 of the starter leaves nothing behind', async (t) => {
+  const [port, folder] = [await freePort(), await dataFolder(t)];
+  const program = start(t, [], { PORT: String(port), MILLRACE_FOLDER: folder });
+  await serving(program, port);
+  const holder = await findHolder(`${folder}/data`);
+  if (holder?.owner == null) throw new Error('MongoDB does not run.');
+  program.child.kill('SIGKILL');
+  t.ok(await hasEnded(holder.owner, 15_000), 'the program has gone');
+  t.ok(await hasEnded(holder.mongod, 15_000), 'MongoDB has gone');
+});
