@@ -6,8 +6,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Db, type Document, MongoClient, MongoServerError } from 'mongodb';
 import { MillraceError } from '../../kernel/errors.ts';
 
-export const SET_NAME = 'millrace';
-
 const POLL_MS = 10;
 
 /** What the server said about itself. */
@@ -21,11 +19,16 @@ export interface Member {
  * @param mongodPid the process that must be the one that answers.
  * @param limit ends the wait; its reason is thrown.
  */
-export async function formReplicaSet(port: number, mongodPid: number, limit: AbortSignal): Promise<Member> {
+export async function formReplicaSet(
+  name: string,
+  port: number,
+  mongodPid: number,
+  limit: AbortSignal,
+): Promise<Member> {
   const host = `127.0.0.1:${port}`;
   const client = new MongoClient(`mongodb://${host}/?directConnection=true`, {
     appName: 'millrace-start',
-    serverSelectionTimeoutMS: 5000,
+    serverSelectionTimeoutMS: 30_000,
     monitorCommands: false,
   });
   try {
@@ -38,7 +41,7 @@ export async function formReplicaSet(port: number, mongodPid: number, limit: Abo
       limit.throwIfAborted();
       const hello = await admin.command({ hello: 1 });
       if (hello['isWritablePrimary'] === true && hello['me'] === host) return { version: String(status['version']) };
-      await configure(client, host).catch(passWhenBusy);
+      await configure(client, name, host).catch(passWhenBusy);
       await delay(POLL_MS);
     }
   } finally {
@@ -47,11 +50,11 @@ export async function formReplicaSet(port: number, mongodPid: number, limit: Abo
 }
 
 /** Writes the set's configuration when there is none, or when it names another address. */
-async function configure(client: MongoClient, host: string): Promise<void> {
+async function configure(client: MongoClient, name: string, host: string): Promise<void> {
   const admin = client.db('admin');
   const config = await storedConfig(client.db('local'));
   const members = [{ _id: 0, host }];
-  if (config === null) await admin.command({ replSetInitiate: { _id: SET_NAME, members } });
+  if (config === null) await admin.command({ replSetInitiate: { _id: name, members } });
   else if (config['members'][0].host !== host || config['members'].length !== 1) {
     await admin.command({ replSetReconfig: { ...config, members }, force: true });
   }
