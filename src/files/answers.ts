@@ -11,12 +11,12 @@ import { isInline, servedType } from './media-type.ts';
 import { parseRange } from './range.ts';
 
 /**
- * What a browser may do with a file that it opens as a page of its own: show it, and nothing else. The sandbox gives it
- * an origin of nobody, so that it reaches neither cookies nor storage of this one.
+ * What a browser may do with a file that it opens as a page of its own: show it, and nothing else. No script runs, and
+ * the sandbox gives it an origin of nobody, so that it reaches neither cookies nor storage of this one.
  */
-const SANDBOX = "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; sandbox";
-/** Browsers show no PDF in a sandbox; their viewers run apart from this origin, and scripts stay forbidden. */
-const PDF = "default-src 'none'; object-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'none'";
+const SANDBOX = "default-src 'none'; img-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox";
+/** Chromium fetches what it plays as its page's origin, which in a sandbox may not (tried). Scripts stay forbidden. */
+const PLAYER = "default-src 'none'; media-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'none'";
 
 export interface BytesAnswer {
   readonly status: 200 | 206 | 304;
@@ -36,7 +36,7 @@ export function answerBytes(method: string, headers: ConditionHeaders, file: Sto
     'last-modified': file.createdAt.toUTCString(),
     'accept-ranges': 'bytes',
     'content-disposition': contentDisposition(isInline(file.type) ? 'inline' : 'attachment', file.name),
-    'content-security-policy': file.type === 'application/pdf' ? PDF : SANDBOX,
+    'content-security-policy': /^(?:audio|video)\//.test(file.type) ? PLAYER : SANDBOX,
     // Pages of any origin may show a file that its reader may read; who may is the policies' to say.
     'cross-origin-resource-policy': 'cross-origin',
   };

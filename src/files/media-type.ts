@@ -112,7 +112,11 @@ export function isInline(type: string): boolean {
   return INLINE.has(type);
 }
 
-/** The Content-Type of an answer: text says its encoding, or a browser would guess one. */
+/**
+ * The Content-Type of an answer: text says its encoding, or a browser would guess one. Scripts go out as plain text,
+ * so that no page can load a stored one as its own.
+ */
 export function servedType(type: string): string {
+  if (/[/](?:x-)?(?:java|ecma|j|live)script/.test(type)) return 'text/plain; charset=utf-8';
   return type.startsWith('text/') ? `${type}; charset=utf-8` : type;
 }

@@ -72,5 +72,8 @@ t.test('browsers show ten types in place, and none in which scripts run', async 
 t.test('text is served with its encoding, others as they are', async (t) => {
   t.equal(servedType('text/plain'), 'text/plain; charset=utf-8');
   t.equal(servedType('image/png'), 'image/png');
+  for (const type of ['text/javascript', 'application/javascript', 'application/x-javascript', 'text/jscript']) {
+    t.equal(servedType(type), 'text/plain; charset=utf-8', 'a script is only text');
+  }
   t.ok(SNIFF_BYTES >= 64);
 });

@@ -1,0 +1,53 @@
+/** A real Chromium for tests, where one is installed; where not, the reason to skip by. */
+import { existsSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Test } from 'tap';
+
+const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const ARGUMENTS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--autoplay-policy=no-user-gesture-required',
+];
+
+/** Why no browser can run here, or undefined when one can. */
+export function whyNoBrowser(): string | undefined {
+  return executable() === undefined ? 'no Chromium is installed (Debian: apt-get install chromium)' : undefined;
+}
+
+/** Starts a browser; it ends with the test. */
+export async function testBrowser(t: Pick<Test, 'teardown'>): Promise<Browser> {
+  const browser = await chromium.launch({ executablePath: executable() ?? '', headless: true, args: ARGUMENTS });
+  t.teardown(() => browser.close());
+  return browser;
+}
+
+function executable(): string | undefined {
+  return process.env['CHROMIUM_BINARY'] ?? PLACES.find((place) => existsSync(place));
+}
+
+/** Calls a function, given as its text, in a page: tests are not compiled against the browser's own types. */
+export function inPage<T>(page: Page, code: string, ...values: readonly unknown[]): Promise<T> {
+  return page.evaluate(`(${code})(...${JSON.stringify(values)})`);
+}
+
+/** A page of another origin than the program's. */
+export async function otherOrigin(t: Pick<Test, 'teardown'>): Promise<string> {
+  const server = createServer((_request, response) => {
+    response.setHeader('content-type', 'text/html').end('<!doctype html><title>Elsewhere</title><body></body>');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('There is no port');
+  return `http://localhost:${address.port}/`;
+}
