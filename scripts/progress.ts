@@ -1,0 +1,62 @@
+/**
+ * How far a task has come, for a person at a terminal (one line that changes) or for a log (a line now and then, one at
+ * the end). It counts and draws; it knows nothing of the task.
+ */
+
+/** What is written to: the standard output, or something like it. */
+export interface Screen {
+  readonly isTTY?: boolean;
+  write(text: string): unknown;
+}
+
+const WIDTH = 24;
+/** A terminal is drawn at most so often, and a log gets a line at most so often, in milliseconds. */
+const DRAW_MS = 50;
+const LINE_MS = 5_000;
+
+export class Progress {
+  readonly #screen: Screen;
+  readonly #name: string;
+  readonly #total: number;
+  readonly #started = performance.now();
+  #shown = performance.now();
+  #done = 0;
+
+  constructor(screen: Screen, name: string, total: number) {
+    this.#screen = screen;
+    this.#name = name;
+    this.#total = total;
+    if (screen.isTTY) this.#draw();
+  }
+
+  /** Counts `more` as done. */
+  add(more: number): void {
+    this.#done += more;
+    const now = performance.now();
+    if (now - this.#shown < (this.#screen.isTTY ? DRAW_MS : LINE_MS)) return;
+    this.#shown = now;
+    if (this.#screen.isTTY) this.#draw();
+    else this.#screen.write(`  ${this.#counts()} …\n`);
+  }
+
+  /** The last line. */
+  end(): void {
+    if (this.#screen.isTTY) this.#draw();
+    this.#screen.write(this.#screen.isTTY ? '\n' : `  ${this.#counts()}  ${this.#seconds()}\n`);
+  }
+
+  #draw(): void {
+    const filled = this.#total === 0 ? WIDTH : Math.floor((this.#done / this.#total) * WIDTH);
+    const bar = '█'.repeat(filled).padEnd(WIDTH, '░');
+    this.#screen.write(`\r  ${this.#counts()}  ${bar}  ${this.#seconds()} `);
+  }
+
+  #counts(): string {
+    const total = this.#total.toLocaleString('en');
+    return `${this.#name.padEnd(10)} ${this.#done.toLocaleString('en').padStart(total.length)} of ${total}`;
+  }
+
+  #seconds(): string {
+    return `${((performance.now() - this.#started) / 1000).toFixed(1)} s`;
+  }
+}

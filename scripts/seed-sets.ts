@@ -1,0 +1,73 @@
+/**
+ * The real documents that a server can be seeded with, from packages of open data, and how they are cut into bodies.
+ * Not here: sending them (seed.ts).
+ */
+import { readFile } from 'node:fs/promises';
+
+/** One JSON object as it is sent. */
+export type Member = Readonly<Record<string, unknown>>;
+
+export interface SeedSet {
+  /** The collection it goes to, and its name on the command line. */
+  readonly name: string;
+  /** What it is, for the help text. */
+  readonly title: string;
+  /** Its documents, in the order of the source. */
+  read(): Promise<readonly Member[]>;
+  /** The id a document is to have; without it the server gives one. */
+  readonly id?: (document: Member) => unknown;
+}
+
+/** From small to large. */
+export const SEED_SETS: readonly SeedSet[] = [
+  {
+    name: 'countries',
+    title: '250 countries, by their three letters (world-countries)',
+    read: () => readArray('world-countries/countries.json'),
+    id: (country) => country['cca3'],
+  },
+  {
+    name: 'movies',
+    title: '3,201 films (vega-datasets)',
+    read: () => readArray('vega-datasets/data/movies.json'),
+  },
+  {
+    name: 'flights',
+    title: '200,000 flights: delay, distance, time (vega-datasets)',
+    read: () => readArray('vega-datasets/data/flights-200k.json'),
+  },
+];
+
+async function readArray(path: string): Promise<readonly Member[]> {
+  const parsed: unknown = JSON.parse(await readFile(new URL(`../node_modules/${path}`, import.meta.url), 'utf8'));
+  if (!Array.isArray(parsed)) throw new TypeError(`${path} holds no array`);
+  return parsed;
+}
+
+/** Limits of one request, as docs/api.md has them; the bytes leave a little room. */
+const MAX_DOCUMENTS = 1_000;
+const MAX_BYTES = 1_000_000;
+
+/** One body: a JSON array, and how many documents are in it. */
+export interface Body {
+  readonly text: string;
+  readonly count: number;
+}
+
+/** Cuts documents into bodies that a server takes. */
+export function* bodies(documents: Iterable<unknown>, maxBytes = MAX_BYTES): Generator<Body> {
+  let texts: string[] = [];
+  let bytes = 2;
+  for (const document of documents) {
+    const text = JSON.stringify(document);
+    const size = Buffer.byteLength(text) + 1;
+    if (texts.length > 0 && (texts.length === MAX_DOCUMENTS || bytes + size > maxBytes)) {
+      yield { text: `[${texts.join()}]`, count: texts.length };
+      texts = [];
+      bytes = 2;
+    }
+    texts.push(text);
+    bytes += size;
+  }
+  if (texts.length > 0) yield { text: `[${texts.join()}]`, count: texts.length };
+}

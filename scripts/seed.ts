@@ -1,0 +1,149 @@
+/**
+ * Loads real documents into a running server, over HTTP as any client would: in arrays within the server's limits, a
+ * few requests at a time. A collection that has documents is left alone. Not here: which documents (seed-sets.ts).
+ */
+import { parseArgs } from 'node:util';
+import { Progress } from './progress.ts';
+import { bodies, SEED_SETS, type SeedSet } from './seed-sets.ts';
+
+const IN_FLIGHT = 4;
+const ANSWER_MS = 60_000;
+
+const HELP = `Loads real documents into a running server.
+
+Usage: npm run seed -- [names] [--url http://127.0.0.1:3000] [--force]
+
+Names (all of them when none is given):
+${SEED_SETS.map(({ name, title }) => `  ${name.padEnd(12)}${title}`).join('\n')}
+
+A collection that has documents already is left alone. --force adds all documents once more, under new ids.
+`;
+
+/** What ends the program with one clear line. */
+class Refusal extends Error {}
+
+async function main(): Promise<void> {
+  const { values, positionals } = readWords();
+  if (values.help) return void process.stdout.write(HELP);
+  const url = values.url.replace(/\/+$/, '');
+  const sets = chosen(positionals);
+  const started = performance.now();
+  process.stdout.write(`Seeding ${url}\n`);
+  let loaded = 0;
+  for (const set of sets) {
+    if (!values.force && (await hasDocuments(url, set.name))) {
+      process.stdout.write(`  ${set.name.padEnd(10)} has documents already: left alone (--force adds all once more)\n`);
+      continue;
+    }
+    loaded += await load(url, set, values.force);
+  }
+  const seconds = ((performance.now() - started) / 1000).toFixed(1);
+  process.stdout.write(`${loaded.toLocaleString('en')} documents in ${seconds} s\n`);
+}
+
+function readWords() {
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: {
+        url: { type: 'string', default: 'http://127.0.0.1:3000' },
+        force: { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    });
+  } catch (error) {
+    throw new Refusal(`${error instanceof Error ? error.message : error}\n--help shows what there is.`);
+  }
+}
+
+function chosen(names: readonly string[]): readonly SeedSet[] {
+  for (const name of names) {
+    if (!SEED_SETS.some((set) => set.name === name)) {
+      throw new Refusal(`There is no '${name}'. There are: ${SEED_SETS.map((set) => set.name).join(', ')}`);
+    }
+  }
+  return SEED_SETS.filter((set) => names.length === 0 || names.includes(set.name));
+}
+
+/** Whether a collection exists and is not empty; reads no more of it than that takes. */
+async function hasDocuments(url: string, name: string): Promise<boolean> {
+  const answer = await send(url, `/api/${name}`, {});
+  if (answer.status === 404) {
+    await answer.body?.cancel();
+    return false;
+  }
+  await requireSuccess(answer, `GET /api/${name}`);
+  let start = '';
+  for await (const chunk of answer.body ?? []) {
+    start += Buffer.from(chunk).toString('latin1');
+    if (start.length > 1) break;
+  }
+  return !start.startsWith('[]');
+}
+
+/** Sends all documents of a set; gives back how many. */
+async function load(url: string, set: SeedSet, again: boolean): Promise<number> {
+  const documents = await set.read();
+  const { id } = set;
+  const sent = id && !again ? documents.map((document) => ({ id: id(document), ...document })) : documents;
+  const progress = new Progress(process.stdout, set.name, sent.length);
+  const rest = bodies(sent);
+  const lane = async () => {
+    // One generator for all lanes: each takes the next body when it is free.
+    for (const { text, count } of rest) {
+      const path = `/api/${set.name}`;
+      const answer = await send(url, path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', prefer: 'return=minimal' },
+        body: text,
+      });
+      await requireSuccess(answer, `POST ${path}`);
+      await answer.body?.cancel();
+      progress.add(count);
+    }
+  };
+  // A lane that fails closes the generator, so the others end with the body they have in hand.
+  const lanes = await Promise.allSettled(Array.from({ length: IN_FLIGHT }, lane));
+  progress.end();
+  for (const ended of lanes) if (ended.status === 'rejected') throw ended.reason;
+  return sent.length;
+}
+
+async function send(url: string, path: string, request: RequestInit): Promise<Response> {
+  try {
+    return await fetch(`${url}${path}`, { ...request, signal: AbortSignal.timeout(ANSWER_MS) });
+  } catch (error) {
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+    if (code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
+      throw new Refusal(
+        `No server answers at ${url}. Start one in another terminal with npm start, or name it: npm run seed -- --url …`,
+      );
+    }
+    throw new Refusal(`${url}${path}: ${cause instanceof Error ? cause.message : String(cause)}`);
+  }
+}
+
+async function requireSuccess(answer: Response, what: string): Promise<void> {
+  if (answer.ok) return;
+  const text = await answer.text();
+  throw new Refusal(`${what} was answered with ${answer.status}: ${detailOf(text)}`);
+}
+
+/** The sentence of a problem document, else the start of what came. */
+function detailOf(text: string): string {
+  try {
+    const problem: unknown = JSON.parse(text);
+    if (problem !== null && typeof problem === 'object' && 'detail' in problem) return String(problem.detail);
+  } catch {
+    // Not every server speaks problem documents.
+  }
+  return text.slice(0, 200);
+}
+
+try {
+  await main();
+} catch (error) {
+  process.stderr.write(`${error instanceof Refusal ? error.message : error instanceof Error ? error.stack : error}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,148 @@
+/**
+ * The whole way of a user: start the program, load real documents over HTTP, read them all back, change some, stop,
+ * start again, and find everything as it was left. Not here: bad times (test/torture) and single rules (test/collections).
+ */
+import t from 'tap';
+import { SEED_SETS } from '../../scripts/seed-sets.ts';
+import { dataFolder } from '../helpers/embedded-program.ts';
+import { gone, type Program, startMillrace } from '../helpers/whole-program.ts';
+import { runSeed } from '../helpers/seed.ts';
+
+interface Shown {
+  readonly id: string;
+  readonly _meta: { readonly revision: number };
+  readonly [member: string]: unknown;
+}
+
+const JSON_BODY = { 'content-type': 'application/json' };
+
+async function list(program: Program, collection: string): Promise<Shown[]> {
+  const answer = await fetch(`${program.url}/api/${collection}`);
+  if (answer.status !== 200) throw new Error(`${collection}: ${answer.status}`);
+  return JSON.parse(await answer.text());
+}
+
+/** Changes a document; gives back what the server shows of it, null when nothing. */
+async function change(program: Program, method: string, path: string, body?: unknown): Promise<Shown | null> {
+  const answer = await fetch(`${program.url}/api/${path}`, {
+    method,
+    ...(body === undefined ? {} : { headers: JSON_BODY, body: JSON.stringify(body) }),
+  });
+  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
+  return answer.status === 204 ? null : JSON.parse(await answer.text());
+}
+
+/** A document without what the server adds. */
+function bare({ id: _id, _meta, ...members }: Shown): Record<string, unknown> {
+  return members;
+}
+
+/** The JSON of documents whose order does not matter; the order of their members does. */
+const texts = (documents: readonly unknown[]) => documents.map((document) => JSON.stringify(document)).sort();
+
+async function source(name: string) {
+  const documents = await SEED_SETS.find((set) => set.name === name)?.read();
+  if (documents === undefined) throw new Error(`There is no ${name}`);
+  return documents;
+}
+
+/** Member names that JavaScript or MongoDB may find odd, as a client writes them. */
+const ODD = `{"id":"odd","constructor":"c","toString":null,"a.b":{"c.d":[1]},"$set":{"$inc":1},
+"$":"d","":"empty","_class":"k","__v":0,"hasOwnProperty":false,"length":-1,"then":"t","toJSON":{"a":1},
+"\\u00e9":1,"e\\u0301":2,"\\ud83d\\ude00":[],"0":"zero","-1":"minus","sp ace":[[],{},[[]]],"long":[1e300,-0.1,4294967296,9007199254740991]}`;
+
+t.test('a user starts, loads, reads, changes, stops and starts again', async (t) => {
+  const folder = await dataFolder(t);
+  const first = await startMillrace(t, { folder, entry: 'scripts/start.mjs' });
+  t.comment(`first start: ${first.startMs} ms`);
+  t.match(first.output(), /^\s*Millrace \d+\.\d+\.\d+ is running$/m);
+  t.match(first.output(), /MongoDB \d+\.\d+\.\d+, embedded/);
+  t.ok(first.output().includes(`curl ${first.url}/api/todos`), 'a line to try is there');
+  t.ok(first.output().includes(folder), 'the data folder is named');
+
+  const seeded = await runSeed(['countries', 'movies', '--url', first.url]);
+  t.match(seeded, {
+    code: 0,
+    errors: /^$/,
+    output: /countries +250 of 250 .*movies +3,201 of 3,201 .*3,451 documents/s,
+  });
+
+  await t.test('all of it reads back, member by member', async (t) => {
+    const movies = await list(first, 'movies');
+    t.equal(movies.length, 3_201);
+    t.strictSame(texts(movies.map(bare)), texts(await source('movies')));
+    const countries = await list(first, 'countries');
+    t.strictSame(texts(countries.map(bare)), texts(await source('countries')));
+    t.strictSame(
+      countries.map(({ id }) => id),
+      countries.map((country) => country['cca3']).sort(),
+    );
+  });
+
+  await t.test('odd member names come back as they were sent', async (t) => {
+    const answer = await fetch(`${first.url}/api/odd`, { method: 'POST', headers: JSON_BODY, body: ODD });
+    t.equal(answer.status, 201, 'created');
+    const got = JSON.parse(await (await fetch(`${first.url}/api/odd/odd`)).text());
+    const sent: object = JSON.parse(ODD);
+    t.strictSame(Object.entries(got).slice(0, -1), Object.entries(sent));
+    t.equal(Object.keys(got).at(-1), '_meta');
+  });
+
+  const expected = new Map((await list(first, 'movies')).map((movie) => [movie.id, movie]));
+  await t.test('some are changed', async (t) => {
+    const remember = (shown: Shown | null) => shown && expected.set(shown.id, shown);
+    for (const [index, movie] of [...expected.values()].slice(0, 60).entries()) {
+      const path = `movies/${movie.id}`;
+      if (index % 3 === 0) {
+        await change(first, 'DELETE', path);
+        expected.delete(movie.id);
+      } else if (index % 3 === 1) {
+        const patch = { 'IMDB Rating': null, seen: { by: ['me'], 'at.home': true } };
+        const { 'IMDB Rating': _gone, ...rest } = bare(movie);
+        const patched = await change(first, 'PATCH', path, patch);
+        t.strictSame(patched && bare(patched), { ...rest, seen: patch.seen });
+        remember(patched);
+      } else {
+        const next = { ...movie, Title: `${movie['Title']} (again)` };
+        const replaced = await change(first, 'PUT', path, next);
+        t.strictSame(replaced && bare(replaced), bare(next));
+        remember(replaced);
+      }
+    }
+    t.equal(expected.size, 3_201 - 20);
+    t.strictSame(await list(first, 'movies'), [...expected.values()], 'the list shows them so');
+  });
+  const before = [await list(first, 'countries'), await list(first, 'odd')];
+
+  const holder = await first.holder();
+  t.equal(await first.end('SIGTERM'), 0, 'SIGTERM ends it cleanly');
+  t.ok(holder && (await gone(holder.mongod)), 'and its MongoDB');
+  t.equal(await first.holder(), null, 'nobody holds the folder');
+
+  const second = await startMillrace(t, { folder, entry: 'scripts/start.mjs' });
+  t.comment(`second start: ${second.startMs} ms (the goal on a quiet machine is 2000)`);
+  t.strictSame(await list(second, 'movies'), [...expected.values()], 'everything is as it was left');
+  t.strictSame([await list(second, 'countries'), await list(second, 'odd')], before);
+
+  await t.test('seeding again leaves documents alone, unless it is forced', async (t) => {
+    t.match(await runSeed(['countries', '--url', second.url]), { code: 0, output: /countries +has documents already/ });
+    t.equal((await list(second, 'countries')).length, 250);
+    t.match(await runSeed(['countries', '--force', '--url', second.url]), { code: 0, output: /250 of 250/ });
+    t.equal((await list(second, 'countries')).length, 500);
+  });
+
+  await t.test('kill -9 of the starter ends the program and its MongoDB', async (t) => {
+    const left = await second.holder();
+    t.ok(left?.owner, 'the program is known');
+    second.child.kill('SIGKILL');
+    t.ok(await gone(left?.owner ?? null), 'the program has gone');
+    t.ok(await gone(left?.mongod ?? null), 'its MongoDB has gone');
+  });
+});
+
+t.test('Ctrl-C ends the program and its MongoDB', async (t) => {
+  const program = await startMillrace(t, { folder: await dataFolder(t), entry: 'scripts/start.mjs' });
+  const holder = await program.holder();
+  t.equal(await program.end('SIGINT'), 0);
+  t.ok(holder && (await gone(holder.mongod)));
+});
