@@ -5,7 +5,7 @@
 import t from 'tap';
 import { SEED_SETS } from '../../scripts/seed-sets.ts';
 import { dataFolder } from '../helpers/embedded-program.ts';
-import { gone, type Program, startMillrace } from '../helpers/whole-program.ts';
+import { gone, type Program, startMillrace } from '../helpers/millrace.ts';
 import { runSeed } from '../helpers/seed.ts';
 
 interface Shown {

@@ -11,7 +11,10 @@ export interface Seeded {
 }
 
 export async function runSeed(words: readonly string[]): Promise<Seeded> {
-  const child = spawn(process.execPath, [SEED, ...words], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [SEED, ...words], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, NODE_OPTIONS: '' },
+  });
   let output = '';
   let errors = '';
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => {

@@ -1,6 +1,7 @@
 /**
  * The program as a user starts it, in a child process with a data folder of its own: where it listens is read from its
- * summary, how it is ended is the test's choice. Not here: the app inside the test's own process (app.ts).
+ * summary, how it is ended is the test's choice. program.ts is the small one for measuring
+ * and killing; the app inside the test's own process is app.ts.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
@@ -92,8 +93,8 @@ export async function gone(program: Running | null): Promise<boolean> {
   return program === null || (await hasEnded(program, END_MS));
 }
 
-/** The environment of the tests without what would set up the program. */
+/** The environment of the tests without what would set up the program, or load the test runner into it. */
 function withoutSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const settings = /^(?:MILLRACE_|MONGODB_URL$|HOST$|PORT$)/;
+  const settings = /^(?:MILLRACE_|MONGODB_URL$|HOST$|PORT$|NODE_OPTIONS$)/;
   return Object.fromEntries(Object.entries(env).filter(([name]) => !settings.test(name)));
 }
