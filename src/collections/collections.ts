@@ -83,8 +83,14 @@ export class Collections {
   async create(scope: Scope, name: CollectionName, body: JsonObject, write: Write): Promise<StoredDocument> {
     const document = createStored(body, this.#origin(scope, write), newId);
     requireReach(scope, document);
-    await this.#insert(name, document);
-    return { ...written(document), createdId: idText(document['_id']) };
+    const stored = written(document);
+    await this.#parts.registry.ensure(name);
+    try {
+      await this.#parts.store.insert(name, document, stored.raw.length);
+    } catch (error) {
+      throw duplicateKey(error) ? duplicate(error, document) : translateError(error);
+    }
+    return { ...stored, createdId: idText(document['_id']) };
   }
 
   /** Creates all documents in order, or none. */
@@ -212,15 +218,6 @@ export class Collections {
         await pause(Math.random() * 2 ** tries);
       }
     });
-  }
-
-  async #insert(name: CollectionName, document: Document): Promise<void> {
-    await this.#parts.registry.ensure(name);
-    try {
-      await this.#parts.store.insert(name, document);
-    } catch (error) {
-      throw duplicateKey(error) ? duplicate(error, document) : translateError(error);
-    }
   }
 
   /** Asks the canonical form of the id first, the other forms only on a miss. */

@@ -2,11 +2,20 @@
  * One function per database operation on users' collections: raw BSON in reads, compare-and-replace for every change.
  * Not here: who may do it, preconditions and retries (collections.ts); only that folder calls this one.
  */
-import type { ClientSession, Document, Filter, FindOptions } from 'mongodb';
+import {
+  type ClientSession,
+  type Document,
+  type Filter,
+  type FindOptions,
+  MongoBulkWriteError,
+  MongoServerError,
+  ObjectId,
+} from 'mongodb';
 import { translated, translateError } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
 import type { CollectionName } from '../database/names.ts';
 import type { OrderedDocument } from '../database/stored.ts';
+import { SharedOperations } from './shared-operations.ts';
 
 /** Documents of one driver batch; the server cuts a batch at 16 MB besides. */
 const BATCH = 1_000;
@@ -14,10 +23,15 @@ const BATCH = 1_000;
 export class Store {
   readonly #mongo: Mongo;
   readonly #queryTimeoutMs: number;
+  readonly #shared: SharedOperations;
 
   constructor(mongo: Mongo, queryTimeoutMs: number) {
     this.#mongo = mongo;
     this.#queryTimeoutMs = queryTimeoutMs;
+    this.#shared = new SharedOperations({
+      findMany: (name, ids, filter) => this.#findMany(name, ids, filter),
+      insertEach: (name, documents) => this.#insertEach(name, documents),
+    });
   }
 
   /** The documents that a filter finds, in raw batches. The first batch is asked for when iteration starts. */
@@ -32,19 +46,19 @@ export class Store {
     }
   }
 
-  /** The document with exactly this `_id`, or null. */
-  async find(name: CollectionName, id: unknown, filter: Filter<Document> = {}): Promise<Buffer | null> {
-    const found = await translated(() =>
-      this.#mongo.data
-        .collection(name)
-        .findOne({ ...filter, ...byId(id) }, { raw: true, maxTimeMS: this.#queryTimeoutMs }),
-    );
-    return found === null ? null : asRaw(found);
+  /** The document with exactly this `_id`, or null. Ids of the usual types share their call with other requests. */
+  async find(name: CollectionName, id: unknown, filter: Filter<Document>): Promise<Buffer | null> {
+    if (typeof id === 'string' || id instanceof ObjectId) return translated(() => this.#shared.find(name, id, filter));
+    const [found] = await translated(() => this.#findMany(name, [id], filter));
+    return found ?? null;
   }
 
-  /** Inserts one document; throws the driver's own error on a duplicate key. */
-  async insert(name: CollectionName, document: Document, session?: ClientSession): Promise<void> {
-    await this.#mongo.data.collection(name).insertOne(document, session ? { session } : {});
+  /**
+   * Inserts one document, together with those of other requests; throws the database's own error on a duplicate key.
+   * @param bytes size of the document as BSON
+   */
+  insert(name: CollectionName, document: Document, bytes: number): Promise<void> {
+    return this.#shared.insert(name, document, bytes);
   }
 
   /** Inserts many documents in order within a transaction; throws the driver's own error on a duplicate key. */
@@ -89,6 +103,28 @@ export class Store {
   async removeStamped(name: CollectionName, id: unknown, request: string): Promise<boolean> {
     const result = await this.#mongo.data.collection(name).deleteOne({ ...byId(id), '_meta.request': request });
     return result.deletedCount === 1;
+  }
+
+  async #findMany(name: CollectionName, ids: readonly unknown[], filter: Filter<Document>): Promise<Buffer[]> {
+    const cursor = this.#mongo.data
+      .collection(name)
+      .find(
+        { ...filter, ...byId(ids.length === 1 ? ids[0] : { $in: ids }) },
+        { raw: true, batchSize: ids.length + 1, maxTimeMS: this.#queryTimeoutMs },
+      );
+    return (await cursor.toArray()).map(asRaw);
+  }
+
+  async #insertEach(name: CollectionName, documents: readonly Document[]): Promise<(true | Error)[]> {
+    const outcomes: (true | Error)[] = documents.map(() => true);
+    try {
+      await this.#mongo.data.collection(name).insertMany([...documents], { ordered: false });
+    } catch (error) {
+      const failed = error instanceof MongoBulkWriteError ? [error.writeErrors].flat() : [];
+      if (failed.length === 0) throw error;
+      for (const { index, err } of failed) outcomes[index] = new MongoServerError({ ...err, message: err.errmsg });
+    }
+    return outcomes;
   }
 }
 

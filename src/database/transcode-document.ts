@@ -2,7 +2,7 @@
  * The frame of a document on its way from BSON to JSON text: `id` first, the members in stored order, `_meta` last, as
  * to-wire.ts does with objects. Values are written by transcode.ts.
  */
-import { BSON } from 'mongodb';
+import { BSON, type ObjectId } from 'mongodb';
 import * as bson from './bson-bytes.ts';
 import type { ByteOutput } from './byte-output.ts';
 import { idText } from './ids.ts';
@@ -161,6 +161,22 @@ export function storedRevision(raw: Uint8Array): number {
   const start = meta + 1 + META.length + 1;
   const metaEnd = bson.documentEnd(src, start, end);
   return readRevision(src, findMember(src, start + 4, metaEnd, REVISION), metaEnd);
+}
+
+/** Tells ids apart within their type: `o` and the hex digits of an ObjectId, or `s` and a string. */
+export function idKey(id: ObjectId | string): string {
+  return typeof id === 'string' ? `s${id}` : `o${id.toHexString()}`;
+}
+
+/** The `idKey` of a stored document, or null when its id is of another type. */
+export function storedIdKey(raw: Uint8Array): string | null {
+  const src = asBuffer(raw);
+  const end = bson.documentEnd(src, 0, src.length);
+  const member = findMember(src, 4, end, ID);
+  const at = member + 1 + ID.length + 1;
+  if (src[member] === bson.OBJECT_ID) return `o${src.toString('hex', at, at + 12)}`;
+  if (src[member] === bson.STRING) return `s${src.toString('utf8', at + 4, bson.stringEnd(src, at, end))}`;
+  return null;
 }
 
 function asBuffer(raw: Uint8Array): Buffer {

@@ -5,9 +5,12 @@ import type { Document } from 'mongodb';
 import { everything } from '../query/filter.ts';
 import type { Scope } from './scope.ts';
 
-/** The Scope as a filter that joins a query. */
+const ALL: Document = Object.freeze({});
+const NONE: Document = Object.freeze({ $nor: [{}] });
+
+/** The Scope as a filter that joins a query; the same object each time, so that equal requests can be known by it. */
 export function toDatabaseFilter(scope: Scope): Document {
-  return reachesAll(scope) ? {} : { $nor: [{}] };
+  return reachesAll(scope) ? ALL : NONE;
 }
 
 /** Whether the Scope reaches this document, as it is stored. */

@@ -1,0 +1,83 @@
+/**
+ * Reads by id and single creates of many requests share database calls: the driver's cost per call is several times
+ * that of the HTTP request around it. Authorisation stays with each request: reads are grouped by the filter of their
+ * Scope, and a create was checked before it came here.
+ */
+import type { Document, Filter, ObjectId } from 'mongodb';
+import type { CollectionName } from '../database/names.ts';
+import { idKey, storedIdKey } from '../database/transcode-document.ts';
+import { Batches } from '../kernel/batches.ts';
+
+/** What one shared call carries at most: more would hold others up. */
+const LIMITS = { count: 256, bytes: 4 * 1024 * 1024 };
+
+/** The two calls that are shared; the store makes them. */
+export interface SharedCalls {
+  /** The documents with these ids that the filter lets through, in any order. */
+  findMany(name: CollectionName, ids: readonly unknown[], filter: Filter<Document>): Promise<readonly Buffer[]>;
+  /** Inserts each document by itself; answers in their order, with an Error for each that failed. */
+  insertEach(name: CollectionName, documents: readonly Document[]): Promise<readonly (true | Error)[]>;
+}
+
+interface Read {
+  readonly name: CollectionName;
+  readonly id: ObjectId | string;
+  readonly filter: Filter<Document>;
+}
+
+interface Insert {
+  readonly name: CollectionName;
+  readonly document: Document;
+  /** Size of the document as BSON, in bytes. */
+  readonly bytes: number;
+}
+
+export class SharedOperations {
+  readonly #reads: Batches<Read, Buffer | null>;
+  readonly #inserts: Batches<Insert, true>;
+  /** Requests may share a read only when the very same filter stands behind them. */
+  readonly #filters = new WeakMap<object, number>();
+  #count = 0;
+
+  constructor(calls: SharedCalls) {
+    this.#reads = new Batches((_key, reads) => readTogether(calls, reads), { ...LIMITS, bytesOf: () => 0 });
+    this.#inserts = new Batches((_key, inserts) => insertTogether(calls, inserts), {
+      ...LIMITS,
+      bytesOf: ({ bytes }) => bytes,
+    });
+  }
+
+  /** The document with this id, or null. */
+  find(name: CollectionName, id: ObjectId | string, filter: Filter<Document>): Promise<Buffer | null> {
+    return this.#reads.submit(`${name}/${this.#numberOf(filter)}`, { name, id, filter });
+  }
+
+  /** Inserts one document; rejects with the database's own error on a duplicate key. */
+  async insert(name: CollectionName, document: Document, bytes: number): Promise<void> {
+    await this.#inserts.submit(name, { name, document, bytes });
+  }
+
+  #numberOf(filter: object): number {
+    const known = this.#filters.get(filter) ?? ++this.#count;
+    this.#filters.set(filter, known);
+    return known;
+  }
+}
+
+async function readTogether(calls: SharedCalls, reads: readonly Read[]): Promise<(Buffer | null)[]> {
+  const [first] = reads;
+  if (!first) return [];
+  const ids = new Map(reads.map(({ id }) => [idKey(id), id]));
+  const found = new Map<string | null, Buffer>();
+  for (const raw of await calls.findMany(first.name, [...ids.values()], first.filter)) found.set(storedIdKey(raw), raw);
+  return reads.map(({ id }) => found.get(idKey(id)) ?? null);
+}
+
+async function insertTogether(calls: SharedCalls, inserts: readonly Insert[]): Promise<readonly (true | Error)[]> {
+  const [first] = inserts;
+  if (!first) return [];
+  return calls.insertEach(
+    first.name,
+    inserts.map(({ document }) => document),
+  );
+}

@@ -1,0 +1,90 @@
+/**
+ * Joins calls of the same kind into shared ones: one batch per key is under way at a time, and what arrives meanwhile
+ * goes out together as the next (group commit). A call that finds its key idle goes at once, so a single caller loses
+ * nothing. Not here: what a batch does.
+ */
+
+/** Does the work of one batch: answers in the order of the requests, an Error where one of them failed. */
+export type RunBatch<Request, Result> = (
+  key: string,
+  requests: readonly Request[],
+) => Promise<readonly (Result | Error)[]>;
+
+export interface BatchLimits<Request> {
+  /** Requests of one batch at most. */
+  readonly count: number;
+  /** Bytes of one batch at most; a single larger request goes alone. */
+  readonly bytes: number;
+  /** Size of one request in bytes. */
+  readonly bytesOf: (request: Request) => number;
+}
+
+interface Waiter<Request, Result> {
+  readonly request: Request;
+  readonly resolve: (result: Result) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class Batches<Request, Result> {
+  readonly #run: RunBatch<Request, Result>;
+  readonly #limits: BatchLimits<Request>;
+  /** What waits for the batch under way, by key; a key without an entry is idle. */
+  readonly #waiting = new Map<string, Waiter<Request, Result>[]>();
+
+  constructor(run: RunBatch<Request, Result>, limits: BatchLimits<Request>) {
+    this.#run = run;
+    this.#limits = limits;
+  }
+
+  /** Joins the next batch of `key`. Rejects with the request's own error, or with the batch's when all of it failed. */
+  submit(key: string, request: Request): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      const waiter = { request, resolve, reject };
+      const waiting = this.#waiting.get(key);
+      if (waiting) {
+        waiting.push(waiter);
+        return;
+      }
+      this.#waiting.set(key, []);
+      void this.#drain(key, [waiter]);
+    });
+  }
+
+  async #drain(key: string, first: Waiter<Request, Result>[]): Promise<void> {
+    let batch = first;
+    while (batch.length > 0) {
+      await this.#settle(key, batch);
+      batch = this.#take(this.#waiting.get(key) ?? []);
+    }
+    this.#waiting.delete(key);
+  }
+
+  async #settle(key: string, batch: readonly Waiter<Request, Result>[]): Promise<void> {
+    try {
+      const results = await this.#run(
+        key,
+        batch.map(({ request }) => request),
+      );
+      batch.forEach((waiter, index) => {
+        const result = results[index];
+        if (result === undefined || result instanceof Error)
+          waiter.reject(result ?? new Error('A batch left a request out'));
+        else waiter.resolve(result);
+      });
+    } catch (error) {
+      for (const waiter of batch) waiter.reject(error);
+    }
+  }
+
+  /** Takes as much from the front as the limits allow, at least one. */
+  #take(waiting: Waiter<Request, Result>[]): Waiter<Request, Result>[] {
+    let bytes = 0;
+    let count = 0;
+    for (const { request } of waiting) {
+      bytes += this.#limits.bytesOf(request);
+      if (count > 0 && (count >= this.#limits.count || bytes > this.#limits.bytes)) break;
+      count++;
+    }
+    return waiting.splice(0, count);
+  }
+}
