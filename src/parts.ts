@@ -6,6 +6,7 @@ import { Collections } from './collections/collections.ts';
 import { Registry } from './collections/registry.ts';
 import { Store } from './collections/store.ts';
 import { type Mongo, openMongo } from './database/mongo.ts';
+import { sharedSecret } from './database/secrets.ts';
 import { Transactions } from './database/transactions.ts';
 import type { Files } from './files/files.ts';
 import { openFiles } from './files/open-files.ts';
@@ -44,7 +45,9 @@ export async function makeParts(
     store: new Store(mongo, queryTimeoutMs),
     registry: new Registry(mongo),
     transactions,
+    queryTimeoutMs,
     listTimeoutMs,
+    cursorKey: await sharedSecret(mongo, 'cursors'),
   });
 
   const files = await openFiles({ mongo, transactions }, { ...config.collections, ...config.files }, onError);

@@ -35,7 +35,7 @@ const BANNED = /manager|helper|util|service|controller|handler|info|\bdata\b|pro
 
 /** What may use a vendor as a value; types may be imported anywhere. */
 const DOORS: readonly { readonly vendor: RegExp; readonly doors: RegExp }[] = [
-  { vendor: /^fastify$|^fastify-plugin$|^@fastify\//, doors: /^src\/(app\.ts|http\/|[a-z]+\/routes\.ts)/ },
+  { vendor: /^fastify$|^fastify-plugin$|^@fastify\//, doors: /^src\/(app\.ts|http\/|[a-z]+\/([a-z]+-)?routes\.ts)/ },
   {
     vendor: /^mongodb$/,
     doors:

@@ -6,6 +6,7 @@ import { setImmediate as otherWork } from 'node:timers/promises';
 import type { FastifyReply } from 'fastify';
 import { encodeDocument, ListEncoder } from '../database/json.ts';
 import type { StoredDocument } from './collections.ts';
+import type { List } from './listing.ts';
 import { parsePrefer } from './prefer.ts';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -15,18 +16,65 @@ export function sendDocument(reply: FastifyReply, status: number, document: Stor
   return reply.code(status).header('etag', document.etag).type(JSON_TYPE).send(encodeDocument(document.raw));
 }
 
-/** Batches of raw documents as one JSON array, written as fast as the client reads and no faster. */
-export function sendList(reply: FastifyReply, batches: AsyncGenerator<readonly Uint8Array[]>): FastifyReply {
-  if (reply.request.method === 'HEAD') {
-    // Fastify would read the whole list only to throw it away.
-    void batches.return(undefined);
-    return reply.type(JSON_TYPE).send();
-  }
-  return reply.type(JSON_TYPE).send(Readable.from(encoded(batches), { objectMode: false }));
+/** JSON that is at hand. */
+export function sendJson(reply: FastifyReply, body: Buffer | string): FastifyReply {
+  return reply.type(JSON_TYPE).send(body);
 }
 
-async function* encoded(batches: AsyncGenerator<readonly Uint8Array[]>): AsyncGenerator<Buffer> {
-  const encoder = new ListEncoder();
+export interface ListShape {
+  /** Whether `_meta` is shown. */
+  readonly meta: boolean;
+  /** Makes the JSON texts of a batch where the codec's plain way is not enough. */
+  readonly expand?: (batch: readonly Uint8Array[]) => Promise<string[]>;
+}
+
+/**
+ * A list as one JSON array, written as fast as the client reads and no faster. Where a page goes on stands in `Link`
+ * (RFC 8288) and, bare, in `Millrace-Next`.
+ */
+export function sendList(reply: FastifyReply, list: List, shape: ListShape): FastifyReply {
+  describe(reply, list);
+  if (reply.request.method === 'HEAD') {
+    // Fastify would read the whole list only to throw it away.
+    void list.batches.return(undefined);
+    return reply.type(JSON_TYPE).send();
+  }
+  const body = shape.expand ? expanded(list.batches, shape.expand) : encoded(list.batches, shape.meta);
+  return reply.type(JSON_TYPE).send(Readable.from(body, { objectMode: false }));
+}
+
+function describe(reply: FastifyReply, { next, prev, count }: List): void {
+  if (count !== null) reply.header('millrace-count', count.value).header('millrace-count-kind', count.kind);
+  if (next !== null) reply.header('millrace-next', next);
+  // A `_query` has no address of its own to go on at.
+  if (reply.request.method === 'POST' || (next === null && prev === null)) return;
+  const links = Object.entries({ next, prev }).flatMap(([rel, cursor]) =>
+    cursor === null ? [] : `<${pageAddress(reply.request.url, cursor)}>; rel="${rel}"`,
+  );
+  reply.header('link', links.join(', '));
+}
+
+/** The address of the same list at another cursor. */
+function pageAddress(url: string, cursor: string): string {
+  const [path = '', search = ''] = url.split(/\?(.*)/s);
+  const others = search.split('&').filter((pair) => pair !== '' && !/^(cursor|skip)=/.test(pair));
+  return `${path}?${[...others, `cursor=${cursor}`].join('&')}`;
+}
+
+async function* expanded(
+  batches: AsyncGenerator<readonly Uint8Array[]>,
+  expand: NonNullable<ListShape['expand']>,
+): AsyncGenerator<Buffer> {
+  let before = '[';
+  for await (const batch of batches) {
+    yield Buffer.from(before + (await expand(batch)).join(','));
+    before = ',';
+  }
+  yield Buffer.from(before === '[' ? '[]' : ']');
+}
+
+async function* encoded(batches: AsyncGenerator<readonly Uint8Array[]>, meta: boolean): AsyncGenerator<Buffer> {
+  const encoder = new ListEncoder({ meta });
   for await (const batch of batches) {
     for (const raw of batch) {
       const chunk = encoder.append(raw);

@@ -16,10 +16,12 @@ import { MillraceError } from '../kernel/errors.ts';
 import { KeyedQueues } from '../kernel/queues.ts';
 import { reaches, toDatabaseFilter } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
+import type { Query } from '../query/query.ts';
+import { type Expansion, expandBatch } from './expansion.ts';
+import { type List, Listing, type ListingParts } from './listing.ts';
 import { checkPreconditions, entityTag, type Preconditions } from './preconditions.ts';
 import { at, documentNotFound, duplicate, notAvailable, tooBusy } from './refusals.ts';
 import type { Registry } from './registry.ts';
-import type { Store } from './store.ts';
 import { createStored, type JsonObject, mergeStored, type Origin, replaceStored } from './stored.ts';
 
 /** How often a change is computed anew before the writer is told that the document is too busy. */
@@ -42,34 +44,36 @@ export interface Write {
   readonly preconditions: Preconditions;
 }
 
-export interface CollectionsParts {
-  readonly store: Store;
+export interface CollectionsParts extends ListingParts {
   readonly registry: Registry;
   readonly transactions: Transactions;
-  readonly listTimeoutMs: number;
   readonly now?: () => Date;
 }
 
 export class Collections {
   readonly #parts: CollectionsParts;
+  readonly #listing: Listing;
   readonly #queues = new KeyedQueues();
 
   constructor(parts: CollectionsParts) {
     this.#parts = parts;
+    this.#listing = new Listing(parts);
   }
 
   /**
-   * All documents in batches, after the first batch has been read.
+   * The documents that a query finds, after the first batch has been read.
    * @throws MillraceError `resource-not-available` when the collection was never created
    */
-  async list(scope: Scope, name: CollectionName): Promise<AsyncGenerator<readonly Buffer[]>> {
-    const batches = this.#parts.store.list(name, toDatabaseFilter(scope), {
-      sort: { _id: 1 },
-      maxTimeMS: this.#parts.listTimeoutMs,
-    });
-    const first = await batches.next();
+  async list(scope: Scope, name: CollectionName, query: Query): Promise<List> {
+    const list = await this.#listing.list(scope, name, query, this.#now());
+    const first = await list.batches.next();
     if (first.done && !(await this.#parts.registry.exists(name))) throw notAvailable(name);
-    return resume(first, batches);
+    return { ...list, batches: resume(first, list.batches) };
+  }
+
+  /** The documents of one batch as JSON texts, with the documents they name. */
+  expand(batch: readonly Uint8Array[], expansions: readonly Expansion[], meta: boolean): Promise<string[]> {
+    return expandBatch(this.#parts.store, batch, expansions, meta);
   }
 
   /** @throws MillraceError `resource-not-available`, `document-not-found` */
@@ -239,8 +243,12 @@ export class Collections {
     return documentNotFound(name, id);
   }
 
+  #now(): Date {
+    return this.#parts.now?.() ?? new Date();
+  }
+
   #origin(scope: Scope, write: Write): Origin {
-    return { principal: scope.principal, request: write.request, now: this.#parts.now?.() ?? new Date() };
+    return { principal: scope.principal, request: write.request, now: this.#now() };
   }
 }
 

@@ -64,14 +64,19 @@ export function requireMediaType<T extends string>(request: RequestLike, types: 
   });
 }
 
+/** What follows `?` in the address. */
+export function queryText(request: Pick<RequestLike, 'url'>): string {
+  const start = request.url.indexOf('?');
+  return start < 0 ? '' : request.url.slice(start + 1);
+}
+
 /**
  * The query parameters, which must all be known: a parameter that is silently ignored answers another question than
  * the one that was asked.
  * @throws MillraceError `unknown-parameter`
  */
 export function parameters(request: RequestLike, known: readonly string[]): URLSearchParams {
-  const start = request.url.indexOf('?');
-  const found = new URLSearchParams(start < 0 ? '' : request.url.slice(start + 1));
+  const found = new URLSearchParams(queryText(request));
   for (const name of found.keys()) {
     if (known.includes(name)) continue;
     throw new MillraceError('unknown-parameter', `The parameter '${name.slice(0, 80)}' is not known here`, {

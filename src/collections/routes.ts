@@ -1,55 +1,21 @@
 /**
- * The HTTP face of collections: name, scope, call, answer. The contract is docs/api.md. Not here: any rule about
- * documents (collections.ts) or about who may touch them (policies).
+ * The HTTP face of collections: name, scope, call, answer. The contract is docs/api.md. Reads have a file of their own.
+ * Not here: any rule about documents (collections.ts) or about who may touch them (policies).
  */
-import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { type CollectionName, parseCollectionName } from '../database/names.ts';
-import type { Policies } from '../policies/policies.ts';
-import type { Action, Scope } from '../policies/scope.ts';
-import { sendCreated, sendDocument, sendList, sendWritten } from './answers.ts';
-import type { Collections } from './collections.ts';
-import { isFresh, parsePreconditions } from './preconditions.ts';
+import type { FastifyInstance } from 'fastify';
+import { sendCreated, sendDocument, sendWritten } from './answers.ts';
+import { type CollectionRoutesOptions, gate, type OnCollection, type OnDocument } from './gate.ts';
 import { parsePrefer } from './prefer.ts';
+import { readRoutes } from './read-routes.ts';
 import { arrayBody, flag, objectBody, parameters, requireMediaType, toWrite } from './requests.ts';
 
 const PATCH_TYPES = ['application/json', 'application/merge-patch+json'] as const;
 
-export interface CollectionRoutesOptions {
-  readonly collections: Collections;
-  readonly policies: Policies;
-}
-
-interface OnCollection {
-  Params: { collection: string };
-}
-
-interface OnDocument {
-  Params: { collection: string; id: string };
-}
-
 export async function collectionRoutes(app: FastifyInstance, options: CollectionRoutesOptions): Promise<void> {
   const { collections, policies } = options;
 
-  /** The name and the Scope of a request, in this order of checks: a stranger learns nothing of what exists. */
-  function enter(request: FastifyRequest<OnCollection>, action: Action): readonly [Scope, CollectionName] {
-    const name = parseCollectionName(request.params.collection);
-    return [policies.scope(request.principal, action, name), name];
-  }
-
-  app.get<OnCollection>('/:collection', async (request, reply) => {
-    parameters(request, []);
-    const [scope, name] = enter(request, 'read');
-    const batches = await collections.list(scope, name);
-    return sendList(reply, batches);
-  });
-
-  app.get<OnDocument>('/:collection/:id', async (request, reply) => {
-    parameters(request, []);
-    const [scope, name] = enter(request, 'read');
-    const found = await collections.get(scope, name, request.params.id);
-    if (!isFresh(parsePreconditions(request.headers).ifNoneMatch, found.etag)) return sendDocument(reply, 200, found);
-    return reply.code(304).header('etag', found.etag).send();
-  });
+  const enter = gate(policies);
+  await app.register(readRoutes, options);
 
   app.post<OnCollection>('/:collection', async (request, reply) => {
     parameters(request, []);

@@ -46,10 +46,28 @@ export class Store {
     }
   }
 
+  /** What an aggregation of one collection answers, raw. */
+  async aggregate(name: CollectionName, stages: Document[], timeoutMs: number): Promise<Buffer[]> {
+    const cursor = this.#mongo.data.collection(name).aggregate(stages, { raw: true, maxTimeMS: timeoutMs });
+    return (await cursor.toArray()).map(asRaw);
+  }
+
+  /** How many documents a filter finds; the estimate knows no filter. */
+  count(name: CollectionName, filter: Filter<Document>, kind: 'exact' | 'estimated'): Promise<number> {
+    const collection = this.#mongo.data.collection(name);
+    const limits = { maxTimeMS: this.#queryTimeoutMs };
+    return kind === 'exact' ? collection.countDocuments(filter, limits) : collection.estimatedDocumentCount(limits);
+  }
+
+  /** The documents with these ids that the filter lets through, in any order. */
+  findMany(name: CollectionName, ids: readonly unknown[], filter: Filter<Document>): Promise<Buffer[]> {
+    return translated(() => this.#findMany(name, ids, filter));
+  }
+
   /** The document with exactly this `_id`, or null. Ids of the usual types share their call with other requests. */
   async find(name: CollectionName, id: unknown, filter: Filter<Document>): Promise<Buffer | null> {
     if (typeof id === 'string' || id instanceof ObjectId) return translated(() => this.#shared.find(name, id, filter));
-    const [found] = await translated(() => this.#findMany(name, [id], filter));
+    const [found] = await this.findMany(name, [id], filter);
     return found ?? null;
   }
 

@@ -38,6 +38,11 @@ export function decodeStored(raw: Uint8Array): Document {
   return readDocument(asBuffer(raw), 0, raw.length, 1, objectOf);
 }
 
+/** Reads a stored document for showing it: exactly typed as far as the driver can, and never refused. */
+export function readStored(raw: Uint8Array): Document {
+  return BSON.deserialize(raw, { promoteValues: false, bsonRegExp: true, validation: { utf8: false } });
+}
+
 /** As {@link decodeStored}, with every document as a Map, so that writing it back keeps the stored order too. */
 export function decodeOrdered(raw: Uint8Array): OrderedDocument {
   return readDocument(asBuffer(raw), 0, raw.length, 1, mapOf);

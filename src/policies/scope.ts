@@ -22,7 +22,9 @@ export interface Scope {
   readonly grants: readonly Grant[];
 }
 
+const EVERYTHING: readonly Grant[] = [{ filter: everything }];
+
 /** The Scope that reaches every document and every field. */
 export function unlimited(principal: Principal, action: Action): Scope {
-  return Object.freeze({ principal, action, grants: [{ filter: everything }] }) as unknown as Scope;
+  return Object.freeze({ principal, action, grants: EVERYTHING }) as unknown as Scope;
 }

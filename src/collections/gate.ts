@@ -1,0 +1,32 @@
+/**
+ * How every request for documents enters: the name is checked and the Scope is granted before anything of the
+ * collection is asked, so that a stranger learns nothing of what exists.
+ */
+import type { FastifyRequest } from 'fastify';
+import { type CollectionName, parseCollectionName } from '../database/names.ts';
+import type { Policies } from '../policies/policies.ts';
+import type { Action, Scope } from '../policies/scope.ts';
+import type { Collections } from './collections.ts';
+
+export interface CollectionRoutesOptions {
+  readonly collections: Collections;
+  readonly policies: Policies;
+}
+
+export interface OnCollection {
+  Params: { collection: string };
+}
+
+export interface OnDocument {
+  Params: { collection: string; id: string };
+}
+
+export type Enter = (request: FastifyRequest<OnCollection>, action: Action) => readonly [Scope, CollectionName];
+
+/** @returns a function that throws `invalid-name`, `not-authenticated` or `forbidden` */
+export function gate(policies: Policies): Enter {
+  return (request, action) => {
+    const name = parseCollectionName(request.params.collection);
+    return [policies.scope(request.principal, action, name), name];
+  };
+}

@@ -1,0 +1,132 @@
+/**
+ * Lists of documents: a query and a Scope become database reads. Without `limit` a list is a stream of all there is;
+ * with it, a page by key that goes on from a signed cursor. Not here: the query language (query/) and expansion.
+ */
+import type { Document } from 'mongodb';
+import { translated } from '../database/errors.ts';
+import type { CollectionName } from '../database/names.ts';
+import { readStored } from '../database/stored.ts';
+import { toDatabaseFilter } from '../policies/reach.ts';
+import type { Scope } from '../policies/scope.ts';
+import { type Bindings, bind } from '../query/bind.ts';
+import { decodeCursor, encodeCursor } from '../query/cursor.ts';
+import { covers, type Fields, toMongoProjection } from '../query/fields.ts';
+import { cutPage, exactStages, isInOrder, type Page, type Position, requestPage } from '../query/page.ts';
+import { type Query, questionOf } from '../query/query.ts';
+import { toMongoSort } from '../query/sort.ts';
+import { toMongo } from '../query/to-mongo.ts';
+import { cutStored } from './shown-fields.ts';
+import type { Store } from './store.ts';
+
+/** Raw documents in batches, and where a page goes on. */
+export interface List {
+  readonly batches: AsyncGenerator<readonly Uint8Array[]>;
+  /** Cursors; null where there is no further page, or the list is no page. */
+  readonly next: string | null;
+  readonly prev: string | null;
+  readonly count: { readonly kind: 'exact' | 'estimated'; readonly value: number } | null;
+}
+
+export interface ListingParts {
+  readonly store: Store;
+  readonly queryTimeoutMs: number;
+  readonly listTimeoutMs: number;
+  /** Signs page cursors. */
+  readonly cursorKey: Buffer;
+}
+
+/** The filter of a query with the Scope's, as the database takes it. */
+export function joinedFilter(scope: Scope, query: Pick<Query, 'filter'>, now: Date): Document {
+  const asked = toMongo(bind(query.filter, bindingsOf(scope, now)).filter);
+  const granted = toDatabaseFilter(scope);
+  const parts = [granted, asked].filter((part) => Object.keys(part).length > 0);
+  return parts.length > 1 ? { $and: parts } : (parts[0] ?? {});
+}
+
+function bindingsOf({ principal }: Scope, now: Date): Bindings {
+  const user = principal.kind === 'anonymous' ? null : { id: principal.id, roles: principal.roles, claims: {} };
+  return { now, user };
+}
+
+export class Listing {
+  readonly #parts: ListingParts;
+
+  constructor(parts: ListingParts) {
+    this.#parts = parts;
+  }
+
+  /** @throws MillraceError `cursor-mismatch`, `query-timeout` */
+  async list(scope: Scope, name: CollectionName, query: Query, now: Date): Promise<List> {
+    const filter = joinedFilter(scope, query, now);
+    const count = await this.#count(name, query, filter);
+    if (query.limit === null) return { batches: this.#all(name, query, filter), next: null, prev: null, count };
+    const question = questionOf(name, query);
+    const { cursorKey } = this.#parts;
+    const position = query.cursor === null ? null : decodeCursor(cursorKey, question, query.cursor);
+    const page = await this.#page(name, query, filter, position);
+    const written = (at: Position | null) => (at === null ? null : encodeCursor(cursorKey, question, at));
+    return { batches: once(page.documents), next: written(page.next), prev: written(page.prev), count };
+  }
+
+  #all(name: CollectionName, query: Query, filter: Document): AsyncGenerator<readonly Uint8Array[]> {
+    return this.#parts.store.list(name, filter, {
+      sort: toMongoSort(query.sort),
+      skip: query.skip,
+      maxTimeMS: this.#parts.listTimeoutMs,
+      ...projected(query.fields),
+    });
+  }
+
+  async #page(
+    name: CollectionName,
+    query: Query,
+    filter: Document,
+    position: Position | null,
+  ): Promise<Page<Uint8Array>> {
+    const { sort, skip, fields } = query;
+    const limit = query.limit ?? 0;
+    if (limit === 0) return { documents: [], next: null, prev: null };
+    const request = requestPage(filter, sort, position);
+    // The cursor is made of the sort's own fields: where the client does not want to see them, they are cut off here.
+    const whole =
+      fields !== null &&
+      !covers(
+        fields,
+        sort.map(({ path }) => path),
+      );
+    const limits = { limit: limit + 1, maxTimeMS: this.#parts.queryTimeoutMs };
+    const options = { ...limits, skip, sort: toMongoSort(request.sort), ...(whole ? {} : projected(fields)) };
+    const found = await collect(this.#parts.store.list(name, request.filter, options));
+    const exact = position?.direction !== 'prev' || isInOrder(found.map(readStored), sort, position);
+    const answer = exact ? found : await this.#inExactOrder(name, request.filter, query, limit + 1);
+    const page = cutPage(answer, { sort, limit, position }, readStored);
+    if (!whole || fields === null) return page;
+    return { ...page, documents: page.documents.map((raw) => cutStored(raw, fields)) };
+  }
+
+  #inExactOrder(name: CollectionName, filter: Document, { sort }: Query, limit: number): Promise<Buffer[]> {
+    const stages = [{ $match: filter }, ...exactStages(sort, limit)];
+    return translated(() => this.#parts.store.aggregate(name, stages, this.#parts.queryTimeoutMs));
+  }
+
+  async #count(name: CollectionName, query: Query, filter: Document): Promise<List['count']> {
+    if (query.count === 'none') return null;
+    // The server's estimate knows no filter: what is asked of a part is counted.
+    const kind = query.count === 'estimated' && Object.keys(filter).length === 0 ? 'estimated' : 'exact';
+    return { kind, value: await translated(() => this.#parts.store.count(name, filter, kind)) };
+  }
+}
+
+function projected(fields: Fields | null): { projection?: Map<string, 0 | 1> } {
+  return fields === null ? {} : { projection: toMongoProjection(fields) };
+}
+
+async function collect(batches: AsyncIterable<readonly Buffer[]>): Promise<Buffer[]> {
+  const all: Buffer[] = [];
+  for await (const batch of batches) all.push(...batch);
+  return all;
+}
+
+async function* once<T>(batch: readonly T[]): AsyncGenerator<readonly T[]> {
+  if (batch.length > 0) yield batch;
+}

@@ -1,0 +1,75 @@
+/**
+ * The HTTP face of reading: lists with the query language, by address or by `_query` body, and one document. Not here:
+ * the language (query/) and what a list is (listing.ts).
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { encodeDocument } from '../database/json.ts';
+import { MillraceError } from '../kernel/errors.ts';
+import { readParameters } from '../query/parameters.ts';
+import { parseQuery, parseQueryJson } from '../query/parse-query.ts';
+import type { Query } from '../query/query.ts';
+import { sendJson, sendList } from './answers.ts';
+import { type Expansion, toExpansions } from './expansion.ts';
+import { type CollectionRoutesOptions, gate, type OnCollection, type OnDocument } from './gate.ts';
+import { isFresh, parsePreconditions } from './preconditions.ts';
+import { objectBody, parameters, queryText, requireMediaType } from './requests.ts';
+import { cutStored, showsMeta, withWholeMeta } from './shown-fields.ts';
+
+/** Parameters that say what of a document is shown, and so make sense for a single one. */
+const SHOWING: readonly string[] = ['fields', 'expand'];
+
+export async function readRoutes(app: FastifyInstance, options: CollectionRoutesOptions): Promise<void> {
+  const { collections, policies } = options;
+  const enter = gate(policies);
+
+  function expansions(request: FastifyRequest, query: Query): Expansion[] {
+    return toExpansions(query.expand, (name) => policies.find(request.principal, 'read', name));
+  }
+
+  async function answerList(
+    request: FastifyRequest<OnCollection>,
+    reply: FastifyReply,
+    asked: Query,
+  ): Promise<FastifyReply> {
+    const query = { ...asked, fields: withWholeMeta(asked.fields) };
+    const [scope, name] = enter(request, 'read');
+    const wanted = expansions(request, query);
+    const list = await collections.list(scope, name, query);
+    const meta = showsMeta(query.fields);
+    if (wanted.length === 0) return sendList(reply, list, { meta });
+    return sendList(reply, list, { meta, expand: (batch) => collections.expand(batch, wanted, meta) });
+  }
+
+  app.get<OnCollection>('/:collection', (request, reply) =>
+    answerList(request, reply, parseQuery(readParameters(queryText(request)))),
+  );
+
+  app.post<OnCollection>('/:collection/_query', async (request, reply) => {
+    parameters(request, []);
+    requireMediaType(request, ['application/json']);
+    return answerList(request, reply, parseQueryJson(objectBody(request)));
+  });
+
+  app.get<OnDocument>('/:collection/:id', async (request, reply) => {
+    const { fields: asked, ...query } = parseShowing(queryText(request));
+    const fields = withWholeMeta(asked);
+    const [scope, name] = enter(request, 'read');
+    const wanted = expansions(request, { ...query, fields });
+    const found = await collections.get(scope, name, request.params.id);
+    reply.header('etag', found.etag);
+    if (isFresh(parsePreconditions(request.headers).ifNoneMatch, found.etag)) return reply.code(304).send();
+    const [raw, meta] = [cutStored(found.raw, fields), showsMeta(fields)];
+    if (wanted.length === 0) return sendJson(reply, encodeDocument(raw, { meta }));
+    const [expanded = ''] = await collections.expand([raw], wanted, meta);
+    return sendJson(reply, expanded);
+  });
+}
+
+function parseShowing(search: string): Query {
+  const found = readParameters(search);
+  const other = found.find(([name]) => !SHOWING.includes(name));
+  if (other === undefined) return parseQuery(found);
+  throw new MillraceError('unknown-parameter', `The parameter '${other[0].slice(0, 80)}' is not known here`, {
+    hint: `Known: ${SHOWING.join(', ')}`,
+  });
+}
