@@ -78,5 +78,5 @@ async function halfRequest(t: Test): Promise<{ readonly body: IncomingMessage; r
 }
 
 function closed(socket: Socket): Promise<unknown> {
-  return socket.closed ? Promise.resolve() : once(socket, 'close');
+  return socket.closed ? Promise.resolve() : new Promise((resolve) => socket.once('close', resolve));
 }
