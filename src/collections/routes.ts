@@ -17,6 +17,8 @@ const PATCH_TYPES = ['application/json', 'application/merge-patch+json'] as cons
 export interface CollectionRoutesOptions {
   readonly collections: Collections;
   readonly policies: Policies;
+  /** The newest place of the event log this server has told: a list read after it misses nothing before it. */
+  readonly position: () => string;
 }
 
 interface OnCollection {
@@ -28,7 +30,7 @@ interface OnDocument {
 }
 
 export async function collectionRoutes(app: FastifyInstance, options: CollectionRoutesOptions): Promise<void> {
-  const { collections, policies } = options;
+  const { collections, policies, position } = options;
 
   /** The name and the Scope of a request, in this order of checks: a stranger learns nothing of what exists. */
   function enter(request: FastifyRequest<OnCollection>, action: Action): readonly [Scope, CollectionName] {
@@ -39,6 +41,7 @@ export async function collectionRoutes(app: FastifyInstance, options: Collection
   app.get<OnCollection>('/:collection', async (request, reply) => {
     parameters(request, []);
     const [scope, name] = enter(request, 'read');
+    reply.header('millrace-position', position());
     const batches = await collections.list(scope, name);
     return sendList(reply, batches);
   });

@@ -8,8 +8,8 @@ import type { Mode } from '../kernel/config.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { type Action, type Scope, unlimited } from './scope.ts';
 
-/** What a policy speaks of: a collection of documents, or the files. */
-export type Place = CollectionName | 'files';
+/** What a policy speaks of: a collection of documents, the files, the events of everything, or the running of it all. */
+export type Place = CollectionName | 'files' | 'events' | 'admin';
 
 export class Policies {
   readonly #mode: Mode;
