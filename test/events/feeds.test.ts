@@ -102,9 +102,11 @@ t.test('a document too large for a row is told as it is now', async (t) => {
 });
 
 t.test('an operator sees how the log is doing', async (t) => {
+  const held = async () => (await get('/admin/state')).body.events.recorder.holder !== null;
+  await until(held, 'the lease is held');
   const { body } = await get('/admin/state');
   t.match(body.events, {
-    recorder: { status: 'recording', fault: null, holder: String, term: 1 },
+    recorder: { status: 'recording', fault: null, holder: String, term: Number },
     log: { newest: /^1-\d+$/, rows: Number },
     tail: { behind: Number, following: true },
     oplogSeconds: Number,
