@@ -5,7 +5,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import { adminRoutes } from './admin/routes.ts';
 import { collectionRoutes } from './collections/routes.ts';
+import { eventRoutes } from './events/routes.ts';
 import { fileRoutes } from './files/routes.ts';
 import { authentication } from './http/authentication.ts';
 import { cors } from './http/cors.ts';
@@ -45,8 +47,14 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
     await context.register(ownAnswers);
     await context.register(async function documents(context) {
       await context.register(json, { config });
-      await context.register(collectionRoutes, { prefix: '/api', ...parts });
+      await context.register(collectionRoutes, {
+        prefix: '/api',
+        ...parts,
+        position: () => parts.events.feed.position,
+      });
     });
+    await context.register(eventRoutes, parts);
+    await context.register(adminRoutes, parts);
     await context.register(fileRoutes, { ...parts, publicUrl: config.publicUrl });
   });
 

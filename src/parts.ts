@@ -8,9 +8,11 @@ import { Store } from './collections/store.ts';
 import { type Mongo, openMongo } from './database/mongo.ts';
 import { sharedSecret } from './database/secrets.ts';
 import { Transactions } from './database/transactions.ts';
+import { type EventParts, openEvents } from './events/open-events.ts';
 import type { Files } from './files/files.ts';
 import { openFiles } from './files/open-files.ts';
 import type { Config } from './kernel/config.ts';
+import { MillraceError } from './kernel/errors.ts';
 import { Policies } from './policies/policies.ts';
 
 export interface Parts {
@@ -19,6 +21,7 @@ export interface Parts {
   readonly policies: Policies;
   readonly collections: Collections;
   readonly files: Files;
+  readonly events: EventParts;
   /** Resolves when the parts can serve requests; rejects when not. */
   ready(): Promise<void>;
   close(): Promise<void>;
@@ -52,16 +55,25 @@ export async function makeParts(
 
   const files = await openFiles({ mongo, transactions }, { ...config.collections, ...config.files }, onError);
 
+  const events = await openEvents(mongo, {
+    onNote: (level, message, details) => {
+      if (level !== 'info') onError(new Error(`${message}: ${JSON.stringify(details)}`));
+    },
+  });
+
   return {
     config,
     mongo,
     policies,
     collections,
     files: files.files,
+    events,
     ready: async () => {
       await mongo.log.command({ ping: 1 }, { timeoutMS: 2_000 });
+      if (!events.tail.healthy) throw new MillraceError('database-unavailable', 'The event log is not being followed');
     },
     close: async () => {
+      await events.close();
       await files.close();
       await transactions.stop();
       await mongo.close();

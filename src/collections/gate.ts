@@ -11,6 +11,8 @@ import type { Collections } from './collections.ts';
 export interface CollectionRoutesOptions {
   readonly collections: Collections;
   readonly policies: Policies;
+  /** The newest place of the event log this server has told: a list read after it misses nothing before it. */
+  readonly position: () => string;
 }
 
 export interface OnCollection {

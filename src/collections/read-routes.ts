@@ -19,7 +19,7 @@ import { cutStored, showsMeta, withWholeMeta } from './shown-fields.ts';
 const SHOWING: readonly string[] = ['fields', 'expand'];
 
 export async function readRoutes(app: FastifyInstance, options: CollectionRoutesOptions): Promise<void> {
-  const { collections, policies } = options;
+  const { collections, policies, position } = options;
   const enter = gate(policies);
 
   function expansions(request: FastifyRequest, query: Query): Expansion[] {
@@ -34,6 +34,7 @@ export async function readRoutes(app: FastifyInstance, options: CollectionRoutes
     const query = { ...asked, fields: withWholeMeta(asked.fields) };
     const [scope, name] = enter(request, 'read');
     const wanted = expansions(request, query);
+    reply.header('millrace-position', position());
     const list = await collections.list(scope, name, query);
     const meta = showsMeta(query.fields);
     if (wanted.length === 0) return sendList(reply, list, { meta });

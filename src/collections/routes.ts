@@ -12,10 +12,10 @@ import { arrayBody, flag, objectBody, parameters, requireMediaType, toWrite } fr
 const PATCH_TYPES = ['application/json', 'application/merge-patch+json'] as const;
 
 export async function collectionRoutes(app: FastifyInstance, options: CollectionRoutesOptions): Promise<void> {
-  const { collections, policies } = options;
+  const { collections, policies, position } = options;
 
   const enter = gate(policies);
-  await app.register(readRoutes, options);
+  await app.register(readRoutes, { collections, policies, position });
 
   app.post<OnCollection>('/:collection', async (request, reply) => {
     parameters(request, []);

@@ -5,6 +5,7 @@
  */
 import type { Collection, Db, Document } from 'mongodb';
 import { CODE, serverCode } from '../database/errors.ts';
+import { UnusableDatabase } from '../database/mongo.ts';
 import { decodeRow, EMPTY_ROW, encodeRow, type LogRow, rowBytes } from './row.ts';
 
 const BATCH_ROWS = 500;
@@ -18,9 +19,7 @@ interface Named extends Document {
 }
 
 /** The log cannot be used as it is found; trying again does not help. */
-export class UnusableLog extends Error {
-  override readonly name = 'UnusableLog';
-}
+export class UnusableLog extends UnusableDatabase {}
 
 /** Another recorder was faster: the numbers are taken. */
 export class NumbersTaken extends Error {

@@ -97,12 +97,20 @@ export class Files {
     });
   }
 
-  /** Deletes a file: its document at once, its bytes then or by the sweep. @throws MillraceError `file-not-found` */
+  /**
+   * Deletes a file: its document at once, its bytes then or by the sweep.
+   * @throws MillraceError `file-not-found`
+   */
   async remove(scope: Scope, id: string, request: string): Promise<void> {
-    const { key, store } = await this.get(scope, id);
+    const file = await this.get(scope, id);
+    const { key, store } = file;
     await this.#parts.marks.hold(store, key);
     try {
-      if (!(await this.#parts.store.remove(key, actorOf(scope.principal), request))) throw notFound(id);
+      // A file that was moved meanwhile is deleted where it is now; one that was deleted is not found then.
+      if (!(await this.#parts.store.remove(file, actorOf(scope.principal), request))) {
+        await this.remove(scope, id, request);
+        return;
+      }
       await this.#parts.fileStores.get(store)?.remove(key);
       if (this.#parts.fileStores.has(store)) await this.#parts.marks.settle(store, key);
     } catch (error) {

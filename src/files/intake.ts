@@ -76,7 +76,10 @@ export async function takeIn(parts: AsyncIterable<Part>, expected: Expected, int
 }
 
 /** Removes stored bytes that will not become files; what cannot be removed now is left to the sweep. */
-export async function takeBack(keys: readonly FileKey[], { fileStore, marks }: IntakeParts): Promise<void> {
+export async function takeBack(
+  keys: readonly FileKey[],
+  { fileStore, marks }: Pick<IntakeParts, 'fileStore' | 'marks'>,
+): Promise<void> {
   for (const key of keys) {
     try {
       await fileStore.remove(key);

@@ -63,11 +63,15 @@ export class Store {
     return translated(() => this.#files.countDocuments(filter));
   }
 
-  /** Stamps who deletes it and for which request, then deletes it; false when somebody else was faster. */
-  async remove(key: FileKey, by: string | null, request: string): Promise<boolean> {
+  /**
+   * Stamps who deletes it and for which request, then deletes it.
+   * @returns false when somebody else deleted it, or moved it to another store
+   */
+  async remove({ key, store }: StoredFile, by: string | null, request: string): Promise<boolean> {
+    const file = { ...byKey(key), store };
     return translated(async () => {
-      await this.#files.updateOne(byKey(key), { $set: { '_meta.by': by, '_meta.request': request } });
-      const { deletedCount } = await this.#files.deleteOne({ ...byKey(key), '_meta.request': request });
+      await this.#files.updateOne(file, { $set: { '_meta.by': by, '_meta.request': request } });
+      const { deletedCount } = await this.#files.deleteOne({ ...file, '_meta.request': request });
       return deletedCount === 1;
     });
   }

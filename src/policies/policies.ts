@@ -8,8 +8,8 @@ import type { Mode } from '../kernel/config.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { type Action, type Scope, unlimited } from './scope.ts';
 
-/** What a policy speaks of: a collection of documents, or the files. */
-export type Place = CollectionName | 'files';
+/** What a policy speaks of: a collection of documents, the files, the events of everything, or the running of it all. */
+export type Place = CollectionName | 'files' | 'events' | 'admin';
 
 export class Policies {
   readonly #mode: Mode;
@@ -22,19 +22,19 @@ export class Policies {
    * The Scope of one request.
    * @throws MillraceError `not-authenticated` for anonymous, `forbidden` for others
    */
-  scope(principal: Principal, action: Action, collection: CollectionName): Scope {
-    const scope = this.find(principal, action, collection);
+  scope(principal: Principal, action: Action, place: Place): Scope {
+    const scope = this.find(principal, action, place);
     if (scope) return scope;
     if (principal.kind === 'anonymous') {
       throw new MillraceError('not-authenticated', 'Sign in to use this server', {
         headers: { 'www-authenticate': 'Bearer realm="millrace"' },
       });
     }
-    throw new MillraceError('forbidden', `No policy allows ${action} in '${collection}'`);
+    throw new MillraceError('forbidden', `No policy allows ${action} in '${place}'`);
   }
 
   /** The same for what an answer may do without: null where no policy allows it. */
-  find(principal: Principal, action: Action, _collection: CollectionName): Scope | null {
+  find(principal: Principal, action: Action, _place: Place): Scope | null {
     return this.#mode === 'development' ? unlimited(principal, action) : null;
   }
 }

@@ -23,8 +23,8 @@ t.test('of ten who ask at once one gets it', async (t) => {
 });
 
 t.test('it ends by itself when it is not renewed, and the term grows with every holder', async (t) => {
-  const one = new Lease({ collection, id: 'ends', owner: 'one', ttlMs: 200, renewMs: 100_000 });
-  const two = new Lease({ collection, id: 'ends', owner: 'two', ttlMs: 200, renewMs: 100_000 });
+  const one = new Lease({ collection, id: 'ends', owner: 'one', ttlMs: 1000, renewMs: 100_000 });
+  const two = new Lease({ collection, id: 'ends', owner: 'two', ttlMs: 1000, renewMs: 100_000 });
   t.equal(await one.acquire(), true);
   t.equal(await two.acquire(), false);
   await until(() => two.acquire(), 'the second one gets it');
@@ -34,11 +34,11 @@ t.test('it ends by itself when it is not renewed, and the term grows with every 
 });
 
 t.test('it is renewed as long as it is held', async (t) => {
-  const one = new Lease({ collection, id: 'renewed', owner: 'one', ttlMs: 400, renewMs: 50 });
-  const two = new Lease({ collection, id: 'renewed', owner: 'two', ttlMs: 400 });
+  const one = new Lease({ collection, id: 'renewed', owner: 'one', ttlMs: 2000, renewMs: 50 });
+  const two = new Lease({ collection, id: 'renewed', owner: 'two', ttlMs: 2000 });
   t.equal(await one.acquire(), true);
   const first = (await one.state())?.until.getTime() ?? 0;
-  await until(async () => ((await one.state())?.until.getTime() ?? 0) > first + 800, 'two lifetimes have passed');
+  await until(async () => ((await one.state())?.until.getTime() ?? 0) > first + 3000, 'two lifetimes have passed');
   t.equal(await two.acquire(), false);
   t.equal(one.held(), true);
   t.equal(one.term, 1, 'a renewal is no new term');

@@ -1,0 +1,20 @@
+/**
+ * What an operator asks of a running server: how its parts are doing. Not public: load balancers ask `/readyz`.
+ */
+import type { FastifyInstance } from 'fastify';
+import type { Policies } from '../policies/policies.ts';
+
+export interface AdminRoutesOptions {
+  readonly policies: Policies;
+  readonly events: {
+    /** How the event log is doing. */
+    readonly state: () => Promise<object>;
+  };
+}
+
+export async function adminRoutes(app: FastifyInstance, { policies, events }: AdminRoutesOptions): Promise<void> {
+  app.get('/admin/state', async (request) => {
+    policies.scope(request.principal, 'read', 'admin');
+    return { events: await events.state() };
+  });
+}

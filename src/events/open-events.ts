@@ -1,0 +1,76 @@
+/**
+ * Puts the event log of one process together: log, tail, recorder, retention and feed, started in this order and
+ * stopped in reverse. What reads events gets the parts it needs from here.
+ */
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Db } from 'mongodb';
+import { Lease } from '../database/lease.ts';
+import { binary, decode } from '../database/raw.ts';
+import { Consumer, type ConsumerOptions } from './consumer.ts';
+import { EventLog } from './event-log.ts';
+import { Feed } from './feed.ts';
+import type { Note } from './note.ts';
+import { Recorder } from './recorder.ts';
+import { Retention, type RetentionOptions } from './retention.ts';
+import type { LogRow } from './row.ts';
+import { type EventState, eventState } from './state.ts';
+import { Tail } from './tail.ts';
+
+export interface EventParts {
+  readonly log: EventLog;
+  readonly tail: Tail;
+  readonly recorder: Recorder;
+  readonly feed: Feed;
+  /** A durable reader; whoever makes it starts and stops it. */
+  consumer(options: Pick<ConsumerOptions, 'name' | 'handle' | 'tries'>): Consumer;
+  /** A row whose bodies were too large, with the document as it is now; any other row as it is. */
+  completed(row: LogRow): Promise<LogRow>;
+  state(): Promise<EventState>;
+  close(): Promise<void>;
+}
+
+export interface EventSettings extends Pick<RetentionOptions, 'maxAgeMs' | 'maxBytes'> {
+  readonly onNote?: Note;
+}
+
+/** Opens and starts the event log. Throws UnusableLog when the log belongs to another database. */
+export async function openEvents(mongo: { data: Db; log: Db }, settings: EventSettings = {}): Promise<EventParts> {
+  const { onNote = () => {}, ...limits } = settings;
+  const owner = `${hostname()}/${randomUUID()}`;
+  const log = new EventLog(mongo.log, mongo.data.databaseName);
+  await log.open();
+  const tail = new Tail({ log, onNote });
+  await tail.start();
+  const lease = new Lease({ collection: mongo.log.collection('lease'), id: 'log', owner });
+  const recorder = new Recorder({
+    data: mongo.data,
+    log,
+    lease,
+    onNote,
+    onRows: (rows) => tail.take(rows),
+    onRecording: (recording) => tail.suspend(recording),
+    known: () => (tail.seen.number > 0 ? tail.seen : null),
+  });
+  recorder.start();
+  const retention = new Retention({ log, allowed: () => lease.held(), onNote, ...limits });
+  retention.start();
+  return {
+    log,
+    tail,
+    recorder,
+    feed: new Feed(tail, log),
+    consumer: (options) => new Consumer({ log, tail, owner, onNote, ...options }),
+    completed: async (row) => {
+      if (!row.big || row.collection === null || row.key === null || row.operation === 'delete') return row;
+      const now = await mongo.data.collection(row.collection).findOne(decode(row.key), { raw: true });
+      return { ...row, after: binary(now) };
+    },
+    state: () => eventState({ data: mongo.data, log, tail, recorder }),
+    close: async () => {
+      await retention.stop();
+      await recorder.stop();
+      await tail.stop();
+    },
+  };
+}

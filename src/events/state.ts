@@ -1,0 +1,98 @@
+/**
+ * How the event log is doing, for an operator: who records, how far, how far behind, and how long the oplog would carry
+ * a pause. It reads and changes nothing.
+ */
+import type { Db, Document } from 'mongodb';
+import type { EventLog } from './event-log.ts';
+import { formatPosition } from './position.ts';
+import type { Recorder } from './recorder.ts';
+import type { Tail } from './tail.ts';
+
+export interface EventState {
+  readonly recorder: {
+    /** What this process' recorder does. */
+    readonly status: string;
+    readonly fault: string | null;
+    /** Who holds the lease in the whole deployment. */
+    readonly holder: string | null;
+    readonly term: number | null;
+    readonly until: string | null;
+  };
+  readonly log: {
+    readonly newest: string | null;
+    readonly floor: number;
+    readonly rows: number;
+    readonly bytes: number;
+    /** Age of the newest row, in milliseconds. */
+    readonly newestAgeMs: number | null;
+  };
+  readonly tail: { readonly position: string; readonly behind: number; readonly following: boolean };
+  readonly consumers: readonly { readonly name: string; readonly position: string; readonly behind: number }[];
+  /** The span of the oplog, in seconds; null where we may not read it. */
+  readonly oplogSeconds: number | null;
+}
+
+interface Watched {
+  readonly data: Db;
+  readonly log: EventLog;
+  readonly tail: Tail;
+  readonly recorder: Recorder;
+}
+
+export async function eventState({ data, log, tail, recorder }: Watched): Promise<EventState> {
+  const [lease, newest, floor, size, cursors, oplogSeconds] = await Promise.all([
+    recorder.holder(),
+    log.newest(),
+    log.floor(),
+    log.size(),
+    log.db.collection<Document & { _id: string }>('consumers').find().toArray(),
+    oplogSpan(data),
+  ]);
+  const last = newest?.number ?? 0;
+  const holder = lease !== null && lease.until > new Date() ? lease.owner : null;
+  return {
+    recorder: {
+      status: recorder.state.status,
+      fault: recorder.state.fault,
+      holder,
+      term: lease?.term ?? null,
+      until: lease?.until.toISOString() ?? null,
+    },
+    log: {
+      newest: newest && formatPosition(newest),
+      floor,
+      ...size,
+      newestAgeMs: newest && Date.now() - newest.wall.getTime(),
+    },
+    tail: {
+      position: formatPosition(tail.position),
+      behind: Math.max(0, last - tail.position.number),
+      following: tail.healthy,
+    },
+    consumers: cursors.map((one) => ({
+      name: one._id,
+      position: formatPosition({ epoch: Number(one['epoch']), number: Number(one['number']) }),
+      behind: Math.max(0, last - Number(one['number'])),
+    })),
+    oplogSeconds,
+  };
+}
+
+/** Seconds between the oldest and the newest entry of the oplog. */
+async function oplogSpan(data: Db): Promise<number | null> {
+  const oplog = data.client.db('local').collection('oplog.rs');
+  const at = async (direction: 1 | -1): Promise<number> => {
+    const [entry] = await oplog
+      .find({}, { projection: { ts: 1 }, limit: 1 })
+      .sort({ $natural: direction })
+      .toArray();
+    return Number(entry?.['ts']?.t);
+  };
+  try {
+    const span = (await at(-1)) - (await at(1));
+    return Number.isFinite(span) ? span : null;
+  } catch {
+    // Reading `local` needs a right that an application's user often lacks.
+    return null;
+  }
+}

@@ -1,0 +1,96 @@
+/**
+ * Moves files from whatever stores they lie in to the one where new files go, while the server runs: copy, compare the
+ * hash, then name the new store in the document. The old bytes stay for readers that have begun, and are the sweep's
+ * after that. Stopped at any point, it goes on where it was when it is started again.
+ */
+import { pipeline } from 'node:stream';
+import { MillraceError } from '../kernel/errors.ts';
+import type { StoredFile } from './file.ts';
+import type { FileStore } from './file-store.ts';
+import { takeBack } from './intake.ts';
+import { Meter } from './meter.ts';
+import type { OpenFiles } from './open-files.ts';
+
+/** How long readers that have begun may go on reading the old bytes. */
+const READERS_MS = 10 * 60_000;
+
+export interface MoveProgress {
+  readonly moved: number;
+  /** Deleted meanwhile, or moved by somebody else. */
+  readonly gone: number;
+  readonly failed: number;
+  readonly total: number;
+  readonly bytes: number;
+  readonly file: StoredFile;
+  /** Why this file could not be moved. */
+  readonly error?: unknown;
+}
+
+/** Moves all files, one after the other, and tells of each. What fails stays where it was. */
+export async function* moveFiles(
+  opened: Pick<OpenFiles, 'store' | 'marks' | 'fileStores'>,
+  signal: AbortSignal,
+): AsyncGenerator<MoveProgress> {
+  const [target, ...others] = opened.fileStores;
+  if (target === undefined) return;
+  const elsewhere = { store: { $ne: target.name } };
+  const total = await opened.store.count(elsewhere);
+  const counts = { moved: 0, gone: 0, failed: 0, bytes: 0 };
+  for await (const batch of opened.store.list(elsewhere, { sort: { _id: 1 } })) {
+    for (const file of batch) {
+      if (signal.aborted) return;
+      const from = others.find(({ name }) => name === file.store);
+      try {
+        if (await moveOne(file, from, target, opened)) {
+          counts.moved++;
+          counts.bytes += file.size;
+        } else counts.gone++;
+        yield { ...counts, total, file };
+      } catch (error) {
+        counts.failed++;
+        yield { ...counts, total, file, error };
+      }
+    }
+  }
+}
+
+/** @returns false when the file was deleted or moved meanwhile */
+async function moveOne(
+  file: StoredFile,
+  from: FileStore | undefined,
+  target: FileStore,
+  { store, marks }: Pick<OpenFiles, 'store' | 'marks'>,
+): Promise<boolean> {
+  if (from === undefined) {
+    throw new MillraceError('file-store-unavailable', `The store ${file.store} is not in MILLRACE_FILES`);
+  }
+  const { key } = file;
+  const back = () => takeBack([key], { fileStore: target, marks });
+  const lost = await marks.hold(target.name, key);
+  try {
+    await copy(file, from, target, lost);
+    await marks.condemn(from.name, key, READERS_MS);
+  } catch (error) {
+    await back();
+    throw error;
+  }
+  try {
+    const moved = await store.relocate(key, from.name, target.name);
+    if (moved) await marks.settle(target.name, key);
+    else await back();
+    return moved;
+  } finally {
+    // When the outcome is unknown the sweep finds the mark, and the document says which copy is the one to keep.
+    marks.letGo(target.name, key);
+  }
+}
+
+async function copy({ key, size, sha256 }: StoredFile, from: FileStore, target: FileStore, lost: AbortSignal) {
+  const meter = new Meter(size);
+  const bytes = pipeline(await from.read(key, size), meter, () => undefined);
+  // An earlier move may have been cut here.
+  await target.remove(key);
+  await target.write(key, bytes, lost);
+  if (meter.digest() === sha256) return;
+  throw new MillraceError('file-store-unavailable', 'The bytes in the store are not those that were uploaded');
+}

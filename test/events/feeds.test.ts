@@ -1,0 +1,115 @@
+/** The feeds over HTTP: who changed what, from a position on, with waiting, and what a position that is void gets. */
+import t from 'tap';
+import { buildTestApp } from '../helpers/app.ts';
+import { until } from '../helpers/event-world.ts';
+
+const { app, parts } = await buildTestApp(t);
+await until(() => parts.events.recorder.state.status === 'recording', 'it records');
+
+const get = async (url: string) => {
+  const reply = await app.inject({ method: 'GET', url });
+  return { status: reply.statusCode, headers: reply.headers, body: reply.json() };
+};
+const write = async (method: 'POST' | 'PATCH' | 'DELETE', url: string, payload?: object) => {
+  const reply = await app.inject({ method, url, ...(payload ? { payload } : {}) });
+  t.ok(reply.statusCode < 300, `${method} ${url} ${reply.statusCode}`);
+  return reply;
+};
+const foreign = parts.mongo.data.collection<{ _id: string; n?: number }>('todos');
+const now = async (): Promise<string> => (await get('/events')).body.position;
+
+t.test('what clients and others write comes as events with states, authors and what changed', async (t) => {
+  const since = await now();
+  await write('POST', '/api/todos', { id: 'a', title: 'one' });
+  await write('PATCH', '/api/todos/a', { title: 'two' });
+  await foreign.updateOne({ _id: 'a' }, { $set: { n: 1 } });
+  await write('DELETE', '/api/todos/a');
+  await foreign.insertOne({ _id: 'b' });
+  await foreign.deleteOne({ _id: 'b' });
+  await until(async () => (await get(`/events?since=${since}`)).body.events.length >= 6, 'all told');
+  const { events, position } = (await get(`/events?since=${since}`)).body;
+  const short = events.map((one: Record<string, unknown>) => [
+    one['type'],
+    one['documentId'],
+    one['revision'],
+    one['changed'],
+    one['request'] !== null,
+  ]);
+  t.same(short, [
+    ['todos.created', 'a', 1, null, true],
+    ['todos.updated', 'a', 2, ['title'], true],
+    ['todos.updated', 'a', 2, ['n'], false],
+    ['todos.deleted', 'a', 2, null, true],
+    ['todos.created', 'b', 0, null, false],
+    ['todos.deleted', 'b', 0, null, false],
+  ]);
+  t.match(events[1], { data: { id: 'a', title: 'two' }, before: { id: 'a', title: 'one' } });
+  t.same((await get(`/api/todos/_changes?since=${since}`)).body.changes, events);
+  t.same((await get(`/api/others/_changes?since=${since}`)).body.changes, []);
+  t.same((await get(`/events?since=${since}&types=*.deleted`)).body.events.length, 2);
+  const page = (await get(`/events?since=${since}&limit=2`)).body;
+  t.same(page.events, events.slice(0, 2));
+  t.same((await get(`/events?since=${page.position}`)).body.events, events.slice(2));
+  t.same((await get(`/events?since=${position}`)).body.events, []);
+});
+
+t.test('a poll that waits is answered by the next event', async (t) => {
+  const since = await now();
+  const waiting = get(`/api/later/_changes?since=${since}&wait=30`);
+  await write('POST', '/api/later', { id: 'x' });
+  const { body, headers } = await waiting;
+  t.equal(body.changes[0].documentId, 'x');
+  t.equal(headers['millrace-position'], body.position);
+});
+
+t.test('a list carries the position from which nothing is missed', async (t) => {
+  await write('POST', '/api/listed', { id: '1' });
+  const before = await get('/api/listed');
+  await write('POST', '/api/listed', { id: '2' });
+  const { body } = await get(`/api/listed/_changes?since=${before.headers['millrace-position']}&wait=30`);
+  t.ok(body.changes.some((one: { documentId: string }) => one.documentId === '2'));
+});
+
+t.test('a position that cannot be used is refused, with the current one', async (t) => {
+  const current = await now();
+  const [epoch, number] = current.split('-').map(Number);
+  const refused = async (since: string, status: number, code: string) => {
+    const { status: got, body, headers } = await get(`/events?since=${since}`);
+    t.match([got, body.code], [status, code], since);
+    if (status === 410) t.equal(headers['millrace-position'], await now());
+  };
+  await refused('abc', 400, 'invalid-parameter');
+  await refused('', 400, 'invalid-parameter');
+  await refused(`${epoch}-${Number(number) + 1000}`, 410, 'position-unknown');
+  await refused(`${Number(epoch) + 1}-${number}`, 410, 'position-unknown');
+  await refused('0-1', 400, 'invalid-parameter');
+  for (const query of ['wait=61', 'wait=-1', 'limit=0', 'limit=1001', 'since=1-1&since=1-2', 'types='])
+    t.equal((await get(`/events?${query}`)).body.code, 'invalid-parameter', query);
+  t.equal((await get('/events?foo=1')).body.code, 'unknown-parameter');
+  t.equal((await get('/api/_users/_changes')).body.code, 'invalid-name');
+  await parts.events.log.raiseFloor(Number(number));
+  await refused('1-1', 410, 'position-expired');
+  t.equal((await get(`/events?since=${current}`)).status, 200);
+});
+
+t.test('a document too large for a row is told as it is now', async (t) => {
+  const since = await now();
+  const text = 'x'.repeat(13 * 1024 * 1024);
+  await parts.mongo.data.collection<{ _id: string; text: string }>('large').insertOne({ _id: 'l', text });
+  const { body } = await get(`/api/large/_changes?since=${since}&wait=30`);
+  t.equal(body.changes[0].documentId, 'l');
+  t.equal(body.changes[0].data.text.length, text.length);
+});
+
+t.test('an operator sees how the log is doing', async (t) => {
+  const held = async () => (await get('/admin/state')).body.events.recorder.holder !== null;
+  await until(held, 'the lease is held');
+  const { body } = await get('/admin/state');
+  t.match(body.events, {
+    recorder: { status: 'recording', fault: null, holder: String, term: Number },
+    log: { newest: /^1-\d+$/, rows: Number },
+    tail: { behind: Number, following: true },
+    oplogSeconds: Number,
+  });
+  t.equal((await get('/readyz')).status, 200);
+});
