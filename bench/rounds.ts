@@ -1,8 +1,10 @@
 /**
- * How benchmarks here compare: both ways run in turns in the same run, and the medians of the rounds are set against
- * each other. Absolute times belong to the machine whose line is printed; only ratios travel.
+ * How benchmarks of pure computation compare: both ways run in turns in the same run, and the medians of the rounds are
+ * set against each other. Time is CPU time of this process, so that a busy machine disturbs less. Absolute times belong
+ * to the machine whose line is printed; only ratios travel.
  */
 import { cpus, totalmem } from 'node:os';
+import { cpuUsage } from 'node:process';
 
 /** One way to do the job once; what it returns is used, so that no compiler removes the work. */
 export interface Way {
@@ -11,7 +13,7 @@ export interface Way {
 }
 
 export interface Comparison {
-  /** Median microseconds of one call. */
+  /** Median microseconds of CPU time of one call. */
   readonly ours: number;
   readonly reference: number;
   /** How many times faster ours is. */
@@ -39,14 +41,14 @@ export function compare(ours: Way, reference: Way, rounds = 5, roundMs = 400): C
 
 function microseconds(way: Way, forMs: number): number {
   let calls = 0;
-  const start = performance.now();
-  let now = start;
-  while (now - start < forMs) {
+  const before = cpuUsage();
+  const end = performance.now() + forMs;
+  while (performance.now() < end) {
     if (way.once() === undefined) throw new Error(`${way.name} did nothing`);
     calls++;
-    now = performance.now();
   }
-  return ((now - start) * 1000) / calls;
+  const used = cpuUsage(before);
+  return (used.user + used.system) / calls;
 }
 
 function median(values: number[]): number {

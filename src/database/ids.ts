@@ -12,6 +12,7 @@ const NEW_ID = /^[A-Za-z0-9.~-][A-Za-z0-9._~-]{0,127}$/;
 const UUID_TEXT = /^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/;
 const NUMBER = /^(?:-?[0-9][0-9.eE+-]*|-?Infinity|NaN)$/;
 const ISO_DATE = /^(?:\d{4}|[+-]\d{6})-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+const EXTENDED_BINARY = /^\{"\$binary":\{"base64":"([A-Za-z0-9+/=]*)","subType":"([0-9a-f]{2})"\}\}$/;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})+$|^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)$/;
 
 /**
@@ -53,7 +54,9 @@ export function parseNewId(value: unknown): ObjectId | string {
 /**
  * The further `_id` values that the text may stand for, in the order to prefer them: string, ObjectId, numbers, UUID,
  * date, then binary, boolean, null and Extended JSON. Hex digits of an ObjectId or UUID may be of either case; every
- * other form must print as exactly this text. Empty for most texts, so that most misses cost no second query.
+ * other form must print as exactly this text. Empty for most texts, so that most misses cost no second query. Not
+ * found are ids that are code with a scope, and documents with a member `_bsontype` or with number-like names that do
+ * not come first and sorted.
  */
 export function idCandidates(text: string): unknown[] {
   const found: unknown[] = [];
@@ -92,14 +95,23 @@ function decimals(text: string): Decimal128[] {
 
 function extended(text: string): unknown[] {
   try {
-    const value: unknown = BSON.EJSON.parse(text, { relaxed: false });
+    const value: unknown = binary(text) ?? BSON.EJSON.parse(text, { relaxed: false });
     // A pattern would match many ids instead of being one, and so would an operator.
     if (value instanceof BSONRegExp || value instanceof RegExp) return [];
     if (isPlain(value) && Object.keys(value).some((key) => key.startsWith('$'))) return [];
+    // The driver throws on some documents, such as one with a member _bsontype; better here than in the query.
+    BSON.serialize({ value });
     return idText(value) === text ? [value] : [];
   } catch {
     return []; // Not Extended JSON, so it is no id of that form.
   }
+}
+
+/** Binary in Extended JSON, which the driver's parser takes for a UUID whenever the subtype is 4. */
+function binary(text: string): Binary | null {
+  const [, base64, subtype] = EXTENDED_BINARY.exec(text) ?? [];
+  if (base64 === undefined || subtype === undefined) return null;
+  return new Binary(Buffer.from(base64, 'base64'), Number.parseInt(subtype, 16));
 }
 
 function extendedText(id: unknown): string {

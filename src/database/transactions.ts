@@ -14,7 +14,9 @@ const SESSIONS = 8;
 const MAX_WAITING = 1_000;
 const LEASE_MS = 5_000;
 const RENEW_MS = 1_500;
-const ATTEMPTS = 10;
+/** A little longer than it takes until a dead process is noticed: what it holds conflicts with us until then. */
+const PATIENCE_MS = LEASE_MS + RENEW_MS + 1_500;
+const MAX_DELAY_MS = 250;
 
 interface Instance {
   _id: string;
@@ -66,14 +68,22 @@ export class Transactions {
   /**
    * Runs `work` in a transaction with majority write concern; the whole of it again when it met a passing conflict.
    * `work` must pass the session to every operation and must do nothing that a second run would do twice.
-   * @throws MillraceError `overloaded` when too many transactions wait for a session
+   * @throws MillraceError `overloaded` when too many transactions wait for a session, `contention` when the conflict
+   *   does not pass
    */
   async run<T>(work: (session: ClientSession) => Promise<T>): Promise<T> {
     const session = await this.#acquire();
     try {
       return await translated(() =>
-        retry(() => attempt(session, work), { attempts: ATTEMPTS, delayMs: 10, retryable: isConflict }),
+        retry(() => attempt(session, work), {
+          limitMs: PATIENCE_MS,
+          delayMs: 10,
+          maxDelayMs: MAX_DELAY_MS,
+          retryable: isConflict,
+        }),
       );
+    } catch (error) {
+      throw isConflict(error) ? contention(error) : error;
     } finally {
       const next = this.#waiting.shift();
       if (next) next(session);
@@ -118,6 +128,13 @@ async function attempt<T>(session: ClientSession, work: (session: ClientSession)
     if (session.inTransaction()) await session.abortTransaction().catch(() => undefined);
     throw error;
   }
+}
+
+function contention(cause: unknown): MillraceError {
+  return new MillraceError('contention', 'Other writers are changing the same documents', {
+    headers: { 'retry-after': '1' },
+    cause,
+  });
 }
 
 function isConflict(error: unknown): boolean {

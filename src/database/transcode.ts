@@ -4,7 +4,7 @@
  */
 import { Binary, Decimal128 } from 'mongodb';
 import * as bson from './bson-bytes.ts';
-import { writeDate, writeDouble, writeInt64, writeInteger } from './write-numbers.ts';
+import { isShort, writeDate, writeDouble, writeDoubles, writeInt64, writeInteger } from './write-numbers.ts';
 import { copyPlain, writeAscii, writeBytes, writeHex, writeString, writeText } from './write-text.ts';
 
 const COMMA = 0x2c;
@@ -16,6 +16,9 @@ const NULL = Buffer.from('null');
 
 /** Bytes of JSON that one byte of BSON can become at most: a control character in a string or a name. */
 export const GROWTH = 6;
+
+/** Doubles of an array that are printed in one call. */
+const MOST_WAITING = 256;
 
 /** Decides whether a member is left out, by its type and the place of its name. */
 export type Skips = (src: Buffer, type: number, nameStart: number, nameEnd: number) => boolean;
@@ -91,15 +94,32 @@ function writeArray(src: Buffer, start: number, end: number, out: Buffer, to: nu
   out[to] = 0x5b;
   let at = to + 1;
   let from = start + 4;
+  // Long doubles in a row (coordinates, vectors) wait to be printed in one call, which costs half.
+  const waiting: number[] = [];
   while (from < end) {
-    const name = bson.nameEnd(src, from + 1, end);
-    const after = bson.valueEnd(src, src[from] ?? 0, name + 1, end);
-    at = writeValue(src, src[from] ?? 0, name + 1, after, out, at, depth);
+    const type = src[from] ?? 0;
+    const value = bson.nameEnd(src, from + 1, end) + 1;
+    from = bson.valueEnd(src, type, value, end);
+    const double = type === bson.DOUBLE ? src.readDoubleLE(value) : 0;
+    if (type === bson.DOUBLE && (waiting.length > 0 || !isShort(double))) {
+      waiting.push(double);
+      if (waiting.length === MOST_WAITING) at = writeWaiting(waiting, out, at);
+      continue;
+    }
+    if (waiting.length > 0) at = writeWaiting(waiting, out, at);
+    at = writeValue(src, type, value, from, out, at, depth);
     out[at++] = COMMA;
-    from = after;
   }
+  if (waiting.length > 0) at = writeWaiting(waiting, out, at);
   if (at > to + 1) at--;
   out[at] = 0x5d;
+  return at + 1;
+}
+
+function writeWaiting(waiting: number[], out: Buffer, to: number): number {
+  const at = writeDoubles(waiting, out, to);
+  waiting.length = 0;
+  out[at] = COMMA;
   return at + 1;
 }
 

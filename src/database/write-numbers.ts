@@ -58,15 +58,30 @@ function digitsOf(value: number): number {
 /** Writes a double: integers by hand, short decimals by hand, the rest as JavaScript prints it; null if not finite. */
 export function writeDouble(value: number, out: Buffer, to: number): number {
   if (Number.isSafeInteger(value)) return writeInteger(value, out, to);
-  if (!Number.isFinite(value)) return writeAscii('null', out, to);
+  const millionths = toMillionths(value);
+  return millionths === 0 ? writeAscii(JSON.stringify(value), out, to) : writeDecimal(value < 0, millionths, out, to);
+}
+
+/** Whether a double is written by hand; for several others in a row {@link writeDoubles} is faster. */
+export function isShort(value: number): boolean {
+  return Number.isSafeInteger(value) || toMillionths(value) !== 0;
+}
+
+/** Writes doubles with commas between them. */
+export function writeDoubles(values: readonly number[], out: Buffer, to: number): number {
+  return writeAscii(JSON.stringify(values).slice(1, -1), out, to);
+}
+
+/**
+ * The size of a double in whole millionths when it is exactly the double nearest to that, else 0. A decimal of at most
+ * 15 digits is the shortest text of the double nearest to it, and the division is correctly rounded: so if it gives the
+ * value back, that decimal is what JavaScript prints.
+ */
+function toMillionths(value: number): number {
   const size = Math.abs(value);
-  if (size < 1e9 && size >= 1e-6) {
-    // A decimal of at most 15 digits is the shortest text of the double nearest to it. The division is correctly
-    // rounded, so if it gives the value back, that decimal is what JavaScript prints.
-    const scaled = Math.round(size * MILLION);
-    if (scaled / MILLION === size) return writeDecimal(value < 0, scaled, out, to);
-  }
-  return writeAscii(String(value), out, to);
+  if (!(size < 1e9 && size >= 1e-6)) return 0;
+  const millionths = Math.round(size * MILLION);
+  return millionths / MILLION === size ? millionths : 0;
 }
 
 /** Writes a number of millionths as a decimal without zeros at its end. */

@@ -1,25 +1,30 @@
 /**
- * Trying again, with a bound and a random pause that grows. Not here: which errors deserve it; the caller knows.
+ * Trying again, for a bounded time, with a random pause that grows to a bound. Not here: which errors deserve it; the
+ * caller knows.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 
 export interface RetryOptions {
-  /** Tries in all, the first one included. */
-  readonly attempts: number;
+  /** No further try starts after this time, in milliseconds. */
+  readonly limitMs: number;
   /** Longest pause before the second try, in milliseconds; doubles with each further one. */
   readonly delayMs: number;
+  /** Longest pause of all, in milliseconds. */
+  readonly maxDelayMs: number;
   /** Tells whether an error deserves another try. */
   readonly retryable: (error: unknown) => boolean;
 }
 
-/** Runs `operation` until it succeeds, fails for good, or the tries are used up; then its last error is thrown. */
+/** Runs `operation` until it succeeds, fails for good, or the time is used up; then its last error is thrown. */
 export async function retry<T>(operation: () => Promise<T>, options: RetryOptions): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
+  const end = performance.now() + options.limitMs;
+  for (let longest = options.delayMs; ; longest = Math.min(longest * 2, options.maxDelayMs)) {
     try {
       return await operation();
     } catch (error) {
-      if (attempt >= options.attempts || !options.retryable(error)) throw error;
-      await pause(Math.random() * options.delayMs * 2 ** (attempt - 1));
+      const wait = Math.random() * longest;
+      if (performance.now() + wait > end || !options.retryable(error)) throw error;
+      await pause(wait);
     }
   }
 }

@@ -46,6 +46,8 @@ export type TypeName = (typeof TYPE_NAMES)[number];
 export type TestOf<V> =
   /** Equal to one of these. `null` also equals a missing value. `eq` is a list of one; an empty list never holds. */
   | { readonly op: 'in'; readonly values: readonly ValueOf<V>[] }
+  /** For each of these, some value is equal to it. An empty list never holds. */
+  | { readonly op: 'all'; readonly values: readonly ValueOf<V>[] }
   /** Ordered against a value of the same kind; values of another kind never pass. */
   | { readonly op: 'gt' | 'gte' | 'lt' | 'lte'; readonly value: ValueOf<V> }
   | { readonly op: 'exists'; readonly exists: boolean }
@@ -111,13 +113,14 @@ export function or(filters: readonly OpenFilter[]): OpenFilter {
   return only !== undefined && flat.length === 1 ? only : { kind: 'or', filters: flat };
 }
 
-/** The filter does not hold. */
+/** The filter does not hold. Of a single test it is the negated test, which the database can look up in an index. */
 export function not(filter: Filter): Filter;
 export function not(filter: OpenFilter): OpenFilter;
 export function not(filter: OpenFilter): OpenFilter {
   if (isAll(filter)) return nothing;
   if (isNone(filter)) return everything;
-  return { kind: 'nor', filters: [filter] };
+  if (filter.kind !== 'field') return { kind: 'nor', filters: [filter] };
+  return { ...filter, test: { op: 'not', tests: [filter.test] } };
 }
 
 /** One test of one path. */

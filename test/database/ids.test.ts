@@ -111,7 +111,15 @@ t.test('further forms come in the agreed order, and most texts have none', async
 });
 
 t.test('a text cannot smuggle in an operator or a pattern', async (t) => {
-  const attacks = ['{"$gt":1}', '{"$regularExpression":{"pattern":"","options":""}}', '{"$ne":null}', '{"$where":"1"}'];
+  const attacks = [
+    '{"$gt":1}',
+    '{"$regularExpression":{"pattern":"","options":""}}',
+    '{"$ne":null}',
+    '{"_bsontype":1}',
+    '{"_bsontype":"Code"}',
+    '{"a":{"_bsontype":"x"}}',
+    '{"$where":"1"}',
+  ];
   for (const text of [...attacks, `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`])
     t.same(idCandidates(text), [], text.slice(0, 60));
   t.equal(idText(new BSONRegExp('a')), '{"$regularExpression":{"pattern":"a","options":""}}');

@@ -150,6 +150,13 @@ t.test('every type has its place in JSON', async (t) => {
   }
 });
 
+t.test('long lists of doubles, short ones and others among them', async (t) => {
+  const doubles = Array.from({ length: 1000 }, (_, n) => new Double(n % 7 === 0 ? n / 8 : Math.sin(n)));
+  const list = [...doubles, 'text', ...doubles.slice(0, 300), new Double(-0), Number.NaN, 5];
+  const document = { _id: 1, one: [doubles[1]], list, all: doubles.slice(0, 256), pairs: [0.5, 1 / 3] };
+  t.equal(encode(document), JSON.stringify(toWire(document)));
+});
+
 t.test('members called __proto__ are members', async (t) => {
   const raw = BSON.serialize(JSON.parse('{"_id":1,"__proto__":{"__proto__":5}}'));
   const text = `{"id":"1","__proto__":{"__proto__":5},"_meta":${JSON.stringify(NO_META)}}`;

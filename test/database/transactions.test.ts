@@ -86,26 +86,46 @@ t.test('the queue for a session is bounded, and refuses beyond it', async (t) =>
   await t.resolves(transactions.run(increment(mongo)), 'there is room again');
 });
 
+/** A transaction that holds the counter, of a process that is dead and whose lease ends in `leaseMs`. */
+async function deadProcess(t: Test, mongo: Mongo, leaseMs: number): Promise<ClientSession> {
+  const client = new MongoClient(url);
+  t.teardown(() => client.close());
+  const session = client.startSession();
+  session.startTransaction();
+  const counters = client.db(mongo.data.databaseName).collection<Counter>('counters');
+  await counters.updateOne({ _id: 'a' }, { $inc: { n: 100 } }, { session });
+  const id = session.serverSession.id['id'];
+  const row = { sessions: [{ id }], until: new Date(Date.now() + leaseMs) };
+  await mongo.log.collection<{ _id: string }>('instances').insertOne({ _id: 'dead', ...row });
+  return session;
+}
+
 t.test('what a dead process left open is freed by the next to start', async (t) => {
   const mongo = await connect(t);
-  const dead = new MongoClient(url);
-  t.teardown(() => dead.close());
-  const session = dead.startSession();
-  session.startTransaction();
-  await dead
-    .db(mongo.data.databaseName)
-    .collection<Counter>('counters')
-    .updateOne({ _id: 'a' }, { $inc: { n: 100 } }, { session });
-  const id = session.serverSession.id['id'];
-  t.ok(id);
-  const row = { sessions: [{ id }], until: new Date(Date.now() - 1) };
-  await mongo.log.collection<{ _id: string }>('instances').insertOne({ _id: 'dead', ...row });
-
+  const session = await deadProcess(t, mongo, -1);
   const transactions = await started(t, mongo);
   t.equal(await instances(mongo).findOne({ _id: 'dead' }), null, 'its registration has gone');
   await t.rejects(session.commitTransaction(), { code: 251 }, 'its transaction has gone');
   await transactions.run(increment(mongo));
   t.equal(await counted(mongo), 1);
+});
+
+t.test('writers who meet a process that just died wait until it is freed, and no longer', async (t) => {
+  const mongo = await connect(t);
+  const transactions = await started(t, mongo);
+  await deadProcess(t, mongo, 5_000);
+  const begun = performance.now();
+  const foreign = mongo.data.collection<Counter>('counters').updateOne({ _id: 'a' }, { $inc: { n: 1 } });
+  await Promise.all([...[1, 2, 3, 4, 5].map(() => transactions.run(increment(mongo))), foreign]);
+  t.equal(await counted(mongo), 6);
+  t.comment(`after ${Math.round(performance.now() - begun)} ms`);
+});
+
+t.test('a conflict that does not pass is contention', async (t) => {
+  const mongo = await connect(t);
+  const transactions = await started(t, mongo);
+  await deadProcess(t, mongo, 60_000);
+  await t.rejects(transactions.run(increment(mongo)), { code: 'contention', headers: { 'retry-after': '1' } });
 });
 
 t.test('a living process is left alone', async (t) => {

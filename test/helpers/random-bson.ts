@@ -87,7 +87,7 @@ class RandomBson {
 
   #id(): Buffer {
     const common = this.#random.once(2) ? bson.OBJECT_ID : this.#random.pick([...LEGAL, bson.DOCUMENT]);
-    return element(common, '_id', new RandomBson(this.#random, {}).#value(common, 3));
+    return element(common, '_id', new RandomBson(this.#random, { numberNames: false }).#value(common, 3));
   }
 
   #meta(): Buffer {

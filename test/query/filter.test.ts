@@ -22,7 +22,8 @@ t.test('or joins filters flat', async (t) => {
 t.test('not turns everything and nothing around', async (t) => {
   t.equal(not(everything), nothing);
   t.equal(not(nothing), everything);
-  t.same(not(a), { kind: 'nor', filters: [a] });
+  t.same(not(a), field('a', { op: 'not', tests: [{ op: 'in', values: [1] }] }));
+  t.same(not(or([a, b])), { kind: 'nor', filters: [or([a, b])] });
 });
 
 t.test('pathsOf names every field that is looked at, at any depth', async (t) => {

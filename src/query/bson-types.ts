@@ -1,0 +1,45 @@
+/**
+ * Which BSON class a value is of. Asked by name and not by `instanceof`: Node loads the library twice, once for those
+ * who import it and once for the driver, who requires it, and the classes of one are strangers to the other.
+ */
+import type {
+  Binary,
+  BSONRegExp,
+  BSONSymbol,
+  Code,
+  DBRef,
+  Decimal128,
+  Double,
+  Int32,
+  Long,
+  MaxKey,
+  MinKey,
+  ObjectId,
+  Timestamp,
+} from 'bson';
+
+interface BsonClasses {
+  readonly Binary: Binary;
+  readonly BSONRegExp: BSONRegExp;
+  readonly BSONSymbol: BSONSymbol;
+  readonly Code: Code;
+  readonly DBRef: DBRef;
+  readonly Decimal128: Decimal128;
+  readonly Double: Double;
+  readonly Int32: Int32;
+  readonly Long: Long;
+  readonly MaxKey: MaxKey;
+  readonly MinKey: MinKey;
+  readonly ObjectId: ObjectId;
+  readonly Timestamp: Timestamp;
+}
+
+export function isBson<N extends keyof BsonClasses>(value: unknown, name: N): value is BsonClasses[N] {
+  return bsonType(value) === name;
+}
+
+/** The name of the value's BSON class, or null. A document may have a member `_bsontype`; that makes it no class. */
+export function bsonType(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || !('_bsontype' in value)) return null;
+  return Object.hasOwn(value, '_bsontype') ? null : value._bsontype;
+}

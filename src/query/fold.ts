@@ -1,0 +1,56 @@
+/**
+ * Letter case set aside: which characters differ only by case. The table comes from this JavaScript engine and is sent
+ * to the server spelled out (to-mongo writes `[kK\u212a]`, never an "ignore case" flag), so that both sides fold the
+ * same way whatever Unicode version either was built with.
+ */
+
+/** Characters with case, by code point: all that fold together, in order. The letter K has the Kelvin sign with it. */
+let table: ReadonlyMap<number, readonly number[]> | null = null;
+
+/** Each character of a group next to itself in another case. One pattern, compiled once, asks the engine's folding. */
+const SAME_BUT_FOR_CASE = /^(.)\1$/isu;
+
+/** Case pairs lie below this; above are symbols and ideographs. */
+const LAST_CASED = 0x1ffff;
+
+function foldTable(): ReadonlyMap<number, readonly number[]> {
+  table ??= buildTable();
+  return table;
+}
+
+function buildTable(): ReadonlyMap<number, readonly number[]> {
+  const groups = new Map<number, Set<number>>();
+  for (let code = 0; code <= LAST_CASED; code++) {
+    const text = String.fromCodePoint(code);
+    for (const other of [text.toLowerCase(), text.toUpperCase()]) {
+      if (other !== text && SAME_BUT_FOR_CASE.test(text + other)) join(groups, code, other.codePointAt(0) ?? code);
+    }
+  }
+  return new Map([...groups].map(([code, group]) => [code, [...group].sort((a, b) => a - b)]));
+}
+
+function join(groups: Map<number, Set<number>>, a: number, b: number): void {
+  const joined = new Set([...(groups.get(a) ?? [a]), ...(groups.get(b) ?? [b])]);
+  for (const code of joined) groups.set(code, joined);
+}
+
+/** All code points that equal this one but for case, itself included, in order. */
+export function caseGroup(code: number): readonly number[] {
+  return foldTable().get(code) ?? [code];
+}
+
+/** Every group of two or more, once. */
+export function* caseGroups(): Iterable<readonly number[]> {
+  for (const [code, group] of foldTable()) if (group[0] === code) yield group;
+}
+
+/** The text with each character replaced by the first of its group: two texts equal but for case fold to the same. */
+export function foldCase(text: string): string {
+  const groups = foldTable();
+  let folded = '';
+  for (const character of text) {
+    const first = groups.get(character.codePointAt(0) ?? 0)?.[0];
+    folded += first === undefined ? character : String.fromCodePoint(first);
+  }
+  return folded;
+}

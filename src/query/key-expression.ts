@@ -1,0 +1,72 @@
+/**
+ * The sort key of a document as an aggregation expression: the server's way of saying what `keyOf` in sort.ts says of
+ * a document in hand. Comparing it, and not the field, is what makes page predicates exact over arrays, missing values
+ * and mixed types.
+ */
+import type { Document } from 'bson';
+import { byNextStep, type KeyValues, type Rest, type Sort, stepsOf } from './sort.ts';
+
+/** A document with a member `k0`, `k1` … for each key; absent where the key is that of an empty array. */
+export function keyExpression(sort: Sort): Document {
+  return bestKeys('$$ROOT', stepsOf(sort), sort, 0);
+}
+
+/** Whether the document's key lies behind `values` in the order of the sort, or before them when `backwards`. */
+export function keyBeyond(sort: Sort, values: KeyValues, backwards: boolean): Document {
+  const key = (index: number): string => `$$key.k${index}`;
+  // A value that is absent in an expression comes before null, as the key of an empty array does.
+  const bound = (index: number): unknown => (values[index] === undefined ? '$$REMOVE' : { $literal: values[index] });
+  const beyond = sort.map(({ direction }, index) => {
+    const comparison = (direction === 1) === backwards ? '$lt' : '$gt';
+    const same = sort.slice(0, index).map((_, before) => ({ $eq: [key(before), bound(before)] }));
+    return { $and: [...same, { [comparison]: [key(index), bound(index)] }] };
+  });
+  return { $let: { vars: { key: keyExpression(sort) }, in: { $or: beyond } } };
+}
+
+/** The keys below `base`, which is a document and no array. */
+function bestKeys(base: string, keys: readonly Rest[], sort: Sort, depth: number): Document {
+  return { $mergeObjects: byNextStep(keys).map(([step, rest]) => keysAt(`${base}.${step}`, rest, sort, depth)) };
+}
+
+/** The keys at a member, which may be an array: then those of its first element in the order of the sort. */
+function keysAt(member: string, keys: readonly Rest[], sort: Sort, depth: number): Document {
+  const [value, element] = [`v${depth}`, `e${depth}`];
+  const ofEmpty = Object.fromEntries(
+    keys.filter(({ steps }) => steps.length > 0).map(({ index }) => [`k${index}`, null]),
+  );
+  const ofArray = {
+    $reduce: {
+      input: { $map: { input: `$$${value}`, as: element, in: keysOf(`$$${element}`, keys, sort, depth + 1) } },
+      initialValue: null,
+      in: { $cond: [{ $or: [{ $eq: ['$$value', null] }, isFirst(keys, sort)] }, '$$this', '$$value'] },
+    },
+  };
+  const single = keysOf(`$$${value}`, keys, sort, depth + 1);
+  const opened = { $cond: [{ $eq: [`$$${value}`, []] }, ofEmpty, ofArray] };
+  return { $let: { vars: { [value]: member }, in: { $cond: [{ $isArray: `$$${value}` }, opened, single] } } };
+}
+
+/** The keys that one value gives; an array here is an element of an array and is not opened. */
+function keysOf(value: string, keys: readonly Rest[], sort: Sort, depth: number): Document {
+  const here = keys.filter(({ steps }) => steps.length === 0);
+  const below = keys.filter(({ steps }) => steps.length > 0);
+  const own = Object.fromEntries(here.map(({ index }) => [`k${index}`, { $ifNull: [value, null] }]));
+  if (below.length === 0) return own;
+  const absent = Object.fromEntries(below.map(({ index }) => [`k${index}`, null]));
+  const inside = { $cond: [{ $eq: [{ $type: value }, 'object'] }, bestKeys(value, below, sort, depth), absent] };
+  return { $mergeObjects: [own, inside] };
+}
+
+/** Whether `$$this` comes before `$$value` by these keys, weighed in the order of the sort. */
+function isFirst(keys: readonly Rest[], sort: Sort): Document {
+  const indexes = keys.map(({ index }) => index).sort((a, b) => a - b);
+  return {
+    $or: indexes.map((index, nth) => ({
+      $and: [
+        ...indexes.slice(0, nth).map((before) => ({ $eq: [`$$this.k${before}`, `$$value.k${before}`] })),
+        { [sort[index]?.direction === -1 ? '$gt' : '$lt']: [`$$this.k${index}`, `$$value.k${index}`] },
+      ],
+    })),
+  };
+}

@@ -1,0 +1,28 @@
+/** The limits of one query, in one place. What is over one of them is refused by name, never cut. */
+export const LIMITS = {
+  /** Nested objects and lists of a filter written as JSON; the outer object is depth 1. */
+  depth: 32,
+  /** Values of one list: `in`, `nin`, `all`, `$and`, `$or`, `$nor`, and members of one object. */
+  listValues: 1_000,
+  /** Conditions of a whole filter. */
+  conditions: 1_000,
+  /** Parameters of one address. */
+  parameters: 1_000,
+  sortKeys: 4,
+  /** Documents of one page. */
+  limit: 1_000,
+  skip: 10_000,
+  expansions: 10,
+  /** Paths in `fields`. */
+  fields: 1_000,
+  /** UTF-16 units of a path, and its steps. */
+  pathLength: 1_024,
+  pathSteps: 100,
+  /** UTF-16 units of a text to look for. The server's regex engine takes no more once letter case is spelled out. */
+  textLength: 1_024,
+  /** UTF-16 units of a pattern, and how often a part of it may be asked to repeat. */
+  patternLength: 128,
+  patternRepeats: 1_000,
+  /** Bytes of the sort key that a page cursor carries: cursors travel in addresses and headers. */
+  cursorKeyBytes: 2_048,
+} as const;

@@ -1,0 +1,130 @@
+/**
+ * The operators clients may name, and how a test finds its place at a path. Both written forms, short and JSON, end
+ * here, so that they mean the same.
+ */
+import { MillraceError } from '../kernel/errors.ts';
+import {
+  and,
+  everything,
+  field,
+  not,
+  nothing,
+  type OpenFilter,
+  type OpenTest,
+  or,
+  TYPE_NAMES,
+  type TypeName,
+  Variable,
+} from './filter.ts';
+import { LIMITS } from './limits.ts';
+import { type OpenValue, valuesAt } from './literals.ts';
+import { hintFor } from './nearest.ts';
+
+/** Names as the short form has them; the JSON form puts `$` before. */
+export const OPERATORS = [
+  'eq',
+  'ne',
+  'gt',
+  'gte',
+  'lt',
+  'lte',
+  'in',
+  'nin',
+  'exists',
+  'type',
+  'contains',
+  'icontains',
+  'startsWith',
+  'endsWith',
+  'like',
+  'ilike',
+  'all',
+  'size',
+  'regex',
+] as const;
+
+export type Operator = (typeof OPERATORS)[number];
+
+export const RANGES = ['gt', 'gte', 'lt', 'lte'] as const;
+
+/** What the text operators look for, and whether letter case counts. */
+export const TEXT_OPERATORS = {
+  contains: { how: 'contains', fold: false },
+  icontains: { how: 'contains', fold: true },
+  startsWith: { how: 'startsWith', fold: false },
+  endsWith: { how: 'endsWith', fold: false },
+  like: { how: 'like', fold: false },
+  ilike: { how: 'like', fold: true },
+} as const;
+
+export type TextOperator = keyof typeof TEXT_OPERATORS;
+
+/**
+ * The operator of that name.
+ * @throws MillraceError `unknown-operator` with the nearest known name
+ */
+export function readOperator(name: string): Operator {
+  const operator = OPERATORS.find((known) => known === name);
+  if (operator !== undefined) return operator;
+  throw unknownOperator(name, OPERATORS);
+}
+
+export function unknownOperator(name: string, known: readonly string[]): MillraceError {
+  const shown = name.length > 60 ? `${name.slice(0, 60)}…` : name;
+  return new MillraceError('unknown-operator', `Unknown operator '${shown}'`, { hint: hintFor(name, known) });
+}
+
+export function invalidFilter(message: string, hint?: string): MillraceError {
+  return new MillraceError('invalid-filter', message, hint === undefined ? {} : { hint });
+}
+
+export function readTypeName(name: unknown): TypeName {
+  const type = TYPE_NAMES.find((known) => known === name);
+  if (type !== undefined) return type;
+  throw invalidFilter(`Unknown type '${String(name).slice(0, 60)}'`, hintFor(String(name), TYPE_NAMES));
+}
+
+/** A list within its limit, or a refusal. */
+export function bounded<T>(values: readonly T[], what: string): readonly T[] {
+  if (values.length <= LIMITS.listValues) return values;
+  throw invalidFilter(`${what} has more than ${LIMITS.listValues.toLocaleString('en')} values`);
+}
+
+/** A text to look for, within its limit. */
+export function boundedText<T>(text: T, operator: string): T {
+  if (typeof text !== 'string' || text.length <= LIMITS.textLength) return text;
+  throw invalidFilter(`The text of '${operator}' is longer than ${LIMITS.textLength.toLocaleString('en')} characters`);
+}
+
+/**
+ * All of the tests at a stored path of the document itself, where `_id` and the times of `_meta` have their own
+ * spellings: one that has several is met by any of them.
+ */
+export function testsAt(path: string, tests: readonly OpenTest[]): OpenFilter {
+  return and(tests.map((test) => testAt(path, test)));
+}
+
+function testAt(path: string, test: OpenTest): OpenFilter {
+  switch (test.op) {
+    case 'in':
+      return field(path, { op: 'in', values: valuesAt(path, test.values) });
+    case 'all':
+      if (test.values.length === 0) return nothing;
+      return and(test.values.map((value) => field(path, itemOfAll(path, value))));
+    case 'gt':
+    case 'gte':
+    case 'lt':
+    case 'lte':
+      return or(valuesAt(path, [test.value]).map((value) => field(path, { op: test.op, value })));
+    case 'not':
+      return test.tests.length === 0 ? not(everything) : not(testsAt(path, test.tests));
+    default:
+      return field(path, test);
+  }
+}
+
+/** One value of `all`. A variable stays there: when it turns out to be a list, each of its items is asked for. */
+function itemOfAll(path: string, value: OpenValue): OpenTest {
+  if (value instanceof Variable) return { op: 'all', values: [value] };
+  return { op: 'in', values: valuesAt(path, [value]) };
+}

@@ -1,0 +1,202 @@
+/**
+ * The order of BSON values: how MongoDB sorts and compares any two, of the same kind or not. It speaks of decoded
+ * values, best decoded with exact types (`promoteValues: false`), though plain JavaScript numbers and buffers do as
+ * well. It knows no paths and no filters.
+ *
+ * Known bound: members whose names are whole numbers ("7") come first in a JavaScript object, wherever BSON had them.
+ */
+import type { Code } from 'bson';
+import { bsonType, isBson } from './bson-types.ts';
+import { compareNumbers, isNumber } from './numbers.ts';
+
+/** Kinds in the order in which they sort: the server's canonical types. */
+export const KIND = {
+  minKey: -1,
+  missing: 0,
+  null: 5,
+  number: 10,
+  string: 15,
+  object: 20,
+  array: 25,
+  binary: 30,
+  objectId: 35,
+  boolean: 40,
+  date: 45,
+  timestamp: 47,
+  regex: 50,
+  code: 60,
+  codeWithScope: 65,
+  maxKey: 127,
+} as const;
+
+export type Kind = (typeof KIND)[keyof typeof KIND];
+
+/** An embedded document as decoding gives it. */
+export type Members = Readonly<Record<string, unknown>>;
+
+export function kindOf(value: unknown): Kind {
+  switch (typeof value) {
+    case 'string':
+      return KIND.string;
+    case 'number':
+    case 'bigint':
+      return KIND.number;
+    case 'boolean':
+      return KIND.boolean;
+    case 'object':
+      return value === null ? KIND.null : kindOfObject(value);
+    default:
+      return KIND.missing;
+  }
+}
+
+function kindOfObject(value: object): Kind {
+  if (Array.isArray(value)) return KIND.array;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype === Object.prototype || prototype === null) return KIND.object;
+  if (value instanceof Date) return KIND.date;
+  if (value instanceof Uint8Array) return KIND.binary;
+  if (value instanceof RegExp) return KIND.regex;
+  if (isBson(value, 'Code')) return value.scope === null ? KIND.code : KIND.codeWithScope;
+  return KIND_OF_CLASS.get(bsonType(value)) ?? KIND.object;
+}
+
+const KIND_OF_CLASS: ReadonlyMap<unknown, Kind> = new Map<unknown, Kind>([
+  ['Int32', KIND.number],
+  ['Double', KIND.number],
+  ['Long', KIND.number],
+  ['Decimal128', KIND.number],
+  ['ObjectId', KIND.objectId],
+  ['Binary', KIND.binary],
+  ['BSONSymbol', KIND.string],
+  ['Timestamp', KIND.timestamp],
+  ['BSONRegExp', KIND.regex],
+  ['MinKey', KIND.minKey],
+  ['MaxKey', KIND.maxKey],
+]);
+
+export function isMembers(value: unknown): value is Members {
+  return kindOf(value) === KIND.object;
+}
+
+/** Negative, zero or positive, as the server orders the two. `undefined` stands for a missing value: before null. */
+export function compareValues(a: unknown, b: unknown): number {
+  const kind = kindOf(a);
+  return kind - kindOf(b) || compareWithin(kind, a, b);
+}
+
+export function equalValues(a: unknown, b: unknown): boolean {
+  return a === b || compareValues(a, b) === 0;
+}
+
+/** Both are of the kind. */
+function compareWithin(kind: Kind, a: unknown, b: unknown): number {
+  switch (kind) {
+    case KIND.number:
+      return isNumber(a) && isNumber(b) ? compareNumbers(a, b) : 0;
+    case KIND.string:
+      return compareText(textOf(a), textOf(b));
+    case KIND.object:
+      return compareMembers(membersOf(a), membersOf(b));
+    case KIND.array:
+      return Array.isArray(a) && Array.isArray(b) ? compareArrays(a, b) : 0;
+    case KIND.binary:
+      return compareBinary(bytesOf(a), bytesOf(b));
+    case KIND.objectId:
+      return isBson(a, 'ObjectId') && isBson(b, 'ObjectId') ? Buffer.compare(a.id, b.id) : 0;
+    case KIND.boolean:
+      return Number(a) - Number(b);
+    case KIND.date:
+      return Number(a) - Number(b);
+    case KIND.timestamp:
+      return isBson(a, 'Timestamp') && isBson(b, 'Timestamp') ? a.compare(b) : 0;
+    case KIND.regex:
+      return compareText(regexText(a), regexText(b));
+    case KIND.code:
+    case KIND.codeWithScope:
+      return isBson(a, 'Code') && isBson(b, 'Code') ? compareCode(a, b) : 0;
+    case KIND.missing:
+    case KIND.null:
+    case KIND.minKey:
+    case KIND.maxKey:
+      return 0;
+    default:
+      return kind satisfies never;
+  }
+}
+
+/**
+ * By code point, as the server compares UTF-8 bytes. JavaScript compares UTF-16 units, which puts U+10000 and above
+ * (surrogate pairs) before U+E000 to U+FFFF.
+ */
+export function compareText(a: string, b: string): number {
+  if (a === b) return 0;
+  const length = Math.min(a.length, b.length);
+  for (let i = 0; i < length; i++) {
+    const x = a.charCodeAt(i);
+    const y = b.charCodeAt(i);
+    if (x !== y) return inCodePointOrder(x) - inCodePointOrder(y);
+  }
+  return a.length - b.length;
+}
+
+/** A UTF-16 unit's rank: surrogates come after all the rest. */
+function inCodePointOrder(unit: number): number {
+  if (unit < 0xd800) return unit;
+  return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;
+}
+
+export const textOf = (value: unknown): string => (isBson(value, 'BSONSymbol') ? value.value : String(value));
+
+/** A reference is a document to the server, whatever the decoder makes of it. */
+export function membersOf(value: unknown): Members {
+  if (isBson(value, 'DBRef')) {
+    const { collection, oid, db, fields } = value;
+    return { $ref: collection, $id: oid, ...(db === undefined ? {} : { $db: db }), ...fields };
+  }
+  return isMembers(value) ? value : {};
+}
+
+/** Member by member: kind, then name, then value; the first to end comes first. */
+function compareMembers(a: Members, b: Members): number {
+  const names = Object.keys(a);
+  const others = Object.keys(b);
+  const length = Math.min(names.length, others.length);
+  for (let i = 0; i < length; i++) {
+    const x = names[i] ?? '';
+    const y = others[i] ?? '';
+    const kind = kindOf(a[x]);
+    const order = kind - kindOf(b[y]) || compareText(x, y) || compareWithin(kind, a[x], b[y]);
+    if (order !== 0) return order;
+  }
+  return names.length - others.length;
+}
+
+function compareArrays(a: readonly unknown[], b: readonly unknown[]): number {
+  const length = Math.min(a.length, b.length);
+  for (let i = 0; i < length; i++) {
+    const order = compareValues(a[i], b[i]);
+    if (order !== 0) return order;
+  }
+  return a.length - b.length;
+}
+
+interface Bytes {
+  readonly subtype: number;
+  readonly bytes: Uint8Array;
+}
+
+function bytesOf(value: unknown): Bytes {
+  if (isBson(value, 'Binary')) return { subtype: value.sub_type, bytes: value.value() };
+  return { subtype: 0, bytes: value instanceof Uint8Array ? value : new Uint8Array() };
+}
+
+const compareBinary = (a: Bytes, b: Bytes): number =>
+  a.bytes.length - b.bytes.length || a.subtype - b.subtype || Buffer.compare(a.bytes, b.bytes);
+
+function regexText(value: unknown): string {
+  if (value instanceof RegExp) return `${value.source}\0${value.flags}`;
+  return isBson(value, 'BSONRegExp') ? `${value.pattern}\0${value.options}` : '';
+}
+
+const compareCode = (a: Code, b: Code): number => compareText(a.code, b.code) || compareValues(a.scope, b.scope);

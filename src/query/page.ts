@@ -1,0 +1,114 @@
+/**
+ * Pages by key: what to ask the database for the page behind or before a position, and what of the answer is the page.
+ * Positions are sort keys, so page 10,000 costs what page 1 costs when an index has the sort. How a position travels
+ * is in cursor.ts.
+ */
+import type { Document } from 'bson';
+import { keyExpression } from './key-expression.ts';
+import { rangesBeyond } from './key-ranges.ts';
+import type { Members } from './order.ts';
+import { type KeyValues, keyOf, reversed, type Sort } from './sort.ts';
+
+/** A place in a sorted list: behind (`next`) or before (`prev`) the document with this key. */
+export interface Position {
+  readonly direction: 'next' | 'prev';
+  readonly values: KeyValues;
+}
+
+/** What to ask for one page: the documents that meet `filter`, in the order of `sort`, one more than fit. */
+export interface PageRequest {
+  readonly filter: Document;
+  /** The order to ask in; for a page before a position it is turned around. */
+  readonly sort: Sort;
+}
+
+/** @param filter whatever else a document of the list must meet, as a MongoDB filter document */
+export function requestPage(filter: Document, sort: Sort, position: Position | null): PageRequest {
+  if (position === null) return { filter, sort };
+  const backwards = position.direction === 'prev';
+  return { filter: beyond(filter, sort, position.values, backwards), sort: backwards ? reversed(sort) : sort };
+}
+
+/**
+ * With `$or` outermost the server plans each range by itself and merges them in order; further in, and with a second
+ * index at hand, it was seen to read the whole index instead.
+ */
+function beyond(filter: Document, sort: Sort, values: KeyValues, backwards: boolean): Document {
+  const others = Object.keys(filter).length === 0 ? [] : [filter];
+  const ranges = rangesBeyond(sort, values, backwards).map((range) => ({ $and: [range, ...others] }));
+  return ranges.length === 1 ? (ranges[0] ?? filter) : { $or: ranges };
+}
+
+/**
+ * Whether the documents answered for a page before a position are in the true order. The server, asked to sort the
+ * other way around, takes the other end of an array for its key. As long as no document of the answer has an array at
+ * a sort path, none has been put in a wrong place; else ask again with `exactStages`.
+ */
+export function isInOrder(documents: readonly Members[], sort: Sort, position: Position | null): boolean {
+  return position?.direction !== 'prev' || !documents.some((document) => hasArray(document, sort));
+}
+
+function hasArray(document: Members, sort: Sort): boolean {
+  return sort.some(({ path }) => {
+    let value: unknown = document;
+    for (const step of path.split('.')) {
+      if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return false;
+      value = Reflect.get(value, step);
+      if (Array.isArray(value)) return true;
+    }
+    return false;
+  });
+}
+
+/** Aggregation stages, behind a `$match`, that put the documents before a position in exact order, without an index. */
+export function exactStages(sort: Sort, limit: number): Document[] {
+  return [
+    { $project: { _id: 0, document: '$$ROOT', key: keyExpression(sort) } },
+    { $set: { by: Object.fromEntries(sort.map((_, index) => [`k${index}`, wrapped(`$key.k${index}`)])) } },
+    { $sort: Object.fromEntries(sort.map(({ direction }, index) => [`by.k${index}`, -direction])) },
+    { $limit: limit },
+    { $replaceRoot: { newRoot: '$document' } },
+  ];
+}
+
+/**
+ * A key as a document that sorts as the key does, whatever it is: an array by itself would be opened once more. The
+ * key of an empty array is absent and has its place between MinKey and null.
+ */
+function wrapped(key: string): Document {
+  const type = { $type: key };
+  const rank = { $cond: [{ $eq: [type, 'minKey'] }, 0, { $cond: [{ $eq: [type, 'missing'] }, 1, 2] }] };
+  return { rank, value: key };
+}
+
+/** One page in the order of the sort, with the positions to go on from. */
+export interface Page<T> {
+  readonly documents: readonly T[];
+  readonly next: Position | null;
+  readonly prev: Position | null;
+}
+
+/**
+ * Cuts the page out of an answer.
+ * @param answer what was found, in the order asked for, up to one more than `limit`
+ * @param read the document with at least the sort's fields, exactly typed
+ */
+export function cutPage<T>(
+  answer: readonly T[],
+  { sort, limit, position }: { readonly sort: Sort; readonly limit: number; readonly position: Position | null },
+  read: (answered: T) => Members,
+): Page<T> {
+  const backwards = position?.direction === 'prev';
+  const more = answer.length > limit;
+  const kept = answer.slice(0, limit);
+  const documents = backwards ? kept.reverse() : kept;
+  const [first, last] = [documents[0], documents.at(-1)];
+  if (first === undefined || last === undefined) return { documents, next: null, prev: null };
+  const hasNext = backwards || more;
+  const hasPrev = backwards ? more : position !== null;
+  return {
+    documents,
+    next: hasNext ? { direction: 'next', values: keyOf(read(last), sort) } : null,
+    prev: hasPrev ? { direction: 'prev', values: keyOf(read(first), sort) } : null,
+  };
+}

@@ -1,0 +1,50 @@
+/**
+ * What a client asks of a collection, read and checked: the one shape that addresses and `_query` bodies come down to.
+ * It says nothing of who asks; policies join their own filters to it.
+ */
+import { createHash } from 'node:crypto';
+import { EJSON } from 'bson';
+import type { Fields } from './fields.ts';
+import type { OpenFilter } from './filter.ts';
+import type { Sort } from './sort.ts';
+
+export const COUNTS = ['none', 'estimated', 'exact'] as const;
+
+export type Count = (typeof COUNTS)[number];
+
+/** Documents named by an id in `path` are to be shown with the answer. */
+export interface Expansion {
+  /** Stored path of the id, or of a list of ids. */
+  readonly path: string;
+  /** A collection's name as it was written; the database knows which names are allowed. */
+  readonly collection: string;
+}
+
+export interface Query {
+  /** Every condition together, variables still open. */
+  readonly filter: OpenFilter;
+  /** Always ends with `_id`. */
+  readonly sort: Sort;
+  /** Null shows all. */
+  readonly fields: Fields | null;
+  /** Documents of a page, 0 to 1,000; null is all there are. */
+  readonly limit: number | null;
+  /** Where to go on, as a client sent it; never together with `skip`. */
+  readonly cursor: string | null;
+  readonly skip: number;
+  readonly count: Count;
+  readonly expand: readonly Expansion[];
+}
+
+/**
+ * A short text that is the same for equal questions and different for others: what cursors are bound to, and what
+ * subscriptions with the same question can be grouped by. Variables count as they are written, so `$now` does not make
+ * every page another question.
+ */
+export function questionOf(
+  collection: string,
+  { filter, sort, fields }: Pick<Query, 'filter' | 'sort' | 'fields'>,
+): string {
+  const question = EJSON.stringify({ collection, filter, sort, fields }, { relaxed: false });
+  return createHash('sha256').update(question).digest('base64url');
+}

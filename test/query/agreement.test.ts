@@ -1,0 +1,68 @@
+/**
+ * The two evaluators agree: what `toMongo` finds on a real server is what `compileMatch` says of the same documents,
+ * for every operator and every BSON type. `MILLRACE_LONG=1` runs ten times as many.
+ */
+import { BSON, type Document, EJSON } from 'bson';
+import { type Collection, MongoClient } from 'mongodb';
+import t, { type Test } from 'tap';
+import { decodeStored } from '../../src/database/stored.ts';
+import { type Filter, field } from '../../src/query/filter.ts';
+import { compileMatch } from '../../src/query/match.ts';
+import { toMongo } from '../../src/query/to-mongo.ts';
+import { testMongo } from '../helpers/mongo.ts';
+import { type Random, seeded } from './random.ts';
+import { documentMembers, id } from './random-documents.ts';
+import { filter, PATHS, TEST_NAMES, test } from './random-filters.ts';
+
+const DOCUMENTS = 300;
+const TIMES = process.env['MILLRACE_LONG'] === '1' ? 10 : 1;
+const PER_OPERATOR = 20 * TIMES;
+const MIXED = 250 * TIMES;
+
+/** The collection, and its documents as they are read back; `n` is the place of each. */
+async function insertDocuments(t: Test, random: Random): Promise<{ collection: Collection; stored: Document[] }> {
+  const { url, database } = await testMongo(t);
+  const client = new MongoClient(url);
+  t.teardown(() => client.close());
+  const collection = client.db(database).collection('documents');
+  const documents = Array.from({ length: DOCUMENTS }, (_, n): Document => {
+    return { ...documentMembers(random), _id: id(random, n), n };
+  });
+  await collection.insertMany(documents);
+  return { collection, stored: documents.map((document) => decodeStored(BSON.serialize(document))) };
+}
+
+/** Asks both of every document; the number of hits. */
+async function compare(t: Test, collection: Collection, stored: readonly Document[], filter: Filter): Promise<number> {
+  const asked = toMongo(filter);
+  const found = new Set((await collection.find(asked, { projection: { _id: 0, n: 1 } }).toArray()).map(({ n }) => n));
+  const match = compileMatch(filter);
+  const wrong = stored.findIndex((document, n) => match(document) !== found.has(n));
+  if (wrong >= 0) {
+    const said = found.has(wrong) ? 'the server finds it' : 'the server does not find it';
+    t.fail(`${said}: ${EJSON.stringify(asked)} of ${EJSON.stringify(stored[wrong], { relaxed: false })}`);
+  }
+  return found.size;
+}
+
+t.test('to-mongo and match agree on random filters and documents', { timeout: 120_000 * TIMES }, async (t) => {
+  const random = seeded(t);
+  const { collection, stored } = await insertDocuments(t, random);
+  let pairs = 0;
+  for (const name of TEST_NAMES) {
+    let [hits, misses] = [0, 0];
+    for (let n = 0; n < PER_OPERATOR || (n < 20 * PER_OPERATOR && Math.min(hits, misses) < 200); n++) {
+      const single = field(random.pick(n % 3 === 0 ? PATHS : ['a', 'b']), test(random, name));
+      const found = await compare(t, collection, stored, single);
+      hits += found;
+      misses += stored.length - found;
+    }
+    t.ok(hits >= 200 && misses >= 200, `${name}: ${hits} hits, ${misses} misses`);
+    pairs += hits + misses;
+  }
+  for (let n = 0; n < MIXED; n++) {
+    await compare(t, collection, stored, filter(random, 3));
+    pairs += stored.length;
+  }
+  t.ok(pairs >= 50_000, `${pairs.toLocaleString('en')} pairs of filter and document`);
+});

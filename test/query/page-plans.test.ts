@@ -1,0 +1,57 @@
+/**
+ * What pages cost: with an index that has the sort, the server reads for page 10,000 what it reads for page 2, over
+ * mixed types and missing values, both ways, whatever other indexes there are. Told by its plans, not by a clock.
+ */
+import type { Document } from 'bson';
+import { type Collection, MongoClient } from 'mongodb';
+import t from 'tap';
+import { requestPage } from '../../src/query/page.ts';
+import { keyOf, parseSort, toMongoSort } from '../../src/query/sort.ts';
+import { testMongo } from '../helpers/mongo.ts';
+
+const LIMIT = 2;
+const DOCUMENTS = 20_500;
+
+/** Every type that is common in one field, and nothing. */
+function mixed(n: number): Document {
+  const values = [n, `text ${n}`, n % 14 === 2, new Date(n), { n }, null];
+  return n % 7 === 6 ? {} : { a: values[n % 7], b: n % 3 };
+}
+
+async function explain(collection: Collection, sortText: string, place: number, direction: 'next' | 'prev') {
+  const sort = parseSort(sortText.split(','));
+  const [at] = await collection.find().sort(toMongoSort(sort)).skip(place).limit(1).toArray();
+  const values = keyOf(at ?? {}, sort);
+  const request = requestPage({ n: { $gte: 0 } }, sort, { direction, values });
+  const find = collection.find(request.filter).sort(toMongoSort(request.sort));
+  const { executionStats, queryPlanner } = await find.limit(LIMIT + 1).explain('executionStats');
+  return {
+    read: Number(executionStats.totalKeysExamined),
+    plan: JSON.stringify(queryPlanner.winningPlan),
+    executionStats,
+  };
+}
+
+t.test('page 10,000 reads what page 2 reads', { timeout: 120_000 }, async (t) => {
+  const { url, database } = await testMongo(t);
+  const client = new MongoClient(url);
+  t.teardown(() => client.close());
+  const collection = client.db(database).collection('documents');
+  await collection.insertMany(Array.from({ length: DOCUMENTS }, (_, n) => ({ ...mixed(n), n })));
+  await collection.createIndexes([
+    { key: { a: 1, _id: 1 } },
+    { key: { a: -1, _id: 1 } },
+    { key: { b: 1, a: -1, _id: 1 } },
+  ]);
+  for (const sort of ['id', '-id', 'a', '-a', 'b,-a']) {
+    for (const direction of ['next', 'prev'] as const) {
+      for (const place of [2, LIMIT * 10_000 - 1, 3_000, 10_000]) {
+        const { read, plan, executionStats } = await explain(collection, sort, place, direction);
+        const name = `${sort} ${direction} of ${place}`;
+        t.equal(executionStats.nReturned, direction === 'next' || place > 2 ? LIMIT + 1 : 2, `${name} is a page`);
+        t.ok(read <= 6 * (LIMIT + 1), `${name} reads ${read} keys`);
+        t.notMatch(plan, /"stage":"(COLLSCAN|SORT)"/, name);
+      }
+    }
+  }
+});

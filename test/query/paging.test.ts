@@ -1,0 +1,154 @@
+/**
+ * Pages by key on a real server: over mixed types, missing values and arrays, while others insert and delete, nothing
+ * that is there throughout is missed and nothing is repeated; forwards and backwards are the same list.
+ */
+import { randomBytes } from 'node:crypto';
+import { BSON, type Document, EJSON } from 'bson';
+import { type Collection, MongoClient } from 'mongodb';
+import t, { type Test } from 'tap';
+import { decodeStored } from '../../src/database/stored.ts';
+import { decodeCursor, encodeCursor } from '../../src/query/cursor.ts';
+import { cutPage, exactStages, isInOrder, type Page, type Position, requestPage } from '../../src/query/page.ts';
+import { compareBy, keyOf, parseSort, type Sort, toMongoSort } from '../../src/query/sort.ts';
+import { testMongo } from '../helpers/mongo.ts';
+import { type Random, seeded } from './random.ts';
+import { id, value } from './random-documents.ts';
+
+const SORTS = [
+  'a',
+  '-a',
+  'a,-b',
+  'o.a',
+  '-o.a',
+  'o.a,-o.b',
+  'o.b,a',
+  '-o.a.b,o.b',
+  'o,o.a',
+  '-id',
+  'id',
+  'o.a.b,o.a.a,-o.b,c',
+];
+const TIMES = process.env['MILLRACE_LONG'] === '1' ? 10 : 1;
+const KEY = randomBytes(32);
+
+async function openCollection(t: Test): Promise<Collection> {
+  const { url, database } = await testMongo(t);
+  const client = new MongoClient(url);
+  t.teardown(() => client.close());
+  return client.db(database).collection('documents');
+}
+
+/** One array at most among `a`, `b`, `o` and below: the server sorts by one array only. */
+function document(random: Random, n: number): Document {
+  const scalars = (): Document => ({ a: single(random), b: single(random), c: random.below(3) });
+  const made: Document = { ...scalars(), o: random.chance(0.8) ? scalars() : single(random), n };
+  for (const name of ['a', 'b', 'o']) if (random.chance(0.15)) delete made[name];
+  const array = random.below(4);
+  if (array === 0) made['a'] = random.several(0, 3, () => value(random, 1));
+  if (array === 1) made['o'] = random.several(0, 3, () => (random.chance(0.7) ? scalars() : value(random, 1)));
+  if (array === 2) made['o'] = { a: random.several(0, 3, () => value(random, 1)), b: single(random) };
+  return { ...made, _id: id(random, n) };
+}
+
+/** No array, and none inside. */
+function single(random: Random): unknown {
+  const made = random.chance(0.2) ? { b: value(random, 0), a: random.below(3) } : value(random, 0);
+  return Array.isArray(made) ? null : made;
+}
+
+const read = (answered: Document): Document => decodeStored(BSON.serialize(answered));
+
+/** One page, as a list asks for it, its position through a cursor. */
+async function page(collection: Collection, sort: Sort, limit: number, cursor: string | null): Promise<Page<Document>> {
+  const position = cursor === null ? null : decodeCursor(KEY, 'q', cursor);
+  const request = requestPage({ n: { $gte: 0 } }, sort, position);
+  const options = { promoteValues: false, bsonRegExp: true } as const;
+  let answer: Document[] = await collection
+    .find(request.filter, options)
+    .sort(toMongoSort(request.sort))
+    .limit(limit + 1)
+    .toArray();
+  if (!isInOrder(answer.map(read), sort, position)) {
+    const stages = [{ $match: request.filter }, ...exactStages(sort, limit + 1)];
+    answer = await collection.aggregate(stages, options).toArray();
+  }
+  return cutPage(answer, { sort, limit, position }, read);
+}
+
+const write = (position: Position | null): string | null => position && encodeCursor(KEY, 'q', position);
+
+/** All pages, one way; `between` is done after each. */
+async function walk(
+  collection: Collection,
+  sort: Sort,
+  { limit, from, between }: { limit: number; from?: string | null; between?: () => Promise<void> },
+): Promise<{ numbers: number[]; last: Page<Document> }> {
+  const numbers: number[] = [];
+  let cursor = from ?? null;
+  const backwards = from !== undefined;
+  for (;;) {
+    const got = await page(collection, sort, limit, cursor);
+    const on = got.documents.map((one) => Number(one['n']));
+    if (backwards) numbers.unshift(...on);
+    else numbers.push(...on);
+    await between?.();
+    cursor = write(backwards ? got.prev : got.next);
+    if (cursor === null) return { numbers, last: got };
+  }
+}
+
+t.test('pages follow the order of the server and of compareBy, both ways', { timeout: 120_000 * TIMES }, async (t) => {
+  const random = seeded(t);
+  for (let round = 0; round < TIMES; round++) {
+    const collection = await openCollection(t);
+    const documents = Array.from({ length: 120 }, (_, n) => document(random, n));
+    await collection.insertMany(documents);
+    const stored = documents.map(read);
+    for (const name of SORTS) {
+      const sort = parseSort(name.split(','));
+      const options = { projection: { n: 1, _id: 0 } };
+      const whole = (await collection.find({}, options).sort(toMongoSort(sort)).toArray()).map(({ n }) => Number(n));
+      const inHand = [...stored].sort(compareBy(sort)).map((one) => Number(one['n']));
+      const differs = whole.findIndex((n, place) => inHand[place] !== n);
+      const key = (n: number | undefined): string =>
+        EJSON.stringify(keyOf(stored[n ?? 0] ?? {}, sort), { relaxed: false });
+      t.equal(
+        differs,
+        -1,
+        `${name} in hand${differs < 0 ? '' : `: ${key(whole[differs])} before ${key(inHand[differs])}`}`,
+      );
+      const { numbers, last } = await walk(collection, sort, { limit: 11 });
+      t.strictSame(numbers, whole, `${name} forwards`);
+      const back = await walk(collection, sort, { limit: 9, from: write(last.prev) });
+      t.strictSame([...back.numbers, ...last.documents.map((one) => Number(one['n']))], whole, `${name} backwards`);
+    }
+  }
+});
+
+t.test('nothing is missed or repeated while others write', { timeout: 120_000 * TIMES }, async (t) => {
+  const random = seeded(t);
+  const collection = await openCollection(t);
+  const stay = Array.from({ length: 100 }, (_, n) => document(random, n));
+  await collection.insertMany(stay);
+  let next = 1_000;
+  const passing: unknown[] = [];
+  const between = async (): Promise<void> => {
+    const made = Array.from({ length: 6 }, () => document(random, next++));
+    await collection.insertMany(made);
+    passing.push(...made.map((one) => one['_id']));
+    const gone = passing.splice(random.below(passing.length), 3);
+    await collection.deleteMany({ _id: { $in: gone } } as object);
+  };
+  for (let round = 0; round < TIMES; round++) {
+    for (const name of TIMES > 1 ? SORTS : random.several(5, 5, () => random.pick(SORTS))) {
+      const { numbers } = await walk(collection, parseSort(name.split(',')), { limit: 12, between });
+      t.equal(new Set(numbers).size, numbers.length, `${name}: nothing twice`);
+      const seen = new Set(numbers);
+      t.ok(
+        stay.every((one) => seen.has(Number(one['n']))),
+        `${name}: all that stayed`,
+      );
+      await collection.deleteMany({ n: { $gte: 1_000 } });
+    }
+  }
+});
