@@ -54,6 +54,7 @@ export function comparable(page: string): string {
     .replace(/"(\d+)-[\w-]{27}"/g, '"$1-<tag>"')
     .replace(/req_[\w-]+/g, '<request>')
     .replace(/content-length: \d+/gi, 'content-length: <n>')
+    .replace(/last-modified: .*/gi, 'last-modified: <time>')
     .replace(/\b\d+-\d+\b(?=\n|")/g, '<position>');
 }
 

@@ -10,7 +10,9 @@ import { freePort } from '../../src/database/embedded/port.ts';
 import { hasEnded } from '../../src/database/embedded/running.ts';
 import { dataFolder } from '../helpers/embedded-program.ts';
 
-const START = fileURLToPath(new URL('../../scripts/start.mjs', import.meta.url));
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const NODE = process.execPath;
+const START = 'scripts/start.mjs';
 const LIMIT_MS = 60_000;
 
 interface Started {
@@ -19,9 +21,14 @@ interface Started {
   output(): string;
 }
 
-function start(t: Test, words: readonly string[], settings: Readonly<Record<string, string>>): Started {
+function start(
+  t: Test,
+  command: string,
+  words: readonly string[],
+  settings: Readonly<Record<string, string>>,
+): Started {
   const env = { ...process.env, ...settings };
-  const child = spawn(process.execPath, [START, ...words], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(command, words, { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (chunk: string) => {
@@ -43,10 +50,10 @@ async function serving({ child, output }: Started, port: number): Promise<void> 
 }
 
 t.test('arguments reach the program, and its exit code comes back', async (t) => {
-  const help = start(t, ['--help'], {});
+  const help = start(t, NODE, [START, '--help'], {});
   t.strictSame(await help.ended, [0, null]);
   t.match(help.output(), /Usage: npm start/);
-  const wrong = start(t, ['--nonsense'], {});
+  const wrong = start(t, NODE, [START, '--nonsense'], {});
   t.strictSame(await wrong.ended, [1, null]);
   t.match(wrong.output(), /--nonsense/);
 });
@@ -57,14 +64,14 @@ t.test('a port that is taken is one clear line', async (t) => {
   await once(server, 'listening');
   const address = server.address();
   const port = address !== null && typeof address === 'object' ? String(address.port) : '';
-  const program = start(t, [], { PORT: port, MILLRACE_FOLDER: await dataFolder(t) });
+  const program = start(t, NODE, [START], { PORT: port, MILLRACE_FOLDER: await dataFolder(t) });
   t.strictSame(await program.ended, [1, null]);
   t.match(program.output(), new RegExp(`PORT=${port}: another program listens there`));
 });
 
 t.test('SIGINT ends the program and its MongoDB cleanly', async (t) => {
   const [port, folder] = [await freePort(), await dataFolder(t)];
-  const program = start(t, [], { PORT: String(port), MILLRACE_FOLDER: folder });
+  const program = start(t, NODE, [START], { PORT: String(port), MILLRACE_FOLDER: folder });
   await serving(program, port);
   const holder = await findHolder(`${folder}/data`);
   t.ok(holder?.owner, 'MongoDB runs and belongs to the program');
@@ -75,7 +82,7 @@ t.test('SIGINT ends the program and its MongoDB cleanly', async (t) => {
 
 t.test('kill -9 of the starter leaves nothing behind', async (t) => {
   const [port, folder] = [await freePort(), await dataFolder(t)];
-  const program = start(t, [], { PORT: String(port), MILLRACE_FOLDER: folder });
+  const program = start(t, NODE, [START], { PORT: String(port), MILLRACE_FOLDER: folder });
   await serving(program, port);
   const holder = await findHolder(`${folder}/data`);
   if (holder?.owner == null) throw new Error('MongoDB does not run.');
@@ -83,3 +90,17 @@ t.test('kill -9 of the starter leaves nothing behind', async (t) => {
   t.ok(await hasEnded(holder.owner, 15_000), 'the program has gone');
   t.ok(await hasEnded(holder.mongod, 15_000), 'MongoDB has gone');
 });
+
+for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+  t.test(`${signal} to npm leaves nothing behind`, async (t) => {
+    const [port, folder] = [await freePort(), await dataFolder(t)];
+    const program = start(t, 'npm', ['start'], { PORT: String(port), MILLRACE_FOLDER: folder });
+    await serving(program, port);
+    const holder = await findHolder(`${folder}/data`);
+    if (holder?.owner == null) throw new Error('MongoDB does not run.');
+    t.teardown(() => hasEnded(holder.mongod, 15_000));
+    program.child.kill(signal);
+    t.ok(await hasEnded(holder.owner, 15_000), 'the program has gone');
+    t.ok(await hasEnded(holder.mongod, 15_000), 'MongoDB has gone');
+  });
+}

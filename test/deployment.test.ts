@@ -1,0 +1,49 @@
+/** The deployment files, without an engine: the schema of Compose and a linter, and what must stand in them. */
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import t from 'tap';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const read = (name: string) => readFileSync(join(ROOT, name), 'utf8');
+
+t.test('docker-compose.yml is valid by schema and linter', async (t) => {
+  const lint = join(dirname(createRequire(import.meta.url).resolve('dclint/package.json')), 'bin', 'dclint.cjs');
+  const { status, stdout, stderr } = spawnSync(process.execPath, [lint, '--quiet', 'docker-compose.yml'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  });
+  t.equal(status, 0, `${stdout}${stderr}`);
+});
+
+t.test('every image is pinned, every service is healthy before it is used', async (t) => {
+  const compose = read('docker-compose.yml');
+  for (const [, image] of compose.matchAll(/image: (\S+)/g)) t.match(image, /:v?\d+\.\d+/, String(image));
+  t.match(compose, /--replSet.*rs0/);
+  t.match(compose, /rs\.initiate/);
+  for (const [, condition] of compose.matchAll(/condition: (\S+)/g)) {
+    t.match(condition, /^service_(healthy|completed_successfully)$/);
+  }
+  const ports = [...compose.matchAll(/^ {6}- "?([\d.:]+)"?$/gm)].map(([, port]) => port);
+  t.same(ports, ['127.0.0.1:3000:3000'], 'only Millrace is reachable, and from this machine');
+});
+
+t.test('no secret has a default', async (t) => {
+  for (const [, value = ''] of read('docker-compose.yml').matchAll(/(?:KEY|SECRET|PASSWORD)\w*: (.*)/g)) {
+    t.match(value, /^\$\{\w+:(\?.*|-)\}$/, value);
+  }
+  t.match(read('.gitignore'), /^\.env$/m, 'nor is one committed');
+});
+
+t.test('the image is not root and takes in only what it is built from', async (t) => {
+  t.match(read('Dockerfile'), /\nUSER \d+:\d+\n/);
+  t.match(read('.dockerignore'), /^\*$/m);
+});
+
+const hadolint = spawnSync('hadolint', ['--version']).status === 0 ? false : 'hadolint is not installed';
+t.test('the Dockerfile passes hadolint', { skip: hadolint }, async (t) => {
+  const { status, stdout } = spawnSync('hadolint', ['Dockerfile'], { cwd: ROOT, encoding: 'utf8' });
+  t.equal(status, 0, stdout);
+});
