@@ -78,7 +78,11 @@ async function kept(cache: string): Promise<string | null> {
 }
 
 async function fetched(cache: string, sources: ReadonlyMap<string, Source>, onProgress: (line: string) => void) {
-  await mkdir(cache, { recursive: true });
+  await mkdir(cache, { recursive: true }).catch((error: unknown) => {
+    throw new MillraceError('database-unavailable', `A MongoDB cannot be kept in ${cache}: ${wordsOf(error)}.`, {
+      hint: 'Set XDG_CACHE_HOME to a folder that can be written, or MONGOD_BINARY to a mongod of version 6.0 or newer.',
+    });
+  });
   const faults: string[] = [];
   for (const [title, fetchFrom] of sources) {
     const folder = await mkdtemp(join(cache, 'fetch-'));
@@ -87,7 +91,7 @@ async function fetched(cache: string, sources: ReadonlyMap<string, Source>, onPr
       await chmod(found, 0o755);
       return await keep(cache, found);
     } catch (error) {
-      faults.push(`${title}: ${error instanceof Error ? error.message : error}`);
+      faults.push(`${title}: ${wordsOf(error)}`);
       onProgress(`No MongoDB from ${faults.at(-1)}`);
     } finally {
       await rm(folder, { recursive: true, force: true });
@@ -122,7 +126,7 @@ async function faultOf(binary: string): Promise<string | null> {
     const version = await versionOf(binary);
     return (version[0] ?? 0) >= OLDEST ? null : `it is version ${version.join('.')}, and 6.0 is the oldest that serves`;
   } catch (error) {
-    return `it does not run (${error instanceof Error ? error.message.trim().split('\n').at(-1) : error})`;
+    return `it does not run (${wordsOf(error).trim().split('\n').at(-1)})`;
   }
 }
 
@@ -131,4 +135,8 @@ async function versionOf(binary: string): Promise<number[]> {
   const match = /db version v(\d+)\.(\d+)\.(\d+)/.exec(stdout);
   if (match === null) throw new MillraceError('database-unavailable', 'It does not say which version it is.');
   return match.slice(1).map(Number);
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

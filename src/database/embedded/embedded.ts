@@ -47,7 +47,9 @@ const PORT_IN_USE = 48;
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedDatabase> {
   const folder = resolve(options.folder);
   const onProgress = options.onProgress ?? (() => {});
-  await mkdir(join(folder, 'data'), { recursive: true, mode: 0o700 });
+  await mkdir(join(folder, 'data'), { recursive: true, mode: 0o700 }).catch((error: Error) => {
+    throw new MillraceError('database-unavailable', `The data folder cannot be made: ${error.message}.`);
+  });
   await claimFolder(join(folder, 'data'), onProgress);
   const binary = await findBinary({ binary: options.binary, onProgress });
   for (let left = PORT_TRIES; ; left -= 1) {
@@ -80,8 +82,14 @@ async function startOn(port: number, binary: string, folder: string): Promise<Em
     if (exit.code === FOLDER_IN_USE) {
       throw folderInUse(join(folder, 'data'), (await findHolder(join(folder, 'data')))?.owner?.pid ?? null);
     }
-    return exit.code === 0 ? { code: 0, reason: error instanceof Error ? error.message : String(error) } : exit;
+    return exit.code === 0 ? { code: 0, reason: reasonOf(error) } : exit;
   }
+}
+
+/** Why a server that ran was given up. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.name === 'TimeoutError' ? `it was not ready after ${START_LIMIT_MS / 1000} s` : error.message;
 }
 
 /** The command line; small on purpose, since this server shares a developer's machine. */
