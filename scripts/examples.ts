@@ -55,12 +55,15 @@ export function comparable(page: string): string {
     .replace(/req_[\w-]+/g, '<request>')
     .replace(/content-length: \d+/gi, 'content-length: <n>')
     .replace(/last-modified: .*/gi, 'last-modified: <time>')
-    .replace(/\b\d+-\d+\b(?=\n|")/g, '<position>');
+    .replace(/\b\d+-\d+(?=\n|")/g, '<position>')
+    .replace(/cursor=[\w-]+|millrace-next: [\w-]+/g, '<cursor>')
+    .replace(/"transaction":"[^"]+"/g, '"transaction":"<transaction>"');
 }
 
 if (import.meta.main) {
   const base = process.argv[2];
-  if (base === undefined) throw new Error('Usage: npm run examples -- URL of a freshly started program');
+  if (base === undefined)
+    throw new Error('Usage: npm run examples -- URL of a freshly started program with seeded movies and countries');
   for (const page of PAGES) {
     const place = new URL(`../${page}`, import.meta.url);
     writeFileSync(place, await withRealOutput(readFileSync(place, 'utf8'), base));
