@@ -66,8 +66,14 @@ t.test('a list carries the position from which nothing is missed', async (t) => 
   await write('POST', '/api/listed', { id: '1' });
   const before = await get('/api/listed');
   await write('POST', '/api/listed', { id: '2' });
-  const { body } = await get(`/api/listed/_changes?since=${before.headers['millrace-position']}&wait=30`);
-  t.ok(body.changes.some((one: { documentId: string }) => one.documentId === '2'));
+  const told: string[] = [];
+  let since = before.headers['millrace-position'];
+  while (!told.includes('2')) {
+    const { body } = await get(`/api/listed/_changes?since=${since}&wait=30`);
+    told.push(...body.changes.map((one: { documentId: string }) => one.documentId));
+    since = body.position;
+  }
+  t.ok(told.length <= 2);
 });
 
 t.test('a position that cannot be used is refused, with the current one', async (t) => {
