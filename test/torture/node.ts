@@ -73,6 +73,8 @@ const collections = new Collections({
   registry: new Registry(mongo),
   transactions,
   listTimeoutMs: 60_000,
+  queryTimeoutMs: 5000,
+  cursorKey: Buffer.alloc(32),
 });
 let ending = false;
 process.once('SIGUSR2', () => {
