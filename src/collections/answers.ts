@@ -36,11 +36,19 @@ export function sendList(reply: FastifyReply, list: List, shape: ListShape): Fas
   describe(reply, list);
   if (reply.request.method === 'HEAD') {
     // Fastify would read the whole list only to throw it away.
-    void list.batches.return(undefined);
+    close(list);
     return reply.type(JSON_TYPE).send();
   }
   const body = shape.expand ? expanded(list.batches, shape.expand) : encoded(list.batches, shape.meta);
-  return reply.type(JSON_TYPE).send(Readable.from(body, { objectMode: false }));
+  const stream = Readable.from(body, { objectMode: false });
+  // The client may have gone before the first chunk was asked for: then the generator never runs and closes nothing.
+  stream.once('close', () => close(list));
+  return reply.type(JSON_TYPE).send(stream);
+}
+
+/** Ends the reading of a list. A cursor that cannot be closed now is closed by the database later. */
+function close({ batches }: List): void {
+  batches.return(undefined).catch(() => undefined);
 }
 
 function describe(reply: FastifyReply, { next, prev, count }: List): void {
@@ -61,10 +69,7 @@ function pageAddress(url: string, cursor: string): string {
   return `${path}?${[...others, `cursor=${cursor}`].join('&')}`;
 }
 
-async function* expanded(
-  batches: AsyncGenerator<readonly Uint8Array[]>,
-  expand: NonNullable<ListShape['expand']>,
-): AsyncGenerator<Buffer> {
+async function* expanded(batches: List['batches'], expand: NonNullable<ListShape['expand']>): AsyncGenerator<Buffer> {
   let before = '[';
   for await (const batch of batches) {
     yield Buffer.from(before + (await expand(batch)).join(','));
@@ -73,7 +78,7 @@ async function* expanded(
   yield Buffer.from(before === '[' ? '[]' : ']');
 }
 
-async function* encoded(batches: AsyncGenerator<readonly Uint8Array[]>, meta: boolean): AsyncGenerator<Buffer> {
+async function* encoded(batches: List['batches'], meta: boolean): AsyncGenerator<Buffer> {
   const encoder = new ListEncoder({ meta });
   for await (const batch of batches) {
     for (const raw of batch) {

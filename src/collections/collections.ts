@@ -18,7 +18,7 @@ import { reaches, toDatabaseFilter } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
 import type { Query } from '../query/query.ts';
 import { type Expansion, expandBatch } from './expansion.ts';
-import { type List, Listing, type ListingParts } from './listing.ts';
+import { type List, Listing, type ListingParts, type Steps } from './listing.ts';
 import { checkPreconditions, entityTag, type Preconditions } from './preconditions.ts';
 import { at, documentNotFound, duplicate, notAvailable, tooBusy } from './refusals.ts';
 import type { Registry } from './registry.ts';
@@ -268,13 +268,18 @@ function written(document: Document | OrderedDocument): StoredDocument {
   return toStored(encodeStored(document));
 }
 
-/** The whole of a sequence whose first step was taken already. */
-async function* resume<T>(first: IteratorResult<T>, rest: AsyncGenerator<T>): AsyncGenerator<T> {
-  try {
-    if (first.done) return;
-    yield first.value;
-    yield* rest;
-  } finally {
-    await rest.return(undefined);
-  }
+/** The whole of a sequence whose first step was taken already. Not a generator: one that never ran closes nothing. */
+function resume<T>(first: IteratorResult<T>, rest: Steps<T>): Steps<T> {
+  let taken: IteratorResult<T> | undefined = first;
+  return {
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+    next: async () => {
+      const step = taken ?? rest.next();
+      taken = undefined;
+      return step;
+    },
+    return: (value) => rest.return(value),
+  };
 }

@@ -18,9 +18,14 @@ import { toMongo } from '../query/to-mongo.ts';
 import { cutStored } from './shown-fields.ts';
 import type { Store } from './store.ts';
 
+/** A sequence whose reader calls `return` when it does not read to the end: that closes the cursor behind it. */
+export interface Steps<T> extends AsyncIterableIterator<T> {
+  return(value: undefined): Promise<IteratorResult<T>>;
+}
+
 /** Raw documents in batches, and where a page goes on. */
 export interface List {
-  readonly batches: AsyncGenerator<readonly Uint8Array[]>;
+  readonly batches: Steps<readonly Uint8Array[]>;
   /** Cursors; null where there is no further page, or the list is no page. */
   readonly next: string | null;
   readonly prev: string | null;
