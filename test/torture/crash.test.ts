@@ -46,12 +46,11 @@ async function freeze(program: Program, inside: boolean, client: MongoClient): P
 async function replay(t: Test, url: string, load: Load): Promise<number> {
   const unknown = load.creations.filter(({ acknowledged, named }) => named && !acknowledged);
   const answers = await Promise.all(
-    unknown.map((creation, index) => {
-      // Half of them outside of a transaction: others who write the same documents must not wait either.
-      const [first] = creation.keys;
-      if (index % 2 === 1) return send(url, 'PUT', `${creation.collection}/${first}?upsert=true`, { key: 'other' });
-      return send(url, 'POST', creation.collection, documents(creation));
-    }),
+    unknown.flatMap((creation) => [
+      send(url, 'POST', creation.collection, documents(creation)),
+      // Others who write the same documents, not in a transaction, must not wait either.
+      send(url, 'PUT', `${creation.collection}/${creation.keys[0]}?upsert=true`, { key: 'other' }),
+    ]),
   );
   for (const answer of answers) {
     t.ok(
