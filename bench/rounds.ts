@@ -51,6 +51,7 @@ function microseconds(way: Way, forMs: number): number {
   return (used.user + used.system) / calls;
 }
 
-function median(values: number[]): number {
+/** The middle value. */
+export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }

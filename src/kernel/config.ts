@@ -9,6 +9,8 @@ import { Value } from 'typebox/value';
 const text = (description: string, options: object = {}) => Type.Optional(Type.String({ description, ...options }));
 const count = (description: string, value: number, minimum = 1, maximum = Number.MAX_SAFE_INTEGER) =>
   Type.Integer({ description, default: value, minimum, maximum });
+const rate = (description: string) =>
+  Type.Optional(Type.Integer({ description: `${description} Development: unlimited.`, minimum: 1 }));
 const choice = <const T extends readonly string[]>(values: T, value: T[number], description: string) =>
   Type.Unsafe<T[number]>({ type: 'string', enum: [...values], default: value, description });
 
@@ -69,12 +71,8 @@ export const SETTINGS = Type.Object({
     minLength: 1,
   }),
   MILLRACE_FILE_BYTES: count('Largest file, in bytes.', 5_368_709_120),
-  MILLRACE_RATE_ANONYMOUS: Type.Optional(
-    count('Requests a minute from one anonymous address. Production default: 600; development: unlimited.', 600),
-  ),
-  MILLRACE_RATE_PRINCIPAL: Type.Optional(
-    count('Requests a minute of one signed-in principal. Production default: 6000; development: unlimited.', 6_000),
-  ),
+  MILLRACE_RATE_ANONYMOUS: rate('Requests a minute from one anonymous address. Production default: 600.'),
+  MILLRACE_RATE_PRINCIPAL: rate('Requests a minute of one signed-in principal. Production default: 6000.'),
 });
 
 export type Mode = 'development' | 'production';

@@ -7,8 +7,9 @@ t.test('nothing is needed to begin', async (t) => {
     mode: 'development',
     folder: '.millrace',
     database: { url: undefined, name: 'millrace' },
-    server: { host: '127.0.0.1', port: 3000, bodyBytes: 1_048_576, rate: { anonymous: null, principal: null } },
+    server: { host: '127.0.0.1', port: 3000, bodyBytes: 1_048_576 },
   });
+  t.strictSame(loadConfig({}).server.rate, { anonymous: null, principal: null });
 });
 
 t.test('an empty variable is one that is not set', async (t) => {

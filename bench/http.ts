@@ -1,0 +1,159 @@
+/**
+ * `npm run bench`: Millrace over HTTP against the bare handler in bench/bare.ts, in turns in the same run on the same
+ * MongoDB. Prints medians and ratios: throughput above 1 and CPU below 1 are in Millrace's favour. Options:
+ * `--rounds 5 --seconds 2 --only name`. Linux only: CPU time is read from /proc.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { MongoClient, ObjectId } from 'mongodb';
+import { startEmbedded } from '../src/database/embedded/embedded.ts';
+import { type Call, type Figures, load } from './load.ts';
+import { machine, median } from './rounds.ts';
+
+const DOCUMENTS = 20_000;
+const GROUPS = 200;
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '2' },
+    only: { type: 'string', default: '' },
+  },
+});
+
+interface Server {
+  readonly base: string;
+  readonly child: ChildProcess;
+}
+
+/** About one kilobyte, of the kinds that business documents hold. */
+function body(n: number): Record<string, unknown> {
+  return {
+    n,
+    group: n % GROUPS,
+    title: `Order ${n}`,
+    paid: n % 3 === 0,
+    total: n * 1.25,
+    tags: ['alpha', 'beta', 'gamma'],
+    customer: { name: `Customer ${n}`, address: { street: 'Mill Lane 7', city: 'Łódź', zip: '90-001' } },
+    lines: Array.from({ length: 5 }, (_, line) => ({ sku: `SKU-${n}-${line}`, quantity: line + 1, price: 9.5 + line })),
+    note: 'A note of some length, as people write them into the field below the order. '.repeat(5),
+  };
+}
+
+async function seed(url: string, database: string, ids: readonly ObjectId[]): Promise<void> {
+  const client = new MongoClient(url);
+  const items = client.db(database).collection('items');
+  await items.createIndex({ group: 1, n: -1, _id: 1 });
+  await items.insertMany(ids.map((_id, n) => ({ _id, ...body(n) })));
+  await client.close();
+}
+
+async function start(words: readonly string[], env: Record<string, string>): Promise<Server> {
+  const child = spawn(process.execPath, words, {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const base = await new Promise<string>((resolve, reject) => {
+    child.once('exit', (code) => reject(new Error(`${words[0]} ended with ${code}`)));
+    child.stdout.on('data', (text: Buffer) => {
+      const found = /http:\/\/127\.0\.0\.1:\d+/.exec(String(text))?.[0];
+      if (found !== undefined) resolve(found);
+    });
+  });
+  return { base, child };
+}
+
+function cases(ids: readonly ObjectId[]): Record<string, () => Call> {
+  const any = () => Math.floor(Math.random() * ids.length);
+  const get = (): Call => ({ method: 'GET', path: `/api/items/${ids[any()]?.toHexString()}` });
+  const create = (): Call => ({ method: 'POST', path: '/api/items', body: JSON.stringify(body(any())) });
+  const list = (limit: number) => (): Call => ({ method: 'GET', path: `/api/items?limit=${limit}` });
+  return {
+    'get one': get,
+    'list 20': list(20),
+    'list 100': list(100),
+    'list 1000': list(1000),
+    'filter + sort 20': () => ({ method: 'GET', path: `/api/items?group=${any() % GROUPS}&sort=-n&limit=20` }),
+    create,
+    replace: () => ({ ...get(), method: 'PUT', body: JSON.stringify(body(any())) }),
+    'mixed 90/10': () => (Math.random() < 0.9 ? get() : create()),
+  };
+}
+
+async function measure(servers: readonly [Server, Server], connections: number, next: () => Call): Promise<Figures[]> {
+  const rounds: [Figures[], Figures[]] = [[], []];
+  for (let round = 0; round <= Number(values.rounds); round++) {
+    for (const [side, { base, child }] of servers.entries()) {
+      const figures = await load(base, child.pid ?? 0, connections, 1000 * Number(values.seconds), next);
+      // The first round warms up.
+      if (round > 0) rounds[side]?.push(figures);
+    }
+  }
+  return rounds.map((found) => ({
+    perSecond: median(found.map(({ perSecond }) => perSecond)),
+    cpu: median(found.map(({ cpu }) => cpu)),
+    p50: median(found.map(({ p50 }) => p50)),
+    p99: median(found.map(({ p99 }) => p99)),
+  }));
+}
+
+function row(cells: readonly string[]): string {
+  return cells.map((cell, index) => (index === 0 ? cell.padEnd(18) : cell.padStart(12))).join('');
+}
+
+const folder = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
+const database = await startEmbedded({ folder });
+const children: ChildProcess[] = [];
+try {
+  const ids = Array.from({ length: DOCUMENTS }, () => new ObjectId());
+  for (const name of ['ours', 'bare']) await seed(database.url, name, ids);
+  const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+  const bare = fileURLToPath(new URL('./bare.ts', import.meta.url));
+  const ours = await start([main], {
+    MONGODB_URL: database.url,
+    MILLRACE_DB: 'ours',
+    PORT: '0',
+    MILLRACE_LOG_LEVEL: 'warn',
+  });
+  const reference = await start([bare, database.url, 'bare'], {});
+  children.push(ours.child, reference.child);
+  console.log(
+    `${machine()}, MongoDB ${database.version}\n${values.rounds} rounds of ${values.seconds} s each, ${DOCUMENTS} documents of 1 KB\n`,
+  );
+  for (const connections of [1, 32]) {
+    console.log(
+      row([
+        `${connections} connection${connections > 1 ? 's' : ''}`,
+        'req/s',
+        'bare',
+        'ratio',
+        'CPU µs',
+        'bare',
+        'ratio',
+        'p99 ms',
+        'bare',
+      ]),
+    );
+    for (const [name, next] of Object.entries(cases(ids))) {
+      if (!name.includes(values.only)) continue;
+      const [a, b] = await measure([ours, reference], connections, next);
+      if (!a || !b) continue;
+      const [rate, cpu] = [a.perSecond / b.perSecond, a.cpu / b.cpu];
+      const numbers = [a.perSecond, b.perSecond].map((n) => n.toFixed(0));
+      const costs = [a.cpu, b.cpu].map((n) => n.toFixed(0));
+      console.log(
+        row([name, ...numbers, rate.toFixed(2), ...costs, cpu.toFixed(2), a.p99.toFixed(1), b.p99.toFixed(1)]),
+      );
+    }
+  }
+} finally {
+  for (const child of children) child.kill('SIGTERM');
+  await Promise.all(children.map((child) => child.exitCode ?? new Promise((resolve) => child.once('exit', resolve))));
+  await database.stop();
+  await rm(folder, { recursive: true, force: true });
+}
