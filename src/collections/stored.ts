@@ -1,13 +1,16 @@
 /**
- * The stored form of a document and the pure functions that compute a new one: creation, replacement, merge patch.
+ * The stored form of a document and the pure functions that compute a new one: creation, replacement, merge patch, other
+ * changes.
  * They work on exact BSON values (`decodeStored`), so what a foreign writer stored as a date or a decimal stays one
  * when its JSON did not change. Not here: JSON and BSON bytes (database/json), access and preconditions (collections).
  */
 import type { Document, ObjectId } from 'mongodb';
 import { actorOf, type Principal } from '../auth/principal.ts';
-import { parseNewId } from '../database/ids.ts';
+import { idText, parseNewId } from '../database/ids.ts';
 import { refuseStoredId } from '../database/parse-json.ts';
+import { metaToWire } from '../database/to-wire.ts';
 import { isPlain, valueToWire } from '../database/wire-values.ts';
+import { MillraceError } from '../kernel/errors.ts';
 
 /** Who writes, in which request, when: what `_meta` records. */
 export interface Origin {
@@ -41,6 +44,17 @@ export function replaceStored(old: Document, body: JsonObject, origin: Origin): 
 /** The document after a merge patch (RFC 7396): null removes a member, objects merge, everything else replaces. */
 export function mergeStored(old: Document, patch: JsonObject, origin: Origin): Document {
   return assemble(hidden(old), merge(visible(old), storable(patch)), nextMeta(old['_meta'], origin));
+}
+
+/**
+ * The document after a change of what clients see: its members between `id` and `_meta`, which the change may read.
+ * @param change computes the new members from the old ones
+ */
+export function changeStored(old: Document, change: (shown: JsonObject) => unknown, origin: Origin): Document {
+  const shown = { id: idText(old['_id']), ...visible(old), _meta: metaToWire(old['_meta']) };
+  const next = change(shown);
+  if (!isPlain(next)) throw new MillraceError('invalid-patch', 'The patch leaves no JSON object');
+  return assemble(hidden(old), storable(next), nextMeta(old['_meta'], origin));
 }
 
 /** The members of `body` that a document stores. */
@@ -101,7 +115,7 @@ function merge(target: JsonObject, patch: JsonObject): JsonObject {
 }
 
 /** `next` as JSON, with the stored value wherever its JSON is the same. */
-function keepEqual(old: unknown, next: unknown): unknown {
+export function keepEqual(old: unknown, next: unknown): unknown {
   if (Array.isArray(next)) {
     return Array.isArray(old) ? next.map((item, index) => keepEqual(old[index], item)) : next;
   }

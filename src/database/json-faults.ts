@@ -66,7 +66,8 @@ function valueFault(path: Path, detail: string | null): Fault | null {
   return detail === null ? null : { pointer: pointerTo(path), code: 'unsupported-value', detail };
 }
 
-function keyProblem(path: Path, key: string): string | null {
+/** Why a name may not be stored at the end of this path, or null. */
+export function keyProblem(path: Path, key: string): string | null {
   if (key === '__proto__' || key === '_bsontype') return `The key "${key}" is not allowed`;
   if (key === 'prototype' && path.at(-2) === 'constructor') return 'The key "constructor" may not hold a "prototype"';
   if (key.includes('\0')) return 'A key may not contain NUL';

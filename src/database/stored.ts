@@ -68,10 +68,20 @@ export function inOrderOf(document: Document, stored: OrderedDocument): OrderedD
 }
 
 function valueInOrderOf(value: unknown, before: unknown): unknown {
-  if (before instanceof Map && isPlain(value)) return inOrderOf(value, before);
+  if (before instanceof Map && isPlain(value)) return embeddedInOrderOf(value, before);
   if (!Array.isArray(before) || !Array.isArray(value)) return value;
   return value.map((element, index) => valueInOrderOf(element, before[index]));
 }
+
+/** An embedded document may be another one than before, in an order of its own, which JavaScript kept but for numbers. */
+function embeddedInOrderOf(document: Document, stored: OrderedDocument): OrderedDocument {
+  const keys = Object.keys(document);
+  if (keys.some((key) => NUMBER_LIKE.test(key))) return inOrderOf(document, stored);
+  return new Map(keys.map((key) => [key, valueInOrderOf(document[key], stored.get(key))]));
+}
+
+/** Names that JavaScript moves before all others. */
+const NUMBER_LIKE = /^(?:0|[1-9]\d*)$/;
 
 type Members = [name: string, value: unknown][];
 type Make<T extends object> = (members: Members) => T;

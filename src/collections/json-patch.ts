@@ -1,0 +1,211 @@
+/**
+ * JSON Patch (RFC 6902) on stored values: dates, decimals and ids are leaves that move and copy as what they are, and a
+ * test compares what clients see. Pure: neither the document nor the patch is changed. Own code, because the libraries
+ * for it walk into the objects behind such leaves, mistake `constructor` for a prototype, or change what they are given.
+ */
+import { pointerTo } from '../database/json-faults.ts';
+import { isPlain, setMember } from '../database/wire-values.ts';
+import { MillraceError } from '../kernel/errors.ts';
+import { Budget, checkChange, checkChangedPath, invalidPatch, MAX_OPERATIONS } from './patch-bounds.ts';
+import { at } from './refusals.ts';
+import { sameJson } from './same-json.ts';
+import { keepEqual } from './stored.ts';
+
+/** The reference tokens of a JSON Pointer (RFC 6901), unescaped; empty for the whole document. */
+type Pointer = readonly string[];
+
+export type Operation =
+  | { readonly op: 'add' | 'replace' | 'test'; readonly path: Pointer; readonly value: unknown }
+  | { readonly op: 'remove'; readonly path: Pointer }
+  | { readonly op: 'move' | 'copy'; readonly path: Pointer; readonly from: Pointer };
+
+export type JsonPatch = readonly Operation[];
+
+type Node = readonly unknown[] | Readonly<Record<string, unknown>>;
+
+/**
+ * Reads a patch; `id`, `_meta` and what is inside may be tested and copied, not changed.
+ * @throws MillraceError `invalid-patch`, `unsupported-key`, naming the operation
+ */
+export function parseJsonPatch(body: unknown): JsonPatch {
+  if (!Array.isArray(body)) throw invalidPatch('A JSON Patch is an array of operations');
+  if (body.length > MAX_OPERATIONS) throw invalidPatch(`A patch has at most ${MAX_OPERATIONS} operations`);
+  return body.map((item: unknown, index) => {
+    try {
+      const operation = parseOperation(item);
+      if (operation.op !== 'test') checkChangedPath(operation.path);
+      if (operation.op === 'move') checkChangedPath(operation.from);
+      return operation;
+    } catch (error) {
+      throw inOperation(index, error);
+    }
+  });
+}
+
+/**
+ * Applies all operations in order, or none.
+ * @throws MillraceError `patch-test-failed`, `invalid-patch`, `too-deep`, `document-too-large`, naming the operation
+ */
+export function applyJsonPatch(document: unknown, patch: JsonPatch): unknown {
+  const budget = new Budget();
+  return patch.reduce<unknown>((root, operation, index) => {
+    try {
+      return apply(root, operation, budget);
+    } catch (error) {
+      throw inOperation(index, error);
+    }
+  }, document);
+}
+
+/** Reads one operation by RFC 6902 section 4; members that are not defined for it are ignored, as section 4 asks. */
+export function parseOperation(item: unknown): Operation {
+  if (!isPlain(item)) throw invalidPatch('it is not an object');
+  const { op } = item;
+  switch (op) {
+    case 'add':
+    case 'replace':
+    case 'test':
+      if (!Object.hasOwn(item, 'value')) throw invalidPatch(`'${op}' needs a value`);
+      return { op, path: pointerMember(item, 'path'), value: item['value'] };
+    case 'remove':
+      return { op, path: pointerMember(item, 'path') };
+    case 'move':
+    case 'copy':
+      return { op, path: pointerMember(item, 'path'), from: pointerMember(item, 'from') };
+    default:
+      throw invalidPatch("its 'op' is not one of add, remove, replace, move, copy, test");
+  }
+}
+
+function pointerMember(item: Record<string, unknown>, name: 'path' | 'from'): Pointer {
+  const text = Object.hasOwn(item, name) ? item[name] : undefined;
+  if (typeof text !== 'string') throw invalidPatch(`its '${name}' is not a string`);
+  if (text === '') return [];
+  if (!text.startsWith('/') || /~(?![01])/.test(text)) {
+    throw invalidPatch(`its '${name}' is not a JSON Pointer`, 'A pointer is empty or starts with /; ~ is written ~0');
+  }
+  const tokens = text.slice(1).split('/');
+  return tokens.map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+function apply(root: unknown, operation: Operation, budget: Budget): unknown {
+  switch (operation.op) {
+    case 'test':
+      if (sameJson(find(root, operation.path), operation.value, { ordered: false })) return root;
+      throw new MillraceError('patch-test-failed', `the value at '${pointerTo(operation.path)}' is another one`);
+    case 'add':
+      return add(root, operation.path, operation.value, budget);
+    case 'replace': {
+      const value = keepEqual(find(root, operation.path), operation.value);
+      return edit(root, operation.path, budget, value, (node, token) => withMember(node, token, value));
+    }
+    case 'remove':
+      return remove(root, operation.path, budget);
+    case 'move': {
+      const { from, path } = operation;
+      const value = find(root, from);
+      if (pointerTo(from) === pointerTo(path)) return root;
+      if (pointerTo(path).startsWith(`${pointerTo(from)}/`)) throw invalidPatch('a value cannot move into itself');
+      return add(remove(root, from, budget), path, value, budget);
+    }
+    case 'copy': {
+      const value = find(root, operation.from);
+      budget.grow(budget.measure(value).bytes);
+      return add(root, operation.path, value, budget);
+    }
+    default:
+      return operation satisfies never;
+  }
+}
+
+function add(root: unknown, path: Pointer, value: unknown, budget: Budget): unknown {
+  return edit(root, path, budget, value, (node, token) => {
+    if (!isArray(node)) return withMember(node, token, value);
+    const index = token === '-' ? node.length : indexIn(token, node.length + 1);
+    if (index === undefined) throw missing(path);
+    return node.toSpliced(index, 0, value);
+  });
+}
+
+function remove(root: unknown, path: Pointer, budget: Budget): unknown {
+  if (path.length === 0) throw invalidPatch('the document itself cannot be removed', 'DELETE removes it');
+  find(root, path);
+  return edit(root, path, budget, null, (node, token) => {
+    if (isArray(node)) return node.toSpliced(Number(token), 1);
+    const rest = copyOf(node);
+    delete rest[token];
+    return rest;
+  });
+}
+
+type Change = (node: Node, token: string) => unknown;
+
+/** The document with the node that holds `path` changed; everything beside the path is shared with the old one. */
+function edit(root: unknown, path: Pointer, budget: Budget, value: unknown, change: Change): unknown {
+  checkChange(path, value, budget);
+  if (path.length === 0) return value;
+  const step = (node: unknown, depth: number): unknown => {
+    const token = path[depth] ?? '';
+    if (!isNode(node)) throw missing(path);
+    budget.work(Array.isArray(node) ? node.length : Object.keys(node).length);
+    if (depth === path.length - 1) return change(node, token);
+    return withMember(node, token, step(memberOf(node, token), depth + 1));
+  };
+  return step(root, 0);
+}
+
+function find(root: unknown, path: Pointer): unknown {
+  let node = root;
+  for (const token of path) {
+    node = isNode(node) ? memberOf(node, token) : undefined;
+    if (node === undefined) throw missing(path);
+  }
+  return node;
+}
+
+function memberOf(node: Node, token: string): unknown {
+  if (!isArray(node)) return Object.hasOwn(node, token) ? node[token] : undefined;
+  const index = indexIn(token, node.length);
+  return index === undefined ? undefined : node[index];
+}
+
+/** RFC 6901 section 4: digits without leading zeros. */
+function indexIn(token: string, length: number): number | undefined {
+  return /^(?:0|[1-9]\d*)$/.test(token) && Number(token) < length ? Number(token) : undefined;
+}
+
+function withMember(node: Node, token: string, value: unknown): Node {
+  if (isArray(node)) return node.with(Number(token), value);
+  const changed = copyOf(node);
+  setMember(changed, token, value);
+  return changed;
+}
+
+function copyOf(node: Node): Record<string, unknown> {
+  return Object.assign(Object.create(null), node);
+}
+
+/** `Array.isArray` does not tell readonly arrays from the rest. */
+function isArray(node: Node): node is readonly unknown[] {
+  return Array.isArray(node);
+}
+
+function isNode(value: unknown): value is Node {
+  return Array.isArray(value) || isPlain(value);
+}
+
+function missing(path: Pointer): MillraceError {
+  return invalidPatch(`there is nothing at '${pointerTo(path)}' or above it`);
+}
+
+/** Puts the place of the operation before an error: a patch is refused as a whole, and the client learns why. */
+function inOperation(index: number, error: unknown): unknown {
+  if (!(error instanceof MillraceError)) return error;
+  const { code, hint, headers } = error;
+  const named = new MillraceError(code, `Operation ${index}: ${error.message}`, {
+    ...(hint === undefined ? {} : { hint }),
+    headers,
+    cause: error,
+  });
+  return at(`/${index}`, named);
+}
