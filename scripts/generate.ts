@@ -31,7 +31,9 @@ function allowed(facts: Record<string, unknown>): string {
   if (Array.isArray(facts['enum'])) return facts['enum'].join(', ');
   if (facts['type'] !== 'integer') return 'text';
   const { minimum, maximum } = facts;
-  return maximum === undefined || maximum === Number.MAX_SAFE_INTEGER ? `≥ ${String(minimum)}` : `${String(minimum)} to ${String(maximum)}`;
+  return maximum === undefined || maximum === Number.MAX_SAFE_INTEGER
+    ? `≥ ${String(minimum)}`
+    : `${String(minimum)} to ${String(maximum)}`;
 }
 
 function configurationPage(): string {

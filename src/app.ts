@@ -47,19 +47,11 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
     await context.register(ownAnswers);
     await context.register(async function documents(context) {
       await context.register(json, { config });
-      await context.register(collectionRoutes, {
-        prefix: '/api',
-        ...parts,
-        position: () => parts.events.feed.position,
-      });
+      await context.register(collectionRoutes, { ...parts, position: () => parts.events.feed.position });
     });
     await context.register(eventRoutes, parts);
     await context.register(adminRoutes, parts);
-    await context.register(fileRoutes, {
-      ...parts,
-      publicUrl: config.publicUrl,
-      position: () => parts.events.feed.position,
-    });
+    await context.register(fileRoutes, { ...parts, publicUrl: config.publicUrl });
   });
 
   return app;

@@ -5,5 +5,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Who asks; set by http/authentication in every context that authenticates, anonymous elsewhere. */
     principal: Principal;
+    /** The body as it arrived; only for JSON with an `Idempotency-Key`, otherwise null. */
+    rawBody: Buffer | null;
   }
 }

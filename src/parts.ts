@@ -2,7 +2,10 @@
  * All services of one process, made floor by floor from the configuration. What is started here is stopped here, in
  * reverse order. Not here: HTTP (app.ts) and the process itself (main.ts).
  */
+import { Atomic } from './collections/atomic.ts';
 import { Collections } from './collections/collections.ts';
+import { Idempotency } from './collections/idempotency.ts';
+import { KeyStore } from './collections/key-store.ts';
 import { Registry } from './collections/registry.ts';
 import { Store } from './collections/store.ts';
 import { type Mongo, openMongo } from './database/mongo.ts';
@@ -20,6 +23,8 @@ export interface Parts {
   readonly mongo: Mongo;
   readonly policies: Policies;
   readonly collections: Collections;
+  readonly atomic: Atomic;
+  readonly idempotency: Idempotency;
   readonly files: Files;
   readonly events: EventParts;
   /** Resolves when the parts can serve requests; rejects when not. */
@@ -44,14 +49,20 @@ export async function makeParts(
   const policies = new Policies(config.mode);
 
   const { queryTimeoutMs, listTimeoutMs } = config.collections;
+  const registry = new Registry(mongo);
+  const atomic = new Atomic(transactions, registry);
+  const store = new Store(mongo, queryTimeoutMs);
   const collections = new Collections({
-    store: new Store(mongo, queryTimeoutMs),
-    registry: new Registry(mongo),
-    transactions,
+    store,
+    registry,
+    atomic,
     queryTimeoutMs,
     listTimeoutMs,
     cursorKey: await sharedSecret(mongo, 'cursors'),
   });
+  const keys = new KeyStore(mongo);
+  await keys.start();
+  const idempotency = new Idempotency(keys, atomic);
 
   const files = await openFiles({ mongo, transactions }, { ...config.collections, ...config.files }, onError);
 
@@ -66,6 +77,8 @@ export async function makeParts(
     mongo,
     policies,
     collections,
+    atomic,
+    idempotency,
     files: files.files,
     events,
     ready: async () => {

@@ -1,63 +1,63 @@
 /**
  * What can be done with documents. Every operation takes a Scope; every change of one document is a
- * compare-and-replace of the exact stored value, repeated when somebody else was faster, and never a transaction.
+ * compare-and-replace of the exact stored value, repeated when somebody else was faster. It needs no transaction, and
+ * can be a part of one.
  * Not here: HTTP (routes.ts), the database's language (store.ts), how a new document is computed (stored.ts).
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Document } from 'mongodb';
 import { actorOf } from '../auth/principal.ts';
 import { duplicateKey, translated, translateError } from '../database/errors.ts';
-import { idCandidates, idFromText, idText, newId, parseNewId } from '../database/ids.ts';
+import { idText, newId, parseNewId } from '../database/ids.ts';
 import type { CollectionName } from '../database/names.ts';
-import { decodeOrdered, decodeStored, encodeStored, inOrderOf, type OrderedDocument } from '../database/stored.ts';
-import type { Transactions } from '../database/transactions.ts';
-import { storedRevision } from '../database/transcode-document.ts';
+import { decodeOrdered, decodeStored, inOrderOf } from '../database/stored.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { KeyedQueues } from '../kernel/queues.ts';
-import { reaches, toDatabaseFilter } from '../policies/reach.ts';
+import { reaches } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
 import type { Query } from '../query/query.ts';
+import type { Atomic, Within } from './atomic.ts';
 import { type Expansion, expandBatch } from './expansion.ts';
 import { type List, Listing, type ListingParts, type Steps } from './listing.ts';
-import { checkPreconditions, entityTag, type Preconditions } from './preconditions.ts';
-import { at, documentNotFound, duplicate, notAvailable, tooBusy } from './refusals.ts';
+import { Lookup } from './lookup.ts';
+import { checkPreconditions, type Preconditions } from './preconditions.ts';
+import { at, duplicate, notAvailable, tooBusy } from './refusals.ts';
 import type { Registry } from './registry.ts';
-import { createStored, type JsonObject, mergeStored, type Origin, replaceStored } from './stored.ts';
+import { createStored, type JsonObject, type Origin, replaceStored } from './stored.ts';
+import { type StoredDocument, toStored, written } from './stored-document.ts';
 
 /** How often a change is computed anew before the writer is told that the document is too busy. */
 const ATTEMPTS = 8;
 /** Documents of one bulk create. */
 export const MAX_DOCUMENTS = 1_000;
 
-/** A document as it is stored. */
-export interface StoredDocument {
-  readonly raw: Uint8Array;
-  /** Strong entity tag, with its quotes. */
-  readonly etag: string;
-  /** The id as clients see it, when the operation brought the document into being. */
-  readonly createdId?: string;
-}
-
 /** The request a write belongs to. */
 export interface Write {
   readonly request: string;
   readonly preconditions: Preconditions;
+  /** The transaction that the write is a part of. */
+  readonly within?: Within;
 }
+
+/** Computes the new state of a document from the stored one. */
+export type Change = (old: Document, origin: Origin) => Document;
 
 export interface CollectionsParts extends ListingParts {
   readonly registry: Registry;
-  readonly transactions: Transactions;
+  readonly atomic: Atomic;
   readonly now?: () => Date;
 }
 
 export class Collections {
   readonly #parts: CollectionsParts;
   readonly #listing: Listing;
+  readonly #lookup: Lookup;
   readonly #queues = new KeyedQueues();
 
   constructor(parts: CollectionsParts) {
     this.#parts = parts;
     this.#listing = new Listing(parts);
+    this.#lookup = new Lookup(parts.store, parts.registry);
   }
 
   /**
@@ -78,8 +78,8 @@ export class Collections {
 
   /** @throws MillraceError `resource-not-available`, `document-not-found` */
   async get(scope: Scope, name: CollectionName, id: string): Promise<StoredDocument> {
-    const raw = await this.#find(scope, name, id);
-    if (raw === null) throw await this.#missing(name, id);
+    const raw = await this.#lookup.find(scope, name, id);
+    if (raw === null) throw await this.#lookup.missing(name, id);
     return toStored(raw);
   }
 
@@ -88,9 +88,10 @@ export class Collections {
     const document = createStored(body, this.#origin(scope, write), newId);
     requireReach(scope, document);
     const stored = written(document);
-    await this.#parts.registry.ensure(name);
+    const { store, registry } = this.#parts;
+    await (write.within ? registry.ensureWithin(name, write.within) : registry.ensure(name));
     try {
-      await this.#parts.store.insert(name, document, stored.raw.length);
+      await store.insert(name, document, stored.raw.length, write.within?.session);
     } catch (error) {
       throw duplicateKey(error) ? duplicate(error, document) : translateError(error);
     }
@@ -117,16 +118,15 @@ export class Collections {
         throw at(`/${index}`, error);
       }
     });
-    await this.#parts.transactions.run(async (session) => {
-      await this.#parts.registry.ensureWithin(name, session);
+    await this.#parts.atomic.run(async (within) => {
+      await this.#parts.registry.ensureWithin(name, within);
       try {
-        await this.#parts.store.insertMany(name, documents, session);
+        await this.#parts.store.insertMany(name, documents, within.session);
       } catch (error) {
         const index = duplicateKey(error)?.index;
         throw index === undefined ? error : at(`/${index}`, duplicate(error, documents[index]));
       }
-    });
-    this.#parts.registry.learn(name);
+    }, write.within);
     return documents.map(written);
   }
 
@@ -139,11 +139,13 @@ export class Collections {
     write: Write & { readonly upsert: boolean },
   ): Promise<StoredDocument> {
     const createOnly = write.preconditions.ifNoneMatch === '*';
+    // A failed insert ends a transaction, so inside of one it is asked before.
+    if (createOnly && write.within) await this.#refuseExisting(scope, name, id, write);
     for (let attempt = 1; ; attempt++) {
       if (!createOnly) {
         const replaced = await this.#change(scope, name, id, write, (old, origin) => replaceStored(old, body, origin));
         if (replaced) return replaced;
-        if (!write.upsert) throw await this.#missing(name, id, write.preconditions);
+        if (!write.upsert) throw await this.#lookup.missing(name, id, write.preconditions, write.within);
         checkPreconditions(write.preconditions, null);
       }
       try {
@@ -151,40 +153,36 @@ export class Collections {
       } catch (error) {
         if (!(error instanceof MillraceError && error.code === 'id-exists')) throw error;
         if (createOnly) checkPreconditions(write.preconditions, (await this.get(scope, name, id)).etag);
-        if (attempt === ATTEMPTS) throw tooBusy(id);
+        if (attempt === ATTEMPTS || write.within) throw tooBusy(id);
       }
     }
   }
 
-  /** Changes a document by a merge patch (RFC 7396). */
-  async mergePatch(
-    scope: Scope,
-    name: CollectionName,
-    id: string,
-    patch: JsonObject,
-    write: Write,
-  ): Promise<StoredDocument> {
-    const changed = await this.#change(scope, name, id, write, (old, origin) => mergeStored(old, patch, origin), true);
-    if (changed === null) throw await this.#missing(name, id, write.preconditions);
+  /** Changes a document; its members stay where they were. */
+  async patch(scope: Scope, name: CollectionName, id: string, change: Change, write: Write): Promise<StoredDocument> {
+    const changed = await this.#change(scope, name, id, write, change, true);
+    if (changed === null) throw await this.#lookup.missing(name, id, write.preconditions, write.within);
     return changed;
   }
 
   /** Deletes a document and returns it as it was. */
   async remove(scope: Scope, name: CollectionName, id: string, write: Write): Promise<StoredDocument> {
-    const removed = await this.#queued(name, id, async () => {
-      const raw = await this.#find(scope, name, id);
+    const { store } = this.#parts;
+    const session = write.within?.session;
+    const removed = await this.#queued(name, id, write, async () => {
+      const raw = await this.#lookup.find(scope, name, id, write.within);
       if (raw === null) return null;
       const old = decodeStored(raw);
       const before = toStored(raw);
       checkPreconditions(write.preconditions, before.etag);
       const unchanged = write.preconditions.ifMatch === undefined ? undefined : decodeOrdered(raw);
-      const by = actorOf(scope.principal);
+      const stamp = { by: actorOf(scope.principal), request: write.request };
       const removed =
-        (await this.#parts.store.stamp(name, old['_id'], by, write.request, unchanged)) &&
-        (await this.#parts.store.removeStamped(name, old['_id'], write.request));
+        (await store.stamp(name, old['_id'], stamp, unchanged, session)) &&
+        (await store.removeStamped(name, old['_id'], write.request, session));
       return removed ? before : undefined;
     });
-    if (removed === null) throw await this.#missing(name, id, write.preconditions);
+    if (removed === null) throw await this.#lookup.missing(name, id, write.preconditions, write.within);
     return removed;
   }
 
@@ -194,11 +192,11 @@ export class Collections {
     name: CollectionName,
     id: string,
     write: Write,
-    compute: (old: Document, origin: Origin) => Document,
+    compute: Change,
     keepOrder = false,
   ): Promise<StoredDocument | null> {
-    return this.#queued(name, id, async () => {
-      const raw = await this.#find(scope, name, id);
+    return this.#queued(name, id, write, async () => {
+      const raw = await this.#lookup.find(scope, name, id, write.within);
       if (raw === null) return null;
       const old = decodeStored(raw);
       const before = toStored(raw);
@@ -207,40 +205,31 @@ export class Collections {
       requireReach(scope, next);
       const exact = decodeOrdered(raw);
       const placed = keepOrder ? inOrderOf(next, exact) : next;
-      const replaced = await this.#parts.store.compareAndReplace(name, old['_id'], exact, placed);
+      const session = write.within?.session;
+      const replaced = await this.#parts.store.compareAndReplace(name, old['_id'], exact, placed, session);
       return replaced ? written(placed) : undefined;
     });
   }
 
-  /** Repeats `attempt` while it answers undefined (somebody else was faster), one writer of a document at a time. */
-  #queued<T>(name: CollectionName, id: string, attempt: () => Promise<T | undefined>): Promise<T> {
-    return this.#queues.run(`${name}/${id}`, async () => {
+  /**
+   * Repeats `attempt` while it answers undefined (somebody else was faster), one writer of a document at a time. Inside
+   * a transaction it cannot wait for others: the whole transaction runs again.
+   */
+  #queued<T>(name: CollectionName, id: string, write: Write, attempt: () => Promise<T | undefined>): Promise<T> {
+    const repeat = async (): Promise<T> => {
       for (let tries = 1; ; tries++) {
         const result = await translated(attempt);
         if (result !== undefined) return result;
-        if (tries === ATTEMPTS) throw tooBusy(id);
+        if (tries === ATTEMPTS || write.within) throw tooBusy(id);
         await pause(Math.random() * 2 ** tries);
       }
-    });
+    };
+    return write.within ? repeat() : this.#queues.run(`${name}/${id}`, repeat);
   }
 
-  /** Asks the canonical form of the id first, the other forms only on a miss. */
-  async #find(scope: Scope, name: CollectionName, id: string): Promise<Buffer | null> {
-    const filter = toDatabaseFilter(scope);
-    const canonical = await this.#parts.store.find(name, idFromText(id), filter);
-    if (canonical !== null) return canonical;
-    for (const candidate of idCandidates(id)) {
-      const found = await this.#parts.store.find(name, candidate, filter);
-      if (found !== null) return found;
-    }
-    return null;
-  }
-
-  /** The error for a document that was not found. */
-  async #missing(name: CollectionName, id: string, preconditions?: Preconditions): Promise<Error> {
-    if (!(await this.#parts.registry.exists(name))) return notAvailable(name);
-    if (preconditions) checkPreconditions(preconditions, null);
-    return documentNotFound(name, id);
+  async #refuseExisting(scope: Scope, name: CollectionName, id: string, write: Write): Promise<void> {
+    const raw = await this.#lookup.find(scope, name, id, write.within);
+    if (raw !== null) checkPreconditions(write.preconditions, toStored(raw).etag);
   }
 
   #now(): Date {
@@ -257,15 +246,6 @@ function requireReach(scope: Scope, document: Document): void {
   if (!reaches(scope, document)) {
     throw new MillraceError('forbidden', `No policy allows to ${scope.action} this document`);
   }
-}
-
-function toStored(raw: Uint8Array): StoredDocument {
-  return { raw, etag: entityTag(raw, storedRevision(raw)) };
-}
-
-/** A document as the database has it after it took it from us: the driver writes the same bytes. */
-function written(document: Document | OrderedDocument): StoredDocument {
-  return toStored(encodeStored(document));
 }
 
 /** The whole of a sequence whose first step was taken already. Not a generator: one that never ran closes nothing. */

@@ -26,6 +26,14 @@ export function tooBusy(id: string): MillraceError {
   });
 }
 
+/** An idempotency key whose first request has not ended yet. */
+export function keyInUse(): MillraceError {
+  return new MillraceError('key-in-use', 'A request with this Idempotency-Key is still running', {
+    hint: 'Send the same request again in a moment',
+    headers: { 'retry-after': '1' },
+  });
+}
+
 /** The refusal behind a duplicate key: of the id, or of another unique index. */
 export function duplicate(error: unknown, document: Document | undefined): MillraceError {
   const fields = duplicateKey(error)?.fields ?? [];
@@ -53,6 +61,7 @@ export function at(pointer: string, error: unknown): unknown {
     ...(error.hint === undefined ? {} : { hint: error.hint }),
     faults: faults.map((fault) => ({ ...fault, pointer: pointer + fault.pointer })),
     headers: error.headers,
+    extensions: error.extensions,
     cause: error,
   });
 }

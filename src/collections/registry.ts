@@ -2,10 +2,10 @@
  * Which collections exist, and how one comes to be: created with pre- and post-images on, so that its events can carry
  * both states. "Exists" is remembered, "does not exist" never is: another process may create it at any moment.
  */
-import type { ClientSession } from 'mongodb';
 import { CODE, serverCode, translated } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
 import type { CollectionName } from '../database/names.ts';
+import type { Within } from './atomic.ts';
 
 const IMAGES = { enabled: true } as const;
 
@@ -34,13 +34,13 @@ export class Registry {
   }
 
   /**
-   * The same inside a transaction: a collection made here vanishes again when the transaction fails. Call `learn` once
-   * it is committed. Error 48 (somebody else was faster) reaches the caller, whose second run finds the collection.
+   * The same inside a transaction: a collection made here vanishes again when the transaction fails. Error 48 (somebody else was faster) reaches the caller, whose second run finds the collection.
    */
-  async ensureWithin(name: CollectionName, session: ClientSession): Promise<void> {
-    if (this.#known.has(name)) return;
-    if ((await this.#options(name)) !== undefined) await this.ensure(name);
-    else await this.#mongo.data.createCollection(name, { changeStreamPreAndPostImages: IMAGES, session });
+  async ensureWithin(name: CollectionName, { session, made }: Within): Promise<void> {
+    if (this.#known.has(name) || made.has(name)) return;
+    if ((await this.#options(name)) !== undefined) return this.ensure(name);
+    await this.#mongo.data.createCollection(name, { changeStreamPreAndPostImages: IMAGES, session });
+    made.add(name);
   }
 
   /** Remembers that a collection exists. */

@@ -5,6 +5,7 @@
 import type { FastifyRequest } from 'fastify';
 import { isPlain } from '../database/wire-values.ts';
 import { MillraceError } from '../kernel/errors.ts';
+import type { Within } from './atomic.ts';
 import type { Write } from './collections.ts';
 import { parsePreconditions } from './preconditions.ts';
 import type { JsonObject } from './stored.ts';
@@ -35,7 +36,10 @@ export function arrayBody(request: RequestLike): readonly JsonObject[] | null {
   });
 }
 
-function requireBody({ body }: RequestLike): unknown {
+/** The body, whatever its JSON type.
+ * @throws MillraceError `body-required`
+ */
+export function requireBody({ body }: RequestLike): unknown {
   if (body === undefined) {
     throw new MillraceError('body-required', 'A JSON body is required', { hint: 'Content-Type: application/json' });
   }
@@ -94,7 +98,8 @@ export function flag(found: URLSearchParams, name: string): boolean {
   throw new MillraceError('invalid-parameter', `The parameter '${name}' is true or false`);
 }
 
-/** The write that a request asks for. */
-export function toWrite(request: RequestLike): Write {
-  return { request: request.id, preconditions: parsePreconditions(request.headers) };
+/** The write that a request asks for, alone or as a part of a transaction. */
+export function toWrite(request: RequestLike, within?: Within): Write {
+  const write = { request: request.id, preconditions: parsePreconditions(request.headers) };
+  return within === undefined ? write : { ...write, within };
 }

@@ -20,6 +20,12 @@ import { SharedOperations } from './shared-operations.ts';
 /** Documents of one driver batch; the server cuts a batch at 16 MB besides. */
 const BATCH = 1_000;
 
+/** Who deletes, and in which request. */
+export interface Stamp {
+  readonly by: string | null;
+  readonly request: string;
+}
+
 export class Store {
   readonly #mongo: Mongo;
   readonly #queryTimeoutMs: number;
@@ -65,9 +71,16 @@ export class Store {
   }
 
   /** The document with exactly this `_id`, or null. Ids of the usual types share their call with other requests. */
-  async find(name: CollectionName, id: unknown, filter: Filter<Document>): Promise<Buffer | null> {
-    if (typeof id === 'string' || id instanceof ObjectId) return translated(() => this.#shared.find(name, id, filter));
-    const [found] = await this.findMany(name, [id], filter);
+  async find(
+    name: CollectionName,
+    id: unknown,
+    filter: Filter<Document>,
+    session?: ClientSession,
+  ): Promise<Buffer | null> {
+    if (session === undefined && (typeof id === 'string' || id instanceof ObjectId)) {
+      return translated(() => this.#shared.find(name, id, filter));
+    }
+    const [found] = await translated(() => this.#findMany(name, [id], filter, session));
     return found ?? null;
   }
 
@@ -75,8 +88,9 @@ export class Store {
    * Inserts one document, together with those of other requests; throws the database's own error on a duplicate key.
    * @param bytes size of the document as BSON
    */
-  insert(name: CollectionName, document: Document, bytes: number): Promise<void> {
-    return this.#shared.insert(name, document, bytes);
+  async insert(name: CollectionName, document: Document, bytes: number, session?: ClientSession): Promise<void> {
+    if (session === undefined) await this.#shared.insert(name, document, bytes);
+    else await this.#mongo.data.collection(name).insertOne(document, { session });
   }
 
   /** Inserts many documents in order within a transaction; throws the driver's own error on a duplicate key. */
@@ -89,10 +103,16 @@ export class Store {
    * empty names as they are, and the change event is an update with the small difference.
    * @returns false when the document changed or vanished meanwhile
    */
-  async compareAndReplace(name: CollectionName, id: unknown, old: OrderedDocument, next: Document): Promise<boolean> {
+  async compareAndReplace(
+    name: CollectionName,
+    id: unknown,
+    old: OrderedDocument,
+    next: Document,
+    session?: ClientSession,
+  ): Promise<boolean> {
     const result = await this.#mongo.data
       .collection(name)
-      .updateOne({ ...byId(id), ...unchanged(old) }, [{ $replaceWith: { $literal: next } }]);
+      .updateOne({ ...byId(id), ...unchanged(old) }, [{ $replaceWith: { $literal: next } }], inSession(session));
     return result.matchedCount === 1;
   }
 
@@ -104,31 +124,37 @@ export class Store {
   async stamp(
     name: CollectionName,
     id: unknown,
-    by: string | null,
-    request: string,
+    { by, request }: Stamp,
     old?: OrderedDocument,
+    session?: ClientSession,
   ): Promise<boolean> {
     const meta = { $cond: [{ $eq: [{ $type: '$_meta' }, 'object'] }, '$_meta', {}] };
+    const stamped = [{ $set: { _meta: { $mergeObjects: [meta, { $literal: { by, request } }] } } }];
     const result = await this.#mongo.data
       .collection(name)
-      .updateOne({ ...byId(id), ...(old ? unchanged(old) : {}) }, [
-        { $set: { _meta: { $mergeObjects: [meta, { $literal: { by, request } }] } } },
-      ]);
+      .updateOne({ ...byId(id), ...(old ? unchanged(old) : {}) }, stamped, inSession(session));
     return result.matchedCount === 1;
   }
 
   /** Deletes the document that carries the stamp of this request; false when another request stamped it meanwhile. */
-  async removeStamped(name: CollectionName, id: unknown, request: string): Promise<boolean> {
-    const result = await this.#mongo.data.collection(name).deleteOne({ ...byId(id), '_meta.request': request });
+  async removeStamped(name: CollectionName, id: unknown, request: string, session?: ClientSession): Promise<boolean> {
+    const result = await this.#mongo.data
+      .collection(name)
+      .deleteOne({ ...byId(id), '_meta.request': request }, inSession(session));
     return result.deletedCount === 1;
   }
 
-  async #findMany(name: CollectionName, ids: readonly unknown[], filter: Filter<Document>): Promise<Buffer[]> {
+  async #findMany(
+    name: CollectionName,
+    ids: readonly unknown[],
+    filter: Filter<Document>,
+    session?: ClientSession,
+  ): Promise<Buffer[]> {
     const cursor = this.#mongo.data
       .collection(name)
       .find(
         { ...filter, ...byId(ids.length === 1 ? ids[0] : { $in: ids }) },
-        { raw: true, batchSize: ids.length + 1, maxTimeMS: this.#queryTimeoutMs },
+        { raw: true, batchSize: ids.length + 1, maxTimeMS: this.#queryTimeoutMs, ...inSession(session) },
       );
     return (await cursor.toArray()).map(asRaw);
   }
@@ -144,6 +170,10 @@ export class Store {
     }
     return outcomes;
   }
+}
+
+function inSession(session: ClientSession | undefined): { session?: ClientSession } {
+  return session === undefined ? {} : { session };
 }
 
 function unchanged(old: OrderedDocument): Filter<Document> {

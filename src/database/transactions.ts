@@ -83,7 +83,7 @@ export class Transactions {
         }),
       );
     } catch (error) {
-      throw isConflict(error) ? contention(error) : error;
+      throw isConflict(error) && !(error instanceof MillraceError) ? contention(error) : error;
     } finally {
       const next = this.#waiting.shift();
       if (next) next(session);
@@ -137,7 +137,9 @@ function contention(cause: unknown): MillraceError {
   });
 }
 
+/** Whether a second run may succeed; an error that was translated on its way still has what the driver said as its cause. */
 function isConflict(error: unknown): boolean {
+  if (error instanceof MillraceError) return error.code === 'contention' || isConflict(error.cause);
   const code = serverCode(error);
   const labelled =
     error instanceof Error && 'hasErrorLabel' in error && typeof error.hasErrorLabel === 'function'

@@ -9,7 +9,12 @@ import { MillraceError } from '../kernel/errors.ts';
 import { withDeadline } from './protection.ts';
 
 /** Bodies that are JSON; which of them a route takes is the route's to say. */
-const JSON_TYPES = ['application/json', 'application/merge-patch+json'];
+const JSON_TYPES = [
+  'application/json',
+  'application/merge-patch+json',
+  'application/json-patch+json',
+  'application/vnd.millrace.update+json',
+];
 
 export interface JsonOptions {
   readonly config: Pick<ServerConfig, 'bodyBytes' | 'bodyTimeoutMs'>;
@@ -18,6 +23,7 @@ export interface JsonOptions {
 /** Makes a context speak JSON and nothing else. */
 export const json = fp<JsonOptions>(
   async (app, { config }) => {
+    app.decorateRequest('rawBody', null);
     app.addHook('onRequest', (request, _reply, done) => {
       if (acceptsJson(request.headers.accept)) done();
       else
@@ -33,7 +39,9 @@ export const json = fp<JsonOptions>(
     app.addContentTypeParser(
       JSON_TYPES,
       { parseAs: 'buffer', bodyLimit: config.bodyBytes },
-      (_request, body: Buffer, done) => {
+      (request, body: Buffer, done) => {
+        // Only a keyed write asks later whether it is the same body again.
+        if (request.headers['idempotency-key'] !== undefined) request.rawBody = body;
         try {
           done(null, parseJson(body));
         } catch (error) {

@@ -25,6 +25,7 @@ export interface Problem {
 export function toProblem(error: MillraceError, url: string, request: string): Problem {
   const { status, title } = ERRORS[error.code];
   return {
+    ...error.extensions,
     type: `urn:millrace:error:${error.code}`,
     title,
     status,

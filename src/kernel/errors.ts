@@ -34,6 +34,7 @@ export const ERRORS = {
   'invalid-patch': row(400, 'The patch is not valid'),
   'too-many-documents': row(400, 'There are too many documents in one request'),
   'too-many-operations': row(400, 'There are too many operations in one batch'),
+  'answer-too-large': row(400, 'The answer would be too large'),
   'max-affected-required': row(400, 'A write by filter needs Prefer: max-affected'),
   'not-authenticated': row(401, 'Sign-in is required'),
   'invalid-credential': row(401, 'The credential is not valid'),
@@ -90,6 +91,8 @@ export interface ErrorOptions {
   readonly faults?: readonly Fault[];
   /** Headers that belong to this answer, such as `retry-after` or `etag`. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Further members of the problem document (RFC 9457 section 3.2), such as `failedOperation` of a batch. */
+  readonly extensions?: Readonly<Record<string, unknown>>;
   /** What caused it, for the log alone. */
   readonly cause?: unknown;
 }
@@ -101,6 +104,7 @@ export class MillraceError extends Error {
   readonly hint: string | undefined;
   readonly faults: readonly Fault[];
   readonly headers: Readonly<Record<string, string>>;
+  readonly extensions: Readonly<Record<string, unknown>>;
 
   constructor(code: ErrorCode, message: string, options: ErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -108,6 +112,7 @@ export class MillraceError extends Error {
     this.hint = options.hint;
     this.faults = options.faults ?? [];
     this.headers = options.headers ?? {};
+    this.extensions = options.extensions ?? {};
   }
 
   /** HTTP status of the error's code. */

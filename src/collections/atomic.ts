@@ -1,0 +1,41 @@
+/**
+ * Several writes as one: a transaction, and what has to be remembered while it is open. Single writes need none; bulk
+ * creates, writes by filter, batches and keyed writes do. Not here: sessions and their leases (database/transactions).
+ */
+import type { ClientSession } from 'mongodb';
+import type { CollectionName } from '../database/names.ts';
+import type { Transactions } from '../database/transactions.ts';
+import type { Registry } from './registry.ts';
+
+/** An open transaction, for the operations inside. */
+export interface Within {
+  readonly session: ClientSession;
+  /** Collections that came to be in it: nobody else sees them yet. */
+  readonly made: Set<CollectionName>;
+}
+
+export class Atomic {
+  readonly #transactions: Transactions;
+  readonly #registry: Registry;
+
+  constructor(transactions: Transactions, registry: Registry) {
+    this.#transactions = transactions;
+    this.#registry = registry;
+  }
+
+  /**
+   * Runs `work` in a transaction; the whole of it again when it met a passing conflict, so that `work` must do nothing
+   * that a second run would do twice.
+   * @param within the transaction that is open already, if any: then `work` becomes a part of it
+   */
+  async run<T>(work: (within: Within) => Promise<T>, within?: Within): Promise<T> {
+    if (within !== undefined) return work(within);
+    const made = new Set<CollectionName>();
+    const result = await this.#transactions.run((session) => {
+      made.clear();
+      return work({ session, made });
+    });
+    for (const name of made) this.#registry.learn(name);
+    return result;
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * Several writes in one transaction, in order: all or none, new collections included. Each is the same write as by
+ * itself. Not here: how an operation is written (batch-operations.ts).
+ */
+import type { FastifyRequest } from 'fastify';
+import { MillraceError } from '../kernel/errors.ts';
+import type { Answer } from './answer.ts';
+import type { Atomic, Within } from './atomic.ts';
+import { type BatchOperation, inOperation, parseBatch, resolveRefs } from './batch-operations.ts';
+import { objectBody, parameters, requireMediaType } from './requests.ts';
+import { type PreparedWrite, prepareWrite, type WriteParts } from './write-operations.ts';
+
+/** Bytes of all results together. */
+const MAX_RESULT_BYTES = 32 * 1024 * 1024;
+
+type BatchRequest = Pick<FastifyRequest, 'id' | 'url' | 'headers' | 'body' | 'principal'>;
+
+/**
+ * Reads a batch.
+ * @throws MillraceError as parseBatch
+ */
+export function prepareBatch(request: BatchRequest, parts: WriteParts & { readonly atomic: Atomic }): PreparedWrite {
+  parameters(request, []);
+  requireMediaType(request, ['application/json']);
+  const operations = parseBatch(objectBody(request));
+  return (within) => parts.atomic.run((open) => runAll(operations, request, parts, open), within);
+}
+
+async function runAll(
+  operations: readonly BatchOperation[],
+  request: BatchRequest,
+  parts: WriteParts,
+  within: Within,
+): Promise<Answer> {
+  const refs = new Map<string, string>();
+  const results: Answer[] = [];
+  let bytes = 0;
+  for (const [index, operation] of operations.entries()) {
+    try {
+      const answer = await run(resolveRefs(operation, refs), request, parts, within);
+      if (operation.ref !== undefined) refs.set(operation.ref, idOf(answer));
+      bytes += answer.body?.length ?? 0;
+      if (bytes > MAX_RESULT_BYTES) throw tooLarge();
+      results.push(answer);
+    } catch (error) {
+      throw inOperation(index, error);
+    }
+  }
+  return { status: 200, headers: {}, body: encodeResults(results) };
+}
+
+function run(operation: BatchOperation, request: BatchRequest, parts: WriteParts, within: Within): Promise<Answer> {
+  const { method, url, headers, body, segments } = operation;
+  const [collection = '', id] = segments;
+  const params = id === undefined ? { collection } : { collection, id };
+  const write = prepareWrite(
+    { id: request.id, principal: request.principal, method, url, headers, body, params },
+    parts,
+  );
+  return write(within);
+}
+
+function idOf({ id }: Answer): string {
+  if (id !== undefined) return id;
+  throw new MillraceError('malformed-request', "Only an operation on one document can have a 'ref'");
+}
+
+function tooLarge(): MillraceError {
+  return new MillraceError('answer-too-large', 'The results of the batch are too large together', {
+    hint: 'Give operations the header prefer: return=minimal',
+  });
+}
+
+/** The bodies are JSON text already. */
+function encodeResults(results: readonly Answer[]): Buffer {
+  const chunks: Buffer[] = [Buffer.from('{"results":[')];
+  for (const [index, { status, headers, body }] of results.entries()) {
+    const head = JSON.stringify({ status, headers });
+    chunks.push(Buffer.from(`${index === 0 ? '' : ','}${body === null ? head : `${head.slice(0, -1)},"body":`}`));
+    if (body !== null) chunks.push(body, Buffer.from('}'));
+  }
+  chunks.push(Buffer.from(']}'));
+  return Buffer.concat(chunks);
+}

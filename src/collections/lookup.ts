@@ -1,0 +1,45 @@
+/**
+ * Finds one document by the id that a client wrote, and says what is missing when there is none. Not here: what is done
+ * with it (collections.ts).
+ */
+import { idCandidates, idFromText } from '../database/ids.ts';
+import type { CollectionName } from '../database/names.ts';
+import { toDatabaseFilter } from '../policies/reach.ts';
+import type { Scope } from '../policies/scope.ts';
+import type { Within } from './atomic.ts';
+import { checkPreconditions, type Preconditions } from './preconditions.ts';
+import { documentNotFound, notAvailable } from './refusals.ts';
+import type { Registry } from './registry.ts';
+import type { Store } from './store.ts';
+
+export class Lookup {
+  readonly #store: Store;
+  readonly #registry: Registry;
+
+  constructor(store: Store, registry: Registry) {
+    this.#store = store;
+    this.#registry = registry;
+  }
+
+  /** The raw document, or null. Asks the canonical form of the id first, the other forms only on a miss. */
+  async find(scope: Scope, name: CollectionName, id: string, within?: Within): Promise<Buffer | null> {
+    const filter = toDatabaseFilter(scope);
+    const canonical = await this.#store.find(name, idFromText(id), filter, within?.session);
+    if (canonical !== null) return canonical;
+    for (const candidate of idCandidates(id)) {
+      const found = await this.#store.find(name, candidate, filter, within?.session);
+      if (found !== null) return found;
+    }
+    return null;
+  }
+
+  /**
+   * The error for a document that was not found.
+   * @throws MillraceError `precondition-failed` when a precondition asks for an existing one
+   */
+  async missing(name: CollectionName, id: string, preconditions?: Preconditions, within?: Within): Promise<Error> {
+    if (!within?.made.has(name) && !(await this.#registry.exists(name))) return notAvailable(name);
+    if (preconditions) checkPreconditions(preconditions, null);
+    return documentNotFound(name, id);
+  }
+}

@@ -1,0 +1,96 @@
+/**
+ * The writes, read and authorised: each takes a request apart, asks for its Scope, and gives back what can be made
+ * alone, under an idempotency key or as a part of a batch, by the same rules. Not here: HTTP (write-routes.ts).
+ */
+import type { Principal } from '../auth/principal.ts';
+import { type CollectionName, parseCollectionName } from '../database/names.ts';
+import { MillraceError } from '../kernel/errors.ts';
+import type { Policies } from '../policies/policies.ts';
+import type { Action, Scope } from '../policies/scope.ts';
+import { type Answer, createdAnswer, removedAnswer, writtenAnswer } from './answer.ts';
+import type { Within } from './atomic.ts';
+import type { Collections } from './collections.ts';
+import { parsePatch } from './patch.ts';
+import { arrayBody, flag, objectBody, parameters, type RequestLike, requireMediaType, toWrite } from './requests.ts';
+
+/** A write that has been read and allowed; nothing has been touched yet. It may run again in a new transaction. */
+export type PreparedWrite = (within?: Within) => Promise<Answer>;
+
+/** One request to write, from the wire or from inside a batch. */
+export interface WriteRequest extends RequestLike {
+  readonly method: string;
+  readonly principal: Principal;
+  readonly params: { readonly collection: string; readonly id?: string };
+}
+
+export interface WriteParts {
+  readonly collections: Collections;
+  readonly policies: Policies;
+}
+
+/**
+ * Reads a write and asks for its Scope, in this order of checks: a stranger learns nothing of what exists.
+ * @throws MillraceError what is wrong with the request, `not-authenticated`, `forbidden`, `method-not-allowed`
+ */
+export function prepareWrite(request: WriteRequest, parts: WriteParts): PreparedWrite {
+  const { id } = request.params;
+  if (id === undefined) {
+    if (request.method === 'POST') return prepareCreate(request, parts);
+  } else {
+    if (request.method === 'PUT') return prepareReplace(request, id, parts);
+    if (request.method === 'PATCH') return preparePatch(request, id, parts);
+    if (request.method === 'DELETE') return prepareRemove(request, id, parts);
+  }
+  throw new MillraceError('method-not-allowed', `${request.method} is not possible here`);
+}
+
+function enter(request: WriteRequest, action: Action, { policies }: WriteParts): readonly [Scope, CollectionName] {
+  const name = parseCollectionName(request.params.collection);
+  return [policies.scope(request.principal, action, name), name];
+}
+
+function prepareCreate(request: WriteRequest, parts: WriteParts): PreparedWrite {
+  const { collections } = parts;
+  parameters(request, []);
+  requireMediaType(request, ['application/json']);
+  const many = arrayBody(request);
+  if (many !== null) {
+    const [scope, name] = enter(request, 'create', parts);
+    return async (within) =>
+      createdAnswer(request, await collections.createMany(scope, name, many, toWrite(request, within)));
+  }
+  const body = objectBody(request);
+  const [scope, name] = enter(request, 'create', parts);
+  return async (within) =>
+    writtenAnswer(request, await collections.create(scope, name, body, toWrite(request, within)), name);
+}
+
+function prepareReplace(request: WriteRequest, id: string, parts: WriteParts): PreparedWrite {
+  const upsert = flag(parameters(request, ['upsert']), 'upsert');
+  requireMediaType(request, ['application/json']);
+  const body = objectBody(request);
+  const [scope, name] = enter(request, 'update', parts);
+  return async (within) => {
+    const write = { ...toWrite(request, within), upsert };
+    return { id, ...writtenAnswer(request, await parts.collections.replace(scope, name, id, body, write), name) };
+  };
+}
+
+function preparePatch(request: WriteRequest, id: string, parts: WriteParts): PreparedWrite {
+  parameters(request, []);
+  const change = parsePatch(request);
+  const [scope, name] = enter(request, 'update', parts);
+  return async (within) => {
+    const patched = await parts.collections.patch(scope, name, id, change, toWrite(request, within));
+    return { id, ...writtenAnswer(request, patched, name) };
+  };
+}
+
+function prepareRemove(request: WriteRequest, id: string, parts: WriteParts): PreparedWrite {
+  parameters(request, []);
+  const [scope, name] = enter(request, 'delete', parts);
+  return async (within) => {
+    const removed = await parts.collections.remove(scope, name, id, toWrite(request, within));
+    return { id, ...removedAnswer(request, removed) };
+  };
+}
