@@ -51,7 +51,11 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
     });
     await context.register(eventRoutes, parts);
     await context.register(adminRoutes, parts);
-    await context.register(fileRoutes, { ...parts, publicUrl: config.publicUrl });
+    await context.register(fileRoutes, {
+      ...parts,
+      publicUrl: config.publicUrl,
+      position: () => parts.events.feed.position,
+    });
   });
 
   return app;

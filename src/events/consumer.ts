@@ -15,7 +15,7 @@ import type { LogRow } from './row.ts';
 import type { Tail } from './tail.ts';
 
 const BATCH_ROWS = 200;
-const LEASE_POLL_MS = 500;
+const LEASE_POLL_MS = 250;
 
 interface Cursor extends Place {
   readonly _id: string;
@@ -41,6 +41,8 @@ export interface ConsumerOptions {
   readonly owner: string;
   /** How often a single row is tried before it is parked. */
   readonly tries?: number;
+  /** How long a grant of the lease lasts, in milliseconds. */
+  readonly leaseMs?: number;
   readonly onNote?: Note;
 }
 
@@ -78,10 +80,13 @@ export class Consumer {
     this.#options = options;
     this.#cursors = db.collection('consumers');
     this.#parked = db.collection('parked');
+    const ttlMs = options.leaseMs ?? 5000;
     this.#lease = new Lease({
       collection: db.collection('lease'),
       id: `consumer:${options.name}`,
       owner: options.owner,
+      ttlMs,
+      renewMs: ttlMs * 0.3,
     });
   }
 

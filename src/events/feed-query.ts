@@ -3,6 +3,9 @@
  * is refused by name, because a parameter that is ignored answers another question than the one asked.
  */
 import { MillraceError } from '../kernel/errors.ts';
+import type { OpenFilter } from '../query/filter.ts';
+import { type Parameter, readParameters } from '../query/parameters.ts';
+import { parseQuery, RESERVED } from '../query/parse-query.ts';
 
 const MAX_LIMIT = 1000;
 const MAX_WAIT_S = 60;
@@ -17,25 +20,47 @@ export interface FeedQuery {
   readonly types: readonly string[] | null;
 }
 
-/** Reads the known parameters. Throws MillraceError `unknown-parameter`, `invalid-parameter`. */
-export function parseFeedQuery(url: string, known: readonly string[]): FeedQuery {
+/** Reads `since`, `types`, `wait` and `limit`. Throws MillraceError `unknown-parameter`, `invalid-parameter`. */
+export function parseEventsQuery(url: string): FeedQuery {
+  const known = ['since', 'types', 'wait', 'limit'];
+  const found = readParameters(searchOf(url));
+  for (const [name] of found) if (!known.includes(name)) throw unknown(name, known);
+  return common(found);
+}
+
+/** Reads `since`, `wait`, `limit` and the conditions of a filter in the query language; throws what those throw. */
+export function parseChangesQuery(url: string): FeedQuery & { readonly filter: OpenFilter } {
+  const own = ['since', 'wait', 'limit'];
+  const found = readParameters(searchOf(url));
+  const rest = found.filter(([name]) => !own.includes(name));
+  const known: readonly string[] = [...own, 'filter'];
+  for (const [name] of rest) if (RESERVED.some((one) => one === name) && name !== 'filter') throw unknown(name, known);
+  return { ...common(found.filter(([name]) => own.includes(name))), filter: parseQuery(rest).filter };
+}
+
+function searchOf(url: string): string {
   const start = url.indexOf('?');
-  const found = new URLSearchParams(start < 0 ? '' : url.slice(start + 1));
-  for (const name of found.keys()) {
-    if (!known.includes(name)) {
-      throw new MillraceError('unknown-parameter', `The parameter '${name.slice(0, 80)}' is not known here`, {
-        hint: `Known: ${known.join(', ')}`,
-      });
-    }
-    if (found.getAll(name).length > 1) throw invalid(name, 'may be given once');
+  return start < 0 ? '' : url.slice(start + 1);
+}
+
+function unknown(name: string, known: readonly string[]): MillraceError {
+  const hint = `Known: ${known.join(', ')}`;
+  return new MillraceError('unknown-parameter', `The parameter '${name.slice(0, 80)}' is not known here`, { hint });
+}
+
+function common(parameters: readonly Parameter[]): FeedQuery {
+  const found = new Map<string, string>();
+  for (const [name, value] of parameters) {
+    if (found.has(name)) throw invalid(name, 'may be given once');
+    found.set(name, value);
   }
-  const since = found.get('since');
+  const since = found.get('since') ?? null;
   if (since === '') throw invalid('since', 'is a position, or is left out');
   return {
     since,
     waitMs: 1000 * integer(found, 'wait', 0, 0, MAX_WAIT_S),
     limit: integer(found, 'limit', 500, 1, MAX_LIMIT),
-    types: types(found.get('types')),
+    types: types(found.get('types') ?? null),
   };
 }
 
@@ -66,9 +91,9 @@ function types(text: string | null): readonly string[] | null {
   return wanted;
 }
 
-function integer(found: URLSearchParams, name: string, absent: number, low: number, high: number): number {
+function integer(found: ReadonlyMap<string, string>, name: string, absent: number, low: number, high: number): number {
   const text = found.get(name);
-  if (text === null) return absent;
+  if (text === undefined) return absent;
   const value = Number(text);
   if (/^\d{1,6}$/.test(text) && value >= low && value <= high) return value;
   throw invalid(name, `is a whole number from ${low} to ${high}`);

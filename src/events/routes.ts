@@ -8,9 +8,12 @@ import { decodeStored } from '../database/stored.ts';
 import type { Policies } from '../policies/policies.ts';
 import { reaches } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
+import { bind } from '../query/bind.ts';
+import type { OpenFilter } from '../query/filter.ts';
+import { compileMatch, type Match } from '../query/match.ts';
 import { type Event, eventType, toEvent } from './event.ts';
 import type { Feed } from './feed.ts';
-import { parseFeedQuery, wantsType } from './feed-query.ts';
+import { parseChangesQuery, parseEventsQuery, wantsType } from './feed-query.ts';
 import type { LogRow } from './row.ts';
 
 export interface EventRoutesOptions {
@@ -32,7 +35,7 @@ export async function eventRoutes(app: FastifyInstance, { policies, events }: Ev
   app.addHook('preClose', async () => closing.abort());
 
   app.get('/events', async (request, reply) => {
-    const { types, ...query } = parseFeedQuery(request.url, ['since', 'types', 'wait', 'limit']);
+    const { types, ...query } = parseEventsQuery(request.url);
     policies.scope(request.principal, 'read', 'events');
     const page = await feed.page({
       ...query,
@@ -48,14 +51,15 @@ export async function eventRoutes(app: FastifyInstance, { policies, events }: Ev
   });
 
   app.get<OnCollection>('/api/:collection/_changes', async (request: FastifyRequest<OnCollection>, reply) => {
-    const { types: _, ...query } = parseFeedQuery(request.url, ['since', 'wait', 'limit']);
+    const { filter, ...query } = parseChangesQuery(request.url);
     const name = parseCollectionName(request.params.collection);
     const scope = policies.scope(request.principal, 'read', name);
+    const asked = matchFor(filter, scope, new Date());
     const page = await feed.page({
       ...query,
       signal: ended(reply, closing.signal),
       refuseGap: (row) => row.operation === 'gap',
-      pick: async (row) => (row.collection === name ? visible(await completed(row), scope) : null),
+      pick: async (row) => (row.collection === name ? visible(await completed(row), scope, asked) : null),
     });
     return answer(reply, page.position, { changes: page.items, position: page.position });
   });
@@ -65,12 +69,23 @@ function answer(reply: FastifyReply, position: string, body: object): FastifyRep
   return reply.header('millrace-position', position).send(body);
 }
 
-/** The event of a row, cut to the states the scope reaches; null when it reaches neither. */
-function visible(row: LogRow, scope: Scope): Event | null {
-  const inReach = (body: Buffer | null) => (body !== null && reaches(scope, decodeStored(body)) ? body : null);
+/** The question of a request, with its variables filled. */
+function matchFor(filter: OpenFilter, { principal }: Scope, now: Date): Match {
+  const user = principal.kind === 'anonymous' ? null : { id: principal.id, roles: principal.roles, claims: {} };
+  return compileMatch(bind(filter, { now, user }).filter);
+}
+
+/** The event of a row, cut to the states the scope reaches; null when none of these passes the question. */
+function visible(row: LogRow, scope: Scope, asked: Match): Event | null {
+  let passes = row.key === null;
+  const inReach = (body: Buffer | null) => {
+    const document = body && decodeStored(body);
+    if (document === null || !reaches(scope, document)) return null;
+    passes ||= asked(document);
+    return body;
+  };
   const cut = { ...row, after: inReach(row.after), before: inReach(row.before) };
-  const about = row.key === null || cut.after !== null || cut.before !== null;
-  return about ? toEvent(cut) : null;
+  return passes ? toEvent(cut) : null;
 }
 
 /** Aborts when the client goes away or the server closes. */

@@ -5,6 +5,7 @@
 import type { Document } from 'mongodb';
 import { actorOf, type Principal } from '../auth/principal.ts';
 import { idFromText } from '../database/ids.ts';
+import { decodeStored } from '../database/stored.ts';
 import { valueToWire } from '../database/wire-values.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { nameInPath } from './file-name.ts';
@@ -44,9 +45,9 @@ export interface FileResource {
   readonly custom: unknown;
 }
 
-/** Members of a FileResource that stand in the database under the same name, `id` apart. */
+/** Members of a FileResource that stand in the database, by their stored names. */
 export const STORED_MEMBERS: ReadonlySet<string> = new Set([
-  'id',
+  '_id',
   'name',
   'type',
   'size',
@@ -89,6 +90,11 @@ export function fromDocument(document: Document): StoredFile {
     createdBy: document['createdBy'] === null ? null : text('createdBy'),
     custom: valueToWire(document['custom']),
   };
+}
+
+/** The same of raw BSON. */
+export function fromRaw(raw: Uint8Array): StoredFile {
+  return fromDocument(decodeStored(raw));
 }
 
 /** @param base scheme and authority under which the client reaches this server, such as `https://example.com` */

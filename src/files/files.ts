@@ -4,20 +4,19 @@
  * (file-store.ts), the database's language (store.ts).
  */
 import type { Readable } from 'node:stream';
-import type { Document, Filter } from 'mongodb';
 import { actorOf } from '../auth/principal.ts';
 import type { Transactions } from '../database/transactions.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { reaches, toDatabaseFilter } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
+import type { Query } from '../query/query.ts';
 import { type Draft, keyFromText, type StoredFile, toDocument } from './file.ts';
 import type { ByteRange, FileStore } from './file-store.ts';
 import { type Delivery, type Expected, type Part, takeBack, takeIn } from './intake.ts';
+import { type FileList, type ListingParts, listFiles } from './listing.ts';
 import type { Marks } from './marks.ts';
-import type { Store } from './store.ts';
 
-export interface FilesParts {
-  readonly store: Store;
+export interface FilesParts extends ListingParts {
   readonly marks: Marks;
   readonly transactions: Transactions;
   /** Every store that may hold files, by name. */
@@ -25,7 +24,6 @@ export interface FilesParts {
   /** Where new files go. */
   readonly current: FileStore;
   readonly maxFileBytes: number;
-  readonly listTimeoutMs: number;
   readonly now?: () => Date;
 }
 
@@ -76,13 +74,13 @@ export class Files {
     return file;
   }
 
-  /** Files in batches, after the first batch has been read. */
-  async list(scope: Scope, filter: Filter<Document> = {}): Promise<AsyncIterable<readonly StoredFile[]>> {
-    const batches = this.#parts.store.list(
-      { $and: [toDatabaseFilter(scope), filter] },
-      { sort: { _id: 1 }, maxTimeMS: this.#parts.listTimeoutMs },
-    );
-    return resume(await batches.next(), batches);
+  /**
+   * What a query finds among the files of a Scope, after the first batch has been read.
+   * @throws MillraceError `unknown-parameter`, `cursor-mismatch`, `query-timeout`
+   */
+  async list(scope: Scope, query: Query): Promise<FileList> {
+    const list = await listFiles(scope, query, this.#now(), this.#parts);
+    return { ...list, batches: resume(await list.batches.next(), list.batches) };
   }
 
   /**
@@ -121,8 +119,12 @@ export class Files {
     }
   }
 
+  #now(): Date {
+    return this.#parts.now?.() ?? new Date();
+  }
+
   #toFiles({ principal }: Scope, { drafts, customs }: Delivery, request: string) {
-    const createdAt = this.#parts.now?.() ?? new Date();
+    const createdAt = this.#now();
     const createdBy = principal.kind === 'anonymous' ? null : principal.id;
     const store = this.#parts.current.name;
     const files = drafts.map(

@@ -5,7 +5,7 @@
  */
 import { pipeline } from 'node:stream';
 import { MillraceError } from '../kernel/errors.ts';
-import type { StoredFile } from './file.ts';
+import { fromRaw, type StoredFile } from './file.ts';
 import type { FileStore } from './file-store.ts';
 import { takeBack } from './intake.ts';
 import { Meter } from './meter.ts';
@@ -37,7 +37,7 @@ export async function* moveFiles(
   const total = await opened.store.count(elsewhere);
   const counts = { moved: 0, gone: 0, failed: 0, bytes: 0 };
   for await (const batch of opened.store.list(elsewhere, { sort: { _id: 1 } })) {
-    for (const file of batch) {
+    for (const file of batch.map(fromRaw)) {
       if (signal.aborted) return;
       const from = others.find(({ name }) => name === file.store);
       try {

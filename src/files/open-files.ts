@@ -3,6 +3,7 @@
  * starts here stops here. Not here: what any of them does.
  */
 import type { Mongo } from '../database/mongo.ts';
+import { sharedSecret } from '../database/secrets.ts';
 import type { Transactions } from '../database/transactions.ts';
 import { ConfigError } from '../kernel/config.ts';
 import type { FileStore } from './file-store.ts';
@@ -61,7 +62,8 @@ export async function openFiles(
   const sweep = new Sweep({ store, marks, fileStores: byName, onError });
   sweep.start();
 
-  const files = new Files({ ...settings, store, marks, transactions, fileStores: byName, current });
+  const cursorKey = await sharedSecret(mongo, 'cursors');
+  const files = new Files({ ...settings, cursorKey, store, marks, transactions, fileStores: byName, current });
   return {
     files,
     store,

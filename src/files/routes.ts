@@ -2,19 +2,19 @@
  * The HTTP face of files: scope, call, answer. The contract is docs/api.md. Multipart ends here: everything behind sees
  * parts, whoever parsed them. Not here: the rules about files (intake.ts, answers.ts) and who may touch them (policies).
  */
-import { Readable } from 'node:stream';
 import multipart from '@fastify/multipart';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { MillraceError } from '../kernel/errors.ts';
 import type { Policies } from '../policies/policies.ts';
 import type { Action, Scope } from '../policies/scope.ts';
+import { readParameters } from '../query/parameters.ts';
+import { parseQuery } from '../query/parse-query.ts';
 import { answerBytes } from './answers.ts';
 import { type StoredFile, toResource } from './file.ts';
 import type { Files } from './files.ts';
 import { type Expected, MAX_PARTS, type Part } from './intake.ts';
+import { sendFiles, show } from './list-answer.ts';
 import { holdToPace, linger } from './pace.ts';
-
-const JSON_TYPE = 'application/json; charset=utf-8';
 
 /**
  * Every part comes as a stream of bytes, fields too: the parser would decode a field's text and lose what it was. It
@@ -31,6 +31,8 @@ export interface FileRoutesOptions {
   readonly policies: Policies;
   /** The URL under which clients reach this server, when it is not the one they ask. */
   readonly publicUrl: string | undefined;
+  /** The place in the event log that a list read now does not miss anything after. */
+  readonly position: () => string;
 }
 
 interface OnFile {
@@ -38,7 +40,7 @@ interface OnFile {
 }
 
 export async function fileRoutes(app: FastifyInstance, options: FileRoutesOptions): Promise<void> {
-  const { files, policies, publicUrl } = options;
+  const { files, policies, publicUrl, position } = options;
 
   app.removeAllContentTypeParsers();
   await app.register(multipart, PARSER);
@@ -74,8 +76,11 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
   });
 
   app.get('/files', async (request, reply) => {
-    const batches = await files.list(scopeOf(request, 'read'));
-    return reply.type(JSON_TYPE).send(Readable.from(jsonArray(batches, baseOf(request)), { objectMode: false }));
+    const query = parseQuery(readParameters(request.url.split(/\?(.*)/s)[1] ?? ''));
+    const scope = scopeOf(request, 'read');
+    reply.header('millrace-position', position());
+    const list = await files.list(scope, query);
+    return sendFiles(reply, list, (file) => show(toResource(file, baseOf(request)), query.fields));
   });
 
   app.get<OnFile>('/files/:id', async (request) => {
@@ -143,14 +148,4 @@ function requestBase({ protocol, host, socket }: FastifyRequest): string {
     ? host
     : `${socket.localAddress}:${socket.localPort}`;
   return `${protocol}://${authority}`;
-}
-
-async function* jsonArray(batches: AsyncIterable<readonly StoredFile[]>, base: string): AsyncGenerator<string> {
-  let before = '[';
-  for await (const batch of batches) {
-    const texts = batch.map((file) => JSON.stringify(toResource(file, base)));
-    yield before + texts.join(',');
-    before = ',';
-  }
-  yield before === '[' ? '[]' : ']';
 }

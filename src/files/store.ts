@@ -6,8 +6,7 @@ import type { ClientSession, Collection, Document, Filter, FindOptions } from 'm
 import { CODE, serverCode, translated } from '../database/errors.ts';
 import { idFromText } from '../database/ids.ts';
 import type { Mongo } from '../database/mongo.ts';
-import { decodeStored } from '../database/stored.ts';
-import { fromDocument, type StoredFile } from './file.ts';
+import { fromRaw, type StoredFile } from './file.ts';
 import type { FileKey } from './file-store.ts';
 
 const FILES = '_files';
@@ -46,21 +45,26 @@ export class Store {
     const found = await translated(() =>
       this.#files.findOne({ $and: [byKey(key), filter] }, { raw: true, maxTimeMS: this.#queryTimeoutMs }),
     );
-    return found === null ? null : fromRaw(found);
+    return found === null ? null : fromRaw(asRaw(found));
   }
 
-  /** The files that a filter finds, in batches. The first batch is asked for when iteration starts. */
-  async *list(filter: Filter<Document>, options: FindOptions): AsyncGenerator<readonly StoredFile[]> {
+  /** The documents that a filter finds, in raw batches. The first batch is asked for when iteration starts. */
+  async *list(filter: Filter<Document>, options: FindOptions): AsyncGenerator<readonly Uint8Array[]> {
     const cursor = this.#files.find(filter, { batchSize: BATCH, ...options, raw: true });
     try {
-      while (await translated(() => cursor.hasNext())) yield cursor.readBufferedDocuments().map(fromRaw);
+      while (await translated(() => cursor.hasNext())) yield cursor.readBufferedDocuments().map(asRaw);
     } finally {
       await cursor.close();
     }
   }
 
+  async aggregate(stages: Document[], maxTimeMS: number): Promise<Uint8Array[]> {
+    const found = await translated(() => this.#files.aggregate(stages, { raw: true, maxTimeMS }).toArray());
+    return found.map(asRaw);
+  }
+
   count(filter: Filter<Document>): Promise<number> {
-    return translated(() => this.#files.countDocuments(filter));
+    return translated(() => this.#files.countDocuments(filter, { maxTimeMS: this.#queryTimeoutMs }));
   }
 
   /**
@@ -90,7 +94,7 @@ function byKey(key: FileKey): Document {
 }
 
 /** With `raw: true` the driver hands out the bytes of a document where its types say document. */
-function fromRaw(raw: unknown): StoredFile {
-  if (!(raw instanceof Uint8Array)) throw new TypeError('The driver did not answer with raw BSON');
-  return fromDocument(decodeStored(raw));
+function asRaw(raw: unknown): Uint8Array {
+  if (raw instanceof Uint8Array) return raw;
+  throw new TypeError('The driver did not answer with raw BSON');
 }

@@ -27,7 +27,6 @@ for (const newer of [false, true]) {
     await things.insertOne({ _id: 4, text: 'small' });
     await things.deleteOne({ _id: 1 });
     await things.updateOne({ _id: 3 }, { $set: { text: text(13, 'd') } });
-    await things.updateOne({ _id: 3 }, { $set: { text: text(13, 'e') } });
     await things.insertOne({ _id: 5 });
     const told = () => node.rows.filter((row) => row.collection === 'things' && row.key !== null);
     await until(
@@ -46,7 +45,6 @@ for (const newer of [false, true]) {
         ['insert', 3, true],
         ['insert', 4, false],
         ['delete', 1, false],
-        ['update', 3, true],
         ['update', 3, true],
         ['insert', 5, false],
       ],

@@ -1,0 +1,98 @@
+/**
+ * Lists of files: a query and a Scope become database reads. Without `limit` a list is a stream of all there is; with
+ * it, a page by key that goes on from a signed cursor. Queries speak of the members of a FileResource and of nothing
+ * else a document holds. Not here: the query language (query/) and how a resource is written (file.ts).
+ */
+import type { Document } from 'mongodb';
+import { readStored } from '../database/stored.ts';
+import { MillraceError } from '../kernel/errors.ts';
+import { toDatabaseFilter } from '../policies/reach.ts';
+import type { Scope } from '../policies/scope.ts';
+import { bind } from '../query/bind.ts';
+import { decodeCursor, encodeCursor } from '../query/cursor.ts';
+import { pathsOf } from '../query/filter.ts';
+import { cutPage, exactStages, isInOrder, type Page, type Position, requestPage } from '../query/page.ts';
+import { type Query, questionOf } from '../query/query.ts';
+import { toMongoSort } from '../query/sort.ts';
+import { toMongo } from '../query/to-mongo.ts';
+import { fromRaw, STORED_MEMBERS, type StoredFile } from './file.ts';
+import type { Store } from './store.ts';
+
+/** Files in batches, and where a page goes on. */
+export interface FileList {
+  readonly batches: AsyncGenerator<readonly StoredFile[]>;
+  /** Cursors; null where there is no further page, or the list is no page. */
+  readonly next: string | null;
+  readonly prev: string | null;
+  /** How many files the filter finds, when the query asks. */
+  readonly count: number | null;
+}
+
+export interface ListingParts {
+  readonly store: Store;
+  readonly queryTimeoutMs: number;
+  readonly listTimeoutMs: number;
+  /** Signs page cursors. */
+  readonly cursorKey: Buffer;
+}
+
+/** @throws MillraceError `unknown-parameter`, `cursor-mismatch`, `query-timeout` */
+export async function listFiles(scope: Scope, query: Query, now: Date, parts: ListingParts): Promise<FileList> {
+  requireMembers(query);
+  const { store, listTimeoutMs, cursorKey } = parts;
+  const filter = joinedFilter(scope, query, now);
+  const count = query.count === 'none' ? null : await store.count(filter);
+  if (query.limit === null) {
+    const options = { sort: toMongoSort(query.sort), skip: query.skip, maxTimeMS: listTimeoutMs };
+    return { batches: files(store.list(filter, options)), next: null, prev: null, count };
+  }
+  const question = questionOf('files', query);
+  const position = query.cursor === null ? null : decodeCursor(cursorKey, question, query.cursor);
+  const page = await readPage(query, query.limit, filter, position, parts);
+  const written = (at: Position | null) => (at === null ? null : encodeCursor(cursorKey, question, at));
+  return { batches: files([page.documents]), next: written(page.next), prev: written(page.prev), count };
+}
+
+/** A member that is not shown must not be found out by filtering or sorting either. */
+function requireMembers({ filter, sort, expand }: Query): void {
+  const asked = [...pathsOf(filter), ...sort.map(({ path }) => path)];
+  const unknown = asked.find((path) => !STORED_MEMBERS.has(path.split('.', 1)[0] ?? ''));
+  if (unknown === undefined && expand.length === 0) return;
+  const name = unknown ?? 'expand';
+  throw new MillraceError('unknown-parameter', `Files cannot be asked for '${name.slice(0, 80)}'`, {
+    hint: `Their members are ${[...STORED_MEMBERS].join(', ').replace('_id', 'id')}`,
+  });
+}
+
+function joinedFilter(scope: Scope, { filter }: Query, now: Date): Document {
+  const { principal } = scope;
+  const user = principal.kind === 'anonymous' ? null : { id: principal.id, roles: principal.roles, claims: {} };
+  const asked = toMongo(bind(filter, { now, user }).filter);
+  const granted = toDatabaseFilter(scope);
+  const both = [granted, asked].filter((part) => Object.keys(part).length > 0);
+  return both.length > 1 ? { $and: both } : (both[0] ?? {});
+}
+
+async function readPage(
+  { sort, skip }: Query,
+  limit: number,
+  filter: Document,
+  position: Position | null,
+  { store, queryTimeoutMs }: ListingParts,
+): Promise<Page<Uint8Array>> {
+  if (limit === 0) return { documents: [], next: null, prev: null };
+  const request = requestPage(filter, sort, position);
+  const options = { sort: toMongoSort(request.sort), skip, limit: limit + 1, maxTimeMS: queryTimeoutMs };
+  const found: Uint8Array[] = [];
+  for await (const batch of store.list(request.filter, options)) found.push(...batch);
+  const exact = isInOrder(found.map(readStored), sort, position);
+  const stages = [{ $match: request.filter }, ...exactStages(sort, limit + 1)];
+  const answer = exact ? found : await store.aggregate(stages, queryTimeoutMs);
+  return cutPage(answer, { sort, limit, position }, readStored);
+}
+
+async function* files(
+  batches: AsyncIterable<readonly Uint8Array[]> | Iterable<readonly Uint8Array[]>,
+): AsyncGenerator<readonly StoredFile[]> {
+  for await (const batch of batches) yield batch.map(fromRaw);
+}

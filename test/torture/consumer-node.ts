@@ -1,0 +1,30 @@
+/** A process with one consumer, which writes an output for each insert it is told; made to be killed. */
+import { openMongo } from '../../src/database/mongo.ts';
+import { Consumer, insertOutputs, outputId } from '../../src/events/consumer.ts';
+import { EventLog } from '../../src/events/event-log.ts';
+import { Tail } from '../../src/events/tail.ts';
+
+const [url = '', database = ''] = process.argv.slice(2);
+const mongo = await openMongo({ url, database });
+const log = new EventLog(mongo.log, database);
+const tail = new Tail({ log });
+await tail.start();
+const outputs = mongo.log.collection<{ _id: string }>('outputs');
+const consumer = new Consumer({
+  name: 'torture',
+  log,
+  tail,
+  owner: String(process.pid),
+  leaseMs: 400,
+  handle: async (rows) => {
+    for (let at = 0; at < rows.length; at += 7) {
+      const some = rows.slice(at, at + 7).filter((row) => row.operation === 'insert' && row.collection === 'source');
+      await insertOutputs(
+        outputs,
+        some.map((row) => ({ _id: outputId('torture', row), event: row.number })),
+      );
+    }
+  },
+});
+consumer.start();
+process.stdout.write('ready\n');

@@ -1,0 +1,136 @@
+/**
+ * The one who disturbs: kills and freezes processes, restarts servers, kills primaries, cuts majorities. What it does
+ * follows from a seed; when exactly it strikes is up to the machine.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Member, ReplicaSet } from '../helpers/replica-set.ts';
+
+/** A server process that can be hurt and comes back. */
+export interface Victim {
+  readonly name: string;
+  pid(): number;
+  /** Kills it (-9) and starts a new one. */
+  kill(): Promise<void>;
+  freeze(): void;
+  thaw(): void;
+}
+
+export interface Deeds {
+  kills: number;
+  recorderKills: number;
+  freezes: number;
+  restarts: number;
+  primaryKills: number;
+  cuts: number;
+}
+
+export interface NemesisOptions {
+  readonly set: ReplicaSet;
+  readonly victims: readonly Victim[];
+  /** Name of the process that holds the recorder's lease. */
+  readonly holder: () => Promise<string | null>;
+  readonly random: () => number;
+  readonly kills: number;
+  readonly freezes: number;
+  readonly longestFreezeMs: number;
+  readonly restarts: number;
+  readonly primaryKills: number;
+  readonly cuts: number;
+  readonly breathMs: number;
+}
+
+type Deed = 'kill' | 'freeze' | 'restart' | 'primary' | 'cut';
+
+/** Does all its deeds in a shuffled order; in the end everything runs again. */
+export async function rage(options: NemesisOptions, deeds: Deeds): Promise<void> {
+  const { set, random, breathMs } = options;
+  const plan = shuffled(
+    [
+      ...Array<Deed>(options.kills).fill('kill'),
+      ...Array<Deed>(options.freezes).fill('freeze'),
+      ...Array<Deed>(options.restarts).fill('restart'),
+      ...Array<Deed>(options.primaryKills).fill('primary'),
+      ...Array<Deed>(options.cuts).fill('cut'),
+    ],
+    random,
+  );
+  const frozen = new Map<Victim, Promise<void>>();
+  for (const deed of plan) {
+    await pause(breathMs * (0.5 + random()));
+    if (deed === 'restart') await restart(set.members[0], random, deeds);
+    else if (deed === 'primary') await killPrimary(set, random, deeds);
+    else if (deed === 'cut') await cut(set, random, deeds);
+    else await hurt(options, deed, frozen, deeds);
+  }
+  await Promise.all(frozen.values());
+}
+
+async function hurt(
+  options: NemesisOptions,
+  deed: 'kill' | 'freeze',
+  frozen: Map<Victim, Promise<void>>,
+  deeds: Deeds,
+) {
+  const { victims, random } = options;
+  const holder = random() < 0.6 ? await options.holder().catch(() => null) : null;
+  const named = victims.find((one) => one.name === holder);
+  const victim = named ?? victims[Math.floor(random() * victims.length)];
+  if (victim === undefined) return;
+  await frozen.get(victim);
+  if (deed === 'kill') {
+    await victim.kill();
+    deeds.kills += 1;
+    if (named) deeds.recorderKills += 1;
+    return;
+  }
+  // Many short freezes and a few long ones: from 0.1 s up, evenly by order of magnitude.
+  const lasts = 100 * (options.longestFreezeMs / 100) ** random();
+  victim.freeze();
+  deeds.freezes += 1;
+  frozen.set(
+    victim,
+    pause(lasts).then(() => {
+      victim.thaw();
+      frozen.delete(victim);
+    }),
+  );
+}
+
+async function restart(member: Member | undefined, random: () => number, deeds: Deeds): Promise<void> {
+  await member?.kill(random() < 0.5 ? 'SIGKILL' : 'SIGTERM');
+  await pause(random() * 1000);
+  await member?.start();
+  deeds.restarts += 1;
+}
+
+async function killPrimary(set: ReplicaSet, random: () => number, deeds: Deeds): Promise<void> {
+  const primary = await set.primary();
+  await primary.kill();
+  deeds.primaryKills += 1;
+  await pause(1000 + random() * 3000);
+  await primary.start();
+}
+
+/** The primary loses its majority, goes on for a moment alone, and dies with what only it has. */
+async function cut(set: ReplicaSet, random: () => number, deeds: Deeds): Promise<void> {
+  const primary = await set.primary();
+  const rest = set.members.filter((one) => one !== primary);
+  for (const one of rest) one.freeze();
+  await pause(50 + random() * 1200);
+  await primary.kill();
+  for (const one of rest) one.thaw();
+  deeds.cuts += 1;
+  await set.primary();
+  await pause(500);
+  await primary.start();
+}
+
+function shuffled<T>(all: readonly T[], random: () => number): T[] {
+  const rest = [...all];
+  for (let index = rest.length - 1; index > 0; index -= 1) {
+    const other = Math.floor(random() * (index + 1));
+    const [one, two] = [rest[index], rest[other]];
+    if (one !== undefined && two !== undefined) [rest[index], rest[other]] = [two, one];
+  }
+  return rest;
+}
