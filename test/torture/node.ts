@@ -4,10 +4,12 @@
  */
 import { appendFileSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
+import { Atomic } from '../../src/collections/atomic.ts';
 import { Collections } from '../../src/collections/collections.ts';
 import { UNCONDITIONAL } from '../../src/collections/preconditions.ts';
 import { Registry } from '../../src/collections/registry.ts';
 import { Store } from '../../src/collections/store.ts';
+import { mergeStored } from '../../src/collections/stored.ts';
 import { Lease } from '../../src/database/lease.ts';
 import { openMongo } from '../../src/database/mongo.ts';
 import { parseCollectionName } from '../../src/database/names.ts';
@@ -68,10 +70,11 @@ const retention = new Retention({
 if (keepMs !== '0') retention.start();
 
 const transactions = new Transactions(mongo);
+const registry = new Registry(mongo);
 const collections = new Collections({
   store: new Store(mongo, 5000),
-  registry: new Registry(mongo),
-  transactions,
+  registry,
+  atomic: new Atomic(transactions, registry),
   listTimeoutMs: 60_000,
   queryTimeoutMs: 5000,
   cursorKey: Buffer.alloc(32),
@@ -115,11 +118,11 @@ async function write(lane: number): Promise<void> {
         ack([`insert api ${id}`]);
       }
       if (n % 3 === 0 && n % 10 !== 9) {
-        await collections.mergePatch(
+        await collections.patch(
           scope('update'),
           todos,
           id,
-          { text: 'two' },
+          (old, origin) => mergeStored(old, { text: 'two' }, origin),
           { request: `${id}p`, preconditions: UNCONDITIONAL },
         );
         ack([`update api ${id}`]);
