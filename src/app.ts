@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import { indexRoutes } from './admin/index-routes.ts';
 import { adminRoutes } from './admin/routes.ts';
 import { collectionRoutes } from './collections/routes.ts';
 import { eventRoutes } from './events/routes.ts';
@@ -48,6 +49,7 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
     await context.register(async function documents(context) {
       await context.register(json, { config });
       await context.register(collectionRoutes, { ...parts, position: () => parts.events.feed.position });
+      await context.register(indexRoutes, parts);
     });
     await context.register(eventRoutes, parts);
     await context.register(adminRoutes, parts);

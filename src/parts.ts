@@ -5,6 +5,7 @@
 import { Atomic } from './collections/atomic.ts';
 import { Collections } from './collections/collections.ts';
 import { Idempotency } from './collections/idempotency.ts';
+import { Indexes } from './collections/indexes.ts';
 import { KeyStore } from './collections/key-store.ts';
 import { Registry } from './collections/registry.ts';
 import { Store } from './collections/store.ts';
@@ -25,6 +26,7 @@ export interface Parts {
   readonly collections: Collections;
   readonly atomic: Atomic;
   readonly idempotency: Idempotency;
+  readonly indexes: Indexes;
   readonly files: Files;
   readonly events: EventParts;
   /** Resolves when the parts can serve requests; rejects when not. */
@@ -79,6 +81,7 @@ export async function makeParts(
     collections,
     atomic,
     idempotency,
+    indexes: new Indexes(mongo, registry),
     files: files.files,
     events,
     ready: async () => {

@@ -3,7 +3,7 @@
  * same. Not here: when they are refused (collections.ts).
  */
 import type { Document } from 'mongodb';
-import { duplicateKey } from '../database/errors.ts';
+import { duplicateKey, uniqueViolation } from '../database/errors.ts';
 import { idText } from '../database/ids.ts';
 import type { CollectionName } from '../database/names.ts';
 import { MillraceError } from '../kernel/errors.ts';
@@ -43,14 +43,7 @@ export function duplicate(error: unknown, document: Document | undefined): Millr
       cause: error,
     });
   }
-  return new MillraceError('unique-violation', `Another document has the same ${fields.join(' and ')}`, {
-    faults: fields.map((field) => ({
-      pointer: `/${field.split('.').join('/')}`,
-      code: 'unique-violation',
-      detail: 'This value must be unique in the collection',
-    })),
-    cause: error,
-  });
+  return uniqueViolation(fields, error);
 }
 
 /** Says which element of a request an error belongs to, by putting `pointer` before the places it names. */

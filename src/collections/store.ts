@@ -16,6 +16,7 @@ import type { Mongo } from '../database/mongo.ts';
 import type { CollectionName } from '../database/names.ts';
 import type { OrderedDocument } from '../database/stored.ts';
 import { SharedOperations } from './shared-operations.ts';
+import { addViolatedKeys } from './violated-index.ts';
 
 /** Documents of one driver batch; the server cuts a batch at 16 MB besides. */
 const BATCH = 1_000;
@@ -95,7 +96,13 @@ export class Store {
 
   /** Inserts many documents in order within a transaction; throws the driver's own error on a duplicate key. */
   async insertMany(name: CollectionName, documents: readonly Document[], session: ClientSession): Promise<void> {
-    await this.#mongo.data.collection(name).insertMany([...documents], { session, ordered: true });
+    const collection = this.#mongo.data.collection(name);
+    try {
+      await collection.insertMany([...documents], { session, ordered: true });
+    } catch (error) {
+      if (error instanceof MongoBulkWriteError) await addViolatedKeys(collection, [error.writeErrors].flat());
+      throw error;
+    }
   }
 
   /**
@@ -161,11 +168,13 @@ export class Store {
 
   async #insertEach(name: CollectionName, documents: readonly Document[]): Promise<(true | Error)[]> {
     const outcomes: (true | Error)[] = documents.map(() => true);
+    const collection = this.#mongo.data.collection(name);
     try {
-      await this.#mongo.data.collection(name).insertMany([...documents], { ordered: false });
+      await collection.insertMany([...documents], { ordered: false });
     } catch (error) {
       const failed = error instanceof MongoBulkWriteError ? [error.writeErrors].flat() : [];
       if (failed.length === 0) throw error;
+      await addViolatedKeys(collection, failed);
       for (const { index, err } of failed) outcomes[index] = new MongoServerError({ ...err, message: err.errmsg });
     }
     return outcomes;

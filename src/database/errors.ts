@@ -20,9 +20,15 @@ export const CODE = {
   cursorNotFound: 43,
   namespaceExists: 48,
   maxTimeExpired: 50,
+  cannotCreateIndex: 67,
+  indexOptionsConflict: 85,
+  indexKeySpecsConflict: 86,
   writeConflict: 112,
+  parallelArrays: 171,
   noSuchTransaction: 251,
   duplicateKey: 11000,
+  /** A step of an indexed path is a position in an array and a member's name at once. */
+  ambiguousPath: 16746,
 } as const;
 
 const TIMEOUTS: ReadonlySet<number> = new Set([CODE.maxTimeExpired, 262]);
@@ -52,6 +58,26 @@ export function duplicateKey(error: unknown): DuplicateKey | undefined {
   return { fields: Object.keys(pattern ?? {}), index: first?.index ?? 0 };
 }
 
+/**
+ * The refusal of a value that a unique index has already.
+ * @param fields stored paths of the index
+ */
+export function uniqueViolation(
+  fields: readonly string[],
+  cause: unknown,
+  says = 'Another document has the same',
+): MillraceError {
+  const names = fields.map((field) => field.replace(/^_id(?=\.|$)/, 'id'));
+  return new MillraceError('unique-violation', `${says} ${names.join(' and ')}`, {
+    faults: names.map((name) => ({
+      pointer: `/${name.replaceAll('~', '~0').replaceAll('/', '~1').replaceAll('.', '/')}`,
+      code: 'unique-violation',
+      detail: 'This value must be unique in the collection',
+    })),
+    cause,
+  });
+}
+
 /** Turns any error of the driver into a Millrace error; others are returned as they are. */
 export function translateError(error: unknown): unknown {
   if (!(error instanceof MongoError)) return error;
@@ -67,6 +93,15 @@ export function translateError(error: unknown): unknown {
     /larger than the maximum size|object to insert too large/i.test(error.message)
   ) {
     return new MillraceError('document-too-large', 'The document is larger than the database can hold', {
+      cause: error,
+    });
+  }
+  const unique = duplicateKey(error)?.fields ?? [];
+  // A second document with the same `_id` means something else to each operation.
+  if (unique.length > 0 && unique[0] !== '_id') return uniqueViolation(unique, error);
+  if (code === CODE.parallelArrays || code === CODE.ambiguousPath) {
+    return new MillraceError('unsupported-value', 'An index of the collection cannot hold this document', {
+      hint: 'An index reaches into one array of a document at most',
       cause: error,
     });
   }

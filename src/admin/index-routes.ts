@@ -1,0 +1,37 @@
+/**
+ * The indexes of a collection over HTTP: the list, and the whole of it anew. Not here: what an index is
+ * (collections/index-plan.ts) and how it is built (collections/indexes.ts).
+ */
+import type { FastifyInstance } from 'fastify';
+import { parseIndexes } from '../collections/index-plan.ts';
+import type { Indexes } from '../collections/indexes.ts';
+import { parameters, requireMediaType } from '../collections/requests.ts';
+import { parseCollectionName } from '../database/names.ts';
+import type { Policies } from '../policies/policies.ts';
+
+export interface IndexRoutesOptions {
+  readonly policies: Policies;
+  readonly indexes: Indexes;
+}
+
+interface OnCollection {
+  Params: { collection: string };
+}
+
+const URL = '/admin/collections/:collection/indexes';
+
+export async function indexRoutes(app: FastifyInstance, { policies, indexes }: IndexRoutesOptions): Promise<void> {
+  app.get<OnCollection>(URL, async (request) => {
+    parameters(request, []);
+    const name = parseCollectionName(request.params.collection);
+    return indexes.list(policies.scope(request.principal, 'read', 'admin'), name);
+  });
+
+  app.put<OnCollection>(URL, async (request) => {
+    parameters(request, []);
+    requireMediaType(request, ['application/json']);
+    const wanted = parseIndexes(request.body);
+    const name = parseCollectionName(request.params.collection);
+    return indexes.replace(policies.scope(request.principal, 'update', 'admin'), name, wanted);
+  });
+}

@@ -1,0 +1,98 @@
+/**
+ * The indexes of a collection: listed, and brought to a wanted list in place. What is new is built before anything is
+ * dropped, so a list that cannot be built changes nothing; reads and writes go on meanwhile. Not here: the form of an
+ * index (index-plan.ts).
+ */
+import type { IndexDescription } from 'mongodb';
+import { CODE, duplicateKey, serverCode, translated, uniqueViolation } from '../database/errors.ts';
+import type { Mongo } from '../database/mongo.ts';
+import type { CollectionName } from '../database/names.ts';
+import { MillraceError } from '../kernel/errors.ts';
+import { KeyedQueues } from '../kernel/queues.ts';
+import type { Scope } from '../policies/scope.ts';
+import { type ExistingIndex, fromDatabase, type Index, keyOf, nameOf, planIndexes } from './index-plan.ts';
+import { notAvailable } from './refusals.ts';
+import type { Registry } from './registry.ts';
+
+export class Indexes {
+  readonly #mongo: Mongo;
+  readonly #registry: Registry;
+  readonly #queues = new KeyedQueues();
+
+  constructor(mongo: Mongo, registry: Registry) {
+    this.#mongo = mongo;
+    this.#registry = registry;
+  }
+
+  /** @throws MillraceError `resource-not-available` when the collection was never created */
+  async list(_scope: Scope, name: CollectionName): Promise<readonly Index[]> {
+    const existing = await this.#existing(name);
+    if (existing === null) throw notAvailable(name);
+    return existing.map(({ index }) => index);
+  }
+
+  /**
+   * Builds what is missing, then drops what is not wanted any more. The collection is created when it does not exist.
+   * @returns the list as it is then
+   * @throws MillraceError `unique-violation` when documents that exist would break a unique index, `index-impossible`
+   *   when they cannot be indexed so at all; nothing has changed then
+   */
+  async replace(_scope: Scope, name: CollectionName, wanted: readonly Index[]): Promise<readonly Index[]> {
+    return this.#queues.run(name, async () => {
+      await this.#registry.ensure(name);
+      const { create, drop } = planIndexes(wanted, (await this.#existing(name)) ?? []);
+      const collection = this.#mongo.data.collection(name);
+      if (create.length > 0) {
+        // One command: the server builds all of them or none.
+        await refusing(() => translated(() => collection.createIndexes(create.map(toDescription))));
+      }
+      for (const index of drop) await translated(() => collection.dropIndex(index));
+      return ((await this.#existing(name)) ?? []).map(({ index }) => index);
+    });
+  }
+
+  /** Null when there is no such collection. */
+  async #existing(name: CollectionName): Promise<readonly ExistingIndex[] | null> {
+    return translated(async () => {
+      try {
+        const listed = await this.#mongo.data.collection(name).listIndexes().toArray();
+        return listed.flatMap((index) => fromDatabase(index) ?? []);
+      } catch (error) {
+        if (serverCode(error) === CODE.namespaceNotFound) return null;
+        throw error;
+      }
+    });
+  }
+}
+
+function toDescription(index: Index): IndexDescription {
+  const { unique, sparse } = index;
+  return { key: keyOf(index), name: nameOf(index), ...(unique ? { unique } : {}), ...(sparse ? { sparse } : {}) };
+}
+
+async function refusing<T>(build: () => Promise<T>): Promise<T> {
+  try {
+    return await build();
+  } catch (error) {
+    const cause = error instanceof MillraceError ? error.cause : error;
+    const duplicate = duplicateKey(cause);
+    if (duplicate) {
+      throw uniqueViolation(duplicate.fields, cause, 'Documents that exist have the same');
+    }
+    if (IMPOSSIBLE.has(serverCode(cause) ?? 0)) {
+      throw new MillraceError('index-impossible', 'The database cannot build this index', {
+        hint: 'An index reaches into one array of a document at most, and a collection has at most 64 indexes',
+        cause,
+      });
+    }
+    throw error;
+  }
+}
+
+const IMPOSSIBLE: ReadonlySet<number> = new Set([
+  CODE.cannotCreateIndex,
+  CODE.indexOptionsConflict,
+  CODE.indexKeySpecsConflict,
+  CODE.parallelArrays,
+  CODE.ambiguousPath,
+]);
