@@ -100,7 +100,8 @@ export function and(filters: readonly OpenFilter[]): OpenFilter {
   const flat = filters.flatMap((filter) => (filter.kind === 'and' ? filter.filters : [filter]));
   if (flat.some(isNone)) return nothing;
   const [only] = flat;
-  return only !== undefined && flat.length === 1 ? only : { kind: 'and', filters: flat };
+  if (only === undefined) return everything;
+  return flat.length === 1 ? only : { kind: 'and', filters: flat };
 }
 
 /** At least one of the filters holds. Flat as `and` is. */
@@ -110,7 +111,8 @@ export function or(filters: readonly OpenFilter[]): OpenFilter {
   const flat = filters.flatMap((filter) => (filter.kind === 'or' ? filter.filters : [filter]));
   if (flat.some(isAll)) return everything;
   const [only] = flat;
-  return only !== undefined && flat.length === 1 ? only : { kind: 'or', filters: flat };
+  if (only === undefined) return nothing;
+  return flat.length === 1 ? only : { kind: 'or', filters: flat };
 }
 
 /** The filter does not hold. Of a single test it is the negated test, which the database can look up in an index. */

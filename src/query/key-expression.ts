@@ -4,7 +4,7 @@
  * and mixed types.
  */
 import type { Document } from 'bson';
-import { byNextStep, type KeyValues, type Rest, type Sort, stepsOf } from './sort.ts';
+import { byNextStep, type KeyValues, type Rest, type Sort, type SortKey, stepsOf } from './sort.ts';
 
 /** A document with a member `k0`, `k1` … for each key; absent where the key is that of an empty array. */
 export function keyExpression(sort: Sort): Document {
@@ -31,6 +31,9 @@ function bestKeys(base: string, keys: readonly Rest[], sort: Sort, depth: number
 
 /** The keys at a member, which may be an array: then those of its first element in the order of the sort. */
 function keysAt(member: string, keys: readonly Rest[], sort: Sort, depth: number): Document {
+  const [only] = keys;
+  if (only !== undefined && keys.length === 1 && only.steps.length === 0)
+    return { [`k${only.index}`]: keyAt(member, sort[only.index]) };
   const [value, element] = [`v${depth}`, `e${depth}`];
   const ofEmpty = Object.fromEntries(
     keys.filter(({ steps }) => steps.length > 0).map(({ index }) => [`k${index}`, null]),
@@ -45,6 +48,13 @@ function keysAt(member: string, keys: readonly Rest[], sort: Sort, depth: number
   const single = keysOf(`$$${value}`, keys, sort, depth + 1);
   const opened = { $cond: [{ $eq: [`$$${value}`, []] }, ofEmpty, ofArray] };
   return { $let: { vars: { [value]: member }, in: { $cond: [{ $isArray: `$$${value}` }, opened, single] } } };
+}
+
+/** The key of a member that no other key shares: most are. Of an empty array there is no first element, and no key. */
+function keyAt(member: string, key: SortKey | undefined): Document | string {
+  if (key?.path === '_id') return member; // Never an array and never missing.
+  const ofArray = { $first: { $sortArray: { input: member, sortBy: key?.direction ?? 1 } } };
+  return { $cond: [{ $isArray: [member] }, ofArray, { $ifNull: [member, null] }] };
 }
 
 /** The keys that one value gives; an array here is an element of an array and is not opened. */

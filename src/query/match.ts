@@ -205,7 +205,7 @@ function compileRange(op: 'gt' | 'gte' | 'lt' | 'lte', operand: Value): Question
   if (isNaNValue(operand)) return (value) => allowsEqual && isNaNValue(value);
   const sign = op === 'gt' || op === 'gte' ? 1 : -1;
   return (value) => {
-    if (kindOf(value) !== kind || isNaNValue(value)) return false;
+    if (kindOf(value) !== kind || (kind === KIND.number && isNaNValue(value))) return false;
     const order = compareValues(value, operand) * sign;
     return order > 0 || (allowsEqual && order === 0);
   };
