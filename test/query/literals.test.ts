@@ -53,5 +53,5 @@ t.test('numbers', async (t) => {
   for (const text of ['', '+1', '.5', '1.', '01', '0x1', 'NaN', 'Infinity', '1e400', ' 1'])
     t.equal(readNumber(text), null, text);
   t.equal(String(readNumber('-9223372036854775808')), '-9223372036854775808');
-  t.equal(readNumber('9223372036854775808'), 2 ** 63, 'beyond int64 a double is as near as any');
+  t.equal(readNumber('9223372036854775808'), 2 ** 63, 'beyond int64 a double comes nearest');
 });
