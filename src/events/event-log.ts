@@ -109,10 +109,23 @@ export class EventLog {
     return row ?? null;
   }
 
-  /** Makes the very first row. Throws NumbersTaken when there is one. */
+  /** Makes the very first row, in an epoch no earlier log of this database had. Throws NumbersTaken when there is one. */
   async begin(start: Pick<LogRow, 'token' | 'time'>): Promise<void> {
-    const row: LogRow = { ...EMPTY_ROW, ...start, number: 1, epoch: 1, wall: new Date(), operation: 'start' };
+    const epoch = await this.nextEpoch(0);
+    // A log that was dropped leaves its floor behind, which would hide the new rows.
+    await this.#floor.updateOne({ _id: 'log' }, { $set: { floor: 0 } });
+    const row: LogRow = { ...EMPTY_ROW, ...start, number: 1, epoch, wall: new Date(), operation: 'start' };
     await this.#insert([{ ...encodeRow(row), db: this.#database }]);
+  }
+
+  /** An epoch above the given one that was never handed out before. */
+  async nextEpoch(above: number): Promise<number> {
+    const floor = await this.#floor.findOneAndUpdate(
+      { _id: 'log' },
+      [{ $set: { epoch: { $add: [{ $max: ['$epoch', above] }, 1] } } }],
+      { returnDocument: 'after' },
+    );
+    return Number(floor?.['epoch'] ?? above + 1);
   }
 
   /**

@@ -153,8 +153,9 @@ export class Recorder {
 
   async #break(newest: LogRow, reason: string): Promise<void> {
     const { data, log, onNote, onRows, lease } = this.#options;
-    onNote?.('error', 'The history is broken: a new epoch begins', { reason, epoch: newest.epoch + 1 });
-    const rows = await breakHistory.rows(data, newest, this.#end.signal);
+    const epoch = await log.nextEpoch(newest.epoch);
+    onNote?.('error', 'The history is broken: a new epoch begins', { reason, epoch });
+    const rows = await breakHistory.rows(data, newest, epoch, this.#end.signal);
     await log.append(
       rows,
       () => lease.held(),

@@ -20,14 +20,14 @@ async function start(data: Db, signal: AbortSignal): Promise<Pick<LogRow, 'token
 }
 
 /** The rows of a break behind the newest row: one `gap` in a new epoch, and a `reset` for each collection. */
-async function rows(data: Db, newest: LogRow, signal: AbortSignal): Promise<LogRow[]> {
+async function rows(data: Db, newest: LogRow, epoch: number, signal: AbortSignal): Promise<LogRow[]> {
   // The token comes first: a change that slips in before the rows are written is then told, not lost.
   const place = await start(data, signal);
   const names = (await data.listCollections({ type: 'collection' }, { nameOnly: true }).toArray())
     .map((one) => one.name)
     .filter((name) => !name.startsWith('system.'));
   const wall = new Date();
-  const common = { ...EMPTY_ROW, ...place, epoch: newest.epoch + 1, wall };
+  const common = { ...EMPTY_ROW, ...place, epoch, wall };
   const ends = { from: newest.wall.toISOString(), to: wall.toISOString() };
   const gap: LogRow = { ...common, ...ends, number: newest.number + 1, operation: 'gap' };
   const resets = names.map(
