@@ -6,7 +6,7 @@ import type { Document } from 'mongodb';
 import { actorOf, type Principal } from '../auth/principal.ts';
 import { idFromText } from '../database/ids.ts';
 import { decodeStored } from '../database/stored.ts';
-import { valueToWire } from '../database/wire-values.ts';
+import { isPlain, valueToWire } from '../database/wire-values.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { nameInPath } from './file-name.ts';
 import { type FileKey, fileKey } from './file-store.ts';
@@ -57,12 +57,15 @@ export const STORED_MEMBERS: ReadonlySet<string> = new Set([
   'custom',
 ]);
 
-/** The document that makes a file exist. */
+/**
+ * The document that makes a file exist. The store is machinery: in `_meta` it is in no answer and no event, and a move to
+ * another store is none either.
+ */
 export function toDocument(file: StoredFile, principal: Principal, request: string): Document {
   const { key, name, type, size, sha256, createdAt, createdBy, custom, store } = file;
   const by = { createdBy, updatedBy: createdBy, by: actorOf(principal), request };
-  const _meta = { revision: 1, createdAt, updatedAt: createdAt, ...by };
-  return { _id: idFromText(key), name, type, size, sha256, createdAt, createdBy, custom, store, _meta };
+  const _meta = { revision: 1, createdAt, updatedAt: createdAt, ...by, store };
+  return { _id: idFromText(key), name, type, size, sha256, createdAt, createdBy, custom, _meta };
 }
 
 /**
@@ -70,11 +73,13 @@ export function toDocument(file: StoredFile, principal: Principal, request: stri
  * @throws MillraceError `internal` when somebody else wrote one that is no file
  */
 export function fromDocument(document: Document): StoredFile {
-  const text = (member: string): string => {
-    const value: unknown = document[member];
+  const text = (member: string, holder: Document = document): string => {
+    const value: unknown = holder[member];
     if (typeof value === 'string') return value;
     throw damaged(member);
   };
+  const meta: unknown = document['_meta'];
+  if (!isPlain(meta)) throw damaged('_meta');
   const size = valueToWire(document['size']);
   const createdAt: unknown = document['createdAt'];
   if (typeof size !== 'number' || !Number.isSafeInteger(size) || size < 0) throw damaged('size');
@@ -85,7 +90,7 @@ export function fromDocument(document: Document): StoredFile {
     type: text('type'),
     size,
     sha256: text('sha256'),
-    store: text('store'),
+    store: text('store', meta),
     createdAt,
     createdBy: document['createdBy'] === null ? null : text('createdBy'),
     custom: valueToWire(document['custom']),

@@ -10,6 +10,7 @@ import type { FileStore } from './file-store.ts';
 import { takeBack } from './intake.ts';
 import { Meter } from './meter.ts';
 import type { OpenFiles } from './open-files.ts';
+import { STORE } from './store.ts';
 
 /** How long readers that have begun may go on reading the old bytes. */
 const READERS_MS = 10 * 60_000;
@@ -33,7 +34,7 @@ export async function* moveFiles(
 ): AsyncGenerator<MoveProgress> {
   const [target, ...others] = opened.fileStores;
   if (target === undefined) return;
-  const elsewhere = { store: { $ne: target.name } };
+  const elsewhere = { [STORE]: { $ne: target.name } };
   const total = await opened.store.count(elsewhere);
   const counts = { moved: 0, gone: 0, failed: 0, bytes: 0 };
   for await (const batch of opened.store.list(elsewhere, { sort: { _id: 1 } })) {

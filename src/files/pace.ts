@@ -19,14 +19,16 @@ const LINGER_BYTES = 64 * 1_048_576;
  */
 export function holdToPace(body: IncomingMessage, windowMs = WINDOW_MS, windowBytes = WINDOW_BYTES): () => void {
   let before = body.socket.bytesRead;
-  const timer = setInterval(() => {
+  const judge = () => {
     const now = body.socket.bytesRead;
     const waitingForUs = body.readableLength > 0;
     if (!body.complete && !waitingForUs && now - before < windowBytes) {
       body.destroy(new MillraceError('request-timeout', `An upload must bring ${windowBytes} bytes in 10 seconds`));
     }
     before = now;
-  }, windowMs);
+  };
+  // Timers come before what has arrived is read: after a busy moment the bytes of the window would not be counted.
+  const timer = setInterval(() => setImmediate(judge), windowMs);
   const stop = () => clearInterval(timer);
   body.once('close', stop);
   return stop;

@@ -10,6 +10,8 @@ import { fromRaw, type StoredFile } from './file.ts';
 import type { FileKey } from './file-store.ts';
 
 const FILES = '_files';
+/** Where a document names the store of its bytes. */
+export const STORE = '_meta.store';
 const IMAGES = { enabled: true } as const;
 /** Documents of one driver batch. */
 const BATCH = 1_000;
@@ -72,7 +74,7 @@ export class Store {
    * @returns false when somebody else deleted it, or moved it to another store
    */
   async remove({ key, store }: StoredFile, by: string | null, request: string): Promise<boolean> {
-    const file = { ...byKey(key), store };
+    const file = { ...byKey(key), [STORE]: store };
     return translated(async () => {
       await this.#files.updateOne(file, { $set: { '_meta.by': by, '_meta.request': request } });
       const { deletedCount } = await this.#files.deleteOne({ ...file, '_meta.request': request });
@@ -83,7 +85,7 @@ export class Store {
   /** Names another store for the bytes; false when the file is gone or elsewhere already. */
   async relocate(key: FileKey, from: string, to: string): Promise<boolean> {
     const { matchedCount } = await translated(() =>
-      this.#files.updateOne({ ...byKey(key), store: from }, { $set: { store: to } }),
+      this.#files.updateOne({ ...byKey(key), [STORE]: from }, { $set: { [STORE]: to } }),
     );
     return matchedCount === 1;
   }

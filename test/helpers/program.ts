@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-const START_MS = 30_000;
+const START_MS = 90_000;
 
 export interface Program {
   /** Where it listens, such as `http://127.0.0.1:41234`. */

@@ -21,7 +21,7 @@ export const VERSITYGW = join(S3_CACHE, 'versitygw');
 export type S3Kind = 's3proxy' | 'versitygw';
 export const S3_KINDS: readonly S3Kind[] = ['s3proxy', 'versitygw'];
 
-const START_MS = 20_000;
+const START_MS = 60_000;
 const CREDENTIALS = { accessKeyId: 'millrace-test', secretAccessKey: 'millrace-test-secret' };
 
 /** Why a server cannot run here, or undefined when it can. */
