@@ -3,6 +3,7 @@
  * reverse order. Not here: HTTP (app.ts) and the process itself (main.ts).
  */
 import { Atomic } from './collections/atomic.ts';
+import { ByFilter } from './collections/by-filter.ts';
 import { Collections } from './collections/collections.ts';
 import { Idempotency } from './collections/idempotency.ts';
 import { Indexes } from './collections/indexes.ts';
@@ -24,6 +25,7 @@ export interface Parts {
   readonly mongo: Mongo;
   readonly policies: Policies;
   readonly collections: Collections;
+  readonly byFilter: ByFilter;
   readonly atomic: Atomic;
   readonly idempotency: Idempotency;
   readonly indexes: Indexes;
@@ -62,6 +64,7 @@ export async function makeParts(
     listTimeoutMs,
     cursorKey: await sharedSecret(mongo, 'cursors'),
   });
+  const byFilter = new ByFilter({ store, registry, atomic });
   const keys = new KeyStore(mongo);
   await keys.start();
   const idempotency = new Idempotency(keys, atomic);
@@ -79,6 +82,7 @@ export async function makeParts(
     mongo,
     policies,
     collections,
+    byFilter,
     atomic,
     idempotency,
     indexes: new Indexes(mongo, registry),

@@ -62,3 +62,12 @@ export function removedAnswer(request: Preferring, removed: StoredDocument): Ans
   const headers = { 'preference-applied': 'return=representation', etag: removed.etag };
   return { status: 200, headers, body: encodeDocument(removed.raw) };
 }
+
+/** How many documents a write by filter found and changed. */
+export function affectedAnswer(
+  affected: { readonly matched: number; readonly modified: number },
+  most: number,
+): Answer {
+  const headers = { 'preference-applied': `max-affected=${most}` };
+  return { status: 200, headers, body: Buffer.from(JSON.stringify(affected)) };
+}

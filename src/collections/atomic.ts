@@ -12,6 +12,8 @@ export interface Within {
   readonly session: ClientSession;
   /** Collections that came to be in it: nobody else sees them yet. */
   readonly made: Set<CollectionName>;
+  /** Documents that filters have touched in it so far. */
+  touched: number;
 }
 
 export class Atomic {
@@ -33,7 +35,7 @@ export class Atomic {
     const made = new Set<CollectionName>();
     const result = await this.#transactions.run((session) => {
       made.clear();
-      return work({ session, made });
+      return work({ session, made, touched: 0 });
     });
     for (const name of made) this.#registry.learn(name);
     return result;

@@ -241,8 +241,10 @@ export class Collections {
   }
 }
 
-/** Nobody writes a document out of their own reach. */
-function requireReach(scope: Scope, document: Document): void {
+/** Nobody writes a document out of their own reach.
+ * @throws MillraceError `forbidden`
+ */
+export function requireReach(scope: Scope, document: Document): void {
   if (!reaches(scope, document)) {
     throw new MillraceError('forbidden', `No policy allows to ${scope.action} this document`);
   }

@@ -131,15 +131,13 @@ export class Store {
   async stamp(
     name: CollectionName,
     id: unknown,
-    { by, request }: Stamp,
+    stamp: Stamp,
     old?: OrderedDocument,
     session?: ClientSession,
   ): Promise<boolean> {
-    const meta = { $cond: [{ $eq: [{ $type: '$_meta' }, 'object'] }, '$_meta', {}] };
-    const stamped = [{ $set: { _meta: { $mergeObjects: [meta, { $literal: { by, request } }] } } }];
     const result = await this.#mongo.data
       .collection(name)
-      .updateOne({ ...byId(id), ...(old ? unchanged(old) : {}) }, stamped, inSession(session));
+      .updateOne({ ...byId(id), ...(old ? unchanged(old) : {}) }, stamped(stamp), inSession(session));
     return result.matchedCount === 1;
   }
 
@@ -149,6 +147,32 @@ export class Store {
       .collection(name)
       .deleteOne({ ...byId(id), '_meta.request': request }, inSession(session));
     return result.deletedCount === 1;
+  }
+
+  /** The ids that a filter finds, with their exact types, up to a number of them. */
+  async ids(name: CollectionName, filter: Filter<Document>, limit: number, session: ClientSession): Promise<unknown[]> {
+    const options = { limit, session, projection: { _id: 1 }, promoteValues: false, maxTimeMS: this.#queryTimeoutMs };
+    const found = await translated(() => this.#mongo.data.collection(name).find(filter, options).toArray());
+    return found.map(({ _id }): unknown => _id);
+  }
+
+  /** Replaces documents within a transaction, which itself sees to it that they are still what was read in it. */
+  async replaceMany(
+    name: CollectionName,
+    changes: readonly { readonly id: unknown; readonly next: OrderedDocument }[],
+    session: ClientSession,
+  ): Promise<void> {
+    const operations = changes.map(({ id, next }) => ({
+      updateOne: { filter: byId(id), update: [{ $replaceWith: { $literal: next } }] },
+    }));
+    await this.#mongo.data.collection(name).bulkWrite(operations, { session, ordered: true });
+  }
+
+  /** Stamps and deletes documents within a transaction. */
+  async removeMany(name: CollectionName, ids: readonly unknown[], stamp: Stamp, session: ClientSession): Promise<void> {
+    const collection = this.#mongo.data.collection(name);
+    await collection.updateMany(byId({ $in: ids }), stamped(stamp), { session });
+    await collection.deleteMany(byId({ $in: ids }), { session });
   }
 
   async #findMany(
@@ -179,6 +203,11 @@ export class Store {
     }
     return outcomes;
   }
+}
+
+function stamped({ by, request }: Stamp): Document[] {
+  const meta = { $cond: [{ $eq: [{ $type: '$_meta' }, 'object'] }, '$_meta', {}] };
+  return [{ $set: { _meta: { $mergeObjects: [meta, { $literal: { by, request } }] } } }];
 }
 
 function inSession(session: ClientSession | undefined): { session?: ClientSession } {

@@ -7,8 +7,10 @@ import { type CollectionName, parseCollectionName } from '../database/names.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import type { Policies } from '../policies/policies.ts';
 import type { Action, Scope } from '../policies/scope.ts';
-import { type Answer, createdAnswer, removedAnswer, writtenAnswer } from './answer.ts';
+import { type Answer, affectedAnswer, createdAnswer, removedAnswer, writtenAnswer } from './answer.ts';
+import { parseAsked } from './asked.ts';
 import type { Within } from './atomic.ts';
+import type { ByFilter } from './by-filter.ts';
 import type { Collections } from './collections.ts';
 import { parsePatch } from './patch.ts';
 import { arrayBody, flag, objectBody, parameters, type RequestLike, requireMediaType, toWrite } from './requests.ts';
@@ -25,6 +27,7 @@ export interface WriteRequest extends RequestLike {
 
 export interface WriteParts {
   readonly collections: Collections;
+  readonly byFilter: ByFilter;
   readonly policies: Policies;
 }
 
@@ -36,6 +39,8 @@ export function prepareWrite(request: WriteRequest, parts: WriteParts): Prepared
   const { id } = request.params;
   if (id === undefined) {
     if (request.method === 'POST') return prepareCreate(request, parts);
+    if (request.method === 'PATCH') return preparePatchMany(request, parts);
+    if (request.method === 'DELETE') return prepareRemoveMany(request, parts);
   } else {
     if (request.method === 'PUT') return prepareReplace(request, id, parts);
     if (request.method === 'PATCH') return preparePatch(request, id, parts);
@@ -92,5 +97,24 @@ function prepareRemove(request: WriteRequest, id: string, parts: WriteParts): Pr
   return async (within) => {
     const removed = await parts.collections.remove(scope, name, id, toWrite(request, within));
     return { id, ...removedAnswer(request, removed) };
+  };
+}
+
+function preparePatchMany(request: WriteRequest, parts: WriteParts): PreparedWrite {
+  const asked = parseAsked(request);
+  const change = parsePatch(request);
+  const [scope, name] = enter(request, 'update', parts);
+  return async (within) => {
+    const affected = await parts.byFilter.patch(scope, name, asked, change, toWrite(request, within));
+    return affectedAnswer(affected, asked.maxAffected);
+  };
+}
+
+function prepareRemoveMany(request: WriteRequest, parts: WriteParts): PreparedWrite {
+  const asked = parseAsked(request);
+  const [scope, name] = enter(request, 'delete', parts);
+  return async (within) => {
+    const affected = await parts.byFilter.remove(scope, name, asked, toWrite(request, within));
+    return affectedAnswer(affected, asked.maxAffected);
   };
 }

@@ -34,6 +34,8 @@ export async function writeRoutes(app: FastifyInstance, options: WriteRoutesOpti
     answer(request, reply, prepareWrite(request, options));
 
   app.post<OnCollection>('/api/:collection', write);
+  app.patch<OnCollection>('/api/:collection', write);
+  app.delete<OnCollection>('/api/:collection', write);
   app.put<OnDocument>('/api/:collection/:id', write);
   app.patch<OnDocument>('/api/:collection/:id', write);
   app.delete<OnDocument>('/api/:collection/:id', write);

@@ -71,10 +71,10 @@ t.test('reads, paths and methods', async (t) => {
       { name: 'nothing here', request: 'GET /nowhere', status: 404, code: 'route-not-found' },
       {
         name: 'wrong method',
-        request: 'DELETE /api/many',
+        request: 'PUT /api/many',
         status: 405,
         code: 'method-not-allowed',
-        expectHeaders: { allow: 'GET, HEAD, OPTIONS, POST' },
+        expectHeaders: { allow: 'DELETE, GET, HEAD, OPTIONS, PATCH, POST' },
       },
       {
         name: 'wrong method on one',
@@ -87,7 +87,7 @@ t.test('reads, paths and methods', async (t) => {
         name: 'options',
         request: 'OPTIONS /api/many',
         status: 204,
-        expectHeaders: { allow: 'GET, HEAD, OPTIONS, POST' },
+        expectHeaders: { allow: 'DELETE, GET, HEAD, OPTIONS, PATCH, POST' },
       },
       {
         name: 'preflight from a loopback origin',
