@@ -95,7 +95,7 @@ const OPERANDS: readonly (readonly [string, () => unknown])[] = [
         ? json(0, NUMBERS)
         : { $each: Array.from({ length: random.below(4) }, () => json(1, NUMBERS)) },
   ],
-  ['$pull', () => withoutObjects(json(0, NUMBERS))],
+  ['$pull', pullOperand],
 ];
 
 function pushModifiers(): Record<string, unknown> {
@@ -105,9 +105,19 @@ function pushModifiers(): Record<string, unknown> {
   return modifiers;
 }
 
-/** An object is a condition, tested elsewhere. */
-function withoutObjects(operand: unknown): unknown {
-  return typeof operand === 'object' && operand !== null && !Array.isArray(operand) ? 'a' : operand;
+/** A value, or a condition on an element or on its members. */
+function pullOperand(): unknown {
+  const operand = json(0, NUMBERS);
+  const plain = typeof operand === 'object' && operand !== null && !Array.isArray(operand) ? 'a' : operand;
+  const condition = (): unknown =>
+    random.pick([
+      () => ({ $gte: random.pick(NUMBERS) }),
+      () => ({ $lt: random.pick(['b', 5, true]) }),
+      () => ({ $in: [random.pick(NUMBERS), 'a', null] }),
+      () => ({ $ne: random.pick(NUMBERS) }),
+      () => ({ $exists: true }),
+    ])();
+  return random.pick([() => plain, condition, () => ({ a: condition() }), () => ({ b: random.pick(NUMBERS) })])();
 }
 
 function update(): Record<string, Record<string, unknown>> {

@@ -50,6 +50,29 @@ t.test('updates', async (t) => {
         status: 200,
         expect: { list: [1, 8], set: ['b'], a: { b: [{ c: 0 }] } },
       },
+      {
+        name: '$pull by conditions',
+        request: 'PATCH /api/things/u',
+        headers: UPDATE,
+        send: { $set: { rows: [{ id: 1, n: 5 }, { id: 2, n: 6 }, 7] } },
+        status: 200,
+      },
+      {
+        name: 'on members and on elements',
+        request: 'PATCH /api/things/u',
+        headers: UPDATE,
+        send: { $pull: { rows: { id: 2, n: { $gte: 6 } }, list: { $gte: 8 } } },
+        status: 200,
+        expect: { rows: [{ id: 1, n: 5 }, 7], list: [1] },
+      },
+      {
+        name: 'with an operator that is not known',
+        request: 'PATCH /api/things/u',
+        headers: UPDATE,
+        send: { $pull: { list: { $gtx: 8 } } },
+        status: 400,
+        code: 'unknown-operator',
+      },
       ...(
         [
           ['no operator', { n: 1 }],
@@ -121,7 +144,7 @@ t.test('updates', async (t) => {
         name: 'nothing of that was applied',
         request: 'GET /api/things/u',
         status: 200,
-        expect: { _meta: { revision: 3 } },
+        expect: { _meta: { revision: 5 } },
       },
     ]);
   });
