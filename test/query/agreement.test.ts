@@ -16,6 +16,7 @@ import { filter, PATHS, TEST_NAMES, test } from './random-filters.ts';
 
 const DOCUMENTS = 300;
 const TIMES = process.env['MILLRACE_LONG'] === '1' ? 10 : 1;
+t.setTimeout(300_000 * TIMES);
 const PER_OPERATOR = 20 * TIMES;
 const MIXED = 250 * TIMES;
 

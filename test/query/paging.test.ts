@@ -29,6 +29,7 @@ const SORTS = [
   'o.a.b,o.a.a,-o.b,c',
 ];
 const TIMES = process.env['MILLRACE_LONG'] === '1' ? 10 : 1;
+t.setTimeout(300_000 * TIMES);
 const KEY = randomBytes(32);
 
 async function openCollection(t: Test): Promise<Collection> {
