@@ -1,6 +1,16 @@
 /**
  * What a client asks of a collection, read and checked: the one shape that addresses and `_query` bodies come down to.
  * It says nothing of who asks; policies join their own filters to it.
+ *
+ * The way of a list through this folder:
+ *   parseQuery(readParameters(search)) or parseQueryJson(body)      → Query, variables open
+ *   bind(query.filter, { now, user })                               → Filter; pathsOf(query.filter) for field rules
+ *   toMongo(and([scope's filter, filter]))                          → what every page is asked with
+ *   decodeCursor(key, questionOf(collection, query), query.cursor)  → Position
+ *   requestPage(filter, query.sort, position)                       → find(filter), toMongoSort(sort), limit + 1
+ *   isInOrder(…) or else aggregate([{ $match }, ...exactStages(…)]) → only for pages backwards over arrays
+ *   cutPage(answer, …)                                              → the documents, and positions for encodeCursor
+ * A document in hand is asked by compileMatch(filter), placed by compareBy(sort) and shown by cut(document, fields).
  */
 import { createHash } from 'node:crypto';
 import { EJSON } from 'bson';
