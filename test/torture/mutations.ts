@@ -4,20 +4,50 @@
  */
 import type { Document } from 'mongodb';
 import type { Lease } from '../../src/database/lease.ts';
-import { batches, EventLog, NumbersTaken } from '../../src/events/event-log.ts';
+import { EventLog, NumbersTaken } from '../../src/events/event-log.ts';
 import { decodeRow, encodeRow, type LogRow } from '../../src/events/row.ts';
 
 export const MUTATIONS = ['none', 'pipelined', 'local-tail', 'w1'] as const;
 export type Mutation = (typeof MUTATIONS)[number];
 
+/** The right log in small pieces, with places where a test may let something happen. */
+export class HookedLog extends EventLog {
+  beforeInsert: (rows: readonly LogRow[]) => Promise<void> = async () => {};
+  beforeNewest: () => Promise<void> = async () => {};
+  afterNewest: () => Promise<void> = async () => {};
+
+  override async append(rows: readonly LogRow[], allowed: () => boolean, written: (rows: readonly LogRow[]) => void) {
+    for (const piece of inPieces(rows, 20)) {
+      if (!allowed()) throw new NumbersTaken('The lease is lost');
+      await this.beforeInsert(piece);
+      await this.store(piece);
+      written(piece);
+    }
+  }
+
+  override async newest(): Promise<LogRow | null> {
+    await this.beforeNewest();
+    const row = await this.readNewest();
+    await this.afterNewest();
+    return row;
+  }
+
+  protected async store(piece: readonly LogRow[]): Promise<void> {
+    await insertRows(this, piece, 'majority');
+  }
+
+  protected async readNewest(): Promise<LogRow | null> {
+    return await super.newest();
+  }
+}
+
 /** Several batches on their way at once. */
-class PipelinedLog extends EventLog {
+class PipelinedLog extends HookedLog {
   override async append(rows: readonly LogRow[], allowed: () => boolean, written: (rows: readonly LogRow[]) => void) {
     if (!allowed()) throw new NumbersTaken('The lease is lost');
-    const small = [...batches(rows)].flatMap((batch) => inPieces(batch, 20));
-    const sent = small.map(async (batch) => {
-      await insert(this, batch, 'majority');
-      written(batch);
+    const sent = inPieces(rows, 20).map(async (piece) => {
+      await this.store(piece);
+      written(piece);
     });
     const outcomes = await Promise.allSettled(sent);
     const failed = outcomes.find((one) => one.status === 'rejected');
@@ -26,8 +56,8 @@ class PipelinedLog extends EventLog {
 }
 
 /** The newest row is read as the primary has it, whether a majority has it or not. */
-class LocalTailLog extends EventLog {
-  override async newest(): Promise<LogRow | null> {
+class LocalTailLog extends HookedLog {
+  protected override async readNewest(): Promise<LogRow | null> {
     const [raw] = await this.db
       .collection('log')
       .find({}, { sort: { _id: -1 }, limit: 1, readConcern: { level: 'local' }, raw: true })
@@ -37,20 +67,21 @@ class LocalTailLog extends EventLog {
 }
 
 /** A batch counts as written as soon as the primary has it. */
-class HastyLog extends EventLog {
-  override async append(rows: readonly LogRow[], allowed: () => boolean, written: (rows: readonly LogRow[]) => void) {
-    for (const batch of [...batches(rows)].flatMap((one) => inPieces(one, 20))) {
-      if (!allowed()) throw new NumbersTaken('The lease is lost');
-      await insert(this, batch, 1);
-      written(batch);
-    }
+class HastyLog extends HookedLog {
+  protected override async store(piece: readonly LogRow[]): Promise<void> {
+    await insertRows(this, piece, 1);
   }
 }
 
-export function makeLog(mutation: Mutation, ...words: ConstructorParameters<typeof EventLog>): EventLog {
+/** The log with one mutation; with none it is the right one in pieces. */
+export function hookedLog(mutation: Mutation, ...words: ConstructorParameters<typeof EventLog>): HookedLog {
   if (mutation === 'pipelined') return new PipelinedLog(...words);
   if (mutation === 'local-tail') return new LocalTailLog(...words);
-  return mutation === 'w1' ? new HastyLog(...words) : new EventLog(...words);
+  return mutation === 'w1' ? new HastyLog(...words) : new HookedLog(...words);
+}
+
+export function makeLog(mutation: Mutation, ...words: ConstructorParameters<typeof EventLog>): EventLog {
+  return mutation === 'none' ? new EventLog(...words) : hookedLog(mutation, ...words);
 }
 
 /** A lease that everybody holds: what is right must not rest on it. */
@@ -61,7 +92,8 @@ export function withoutLease(lease: Lease): Lease {
   return lease;
 }
 
-async function insert(log: EventLog, rows: readonly LogRow[], w: 'majority' | 1): Promise<void> {
+/** Writes rows as a recorder does, with the write concern given. */
+export async function insertRows(log: EventLog, rows: readonly LogRow[], w: 'majority' | 1): Promise<void> {
   const documents: Document[] = rows.map(encodeRow);
   const reply = await log.db.command({ insert: 'log', documents, ordered: true, writeConcern: { w } });
   const fault = reply['writeErrors']?.[0];

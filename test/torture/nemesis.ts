@@ -115,10 +115,11 @@ async function killPrimary(set: ReplicaSet, random: () => number, deeds: Deeds):
 async function cut(set: ReplicaSet, random: () => number, deeds: Deeds): Promise<void> {
   const primary = await set.primary();
   const rest = set.members.filter((one) => one !== primary);
-  for (const one of rest) one.freeze();
+  // Killed, not frozen: what the primary sent to a frozen one lies in its socket, and is read when it thaws.
+  await Promise.all(rest.map((one) => one.kill()));
   await pause(50 + random() * 1200);
   await primary.kill();
-  for (const one of rest) one.thaw();
+  await Promise.all(rest.map((one) => one.start()));
   deeds.cuts += 1;
   await set.primary();
   await pause(500);

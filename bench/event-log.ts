@@ -1,0 +1,133 @@
+/**
+ * What the event log costs and how fast it is back: write to row, sustained events, and the pause after a killed
+ * recorder, an ended one, and a restarted server. Figures of one machine at one time; the load average is printed along.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { BSON } from 'mongodb';
+import { openMongo } from '../src/database/mongo.ts';
+import { EventLog } from '../src/events/event-log.ts';
+import { Tail } from '../src/events/tail.ts';
+import { startReplicaSet } from '../test/helpers/replica-set.ts';
+
+const ROUNDS = Number(process.argv[2] ?? 3);
+const folder = await mkdtemp(join(tmpdir(), 'event-log-bench-'));
+const set = await startReplicaSet();
+const mongo = await openMongo({ url: set.url, database: 'bench' });
+await mongo.data.createCollection('x', { changeStreamPreAndPostImages: { enabled: true } });
+const things = mongo.data.collection<{ _id: number; at: number; text: string }>('x');
+const log = new EventLog(mongo.log, 'bench');
+await log.open();
+const NODE = fileURLToPath(new URL('../test/torture/node.ts', import.meta.url));
+const start = async (name: string): Promise<ChildProcess> => {
+  const words = [NODE, set.url, 'bench', folder, name, 'none', '0.001', 'yes', '0'];
+  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] });
+  await once(child.stdout ?? child, 'data');
+  return child;
+};
+const nodes = new Map([['a', await start('a')]]);
+while ((await log.newest()) === null) await pause(20);
+nodes.set('b', await start('b'));
+const tail = new Tail({ log });
+const told = new Map<number, number>();
+tail.attach({
+  rows: (rows) => {
+    const now = performance.now();
+    for (const row of rows)
+      if (row.key && row.operation === 'insert') told.set(Number(BSON.deserialize(row.key)['_id']), now);
+  },
+});
+await tail.start();
+let next = 0;
+const text = 'x'.repeat(300);
+const until = async (fact: () => boolean) => {
+  while (!fact()) await pause(2);
+};
+const quantile = (all: number[], q: number) => all.sort((a, b) => a - b)[Math.floor(all.length * q)]?.toFixed(1);
+const say = (what: string, figures: object) =>
+  console.log(JSON.stringify({ what, ...figures, load: loadavg()[0]?.toFixed(1) }));
+
+for (let round = 0; round < ROUNDS; round += 1) {
+  const sent = new Map<number, number>();
+  const acked: number[] = [];
+  const begun = performance.now();
+  const writes: Promise<unknown>[] = [];
+  for (let n = 0; n < 1500; n += 1) {
+    const wait = begun + n * 2 - performance.now();
+    if (wait > 0) await pause(wait);
+    while (n - acked.length > 40) await pause(1);
+    const id = next++;
+    sent.set(id, performance.now());
+    writes.push(
+      things.insertOne({ _id: id, at: n, text }).then(() => acked.push(performance.now() - (sent.get(id) ?? 0))),
+    );
+  }
+  await Promise.all(writes);
+  await until(() => told.has(next - 1));
+  const delays = [...sent].flatMap(([id, at]) => (told.has(id) ? [(told.get(id) ?? 0) - at] : []));
+  say('write (w: majority) to row told in another process, ms', {
+    perSecond: Math.round(1500 / ((performance.now() - begun) / 1000)),
+    p50: quantile(delays, 0.5),
+    p99: quantile(delays, 0.99),
+    acknowledgedP50: quantile(acked, 0.5),
+  });
+  const from = performance.now();
+  const count = 20_000;
+  const first = next;
+  for (let n = 0; n < count; n += 1000) {
+    await things.insertMany(Array.from({ length: 1000 }, () => ({ _id: next++, at: 0, text })));
+  }
+  const written = performance.now() - from;
+  await until(() => told.has(first + count - 1));
+  say('events per second, written in bulk', {
+    written: Math.round((count / written) * 1000),
+    told: Math.round((count / (performance.now() - from)) * 1000),
+  });
+}
+
+for (const [what, deed] of [
+  ['recorder killed (-9): next event after ms', async (child: ChildProcess) => void child.kill('SIGKILL')],
+  ['recorder ended (SIGTERM): next event after ms', async (child: ChildProcess) => void child.kill('SIGTERM')],
+  [
+    'server restarted: next event after it answers, ms',
+    async () => {
+      await set.members[0]?.kill('SIGTERM');
+      await set.members[0]?.start();
+      await set.primary();
+    },
+  ],
+] as const) {
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const lease = await mongo.log.collection<{ _id: string; owner: string }>('lease').findOne({ _id: 'log' });
+    const name = lease?.owner.split('/')[0] ?? 'a';
+    const child = nodes.get(name);
+    if (child === undefined) continue;
+    await deed(child);
+    const since = performance.now();
+    let id = next++;
+    const insert = async () => things.insertOne({ _id: id, at: 0, text });
+    while (
+      !(await insert().then(
+        () => true,
+        () => false,
+      ))
+    )
+      id = next++;
+    await until(() => told.has(id));
+    say(what, { ms: Math.round((told.get(id) ?? 0) - since) });
+    if (child.exitCode !== null || child.signalCode !== null || what.startsWith('recorder'))
+      nodes.set(name, await start(name));
+    await pause(2000);
+  }
+}
+await tail.stop();
+for (const child of nodes.values()) child.kill('SIGKILL');
+await mongo.close();
+await set.stop();
+await rm(folder, { recursive: true, force: true });
+process.exit(0);
