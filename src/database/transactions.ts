@@ -110,7 +110,9 @@ export class Transactions {
   }
 
   async #freeExpired(): Promise<void> {
-    const expired = await this.#instances.find({ $expr: { $lt: ['$until', '$$NOW'] } }).toArray();
+    // Not ourselves: a process that was held up since it renewed its lease is slow, not dead.
+    const others = { _id: { $ne: this.#id }, $expr: { $lt: ['$until', '$$NOW'] } };
+    const expired = await this.#instances.find(others).toArray();
     for (const instance of expired) {
       await this.#mongo.client.db('admin').command({ killSessions: instance.sessions });
       await this.#instances.deleteOne({ _id: instance._id, until: instance.until });

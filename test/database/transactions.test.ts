@@ -173,6 +173,18 @@ t.test('a process that was frozen registers again when it comes back', async (t)
   t.equal(await counted(mongo), 1, 'its sessions serve again');
 });
 
+t.test('a process that was slow to look does not take itself for dead', async (t) => {
+  const mongo = await connect(t);
+  await started(t, mongo);
+  // Its lease passes right after each renewal, as it does for a process that is held up between the two steps.
+  for (let renewals = 0; renewals < 3; ) {
+    const before = await instances(mongo).findOneAndUpdate({}, { $set: { until: new Date(0) } });
+    if (before === null) t.fail('it removed its own registration');
+    if (before === null || before.until.getTime() > 0) renewals++;
+  }
+  t.pass('it stays registered');
+});
+
 t.test('a process that ends leaves no registration', async (t) => {
   const mongo = await connect(t);
   const transactions = new Transactions(mongo);
