@@ -24,14 +24,15 @@ import { type S3Address, storeName } from './store-address.ts';
 
 /** The smallest part S3 takes; 10,000 of them are 48 GiB, more than a file may have. */
 const PART_BYTES = 5 * 1_048_576;
-/** Connections to the server; each upload and each download holds one. */
-const MAX_SOCKETS = 128;
+/** Connections to the server; each upload and each download holds one, so a slow reader must not be able to take all. */
+const MAX_SOCKETS = 1_024;
 const CONNECT_TIMEOUT_MS = 5_000;
 const IDLE_TIMEOUT_MS = 60_000;
 
 export interface S3Settings extends S3Address {
   /** For tests; without them the client's own search applies (environment, shared files, instance roles). */
   readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string };
+  readonly maxSockets?: number;
 }
 
 /** Opens the store; nothing is asked of the server before the first call. */
@@ -45,7 +46,8 @@ class S3Store implements FileStore {
   readonly #bucket: string;
   readonly #prefix: string;
 
-  constructor({ bucket, prefix, endpoint, region, pathStyle, credentials }: S3Settings) {
+  constructor(settings: S3Settings) {
+    const { bucket, prefix, endpoint, region, pathStyle, credentials, maxSockets = MAX_SOCKETS } = settings;
     this.name = storeName({ kind: 's3', bucket, prefix, endpoint, region, pathStyle });
     this.#bucket = bucket;
     this.#prefix = prefix;
@@ -61,8 +63,8 @@ class S3Store implements FileStore {
       requestHandler: {
         connectionTimeout: CONNECT_TIMEOUT_MS,
         socketTimeout: IDLE_TIMEOUT_MS,
-        httpAgent: { maxSockets: MAX_SOCKETS },
-        httpsAgent: { maxSockets: MAX_SOCKETS },
+        httpAgent: { maxSockets },
+        httpsAgent: { maxSockets },
       },
     });
   }

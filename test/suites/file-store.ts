@@ -101,7 +101,7 @@ export function fileStoreSuite(t: Test, { store, count }: StoreUnderTest): void 
     const size = 4 * MIB;
     const bytes = randomBytes(size);
     await store.write(key, Readable.from([bytes]), NEVER);
-    for (let i = 0; i < 150; i++) {
+    for (let i = 0; i < 60; i++) {
       const stream = await store.read(key, size);
       await new Promise<void>((resolve, reject) => {
         stream.once('data', () => resolve(stream.destroy() as never));
