@@ -51,7 +51,7 @@ export function comparable(page: string): string {
   return page
     .replace(/\b[0-9a-f]{24}\b/g, '<id>')
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
-    .replace(/"(\d+)-[\w-]{27}"/g, '"$1-<tag>"')
+    .replace(/"(\d+)-[\w-]{27}(?=\\?")/g, '"$1-<tag>')
     .replace(/req_[\w-]+/g, '<request>')
     .replace(/content-length: \d+/gi, 'content-length: <n>')
     .replace(/last-modified: .*/gi, 'last-modified: <time>')
