@@ -90,7 +90,9 @@ export async function makeParts(
     events,
     ready: async () => {
       await mongo.log.command({ ping: 1 }, { timeoutMS: 2_000 });
-      if (!events.tail.healthy) throw new MillraceError('database-unavailable', 'The event log is not being followed');
+      const recording = events.recorder.state.status !== 'stopped';
+      if (!recording || !events.tail.healthy)
+        throw new MillraceError('database-unavailable', 'The event log is not being followed');
     },
     close: async () => {
       await events.close();

@@ -173,6 +173,7 @@ export class Recorder {
     if (verdict === 'refused') {
       this.#options.onNote?.('error', 'Recording has stopped: the database refuses it', { fault });
       await this.#options.lease.release().catch(() => {});
+      this.#options.onRecording?.(false);
       this.#state = { ...this.#state, status: 'stopped', fault };
       return false;
     }

@@ -73,6 +73,7 @@ export class Tail {
       this.#last = { epoch: newest.epoch, number: newest.number };
       this.#told = this.#last;
     }
+    this.#healthy = true;
     this.#loop = this.#run();
   }
 

@@ -177,6 +177,10 @@ t.test('a refusal (13) stops recording, says so, and does not spin', async (t) =
   t.ok(node.recorder.state.fault);
   t.equal(node.notes.filter((note) => note.level === 'error').length, 1);
   t.equal((await node.lease.state())?.owner, null, 'another one may try');
+  await fail(world, 'off');
+  const other = await world.node();
+  await things(world).insertOne({ _id: 1 });
+  await until(() => told(other).includes(1) && told(node).includes(1), 'and this process follows it');
 });
 
 t.test('the server restarts: nothing is missed', async (t) => {
