@@ -10,12 +10,15 @@ import { adminRoutes } from './admin/routes.ts';
 import { collectionRoutes } from './collections/routes.ts';
 import { eventRoutes } from './events/routes.ts';
 import { fileRoutes } from './files/routes.ts';
+import { VERSION } from './greeting.ts';
 import { authentication } from './http/authentication.ts';
+import { Contract } from './http/contract.ts';
 import { cors } from './http/cors.ts';
 import { errors, refuseConnection, sendError } from './http/errors.ts';
 import { healthRoutes } from './http/health.ts';
 import { json } from './http/json.ts';
 import { methods } from './http/methods.ts';
+import { openApiRoutes } from './http/openapi-routes.ts';
 import { ownAnswers } from './http/own-answers.ts';
 import { protection } from './http/protection.ts';
 import { rateLimit } from './http/rate-limit.ts';
@@ -51,6 +54,7 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
       await context.register(collectionRoutes, { ...parts, position: () => parts.events.feed.position });
       await context.register(indexRoutes, parts);
     });
+    await context.register(openApiRoutes, { contract: new Contract({ ...parts, version: VERSION }) });
     await context.register(eventRoutes, parts);
     await context.register(adminRoutes, parts);
     await context.register(fileRoutes, {

@@ -29,6 +29,7 @@ export interface Parts {
   readonly atomic: Atomic;
   readonly idempotency: Idempotency;
   readonly indexes: Indexes;
+  readonly registry: Registry;
   readonly files: Files;
   readonly events: EventParts;
   /** Resolves when the parts can serve requests; rejects when not. */
@@ -86,6 +87,7 @@ export async function makeParts(
     atomic,
     idempotency,
     indexes: new Indexes(mongo, registry),
+    registry,
     files: files.files,
     events,
     ready: async () => {

@@ -4,7 +4,7 @@
  */
 import { CODE, serverCode, translated } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
-import type { CollectionName } from '../database/names.ts';
+import { type CollectionName, isCollectionName } from '../database/names.ts';
 import type { Within } from './atomic.ts';
 
 const IMAGES = { enabled: true } as const;
@@ -20,6 +20,15 @@ export class Registry {
   /** Asks the server whether a collection exists; for reads that found nothing. */
   async exists(name: CollectionName): Promise<boolean> {
     return (await this.#options(name)) !== undefined;
+  }
+
+  /** The collections that clients may name, by name. */
+  async names(): Promise<readonly CollectionName[]> {
+    const found = await translated(() => this.#mongo.data.listCollections({}, { nameOnly: true }).toArray());
+    return found
+      .map(({ name }) => name)
+      .sort()
+      .flatMap((name) => (isCollectionName(name) ? name : []));
   }
 
   /** Makes sure that a collection exists and keeps images. Costs nothing once it is known. */

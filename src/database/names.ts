@@ -11,12 +11,17 @@ export type CollectionName = string & { readonly [brand]: 'CollectionName' };
 
 const RESERVED = new Set(['system', 'files', 'functions', 'events']);
 
+/** Whether clients may use a name. */
+export function isCollectionName(text: string): text is CollectionName {
+  return /^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(text) && !RESERVED.has(text);
+}
+
 /**
  * Checks a name that came from a client.
  * @throws MillraceError `invalid-name`
  */
 export function parseCollectionName(text: string): CollectionName {
-  if (/^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(text) && !RESERVED.has(text)) return text as CollectionName;
+  if (isCollectionName(text)) return text;
   throw new MillraceError('invalid-name', `'${text.slice(0, 80)}' is not a name for a collection`, {
     hint: RESERVED.has(text)
       ? `The names ${[...RESERVED].join(', ')} are reserved`

@@ -3,6 +3,7 @@
  * keeps one tree per method and cannot say which others a path has, so the patterns are collected here; they are asked
  * only when nothing else answered.
  */
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { MillraceError } from '../kernel/errors.ts';
 
@@ -15,7 +16,7 @@ export const methods = fp(
       for (const method of [route.method].flat()) known.methods.add(method);
       patterns.set(route.url, known);
     });
-    app.setNotFoundHandler((request, reply) => {
+    const answer = (request: FastifyRequest, reply: FastifyReply): void => {
       const path = request.url.split('?', 1)[0] ?? '';
       const allowed = new Set<string>();
       for (const known of patterns.values()) {
@@ -28,7 +29,20 @@ export const methods = fp(
         return;
       }
       throw new MillraceError('method-not-allowed', `${request.method} is not possible here`, { headers: { allow } });
+    };
+    // Before the body is looked at: nobody's body is parsed for nothing.
+    app.addHook('onRequest', (request, reply, done) => {
+      if (!request.is404) {
+        done();
+        return;
+      }
+      try {
+        answer(request, reply);
+      } catch (error) {
+        done(error instanceof Error ? error : new Error('Refusing failed', { cause: error }));
+      }
     });
+    app.setNotFoundHandler(answer);
   },
   { name: 'methods' },
 );

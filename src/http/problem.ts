@@ -54,5 +54,10 @@ export function toMillraceError(error: unknown): MillraceError {
   const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
   const known = FRAMEWORK[code];
   if (known) return new MillraceError(known[0], known[1], { cause: error });
+  // Refusals of the framework that are not listed are still the client's to mend.
+  const status = error instanceof Error && 'statusCode' in error ? error.statusCode : undefined;
+  if (code.startsWith('FST_') && typeof status === 'number' && status >= 400 && status < 500) {
+    return new MillraceError('malformed-request', 'The request cannot be understood', { cause: error });
+  }
   return new MillraceError('internal', 'An unexpected error occurred', { cause: error });
 }

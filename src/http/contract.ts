@@ -1,0 +1,92 @@
+/**
+ * The contract as one principal may see it: the collections that exist and may be read, described by their newest
+ * documents. Kept for a few seconds. Not here: its form (openapi.ts).
+ */
+import type { Principal } from '../auth/principal.ts';
+import type { Collections } from '../collections/collections.ts';
+import type { Registry } from '../collections/registry.ts';
+import { toWire } from '../database/json.ts';
+import type { CollectionName } from '../database/names.ts';
+import { decodeStored } from '../database/stored.ts';
+import { MillraceError } from '../kernel/errors.ts';
+import type { Policies } from '../policies/policies.ts';
+import type { Scope } from '../policies/scope.ts';
+import { parseQuery } from '../query/parse-query.ts';
+import { membersOf } from './member-types.ts';
+import { type OpenApi, type SeenCollection, toOpenApi } from './openapi.ts';
+
+const KEPT_MS = 3_000;
+/** Contracts kept at once, one a principal. */
+const MAX_KEPT = 50;
+const SAMPLE = 20;
+/** Larger documents are not looked at. */
+const MAX_BYTES = 65_536;
+/** Collections described; the paths for any collection stand for the others. */
+const MAX_COLLECTIONS = 100;
+
+export interface ContractParts {
+  readonly collections: Collections;
+  readonly registry: Registry;
+  readonly policies: Policies;
+  readonly version: string;
+}
+
+interface Kept {
+  readonly until: number;
+  readonly contract: Promise<OpenApi>;
+}
+
+export class Contract {
+  readonly #parts: ContractParts;
+  readonly #kept = new Map<string, Kept>();
+
+  constructor(parts: ContractParts) {
+    this.#parts = parts;
+  }
+
+  /** @throws MillraceError `not-authenticated`, `forbidden` */
+  get(principal: Principal): Promise<OpenApi> {
+    this.#parts.policies.scope(principal, 'read', 'admin');
+    const key = principal.kind === 'anonymous' ? 'anonymous' : `${principal.kind}:${principal.id}`;
+    const now = performance.now();
+    const kept = this.#kept.get(key);
+    if (kept !== undefined && kept.until > now) return kept.contract;
+    const contract = this.#build(principal);
+    this.#kept.delete(key);
+    this.#kept.set(key, { until: now + KEPT_MS, contract });
+    contract.catch(() => this.#kept.delete(key));
+    for (const oldest of this.#kept.keys()) {
+      if (this.#kept.size <= MAX_KEPT) break;
+      this.#kept.delete(oldest);
+    }
+    return contract;
+  }
+
+  async #build(principal: Principal): Promise<OpenApi> {
+    const { registry, policies, version } = this.#parts;
+    const readable = (await registry.names()).flatMap((name) => {
+      const scope = policies.find(principal, 'read', name);
+      return scope === null ? [] : [{ name, scope }];
+    });
+    const seen: SeenCollection[] = [];
+    for (const { name, scope } of readable.slice(0, MAX_COLLECTIONS)) seen.push(await this.#look(scope, name));
+    return toOpenApi(seen, version);
+  }
+
+  async #look(scope: Scope, name: CollectionName): Promise<SeenCollection> {
+    const newest = parseQuery([
+      ['sort', '-id'],
+      ['limit', String(SAMPLE)],
+    ]);
+    const documents: object[] = [];
+    try {
+      const list = await this.#parts.collections.list(scope, name, newest);
+      for await (const batch of list.batches)
+        for (const raw of batch) if (raw.length <= MAX_BYTES) documents.push(toWire(decodeStored(raw)));
+    } catch (error) {
+      // It may have been dropped since it was listed.
+      if (!(error instanceof MillraceError && error.code === 'resource-not-available')) throw error;
+    }
+    return { name, sampled: documents.length, members: membersOf(documents) };
+  }
+}

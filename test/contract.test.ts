@@ -1,0 +1,50 @@
+/**
+ * The running program held to its own contract by a tester that others wrote: no failure of ours (5xx), no status, media
+ * type, header or body that the contract does not name, nothing accepted that it excludes. MILLRACE_LONG=1 asks longer.
+ */
+import { rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import t from 'tap';
+import { buildTestApp } from './helpers/app.ts';
+import { failuresOf, schemathesis, scratch, whyNoSchemathesis } from './helpers/schemathesis.ts';
+
+const CHECKS = [
+  'not_a_server_error',
+  'status_code_conformance',
+  'content_type_conformance',
+  'response_headers_conformance',
+  'response_schema_conformance',
+  'negative_data_rejection',
+];
+const LONG = process.env['MILLRACE_LONG'] === '1';
+const SEED = process.env['MILLRACE_SEED'] ?? '1';
+const EXAMPLES = LONG ? 200 : 3;
+const RUN_MS = LONG ? 3_600_000 : 240_000;
+
+const why = whyNoSchemathesis();
+
+t.setTimeout(RUN_MS + 60_000);
+t.test('the program answers as its contract says', { skip: why ?? false }, async (t) => {
+  t.comment(`MILLRACE_SEED=${SEED}, ${EXAMPLES} examples an operation`);
+  const { app } = await buildTestApp(t);
+  await app.inject({
+    method: 'POST',
+    url: '/api/books',
+    payload: [
+      { id: 'one', title: 'One', year: 1999, tags: ['a'] },
+      { id: 'two', title: 'Two', year: '2001', author: { name: 'B' } },
+    ],
+  });
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const folder = scratch(tmpdir());
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const words = [`${url}/openapi.json`, '--url', url, '--checks', CHECKS.join(','), '--max-examples', String(EXAMPLES)];
+  // Any id is another document, so few are found; a slow machine is no fault of the program.
+  const calm = ['--seed', SEED, '--no-shrink', '--continue-on-failure', '--suppress-health-check', 'all', '--warnings', 'off'];
+  // Without the long flag the paths for any collection stand for those of each.
+  const some = LONG ? [] : ['--exclude-path-regex', '^/api/books', '--phases', 'coverage,fuzzing'];
+  const run = await schemathesis([...words, ...calm, ...some], folder, RUN_MS);
+  t.equal(run.code, 0, run.code === 0 ? 'nothing outside the contract' : failuresOf(run));
+  t.match(run.output, /\d+ generated/);
+  t.comment(/Test cases:\s+(.*)/.exec(run.output)?.[1] ?? '');
+});

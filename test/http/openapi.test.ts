@@ -1,0 +1,122 @@
+/**
+ * The contract: valid by the schema of its format, true to the routes that exist, telling each collection as its newest
+ * documents are, kept for a moment, closed to strangers in production; and its page, which runs and fetches nothing.
+ */
+import { Validator } from '@seriousme/openapi-schema-validator';
+import t from 'tap';
+import { membersOf } from '../../src/http/member-types.ts';
+import { toOpenApi } from '../../src/http/openapi.ts';
+import { ERRORS } from '../../src/kernel/errors.ts';
+import { buildTestApp } from '../helpers/app.ts';
+import { inPage, testBrowser, whyNoBrowser } from '../helpers/browser.ts';
+
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+const HOSTILE = '<img src=x onerror=alert(1)>&"\'';
+
+t.test('the contract', async (t) => {
+  const { app } = await buildTestApp(t);
+  const read = async () => (await app.inject('/openapi.json')).json();
+  await app.inject({
+    method: 'POST',
+    url: '/api/books',
+    payload: [{ title: 'A', year: 1999, [HOSTILE]: 1 }, { title: null, year: '2001', at: '2026-01-01T00:00:00Z' }],
+  });
+  const contract = await read();
+
+  await t.test('is OpenAPI 3.1', async (t) => {
+    const validator = new Validator();
+    const result = await validator.validate(structuredClone(contract));
+    t.equal(result.valid, true, JSON.stringify(result.errors));
+    t.equal(validator.version, '3.1');
+  });
+
+  await t.test('names only routes that exist, each under a name of its own', async (t) => {
+    const ids = new Set<string>();
+    for (const [path, methods] of Object.entries<Record<string, { operationId: string }>>(contract.paths)) {
+      for (const [method, operation] of Object.entries(methods)) {
+        const known = METHODS.find((one) => one === method.toUpperCase());
+        const url = path.replace('/api/books', '/api/{collection}').replace(/\{(\w+)\}/g, ':$1');
+        t.ok(known && app.hasRoute({ method: known, url }), `${method} ${url}`);
+        t.notOk(ids.has(operation.operationId), operation.operationId);
+        ids.add(operation.operationId);
+      }
+    }
+  });
+
+  await t.test('names every code of the table that HTTP can answer with', async (t) => {
+    const told = new Set(JSON.stringify(contract.components.responses).match(/[a-z]+(?:-[a-z]+)+|contention|internal/g));
+    const elsewhere = new Set(['method-not-allowed']);
+    t.strictSame(
+      Object.keys(ERRORS).filter((code) => !told.has(code) && code !== 'forbidden' && !elsewhere.has(code)),
+      [],
+    );
+  });
+
+  await t.test('tells a collection as its newest documents are', async (t) => {
+    t.ok(contract.paths['/api/books/{id}'].patch);
+    t.match(contract.components.schemas['books.Document'], {
+      allOf: [{ $ref: '#/components/schemas/Document' }],
+      properties: {
+        title: { 'x-millrace-types': ['null', 'string'], description: 'null or string, in 2 of 2' },
+        year: { 'x-millrace-types': ['string', 'integer'] },
+        at: { 'x-millrace-types': ['date-time'], description: 'date-time, in 1 of 2' },
+      },
+    });
+  });
+
+  await t.test('is kept for a moment', async (t) => {
+    await app.inject({ method: 'POST', url: '/api/late', payload: {} });
+    t.notOk('/api/late' in (await read()).paths, 'asked again at once, it is the same');
+  });
+
+  await t.test('is small for many collections', async (t) => {
+    const members = membersOf([{ a: 1, b: 'x' }]);
+    const many = Array.from({ length: 100 }, (_, n) => ({ name: `c${n}`, sampled: 1, members }));
+    t.ok(JSON.stringify(toOpenApi(many, '1')).length < 1_500_000);
+  });
+
+  await t.test('its page shows names as text and lets nothing run', async (t) => {
+    const page = await app.inject('/docs');
+    t.match(page.headers, { 'content-type': 'text/html; charset=utf-8' });
+    t.match(String(page.headers['content-security-policy']), /^default-src 'none'; style-src 'sha256-[^']+'; base-uri 'none'/);
+    t.notMatch(page.body, /<script|<img|<link| style=| on\w+=x| src=| href="http/);
+    t.match(page.body, /&lt;img src=x onerror=alert\(1\)&gt;&amp;&quot;&#39;/);
+    t.match(page.body, '<code>/api/books/{id}</code>');
+  });
+
+  await t.test('its page in a browser', { skip: whyNoBrowser() ?? false }, async (t) => {
+    const url = await app.listen({ host: '127.0.0.1', port: 0 });
+    const browser = await testBrowser(t);
+    for (const [colorScheme, paper] of [['light', 'rgb(251, 251, 249)'], ['dark', 'rgb(20, 24, 31)']] as const) {
+      const page = await browser.newPage({ colorScheme, viewport: { width: 360, height: 740 } });
+      const complaints: string[] = [];
+      page.on('console', (message) => complaints.push(message.text()));
+      await page.goto(`${url}/docs`);
+      await page.locator('summary').first().click();
+      t.strictSame(complaints, [], 'its own policy lets its style through');
+      t.equal(await inPage(page, 'function paper() { return getComputedStyle(document.body).backgroundColor }'), paper);
+      const width = await inPage<number>(page, 'function width() { return document.documentElement.scrollWidth }');
+      t.equal(width, 360, 'a phone needs no scrolling sideways');
+      await page.close();
+    }
+  });
+});
+
+t.test('in production strangers do not see it', async (t) => {
+  const { app } = await buildTestApp(t, { MILLRACE_MODE: 'production' });
+  for (const url of ['/openapi.json', '/docs']) t.equal((await app.inject(url)).statusCode, 401, url);
+});
+
+t.test('what no route answers is refused before its body is read', async (t) => {
+  const { app } = await buildTestApp(t);
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  for (const [method, path, status] of [
+    ['QUERY', '/healthz', 405],
+    ['QUERY', '/nothing', 404],
+    ['DELETE', '/healthz', 405],
+  ] as const) {
+    const answer = await fetch(url + path, { method });
+    t.equal(answer.status, status, `${method} ${path}`);
+    await answer.body?.cancel();
+  }
+});
