@@ -40,7 +40,16 @@ t.test('the program answers as its contract says', { skip: why ?? false }, async
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const words = [`${url}/openapi.json`, '--url', url, '--checks', CHECKS.join(','), '--max-examples', String(EXAMPLES)];
   // Any id is another document, so few are found; a slow machine is no fault of the program.
-  const calm = ['--seed', SEED, '--no-shrink', '--continue-on-failure', '--suppress-health-check', 'all', '--warnings', 'off'];
+  const calm = [
+    '--seed',
+    SEED,
+    '--no-shrink',
+    '--continue-on-failure',
+    '--suppress-health-check',
+    'all',
+    '--warnings',
+    'off',
+  ];
   // Without the long flag the paths for any collection stand for those of each.
   const some = LONG ? [] : ['--exclude-path-regex', '^/api/books', '--phases', 'coverage,fuzzing'];
   const run = await schemathesis([...words, ...calm, ...some], folder, RUN_MS);

@@ -6,6 +6,9 @@ import { STYLE } from './docs-style.ts';
 import type { OpenApi } from './openapi.ts';
 import type { Operation } from './openapi-operation.ts';
 
+/** Refusals that any request may meet: said once, at the top. */
+const ANYWHERE: ReadonlySet<string> = new Set(['401', '403', '414', '429', '431', '500', '503']);
+
 /** The page. Whatever names it shows are text, also those that clients chose. */
 export function toPage(contract: OpenApi): string {
   const { info, tags, paths, components } = contract;
@@ -22,7 +25,8 @@ ${shape === undefined ? '' : members(shape)}${own.map((one) => operationHtml(one
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${text(info.title)} API</title><style>${STYLE}</style></head><body><main>
 <h1>${text(info.title)} <small>${text(info.version)}</small></h1>
-<p>${prose(info.description)}</p><p>For programs: <a href="/openapi.json">openapi.json</a> (OpenAPI 3.1).</p>
+<p>${prose(info.description)}</p><p>For programs: <a href="/openapi.json">openapi.json</a> (OpenAPI 3.1).
+Any request may also meet ${[...ANYWHERE].join(', ')}; what each code means stands there.</p>
 <nav aria-label="Sections"><ul>${[...tags.map(({ name }) => name), 'Shapes']
     .map((name) => `<li><a href="#${anchor(name)}">${text(name)}</a></li>`)
     .join('')}</ul></nav>
@@ -52,10 +56,9 @@ ${table(
   parameters.map((one) => parameterRow(named(one, components.parameters))),
 )}${table('Body', mediaOf(requestBody))}${table(
   'Answers',
-  Object.entries(responses).map(([status, answer]) => [
-    `<code>${status}</code>`,
-    answerHtml(named(answer, components.responses)),
-  ]),
+  Object.entries(responses)
+    .filter(([status]) => !ANYWHERE.has(status))
+    .map(([status, answer]) => [`<code>${status}</code>`, answerHtml(named(answer, components.responses))]),
 )}</div></details>`;
 }
 

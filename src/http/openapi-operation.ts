@@ -84,7 +84,7 @@ export function toOperation({ tag, answers, errors, ...plan }: OperationPlan): O
     const { status } = ERRORS[code];
     codes.set(status, [...(codes.get(status) ?? []), code]);
   }
-  for (const [status, some] of [...codes].sort(([a], [b]) => a - b)) responses[status] = refusal(status, some);
+  for (const [status, some] of [...codes].sort(([a], [b]) => a - b)) responses[status] = sharedRefusal(status, some);
   return { ...plan, tags: [tag], responses };
 }
 
@@ -97,6 +97,16 @@ function toResponse({ description, schema, content, headers = [] }: Answer): obj
       ? {}
       : { content: Object.fromEntries(Object.entries(media).map(([type, shape]) => [type, { schema: shape }])) }),
   };
+}
+
+/** The same object for the same codes: there are few combinations, and each is used many times. */
+const refusals = new Map<string, object>();
+
+function sharedRefusal(status: number, codes: readonly ErrorCode[]): object {
+  const key = codes.join(' ');
+  const known = refusals.get(key) ?? refusal(status, codes);
+  refusals.set(key, known);
+  return known;
 }
 
 function refusal(status: number, codes: readonly ErrorCode[]): object {

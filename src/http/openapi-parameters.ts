@@ -100,6 +100,18 @@ export const IDEMPOTENCY_KEY = header('Idempotency-Key', 'Makes the write once, 
   type: 'string',
   pattern: '^[\\x21-\\x7e]{1,255}$',
 });
+/** What a write by filter takes: which documents, and how many of them at most. */
+export const BY_FILTER: readonly Parameter[] = [
+  FILTER,
+  CONDITIONS,
+  {
+    ...header('Prefer', 'How many documents may be touched at most, as max-affected=100.', {
+      type: 'string',
+      pattern: '^max-affected=[0-9]{1,9}$',
+    }),
+    required: true,
+  },
+];
 export const RANGE = header('Range', 'A single range of bytes.');
 
 /** Headers of every write of one document. */

@@ -5,6 +5,7 @@
 import type { ErrorCode } from '../kernel/errors.ts';
 import { type Answer, BODY, type Operation, toOperation } from './openapi-operation.ts';
 import {
+  BY_FILTER,
   COLLECTION,
   DOCUMENT_ID,
   IDEMPOTENCY_KEY,
@@ -33,6 +34,14 @@ export const ASKING: readonly ErrorCode[] = [
 const KEYED: readonly ErrorCode[] = ['key-in-use', 'key-reused', 'answer-too-large'];
 const WRITING: readonly ErrorCode[] = [...BODY, ...KEYED, 'unknown-parameter', 'unique-violation', 'contention'];
 export const PAGE_HEADERS = ['Millrace-Position', 'Link', 'Millrace-Next', 'Millrace-Count', 'Millrace-Count-Kind'];
+const BY_FILTER_ERRORS: readonly ErrorCode[] = [
+  ...NAMED,
+  ...ASKING,
+  ...WRITING,
+  'resource-not-available',
+  'max-affected-required',
+  'too-many-affected',
+];
 const WRITTEN = ['ETag', 'Preference-Applied', 'Idempotency-Replayed'];
 
 /** The collection that operations speak of: one that exists, or any. */
@@ -56,6 +65,16 @@ export function collectionPaths({ name, shape }: Subject): Paths {
   const none = { description: 'Done, and no body was wanted.', headers: WRITTEN };
   const created = { ...document, description: 'Created.', headers: [...WRITTEN, 'Location'] };
   const list = { type: 'array', items: ref(shape) };
+  const affected = {
+    description: 'How many were found, and how many changed.',
+    schema: ref('Affected'),
+    headers: ['Preference-Applied', 'Idempotency-Replayed'],
+  };
+  const patches = jsonBody('DocumentBody', {
+    'application/merge-patch+json': { schema: ref('DocumentBody') },
+    'application/json-patch+json': { schema: ref('JsonPatch') },
+    'application/vnd.millrace.update+json': { schema: ref('Update') },
+  });
   const listed = { description: 'The documents, streamed.', schema: list, headers: PAGE_HEADERS };
 
   const paths: Paths = {
@@ -81,6 +100,25 @@ export function collectionPaths({ name, shape }: Subject): Paths {
           201: { ...created, schema: { oneOf: [ref(shape), { type: 'array', items: ref(shape) }] } },
         },
         errors: [...NAMED, ...WRITING, 'invalid-id', 'id-exists', 'too-many-documents'],
+      }),
+      patch: toOperation({
+        operationId: id('patchMany'),
+        tag,
+        summary: `Change all of ${what} that a filter finds`,
+        description: 'All or none, in one transaction.',
+        parameters: [...on, ...BY_FILTER, IDEMPOTENCY_KEY],
+        requestBody: patches,
+        answers: { 200: affected },
+        errors: [...BY_FILTER_ERRORS, 'invalid-patch', 'patch-test-failed'],
+      }),
+      delete: toOperation({
+        operationId: id('removeMany'),
+        tag,
+        summary: `Delete all of ${what} that a filter finds`,
+        description: 'All or none, in one transaction.',
+        parameters: [...on, ...BY_FILTER, IDEMPOTENCY_KEY],
+        answers: { 200: affected },
+        errors: BY_FILTER_ERRORS,
       }),
     },
     [`${base}/{id}`]: {
@@ -108,11 +146,7 @@ export function collectionPaths({ name, shape }: Subject): Paths {
         summary: `Change ${single}`,
         description: 'By merge patch (RFC 7396), JSON Patch (RFC 6902) or update operators.',
         parameters: [...one, ...WRITE],
-        requestBody: jsonBody('DocumentBody', {
-          'application/merge-patch+json': { schema: ref('DocumentBody') },
-          'application/json-patch+json': { schema: ref('JsonPatch') },
-          'application/vnd.millrace.update+json': { schema: ref('Update') },
-        }),
+        requestBody: patches,
         answers: { 200: document, 204: none },
         errors: [...MISSING, ...WRITING, 'invalid-patch', 'patch-test-failed', 'precondition-failed'],
       }),
@@ -155,12 +189,11 @@ export function batchPaths(): Paths {
         },
         errors: [
           ...MISSING,
-          ...WRITING,
+          ...BY_FILTER_ERRORS,
           'too-many-operations',
           'too-many-documents',
           'invalid-id',
           'id-exists',
-          'invalid-parameter',
           'invalid-patch',
           'patch-test-failed',
           'precondition-failed',

@@ -135,6 +135,7 @@ export const SHAPES: Readonly<Record<string, object>> = {
       }),
     ),
   }),
+  Affected: Type.Object({ matched: Type.Integer({ minimum: 0 }), modified: Type.Integer({ minimum: 0 }) }),
   Index: INDEX,
   File: {
     type: 'object',

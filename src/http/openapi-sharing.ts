@@ -16,6 +16,8 @@ class Pool {
   readonly byName: Record<string, object> = {};
   readonly #kind: string;
   readonly #names = new Map<string, string>();
+  /** Most are the very same object, which costs less to see than equality. */
+  readonly #references = new Map<object, { $ref: string }>();
 
   constructor(kind: string) {
     this.#kind = kind;
@@ -23,6 +25,8 @@ class Pool {
 
   /** A reference to the object, under `name` or a numbered form of it. */
   refer(name: string, value: object): { $ref: string } {
+    const before = this.#references.get(value);
+    if (before !== undefined) return before;
     const text = JSON.stringify(value);
     let known = this.#names.get(text);
     if (known === undefined) {
@@ -31,7 +35,9 @@ class Pool {
       this.#names.set(text, known);
       this.byName[known] = value;
     }
-    return { $ref: `#/components/${this.#kind}/${known}` };
+    const reference = { $ref: `#/components/${this.#kind}/${known}` };
+    this.#references.set(value, reference);
+    return reference;
   }
 }
 

@@ -8,9 +8,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const VERSION = '4.32.5';
-const FOLDER = fileURLToPath(
-  new URL(`../../node_modules/.cache/millrace/schemathesis-${VERSION}`, import.meta.url),
-);
+const FOLDER = fileURLToPath(new URL(`../../node_modules/.cache/millrace/schemathesis-${VERSION}`, import.meta.url));
 const INSTALL_MS = 240_000;
 const MAX_OUTPUT = 64 * 1024 * 1024;
 
