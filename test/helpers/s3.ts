@@ -45,7 +45,7 @@ export async function testS3(t: Pick<Test, 'teardown'>, kind: S3Kind): Promise<S
   t.teardown(async () => {
     if (child.exitCode === null) {
       const ended = new Promise((resolve) => child.once('exit', resolve));
-      child.kill('SIGKILL');
+      child.stdin?.end();
       await ended;
     }
     await rm(folder, { recursive: true, force: true, maxRetries: 5 });
@@ -78,7 +78,7 @@ async function startS3Proxy(folder: string, port: number): Promise<ChildProcess>
       `jclouds.filesystem.basedir=${join(folder, 'bytes')}`,
     ].join('\n'),
   );
-  return spawn('java', ['-Xmx256m', '-jar', S3PROXY_JAR, '--properties', properties], { stdio: 'pipe' });
+  return guarded('java', ['-Xmx256m', '-jar', S3PROXY_JAR, '--properties', properties]);
 }
 
 async function startVersity(folder: string, port: number): Promise<ChildProcess> {
@@ -88,7 +88,13 @@ async function startVersity(folder: string, port: number): Promise<ChildProcess>
   await mkdir(sidecar);
   const { accessKeyId, secretAccessKey } = CREDENTIALS;
   const gateway = ['--port', `127.0.0.1:${port}`, '--access', accessKeyId, '--secret', secretAccessKey, '--quiet'];
-  return spawn(VERSITYGW, [...gateway, 'posix', '--sidecar', sidecar, root], { stdio: 'pipe' });
+  return guarded(VERSITYGW, [...gateway, 'posix', '--sidecar', sidecar, root]);
+}
+
+/** Runs a server that ends with the test, however the test ends: with it the input of its guard does. */
+function guarded(program: string, words: readonly string[]): ChildProcess {
+  const script = 'exec 3<&0; "$0" "$@" </dev/null 3<&- & server=$!; cat <&3 >/dev/null; kill -9 $server';
+  return spawn('sh', ['-c', script, program, ...words], { stdio: 'pipe' });
 }
 
 /** Creates the bucket as soon as the server answers; our own credentials prove that it is the one we started. */
