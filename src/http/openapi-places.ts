@@ -40,7 +40,8 @@ const UPLOADING: readonly ErrorCode[] = [
 const FILE: readonly ErrorCode[] = ['file-not-found', 'file-store-unavailable'];
 
 export function filePaths(): Paths {
-  const custom = { type: 'string', description: 'JSON of up to 8 KiB to keep with the file.' };
+  // A part of a multipart body has no type of its own.
+  const custom = { description: 'JSON of up to 8 KiB to keep with the file.' };
   const upload = (properties: object, required: string) => ({
     required: true,
     content: { 'multipart/form-data': { schema: { type: 'object', properties, required: [required] } } },
