@@ -5,14 +5,13 @@
  */
 import './fastify.ts';
 import pino, { type Logger } from 'pino';
-import { buildApp } from './app.ts';
 import { type EmbeddedDatabase, startEmbedded } from './database/embedded/embedded.ts';
-import { UnusableDatabase } from './database/mongo.ts';
+import { UnusableDatabase } from './database/unusable.ts';
 import { HELP, summary, VERSION } from './greeting.ts';
 import { consoleLog, LISTENING } from './http/console-log.ts';
 import { type Config, ConfigError, loadConfig } from './kernel/config.ts';
 import { MillraceError } from './kernel/errors.ts';
-import { makeParts, type Parts } from './parts.ts';
+import type { Parts } from './parts.ts';
 
 async function main(): Promise<void> {
   const [flag] = process.argv.slice(2);
@@ -28,7 +27,7 @@ async function main(): Promise<void> {
 
 /** Runs until told to stop, then closes in the reverse order of opening. */
 async function serve(config: Config, log: Logger, stopping: Promise<string>): Promise<void> {
-  const embedded = config.database.url === undefined ? await embed(config) : undefined;
+  const [embedded, { makeParts }] = await open(config);
   try {
     const parts = await makeParts(config, embedded?.url ?? config.database.url ?? '', (error) =>
       log.error({ err: error }, 'Background work failed'),
@@ -50,6 +49,7 @@ async function serveParts(
   stopping: Promise<string>,
 ): Promise<void> {
   const { server } = parts.config;
+  const { buildApp } = await import('./app.ts');
   const app = await buildApp(parts, log);
   const url = await app
     .listen({ host: server.host, port: server.port, listenTextResolver: (at) => `${LISTENING}${at}` })
@@ -65,9 +65,18 @@ async function serveParts(
   }
 }
 
-function embed(config: Config): Promise<EmbeddedDatabase> {
+/** Starts the embedded database where one is needed, and loads the program while mongod opens its files. */
+async function open(config: Config): Promise<[EmbeddedDatabase | undefined, typeof import('./parts.ts')]> {
+  const spawned = Promise.withResolvers<void>();
+  const starting = config.database.url === undefined ? embed(config, spawned.resolve) : undefined;
+  await Promise.race([starting, spawned.promise]);
+  const [parts] = await Promise.all([import('./parts.ts'), import('./app.ts')]);
+  return [await starting, parts];
+}
+
+function embed(config: Config, onSpawned: () => void): Promise<EmbeddedDatabase> {
   const { binary } = config.database;
-  return startEmbedded({ folder: config.folder, binary, onProgress: (line) => print(`  ${line}`) });
+  return startEmbedded({ folder: config.folder, binary, onProgress: (line) => print(`  ${line}`), onSpawned });
 }
 
 /** Fails when the embedded database ends before it was told to. */

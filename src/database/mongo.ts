@@ -3,6 +3,7 @@
  * Not here: starting a server (embedded/), what is stored (the stores), errors (errors.ts).
  */
 import { type Db, MongoClient } from 'mongodb';
+import { UnusableDatabase } from './unusable.ts';
 
 /** Version of the stored shapes; a database written by a newer Millrace is refused. */
 const FORMAT = 1;
@@ -27,11 +28,6 @@ export interface MongoSettings {
   readonly database: string;
   /** Connections at most; 64 by default. */
   readonly maxPoolSize?: number;
-}
-
-/** A MongoDB that cannot carry Millrace; the message says what to do. */
-export class UnusableDatabase extends Error {
-  override readonly name = 'UnusableDatabase';
 }
 
 /**

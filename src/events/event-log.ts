@@ -5,7 +5,7 @@
  */
 import type { Collection, Db, Document } from 'mongodb';
 import { CODE, serverCode } from '../database/errors.ts';
-import { UnusableDatabase } from '../database/mongo.ts';
+import { UnusableDatabase } from '../database/unusable.ts';
 import { decodeRow, EMPTY_ROW, encodeRow, type LogRow, rowBytes } from './row.ts';
 
 const BATCH_ROWS = 500;

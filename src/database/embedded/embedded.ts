@@ -18,6 +18,8 @@ export interface EmbeddedOptions {
   readonly binary?: string | undefined;
   /** Told one line before each step that can take seconds. */
   readonly onProgress?: (line: string) => void;
+  /** Told when mongod runs and opens its files: the moment for work of one's own. */
+  readonly onSpawned?: () => void;
 }
 
 export interface EmbeddedDatabase {
@@ -53,7 +55,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedD
   await claimFolder(join(folder, 'data'), onProgress);
   const binary = await findBinary({ binary: options.binary, onProgress });
   for (let left = PORT_TRIES; ; left -= 1) {
-    const outcome = await startOn(await freePort(), binary, folder);
+    const outcome = await startOn(await freePort(), binary, folder, options.onSpawned);
     if ('url' in outcome) return outcome;
     if (outcome.code === PORT_IN_USE && left > 1) continue;
     const log = join(folder, 'mongod.log');
@@ -64,9 +66,15 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedD
 }
 
 /** One try on one port; how it ended when it did not come up. */
-async function startOn(port: number, binary: string, folder: string): Promise<EmbeddedDatabase | Exit> {
+async function startOn(
+  port: number,
+  binary: string,
+  folder: string,
+  onSpawned?: () => void,
+): Promise<EmbeddedDatabase | Exit> {
   const log = join(folder, 'mongod.log');
   const mongod = await spawnMongod(binary, words(port, join(folder, 'data'), log), log);
+  onSpawned?.();
   const gone = new AbortController();
   mongod.exited.then(() => gone.abort());
   const limit = AbortSignal.any([gone.signal, AbortSignal.timeout(START_LIMIT_MS)]);
