@@ -2,7 +2,19 @@
  * Ids: how any `_id` the database can hold is written as text, and how that text finds it again. Nothing here asks the
  * database; the order in which forms are tried is the caller's query.
  */
-import { Binary, BSON, BSONRegExp, Decimal128, Double, Int32, Long, ObjectId, Timestamp, UUID } from 'mongodb';
+import {
+  Binary,
+  BSON,
+  BSONRegExp,
+  BSONSymbol,
+  Decimal128,
+  Double,
+  Int32,
+  Long,
+  ObjectId,
+  Timestamp,
+  UUID,
+} from 'mongodb';
 import { MillraceError } from '../kernel/errors.ts';
 import { binaryText, dateText, isPlain, setMember, valueToWire } from './wire-values.ts';
 
@@ -95,7 +107,7 @@ function decimals(text: string): Decimal128[] {
 
 function extended(text: string): unknown[] {
   try {
-    const value: unknown = binary(text) ?? BSON.EJSON.parse(text, { relaxed: false });
+    const value = parseExtended(text);
     // A pattern would match many ids instead of being one, and so would an operator.
     if (value instanceof BSONRegExp || value instanceof RegExp) return [];
     if (isPlain(value) && Object.keys(value).some((key) => key.startsWith('$'))) return [];
@@ -107,11 +119,37 @@ function extended(text: string): unknown[] {
   }
 }
 
-/** Binary in Extended JSON, which the driver's parser takes for a UUID whenever the subtype is 4. */
-function binary(text: string): Binary | null {
-  const [, base64, subtype] = EXTENDED_BINARY.exec(text) ?? [];
+/**
+ * Reads Extended JSON. Binaries of subtype 4 that are no UUID would make the driver's parser fail, wherever they stand:
+ * it is given a symbol in their place, and they are put back.
+ */
+function parseExtended(text: string): unknown {
+  const odd = new Map<string, Binary>();
+  const mark = `binary-${text.length}-`;
+  const tree: unknown = JSON.parse(text, (_name, value: unknown) => {
+    const binary = readBinary(value);
+    if (binary === null || binary.sub_type !== Binary.SUBTYPE_UUID || binary.length() === 16) return value;
+    odd.set(`${mark}${odd.size}`, binary);
+    return { $symbol: `${mark}${odd.size - 1}` };
+  });
+  const read: unknown = BSON.EJSON.parse(JSON.stringify(tree), { relaxed: false });
+  return odd.size === 0 ? read : putBack(read, odd);
+}
+
+function readBinary(value: unknown): Binary | null {
+  if (!isPlain(value) || Object.keys(value).length !== 1) return null;
+  const [, base64, subtype] = EXTENDED_BINARY.exec(JSON.stringify(value)) ?? [];
   if (base64 === undefined || subtype === undefined) return null;
   return new Binary(Buffer.from(base64, 'base64'), Number.parseInt(subtype, 16));
+}
+
+function putBack(value: unknown, odd: ReadonlyMap<string, Binary>): unknown {
+  if (value instanceof BSONSymbol) return odd.get(value.value) ?? value;
+  if (Array.isArray(value)) return value.map((item: unknown) => putBack(item, odd));
+  if (!isPlain(value)) return value;
+  const members: Record<string, unknown> = {};
+  for (const name of Object.keys(value)) setMember(members, name, putBack(value[name], odd));
+  return members;
 }
 
 function extendedText(id: unknown): string {
