@@ -20,7 +20,7 @@ import type { Atomic, Within } from './atomic.ts';
 import { type Expansion, expandBatch } from './expansion.ts';
 import { type List, Listing, type ListingParts, type Steps } from './listing.ts';
 import { Lookup } from './lookup.ts';
-import { checkPreconditions, type Preconditions } from './preconditions.ts';
+import { checkPreconditions, type Preconditions, UNCONDITIONAL } from './preconditions.ts';
 import { at, duplicate, notAvailable, tooBusy } from './refusals.ts';
 import type { Registry } from './registry.ts';
 import { createStored, type JsonObject, type Origin, replaceStored } from './stored.ts';
@@ -199,8 +199,8 @@ export class Collections {
       const raw = await this.#lookup.find(scope, name, id, write.within);
       if (raw === null) return null;
       const old = decodeStored(raw);
-      const before = toStored(raw);
-      checkPreconditions(write.preconditions, before.etag);
+      // Only a conditional write has to know the entity tag of what it replaces.
+      if (write.preconditions !== UNCONDITIONAL) checkPreconditions(write.preconditions, toStored(raw).etag);
       const next = compute(old, this.#origin(scope, write));
       requireReach(scope, next);
       const exact = decodeOrdered(raw);

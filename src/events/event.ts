@@ -5,7 +5,7 @@
 import { idText } from '../database/ids.ts';
 import { toWire } from '../database/json.ts';
 import { decode, rawDifference, rawDocument } from '../database/raw.ts';
-import { decodeStored } from '../database/stored.ts';
+import { readStored } from '../database/stored.ts';
 import { formatPosition } from './position.ts';
 import type { LogRow } from './row.ts';
 
@@ -75,20 +75,14 @@ export function toEvent(row: LogRow): Event | null {
     request: row.request,
     transaction: row.transaction?.id ?? null,
     data: data(row),
-    before: row.before && toWire(decodeStored(row.before)),
+    before: row.before && toWire(readStored(row.before)),
   };
-}
-
-/** Whether a change lacks a state it should have had: no image was kept, or it was too large. */
-export function lacksImage(row: LogRow): boolean {
-  if (row.operation === 'update' || row.operation === 'replace') return row.after === null || row.before === null;
-  return (row.operation === 'delete' && row.before === null) || (row.operation === 'insert' && row.after === null);
 }
 
 function data(row: LogRow): Record<string, unknown> | null {
   if (row.operation === 'gap') return { from: row.from, to: row.to };
   if (row.operation === 'rename') return { to: row.to };
-  return row.after && toWire(decodeStored(row.after));
+  return row.after && toWire(readStored(row.after));
 }
 
 function thing(collection: string): string {

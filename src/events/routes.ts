@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { parseCollectionName } from '../database/names.ts';
-import { decodeStored } from '../database/stored.ts';
+import { readStored } from '../database/stored.ts';
 import type { Policies } from '../policies/policies.ts';
 import { reaches } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
@@ -79,7 +79,7 @@ function matchFor(filter: OpenFilter, { principal }: Scope, now: Date): Match {
 function visible(row: LogRow, scope: Scope, asked: Match): Event | null {
   let passes = row.key === null;
   const inReach = (body: Buffer | null) => {
-    const document = body && decodeStored(body);
+    const document = body && readStored(body);
     if (document === null || !reaches(scope, document)) return null;
     passes ||= asked(document);
     return body;

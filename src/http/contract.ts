@@ -7,7 +7,7 @@ import type { Collections } from '../collections/collections.ts';
 import type { Registry } from '../collections/registry.ts';
 import { toWire } from '../database/json.ts';
 import type { CollectionName } from '../database/names.ts';
-import { decodeStored } from '../database/stored.ts';
+import { readStored } from '../database/stored.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import type { Policies } from '../policies/policies.ts';
 import type { Scope } from '../policies/scope.ts';
@@ -84,7 +84,7 @@ export class Contract {
     try {
       const list = await this.#parts.collections.list(scope, name, newest);
       for await (const batch of list.batches)
-        for (const raw of batch) if (raw.length <= MAX_BYTES) documents.push(toWire(decodeStored(raw)));
+        for (const raw of batch) if (raw.length <= MAX_BYTES) documents.push(toWire(readStored(raw)));
     } catch (error) {
       // It may have been dropped since it was listed.
       if (!(error instanceof MillraceError && error.code === 'resource-not-available')) throw error;
