@@ -10,7 +10,7 @@ import { actorOf } from '../auth/principal.ts';
 import { duplicateKey, translated, translateError } from '../database/errors.ts';
 import { idText, newId, parseNewId } from '../database/ids.ts';
 import type { CollectionName } from '../database/names.ts';
-import { decodeOrdered, decodeStored, inOrderOf } from '../database/stored.ts';
+import { decodeOrdered, decodeStored, decodeStoredId, inOrderOf } from '../database/stored.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { KeyedQueues } from '../kernel/queues.ts';
 import { reaches } from '../policies/reach.ts';
@@ -172,14 +172,15 @@ export class Collections {
     const removed = await this.#queued(name, id, write, async () => {
       const raw = await this.#lookup.find(scope, name, id, write.within);
       if (raw === null) return null;
-      const old = decodeStored(raw);
+      // Its id and its stamp are enough: a document that could not be written back as it is can still go.
+      const stored = decodeStoredId(raw);
       const before = toStored(raw);
       checkPreconditions(write.preconditions, before.etag);
       const unchanged = write.preconditions.ifMatch === undefined ? undefined : decodeOrdered(raw);
       const stamp = { by: actorOf(scope.principal), request: write.request };
       const removed =
-        (await store.stamp(name, old['_id'], stamp, unchanged, session)) &&
-        (await store.removeStamped(name, old['_id'], write.request, session));
+        (await store.stamp(name, stored, stamp, unchanged, session)) &&
+        (await store.removeStamped(name, stored, write.request, session));
       return removed ? before : undefined;
     });
     if (removed === null) throw await this.#lookup.missing(name, id, write.preconditions, write.within);

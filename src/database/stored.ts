@@ -21,6 +21,7 @@ import {
 } from 'mongodb';
 import { MillraceError } from '../kernel/errors.ts';
 import * as bson from './bson-bytes.ts';
+import { rawMembers } from './raw.ts';
 import { isPlain, setMember } from './wire-values.ts';
 
 /** A stored document with its members in stored order, embedded documents alike. The driver writes it as a document. */
@@ -36,6 +37,18 @@ export type OrderedDocument = Map<string, unknown>;
  */
 export function decodeStored(raw: Uint8Array): Document {
   return readDocument(asBuffer(raw), 0, raw.length, 1, objectOf);
+}
+
+/**
+ * Reads the `_id` of a stored document exactly, whatever else the document holds.
+ * @throws MillraceError `unsupported-value` for an id that could not be written as it is, `internal` for damaged bytes
+ */
+export function decodeStoredId(raw: Uint8Array): unknown {
+  const src = asBuffer(raw);
+  for (const { type, name, start, end } of rawMembers(src)) {
+    if (name === '_id') return readValue(src, type, start, end, 1, mapOf);
+  }
+  throw bson.damaged('it has no id');
 }
 
 /** Reads a stored document for showing it: exactly typed as far as the driver can, and never refused. */
@@ -205,7 +218,7 @@ function codeWithScope<T extends object>(src: Buffer, start: number, end: number
 
 function inexact(what: string): MillraceError {
   return new MillraceError('unsupported-value', `The stored document holds ${what} and cannot be changed here`, {
-    hint: 'Replace the whole document, or change it in the database itself.',
+    hint: 'Delete it and create it anew, or change it in the database itself',
   });
 }
 

@@ -2,7 +2,7 @@
 import { Binary, BSON, DBRef, Decimal128, type Document, Double, Int32, Long, ObjectId, Timestamp } from 'mongodb';
 import t from 'tap';
 import { encodeDocument, toWire } from '../../src/database/json.ts';
-import { decodeOrdered, decodeStored, encodeStored, inOrderOf } from '../../src/database/stored.ts';
+import { decodeOrdered, decodeStored, decodeStoredId, encodeStored, inOrderOf } from '../../src/database/stored.ts';
 import { MillraceError } from '../../src/kernel/errors.ts';
 import { element, frame } from '../helpers/bson-parts.ts';
 import { Random, runSeed } from '../helpers/random.ts';
@@ -100,6 +100,8 @@ t.test('what could not be written back unchanged is refused', async (t) => {
     t.throws(() => decodeOrdered(bytes), { code: 'unsupported-value' }, what);
     t.doesNotThrow(() => JSON.parse(encodeDocument(bytes).toString()), `${what} is still shown`);
   }
+  t.equal(decodeStoredId(Buffer.from(raw({ _id: 'x' }))), 'x');
+  t.throws(() => decodeStoredId(member(0x06, '_id', '')), { code: 'unsupported-value' });
   t.same(decodeStored(raw({ a: '\ufffd' })), { a: '\ufffd' }, 'a stored replacement character is no damage');
 });
 

@@ -1,0 +1,107 @@
+/**
+ * Documents that could not be written back as they are: they are shown, they can be deleted and replaced by a new one,
+ * and every other change is refused in words, never with a fault of ours.
+ */
+import t from 'tap';
+import { buildTestApp } from '../helpers/app.ts';
+import { element, frame, string } from '../helpers/bson-parts.ts';
+import { insertBytes } from '../helpers/foreign-writer.ts';
+import { testMongo } from '../helpers/mongo.ts';
+
+const NULL = 0x0a;
+const ODD: Readonly<Record<string, readonly Buffer[]>> = {
+  undefined: [element(0x06, 'odd', Buffer.alloc(0))],
+  pointer: [element(0x0c, 'odd', Buffer.concat([string(Buffer.from('x')), Buffer.alloc(12, 7)]))],
+  text: [element(0x02, 'odd', Buffer.from('02000000ff00', 'hex'))],
+  name: [element(NULL, Buffer.from('ff', 'hex'), Buffer.alloc(0))],
+  date: [element(0x09, 'odd', Buffer.from('ffffffffffffff7f', 'hex'))],
+  repeated: [element(NULL, 'odd', Buffer.alloc(0)), element(0x08, 'odd', Buffer.of(1))],
+  inside: [element(0x03, 'in', frame([element(0x06, 'odd', Buffer.alloc(0))]))],
+  meta: [element(0x03, '_meta', frame([element(0x06, 'odd', Buffer.alloc(0))]))],
+};
+
+t.test('documents that cannot be written back', async (t) => {
+  const place = await testMongo(t);
+  const { app, parts } = await buildTestApp(t, {}, place);
+  const names = Object.keys(ODD);
+  const put = (collection: string) =>
+    insertBytes(
+      place.url,
+      `${place.database}.${collection}`,
+      names.map((name) => frame([element(0x02, '_id', string(Buffer.from(name))), ...(ODD[name] ?? [])])),
+    );
+
+  await t.test('are shown, and refuse to be changed', async (t) => {
+    await put('shown');
+    t.equal((await app.inject('/api/shown')).json().length, names.length);
+    for (const name of names) {
+      const url = `/api/shown/${name}`;
+      t.equal((await app.inject(url)).statusCode, 200, name);
+      for (const [method, payload] of [
+        ['PATCH', { a: 1 }],
+        ['PUT', { a: 1 }],
+      ] as const) {
+        const answer = await app.inject({ method, url, payload });
+        t.equal(answer.statusCode, 400, `${method} ${name}: ${answer.body}`);
+        t.match(answer.json(), { code: 'unsupported-value' });
+      }
+    }
+    const many = { method: 'PATCH', url: '/api/shown?filter={}', payload: { a: 1 } } as const;
+    const answer = await app.inject({ ...many, headers: { prefer: 'max-affected=100' } });
+    t.match(answer.json(), { status: 400, code: 'unsupported-value' });
+  });
+
+  await t.test('can be deleted, one by one and by filter, and told', async (t) => {
+    await put('gone');
+    await put('all');
+    for (const name of names) {
+      const answer = await app.inject({ method: 'DELETE', url: `/api/gone/${name}` });
+      t.equal(answer.statusCode, 204, `${name}: ${answer.body}`);
+      t.equal((await app.inject(`/api/gone/${name}`)).statusCode, 404, name);
+    }
+    const headers = { prefer: 'max-affected=100' };
+    const answer = await app.inject({ method: 'DELETE', url: '/api/all?filter={}', headers });
+    t.match(answer.json(), { matched: names.length });
+    t.strictSame(await parts.mongo.data.collection('all').countDocuments(), 0);
+    const told = new Set<string>();
+    for (let since = '1-1'; told.size < names.length; ) {
+      const { changes, position } = (await app.inject(`/api/gone/_changes?since=${since}&wait=10`)).json();
+      for (const { type, documentId } of changes) if (type === 'gone.deleted') told.add(documentId);
+      if (position === since) break;
+      since = position;
+    }
+    t.strictSame([...told].sort(), [...names].sort(), 'each deletion is an event');
+  });
+
+  await t.test('only under a condition that has to be compared exactly they stay', async (t) => {
+    await put('kept');
+    const { etag } = (await app.inject('/api/kept/undefined')).headers;
+    const headers = { 'if-match': String(etag) };
+    const answer = await app.inject({ method: 'DELETE', url: '/api/kept/undefined', headers });
+    t.match(answer.json(), { status: 400, code: 'unsupported-value' });
+  });
+
+  await t.test('the deepest document that the database takes is read and changed', async (t) => {
+    const deep = (depth: number): Buffer => (depth === 0 ? frame([]) : frame([element(0x03, 'a', deep(depth - 1))]));
+    await insertBytes(place.url, `${place.database}.deep`, [
+      frame([element(0x02, '_id', string(Buffer.from('d'))), element(0x03, 'a', deep(150))]),
+    ]);
+    for (const [method, url] of [
+      ['GET', '/api/deep/d'],
+      ['PATCH', '/api/deep/d'],
+      ['DELETE', '/api/deep/d'],
+    ] as const) {
+      const answer = await app.inject({ method, url, ...(method === 'PATCH' ? { payload: { b: 1 } } : {}) });
+      t.ok(answer.statusCode < 300, `${method}: ${answer.body.slice(0, 200)}`);
+    }
+  });
+
+  await t.test('an id that cannot be said back exactly', async (t) => {
+    const id = element(0x03, '_id', frame([element(0x06, 'odd', Buffer.alloc(0))]));
+    await insertBytes(place.url, `${place.database}.ids`, [frame([id])]);
+    const [document] = (await app.inject('/api/ids')).json();
+    const url = `/api/ids/${encodeURIComponent(document.id)}`;
+    const answer = await app.inject({ method: 'DELETE', url });
+    t.ok(answer.statusCode < 500, answer.body);
+  });
+});
