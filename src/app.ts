@@ -46,7 +46,7 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
   });
 
   await app.register(async function api(context) {
-    await context.register(authentication);
+    await context.register(authentication, parts);
     await context.register(rateLimit, { config });
     await context.register(ownAnswers);
     await context.register(async function documents(context) {

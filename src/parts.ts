@@ -2,6 +2,7 @@
  * All services of one process, made floor by floor from the configuration. What is started here is stopped here, in
  * reverse order. Not here: HTTP (app.ts) and the process itself (main.ts).
  */
+import { Authenticator } from './auth/authenticator.ts';
 import { Atomic } from './collections/atomic.ts';
 import { ByFilter } from './collections/by-filter.ts';
 import { Collections } from './collections/collections.ts';
@@ -23,6 +24,7 @@ import { Policies } from './policies/policies.ts';
 export interface Parts {
   readonly config: Config;
   readonly mongo: Mongo;
+  readonly authenticator: Authenticator;
   readonly policies: Policies;
   readonly collections: Collections;
   readonly byFilter: ByFilter;
@@ -51,6 +53,7 @@ export async function makeParts(
   const transactions = new Transactions(mongo);
   await transactions.start();
 
+  const authenticator = new Authenticator();
   const policies = new Policies(config.mode);
 
   const { queryTimeoutMs, listTimeoutMs } = config.collections;
@@ -81,6 +84,7 @@ export async function makeParts(
   return {
     config,
     mongo,
+    authenticator,
     policies,
     collections,
     byFilter,

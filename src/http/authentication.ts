@@ -3,24 +3,38 @@
  * credential that is present but bad is refused, never read as anonymous. Not here: what the principal may do.
  */
 import fp from 'fastify-plugin';
+import type { Authenticator } from '../auth/authenticator.ts';
 import { ANONYMOUS } from '../auth/principal.ts';
-import { MillraceError } from '../kernel/errors.ts';
 
-/** For contexts whose routes ask for a Scope. */
-export const authentication = fp(
-  async (app) => {
+export interface AuthenticationOptions {
+  readonly authenticator: Pick<Authenticator, 'authenticate'>;
+}
+
+/** For contexts whose routes ask who it is. */
+export const authentication = fp<AuthenticationOptions>(
+  async (app, { authenticator }) => {
     app.addHook('onRequest', (request, _reply, done) => {
-      if (request.headers.authorization === undefined) {
+      const { authorization } = request.headers;
+      if (authorization === undefined) {
         request.principal = ANONYMOUS;
         done();
         return;
       }
-      // No credential can be valid yet: there are neither accounts nor keys.
-      done(
-        new MillraceError('invalid-credential', 'The credential is not valid', {
-          headers: { 'www-authenticate': 'Bearer realm="millrace", error="invalid_token"' },
-        }),
-      );
+      try {
+        const found = authenticator.authenticate(authorization);
+        if (found instanceof Promise) {
+          found.then((principal) => {
+            request.principal = principal;
+            done();
+          }, done);
+          return;
+        }
+        request.principal = found;
+      } catch (error) {
+        done(error instanceof Error ? error : new Error('Authentication failed', { cause: error }));
+        return;
+      }
+      done();
     });
   },
   { name: 'authentication' },
