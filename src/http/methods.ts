@@ -1,27 +1,32 @@
 /**
  * What HTTP expects where no route answers: 405 with `Allow` on a known path, 204 for OPTIONS, else 404. The router
- * keeps one tree per method and cannot say which others a path has, so the patterns are collected here; they are asked
- * only when nothing else answered.
+ * keeps one tree per method and cannot say which others a path has, and it takes `/files/bulk` for `/files/:id` where
+ * only the latter has the method; so the patterns are collected here, and a path belongs to its closest one alone.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { MillraceError } from '../kernel/errors.ts';
 
+interface Known {
+  readonly url: string;
+  readonly pattern: RegExp;
+  readonly methods: Set<string>;
+}
+
 /** Register it before any route. */
 export const methods = fp(
   async (app) => {
-    const patterns = new Map<string, { readonly pattern: RegExp; readonly methods: Set<string> }>();
+    const known = new Map<string, Known>();
     app.addHook('onRoute', (route) => {
-      const known = patterns.get(route.url) ?? { pattern: toPattern(route.url), methods: new Set(['OPTIONS']) };
-      for (const method of [route.method].flat()) known.methods.add(method);
-      patterns.set(route.url, known);
+      const one = known.get(route.url) ?? { url: route.url, pattern: toPattern(route.url), methods: new Set() };
+      for (const method of ['OPTIONS', route.method].flat()) one.methods.add(method);
+      known.set(route.url, one);
     });
     const answer = (request: FastifyRequest, reply: FastifyReply): void => {
       const path = request.url.split('?', 1)[0] ?? '';
-      const allowed = new Set<string>();
-      for (const known of patterns.values()) {
-        if (known.pattern.test(path)) for (const method of known.methods) allowed.add(method);
-      }
+      const matching = [...known.values()].filter(({ pattern }) => pattern.test(path));
+      const closest = matching.filter((one) => !matching.some((other) => isCloser(other, one)));
+      const allowed = new Set(closest.flatMap((one) => [...one.methods]));
       const allow = [...allowed].sort().join(', ');
       if (allow === '') throw new MillraceError('route-not-found', `There is nothing at ${path.slice(0, 200)}`);
       if (request.method === 'OPTIONS') {
@@ -30,9 +35,18 @@ export const methods = fp(
       }
       throw new MillraceError('method-not-allowed', `${request.method} is not possible here`, { headers: { allow } });
     };
+    /** For each route that others are cut out of: their paths, with whatever query behind. */
+    const cut = new Map<string, RegExp>();
+    app.addHook('onReady', async () => {
+      for (const one of known.values()) {
+        const closer = [...known.values()].filter((other) => isCloser(other, one));
+        const sources = closer.map(({ url }) => source(url));
+        if (sources.length > 0) cut.set(one.url, new RegExp(`^(?:${sources.join('|')})(?:\\?|$)`));
+      }
+    });
     // Before the body is looked at: nobody's body is parsed for nothing.
     app.addHook('onRequest', (request, reply, done) => {
-      if (!request.is404) {
+      if (!request.is404 && cut.get(request.routeOptions.url ?? '')?.test(request.url) !== true) {
         done();
         return;
       }
@@ -47,12 +61,21 @@ export const methods = fp(
   { name: 'methods' },
 );
 
+/** Whether all that `one` answers is also of the kind that `other` answers, and not the other way round. */
+function isCloser(one: Known, other: Known): boolean {
+  return one !== other && other.pattern.test(one.url) && !one.pattern.test(other.url);
+}
+
 /** `/api/:collection/*` as a pattern for whole paths. */
 function toPattern(url: string): RegExp {
+  return new RegExp(`^${source(url)}$`);
+}
+
+function source(url: string): string {
   const parts = url.split('/').map((part) => {
     if (part.startsWith(':')) return '[^/]+';
     if (part === '*') return '.*';
     return part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
   });
-  return new RegExp(`^${parts.join('/')}$`);
+  return parts.join('/');
 }

@@ -1,0 +1,41 @@
+/** What a path answers to methods it does not have: 405 with its own methods in `Allow`, never those of a wider path. */
+import t from 'tap';
+import { buildTestApp } from '../helpers/app.ts';
+
+const OWN: readonly (readonly [path: string, allow: string])[] = [
+  ['/api/todos', 'DELETE, GET, HEAD, OPTIONS, PATCH, POST'],
+  ['/api/todos/a', 'DELETE, GET, HEAD, OPTIONS, PATCH, PUT'],
+  ['/api/todos/_query', 'OPTIONS, POST'],
+  ['/api/todos/_changes', 'GET, HEAD, OPTIONS'],
+  ['/files', 'GET, HEAD, OPTIONS, POST'],
+  ['/files/bulk', 'OPTIONS, POST'],
+  ['/files/507f1f77bcf86cd799439011', 'DELETE, GET, HEAD, OPTIONS'],
+  ['/files/507f1f77bcf86cd799439011/a.txt', 'GET, HEAD, OPTIONS'],
+  ['/files/bulk/a.txt', 'GET, HEAD, OPTIONS'],
+  ['/batch', 'OPTIONS, POST'],
+  ['/events', 'GET, HEAD, OPTIONS'],
+  ['/healthz', 'GET, HEAD, OPTIONS'],
+];
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+
+t.test('methods of paths', async (t) => {
+  const { app } = await buildTestApp(t);
+  await app.inject({ method: 'POST', url: '/api/todos', payload: { id: 'a' } });
+  for (const [path, allow] of OWN) {
+    for (const query of ['', '?a=/b&c=?']) {
+      const options = await app.inject({ method: 'OPTIONS', url: path + query });
+      t.equal(options.statusCode, 204, `OPTIONS ${path}`);
+      t.equal(options.headers.allow, allow, `OPTIONS ${path}`);
+      for (const method of METHODS.filter((one) => !allow.split(', ').includes(one))) {
+        const answer = await app.inject({ method, url: path + query });
+        t.equal(answer.statusCode, 405, `${method} ${path}`);
+        t.equal(answer.headers.allow, allow, `${method} ${path}`);
+        if (method !== 'HEAD') t.match(answer.json(), { code: 'method-not-allowed' });
+      }
+    }
+  }
+  for (const path of ['/api', '/api/', '/api/todos/a/b', '/files/a/b/c', '/nowhere', '/batch/x']) {
+    t.equal((await app.inject({ method: 'OPTIONS', url: path })).statusCode, 404, path);
+    t.equal((await app.inject({ method: 'PUT', url: path })).statusCode, 404, path);
+  }
+});
