@@ -6,9 +6,10 @@ import type { Document } from 'mongodb';
 import { translated } from '../database/errors.ts';
 import type { CollectionName } from '../database/names.ts';
 import { readStored } from '../database/stored.ts';
+import { bindingsOf } from '../policies/bindings.ts';
 import { toDatabaseFilter } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
-import { type Bindings, bind } from '../query/bind.ts';
+import { bind } from '../query/bind.ts';
 import { decodeCursor, encodeCursor } from '../query/cursor.ts';
 import { covers, type Fields, toMongoProjection } from '../query/fields.ts';
 import { cutPage, exactStages, isInOrder, type Page, type Position, requestPage } from '../query/page.ts';
@@ -42,15 +43,10 @@ export interface ListingParts {
 
 /** The filter of a query with the Scope's, as the database takes it. */
 export function joinedFilter(scope: Scope, query: Pick<Query, 'filter'>, now: Date): Document {
-  const asked = toMongo(bind(query.filter, bindingsOf(scope, now)).filter);
+  const asked = toMongo(bind(query.filter, bindingsOf(scope.principal, now)).filter);
   const granted = toDatabaseFilter(scope);
   const parts = [granted, asked].filter((part) => Object.keys(part).length > 0);
   return parts.length > 1 ? { $and: parts } : (parts[0] ?? {});
-}
-
-function bindingsOf({ principal }: Scope, now: Date): Bindings {
-  const user = principal.kind === 'anonymous' ? null : { id: principal.id, roles: principal.roles, claims: {} };
-  return { now, user };
 }
 
 export class Listing {

@@ -5,6 +5,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { parseCollectionName } from '../database/names.ts';
 import { readStored } from '../database/stored.ts';
+import { bindingsOf } from '../policies/bindings.ts';
 import type { Policies } from '../policies/policies.ts';
 import { reaches } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
@@ -71,8 +72,7 @@ function answer(reply: FastifyReply, position: string, body: object): FastifyRep
 
 /** The question of a request, with its variables filled. */
 function matchFor(filter: OpenFilter, { principal }: Scope, now: Date): Match {
-  const user = principal.kind === 'anonymous' ? null : { id: principal.id, roles: principal.roles, claims: {} };
-  return compileMatch(bind(filter, { now, user }).filter);
+  return compileMatch(bind(filter, bindingsOf(principal, now)).filter);
 }
 
 /** The event of a row, cut to the states the scope reaches; null when none of these passes the question. */

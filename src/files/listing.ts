@@ -6,6 +6,7 @@
 import type { Document } from 'mongodb';
 import { readStored } from '../database/stored.ts';
 import { MillraceError } from '../kernel/errors.ts';
+import { bindingsOf } from '../policies/bindings.ts';
 import { toDatabaseFilter } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
 import { bind } from '../query/bind.ts';
@@ -65,9 +66,7 @@ function requireMembers({ filter, sort, expand }: Query): void {
 }
 
 function joinedFilter(scope: Scope, { filter }: Query, now: Date): Document {
-  const { principal } = scope;
-  const user = principal.kind === 'anonymous' ? null : { id: principal.id, roles: principal.roles, claims: {} };
-  const asked = toMongo(bind(filter, { now, user }).filter);
+  const asked = toMongo(bind(filter, bindingsOf(scope.principal, now)).filter);
   const granted = toDatabaseFilter(scope);
   const both = [granted, asked].filter((part) => Object.keys(part).length > 0);
   return both.length > 1 ? { $and: both } : (both[0] ?? {});

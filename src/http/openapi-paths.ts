@@ -30,9 +30,18 @@ export const ASKING: readonly ErrorCode[] = [
   'invalid-filter',
   'cursor-mismatch',
   'too-deep',
+  'field-hidden',
 ];
 const KEYED: readonly ErrorCode[] = ['key-in-use', 'key-reused', 'answer-too-large'];
-const WRITING: readonly ErrorCode[] = [...BODY, ...KEYED, 'unknown-parameter', 'unique-violation', 'contention'];
+const WRITING: readonly ErrorCode[] = [
+  ...BODY,
+  ...KEYED,
+  'unknown-parameter',
+  'unique-violation',
+  'contention',
+  'field-hidden',
+  'field-not-writable',
+];
 export const PAGE_HEADERS = ['Millrace-Position', 'Link', 'Millrace-Next', 'Millrace-Count', 'Millrace-Count-Kind'];
 const BY_FILTER_ERRORS: readonly ErrorCode[] = [
   ...NAMED,

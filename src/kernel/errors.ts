@@ -45,6 +45,8 @@ export const ERRORS = {
   forbidden: row(403, 'The action is not allowed'),
   'policy-revoked': row(403, 'The policies no longer allow it'),
   'subscription-unknown': row(404, 'The subscription does not exist'),
+  'field-hidden': row(403, 'A field is hidden by a policy'),
+  'field-not-writable': row(403, 'A member may not be set'),
   'resource-not-available': row(404, 'The resource is not available'),
   'file-not-found': row(404, 'The file does not exist'),
   'document-not-found': row(404, 'The document does not exist'),

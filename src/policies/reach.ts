@@ -1,25 +1,44 @@
 /**
- * What a Scope reaches, asked in two ways that must agree: as a filter of the database, and of a document in hand.
- * Worked out once for each Scope, so that equal requests can be known by the same filter object.
+ * What a Scope reaches, asked in two ways that must agree: as a filter of the database, and of a document in hand; and
+ * what of a reached document may be seen. Worked out once for the grants that a principal has, so that equal requests
+ * can be known by the same filter object.
  */
 import type { Document } from 'mongodb';
-import { or } from '../query/filter.ts';
+import { MillraceError } from '../kernel/errors.ts';
+import { and, everything, not, or } from '../query/filter.ts';
 import { compileMatch, type Match } from '../query/match.ts';
 import { toMongo } from '../query/to-mongo.ts';
-import type { Scope } from './scope.ts';
+import { ALL, covers, cutTo, type FieldTree, sameTree, touches, union } from './field-tree.ts';
+import type { Grant, Scope } from './scope.ts';
 
 interface Reach {
   readonly filter: Document;
+  /** Whether every document is reached. */
+  readonly whole: boolean;
   readonly match: Match;
+  /** Each grant by itself, before what is denied. */
+  readonly grants: readonly { readonly grant: Grant; readonly match: Match }[];
+  readonly hides: boolean;
+  /** The members that all grants show alike; null when they differ. */
+  readonly fields: FieldTree | null;
 }
 
 const reachOfGrants = new WeakMap<Scope['grants'], Reach>();
 
-function reachOf({ grants }: Scope): Reach {
+function reachOf({ grants, denied }: Scope): Reach {
   const known = reachOfGrants.get(grants);
   if (known) return known;
-  const filter = or(grants.map((grant) => grant.filter));
-  const reach = { filter: toMongo(filter), match: compileMatch(filter) };
+  const filter = and([or(grants.map((grant) => grant.filter)), not(denied)]);
+  const [first] = grants;
+  const alike = first !== undefined && grants.every(({ read }) => sameTree(read, first.read));
+  const reach: Reach = {
+    filter: toMongo(filter),
+    whole: filter === everything,
+    match: compileMatch(filter),
+    grants: grants.map((grant) => ({ grant, match: compileMatch(grant.filter) })),
+    hides: grants.some(({ read }) => read !== ALL),
+    fields: alike ? first.read : null,
+  };
   reachOfGrants.set(grants, reach);
   return reach;
 }
@@ -35,4 +54,74 @@ export function toDatabaseFilter(scope: Scope): Document {
  */
 export function reaches(scope: Scope, document: Document): boolean {
   return reachOf(scope).match(document);
+}
+
+/** Whether the Scope reaches every document there can be. */
+export function reachesAll(scope: Scope): boolean {
+  return reachOf(scope).whole;
+}
+
+/** Whether some reached document may have members that are not shown. When not, stored bytes may be served as they are. */
+export function hidesFields(scope: Scope): boolean {
+  return reachOf(scope).hides;
+}
+
+/** The members that are shown of every reached document alike; null when that differs between documents. */
+export function uniformFields(scope: Scope): FieldTree | null {
+  return reachOf(scope).fields;
+}
+
+/**
+ * The grants that reach a document, in the order of their policies; none when it is denied.
+ * @param document as it is stored, with exact types
+ */
+export function grantsFor(scope: Scope, document: Document): readonly Grant[] {
+  const { match, grants } = reachOf(scope);
+  return match(document) ? grants.filter((one) => one.match(document)).map(({ grant }) => grant) : [];
+}
+
+/**
+ * The members of a document that may be seen: all that some grant reaching it shows.
+ * @returns null when the document is not reached
+ */
+export function fieldsFor(scope: Scope, document: Document): FieldTree | null {
+  const { hides, fields } = reachOf(scope);
+  if (!hides || fields !== null) return reaches(scope, document) ? (fields ?? ALL) : null;
+  const grants = grantsFor(scope, document);
+  return grants.length === 0 ? null : union(grants.map(({ read }) => read));
+}
+
+/**
+ * The document as it may be seen: the same object when nothing is hidden, null when it is not reached.
+ * @param document as it is stored, with exact types
+ */
+export function shown(scope: Scope, document: Document): Document | null {
+  const fields = fieldsFor(scope, document);
+  return fields === null ? null : cutTo(document, fields);
+}
+
+/**
+ * What somebody may not see of every document must not be found out by asking for it either.
+ * @param paths stored paths that a filter, a sort or an expansion looks at
+ * @throws MillraceError `field-hidden`
+ */
+export function requireReadable(scope: Scope, paths: Iterable<string>): void {
+  if (!hidesFields(scope)) return;
+  for (const path of paths) if (!scope.grants.every(({ read }) => covers(read, path))) throw fieldHidden(path);
+}
+
+/**
+ * Members asked for by name must be such as are shown of some documents.
+ * @param paths stored paths
+ * @throws MillraceError `field-hidden`
+ */
+export function requireShown(scope: Scope, paths: Iterable<string>): void {
+  if (!hidesFields(scope)) return;
+  for (const path of paths) if (!scope.grants.some(({ read }) => touches(read, path))) throw fieldHidden(path);
+}
+
+export function fieldHidden(path: string): MillraceError {
+  return new MillraceError('field-hidden', `The field '${path.slice(0, 80)}' may not be asked for`, {
+    hint: 'A policy hides it, at least in some documents',
+  });
 }

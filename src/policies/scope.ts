@@ -3,28 +3,60 @@
  * must hold. Only this folder makes one, so a route that forgets authorisation does not compile.
  */
 import type { Principal } from '../auth/principal.ts';
-import { everything, type Filter } from '../query/filter.ts';
+import { everything, type Filter, nothing, type Value } from '../query/filter.ts';
+import { ALL, type FieldTree } from './field-tree.ts';
 
-export type Action = 'read' | 'create' | 'update' | 'delete' | 'call';
+export const ACTIONS = ['read', 'create', 'update', 'delete', 'call'] as const;
 
-/** One permission: the documents it reaches. */
+export type Action = (typeof ACTIONS)[number];
+
+/** One permission: the documents it reaches, and what of them may be seen and set. Variables are filled already. */
 export interface Grant {
   readonly filter: Filter;
+  /** Members that may be seen; `_id` and `_meta` always are. */
+  readonly read: FieldTree;
+  /** Members that may be set. */
+  readonly write: FieldTree;
+  /** Members whose value the policy gives, whatever the client sends. */
+  readonly set: ReadonlyMap<string, Value>;
+  /** Id of the policy that grants; null for what needs none. */
+  readonly policy: string | null;
 }
 
 declare const brand: unique symbol;
 
-/** What `principal` may do: the union of the grants, never empty. */
+/** What `principal` may do: the union of the grants, never empty, less what is denied. */
 export interface Scope {
   readonly [brand]: 'Scope';
   readonly principal: Principal;
   readonly action: Action;
+  /** The same array for equal questions of one principal, until the policies or the time they name change. */
   readonly grants: readonly Grant[];
+  /** Documents out of reach, whatever the grants say. Belongs to the grants: the same array has the same. */
+  readonly denied: Filter;
+  /** What the principal may read in the same place: decides what of a written document is told. */
+  readonly reader: Scope | null;
+  /** When the Scope has to be asked for anew, because a policy names the time; milliseconds since 1970, or null. */
+  readonly until: number | null;
 }
 
-const EVERYTHING: readonly Grant[] = [{ filter: everything }];
+export type ScopeParts = Omit<Scope, typeof brand>;
+
+/** Makes a Scope. Only this folder calls it. */
+export function toScope(parts: ScopeParts): Scope {
+  return Object.freeze(parts) as unknown as Scope;
+}
+
+const EVERYTHING: readonly Grant[] = [{ filter: everything, read: ALL, write: ALL, set: new Map(), policy: null }];
 
 /** The Scope that reaches every document and every field. */
 export function unlimited(principal: Principal, action: Action): Scope {
-  return Object.freeze({ principal, action, grants: EVERYTHING }) as unknown as Scope;
+  const parts = { principal, grants: EVERYTHING, denied: nothing, until: null };
+  if (action === 'read') return toScope({ ...parts, action, reader: null });
+  return toScope({ ...parts, action, reader: unlimited(principal, 'read') });
+}
+
+/** The Scope of reading that a write tells its result by; a read tells it by itself. */
+export function readerOf(scope: Scope): Scope | null {
+  return scope.action === 'read' ? scope : scope.reader;
 }
