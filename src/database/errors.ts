@@ -5,36 +5,17 @@
  */
 import {
   MongoBulkWriteError,
+  MongoClientClosedError,
   MongoError,
   MongoNetworkError,
   MongoNotConnectedError,
-  MongoServerError,
   MongoServerSelectionError,
   MongoTopologyClosedError,
 } from 'mongodb';
 import { MillraceError } from '../kernel/errors.ts';
+import { CODE, meaningOf, UNREACHABLE } from './server-codes.ts';
 
-/** Server error codes that Millrace acts on. Source: MongoDB `error_codes.yml`. */
-export const CODE = {
-  namespaceNotFound: 26,
-  cursorNotFound: 43,
-  namespaceExists: 48,
-  maxTimeExpired: 50,
-  cannotCreateIndex: 67,
-  indexOptionsConflict: 85,
-  indexKeySpecsConflict: 86,
-  writeConflict: 112,
-  parallelArrays: 171,
-  noSuchTransaction: 251,
-  duplicateKey: 11000,
-  /** A step of an indexed path is a position in an array and a member's name at once. */
-  ambiguousPath: 16746,
-} as const;
-
-const TIMEOUTS: ReadonlySet<number> = new Set([CODE.maxTimeExpired, 262]);
-const TOO_LARGE: ReadonlySet<number> = new Set([10334, 17419, 17420, 17280]);
-/** Not primary, shutting down, stepping down, interrupted at shutdown, network: another moment may help. */
-const AWAY: ReadonlySet<number> = new Set([6, 7, 89, 91, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436]);
+export { CODE };
 
 /** The server's code of an error, or undefined when it has none. */
 export function serverCode(error: unknown): number | undefined {
@@ -81,47 +62,29 @@ export function uniqueViolation(
 /** Turns any error of the driver into a Millrace error; others are returned as they are. */
 export function translateError(error: unknown): unknown {
   if (!(error instanceof MongoError)) return error;
-  const code = serverCode(error);
-  if (code !== undefined && TIMEOUTS.has(code)) {
-    return new MillraceError('query-timeout', 'The database did not finish in time', {
-      hint: 'Narrow the filter, add an index, or ask for a page with limit',
-      cause: error,
-    });
-  }
-  if (
-    (code !== undefined && TOO_LARGE.has(code)) ||
-    /larger than the maximum size|object to insert too large/i.test(error.message)
-  ) {
-    return new MillraceError('document-too-large', 'The document is larger than the database can hold', {
-      cause: error,
-    });
-  }
   const unique = duplicateKey(error)?.fields ?? [];
   // A second document with the same `_id` means something else to each operation.
   if (unique.length > 0 && unique[0] !== '_id') return uniqueViolation(unique, error);
-  if (code === CODE.parallelArrays || code === CODE.ambiguousPath) {
-    return new MillraceError('unsupported-value', 'An index of the collection cannot hold this document', {
-      hint: 'An index reaches into one array of a document at most',
-      cause: error,
-    });
-  }
-  if (isAway(error, code)) {
-    return new MillraceError('database-unavailable', 'The database is not reachable at the moment', {
-      headers: { 'retry-after': '1' },
-      cause: error,
-    });
-  }
-  return error;
+  const meaning = isAway(error) ? UNREACHABLE : meaningOf(serverCode(error), error.message);
+  if (meaning === undefined) return error;
+  const { code, message, hint, retryAfter } = meaning;
+  return new MillraceError(code, message, {
+    ...(hint === undefined ? {} : { hint }),
+    ...(retryAfter === undefined ? {} : { headers: { 'retry-after': String(retryAfter) } }),
+    cause: error,
+  });
 }
 
-function isAway(error: MongoError, code: number | undefined): boolean {
+/** Whether the server was not reached, or went away before it answered. */
+function isAway(error: MongoError): boolean {
   return (
     error instanceof MongoNetworkError ||
     error instanceof MongoServerSelectionError ||
     error instanceof MongoNotConnectedError ||
     error instanceof MongoTopologyClosedError ||
-    error.name === 'MongoWaitQueueTimeoutError' ||
-    (error instanceof MongoServerError && code !== undefined && AWAY.has(code))
+    error instanceof MongoClientClosedError ||
+    error.name === 'MongoPoolClosedError' ||
+    error.name === 'MongoWaitQueueTimeoutError'
   );
 }
 

@@ -38,6 +38,7 @@ export const ERRORS = {
   'unknown-message': row(400, 'The type of the message is not known'),
   'too-many-subscriptions': row(400, 'The connection has too many subscriptions'),
   'too-large': row(400, 'The answer of the subscription is too large'),
+  'sort-impossible': row(400, 'The documents cannot be put in this order'),
   'answer-too-large': row(400, 'The answer would be too large'),
   'max-affected-required': row(400, 'A write by filter needs Prefer: max-affected'),
   'not-authenticated': row(401, 'Sign-in is required'),

@@ -1,0 +1,129 @@
+/**
+ * The MongoDB server's error codes that Millrace knows, and what those mean that mean the same to every operation.
+ * Source: `error_codes.yml` of MongoDB 6.0. Pure. Not here: the driver's own errors (errors.ts) and what a recorder does
+ * about one (events/faults.ts).
+ */
+import type { ErrorCode } from '../kernel/errors.ts';
+
+/** Server error codes that Millrace acts on. */
+export const CODE = {
+  badValue: 2,
+  namespaceNotFound: 26,
+  cursorNotFound: 43,
+  namespaceExists: 48,
+  maxTimeExpired: 50,
+  cannotCreateIndex: 67,
+  invalidOptions: 72,
+  indexOptionsConflict: 85,
+  indexKeySpecsConflict: 86,
+  writeConflict: 112,
+  parallelArrays: 171,
+  noSuchTransaction: 251,
+  duplicateKey: 11000,
+  /** A step of an indexed path is a position in an array and a member's name at once. */
+  ambiguousPath: 16746,
+} as const;
+
+/** An error of the server in the words of the closed table. */
+export interface Meaning {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly hint?: string;
+  /** When another try may help, in seconds. */
+  readonly retryAfter?: number;
+}
+
+const TIMEOUT: Meaning = {
+  code: 'query-timeout',
+  message: 'The database did not finish in time',
+  hint: 'Narrow the filter, add an index, or ask for a page with limit',
+  retryAfter: 1,
+};
+const TOO_LARGE: Meaning = {
+  code: 'document-too-large',
+  message: 'The document is larger than the database can hold',
+};
+const AWAY: Meaning = {
+  code: 'database-unavailable',
+  message: 'The database is not reachable at the moment',
+  retryAfter: 1,
+};
+const INTERRUPTED: Meaning = { ...AWAY, message: 'The database interrupted the operation' };
+const FULL: Meaning = { ...AWAY, message: 'The database cannot take more at the moment', retryAfter: 5 };
+const NOT_INDEXABLE: Meaning = {
+  code: 'unsupported-value',
+  message: 'An index of the collection cannot hold this document',
+  hint: 'An index reaches into one array of a document at most',
+};
+const SORT: Meaning = {
+  code: 'sort-impossible',
+  message: 'A document has arrays under two of the sort keys',
+  hint: 'Sort by one field that holds arrays at most',
+};
+const MEMORY: Meaning = {
+  code: 'sort-impossible',
+  message: 'The database lacks the memory to put so many documents in order',
+  hint: 'Narrow the filter, or add an index on the sort keys',
+};
+const RULED_OUT: Meaning = {
+  code: 'unsupported-value',
+  message: 'A rule that the database keeps for this collection refuses the document',
+};
+const READ_ONLY: Meaning = {
+  code: 'forbidden',
+  message: 'Documents of a view or a time series cannot be written here',
+};
+const TOO_MUCH: Meaning = {
+  code: 'document-too-large',
+  message: 'The write is larger than the database can take at once',
+  hint: 'Write it in smaller parts',
+};
+
+const MEANINGS: readonly (readonly [meaning: Meaning, codes: readonly number[]])[] = [
+  // MaxTimeMSExpired, NetworkInterfaceExceededTimeLimit, ExceededTimeLimit, TransactionExceededLifetimeLimitSeconds
+  [TIMEOUT, [CODE.maxTimeExpired, 202, 262, 290]],
+  // BSONObjectTooLarge and its kin
+  [TOO_LARGE, [10334, 17280, 17419, 17420]],
+  // HostUnreachable, HostNotFound, NetworkTimeout, ShutdownInProgress, FailedToSatisfyReadPreference,
+  // ReadConcernMajorityNotAvailableYet, PrimarySteppedDown, UserWritesBlocked, SocketException,
+  // (Legacy)NotWritablePrimary, InterruptedAtShutdown, InterruptedDueToReplStateChange, NotPrimary…
+  [AWAY, [6, 7, 89, 91, 133, 134, 189, 371, 9001, 10058, 10107, 11600, 11602, 13435, 13436]],
+  // WriteConcernFailed, UnknownReplWriteConcern, UnsatisfiableWriteConcern: too few members are there.
+  [AWAY, [64, 79, 100]],
+  // LockTimeout, CursorNotFound, LockBusy, ConflictingOperationInProgress, QueryPlanKilled, DatabaseDropPending,
+  // RetryChangeStream, CursorKilled, SnapshotTooOld, SnapshotUnavailable, StaleChunkHistory, IndexBuildAborted,
+  // ClientDisconnect, TransactionCoordinator…, IndexBuildAlreadyInProgress, InterruptedDueToStorageChange, Interrupted
+  [
+    INTERRUPTED,
+    [24, CODE.cursorNotFound, 46, 117, 175, 215, 234, 237, 239, 246, 250, 276, 279, 281, 282, 285, 355, 11601],
+  ],
+  // TooManyLogicalSessions, TooManyFilesOpen, TemporarilyUnavailable, OutOfDiskSpace
+  [FULL, [261, 264, 365, 14031]],
+  // TransactionTooLarge, TransactionTooLargeForCache
+  [TOO_MUCH, [257, 388]],
+  // ExceededMemoryLimit, QueryExceededMemoryLimitNoDiskUseAllowed
+  [MEMORY, [146, 292]],
+  // DocumentValidationFailure, CannotGrowDocumentInCappedNamespace
+  [RULED_OUT, [121, 10003]],
+  // CommandNotSupportedOnView
+  [READ_ONLY, [166]],
+  [NOT_INDEXABLE, [CODE.parallelArrays, CODE.ambiguousPath]],
+];
+
+const BY_CODE: ReadonlyMap<number, Meaning> = new Map(
+  MEANINGS.flatMap(([meaning, codes]) => codes.map((code): [number, Meaning] => [code, meaning])),
+);
+
+/**
+ * What an error of the server means, or undefined where that depends on the operation or nobody foresaw it.
+ * @param text the server's message: some meanings share a code with much else
+ */
+export function meaningOf(code: number | undefined, text: string): Meaning | undefined {
+  if (code === CODE.badValue && text.includes('parallel arrays')) return SORT;
+  if (code === CODE.invalidOptions && /\b(?:view|time-series)\b/.test(text)) return READ_ONLY;
+  if (/larger than the maximum size|object to insert too large/i.test(text)) return TOO_LARGE;
+  return code === undefined ? undefined : BY_CODE.get(code);
+}
+
+/** For a server that cannot be reached at all. */
+export const UNREACHABLE = AWAY;

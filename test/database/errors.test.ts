@@ -1,0 +1,113 @@
+/**
+ * What a server says goes wrong, told to clients by the closed table: nothing of it is a fault of ours (500), and what
+ * another try may help says when. On a server that lets errors be caused; the rest by making it refuse for real.
+ */
+import { randomBytes } from 'node:crypto';
+import type { Document } from 'mongodb';
+import t from 'tap';
+import { meaningOf } from '../../src/database/server-codes.ts';
+import { ERRORS } from '../../src/kernel/errors.ts';
+import { buildTestApp } from '../helpers/app.ts';
+import { testReplicaSet } from '../helpers/replica-set.ts';
+import { runScenarios } from '../helpers/scenario.ts';
+
+/** Every code of a server that runs no shards which may pass: of `error_codes.yml` the retryable and the interrupting. */
+const PASSING = [
+  6, 7, 24, 43, 46, 50, 64, 79, 89, 91, 100, 117, 133, 134, 175, 189, 202, 215, 234, 237, 239, 246, 250, 261, 262, 264,
+  276, 279, 281, 282, 285, 290, 355, 365, 371, 9001, 10058, 10107, 11600, 11601, 11602, 13435, 13436, 14031,
+];
+
+t.test('the table', async (t) => {
+  for (const code of PASSING) {
+    const meaning = meaningOf(code, '');
+    t.equal(ERRORS[meaning?.code ?? 'internal'].status, 503, String(code));
+    t.ok(meaning?.retryAfter, String(code));
+  }
+  for (const code of [undefined, 1, 2, 8, 13, 11000]) t.equal(meaningOf(code, ''), undefined, String(code));
+});
+
+t.test('errors of the server', async (t) => {
+  const set = await testReplicaSet(t, { args: ['--setParameter', 'enableTestCommands=1'] });
+  const place = { url: set.url, database: `test_${randomBytes(6).toString('hex')}` };
+  const { app, parts } = await buildTestApp(t, {}, place);
+  const data = parts.mongo.data;
+  const fail = (mode: object | string, more: Document = {}) =>
+    parts.mongo.client.db('admin').command({ configureFailPoint: 'failCommand', mode, data: more });
+  t.teardown(() => fail('off'));
+  const POINT = {
+    id: 'a',
+    x: [1, 2],
+    y: [3, 4],
+    z: 1,
+  };
+  await app.inject({ method: 'POST', url: '/api/things', payload: POINT });
+
+  await t.test('what passes is 503 with Retry-After', async (t) => {
+    for (const errorCode of [11601, 237, 43, 365, 10107, 50, 262, 134]) {
+      for (const [command, method, url] of [
+        ['find', 'GET', '/api/things'],
+        ['find', 'GET', '/api/things/a'],
+        ['insert', 'POST', '/api/things'],
+        ['update', 'PATCH', '/api/things/a'],
+      ] as const) {
+        const namespace = `${place.database}.things`;
+        await fail('alwaysOn', { errorCode, failCommands: [command], namespace });
+        const answer = await app.inject({ method, url, ...(method === 'GET' ? {} : { payload: { b: 1 } }) });
+        await fail('off');
+        t.equal(answer.statusCode, 503, `${errorCode} ${method} ${url}: ${answer.body}`);
+        t.match(answer.headers['retry-after'], /^[1-9]\d*$/, `${errorCode} ${method} ${url}`);
+      }
+    }
+    const answer = await app.inject('/api/things/a');
+    t.equal(answer.statusCode, 200, 'and it has passed');
+  });
+
+  await t.test('a write that too few members have taken is not said to have succeeded', async (t) => {
+    const writeConcernError = { code: 64, errmsg: 'waiting for replication timed out' };
+    for (const [command, method, url] of [
+      ['insert', 'POST', '/api/things'],
+      ['update', 'PATCH', '/api/things/a'],
+      ['delete', 'DELETE', '/api/things/a'],
+    ] as const) {
+      await fail('alwaysOn', { writeConcernError, failCommands: [command], namespace: `${place.database}.things` });
+      const payload = method === 'DELETE' ? {} : { payload: { b: 1 } };
+      const answer = await app.inject({ method, url, ...payload });
+      await fail('off');
+      t.equal(answer.statusCode, 503, `${method}: ${answer.body}`);
+      t.match(answer.headers['retry-after'], /^[1-9]/, method);
+    }
+  });
+
+  await t.test('what the database can never do is the request that asks for it', async (t) => {
+    await app.inject({ method: 'PUT', url: '/api/things/b?upsert=true', payload: POINT });
+    await data.createCollection('ruled', { validator: { age: { $type: 'int' } } });
+    await data.createCollection('small', { capped: true, size: 4096 });
+    await data.createCollection('seen', { viewOn: 'things', pipeline: [] });
+    await data.createCollection('times', { timeseries: { timeField: 't' } });
+    const PATCH = { x: [1, 2], y: [3, 4] };
+    await app.inject({ method: 'PUT', url: '/admin/collections/indexed/indexes', payload: [{ fields: ['x', 'y'] }] });
+    await app.inject({ method: 'POST', url: '/api/indexed', payload: { id: 'a' } });
+    await app.inject({ method: 'POST', url: '/api/small', payload: { id: 'a' } });
+    await runScenarios(t, app, [
+      { name: 'parallel', request: 'GET /api/things?sort=x,y', status: 400, code: 'sort-impossible' },
+      { name: 'a page', request: 'GET /api/things?sort=x,y&limit=1', status: 400, code: 'sort-impossible' },
+      {
+        name: 'asked',
+        request: 'POST /api/things/_query',
+        send: { sort: '-y,x', limit: 2 },
+        status: 400,
+        code: 'sort-impossible',
+      },
+      { name: 'one array', request: 'GET /api/things?sort=x,z', status: 200 },
+      { name: 'index', request: 'PATCH /api/indexed/a', send: PATCH, status: 400, code: 'unsupported-value' },
+      { name: 'a rule', request: 'POST /api/ruled', send: { age: 'x' }, status: 400, code: 'unsupported-value' },
+      { name: 'rules', request: 'POST /api/ruled', send: [{ age: 'x' }], status: 400, code: 'unsupported-value' },
+      { name: 'capped', request: 'POST /api/small', send: { id: 'b' }, status: 201 },
+      { name: 'view', request: 'GET /api/seen/b', status: 200 },
+      { name: 'view, write', request: 'POST /api/seen', send: {}, status: 403, code: 'forbidden' },
+      { name: 'view, patch', request: 'PATCH /api/seen/b', send: { a: 1 }, status: 403, code: 'forbidden' },
+      { name: 'view, delete', request: 'DELETE /api/seen/b', status: 403, code: 'forbidden' },
+      { name: 'time series', request: 'POST /api/times', send: { t: 'x' }, status: 403, code: 'forbidden' },
+    ]);
+  });
+});
