@@ -76,6 +76,7 @@ export async function makeParts(
   const files = await openFiles({ mongo, transactions }, { ...config.collections, ...config.files }, onError);
 
   const events = await openEvents(mongo, {
+    ...config.events,
     onNote: (level, message, details) => {
       if (level !== 'info') onError(new Error(`${message}: ${JSON.stringify(details)}`));
     },

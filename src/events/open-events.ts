@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Db } from 'mongodb';
 import { Lease } from '../database/lease.ts';
 import { binary, decode } from '../database/raw.ts';
@@ -17,11 +18,15 @@ import type { LogRow } from './row.ts';
 import { type EventState, eventState } from './state.ts';
 import { Tail } from './tail.ts';
 
+/** How long a start waits for a new log to begin, in milliseconds. */
+const BEGIN_MS = 10_000;
+
 export interface EventParts {
   readonly log: EventLog;
   readonly tail: Tail;
   readonly recorder: Recorder;
   readonly feed: Feed;
+  readonly retention: Retention;
   /** A durable reader; whoever makes it starts and stops it. */
   consumer(options: Pick<ConsumerOptions, 'name' | 'handle' | 'tries'>): Consumer;
   /** A row whose bodies were too large, with the document as it is now; any other row as it is. */
@@ -53,6 +58,7 @@ export async function openEvents(mongo: { data: Db; log: Db }, settings: EventSe
     known: () => (tail.seen.number > 0 ? tail.seen : null),
   });
   recorder.start();
+  await begun(log, recorder);
   const retention = new Retention({ log, allowed: () => lease.held(), onNote, ...limits });
   retention.start();
   return {
@@ -60,6 +66,7 @@ export async function openEvents(mongo: { data: Db; log: Db }, settings: EventSe
     tail,
     recorder,
     feed: new Feed(tail, log),
+    retention,
     consumer: (options) => new Consumer({ log, tail, owner, onNote, ...options }),
     completed: async (row) => {
       if (!row.big || row.collection === null || row.key === null || row.operation === 'delete') return row;
@@ -73,4 +80,15 @@ export async function openEvents(mongo: { data: Db; log: Db }, settings: EventSe
       await tail.stop();
     },
   };
+}
+
+/**
+ * Waits for the first row of a new log: what is written before it would be in no history. Not for ever: without a
+ * database that can be followed the process is not ready, and says so itself.
+ */
+async function begun(log: EventLog, recorder: Recorder): Promise<void> {
+  const end = performance.now() + BEGIN_MS;
+  while ((await log.newest()) === null && recorder.state.status !== 'stopped' && performance.now() < end) {
+    await pause(10);
+  }
 }

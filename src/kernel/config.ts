@@ -63,6 +63,12 @@ export const SETTINGS = Type.Object({
   MILLRACE_SHUTDOWN_TIMEOUT_MS: count('Time for requests in flight to end at shutdown.', 10_000),
   MILLRACE_QUERY_TIMEOUT_MS: count('Database time of one query.', 5_000),
   MILLRACE_LIST_TIMEOUT_MS: count('Database time of a list without limit.', 60_000),
+  MILLRACE_EVENT_LOG_AGE_MS: count('How long events are kept; older positions are refused.', 259_200_000, 1_000),
+  MILLRACE_EVENT_LOG_BYTES: count(
+    'Size of the event log beyond which its oldest events go, in bytes. The newest 1,000 events are always kept.',
+    10_737_418_240,
+    1_024,
+  ),
   MILLRACE_FILES: Type.String({
     description:
       'Where files are kept: gridfs, or s3://bucket/prefix?endpoint=URL&region=NAME. After a switch, further stores ' +
@@ -84,6 +90,8 @@ export interface Config {
   readonly database: { readonly url: string | undefined; readonly binary: string | undefined; readonly name: string };
   readonly server: ServerConfig;
   readonly files: { readonly stores: string; readonly maxFileBytes: number };
+  /** How much of the event log is kept. */
+  readonly events: { readonly maxAgeMs: number; readonly maxBytes: number };
   readonly collections: { readonly queryTimeoutMs: number; readonly listTimeoutMs: number };
 }
 
@@ -197,6 +205,7 @@ function arrange(settings: Static<typeof SETTINGS>): Config {
       },
     },
     files: { stores: settings.MILLRACE_FILES, maxFileBytes: settings.MILLRACE_FILE_BYTES },
+    events: { maxAgeMs: settings.MILLRACE_EVENT_LOG_AGE_MS, maxBytes: settings.MILLRACE_EVENT_LOG_BYTES },
     collections: {
       queryTimeoutMs: settings.MILLRACE_QUERY_TIMEOUT_MS,
       listTimeoutMs: settings.MILLRACE_LIST_TIMEOUT_MS,

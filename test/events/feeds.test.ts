@@ -137,3 +137,16 @@ t.test('an operator sees how the log is doing', async (t) => {
   });
   t.equal((await get('/readyz')).status, 200);
 });
+
+t.test('what is written as the first thing of all is an event', async (t) => {
+  for (let round = 0; round < 5; round += 1) {
+    const { app } = await buildTestApp(t);
+    const answer = await app.inject({ method: 'POST', url: '/api/first', payload: { id: 'a' } });
+    t.equal(answer.statusCode, 201);
+    const told = async () => {
+      const { events } = (await app.inject('/events?since=1-1')).json();
+      return events?.some((one: { type: string }) => one.type === 'first.created');
+    };
+    await until(told, 'told');
+  }
+});

@@ -9,6 +9,7 @@ t.test('nothing is needed to begin', async (t) => {
     database: { url: undefined, name: 'millrace' },
     server: { host: '127.0.0.1', port: 3000, bodyBytes: 1_048_576 },
   });
+  t.strictSame(loadConfig({}).events, { maxAgeMs: 72 * 3_600_000, maxBytes: 10 * 1024 ** 3 });
   t.strictSame(loadConfig({}).server.rate, { anonymous: null, principal: null });
 });
 
