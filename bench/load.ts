@@ -1,9 +1,10 @@
 /**
  * Load on one server over kept-alive connections: each sends its next request when the last one is answered. It counts
- * answers, their times, and the CPU time that the server's process spent on them.
+ * answers, their times, and the CPU time that the server's process spent on them. It speaks HTTP/1.1 over plain sockets
+ * and looks at as little as it can: an HTTP client of the platform would take more of the machine than the server.
  */
 import { readFileSync } from 'node:fs';
-import { Agent, request } from 'node:http';
+import { connect, type Socket } from 'node:net';
 
 export interface Call {
   readonly method: 'GET' | 'POST' | 'PUT';
@@ -34,42 +35,110 @@ export async function load(
   forMs: number,
   next: () => Call,
 ): Promise<Figures> {
-  const agent = new Agent({ keepAlive: true, maxSockets: connections });
+  const { hostname, port } = new URL(base);
+  const open = await Promise.all(Array.from({ length: connections }, () => Connection.to(hostname, Number(port))));
   const times: number[] = [];
   const cpuBefore = cpuTicks(pid);
   const start = performance.now();
   const end = start + forMs;
-  const worker = async () => {
+  const worker = async (connection: Connection) => {
     while (performance.now() < end) {
+      const call = next();
       const sent = performance.now();
-      await send(base, agent, next());
+      await connection.send(call);
       times.push(performance.now() - sent);
     }
   };
-  await Promise.all(Array.from({ length: connections }, worker));
+  await Promise.all(open.map(worker));
   const seconds = (performance.now() - start) / 1000;
   const cpuSeconds = (cpuTicks(pid) - cpuBefore) / TICKS;
-  agent.destroy();
+  for (const connection of open) connection.close();
   times.sort((a, b) => a - b);
   const at = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? Number.NaN;
   return { perSecond: times.length / seconds, cpu: (cpuSeconds * 1e6) / times.length, p50: at(0.5), p99: at(0.99) };
 }
 
-function send(base: string, agent: Agent, { method, path, body }: Call): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const headers =
-      body === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
-    const sent = request(base + path, { method, agent, headers }, (answer) => {
-      answer.resume();
-      answer.once('end', () => {
-        const status = answer.statusCode ?? 0;
-        if (status < 300) resolve();
-        else reject(new Error(`${method} ${path} answered ${status}`));
-      });
+/** One kept-alive connection with one request on its way at a time. */
+class Connection {
+  readonly #socket: Socket;
+  readonly #answer = new AnswerEnd();
+  #settle: { resolve: () => void; reject: (error: Error) => void } | null = null;
+  #call: Call | null = null;
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.setNoDelay(true);
+    socket.on('error', (error) => this.#settle?.reject(error));
+    socket.on('close', () => this.#settle?.reject(new Error('The server closed the connection')));
+    socket.on('data', (chunk) => this.#read(chunk));
+  }
+
+  static async to(host: string, port: number): Promise<Connection> {
+    const socket = connect(port, host);
+    await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject));
+    return new Connection(socket);
+  }
+
+  /** Resolves when the whole answer has come; rejects when it is no success. */
+  send(call: Call): Promise<void> {
+    const { method, path, body = '' } = call;
+    const type = body === '' ? '' : 'Content-Type: application/json\r\n';
+    const length = method === 'GET' ? '' : `Content-Length: ${Buffer.byteLength(body)}\r\n`;
+    this.#call = call;
+    return new Promise((resolve, reject) => {
+      this.#settle = { resolve, reject };
+      this.#socket.write(`${method} ${path} HTTP/1.1\r\nHost: bench\r\n${type}${length}\r\n${body}`);
     });
-    sent.once('error', reject);
-    sent.end(body);
-  });
+  }
+
+  close(): void {
+    this.#settle = null;
+    this.#socket.destroy();
+  }
+
+  #read(chunk: Buffer): void {
+    const status = this.#answer.take(chunk);
+    if (status === null) return;
+    const settle = this.#settle;
+    this.#settle = null;
+    if (status < 300) settle?.resolve();
+    else settle?.reject(new Error(`${this.#call?.method} ${this.#call?.path} answered ${status}`));
+  }
+}
+
+/** Finds the end of one answer after the other, by its length or by the last of its chunks (RFC 9112, sections 6 and 7). */
+class AnswerEnd {
+  #head = '';
+  #status = 0;
+  /** Bytes still to come; null where the answer comes in chunks, -1 before its head is complete. */
+  #left: number | null = -1;
+  #tail = '';
+
+  /** The status of the answer that this chunk completes, or null. */
+  take(chunk: Buffer): number | null {
+    let body = chunk;
+    if (this.#left === -1) {
+      this.#head += chunk.toString('latin1');
+      const end = this.#head.indexOf('\r\n\r\n');
+      if (end < 0) return null;
+      const head = this.#head.slice(0, end);
+      body = chunk.subarray(chunk.length - (this.#head.length - end - 4));
+      this.#status = Number(head.slice(9, 12));
+      const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
+      this.#left = length === undefined ? null : Number(length);
+    }
+    if (this.#left === null) {
+      this.#tail = (this.#tail + body.subarray(-5).toString('latin1')).slice(-5);
+      if (this.#tail !== '0\r\n\r\n') return null;
+    } else {
+      this.#left -= body.length;
+      if (this.#left > 0) return null;
+    }
+    this.#head = '';
+    this.#tail = '';
+    this.#left = -1;
+    return this.#status;
+  }
 }
 
 /** CPU time of a process, user and system, in clock ticks (proc_pid_stat(5), fields 14 and 15). */

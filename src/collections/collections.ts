@@ -207,8 +207,10 @@ export class Collections {
       const exact = decodeOrdered(raw);
       const placed = keepOrder ? inOrderOf(next, exact) : next;
       const session = write.within?.session;
-      const replaced = await this.#parts.store.compareAndReplace(name, old['_id'], exact, placed, session);
-      return replaced ? written(placed) : undefined;
+      const stored = written(placed);
+      const change = { id: old['_id'], old: exact, next: placed };
+      const replaced = await this.#parts.store.compareAndReplace(name, change, raw.length + stored.raw.length, session);
+      return replaced ? stored : undefined;
     });
   }
 

@@ -1,22 +1,32 @@
 /**
- * Reads by id and single creates of many requests share database calls: the driver's cost per call is several times
- * that of the HTTP request around it. Authorisation stays with each request: reads are grouped by the filter of their
- * Scope, and a create was checked before it came here.
+ * Reads by id, single creates and changes of many requests share database calls: the driver's cost per call is several
+ * times that of the HTTP request around it. Authorisation stays with each request: reads are grouped by the filter of
+ * their Scope, and a write was checked before it came here.
  */
 import type { Document, Filter, ObjectId } from 'mongodb';
 import type { CollectionName } from '../database/names.ts';
+import type { OrderedDocument } from '../database/stored.ts';
 import { idKey, storedIdKey } from '../database/transcode-document.ts';
 import { Batches } from '../kernel/batches.ts';
 
 /** What one shared call carries at most: more would hold others up. */
 const LIMITS = { count: 256, bytes: 4 * 1024 * 1024 };
 
-/** The two calls that are shared; the store makes them. */
+/** The calls that are shared; the store makes them. */
 export interface SharedCalls {
   /** The documents with these ids that the filter lets through, in any order. */
   findMany(name: CollectionName, ids: readonly unknown[], filter: Filter<Document>): Promise<readonly Buffer[]>;
   /** Inserts each document by itself; answers in their order, with an Error for each that failed. */
   insertEach(name: CollectionName, documents: readonly Document[]): Promise<readonly (true | Error)[]>;
+  /** Replaces each document that still is what was read, by itself; false where it is not, an Error for what failed. */
+  replaceEach(name: CollectionName, changes: readonly Replacement[]): Promise<readonly (boolean | Error)[]>;
+}
+
+/** A new state for a document that still is, to the last value, what was read. */
+export interface Replacement {
+  readonly id: unknown;
+  readonly old: OrderedDocument;
+  readonly next: Document | OrderedDocument;
 }
 
 interface Read {
@@ -32,9 +42,17 @@ interface Insert {
   readonly bytes: number;
 }
 
+interface Replace {
+  readonly name: CollectionName;
+  readonly change: Replacement;
+  /** Size of both states together as BSON, in bytes. */
+  readonly bytes: number;
+}
+
 export class SharedOperations {
   readonly #reads: Batches<Read, Buffer | null>;
   readonly #inserts: Batches<Insert, true>;
+  readonly #replacements: Batches<Replace, boolean>;
   /** Requests may share a read only when the very same filter stands behind them. */
   readonly #filters = new WeakMap<object, number>();
   #count = 0;
@@ -42,6 +60,10 @@ export class SharedOperations {
   constructor(calls: SharedCalls) {
     this.#reads = new Batches((_key, reads) => readTogether(calls, reads), { ...LIMITS, bytesOf: () => 0 });
     this.#inserts = new Batches((_key, inserts) => insertTogether(calls, inserts), {
+      ...LIMITS,
+      bytesOf: ({ bytes }) => bytes,
+    });
+    this.#replacements = new Batches((_key, changes) => replaceTogether(calls, changes), {
       ...LIMITS,
       bytesOf: ({ bytes }) => bytes,
     });
@@ -55,6 +77,11 @@ export class SharedOperations {
   /** Inserts one document; rejects with the database's own error on a duplicate key. */
   async insert(name: CollectionName, document: Document, bytes: number): Promise<void> {
     await this.#inserts.submit(name, { name, document, bytes });
+  }
+
+  /** Replaces one document if it still is what was read; rejects with the database's own error. */
+  replace(name: CollectionName, change: Replacement, bytes: number): Promise<boolean> {
+    return this.#replacements.submit(name, { name, change, bytes });
   }
 
   #numberOf(filter: object): number {
@@ -79,5 +106,17 @@ async function insertTogether(calls: SharedCalls, inserts: readonly Insert[]): P
   return calls.insertEach(
     first.name,
     inserts.map(({ document }) => document),
+  );
+}
+
+async function replaceTogether(
+  calls: SharedCalls,
+  replacements: readonly Replace[],
+): Promise<readonly (boolean | Error)[]> {
+  const [first] = replacements;
+  if (!first) return [];
+  return calls.replaceEach(
+    first.name,
+    replacements.map(({ change }) => change),
   );
 }

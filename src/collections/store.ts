@@ -11,11 +11,11 @@ import {
   MongoServerError,
   ObjectId,
 } from 'mongodb';
-import { translated, translateError } from '../database/errors.ts';
+import { CODE, translated, translateError } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
 import type { CollectionName } from '../database/names.ts';
 import type { OrderedDocument } from '../database/stored.ts';
-import { SharedOperations } from './shared-operations.ts';
+import { type Replacement, SharedOperations } from './shared-operations.ts';
 import { addViolatedKeys } from './violated-index.ts';
 
 /** Documents of one driver batch; the server cuts a batch at 16 MB besides. */
@@ -38,6 +38,7 @@ export class Store {
     this.#shared = new SharedOperations({
       findMany: (name, ids, filter) => this.#findMany(name, ids, filter),
       insertEach: (name, documents) => this.#insertEach(name, documents),
+      replaceEach: (name, changes) => this.#replaceEach(name, changes),
     });
   }
 
@@ -106,17 +107,21 @@ export class Store {
   }
 
   /**
-   * Replaces a document if it still is, to the last value, what `old` says. `$literal` keeps dotted, `$`-leading and
-   * empty names as they are, and the change event is an update with the small difference.
+   * Replaces a document if it still is, to the last value, what was read, together with the changes of other requests.
+   * `$literal` keeps dotted, `$`-leading and empty names as they are, and the change event is an update with the small
+   * difference.
+   * @param bytes size of both states as BSON
    * @returns false when the document changed or vanished meanwhile
    */
   async compareAndReplace(
     name: CollectionName,
-    id: unknown,
-    old: OrderedDocument,
-    next: Document,
+    change: Replacement,
+    bytes: number,
     session?: ClientSession,
   ): Promise<boolean> {
+    // Of a document that is nothing but its id, a vanished one could not be told from an unchanged one.
+    if (session === undefined && change.old.size > 1) return this.#shared.replace(name, change, bytes);
+    const { id, old, next } = change;
     const result = await this.#mongo.data
       .collection(name)
       .updateOne({ ...byId(id), ...unchanged(old) }, [{ $replaceWith: { $literal: next } }], inSession(session));
@@ -203,6 +208,35 @@ export class Store {
     }
     return outcomes;
   }
+
+  async #replaceEach(name: CollectionName, changes: readonly Replacement[]): Promise<(boolean | Error)[]> {
+    const outcomes: (boolean | Error)[] = changes.map(() => true);
+    const collection = this.#mongo.data.collection(name);
+    const operations = changes.map(({ id, old, next }) => ({
+      updateOne: { filter: byId(id), update: [{ $replaceWith: unlessChanged(old, next) }], upsert: true },
+    }));
+    try {
+      await collection.bulkWrite(operations, { ordered: false });
+    } catch (error) {
+      const failed = error instanceof MongoBulkWriteError ? [error.writeErrors].flat() : [];
+      if (failed.length === 0) throw error;
+      const others = failed.filter(({ code }) => code !== CODE.conversionFailure);
+      await addViolatedKeys(collection, others);
+      for (const { index } of failed) outcomes[index] = false;
+      for (const { index, err } of others) outcomes[index] = new MongoServerError({ ...err, message: err.errmsg });
+    }
+    return outcomes;
+  }
+}
+
+/**
+ * The new state, or an error where the document is not what was read. The answer to a shared update counts matches but
+ * does not say which; errors have an index. With `upsert` a vanished document is met too: the server computes what to
+ * insert from the id alone, which is not what was read either, and fails in the same way. Nothing is ever inserted.
+ */
+function unlessChanged(old: OrderedDocument, next: Document | OrderedDocument): Document {
+  const fails = { $toInt: { $concat: ['changed: ', { $type: '$_id' }] } };
+  return { $cond: [{ $eq: ['$$ROOT', { $literal: old }] }, { $literal: next }, fails] };
 }
 
 function stamped({ by, request }: Stamp): Document[] {

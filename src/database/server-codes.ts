@@ -18,6 +18,7 @@ export const CODE = {
   indexKeySpecsConflict: 86,
   writeConflict: 112,
   parallelArrays: 171,
+  conversionFailure: 241,
   noSuchTransaction: 251,
   duplicateKey: 11000,
   /** A step of an indexed path is a position in an array and a member's name at once. */

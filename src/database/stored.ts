@@ -63,8 +63,16 @@ export function decodeOrdered(raw: Uint8Array): OrderedDocument {
 
 /** The bytes under which a document is stored: the server puts `_id` first, whatever stands before it. */
 export function encodeStored(document: Document | OrderedDocument): Uint8Array {
-  const ordered = document instanceof Map ? document : inOrderOf(document, new Map([['_id', null]]));
-  return BSON.serialize(ordered, { ignoreUndefined: false });
+  return BSON.serialize(startsWithId(document) ? document : inOrderOf(document, ID_FIRST), { ignoreUndefined: false });
+}
+
+const ID_FIRST: OrderedDocument = new Map([['_id', null]]);
+
+/** Number-like names stand before all others in a JavaScript object, whatever was said first. */
+function startsWithId(document: Document | OrderedDocument): boolean {
+  if (document instanceof Map) return true;
+  for (const key in document) return key === '_id';
+  return true;
 }
 
 /**

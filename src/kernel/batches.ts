@@ -3,6 +3,11 @@
  * goes out together as the next (group commit). A call that finds its key idle goes at once, so a single caller loses
  * nothing. Not here: what a batch does.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+/** Turns of the event loop that a batch waits for more at most, and how many without any end the waiting. */
+const GATHERING_TURNS = 16;
+const IDLE_TURNS = 2;
 
 /** Does the work of one batch: answers in the order of the requests, an Error where one of them failed. */
 export type RunBatch<Request, Result> = (
@@ -54,9 +59,24 @@ export class Batches<Request, Result> {
     let batch = first;
     while (batch.length > 0) {
       await this.#settle(key, batch);
+      await this.#gather(key);
       batch = this.#take(this.#waiting.get(key) ?? []);
     }
     this.#waiting.delete(key);
+  }
+
+  /**
+   * Lets turns of the event loop pass while they bring more requests: those answered together come back together, and
+   * would otherwise miss the next batch by a moment. It takes no time that the event loop has not already spent.
+   */
+  async #gather(key: string): Promise<void> {
+    const waiting = this.#waiting.get(key) ?? [];
+    let before = waiting.length;
+    for (let turn = 0, idle = 0; turn < GATHERING_TURNS && idle < IDLE_TURNS; turn++) {
+      await nextTurn();
+      idle = waiting.length > before ? 0 : idle + 1;
+      before = waiting.length;
+    }
   }
 
   async #settle(key: string, batch: readonly Waiter<Request, Result>[]): Promise<void> {
