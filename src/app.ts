@@ -9,6 +9,7 @@ import { indexRoutes } from './admin/index-routes.ts';
 import { adminRoutes } from './admin/routes.ts';
 import { collectionRoutes } from './collections/routes.ts';
 import { eventRoutes } from './events/routes.ts';
+import { inShort } from './events/state.ts';
 import { fileRoutes } from './files/routes.ts';
 import { VERSION } from './greeting.ts';
 import { authentication } from './http/authentication.ts';
@@ -42,7 +43,8 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
   await app.register(methods);
 
   await app.register(async function open(context) {
-    await context.register(healthRoutes, { ready: parts.ready });
+    const details = async () => ({ events: inShort(await parts.events.state()) });
+    await context.register(healthRoutes, { ...parts, ...(parts.config.mode === 'development' ? { details } : {}) });
   });
 
   await app.register(async function api(context) {

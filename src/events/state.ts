@@ -32,6 +32,18 @@ export interface EventState {
   readonly oplogSeconds: number | null;
 }
 
+/** The same in one line: who records, how far, how far behind, and how long a pause may be. */
+export function inShort({ recorder, log, tail, oplogSeconds }: EventState): object {
+  return {
+    recorder: recorder.status,
+    holder: recorder.holder,
+    newest: log.newest,
+    position: tail.position,
+    behind: tail.behind,
+    oplogSeconds,
+  };
+}
+
 interface Watched {
   readonly data: Db;
   readonly log: EventLog;

@@ -1,6 +1,6 @@
 /**
  * Whether the program lives (`/healthz`) and whether it can work (`/readyz`), for load balancers and orchestrators. Open
- * to everyone, so the answers name no part of the inside.
+ * to everyone, so in production the answers name no part of the inside; what an operator wants to know is `/admin/state`.
  */
 import type { FastifyInstance } from 'fastify';
 import { MillraceError } from '../kernel/errors.ts';
@@ -8,13 +8,16 @@ import { MillraceError } from '../kernel/errors.ts';
 export interface HealthOptions {
   /** Resolves when requests can be served; rejects when not. */
   readonly ready: () => Promise<void>;
+  /** Further members of the answer of `/readyz`, where nobody but the developer asks. */
+  readonly details?: () => Promise<object>;
 }
 
-export async function healthRoutes(app: FastifyInstance, { ready }: HealthOptions): Promise<void> {
+export async function healthRoutes(app: FastifyInstance, { ready, details }: HealthOptions): Promise<void> {
   app.get('/healthz', async () => ({ status: 'ok' }));
   app.get('/readyz', async () => {
     try {
       await ready();
+      return { status: 'ready', ...(await details?.()) };
     } catch (error) {
       if (error instanceof MillraceError) throw error;
       throw new MillraceError('database-unavailable', 'The database does not answer', {
@@ -22,6 +25,5 @@ export async function healthRoutes(app: FastifyInstance, { ready }: HealthOption
         cause: error,
       });
     }
-    return { status: 'ready' };
   });
 }

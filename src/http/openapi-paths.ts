@@ -29,6 +29,7 @@ export const ASKING: readonly ErrorCode[] = [
   'unknown-operator',
   'invalid-filter',
   'cursor-mismatch',
+  'sort-impossible',
   'too-deep',
   'field-hidden',
 ];

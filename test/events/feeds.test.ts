@@ -135,7 +135,25 @@ t.test('an operator sees how the log is doing', async (t) => {
     tail: { behind: Number, following: true },
     oplogSeconds: Number,
   });
-  t.equal((await get('/readyz')).status, 200);
+  const ready = await get('/readyz');
+  t.equal(ready.status, 200);
+  t.match(ready.body, {
+    status: 'ready',
+    events: {
+      recorder: 'recording',
+      holder: body.events.recorder.holder,
+      newest: /^1-\d+$/,
+      position: /^1-\d+$/,
+      behind: Number,
+      oplogSeconds: Number,
+    },
+  });
+});
+
+t.test('a stranger in production learns that it is ready, and nothing else', async (t) => {
+  const { app } = await buildTestApp(t, { MILLRACE_MODE: 'production' });
+  t.equal((await app.inject('/readyz')).body, '{"status":"ready"}');
+  t.equal((await app.inject('/admin/state')).statusCode, 401);
 });
 
 t.test('what is written as the first thing of all is an event', async (t) => {
