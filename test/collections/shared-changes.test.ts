@@ -4,6 +4,8 @@
  */
 import { ObjectId } from 'mongodb';
 import t from 'tap';
+import { Store } from '../../src/collections/store.ts';
+import { parseCollectionName } from '../../src/database/names.ts';
 import { buildTestApp } from '../helpers/app.ts';
 
 const COUNT = 120;
@@ -68,13 +70,14 @@ t.test('a unique index refuses one change and lets the others pass', async (t) =
   t.equal(answers[7]?.json().code, 'unique-violation');
 });
 
-t.test('a document that is nothing but its id does not come back', async (t) => {
-  const { app, parts } = await buildTestApp(t);
-  const things = parts.mongo.data.collection<{ _id: string }>('things');
-  const ids = Array.from({ length: 40 }, (_, index) => `bare${index}`);
-  await things.insertMany(ids.map((_id) => ({ _id })));
-  const puts = ids.map((id) => app.inject({ method: 'PUT', url: `/api/things/${id}`, payload: { full: true } }));
-  await things.deleteMany({ _id: { $in: ids } });
-  await Promise.all(puts);
-  t.equal(await things.countDocuments(), 0);
+t.test('a document that vanished after it was read stays gone', async (t) => {
+  const { parts } = await buildTestApp(t);
+  const store = new Store(parts.mongo, 5_000);
+  const name = parseCollectionName('things');
+  const states = [new Map(Object.entries({ _id: 'a', n: 1 })), new Map([['_id', 'b']])];
+  const outcomes = states.map((old) =>
+    store.compareAndReplace(name, { id: old.get('_id'), old, next: { _id: old.get('_id'), n: 2 } }, 100),
+  );
+  t.strictSame(await Promise.all(outcomes), [false, false]);
+  t.equal(await parts.mongo.data.collection('things').countDocuments(), 0);
 });
