@@ -13,6 +13,7 @@ import { EventLog } from './event-log.ts';
 import { Feed } from './feed.ts';
 import type { Note } from './note.ts';
 import { Recorder } from './recorder.ts';
+import { tellRefusal } from './refusal.ts';
 import { Retention, type RetentionOptions } from './retention.ts';
 import type { LogRow } from './row.ts';
 import { type EventState, eventState } from './state.ts';
@@ -55,6 +56,11 @@ export async function openEvents(mongo: { data: Db; log: Db }, settings: EventSe
     onNote,
     onRows: (rows) => tail.take(rows),
     onRecording: (recording) => tail.suspend(recording),
+    onRefused: (error) => {
+      tellRefusal(mongo.data, owner, error).catch((fault: unknown) => {
+        onNote('warn', 'That recording is refused could not be written down', { fault: String(fault) });
+      });
+    },
     known: () => (tail.seen.number > 0 ? tail.seen : null),
   });
   recorder.start();

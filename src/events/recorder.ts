@@ -26,6 +26,8 @@ export interface RecorderOptions {
   /** Told of rows once a majority has them, in their order. */
   readonly onRows?: (rows: readonly LogRow[]) => void;
   readonly onNote?: Note;
+  /** Told once when the database refuses recording and a person has to act. */
+  readonly onRefused?: (error: unknown) => void;
   /** The highest position this process knows of: a log that ends below it has been turned back. */
   readonly known?: () => Place | null;
   /** Told when recording begins behind the newest row, and when it ends. */
@@ -175,6 +177,7 @@ export class Recorder {
       await this.#options.lease.release().catch(() => {});
       this.#options.onRecording?.(false);
       this.#state = { ...this.#state, status: 'stopped', fault };
+      this.#options.onRefused?.(error);
       return false;
     }
     try {
