@@ -2,6 +2,7 @@
  * All services of one process, made floor by floor from the configuration. What is started here is stopped here, in
  * reverse order. Not here: HTTP (app.ts) and the process itself (main.ts).
  */
+import { createSecretKey } from 'node:crypto';
 import { Authenticator } from './auth/authenticator.ts';
 import { Atomic } from './collections/atomic.ts';
 import { ByFilter } from './collections/by-filter.ts';
@@ -66,7 +67,7 @@ export async function makeParts(
     atomic,
     queryTimeoutMs,
     listTimeoutMs,
-    cursorKey: await sharedSecret(mongo, 'cursors'),
+    cursorKey: createSecretKey(await sharedSecret(mongo, 'cursors')),
   });
   const byFilter = new ByFilter({ store, registry, atomic });
   const keys = new KeyStore(mongo);

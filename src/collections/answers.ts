@@ -2,9 +2,12 @@
 import { Readable } from 'node:stream';
 import { setImmediate as otherWork } from 'node:timers/promises';
 import type { FastifyReply } from 'fastify';
-import { ListEncoder } from '../database/json.ts';
+import { encodeList, ListEncoder } from '../database/json.ts';
 import { JSON_TYPE } from './answer.ts';
-import type { List } from './listing.ts';
+import type { List, Steps } from './listing.ts';
+
+/** Up to this size of its documents, a page is encoded and sent in one piece. */
+const AT_ONCE_BYTES = 262_144;
 
 /** JSON that is at hand. */
 export function sendJson(reply: FastifyReply, body: Buffer | string): FastifyReply {
@@ -22,22 +25,43 @@ export interface ListShape {
  * A list as one JSON array, written as fast as the client reads and no faster. Where a page goes on stands in `Link`
  * (RFC 8288) and, bare, in `Millrace-Next`.
  */
-export function sendList(reply: FastifyReply, list: List, shape: ListShape): FastifyReply {
+export function sendList(reply: FastifyReply, list: List, shape: ListShape): FastifyReply | Promise<FastifyReply> {
   describe(reply, list);
+  const { documents } = list;
+  if (!('next' in documents) && byteLength(documents) <= AT_ONCE_BYTES) return sendPage(reply, documents, shape);
+  const batches = 'next' in documents ? documents : inOne(documents);
   if (reply.request.method === 'HEAD') {
     // Fastify would read the whole list only to throw it away.
-    close(list);
+    close(batches);
     return reply.type(JSON_TYPE).send();
   }
-  const body = shape.expand ? expanded(list.batches, shape.expand) : encoded(list.batches, shape.meta);
+  const body = shape.expand ? expanded(batches, shape.expand) : encoded(batches, shape.meta);
   const stream = Readable.from(body, { objectMode: false });
   // The client may have gone before the first chunk was asked for: then the generator never runs and closes nothing.
-  stream.once('close', () => close(list));
+  stream.once('close', () => close(batches));
   return reply.type(JSON_TYPE).send(stream);
 }
 
+/** A small page is one piece: a stream would cost more than all the rest of it. */
+async function sendPage(
+  reply: FastifyReply,
+  documents: readonly Uint8Array[],
+  { meta, expand }: ListShape,
+): Promise<FastifyReply> {
+  if (expand !== undefined) return sendJson(reply, `[${(await expand(documents)).join(',')}]`);
+  return sendJson(reply, encodeList(documents, { meta }));
+}
+
+function byteLength(documents: readonly Uint8Array[]): number {
+  return documents.reduce((sum, { length }) => sum + length, 0);
+}
+
+async function* inOne<T>(batch: readonly T[]): AsyncGenerator<readonly T[]> {
+  yield batch;
+}
+
 /** Ends the reading of a list. A cursor that cannot be closed now is closed by the database later. */
-function close({ batches }: List): void {
+function close(batches: Steps<readonly Uint8Array[]>): void {
   batches.return(undefined).catch(() => undefined);
 }
 
@@ -59,7 +83,10 @@ function pageAddress(url: string, cursor: string): string {
   return `${path}?${[...others, `cursor=${cursor}`].join('&')}`;
 }
 
-async function* expanded(batches: List['batches'], expand: NonNullable<ListShape['expand']>): AsyncGenerator<Buffer> {
+async function* expanded(
+  batches: Steps<readonly Uint8Array[]>,
+  expand: NonNullable<ListShape['expand']>,
+): AsyncGenerator<Buffer> {
   let before = '[';
   for await (const batch of batches) {
     yield Buffer.from(before + (await expand(batch)).join(','));
@@ -68,7 +95,7 @@ async function* expanded(batches: List['batches'], expand: NonNullable<ListShape
   yield Buffer.from(before === '[' ? '[]' : ']');
 }
 
-async function* encoded(batches: List['batches'], meta: boolean): AsyncGenerator<Buffer> {
+async function* encoded(batches: Steps<readonly Uint8Array[]>, meta: boolean): AsyncGenerator<Buffer> {
   const encoder = new ListEncoder({ meta });
   for await (const batch of batches) {
     for (const raw of batch) {

@@ -66,9 +66,14 @@ export class Collections {
    */
   async list(scope: Scope, name: CollectionName, query: Query): Promise<List> {
     const list = await this.#listing.list(scope, name, query, this.#now());
-    const first = await list.batches.next();
+    const { documents } = list;
+    if (!('next' in documents)) {
+      if (documents.length === 0 && !(await this.#parts.registry.exists(name))) throw notAvailable(name);
+      return list;
+    }
+    const first = await documents.next();
     if (first.done && !(await this.#parts.registry.exists(name))) throw notAvailable(name);
-    return { ...list, batches: resume(first, list.batches) };
+    return { ...list, documents: resume(first, documents) };
   }
 
   /** The documents of one batch as JSON texts, with the documents they name. */

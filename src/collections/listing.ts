@@ -2,6 +2,7 @@
  * Lists of documents: a query and a Scope become database reads. Without `limit` a list is a stream of all there is;
  * with it, a page by key that goes on from a signed cursor. Not here: the query language (query/) and expansion.
  */
+import type { KeyObject } from 'node:crypto';
 import type { Document } from 'mongodb';
 import { translated } from '../database/errors.ts';
 import type { CollectionName } from '../database/names.ts';
@@ -24,9 +25,10 @@ export interface Steps<T> extends AsyncIterableIterator<T> {
   return(value: undefined): Promise<IteratorResult<T>>;
 }
 
-/** Raw documents in batches, and where a page goes on. */
+/** Raw documents, and where a page goes on. */
 export interface List {
-  readonly batches: Steps<readonly Uint8Array[]>;
+  /** The documents of a page, which are all at hand; of a list of all there is, they come in batches. */
+  readonly documents: readonly Uint8Array[] | Steps<readonly Uint8Array[]>;
   /** Cursors; null where there is no further page, or the list is no page. */
   readonly next: string | null;
   readonly prev: string | null;
@@ -38,7 +40,7 @@ export interface ListingParts {
   readonly queryTimeoutMs: number;
   readonly listTimeoutMs: number;
   /** Signs page cursors. */
-  readonly cursorKey: Buffer;
+  readonly cursorKey: KeyObject;
 }
 
 /** The filter of a query with the Scope's, as the database takes it. */
@@ -60,13 +62,13 @@ export class Listing {
   async list(scope: Scope, name: CollectionName, query: Query, now: Date): Promise<List> {
     const filter = joinedFilter(scope, query, now);
     const count = await this.#count(name, query, filter);
-    if (query.limit === null) return { batches: this.#all(name, query, filter), next: null, prev: null, count };
+    if (query.limit === null) return { documents: this.#all(name, query, filter), next: null, prev: null, count };
     const question = questionOf(name, query);
     const { cursorKey } = this.#parts;
     const position = query.cursor === null ? null : decodeCursor(cursorKey, question, query.cursor);
     const page = await this.#page(name, query, filter, position);
     const written = (at: Position | null) => (at === null ? null : encodeCursor(cursorKey, question, at));
-    return { batches: once(page.documents), next: written(page.next), prev: written(page.prev), count };
+    return { documents: page.documents, next: written(page.next), prev: written(page.prev), count };
   }
 
   #all(name: CollectionName, query: Query, filter: Document): AsyncGenerator<readonly Uint8Array[]> {
@@ -97,7 +99,7 @@ export class Listing {
       );
     const limits = { limit: limit + 1, maxTimeMS: this.#parts.queryTimeoutMs };
     const options = { ...limits, skip, sort: toMongoSort(request.sort), ...(whole ? {} : projected(fields)) };
-    const found = await collect(this.#parts.store.list(name, request.filter, options));
+    const found = await this.#parts.store.page(name, request.filter, options);
     const exact = position?.direction !== 'prev' || isInOrder(found.map(readStored), sort, position);
     const answer = exact ? found : await this.#inExactOrder(name, request.filter, query, limit + 1);
     const page = cutPage(answer, { sort, limit, position }, readStored);
@@ -120,14 +122,4 @@ export class Listing {
 
 function projected(fields: Fields | null): { projection?: Map<string, 0 | 1> } {
   return fields === null ? {} : { projection: toMongoProjection(fields) };
-}
-
-async function collect(batches: AsyncIterable<readonly Buffer[]>): Promise<Buffer[]> {
-  const all: Buffer[] = [];
-  for await (const batch of batches) all.push(...batch);
-  return all;
-}
-
-async function* once<T>(batch: readonly T[]): AsyncGenerator<readonly T[]> {
-  if (batch.length > 0) yield batch;
 }

@@ -54,6 +54,16 @@ export class Store {
     }
   }
 
+  /** The documents that a filter finds up to a limit, raw, in one call. */
+  page(name: CollectionName, filter: Filter<Document>, options: FindOptions & { limit: number }): Promise<Buffer[]> {
+    return translated(async () => {
+      const cursor = this.#mongo.data
+        .collection(name)
+        .find(filter, { batchSize: options.limit, ...options, raw: true });
+      return (await cursor.toArray()).map(asRaw);
+    });
+  }
+
   /** What an aggregation of one collection answers, raw. */
   async aggregate(name: CollectionName, stages: Document[], timeoutMs: number): Promise<Buffer[]> {
     const cursor = this.#mongo.data.collection(name).aggregate(stages, { raw: true, maxTimeMS: timeoutMs });

@@ -24,6 +24,17 @@ export function encodeDocument(raw: Uint8Array, options: WireOptions = {}): Buff
   return shared.take();
 }
 
+/**
+ * Stored documents as one JSON array, UTF-8; for as few as fit into one piece.
+ * @throws MillraceError `internal` when the bytes are no BSON document
+ */
+export function encodeList(documents: readonly Uint8Array[], options: WireOptions = {}): Buffer {
+  shared.clear();
+  const encoder = new ListEncoder({ ...options, chunkBytes: Number.POSITIVE_INFINITY }, shared);
+  for (const raw of documents) encoder.append(raw);
+  return encoder.end();
+}
+
 export interface ListOptions extends WireOptions {
   /** Size at which a chunk is handed out, in bytes; it may be larger by one document. Default 64 KiB. */
   readonly chunkBytes?: number;
@@ -34,12 +45,13 @@ export interface ListOptions extends WireOptions {
  * the socket before it appends more, and writes `end()` last; a list that fails is cut off instead, never ended.
  */
 export class ListEncoder {
-  readonly #out = new ByteOutput();
+  readonly #out: ByteOutput;
   readonly #chunkBytes: number;
   readonly #meta: boolean;
   #started = false;
 
-  constructor(options: ListOptions = {}) {
+  constructor(options: ListOptions = {}, out = new ByteOutput()) {
+    this.#out = out;
     this.#chunkBytes = options.chunkBytes ?? 65_536;
     this.#meta = options.meta !== false;
   }

@@ -3,6 +3,7 @@
  * it, a page by key that goes on from a signed cursor. Queries speak of the members of a FileResource and of nothing
  * else a document holds. Not here: the query language (query/) and how a resource is written (file.ts).
  */
+import type { KeyObject } from 'node:crypto';
 import type { Document } from 'mongodb';
 import { readStored } from '../database/stored.ts';
 import { MillraceError } from '../kernel/errors.ts';
@@ -34,7 +35,7 @@ export interface ListingParts {
   readonly queryTimeoutMs: number;
   readonly listTimeoutMs: number;
   /** Signs page cursors. */
-  readonly cursorKey: Buffer;
+  readonly cursorKey: KeyObject;
 }
 
 /** @throws MillraceError `unknown-parameter`, `cursor-mismatch`, `query-timeout` */

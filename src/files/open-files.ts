@@ -2,6 +2,7 @@
  * Puts the files' parts together: the stores that the configuration names, the marks, the sweep, the operations. What
  * starts here stops here. Not here: what any of them does.
  */
+import { createSecretKey } from 'node:crypto';
 import type { Mongo } from '../database/mongo.ts';
 import { sharedSecret } from '../database/secrets.ts';
 import type { Transactions } from '../database/transactions.ts';
@@ -62,7 +63,7 @@ export async function openFiles(
   const sweep = new Sweep({ store, marks, fileStores: byName, onError });
   sweep.start();
 
-  const cursorKey = await sharedSecret(mongo, 'cursors');
+  const cursorKey = createSecretKey(await sharedSecret(mongo, 'cursors'));
   const files = new Files({ ...settings, cursorKey, store, marks, transactions, fileStores: byName, current });
   return {
     files,

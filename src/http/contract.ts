@@ -83,8 +83,8 @@ export class Contract {
     const documents: object[] = [];
     try {
       const list = await this.#parts.collections.list(scope, name, newest);
-      for await (const batch of list.batches)
-        for (const raw of batch) if (raw.length <= MAX_BYTES) documents.push(toWire(readStored(raw)));
+      if ('next' in list.documents) throw new TypeError('A page was asked for');
+      for (const raw of list.documents) if (raw.length <= MAX_BYTES) documents.push(toWire(readStored(raw)));
     } catch (error) {
       // It may have been dropped since it was listed.
       if (!(error instanceof MillraceError && error.code === 'resource-not-available')) throw error;

@@ -2,7 +2,7 @@
  * Page cursors: a position written down for the client, signed so that only this installation makes them, and bound to
  * the question they belong to. They are not secret: whoever got the page has seen the key.
  */
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { BSON, type Document } from 'bson';
 import { MillraceError } from '../kernel/errors.ts';
 import { LIMITS } from './limits.ts';
@@ -13,11 +13,11 @@ const MAC_BYTES = 16;
 
 /**
  * Writes a position down.
- * @param key secret of the installation, at least 32 bytes
+ * @param key secret of the installation, at least 32 bytes; as a key object, which is prepared once for all uses
  * @param question what the cursor is bound to (`questionOf`)
  * @throws MillraceError `invalid-parameter` when the sort key is too large to travel in an address
  */
-export function encodeCursor(key: Buffer, question: string, position: Position): string {
+export function encodeCursor(key: KeyObject, question: string, position: Position): string {
   // A list of one value, or of none for the key that an empty array has: BSON has no word for it.
   const values = position.values.map((value) => (value === undefined ? [] : [value]));
   const payload = BSON.serialize({ f: FORMAT, d: position.direction === 'next' ? 1 : -1, k: values });
@@ -33,7 +33,7 @@ export function encodeCursor(key: Buffer, question: string, position: Position):
  * Reads a cursor back.
  * @throws MillraceError `cursor-mismatch` when it was not made here, or for another question
  */
-export function decodeCursor(key: Buffer, question: string, cursor: string): Position {
+export function decodeCursor(key: KeyObject, question: string, cursor: string): Position {
   const bytes = Buffer.from(cursor.slice(0, 2 * (LIMITS.cursorKeyBytes + MAC_BYTES)), 'base64url');
   const payload = bytes.subarray(MAC_BYTES);
   const mac = bytes.subarray(0, MAC_BYTES);
@@ -49,7 +49,7 @@ function readPayload(payload: Document): Position {
   return { direction, values: keys.map((one: unknown) => (Array.isArray(one) ? one[0] : undefined)) };
 }
 
-function sign(key: Buffer, question: string, payload: Uint8Array): Buffer {
+function sign(key: KeyObject, question: string, payload: Uint8Array): Buffer {
   // The length keeps what is signed apart: no question and payload can be mistaken for another pair.
   const mac = createHmac('sha256', key).update(`cursor:${question.length}:`).update(question).update(payload);
   return mac.digest().subarray(0, MAC_BYTES);

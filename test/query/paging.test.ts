@@ -2,7 +2,7 @@
  * Pages by key on a real server: over mixed types, missing values and arrays, while others insert and delete, nothing
  * that is there throughout is missed and nothing is repeated; forwards and backwards are the same list.
  */
-import { randomBytes } from 'node:crypto';
+import { createSecretKey, randomBytes } from 'node:crypto';
 import { BSON, type Document, EJSON } from 'bson';
 import { type Collection, MongoClient } from 'mongodb';
 import t, { type Test } from 'tap';
@@ -30,7 +30,7 @@ const SORTS = [
 ];
 const TIMES = process.env['MILLRACE_LONG'] === '1' ? 10 : 1;
 t.setTimeout(300_000 * TIMES);
-const KEY = randomBytes(32);
+const KEY = createSecretKey(randomBytes(32));
 
 async function openCollection(t: Test): Promise<Collection> {
   const { url, database } = await testMongo(t);

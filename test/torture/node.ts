@@ -2,6 +2,7 @@
  * One server process under torture: collections and the event log as the program has them, with writers of its own that
  * go through the collections, and a reader that notes every row it is told. It is killed and frozen from outside.
  */
+import { createSecretKey } from 'node:crypto';
 import { appendFileSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Atomic } from '../../src/collections/atomic.ts';
@@ -77,7 +78,7 @@ const collections = new Collections({
   atomic: new Atomic(transactions, registry),
   listTimeoutMs: 60_000,
   queryTimeoutMs: 5000,
-  cursorKey: Buffer.alloc(32),
+  cursorKey: createSecretKey(Buffer.alloc(32)),
 });
 let ending = false;
 process.once('SIGUSR2', () => {
