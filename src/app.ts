@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import { indexRoutes } from './admin/index-routes.ts';
+import { policyRoutes } from './admin/policy-routes.ts';
 import { adminRoutes } from './admin/routes.ts';
 import { collectionRoutes } from './collections/routes.ts';
 import { eventRoutes } from './events/routes.ts';
@@ -55,6 +56,7 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
       await context.register(json, { config });
       await context.register(collectionRoutes, { ...parts, position: () => parts.events.feed.position });
       await context.register(indexRoutes, parts);
+      await context.register(policyRoutes, parts);
     });
     await context.register(openApiRoutes, { contract: new Contract({ ...parts, version: VERSION }) });
     await context.register(eventRoutes, parts);

@@ -8,4 +8,9 @@ declare module 'fastify' {
     /** The body as it arrived; only for JSON with an `Idempotency-Key`, otherwise null. */
     rawBody: Buffer | null;
   }
+
+  interface FastifyContextConfig {
+    /** The route only reads, whatever its method says: a read-only key may use it. */
+    reads?: boolean;
+  }
 }

@@ -21,12 +21,15 @@ import { openFiles } from './files/open-files.ts';
 import type { Config } from './kernel/config.ts';
 import { MillraceError } from './kernel/errors.ts';
 import { Policies } from './policies/policies.ts';
+import { PolicyBook } from './policies/policy-book.ts';
+import { PolicyStore } from './policies/policy-store.ts';
 
 export interface Parts {
   readonly config: Config;
   readonly mongo: Mongo;
   readonly authenticator: Authenticator;
   readonly policies: Policies;
+  readonly policyBook: PolicyBook;
   readonly collections: Collections;
   readonly byFilter: ByFilter;
   readonly atomic: Atomic;
@@ -56,6 +59,10 @@ export async function makeParts(
 
   const authenticator = new Authenticator();
   const policies = new Policies(config.mode);
+  const policyStore = new PolicyStore(mongo);
+  const policyBook = new PolicyBook({ store: policyStore, policies, transactions, mode: config.mode, onError });
+  // Before events are recorded: what a new installation begins with is no change.
+  await policyBook.start();
 
   const { queryTimeoutMs, listTimeoutMs } = config.collections;
   const registry = new Registry(mongo);
@@ -83,11 +90,22 @@ export async function makeParts(
     },
   });
 
+  const reread = () => void policyBook.reload();
+  events.tail.attach({
+    rows: (rows) => {
+      if (rows.some(({ collection }) => collection === '_policies' || collection === null)) reread();
+    },
+    lost: reread,
+  });
+  // Only now: a change made before the log was followed is read here, and every later one is told.
+  await policyBook.reload();
+
   return {
     config,
     mongo,
     authenticator,
     policies,
+    policyBook,
     collections,
     byFilter,
     atomic,
@@ -104,6 +122,7 @@ export async function makeParts(
     },
     close: async () => {
       await events.close();
+      await policyBook.stop();
       await files.close();
       await transactions.stop();
       await mongo.close();

@@ -48,6 +48,7 @@ const ANYWHERE: readonly ErrorCode[] = [
   'internal',
   'database-unavailable',
   'query-timeout',
+  'policies-unavailable',
   'overloaded',
   'shutting-down',
 ];

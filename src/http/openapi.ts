@@ -6,6 +6,7 @@ import type { SeenMember } from './member-types.ts';
 import type { Operation } from './openapi-operation.ts';
 import { batchPaths, collectionPaths, type Paths } from './openapi-paths.ts';
 import { adminPaths, eventPaths, filePaths } from './openapi-places.ts';
+import { policyPaths } from './openapi-policies.ts';
 import { HEADERS, ref, SHAPES } from './openapi-shapes.ts';
 import { share } from './openapi-sharing.ts';
 
@@ -48,7 +49,15 @@ export function toOpenApi(collections: readonly SeenCollection[], version: strin
     schemas[shape] = describe(collection);
     Object.assign(paths, collectionPaths({ name: collection.name, shape }));
   }
-  Object.assign(paths, collectionPaths({ shape: 'Document' }), batchPaths(), filePaths(), eventPaths(), adminPaths());
+  Object.assign(
+    paths,
+    collectionPaths({ shape: 'Document' }),
+    batchPaths(),
+    filePaths(),
+    eventPaths(),
+    adminPaths(),
+    policyPaths(),
+  );
   const shared = share(paths);
   return {
     openapi: '3.1.0',

@@ -1,13 +1,17 @@
 /**
- * Answers who may do what, with a Scope or a refusal. Until the owner's policies are stored there are three answers:
- * owners pass by their roles, in development mode everything is open to all others, in production mode nothing is.
+ * Answers who may do what, with a Scope or a refusal, from the policies in memory. Owners pass by their roles, everybody
+ * else by a policy or not at all. Answers are kept for each principal, so that a request costs a look into a map.
+ * Not here: where policies are kept and how they come here (policy-book.ts), what they mean (evaluation.ts).
  */
+import type { Document } from 'mongodb';
 import type { Principal } from '../auth/principal.ts';
 import type { CollectionName } from '../database/names.ts';
 import type { Mode } from '../kernel/config.ts';
 import { MillraceError } from '../kernel/errors.ts';
+import { type Granted, grant, isDenied, keyMay, placeKey, policiesFor, type Spoken, untilOf } from './evaluation.ts';
 import { ownerMay } from './owners.ts';
-import { type Action, type Scope, unlimited } from './scope.ts';
+import { OPEN, OPEN_ID, type PolicySet, toPolicySet } from './policy-set.ts';
+import { type Action, type Scope, toScope, unlimited } from './scope.ts';
 
 /**
  * What a policy speaks of: a collection of documents, the files, the events of everything, or the running of it all, of
@@ -15,17 +19,40 @@ import { type Action, type Scope, unlimited } from './scope.ts';
  */
 export type Place = CollectionName | 'files' | 'functions' | 'events' | 'admin' | 'admin:accounts';
 
+/** One answer that was given, for whoever asks why. */
+export interface Decision {
+  readonly action: Action;
+  readonly place: string;
+  readonly verdict: 'allow' | 'deny';
+  /** Policies that grant it or, when it was denied, that deny all of it. */
+  readonly policies: readonly string[];
+  /** Whether it is allowed because of who asks, without a policy. */
+  readonly owner: boolean;
+}
+
+/** Grants that are the same for many principals, kept at most. */
+const MAX_SHARED = 1_000;
+
 export class Policies {
   readonly #mode: Mode;
+  readonly #now: () => Date;
   readonly #listeners = new Set<() => void>();
+  /** Null while they cannot be read: then nobody passes but owners. */
+  #set: PolicySet | null;
+  #scopes = new WeakMap<Principal, Map<string, Scope | null>>();
+  #shared = new Map<string, Granted | null>();
+  readonly #watched = new WeakMap<Principal, Decision[]>();
 
-  constructor(mode: Mode) {
+  /** Begins as an installation without stored policies does. */
+  constructor(mode: Mode, now: () => Date = () => new Date()) {
     this.#mode = mode;
+    this.#now = now;
+    this.#set = toPolicySet(mode === 'development' ? [{ id: OPEN_ID, policy: OPEN }] : []);
   }
 
   /**
    * The Scope of one request.
-   * @throws MillraceError `not-authenticated` for anonymous, `forbidden` for others
+   * @throws MillraceError `not-authenticated` for anonymous, `forbidden` for others, `policies-unavailable`
    */
   scope(principal: Principal, action: Action, place: Place): Scope {
     const scope = this.find(principal, action, place);
@@ -38,10 +65,25 @@ export class Policies {
     throw new MillraceError('forbidden', `No policy allows ${action} in '${place}'`);
   }
 
-  /** The same for what an answer may do without: null where no policy allows it. */
+  /**
+   * The same for what an answer may do without: null where no policy allows it.
+   * @throws MillraceError `policies-unavailable`
+   */
   find(principal: Principal, action: Action, place: Place): Scope | null {
-    if (principal.kind === 'owner') return ownerMay(principal, action, place) ? unlimited(principal, action) : null;
-    return this.#mode === 'development' ? unlimited(principal, action) : null;
+    const scope = this.#find(principal, action, place);
+    const decisions = this.#watched.get(principal);
+    if (decisions !== undefined) decisions.push(this.#explain(principal, action, place, scope));
+    return scope;
+  }
+
+  /** Puts other policies in the place of the present ones. */
+  use(set: PolicySet): void {
+    this.#become(set);
+  }
+
+  /** Lets nobody but owners pass until there are policies again. */
+  close(): void {
+    if (this.#set !== null) this.#become(null);
   }
 
   /**
@@ -52,4 +94,102 @@ export class Policies {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
+
+  /** The same principal, with a list of the answers that it gets from now on. */
+  watch<P extends Principal>(principal: P): { readonly principal: P; readonly decisions: readonly Decision[] } {
+    const watched = { ...principal };
+    const decisions: Decision[] = [];
+    this.#watched.set(watched, decisions);
+    return { principal: watched, decisions };
+  }
+
+  /**
+   * The policy that denies a document, or all of a place.
+   * @param document null when no document is asked about
+   */
+  denying(principal: Principal, action: Action, place: Place, document: Document | null): string | null {
+    const set = this.#set;
+    if (set === null || principal.kind === 'owner') return null;
+    const { denies } = policiesFor(set, this.#mode, principal, action, aboutOf(set, place));
+    return denies.find((policy) => isDenied(policy, principal, this.#now(), document))?.id ?? null;
+  }
+
+  #become(set: PolicySet | null): void {
+    this.#set = set;
+    this.#scopes = new WeakMap();
+    this.#shared = new Map();
+    for (const listener of this.#listeners) listener();
+  }
+
+  #find(principal: Principal, action: Action, place: Place): Scope | null {
+    if (principal.kind === 'owner') return ownerMay(principal, action, place) ? unlimited(principal, action) : null;
+    const set = this.#set;
+    if (set === null) {
+      throw new MillraceError('policies-unavailable', 'The policies cannot be read at the moment', {
+        headers: { 'retry-after': '1' },
+      });
+    }
+    if (principal.kind === 'key' && !keyMay(principal, action, place)) return null;
+    const about = aboutOf(set, place);
+    // A key may be limited to some of the collections that no policy names.
+    const key =
+      principal.kind === 'key' && principal.collections !== null ? `${action} ${place}` : `${action} ${about}`;
+    const kept = this.#keptOf(principal);
+    const known = kept.get(key);
+    if (known !== undefined && !isOver(known, this.#now)) return known;
+    const made = this.#make(set, principal, action, place, about);
+    kept.set(key, made);
+    return made;
+  }
+
+  #keptOf(principal: Principal): Map<string, Scope | null> {
+    const kept = this.#scopes.get(principal);
+    if (kept !== undefined) return kept;
+    const empty = new Map<string, Scope | null>();
+    this.#scopes.set(principal, empty);
+    return empty;
+  }
+
+  #make(set: PolicySet, principal: Principal, action: Action, place: Place, about: string): Scope | null {
+    const now = this.#now();
+    const spoken = policiesFor(set, this.#mode, principal, action, about);
+    const granted = this.#grant(spoken, action, principal, now);
+    if (granted === null) return null;
+    const reader = action === 'read' ? null : this.#find(principal, 'read', place);
+    const until = earlier(untilOf(spoken, now), reader?.until ?? null);
+    return toScope({ ...granted, principal, action, reader, until });
+  }
+
+  /** What does not differ between principals is worked out once, so that their reads can share what they ask. */
+  #grant(spoken: Spoken, action: Action, principal: Principal, now: Date): Granted | null {
+    const all = [...spoken.allows, ...spoken.denies];
+    if (all.some(({ namesUser, namesNow }) => namesUser || namesNow)) return grant(spoken, action, principal, now);
+    const key = JSON.stringify([action, all.map(({ id }) => id)]);
+    const known = this.#shared.get(key);
+    if (known !== undefined) return known;
+    const made = grant(spoken, action, principal, now);
+    if (this.#shared.size < MAX_SHARED) this.#shared.set(key, made);
+    return made;
+  }
+
+  #explain(principal: Principal, action: Action, place: Place, scope: Scope | null): Decision {
+    const owner = principal.kind === 'owner';
+    const told = { action, place, owner, verdict: scope === null ? 'deny' : 'allow' } as const;
+    if (scope !== null) return { ...told, policies: scope.grants.flatMap(({ policy }) => policy ?? []) };
+    if (owner || this.#set === null) return { ...told, policies: [] };
+    const deny = this.denying(principal, action, place, null);
+    return { ...told, policies: deny === null ? [] : [deny] };
+  }
+}
+
+function earlier(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.min(a, b);
+}
+
+function aboutOf(set: PolicySet, place: Place): string {
+  return placeKey(set, place === 'admin:accounts' ? 'admin' : place);
+}
+
+function isOver(scope: Scope | null, now: () => Date): boolean {
+  return scope !== null && scope.until !== null && now().getTime() >= scope.until;
 }

@@ -49,6 +49,16 @@ export function bind(filter: OpenFilter, bindings: Bindings): Bound {
   return missing.size === 0 ? { filter: bound, missing: [] } : { filter: nothing, missing: [...missing] };
 }
 
+/**
+ * Fills the variables of a value that is to be stored; `$now` is its text, as clients write times.
+ * @returns undefined when a variable has no value
+ */
+export function bindValue(value: OpenValue, bindings: Bindings): Value | undefined {
+  const missing = new Set<string>();
+  const bound = oneOf(value, { bindings, missing, root: false, at: '', now: 'text' });
+  return missing.size === 0 ? bound : undefined;
+}
+
 interface Binding {
   readonly bindings: Bindings;
   readonly missing: Set<string>;

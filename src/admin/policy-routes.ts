@@ -1,0 +1,109 @@
+/**
+ * The policies over HTTP, for owners: reading and changing them, their versions, and trying them out. Not here: what a
+ * policy means (policies/).
+ */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { objectBody, parameters, requireBody, requireMediaType } from '../collections/requests.ts';
+import { MillraceError } from '../kernel/errors.ts';
+import type { Policies } from '../policies/policies.ts';
+import type { PolicyBook } from '../policies/policy-book.ts';
+import type { WrittenPolicy } from '../policies/policy-set.ts';
+import { parseCheck, parseQuestion } from '../policies/question.ts';
+import type { Action, Scope } from '../policies/scope.ts';
+import { judge } from '../policies/verdict.ts';
+
+export interface PolicyRoutesOptions {
+  readonly policies: Policies;
+  readonly policyBook: PolicyBook;
+}
+
+interface OnPolicy {
+  Params: { id: string };
+}
+
+interface OnVersion {
+  Params: { version: string };
+}
+
+const URL = '/admin/policies';
+
+export async function policyRoutes(app: FastifyInstance, options: PolicyRoutesOptions): Promise<void> {
+  const { policies, policyBook } = options;
+  const enter = (request: FastifyRequest, action: Action): Scope => {
+    parameters(request, []);
+    return policies.scope(request.principal, action, 'admin');
+  };
+  const withBody = (request: FastifyRequest, action: Action): Scope => {
+    const scope = enter(request, action);
+    requireMediaType(request, ['application/json']);
+    return scope;
+  };
+
+  app.get(URL, async (request) => {
+    const { version, policies: written } = await policyBook.list(enter(request, 'read'));
+    return { version, policies: written.map(toWire) };
+  });
+
+  app.post(URL, async (request, reply) => {
+    const scope = withBody(request, 'create');
+    const policy = await policyBook.create(scope, objectBody(request), request.id);
+    return reply.code(201).header('location', `${URL}/${policy.id}`).send(toWire(policy));
+  });
+
+  app.put<OnPolicy>(`${URL}/:id`, async (request) => {
+    const scope = withBody(request, 'update');
+    return toWire(await policyBook.replace(scope, request.params.id, objectBody(request), request.id));
+  });
+
+  app.delete<OnPolicy>(`${URL}/:id`, async (request, reply) => {
+    await policyBook.remove(enter(request, 'delete'), request.params.id, request.id);
+    return reply.code(204).send();
+  });
+
+  app.get(`${URL}/versions`, async (request) => {
+    const versions = await policyBook.versions(enter(request, 'read'));
+    return versions.map(({ version, at, by, policies: written }) => ({
+      version,
+      at: at.toISOString(),
+      by,
+      policies: written.map(toWire),
+    }));
+  });
+
+  app.post<OnVersion>(`${URL}/versions/:version/restore`, async (request) => {
+    const scope = enter(request, 'update');
+    const { version } = request.params;
+    if (!/^\d{1,9}$/.test(version)) throw new MillraceError('policy-not-found', `There is no version '${version}'`);
+    const { policies: written, ...restored } = await policyBook.restore(scope, Number(version), request.id);
+    return { ...restored, policies: written.map(toWire) };
+  });
+
+  // Questions change nothing: who may look may ask.
+  app.post(`${URL}/test`, { config: { reads: true } }, async (request) => {
+    withBody(request, 'read');
+    return judge(policies, parseQuestion(requireBody(request)));
+  });
+
+  app.post(`${URL}/check`, { config: { reads: true } }, async (request) => {
+    withBody(request, 'read');
+    const failed: object[] = [];
+    const cases = parseCheck(requireBody(request));
+    for (const [index, { question, expect, name }] of cases.entries()) {
+      const { verdict, policy, reason } = judge(policies, question);
+      if (verdict === expect) continue;
+      failed.push({
+        index,
+        ...(name === undefined ? {} : { name }),
+        expect,
+        verdict,
+        policy,
+        ...(reason && { reason }),
+      });
+    }
+    return { passed: cases.length - failed.length, failed };
+  });
+}
+
+function toWire({ id, policy }: WrittenPolicy): object {
+  return { id, ...(typeof policy === 'object' ? policy : {}) };
+}

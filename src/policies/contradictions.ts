@@ -1,0 +1,68 @@
+/**
+ * What can never come true: in one policy, and in one policy beside the others. Each is named with its place, because a
+ * policy that says nothing is one its owner misread. Pure.
+ */
+import type { Fault } from '../kernel/errors.ts';
+import { everything } from '../query/filter.ts';
+import type { Policy } from './policy.ts';
+
+/** Faults of one policy by itself. */
+export function contradictionsOf({ json, actions, collections, set, namesUser }: Policy): Fault[] {
+  const faults: Fault[] = [];
+  const fault = (pointer: string, detail: string) => faults.push({ pointer, code: 'invalid-policy', detail });
+  const { fields, effect, principals } = json;
+  if (effect === 'deny' && fields !== undefined) fault('/fields', 'A deny is about whole documents: it has no fields');
+  if (effect === 'deny' && set.size > 0) fault('/set', 'A deny sets nothing');
+  const writes = actions.has('create') || actions.has('update');
+  if (fields?.read !== undefined && !actions.has('read'))
+    fault('/fields/read', "'fields.read' means nothing without the action 'read'");
+  if (fields?.write !== undefined && !writes)
+    fault('/fields/write', "'fields.write' means nothing without the action 'create' or 'update'");
+  if (set.size > 0 && !writes) fault('/set', "'set' means nothing without the action 'create' or 'update'");
+  if (collections.has('files') && (set.size > 0 || fields?.write !== undefined))
+    fault('/collections', "Members of files are set by the server: 'set' and 'fields.write' mean nothing for 'files'");
+  if (collections.has('functions') !== actions.has('call'))
+    fault('/actions', "The action 'call' and the place 'functions' belong together");
+  const onlyAnonymous = principals?.anonymous === true && Object.keys(principals).length === 1;
+  if (onlyAnonymous && namesUser)
+    fault('/principals', 'Anonymous has no $user: the policy would match nothing, or as a deny everything');
+  const asks = new Map<string, unknown>(Object.entries(json.where ?? {}));
+  for (const [name, value] of Object.entries(json.set ?? {})) {
+    const asked = asks.has(name) ? asks.get(name) : value;
+    if (isScalar(asked) && isScalar(value) && asked !== value)
+      fault(`/set/${name}`, `'set' gives '${name}' another value than 'where' asks for`);
+  }
+  return faults;
+}
+
+const isScalar = (value: unknown): boolean => value === null || typeof value !== 'object';
+
+/** Why an allow says nothing beside the others, or null. */
+export function overruledBy(policy: Policy, others: readonly Policy[]): Policy | null {
+  if (policy.effect === 'deny') return null;
+  return others.find((other) => other.effect === 'deny' && overrules(other, policy)) ?? null;
+}
+
+/** Whether a deny takes away all that an allow gives. */
+function overrules(deny: Policy, allow: Policy): boolean {
+  if (deny.where !== everything || (deny.mode !== null && deny.mode !== allow.mode)) return false;
+  const places = [...allow.collections].every(
+    (name) => deny.collections.has(name) || (deny.collections.has('*') && !['files', 'functions'].includes(name)),
+  );
+  const actions = [...allow.actions].every((action) => deny.actions.has(action));
+  return places && actions && isAboutAll(deny, allow);
+}
+
+function isAboutAll({ principals: denied }: Policy, { principals: allowed }: Policy): boolean {
+  if (denied === undefined) return true;
+  if (allowed === undefined) return denied.anonymous === true && denied.authenticated === true;
+  const within = (some: readonly string[] = [], all: readonly string[] = []) =>
+    denied.authenticated === true || some.every((one) => all.includes(one));
+  return (
+    (allowed.anonymous !== true || denied.anonymous === true) &&
+    (allowed.authenticated !== true || denied.authenticated === true) &&
+    within(allowed.roles, denied.roles) &&
+    within(allowed.users, denied.users) &&
+    within(allowed.keys, denied.keys)
+  );
+}

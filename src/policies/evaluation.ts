@@ -1,0 +1,120 @@
+/**
+ * A set of policies asked for one principal, action and place: which of them speak, and what they grant and deny with
+ * the principal's own values in place of variables. Pure. Not here: keeping the answers (policies.ts).
+ */
+import type { Document } from 'mongodb';
+import type { KeyPrincipal, Principal } from '../auth/principal.ts';
+import type { Mode } from '../kernel/config.ts';
+import { type Bindings, bind, bindValue } from '../query/bind.ts';
+import { everything, type Filter, nothing, or, type Value } from '../query/filter.ts';
+import { compileMatch } from '../query/match.ts';
+import { bindingsOf } from './bindings.ts';
+import { sameTree, union } from './field-tree.ts';
+import type { Policy } from './policy.ts';
+import type { PolicySet } from './policy-set.ts';
+import type { Action, Grant } from './scope.ts';
+
+/** Places that are no collections: `*` does not mean them. */
+const OTHER_PLACES: ReadonlySet<string> = new Set(['files', 'functions', 'events', 'admin']);
+
+/** For how long a time that a policy names may stand still, in milliseconds. */
+const NOW_STANDS_MS = 1_000;
+
+/** The policies that are about a question, in the order of their ids. */
+export interface Spoken {
+  readonly allows: readonly Policy[];
+  readonly denies: readonly Policy[];
+}
+
+/** What is granted; never without a grant. */
+export interface Granted {
+  readonly grants: readonly Grant[];
+  readonly denied: Filter;
+}
+
+/** The place under which a collection's answers are kept: those that no policy names are all alike. */
+export function placeKey(set: PolicySet, place: string): string {
+  return OTHER_PLACES.has(place) || set.named.has(place) ? place : '*';
+}
+
+/** @param place as `placeKey` gives it */
+export function policiesFor(set: PolicySet, mode: Mode, principal: Principal, action: Action, place: string): Spoken {
+  const about = set.policies.filter(
+    (policy) =>
+      (policy.mode === null || policy.mode === mode) &&
+      policy.actions.has(action) &&
+      (policy.collections.has(place) || (policy.collections.has('*') && !OTHER_PLACES.has(place))) &&
+      isAbout(policy, principal),
+  );
+  return {
+    allows: about.filter(({ effect }) => effect === 'allow'),
+    denies: about.filter(({ effect }) => effect === 'deny'),
+  };
+}
+
+function isAbout({ principals }: Policy, principal: Principal): boolean {
+  if (principals === undefined) return true;
+  if (principal.kind === 'anonymous') return principals.anonymous === true;
+  const { authenticated, roles = [], users = [], keys = [] } = principals;
+  const held: readonly string[] = principal.roles;
+  return (
+    authenticated === true ||
+    roles.some((role) => held.includes(role)) ||
+    (principal.kind === 'user' && users.includes(principal.id)) ||
+    (principal.kind === 'key' && keys.includes(principal.id))
+  );
+}
+
+/**
+ * What the policies grant with the principal's values: an allow that lacks a value matches nothing, a deny that lacks
+ * one matches everything.
+ * @returns null when no document is granted
+ */
+export function grant({ allows, denies }: Spoken, action: Action, principal: Principal, now: Date): Granted | null {
+  const bindings = bindingsOf(principal, now);
+  const denied = or(denies.map((policy) => deniedBy(policy, bindings)));
+  if (denied === everything) return null;
+  const grants = allows.flatMap((policy) => grantOf(policy, bindings));
+  return grants.length === 0 ? null : { grants: action === 'read' ? withoutSuperfluous(grants) : grants, denied };
+}
+
+/** Whether a deny matches a document; without one, whether it matches every document. */
+export function isDenied(policy: Policy, principal: Principal, now: Date, document: Document | null): boolean {
+  const filter = deniedBy(policy, bindingsOf(principal, now));
+  return filter === everything || (document !== null && compileMatch(filter)(document));
+}
+
+function deniedBy({ where }: Policy, bindings: Bindings): Filter {
+  const { filter, missing } = bind(where, bindings);
+  return missing.length > 0 ? everything : filter;
+}
+
+function grantOf({ id, where, read, write, set }: Policy, bindings: Bindings): Grant[] {
+  const { filter, missing } = bind(where, bindings);
+  if (missing.length > 0 || filter === nothing) return [];
+  const values = new Map<string, Value>();
+  for (const [name, open] of set) {
+    const value = bindValue(open, bindings);
+    if (value === undefined) return [];
+    values.set(name, value);
+  }
+  return [{ filter, read, write, set: values, policy: id }];
+}
+
+/** Without grants that show nothing more than one that reaches every document. */
+function withoutSuperfluous(grants: readonly Grant[]): readonly Grant[] {
+  const widest = grants.find(
+    (wide) => wide.filter === everything && grants.every(({ read }) => sameTree(union([wide.read, read]), wide.read)),
+  );
+  return widest === undefined ? grants : [widest];
+}
+
+/** Whether a key's own limits let it do this. */
+export function keyMay({ collections, actions }: KeyPrincipal, action: Action, place: string): boolean {
+  return (actions === null || actions.includes(action)) && (collections === null || collections.includes(place));
+}
+
+/** When an answer has to be worked out anew, in milliseconds since 1970; null as long as the policies stand. */
+export function untilOf({ allows, denies }: Spoken, now: Date): number | null {
+  return [...allows, ...denies].some(({ namesNow }) => namesNow) ? now.getTime() + NOW_STANDS_MS : null;
+}

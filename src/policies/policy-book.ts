@@ -1,0 +1,189 @@
+/**
+ * The policies of an installation: read at the start and after every change, saved as a whole or not at all, rolled back
+ * to an earlier version. What it reads goes to `Policies`; what it cannot read closes them. Not here: HTTP
+ * (admin/policy-routes.ts), the database's language (policy-store.ts).
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Transactions } from '../database/transactions.ts';
+import type { Mode } from '../kernel/config.ts';
+import { MillraceError } from '../kernel/errors.ts';
+import type { Policies } from './policies.ts';
+import { OPEN, OPEN_ID, toPolicySet, type WrittenPolicy } from './policy-set.ts';
+import type { PolicyStore, Version } from './policy-store.ts';
+import type { Scope } from './scope.ts';
+
+/** After which time reading is tried again, in milliseconds. */
+const RETRY_MS = 250;
+const ID = /^[a-z0-9][a-z0-9-]{0,63}$/;
+/** Words that the addresses of policies have a meaning for. */
+const TAKEN: readonly string[] = ['versions', 'test', 'check'];
+
+export interface PolicyBookParts {
+  readonly store: PolicyStore;
+  readonly policies: Policies;
+  readonly transactions: Transactions;
+  readonly mode: Mode;
+  /** Told why the policies cannot be read. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** The policies that count, and the number of their version. */
+export interface Current {
+  readonly version: number;
+  readonly policies: readonly WrittenPolicy[];
+}
+
+export class PolicyBook {
+  readonly #parts: PolicyBookParts;
+  readonly #end = new AbortController();
+  #reading: Promise<void> | null = null;
+  #again = false;
+
+  constructor(parts: PolicyBookParts) {
+    this.#parts = parts;
+  }
+
+  /** Makes room for policies; a new installation in development mode gets the one that opens everything. */
+  async start(): Promise<void> {
+    await this.#parts.store.start();
+    if (this.#parts.mode === 'development') await this.#begin();
+  }
+
+  async stop(): Promise<void> {
+    this.#end.abort();
+    await this.#reading;
+  }
+
+  /** Reads the policies again; until that succeeds nobody but owners passes. Resolves when it was tried once. */
+  reload(): Promise<void> {
+    this.#again = true;
+    this.#reading ??= this.#read();
+    return this.#reading;
+  }
+
+  /** @param _scope of reading in the place `admin` */
+  async list(_scope: Scope): Promise<Current> {
+    const { store } = this.#parts;
+    return { version: (await store.newest()) ?? 0, policies: await store.all() };
+  }
+
+  async versions(_scope: Scope): Promise<readonly Version[]> {
+    return this.#parts.store.versions();
+  }
+
+  /**
+   * Adds a policy. Its id is made of its name when none is given.
+   * @throws MillraceError `invalid-policy`, `policy-exists`, `too-many-policies`
+   */
+  async create(scope: Scope, body: Readonly<Record<string, unknown>>, request: string): Promise<WrittenPolicy> {
+    const { id: given, ...policy } = body;
+    const id = readId(given ?? idOf(policy['name']));
+    await this.#save(scope, request, id, (before) => {
+      if (before.some((one) => one.id === id)) {
+        throw new MillraceError('policy-exists', `There is a policy '${id}' already`, {
+          hint: 'PUT changes it; give another "id" to have both',
+        });
+      }
+      return [...before, { id, policy }];
+    });
+    return { id, policy };
+  }
+
+  /** @throws MillraceError `invalid-policy`, `policy-not-found` */
+  async replace(scope: Scope, id: string, body: object, request: string): Promise<WrittenPolicy> {
+    const { id: _, ...policy }: Readonly<Record<string, unknown>> = { id, ...body };
+    await this.#save(scope, request, id, (before) => {
+      requirePolicy(before, id);
+      return before.map((one) => (one.id === id ? { id, policy } : one));
+    });
+    return { id, policy };
+  }
+
+  /** @throws MillraceError `policy-not-found`, and `invalid-policy` when the others make no sense without it */
+  async remove(scope: Scope, id: string, request: string): Promise<void> {
+    await this.#save(scope, request, undefined, (before) => {
+      requirePolicy(before, id);
+      return before.filter((one) => one.id !== id);
+    });
+  }
+
+  /** Makes an earlier version the newest. @throws MillraceError `policy-not-found` when it is not kept */
+  async restore(scope: Scope, version: number, request: string): Promise<Current> {
+    const wanted = (await this.#parts.store.versions()).find((one) => one.version === version);
+    if (wanted === undefined) throw new MillraceError('policy-not-found', `The version ${version} is not kept`);
+    const number = await this.#save(scope, request, undefined, () => wanted.policies);
+    return { version: number, policies: wanted.policies };
+  }
+
+  async #save(
+    { principal }: Scope,
+    request: string,
+    id: string | undefined,
+    change: (before: readonly WrittenPolicy[]) => readonly WrittenPolicy[],
+  ): Promise<number> {
+    const { store, transactions } = this.#parts;
+    const version = await transactions.run(async (session) => {
+      const before = await store.all(session);
+      const after = change(before);
+      toPolicySet(after, id);
+      return store.change(before, after, { principal, request }, session);
+    });
+    // Whoever changed a policy meets it in the next request; other processes hear of it by the event log.
+    await this.reload();
+    return version;
+  }
+
+  async #begin(): Promise<void> {
+    const { store, transactions } = this.#parts;
+    if ((await store.newest()) !== null) return;
+    await transactions.run(async (session) => {
+      if ((await store.newest(session)) !== null) return;
+      const before = await store.all(session);
+      await store.change(before, [...before, { id: OPEN_ID, policy: OPEN }], null, session);
+    });
+  }
+
+  async #read(): Promise<void> {
+    while (this.#again && !this.#end.signal.aborted) {
+      this.#again = false;
+      try {
+        this.#parts.policies.use(toPolicySet(await this.#parts.store.all()));
+      } catch (error) {
+        this.#parts.policies.close();
+        this.#parts.onError(error);
+        // What the owner has to mend will be told by the log; a database that is away, by nobody.
+        if (!(error instanceof MillraceError && error.code === 'invalid-policy')) this.#retryLater();
+      }
+    }
+    this.#reading = null;
+  }
+
+  #retryLater(): void {
+    void pause(RETRY_MS, undefined, { signal: this.#end.signal, ref: false })
+      .then(() => this.reload())
+      .catch(() => undefined);
+  }
+}
+
+function requirePolicy(policies: readonly WrittenPolicy[], id: string): void {
+  if (policies.some((one) => one.id === id)) return;
+  throw new MillraceError('policy-not-found', `There is no policy '${id.slice(0, 80)}'`);
+}
+
+function readId(id: unknown): string {
+  if (typeof id === 'string' && ID.test(id) && !TAKEN.includes(id)) return id;
+  const detail = 'An id is up to 64 small letters, digits and -, and not versions, test or check';
+  throw new MillraceError('invalid-policy', detail, { faults: [{ pointer: '/id', code: 'invalid-policy', detail }] });
+}
+
+/** A readable id: `authors-edit-their-own-posts`. */
+function idOf(name: unknown): string {
+  const words =
+    typeof name === 'string'
+      ? name
+          .normalize('NFKD')
+          .toLowerCase()
+          .match(/[a-z0-9]+/g)
+      : null;
+  return words === null ? 'policy' : words.join('-').slice(0, 64).replace(/-$/, '');
+}

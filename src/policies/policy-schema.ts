@@ -1,0 +1,63 @@
+/** The shape of a policy as an owner writes it. What the shape cannot say is checked in policy.ts and policy-set.ts. */
+import Type, { type Static } from 'typebox';
+import { ACTIONS } from './scope.ts';
+
+const names = (description: string, pattern?: string) =>
+  Type.Array(Type.String({ minLength: 1, maxLength: 256, ...(pattern === undefined ? {} : { pattern }) }), {
+    minItems: 1,
+    maxItems: 200,
+    description,
+  });
+
+const rules = (description: string) =>
+  Type.Array(Type.String({ minLength: 1, maxLength: 1_025 }), { maxItems: 200, description });
+
+/** Who a policy is about; one of these is enough. */
+const PRINCIPALS = Type.Object(
+  {
+    anonymous: Type.Optional(Type.Literal(true, { description: 'Whoever brings no credential.' })),
+    authenticated: Type.Optional(Type.Literal(true, { description: 'Every user and every API key.' })),
+    roles: Type.Optional(names('Users and keys with one of these roles.')),
+    users: Type.Optional(names('These users, by id.')),
+    keys: Type.Optional(names('These API keys, by id.')),
+  },
+  {
+    additionalProperties: false,
+    minProperties: 1,
+    description: 'One of these is enough; without it everyone is meant.',
+  },
+);
+
+export const POLICY = Type.Object(
+  {
+    name: Type.String({ minLength: 1, maxLength: 200, description: 'What it says, for people. No two have the same.' }),
+    collections: names('Names of collections, `*` for all of them, `files`, `functions`.'),
+    actions: Type.Array(Type.Enum([...ACTIONS, 'subscribe']), {
+      minItems: 1,
+      maxItems: 6,
+      description: 'What is done; `subscribe` is `read`.',
+    }),
+    principals: Type.Optional(PRINCIPALS),
+    effect: Type.Enum(['allow', 'deny'], { description: 'What a deny matches is out of reach, whatever is allowed.' }),
+    where: Type.Optional(
+      Type.Object({}, { additionalProperties: true, description: 'A filter with variables: which documents.' }),
+    ),
+    fields: Type.Optional(
+      Type.Object(
+        {
+          read: Type.Optional(rules('Members that are seen: `["*","-secret"]`, or names.')),
+          write: Type.Optional(rules('Members that may be set.')),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+    set: Type.Optional(
+      Type.Object({}, { additionalProperties: true, description: 'Members whose value the policy gives.' }),
+    ),
+    mode: Type.Optional(Type.Enum(['development', 'production'], { description: 'Counts in this mode only.' })),
+  },
+  { additionalProperties: false },
+);
+
+/** A policy as it is written, sent and stored. */
+export type PolicyJson = Static<typeof POLICY>;

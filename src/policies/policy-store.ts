@@ -1,0 +1,146 @@
+/**
+ * Policies in the database: one document each in `_policies`, whose changes are events, and every version of the whole
+ * set in `<db>_log.policy_versions`. Not here: what they say (policy-set.ts). Only this folder calls this one.
+ */
+import type { ClientSession, Collection, Document } from 'mongodb';
+import { actorOf, type Principal } from '../auth/principal.ts';
+import { CODE, serverCode, translated } from '../database/errors.ts';
+import type { Mongo } from '../database/mongo.ts';
+import type { WrittenPolicy } from './policy-set.ts';
+
+const POLICIES = '_policies';
+const IMAGES = { enabled: true } as const;
+/** Versions that are kept. */
+const MAX_VERSIONS = 100;
+
+/** Who changes policies, in which request. */
+export interface Editor {
+  readonly principal: Principal;
+  /** The request id, `req_…`. */
+  readonly request: string;
+}
+
+/** One version of the whole set. */
+export interface Version {
+  readonly version: number;
+  readonly at: Date;
+  /** `owner:o1`; null for the program itself. */
+  readonly by: string | null;
+  readonly policies: readonly WrittenPolicy[];
+}
+
+interface StoredPolicy extends Document {
+  readonly _id: string;
+}
+
+interface StoredVersion {
+  _id: number;
+  at: Date;
+  by: string | null;
+  policies: WrittenPolicy[];
+}
+
+export class PolicyStore {
+  readonly #mongo: Mongo;
+  readonly #policies: Collection<StoredPolicy>;
+  readonly #versions: Collection<StoredVersion>;
+
+  constructor(mongo: Mongo) {
+    this.#mongo = mongo;
+    this.#policies = mongo.data.collection<StoredPolicy>(POLICIES);
+    this.#versions = mongo.log.collection<StoredVersion>('policy_versions');
+  }
+
+  /** Makes sure that the collections exist; the changes of policies are events with both states. */
+  async start(): Promise<void> {
+    await translated(async () => {
+      try {
+        await this.#mongo.data.createCollection(POLICIES, { changeStreamPreAndPostImages: IMAGES });
+      } catch (error) {
+        if (serverCode(error) !== CODE.namespaceExists) throw error;
+        await this.#mongo.data.command({ collMod: POLICIES, changeStreamPreAndPostImages: IMAGES });
+      }
+      await this.#mongo.log.createCollection('policy_versions').catch((error: unknown) => {
+        if (serverCode(error) !== CODE.namespaceExists) throw error;
+      });
+    });
+  }
+
+  /** The policies as they are, in the order of their ids. */
+  async all(session?: ClientSession): Promise<readonly WrittenPolicy[]> {
+    const options = { sort: { _id: 1 }, ...(session === undefined ? {} : { session }) } as const;
+    const found = await translated(() => this.#policies.find({}, options).toArray());
+    return found.map(({ _id, _meta, ...policy }) => ({ id: _id, policy }));
+  }
+
+  /** The newest version, or null when there never was one. */
+  async newest(session?: ClientSession): Promise<number | null> {
+    const options = {
+      sort: { _id: -1 },
+      projection: { _id: 1 },
+      ...(session === undefined ? {} : { session }),
+    } as const;
+    const found = await translated(() => this.#versions.findOne({}, options));
+    return found === null ? null : found._id;
+  }
+
+  /** The versions that are kept, newest first. */
+  async versions(): Promise<readonly Version[]> {
+    const found = await translated(() => this.#versions.find({}, { sort: { _id: -1 } }).toArray());
+    return found.map(({ _id, ...version }) => ({ version: _id, ...version }));
+  }
+
+  /**
+   * Makes one set of another within a transaction: what differs is written, and the whole is kept as the next version.
+   * @returns the number of the version
+   */
+  async change(
+    before: readonly WrittenPolicy[],
+    after: readonly WrittenPolicy[],
+    editor: Editor | null,
+    session: ClientSession,
+  ): Promise<number> {
+    const by = editor === null ? null : actorOf(editor.principal);
+    const stamp = { by, request: editor?.request ?? null };
+    const now = new Date();
+    const old = new Map(before.map(({ id, policy }) => [id, policy]));
+    for (const { id, policy } of after) {
+      const text = JSON.stringify(policy);
+      if (JSON.stringify(old.get(id)) === text) continue;
+      await this.#policies.updateOne({ _id: id }, written(policy, now, stamp), { upsert: true, session });
+    }
+    const gone = [...old.keys()].filter((id) => !after.some((policy) => policy.id === id));
+    if (gone.length > 0) {
+      await this.#policies.updateMany({ _id: { $in: gone } }, { $set: meta(stamp) }, { session });
+      await this.#policies.deleteMany({ _id: { $in: gone } }, { session });
+    }
+    const version = ((await this.newest(session)) ?? 0) + 1;
+    await this.#versions.insertOne({ _id: version, at: now, by, policies: [...after] }, { session });
+    await this.#versions.deleteMany({ _id: { $lte: version - MAX_VERSIONS } }, { session });
+    return version;
+  }
+}
+
+interface Stamp {
+  readonly by: string | null;
+  readonly request: string | null;
+}
+
+/** The update after which a document is this policy, with the time and the number of its changes. */
+function written(policy: unknown, now: Date, stamp: Stamp): Document[] {
+  const who = stamp.by?.slice(stamp.by.indexOf(':') + 1) ?? null;
+  const _meta = {
+    revision: { $add: [{ $ifNull: ['$_meta.revision', 0] }, 1] },
+    createdAt: { $ifNull: ['$_meta.createdAt', now] },
+    updatedAt: now,
+    createdBy: { $ifNull: ['$_meta.createdBy', { $literal: who }] },
+    updatedBy: { $literal: who },
+    by: { $literal: stamp.by },
+    request: { $literal: stamp.request },
+  };
+  return [{ $replaceWith: { $mergeObjects: [{ _id: '$_id' }, { $literal: policy }, { _meta }] } }];
+}
+
+function meta({ by, request }: Stamp): Document {
+  return { '_meta.by': by, '_meta.request': request };
+}

@@ -1,0 +1,168 @@
+/**
+ * One policy: read from what an owner wrote, with every fault named by its place, and checked for what can never come
+ * true. Pure. Not here: what several policies say together (policy-set.ts) and to whom (evaluation.ts).
+ */
+import { Value } from 'typebox/value';
+import { isCollectionName } from '../database/names.ts';
+import type { Mode } from '../kernel/config.ts';
+import { type Fault, MillraceError } from '../kernel/errors.ts';
+import { type OpenFilter, Variable } from '../query/filter.ts';
+import type { OpenValue } from '../query/literals.ts';
+import { hintFor } from '../query/nearest.ts';
+import { parseFilterJson } from '../query/parse-json.ts';
+import { contradictionsOf } from './contradictions.ts';
+import { parseFieldRules } from './field-rules.ts';
+import type { FieldTree } from './field-tree.ts';
+import { POLICY, type PolicyJson } from './policy-schema.ts';
+import type { Action } from './scope.ts';
+
+/** A policy that has been read. */
+export interface Policy {
+  readonly id: string;
+  readonly name: string;
+  readonly collections: ReadonlySet<string>;
+  readonly actions: ReadonlySet<Action>;
+  readonly principals: PolicyJson['principals'];
+  readonly effect: 'allow' | 'deny';
+  readonly where: OpenFilter;
+  readonly read: FieldTree;
+  readonly write: FieldTree;
+  readonly set: ReadonlyMap<string, OpenValue>;
+  /** The only mode in which it counts; null is both. */
+  readonly mode: Mode | null;
+  /** Whether what it says changes with the time. */
+  readonly namesNow: boolean;
+  /** Whether what it says differs between principals that it is about. */
+  readonly namesUser: boolean;
+  /** As it was written. */
+  readonly json: PolicyJson;
+}
+
+/** Places that only the policy of development mode may open. */
+const DEVELOPMENT_PLACES: readonly string[] = ['events', 'admin'];
+const PLACES: readonly string[] = ['*', 'files', 'functions', ...DEVELOPMENT_PLACES];
+
+/**
+ * Reads a policy.
+ * @throws MillraceError `invalid-policy` with all faults
+ */
+export function parsePolicy(id: string, json: unknown): Policy {
+  if (!Value.Check(POLICY, json)) throw invalidPolicy(shapeFaults(json));
+  const faults: Fault[] = [];
+  const part = <T>(pointer: string, read: () => T, otherwise: T): T => {
+    try {
+      return read();
+    } catch (error) {
+      faults.push(...faultsAt(pointer, error));
+      return otherwise;
+    }
+  };
+  const nothing = parseFieldRules([]);
+  const policy: Policy = {
+    id,
+    name: json.name,
+    collections: new Set(json.collections),
+    actions: new Set(json.actions.map((action) => (action === 'subscribe' ? 'read' : action))),
+    principals: json.principals,
+    effect: json.effect,
+    where: part('/where', () => readWhere(json.where ?? {}), parseFilterJson({})),
+    read: part('/fields/read', () => parseFieldRules(json.fields?.read), nothing),
+    write: part('/fields/write', () => parseFieldRules(json.fields?.write), nothing),
+    set: part('/set', () => readSet(json.set ?? {}), new Map()),
+    mode: json.mode ?? null,
+    namesNow: namesVariable([json.where, json.set], /^\$now/),
+    namesUser: namesVariable([json.where, json.set], /^\$user/),
+    json,
+  };
+  json.collections.forEach((name, index) => {
+    const detail = placeFault(name, json);
+    if (detail !== null) faults.push({ pointer: `/collections/${index}`, code: 'invalid-policy', detail });
+  });
+  if (faults.length === 0) faults.push(...contradictionsOf(policy));
+  if (faults.length > 0) throw invalidPolicy(faults);
+  return policy;
+}
+
+export function invalidPolicy(faults: readonly Fault[]): MillraceError {
+  const [first] = faults;
+  return new MillraceError('invalid-policy', first?.detail ?? 'The policy is not valid', { faults });
+}
+
+function placeFault(name: string, { mode }: PolicyJson): string | null {
+  if (DEVELOPMENT_PLACES.includes(name)) {
+    return mode === 'development' ? null : `'${name}' is for owners; only a policy with "mode": "development" opens it`;
+  }
+  if (PLACES.includes(name) || isCollectionName(name)) return null;
+  return `'${name.slice(0, 80)}' is no collection. ${hintFor(name, PLACES.slice(0, 3))}`;
+}
+
+function shapeFaults(json: unknown): Fault[] {
+  // What is no member is told twice: once of the member, and once, with its name, of what it is in.
+  const found = Value.Errors(POLICY, json).filter(({ keyword }) => keyword !== 'boolean');
+  return found.map((fault): Fault => {
+    const unknown: unknown = Reflect.get(fault.params, 'additionalProperties');
+    const [name] = Array.isArray(unknown) ? unknown : [];
+    if (typeof name !== 'string') {
+      const allowed: unknown = Reflect.get(fault.params, 'allowedValues');
+      const which = Array.isArray(allowed) ? `: ${allowed.join(', ')}` : '';
+      return { pointer: fault.instancePath, code: 'invalid-policy', detail: `This ${fault.message}${which}` };
+    }
+    const known = KNOWN.get(fault.instancePath) ?? [];
+    const detail = `'${name.slice(0, 80)}' is not a member here. ${hintFor(name, known)}`;
+    return { pointer: `${fault.instancePath}/${name}`, code: 'invalid-policy', detail };
+  });
+}
+
+const KNOWN: ReadonlyMap<string, readonly string[]> = new Map([
+  ['', Object.keys(POLICY.properties)],
+  ['/principals', ['anonymous', 'authenticated', 'roles', 'users', 'keys']],
+  ['/fields', ['read', 'write']],
+]);
+
+/** Reads the filter member by member, so that a fault can be placed. */
+function readWhere(where: object): OpenFilter {
+  for (const [name, value] of Object.entries(where)) inMember(name, () => parseFilterJson({ [name]: value }));
+  return parseFilterJson(where);
+}
+
+function readSet(set: object): ReadonlyMap<string, OpenValue> {
+  return new Map(
+    Object.entries(set).map(([name, value]) => [name, inMember(name, () => readSetMember(name, value))] as const),
+  );
+}
+
+function readSetMember(name: string, value: unknown): OpenValue {
+  if (name.startsWith('_') || name === 'id' || /[.$]/.test(name)) {
+    throw new MillraceError('invalid-policy', `'${name}' is not a member that a policy can set`, {
+      hint: 'Name a member of the document itself',
+    });
+  }
+  // The language of filters reads values and variables; the question around the value is not used.
+  const question = parseFilterJson({ value: { $eq: value } });
+  if (question.kind === 'field' && question.test.op === 'in') {
+    const [read] = question.test.values;
+    if (read !== undefined) return read;
+  }
+  throw new MillraceError('invalid-policy', `The value of '${name}' cannot be set`);
+}
+
+function inMember<T>(name: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw invalidPolicy(faultsAt(`/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`, error));
+  }
+}
+
+function faultsAt(pointer: string, error: unknown): Fault[] {
+  if (!(error instanceof MillraceError)) throw error;
+  if (error.faults.length > 0) return error.faults.map((fault) => ({ ...fault, pointer: pointer + fault.pointer }));
+  const detail = error.hint === undefined ? error.message : `${error.message}. ${error.hint}`;
+  return [{ pointer, code: error.code, detail }];
+}
+
+function namesVariable(value: unknown, name: RegExp): boolean {
+  if (typeof value === 'string') return name.test(value);
+  if (value instanceof Variable) return name.test(`$${value.name}`);
+  return typeof value === 'object' && value !== null && Object.values(value).some((one) => namesVariable(one, name));
+}

@@ -1,0 +1,81 @@
+/**
+ * What a Scope lets be written: which grants allow a change, the values that policies give, and the members that may be
+ * set. Pure, on stored values. Not here: how a request computes the new document (collections/permitted.ts).
+ */
+import type { Document } from 'mongodb';
+import { isPlain } from '../database/wire-values.ts';
+import type { Value } from '../query/filter.ts';
+import { equalValues } from '../query/order.ts';
+import { ALL, childOf, type FieldTree, union } from './field-tree.ts';
+import { grantsFor } from './reach.ts';
+import type { Grant, Scope } from './scope.ts';
+
+/** Members that the server alone sets. */
+const SYSTEM: ReadonlySet<string> = new Set(['_id', 'id', '_meta', '_expanded']);
+
+/** The values that the grants give. Of two for one member the first counts. */
+export function settings(grants: readonly Grant[]): ReadonlyMap<string, Value> {
+  const [first, second] = grants;
+  if (first === undefined || second === undefined) return first?.set ?? new Map();
+  const values = new Map<string, Value>();
+  for (const { set } of grants) for (const [name, value] of set) if (!values.has(name)) values.set(name, value);
+  return values;
+}
+
+/**
+ * The grants that allow a change: those that reach the document as it was, and as it is to be.
+ * @param before null when it comes into being
+ */
+export function allowing(scope: Scope, before: Document | null, after: Document): readonly Grant[] {
+  const grants = grantsFor(scope, after);
+  if (before === null || grants.length === 0) return grants;
+  const reached = grantsFor(scope, before);
+  return grants.filter((grant) => reached.includes(grant));
+}
+
+/** Members that may be set: all that some of the grants lets. */
+export function writableBy(grants: readonly Grant[]): FieldTree {
+  return union(grants.map(({ write }) => write));
+}
+
+/**
+ * The first member whose value a change alters although it may not be set, as a dotted path; null when there is none.
+ * @param set members whose value the policies give
+ */
+export function forbiddenMember(
+  before: Document,
+  after: Document,
+  write: FieldTree,
+  set: ReadonlyMap<string, unknown>,
+): string | null {
+  if (write === ALL) return null;
+  for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    if (SYSTEM.has(name) || set.has(name)) continue;
+    const found = forbiddenIn(memberOf(before, name), memberOf(after, name), childOf(write, name), name);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+function forbiddenIn(before: unknown, after: unknown, write: FieldTree, path: string): string | null {
+  if (write === ALL || before === after) return null;
+  if (before !== undefined && after !== undefined && equalValues(before, after)) return null;
+  // An object may come, go and change as far as its members may. Nothing else can be set in part.
+  const [old, next] = [before ?? {}, after ?? {}];
+  if (write.members.size > 0 && isPlain(old) && isPlain(next)) {
+    for (const name of new Set([...Object.keys(old), ...Object.keys(next)])) {
+      const found = forbiddenIn(memberOf(old, name), memberOf(next, name), childOf(write, name), `${path}.${name}`);
+      if (found !== null) return found;
+    }
+    return null;
+  }
+  const simple = !isContainer(before) && !isContainer(after);
+  return write.rest && simple ? null : path;
+}
+
+/** Whether a value can hold members. */
+export const isContainer = (value: unknown): boolean => Array.isArray(value) || isPlain(value);
+
+function memberOf(document: Document, name: string): unknown {
+  return Object.hasOwn(document, name) ? document[name] : undefined;
+}

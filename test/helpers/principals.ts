@@ -1,0 +1,60 @@
+/**
+ * Principals for tests of what they may do: each gets a credential that the authenticator of one app takes as it is.
+ * How credentials are proved is tested elsewhere.
+ */
+import type { KeyPrincipal, OwnerPrincipal, OwnerRole, Principal, UserPrincipal } from '../../src/auth/principal.ts';
+import type { Parts } from '../../src/parts.ts';
+
+let made = 0;
+
+const expiresAt = Number.MAX_SAFE_INTEGER;
+
+export const user = (
+  id: string,
+  roles: readonly string[] = [],
+  claims: Record<string, unknown> = {},
+): UserPrincipal => ({
+  kind: 'user',
+  id,
+  roles,
+  claims,
+  session: `s-${id}`,
+  expiresAt,
+});
+
+export const key = (
+  id: string,
+  limits: Partial<Pick<KeyPrincipal, 'roles' | 'collections' | 'actions'>> = {},
+): KeyPrincipal => ({
+  kind: 'key',
+  id,
+  roles: [],
+  collections: null,
+  actions: null,
+  expiresAt: null,
+  ...limits,
+});
+
+export const owner = (...roles: OwnerRole[]): OwnerPrincipal => ({
+  kind: 'owner',
+  id: 'o1',
+  roles: roles.length === 0 ? ['owner'] : roles,
+  session: 's-o1',
+  expiresAt,
+});
+
+/** Makes the app take credentials for principals; returns the header of one. */
+export function speakingAs(parts: Parts): (principal: Principal) => Record<string, string> {
+  const known = new Map<string, Principal>();
+  const headers = new Map<Principal, string>();
+  const { authenticator } = parts;
+  const before = authenticator.authenticate.bind(authenticator);
+  Object.assign(authenticator, { authenticate: (header: string) => known.get(header) ?? before(header) });
+  return (principal) => {
+    if (principal.kind === 'anonymous') return {};
+    const header = headers.get(principal) ?? `Bearer test-${made++}`;
+    headers.set(principal, header);
+    known.set(header, principal);
+    return { authorization: header };
+  };
+}

@@ -1,0 +1,193 @@
+/** The policies over HTTP: kept as data, checked as a whole, versioned, in force in every process, tried out. */
+import t from 'tap';
+import { buildTestApp } from '../helpers/app.ts';
+import { testMongo } from '../helpers/mongo.ts';
+import { owner, speakingAs, user } from '../helpers/principals.ts';
+
+const OWN = {
+  name: 'Authors edit their own posts',
+  collections: ['posts'],
+  actions: ['read', 'update', 'delete'],
+  principals: { roles: ['author'] },
+  effect: 'allow',
+  where: { authorId: '$user.id' },
+  fields: { read: ['*', '-internal'], write: ['title', 'body'] },
+  set: { authorId: '$user.id' },
+};
+
+t.test('policies are data of the owner', async (t) => {
+  const place = await testMongo(t);
+  const production = { MILLRACE_MODE: 'production', MILLRACE_REGISTRATION: 'closed' };
+  const { app, parts } = await buildTestApp(t, production, place);
+  const other = await buildTestApp(t, production, place);
+  const boss = speakingAs(parts)(owner());
+  const asOther = speakingAs(other.parts);
+  const send = (method: 'GET' | 'POST' | 'PUT' | 'DELETE', url: string, payload?: object) =>
+    app.inject({ method, url: `/admin/policies${url}`, headers: boss, ...(payload === undefined ? {} : { payload }) });
+
+  await t.test('production begins with none, and strangers learn nothing', async (t) => {
+    t.strictSame((await send('GET', '')).json(), { version: 0, policies: [] });
+    t.equal((await app.inject('/admin/policies')).statusCode, 401);
+    t.equal((await app.inject('/api/posts')).statusCode, 401);
+    const known = speakingAs(parts)(user('u1'));
+    t.equal((await app.inject({ url: '/admin/policies', headers: known })).statusCode, 403);
+  });
+
+  await t.test('a policy is created under a readable id, and is an event', async (t) => {
+    const position = String((await app.inject({ url: '/events', headers: boss })).headers['millrace-position']);
+    const answer = await send('POST', '', OWN);
+    t.equal(answer.statusCode, 201);
+    t.equal(answer.headers.location, '/admin/policies/authors-edit-their-own-posts');
+    t.strictSame(answer.json(), { id: 'authors-edit-their-own-posts', ...OWN });
+    const { events } = (await app.inject({ url: `/events?since=${position}&wait=10`, headers: boss })).json();
+    t.match(events, [{ type: 'system.policy.created', actor: { kind: 'owner', id: 'o1' }, data: OWN }]);
+    t.equal((await send('POST', '', OWN)).json().code, 'policy-exists');
+  });
+
+  await t.test('it holds at once here, and within a second in another process', async (t) => {
+    const author = user('u1', ['author']);
+    t.equal(parts.policies.find(author, 'read', 'files'), null);
+    let told = 0;
+    const changed = new Promise<void>((resolve) => {
+      const end = other.parts.policies.onChange(() => {
+        told += 1;
+        end();
+        resolve();
+      });
+    });
+    const start = performance.now();
+    const files = { name: 'Files', collections: ['files'], actions: ['subscribe'], effect: 'allow' };
+    await send('POST', '', files);
+    t.ok(parts.policies.find(author, 'read', 'files'));
+    await changed;
+    const ms = performance.now() - start;
+    t.ok(ms < 1_000, `${ms.toFixed()} ms`);
+    t.equal(told, 1);
+    t.equal((await other.app.inject({ url: '/files', headers: asOther(author) })).statusCode, 200);
+    t.equal((await other.app.inject({ method: 'DELETE', url: '/files/1', headers: asOther(author) })).statusCode, 403);
+  });
+
+  await t.test('faults are named with their places, and nothing is kept', async (t) => {
+    for (const [change, pointer, detail] of FAULTS) {
+      const answer = await send('POST', '', { ...OWN, name: 'x', ...change });
+      t.equal(answer.statusCode, 400, answer.body);
+      const { errors } = answer.json();
+      t.equal(errors?.[0]?.pointer, pointer);
+      t.match(errors?.[0]?.detail, detail);
+    }
+    t.equal((await send('GET', '')).json().policies.length, 2);
+  });
+
+  await t.test('a set that contradicts itself is refused', async (t) => {
+    const twin = await send('POST', '', { ...OWN, id: 'twin' });
+    t.match(twin.json(), { code: 'invalid-policy', errors: [{ pointer: '/name', detail: /same name/ }] });
+    const deny = { name: 'No', collections: ['*'], actions: ['read', 'update', 'delete'], effect: 'deny' };
+    t.match((await send('POST', '', deny)).json(), { code: 'invalid-policy', errors: [{ detail: /can never allow/ }] });
+  });
+
+  await t.test('versions go back', async (t) => {
+    const changed = { ...OWN, where: { authorId: '$user.id', locked: { $ne: true } } };
+    t.equal((await send('PUT', '/authors-edit-their-own-posts', changed)).statusCode, 200);
+    t.equal((await send('DELETE', '/files')).statusCode, 204);
+    t.equal((await send('DELETE', '/files')).json().code, 'policy-not-found');
+    const versions = (await send('GET', '/versions')).json();
+    t.match(versions, [{ version: 4 }, { version: 3 }, { version: 2 }, { version: 1, by: 'owner:o1' }]);
+    const restored = await send('POST', '/versions/2/restore');
+    t.equal(restored.json().version, 5);
+    const { version, policies } = (await send('GET', '')).json();
+    t.equal(version, 5);
+    t.strictSame(policies, versions[2].policies);
+    t.equal((await send('POST', '/versions/77/restore')).json().code, 'policy-not-found');
+  });
+
+  await t.test('they can be tried out', async (t) => {
+    const author = { kind: 'user', id: 'u1', roles: ['author'] };
+    const ask = (question: object) => send('POST', '/test', { collection: 'posts', ...question });
+    const mine = { id: 'p1', authorId: 'u1', internal: 1 };
+    const id = 'authors-edit-their-own-posts';
+    t.strictSame((await ask({ principal: author, action: 'read', document: mine })).json(), {
+      verdict: 'allow',
+      policy: id,
+      fields: { read: ['*', '-internal'], write: [] },
+    });
+    t.match((await ask({ principal: author, action: 'read', document: { authorId: 'u2' } })).json(), {
+      verdict: 'deny',
+      policy: null,
+    });
+    const stranger = { kind: 'anonymous' };
+    t.match((await ask({ principal: stranger, action: 'read', document: mine })).json(), { verdict: 'deny' });
+    const edit = { principal: author, action: 'update', before: mine };
+    t.match((await ask({ ...edit, document: { ...mine, title: 'x', authorId: 'u9' } })).json(), {
+      verdict: 'allow',
+      fields: { write: ['title', 'body'] },
+    });
+    t.match((await ask({ ...edit, document: { ...mine, internal: 2 } })).json(), {
+      verdict: 'deny',
+      reason: /internal/,
+    });
+    t.match((await ask({ principal: { kind: 'owner', roles: ['viewer'] }, action: 'read' })).json(), {
+      verdict: 'allow',
+      policy: null,
+      reason: /Owners/,
+    });
+    const base = { principal: author, collection: 'posts', action: 'read', document: mine };
+    const cases = [
+      { ...base, expect: 'allow' },
+      { ...base, name: 'wrong', expect: 'deny' },
+    ];
+    t.strictSame((await send('POST', '/check', { cases })).json(), {
+      passed: 1,
+      failed: [{ index: 1, name: 'wrong', expect: 'deny', verdict: 'allow', policy: id }],
+    });
+    t.equal((await send('POST', '/check', { cases: [{ expect: 'allow' }] })).json().code, 'body-type');
+  });
+
+  await t.test('a process that cannot read its policies lets only owners pass', async (t) => {
+    const stored = parts.mongo.data.collection('_policies');
+    t.equal((await app.inject({ url: '/files', headers: speakingAs(parts)(user('u1')) })).statusCode, 200);
+    const closed = new Promise<void>((resolve) => parts.policies.onChange(resolve));
+    await stored.updateOne({ name: 'Files' }, { $set: { effect: 'alow' } });
+    await closed;
+    const answer = await app.inject({ url: '/files', headers: speakingAs(parts)(user('u1')) });
+    t.equal(answer.statusCode, 503);
+    t.equal(answer.json().code, 'policies-unavailable');
+    t.equal((await send('GET', '')).statusCode, 200);
+    t.equal((await send('PUT', '/files', { ...OWN, name: 'Files' })).statusCode, 200);
+    t.equal((await app.inject({ url: '/files', headers: speakingAs(parts)(user('u1')) })).statusCode, 403);
+  });
+});
+
+const FAULTS: readonly [object, string, RegExp][] = [
+  [{ where: { authorId: { $equals: 1 } } }, '/where/authorId', /Unknown operator '\$equals'.*\$/],
+  [{ where: { authorId: '$user.name' } }, '/where/authorId', /Unknown variable '\$user.name'.*Did you mean/],
+  [{ wher: {} }, '/wher', /'wher' is not a member here. Did you mean 'where'/],
+  [{ actions: ['write'] }, '/actions/0', /read, create, update/],
+  [{ collections: ['_users'] }, '/collections/0', /is no collection/],
+  [{ collections: ['admin'] }, '/collections/0', /is for owners/],
+  [{ fields: { read: ['*', 'title'] } }, '/fields/read/1', /in already by '\*'/],
+  [{ fields: { read: ['title', '-title'] } }, '/fields/read/1', /leaves out what is not in/],
+  [{ fields: { read: ['a', 'a.b'] } }, '/fields/read/1', /lies within 'a'/],
+  [{ fields: { write: ['items.0.cost'] } }, '/fields/write/0', /place in an array/],
+  [{ fields: { write: ['id'] } }, '/fields/write/0', /always seen/],
+  [{ set: { _meta: 1 } }, '/set/_meta', /not a member that a policy can set/],
+  [{ set: { authorId: 'u1' } }, '/set/authorId', /another value than 'where'/],
+  [{ effect: 'deny' }, '/fields', /has no fields/],
+  [{ actions: ['read'] }, '/fields/write', /means nothing without/],
+  [{ principals: { anonymous: true } }, '/principals', /Anonymous has no \$user/],
+  [{ principals: {} }, '/principals', /fewer|must/],
+  [{ actions: ['call'], fields: undefined, set: undefined }, '/actions', /belong together/],
+];
+
+t.test('development begins with one visible policy, that production does not heed', async (t) => {
+  const place = await testMongo(t);
+  const { app } = await buildTestApp(t, {}, place);
+  const { version, policies } = (await app.inject('/admin/policies')).json();
+  t.equal(version, 1);
+  t.match(policies, [{ id: 'open-in-development', name: 'Open in development', mode: 'development' }]);
+  t.equal((await app.inject({ method: 'POST', url: '/api/a', payload: {} })).statusCode, 201);
+  const strict = await buildTestApp(t, { MILLRACE_MODE: 'production' }, place);
+  t.equal((await strict.app.inject('/api/a')).statusCode, 401);
+  t.equal((await app.inject({ method: 'DELETE', url: '/admin/policies/open-in-development' })).statusCode, 204);
+  for (const url of ['/api/a', '/files', '/events', '/admin/policies'])
+    t.equal((await app.inject(url)).statusCode, 401, url);
+});
