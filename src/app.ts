@@ -5,15 +5,21 @@
 import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import { auditRoutes } from './admin/audit-routes.ts';
 import { indexRoutes } from './admin/index-routes.ts';
+import { keyRoutes } from './admin/key-routes.ts';
 import { policyRoutes } from './admin/policy-routes.ts';
 import { adminRoutes } from './admin/routes.ts';
+import { userRoutes } from './admin/user-routes.ts';
+import { accountRoutes } from './auth/account-routes.ts';
+import { pageRoutes } from './auth/page-routes.ts';
+import { signInRoutes } from './auth/sign-in-routes.ts';
 import { collectionRoutes } from './collections/routes.ts';
 import { eventRoutes } from './events/routes.ts';
 import { inShort } from './events/state.ts';
 import { fileRoutes } from './files/routes.ts';
 import { VERSION } from './greeting.ts';
-import { authentication } from './http/authentication.ts';
+import { authentication, strangers } from './http/authentication.ts';
 import { Contract } from './http/contract.ts';
 import { cors } from './http/cors.ts';
 import { errors, refuseConnection, sendError } from './http/errors.ts';
@@ -46,6 +52,14 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
   await app.register(async function open(context) {
     const details = async () => ({ events: inShort(await parts.events.state()) });
     await context.register(healthRoutes, { ...parts, ...(parts.config.mode === 'development' ? { details } : {}) });
+    await context.register(pageRoutes);
+  });
+
+  await app.register(async function signIn(context) {
+    await context.register(strangers);
+    await context.register(rateLimit, { config });
+    await context.register(json, { config });
+    await context.register(signInRoutes, parts.auth);
   });
 
   await app.register(async function api(context) {
@@ -57,6 +71,13 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
       await context.register(collectionRoutes, { ...parts, position: () => parts.events.feed.position });
       await context.register(indexRoutes, parts);
       await context.register(policyRoutes, parts);
+    });
+    await context.register(async function accounts(context) {
+      await context.register(json, { config });
+      await context.register(accountRoutes, parts.auth);
+      await context.register(userRoutes, parts);
+      await context.register(keyRoutes, parts);
+      await context.register(auditRoutes, parts);
     });
     await context.register(openApiRoutes, { contract: new Contract({ ...parts, version: VERSION }) });
     await context.register(eventRoutes, parts);

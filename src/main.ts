@@ -29,8 +29,11 @@ async function main(): Promise<void> {
 async function serve(config: Config, log: Logger, stopping: Promise<string>): Promise<void> {
   const [embedded, { makeParts }] = await open(config);
   try {
-    const parts = await makeParts(config, embedded?.url ?? config.database.url ?? '', (error) =>
-      log.error({ err: error }, 'Background work failed'),
+    const parts = await makeParts(
+      config,
+      embedded?.url ?? config.database.url ?? '',
+      (error) => log.error({ err: error }, 'Background work failed'),
+      (letter) => log.info(letter),
     );
     try {
       await serveParts(parts, log, embedded, stopping);

@@ -3,7 +3,10 @@
  * reverse order. Not here: HTTP (app.ts) and the process itself (main.ts).
  */
 import { createSecretKey } from 'node:crypto';
-import { Authenticator } from './auth/authenticator.ts';
+import { Audit } from './admin/audit.ts';
+import { AuditStore } from './admin/audit-store.ts';
+import type { Authenticator } from './auth/authenticator.ts';
+import { type AuthParts, openAuth } from './auth/open-auth.ts';
 import { Atomic } from './collections/atomic.ts';
 import { ByFilter } from './collections/by-filter.ts';
 import { Collections } from './collections/collections.ts';
@@ -27,6 +30,8 @@ import { PolicyStore } from './policies/policy-store.ts';
 export interface Parts {
   readonly config: Config;
   readonly mongo: Mongo;
+  readonly auth: AuthParts;
+  /** The same as `auth.authenticator`. */
   readonly authenticator: Authenticator;
   readonly policies: Policies;
   readonly policyBook: PolicyBook;
@@ -38,6 +43,7 @@ export interface Parts {
   readonly registry: Registry;
   readonly files: Files;
   readonly events: EventParts;
+  readonly audit: Audit;
   /** Resolves when the parts can serve requests; rejects when not. */
   ready(): Promise<void>;
   close(): Promise<void>;
@@ -45,6 +51,7 @@ export interface Parts {
 
 /**
  * @param url connection string of the database, once it is known where it runs
+ * @param onLetter shows a letter to whoever sits at the terminal, in development mode
  * @param onError told what went wrong in the background, where no request can be answered with it
  * @throws UnusableDatabase when the server cannot carry Millrace, ConfigError when a store of files cannot be used
  */
@@ -52,12 +59,13 @@ export async function makeParts(
   config: Config,
   url: string,
   onError: (error: unknown) => void = () => undefined,
+  onLetter: (text: string) => void = () => undefined,
 ): Promise<Parts> {
   const mongo = await openMongo({ url, database: config.database.name });
   const transactions = new Transactions(mongo);
   await transactions.start();
 
-  const authenticator = new Authenticator();
+  const auth = await openAuth(mongo, { mode: config.mode, auth: config.auth, onError, onLetter });
   const policies = new Policies(config.mode);
   const policyStore = new PolicyStore(mongo);
   const policyBook = new PolicyBook({ store: policyStore, policies, transactions, mode: config.mode, onError });
@@ -89,6 +97,9 @@ export async function makeParts(
       if (level !== 'info') onError(new Error(`${message}: ${JSON.stringify(details)}`));
     },
   });
+  const unfollow = events.tail.attach({ rows: (rows) => auth.follow(rows), lost: () => auth.follow(null) });
+  const audit = new Audit({ store: new AuditStore(mongo), consumer: events.consumer });
+  await audit.start();
 
   const reread = () => void policyBook.reload();
   events.tail.attach({
@@ -103,7 +114,8 @@ export async function makeParts(
   return {
     config,
     mongo,
-    authenticator,
+    auth,
+    authenticator: auth.authenticator,
     policies,
     policyBook,
     collections,
@@ -114,6 +126,7 @@ export async function makeParts(
     registry,
     files: files.files,
     events,
+    audit,
     ready: async () => {
       await mongo.log.command({ ping: 1 }, { timeoutMS: 2_000 });
       const recording = events.recorder.state.status !== 'stopped';
@@ -121,8 +134,11 @@ export async function makeParts(
         throw new MillraceError('database-unavailable', 'The event log is not being followed');
     },
     close: async () => {
+      unfollow();
+      await audit.stop();
       await events.close();
       await policyBook.stop();
+      await auth.close();
       await files.close();
       await transactions.stop();
       await mongo.close();

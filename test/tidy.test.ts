@@ -35,12 +35,17 @@ const BANNED = /manager|helper|util|service|controller|handler|info|\bdata\b|pro
 
 /** What may use a vendor as a value; types may be imported anywhere. */
 const DOORS: readonly { readonly vendor: RegExp; readonly doors: RegExp }[] = [
-  { vendor: /^fastify$|^fastify-plugin$|^@fastify\//, doors: /^src\/(app\.ts|http\/|[a-z]+\/([a-z]+-)?routes\.ts)/ },
+  {
+    vendor: /^fastify$|^fastify-plugin$|^@fastify\//,
+    doors: /^src\/(app\.ts|http\/|auth\/jwt\.ts|[a-z]+\/([a-z]+-)*routes\.ts)/,
+  },
   {
     vendor: /^mongodb$/,
     doors:
       /^src\/(database\/|events\/(change-stream|event-log|recorder|tail|consumer|.*store)\.ts|files\/.*store\.ts|collections\/store\.ts)/,
   },
+  { vendor: /^nodemailer$/, doors: /^src\/auth\/smtp-mail\.ts/ },
+  { vendor: /^@node-rs\/argon2$/, doors: /^src\/auth\/passwords\.ts/ },
   { vendor: /^@aws-sdk\//, doors: /^src\/files\/s3-store\.ts/ },
 ];
 

@@ -1,32 +1,102 @@
 /**
- * Turns the proof that a request carries into its principal, and tells when one made earlier is no longer as it was.
- * Not here: where on a request the proof stands (http/authentication.ts), and what the principal may do.
+ * Turns the proof that a request carries into its principal, remembers what it has verified, and tells when a principal
+ * made earlier is no longer as it was. Not here: where on a request the proof stands (http/authentication.ts), and what
+ * the principal may do.
  */
 import { MillraceError } from '../kernel/errors.ts';
-import type { Principal } from './principal.ts';
+import type { AccessTokens } from './access-tokens.ts';
+import { toKeyPrincipal } from './api-key.ts';
+import type { ApiKeys } from './api-keys.ts';
+import type { KeyPrincipal, Principal } from './principal.ts';
+import { type Revoked, restsOn } from './revocations.ts';
+import type { SessionStore } from './session-store.ts';
+import { SINGLE_USE_MS, type SingleUse } from './single-use.ts';
+import { toPrincipal } from './user.ts';
+import type { UserStore } from './user-store.ts';
+
+/** Verified credentials remembered; the first ones remembered go first. */
+const MAX_KEPT = 20_000;
+const BEARER = /^Bearer ([\x21-\x7e]{1,4096})$/i;
+/** How often a principal is read anew when it changes while it is read. */
+const TRIES = 5;
 
 /** Whether a principal made earlier is still as it was. */
 export type Still = (principal: Principal) => boolean;
 
+export interface AuthenticatorParts {
+  readonly tokens: AccessTokens;
+  readonly sessions: Pick<SessionStore, 'find'>;
+  readonly users: Pick<UserStore, 'find'>;
+  readonly keys: Pick<ApiKeys, 'find' | 'current' | 'touch'>;
+  readonly singleUse: SingleUse;
+  readonly now?: () => number;
+}
+
+interface Kept {
+  readonly principal: Principal;
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number;
+}
+
+/** A principal that is being read; whatever it rests on may change meanwhile. */
+interface Reading {
+  stale: boolean;
+}
+
 export class Authenticator {
+  readonly #parts: AuthenticatorParts;
+  readonly #now: () => number;
   readonly #listeners = new Set<(still: Still) => void>();
+  readonly #kept = new Map<string, Kept>();
+  readonly #reading = new Set<Reading>();
+
+  constructor(parts: AuthenticatorParts) {
+    this.#parts = parts;
+    this.#now = parts.now ?? Date.now;
+  }
 
   /**
-   * The principal of a credential.
-   * @param _authorization the whole value of the header, `Bearer …`
+   * The principal of a credential: at once when it was verified before.
+   * @param authorization the whole value of the header, `Bearer …`
    * @throws MillraceError `invalid-credential`, at once or as a rejection
    */
-  authenticate(_authorization: string): Principal | Promise<Principal> {
-    // No credential can be valid yet: there are neither accounts nor keys.
-    throw invalidCredential();
+  authenticate(authorization: string): Principal | Promise<Principal> {
+    const kept = this.#kept.get(authorization);
+    if (kept === undefined) return this.#verify(authorization);
+    const now = this.#now();
+    if (kept.expiresAt <= now) {
+      this.#kept.delete(authorization);
+      throw invalidCredential();
+    }
+    if (kept.principal.kind === 'key') this.#parts.keys.touch(kept.principal.id, now);
+    return kept.principal;
+  }
+
+  /**
+   * A ticket for this principal, for where no header can be sent.
+   * @returns the ticket, and how long it lives, in seconds
+   */
+  async issueTicket(
+    principal: Exclude<Principal, { kind: 'anonymous' }>,
+  ): Promise<{ ticket: string; expiresIn: number }> {
+    const { kind, id, expiresAt } = principal;
+    const facts = kind === 'key' ? { kind, id } : { kind, id, session: principal.session, expiresAt };
+    const ticket = await this.#parts.singleUse.make('ticket', `${kind}:${id}`, { facts });
+    return { ticket, expiresIn: SINGLE_USE_MS.ticket / 1_000 };
   }
 
   /**
    * The principal of a ticket, which is used up by this.
    * @throws MillraceError `invalid-credential`
    */
-  async redeemTicket(_ticket: string): Promise<Principal> {
-    throw invalidCredential();
+  async redeemTicket(ticket: string): Promise<Principal> {
+    const taken = await this.#parts.singleUse.take('ticket', ticket);
+    if (taken === null) throw invalidCredential();
+    const { kind, id, session, expiresAt } = taken.facts;
+    return this.#steadily(async () => {
+      if (kind === 'key') return this.#ofKey(String(id));
+      return this.#ofSession({ subject: String(id), session: String(session), expiresAt: Number(expiresAt) });
+    });
   }
 
   /**
@@ -36,6 +106,79 @@ export class Authenticator {
   onRevoked(listener: (still: Still) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** Forgets what is no longer as it was, and tells the listeners. */
+  revoke({ ids, everything }: Pick<Revoked, 'ids' | 'everything'>): void {
+    const still: Still = (principal) =>
+      principal.kind === 'anonymous' || !(everything || restsOn(principal).some((id) => ids.has(id)));
+    for (const reading of this.#reading) reading.stale = true;
+    for (const [credential, { principal }] of this.#kept) if (!still(principal)) this.#kept.delete(credential);
+    for (const listener of this.#listeners) listener(still);
+  }
+
+  async #verify(authorization: string): Promise<Principal> {
+    const [, credential] = BEARER.exec(authorization) ?? [];
+    if (credential === undefined) throw invalidCredential();
+    const principal = await this.#steadily(
+      () => (credential.startsWith('mr_') ? this.#byKey(credential) : this.#byToken(credential)),
+      (found) => this.#keep(authorization, found),
+    );
+    return principal;
+  }
+
+  /** Reads until nothing was revoked while it was read, so that nothing is remembered that has ended. */
+  async #steadily(read: () => Promise<Principal>, then?: (principal: Principal) => void): Promise<Principal> {
+    const reading: Reading = { stale: false };
+    this.#reading.add(reading);
+    try {
+      for (let tries = 1; ; tries++) {
+        reading.stale = false;
+        const principal = await read();
+        if (!reading.stale) then?.(principal);
+        if (!reading.stale || tries === TRIES) return principal;
+      }
+    } finally {
+      this.#reading.delete(reading);
+    }
+  }
+
+  #keep(authorization: string, principal: Principal): void {
+    const expiresAt = principal.kind === 'anonymous' ? null : principal.expiresAt;
+    this.#kept.set(authorization, { principal, expiresAt: expiresAt ?? Number.POSITIVE_INFINITY });
+    for (const oldest of this.#kept.keys()) {
+      if (this.#kept.size <= MAX_KEPT) break;
+      this.#kept.delete(oldest);
+    }
+  }
+
+  async #byToken(token: string): Promise<Principal> {
+    const proof = await this.#parts.tokens.verify(token).catch((error: unknown) => {
+      // The database may be away; everything else is wrong with the token.
+      throw error instanceof MillraceError ? error : invalidCredential(error);
+    });
+    return this.#ofSession(proof);
+  }
+
+  async #ofSession(proof: { subject: string; session: string; expiresAt: number }): Promise<Principal> {
+    const { sessions, users } = this.#parts;
+    const [session, user] = await Promise.all([sessions.find(proof.session), users.find(proof.subject)]);
+    if (session === null || user === null || user.disabled || session.user !== user._id) throw invalidCredential();
+    if (proof.expiresAt <= this.#now()) throw invalidCredential();
+    return toPrincipal(user, session._id, proof.expiresAt);
+  }
+
+  async #byKey(text: string): Promise<KeyPrincipal> {
+    const key = await this.#parts.keys.find(text);
+    if (key === null) throw invalidCredential();
+    this.#parts.keys.touch(key._id, this.#now());
+    return toKeyPrincipal(key);
+  }
+
+  async #ofKey(id: string): Promise<KeyPrincipal> {
+    const key = await this.#parts.keys.current(id);
+    if (key === null) throw invalidCredential();
+    return toKeyPrincipal(key);
   }
 }
 

@@ -39,3 +39,14 @@ export const authentication = fp<AuthenticationOptions>(
   },
   { name: 'authentication' },
 );
+
+/** For contexts that look at no credential: whoever asks is a stranger. */
+export const strangers = fp(
+  async (app) => {
+    app.addHook('onRequest', (request, _reply, done) => {
+      request.principal = ANONYMOUS;
+      done();
+    });
+  },
+  { name: 'authentication' },
+);

@@ -3,6 +3,7 @@
  * and answers share. Schemas only. Not here: which request answers with which of them (openapi-paths.ts).
  */
 import Type, { type TSchema } from 'typebox';
+import { API_KEY, SESSION, SIGNED_IN, TICKET, USER } from '../auth/schema.ts';
 import { INDEX } from '../collections/index-plan.ts';
 import { ERRORS } from '../kernel/errors.ts';
 import { LIMITS } from '../query/limits.ts';
@@ -137,6 +138,11 @@ export const SHAPES: Readonly<Record<string, object>> = {
   }),
   Affected: Type.Object({ matched: Type.Integer({ minimum: 0 }), modified: Type.Integer({ minimum: 0 }) }),
   Index: INDEX,
+  User: USER,
+  SignedIn: SIGNED_IN,
+  Session: SESSION,
+  ApiKey: API_KEY,
+  Ticket: TICKET,
   File: {
     type: 'object',
     description: 'What is known of a file; `fields` may leave members out.',

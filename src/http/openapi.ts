@@ -3,6 +3,7 @@
  * here: where the collections come from (contract.ts) and how it is read by people (docs-page.ts).
  */
 import type { SeenMember } from './member-types.ts';
+import { identityPaths } from './openapi-identity.ts';
 import type { Operation } from './openapi-operation.ts';
 import { batchPaths, collectionPaths, type Paths } from './openapi-paths.ts';
 import { adminPaths, eventPaths, filePaths } from './openapi-places.ts';
@@ -38,6 +39,7 @@ const TAGS = [
   { name: 'Documents', description: 'Any collection; the first document brings it into being.' },
   { name: 'Files', description: 'Bytes with a document that describes them.' },
   { name: 'Events', description: 'Every change, in order, from any position that is kept.' },
+  { name: 'Sign-in', description: 'Accounts, sessions and tokens.' },
   { name: 'Running it', description: 'For whoever runs this server.' },
 ];
 
@@ -55,6 +57,7 @@ export function toOpenApi(collections: readonly SeenCollection[], version: strin
     batchPaths(),
     filePaths(),
     eventPaths(),
+    identityPaths(),
     adminPaths(),
     policyPaths(),
   );

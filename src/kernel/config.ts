@@ -77,6 +77,23 @@ export const SETTINGS = Type.Object({
     minLength: 1,
   }),
   MILLRACE_FILE_BYTES: count('Largest file, in bytes.', 5_368_709_120),
+  MILLRACE_REGISTRATION: Type.Optional(
+    Type.Unsafe<'open' | 'closed'>({
+      type: 'string',
+      enum: ['open', 'closed'],
+      description: 'Whether anybody may make an account. Development default: open; production default: closed.',
+    }),
+  ),
+  MILLRACE_SMTP_URL: text('Server that mail is sent by; development mode prints mail instead.', {
+    pattern: '^smtps?://.+',
+  }),
+  MILLRACE_MAIL_FROM: text('Sender of mail; without it millrace@ and the host of MILLRACE_PUBLIC_URL.', {
+    pattern: '^[^\\s@]+@[^\\s@]+$',
+  }),
+  MILLRACE_OWNER_EMAIL: text('Makes an owner with this address at start, unless there is such an account.', {
+    pattern: '^[^\\s@]+@[^\\s@]+$',
+  }),
+  MILLRACE_OWNER_PASSWORD_FILE: text("File with the password of MILLRACE_OWNER_EMAIL's owner.", { minLength: 1 }),
   MILLRACE_RATE_ANONYMOUS: rate('Requests a minute from one anonymous address. Production default: 600.'),
   MILLRACE_RATE_PRINCIPAL: rate('Requests a minute of one signed-in principal. Production default: 6000.'),
 });
@@ -89,10 +106,21 @@ export interface Config {
   readonly folder: string;
   readonly database: { readonly url: string | undefined; readonly binary: string | undefined; readonly name: string };
   readonly server: ServerConfig;
+  readonly auth: AuthConfig;
   readonly files: { readonly stores: string; readonly maxFileBytes: number };
   /** How much of the event log is kept. */
   readonly events: { readonly maxAgeMs: number; readonly maxBytes: number };
   readonly collections: { readonly queryTimeoutMs: number; readonly listTimeoutMs: number };
+}
+
+export interface AuthConfig {
+  readonly registration: 'open' | 'closed';
+  /** Where people reach this server, as letters and links say it. */
+  readonly base: string;
+  /** Server and sender of mail; null where there is none. */
+  readonly mail: { readonly url: string; readonly from: string } | null;
+  /** The owner that settings make; null for none. */
+  readonly owner: { readonly email: string; readonly passwordFile: string } | null;
 }
 
 export interface ServerConfig {
@@ -147,6 +175,9 @@ export function loadConfig(env: Environment): Config {
         'Use 127.0.0.1, or set MILLRACE_MODE=production.',
     ]);
   }
+  if ((settings.MILLRACE_OWNER_EMAIL === undefined) !== (settings.MILLRACE_OWNER_PASSWORD_FILE === undefined)) {
+    throw new ConfigError(['MILLRACE_OWNER_EMAIL and MILLRACE_OWNER_PASSWORD_FILE: set both, or neither']);
+  }
   return arrange(settings);
 }
 
@@ -179,6 +210,20 @@ function trustedProxies(value: string | undefined): ServerConfig['trustProxy'] {
   return /^\d+$/.test(value) ? Number(value) : list(value);
 }
 
+function arrangeAuth(settings: Static<typeof SETTINGS>): AuthConfig {
+  const { HOST, PORT, MILLRACE_MODE: mode, MILLRACE_OWNER_EMAIL: email } = settings;
+  const base = settings.MILLRACE_PUBLIC_URL ?? `http://${HOST.includes(':') ? `[${HOST}]` : HOST}:${PORT}`;
+  const from = settings.MILLRACE_MAIL_FROM ?? `millrace@${new URL(base).hostname}`;
+  const url = settings.MILLRACE_SMTP_URL;
+  const passwordFile = settings.MILLRACE_OWNER_PASSWORD_FILE;
+  return {
+    registration: settings.MILLRACE_REGISTRATION ?? (mode === 'production' ? 'closed' : 'open'),
+    base,
+    mail: url === undefined ? null : { url, from },
+    owner: email === undefined || passwordFile === undefined ? null : { email, passwordFile },
+  };
+}
+
 function arrange(settings: Static<typeof SETTINGS>): Config {
   const production = settings.MILLRACE_MODE === 'production';
   return {
@@ -204,6 +249,7 @@ function arrange(settings: Static<typeof SETTINGS>): Config {
         principal: settings.MILLRACE_RATE_PRINCIPAL ?? (production ? 6_000 : null),
       },
     },
+    auth: arrangeAuth(settings),
     files: { stores: settings.MILLRACE_FILES, maxFileBytes: settings.MILLRACE_FILE_BYTES },
     events: { maxAgeMs: settings.MILLRACE_EVENT_LOG_AGE_MS, maxBytes: settings.MILLRACE_EVENT_LOG_BYTES },
     collections: {

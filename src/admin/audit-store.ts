@@ -1,0 +1,48 @@
+/** Where the audit is kept: `<db>_log.audit`, longer than the event log. Only this folder calls it. */
+import type { Collection, Filter } from 'mongodb';
+import { translated } from '../database/errors.ts';
+import type { Mongo } from '../database/mongo.ts';
+import { insertOutputs } from '../events/consumer.ts';
+import type { Place } from '../events/position.ts';
+
+const KEPT_SECONDS = 400 * 24 * 3_600;
+
+export interface AuditRow extends Place {
+  /** Made of the event's position, so that no event is kept twice. */
+  readonly _id: string;
+  readonly type: string;
+  readonly at: Date;
+  /** The event as JSON. */
+  readonly event: string;
+}
+
+export class AuditStore {
+  readonly #rows: Collection<AuditRow>;
+
+  constructor({ log }: Pick<Mongo, 'log'>) {
+    this.#rows = log.collection<AuditRow>('audit');
+  }
+
+  async start(): Promise<void> {
+    await translated(() =>
+      this.#rows.createIndexes([
+        { key: { epoch: -1, number: -1 } },
+        { key: { at: 1 }, expireAfterSeconds: KEPT_SECONDS },
+      ]),
+    );
+  }
+
+  async append(rows: readonly AuditRow[]): Promise<void> {
+    await insertOutputs(this.#rows, [...rows]);
+  }
+
+  /** Newest first, before a place. */
+  list(before: Place | null, type: RegExp | null, limit: number): Promise<AuditRow[]> {
+    const filter: Filter<AuditRow> = type === null ? {} : { type };
+    if (before !== null) {
+      const { epoch, number } = before;
+      filter.$or = [{ epoch: { $lt: epoch } }, { epoch, number: { $lt: number } }];
+    }
+    return translated(() => this.#rows.find(filter).sort({ epoch: -1, number: -1 }).limit(limit).toArray());
+  }
+}

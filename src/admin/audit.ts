@@ -1,0 +1,70 @@
+/**
+ * The audit: who signed in, who failed to, what was revoked, made and changed by those who run the installation. A
+ * reader of the event log keeps these events longer than the log does. Not here: making the events.
+ */
+import type { Consumer, ConsumerOptions } from '../events/consumer.ts';
+import { outputId } from '../events/consumer.ts';
+import { type Event, eventType, toEvent } from '../events/event.ts';
+import { parsePosition } from '../events/position.ts';
+import type { LogRow } from '../events/row.ts';
+import { MillraceError } from '../kernel/errors.ts';
+import type { AuditRow, AuditStore } from './audit-store.ts';
+
+const NAME = 'audit';
+/** What the users do with files is in the event log. */
+const OTHERS = /^system\.(file|log)\./;
+
+export interface AuditParts {
+  readonly store: AuditStore;
+  readonly consumer: (options: Pick<ConsumerOptions, 'name' | 'handle'>) => Consumer;
+}
+
+export class Audit {
+  readonly #store: AuditStore;
+  readonly #consumer: Consumer;
+
+  constructor({ store, consumer }: AuditParts) {
+    this.#store = store;
+    this.#consumer = consumer({ name: NAME, handle: (rows) => this.#keep(rows) });
+  }
+
+  async start(): Promise<void> {
+    await this.#store.start();
+    this.#consumer.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#consumer.stop();
+  }
+
+  /**
+   * Newest first.
+   * @param before position of the last one of the page before
+   * @param type an event type, with `*` for anything
+   * @throws MillraceError `invalid-parameter`
+   */
+  async list(before: string | null, type: string | null, limit: number): Promise<Event[]> {
+    const place = before === null ? null : parsePosition(before);
+    if (before !== null && place === null) {
+      throw new MillraceError('invalid-parameter', 'The position is not one this server gave');
+    }
+    const rows = await this.#store.list(place, type === null ? null : toPattern(type), limit);
+    return rows.map(({ event }) => JSON.parse(event));
+  }
+
+  async #keep(rows: readonly LogRow[]): Promise<void> {
+    await this.#store.append(rows.flatMap((row) => toAudit(row) ?? []));
+  }
+}
+
+function toAudit(row: LogRow): AuditRow | null {
+  const type = eventType(row);
+  if (type === null || !type.startsWith('system.') || OTHERS.test(type)) return null;
+  const { epoch, number, wall: at } = row;
+  return { _id: outputId(NAME, row), epoch, number, type, at, event: JSON.stringify(toEvent(row)) };
+}
+
+function toPattern(type: string): RegExp {
+  const parts = type.slice(0, 200).split('*', 10);
+  return new RegExp(`^${parts.map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&')).join('.*')}$`);
+}

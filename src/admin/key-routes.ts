@@ -1,0 +1,72 @@
+/** API keys over HTTP for those who run the installation. Not here: what a key is (auth/api-keys.ts). */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { ApiKeys } from '../auth/api-keys.ts';
+import { actorOf } from '../auth/principal.ts';
+import { NEW_KEY } from '../auth/schema.ts';
+import { parameters } from '../collections/requests.ts';
+import { checked } from '../kernel/checked.ts';
+import { MillraceError } from '../kernel/errors.ts';
+import type { Policies } from '../policies/policies.ts';
+import type { Action } from '../policies/scope.ts';
+import { parseListQuery } from './list-query.ts';
+
+export interface KeyRoutesOptions {
+  readonly policies: Policies;
+  readonly auth: { readonly keys: ApiKeys };
+}
+
+interface OnKey {
+  Params: { id: string };
+}
+
+export async function keyRoutes(app: FastifyInstance, { policies, auth }: KeyRoutesOptions): Promise<void> {
+  const { keys } = auth;
+  const stampOf = ({ principal, id }: FastifyRequest) => ({ by: actorOf(principal), request: id });
+  const enter = (request: FastifyRequest, action: Action) => {
+    policies.scope(request.principal, action, 'admin:accounts');
+  };
+
+  app.get('/admin/keys', async (request, reply) => {
+    enter(request, 'read');
+    const { limit, after } = parseListQuery(request);
+    const found = await keys.list(after, limit + 1);
+    const page = found.slice(0, limit);
+    if (found.length > limit) reply.header('millrace-next', page.at(-1)?.id ?? '');
+    return page;
+  });
+
+  app.post('/admin/keys', async (request, reply) => {
+    parameters(request, []);
+    enter(request, 'create');
+    const { name, roles = [], collections = null, actions = null, expiresAt } = checked(NEW_KEY, request.body);
+    const wanted = { name, roles, collections, actions, expiresAt: parseEnd(expiresAt ?? null) };
+    const key = await keys.create(wanted, stampOf(request));
+    return reply.code(201).header('location', `/admin/keys/${key.id}`).header('cache-control', 'no-store').send(key);
+  });
+
+  app.get<OnKey>('/admin/keys/:id', async (request) => {
+    parameters(request, []);
+    enter(request, 'read');
+    return (await keys.get(request.params.id)) ?? missing();
+  });
+
+  app.delete<OnKey>('/admin/keys/:id', async (request, reply) => {
+    parameters(request, []);
+    enter(request, 'delete');
+    if (!(await keys.remove(request.params.id, stampOf(request)))) missing();
+    return reply.code(204).send();
+  });
+}
+
+function parseEnd(text: string | null): Date | null {
+  if (text === null) return null;
+  const end = new Date(text);
+  if (end.getTime() > Date.now()) return end;
+  throw new MillraceError('invalid-body', 'The end of a key lies in the future', {
+    faults: [{ pointer: '/expiresAt', code: 'invalid-body', detail: 'A time to come is expected' }],
+  });
+}
+
+function missing(): never {
+  throw new MillraceError('document-not-found', 'There is no such key');
+}

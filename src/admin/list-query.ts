@@ -1,0 +1,29 @@
+/** What the lists of this folder read from a URL: how many, from where on, and what kind. Pure. */
+import type { FastifyRequest } from 'fastify';
+import { parameters } from '../collections/requests.ts';
+import { MillraceError } from '../kernel/errors.ts';
+
+const MAX_LIMIT = 1_000;
+const DEFAULT_LIMIT = 100;
+
+export interface ListQuery {
+  readonly limit: number;
+  /** The last one of the page before; null for the first page. */
+  readonly after: string | null;
+  /** A further parameter, if the list has one. */
+  readonly chosen: string | null;
+}
+
+/**
+ * Reads `limit`, `after` and one more parameter.
+ * @throws MillraceError `unknown-parameter`, `invalid-parameter`
+ */
+export function parseListQuery(request: FastifyRequest, choice?: string): ListQuery {
+  const found = parameters(request, ['limit', 'after', ...(choice === undefined ? [] : [choice])]);
+  const text = found.get('limit') ?? String(DEFAULT_LIMIT);
+  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
+  if (limit < 1 || limit > MAX_LIMIT) {
+    throw new MillraceError('invalid-parameter', `The parameter 'limit' is a number from 1 to ${MAX_LIMIT}`);
+  }
+  return { limit, after: found.get('after'), chosen: choice === undefined ? null : found.get(choice) };
+}

@@ -1,0 +1,41 @@
+/**
+ * Access tokens: short-lived proofs of a session, signed by the key ring. What a token says is who and which session,
+ * nothing of roles: these are read where it is verified. Not here: the refresh tokens (refresh-token.ts).
+ */
+import type { KeyRing } from './key-ring.ts';
+
+/** How long an access token lives, in milliseconds. */
+export const ACCESS_MS = 10 * 60_000;
+
+/** Far above any token of ours. */
+const MAX_LENGTH = 2_048;
+
+/** What a verified token proves. */
+export interface Proof {
+  readonly subject: string;
+  readonly session: string;
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number;
+}
+
+export class AccessTokens {
+  readonly #ring: KeyRing;
+
+  constructor(ring: KeyRing) {
+    this.#ring = ring;
+  }
+
+  issue(subject: string, session: string): string {
+    return this.#ring.sign({ sub: subject, sid: session });
+  }
+
+  /** Throws whenever anything about the token is not right. */
+  async verify(token: string): Promise<Proof> {
+    if (token.length > MAX_LENGTH) throw new Error('The token is too long');
+    const { sub, sid, exp } = await this.#ring.verify(token);
+    if (typeof sub !== 'string' || typeof sid !== 'string' || typeof exp !== 'number') {
+      throw new TypeError('The token lacks a claim');
+    }
+    return { subject: sub, session: sid, expiresAt: exp * 1_000 };
+  }
+}

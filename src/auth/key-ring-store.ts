@@ -1,0 +1,54 @@
+/**
+ * Where the keys that sign tokens are kept: one document in `<db>_log`, so that making and rotating them is one atomic
+ * write however many processes try. Only this folder calls it.
+ */
+import type { Collection } from 'mongodb';
+import { translated } from '../database/errors.ts';
+import type { Mongo } from '../database/mongo.ts';
+import type { TokenKey } from './jwt.ts';
+
+/** A key as it is kept; the first of the ring signs, the others only verify. */
+export interface RingKey extends TokenKey {
+  readonly madeAt: Date;
+  /** When the last token it signed is dead; null while it signs. */
+  readonly until: Date | null;
+}
+
+interface RingRow {
+  _id: string;
+  keys: RingKey[];
+}
+
+const ID = 'access-tokens';
+
+export class KeyRingStore {
+  readonly #rings: Collection<RingRow>;
+
+  constructor({ log }: Pick<Mongo, 'log'>) {
+    this.#rings = log.collection<RingRow>('keyring');
+  }
+
+  /** The ring, beginning with the given key when there is none yet. */
+  async open(first: RingKey): Promise<readonly RingKey[]> {
+    const ring = await translated(() =>
+      this.#rings.findOneAndUpdate(
+        { _id: ID },
+        { $setOnInsert: { keys: [first] } },
+        { upsert: true, returnDocument: 'after' },
+      ),
+    );
+    return ring?.keys ?? [];
+  }
+
+  async read(): Promise<readonly RingKey[]> {
+    return (await translated(() => this.#rings.findOne({ _id: ID })))?.keys ?? [];
+  }
+
+  /** Puts another ring in the place of the one whose first key is named; false when somebody else did so before. */
+  async replace(signing: string, keys: readonly RingKey[]): Promise<boolean> {
+    const { matchedCount } = await translated(() =>
+      this.#rings.updateOne({ _id: ID, 'keys.0.kid': signing }, { $set: { keys: [...keys] } }),
+    );
+    return matchedCount === 1;
+  }
+}

@@ -1,0 +1,135 @@
+/**
+ * The keys that sign access tokens: made at the first start, changed by `npm run keys -- rotate`, shared by all processes.
+ * An old key stays until the last token it signed is dead. A token's key is found by the token's exact header, so that
+ * nothing a client writes there is ever interpreted.
+ */
+import { createPublicKey, generateKeyPairSync, randomBytes } from 'node:crypto';
+import { type Jwt, openJwt, type TokenTerms } from './jwt.ts';
+import type { KeyRingStore, RingKey } from './key-ring-store.ts';
+
+/** How long another process may go on signing with the old key: until the rotation's event reaches it, with much to spare. */
+const OVERLAP_MS = 60_000;
+/** Unknown keys are looked up in the database at most this often. */
+const LOOK_MS = 1_000;
+
+/** A public key as clients read it (RFC 7517, RFC 8037). */
+export interface PublicJwk {
+  readonly kty: 'OKP';
+  readonly crv: 'Ed25519';
+  readonly x: string;
+  readonly kid: string;
+  readonly use: 'sig';
+  readonly alg: 'EdDSA';
+}
+
+export interface KeyRingOptions {
+  readonly store: KeyRingStore;
+  readonly terms: TokenTerms;
+  /** Milliseconds since 1970. */
+  readonly now?: () => number;
+}
+
+export class KeyRing {
+  readonly #store: KeyRingStore;
+  readonly #terms: TokenTerms;
+  readonly #now: () => number;
+  #keys: readonly RingKey[] = [];
+  #byHeader: ReadonlyMap<string, Jwt> = new Map();
+  #opened = new Map<string, Jwt>();
+  #looking: Promise<void> | null = null;
+  #looked = Number.NEGATIVE_INFINITY;
+
+  constructor({ store, terms, now = Date.now }: KeyRingOptions) {
+    this.#store = store;
+    this.#terms = terms;
+    this.#now = now;
+  }
+
+  /** Reads the ring, or makes it. */
+  async start(): Promise<void> {
+    await this.#use(await this.#store.open(makeKey(new Date(this.#now()))));
+  }
+
+  /** Signs with the newest key. */
+  sign(claims: Readonly<Record<string, unknown>>): string {
+    const [newest] = this.#keys;
+    const jwt = newest && this.#opened.get(newest.kid);
+    if (jwt === undefined) throw new Error('The key ring is empty');
+    return jwt.sign(claims);
+  }
+
+  /** The claims of a token; throws for any that is not right in every part. */
+  async verify(token: string): Promise<Readonly<Record<string, unknown>>> {
+    const header = token.slice(0, Math.max(0, token.indexOf('.')));
+    if (!this.#byHeader.has(header)) await this.#look();
+    const jwt = this.#byHeader.get(header);
+    if (jwt === undefined) throw new Error('No key of the ring made this token');
+    return jwt.verify(token);
+  }
+
+  /** The keys for those who verify tokens themselves, newest first. */
+  publicKeys(): PublicJwk[] {
+    return this.#alive().map(({ kid, publicKey }) => {
+      const { x = '' } = createPublicKey(publicKey).export({ format: 'jwk' });
+      return { kty: 'OKP', crv: 'Ed25519', x, kid, use: 'sig', alg: 'EdDSA' };
+    });
+  }
+
+  /**
+   * Makes a new key that signs from now on.
+   * @param dropOld forgets the older keys at once, and with them every token they signed: for a key that leaked
+   * @returns the new key's id
+   */
+  async rotate(dropOld = false): Promise<string> {
+    for (;;) {
+      const now = this.#now();
+      const [signing, ...older] = await this.#store.read();
+      const next = makeKey(new Date(now));
+      const until = new Date(now + this.#terms.lifetimeMs + OVERLAP_MS);
+      const kept = signing === undefined || dropOld ? [] : [{ ...signing, until }, ...older.filter(isAlive(now))];
+      if (signing === undefined) await this.#store.open(next);
+      if (signing === undefined || (await this.#store.replace(signing.kid, [next, ...kept]))) {
+        await this.reload();
+        return next.kid;
+      }
+    }
+  }
+
+  /** Reads the ring again, after it was changed elsewhere. */
+  async reload(): Promise<void> {
+    await this.#use(await this.#store.read());
+  }
+
+  async #look(): Promise<void> {
+    if (this.#looking === null && this.#now() - this.#looked < LOOK_MS) return;
+    this.#looked = this.#now();
+    this.#looking ??= this.reload().finally(() => {
+      this.#looking = null;
+    });
+    await this.#looking;
+  }
+
+  #alive(): RingKey[] {
+    return this.#keys.filter(isAlive(this.#now()));
+  }
+
+  async #use(keys: readonly RingKey[]): Promise<void> {
+    this.#keys = keys;
+    const opened = new Map<string, Jwt>();
+    for (const key of this.#alive()) {
+      opened.set(key.kid, this.#opened.get(key.kid) ?? (await openJwt(key, this.#terms)));
+    }
+    this.#opened = opened;
+    this.#byHeader = new Map([...opened.values()].map((jwt) => [jwt.header, jwt]));
+  }
+}
+
+const isAlive = (now: number) => (key: RingKey) => key.until === null || key.until.getTime() > now;
+
+function makeKey(madeAt: Date): RingKey {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519', {
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  });
+  return { kid: randomBytes(9).toString('base64url'), publicKey, privateKey, madeAt, until: null };
+}

@@ -1,0 +1,34 @@
+/**
+ * What is written to people: to prove an address, to set a new password. Pure. Not here: how it is sent (mail.ts).
+ */
+import type { Letter } from './mail.ts';
+
+/** @param base scheme and authority under which people reach this server */
+export function verifyLetter(to: string, token: string, base: string): Letter {
+  return {
+    to,
+    subject: 'Confirm your e-mail address',
+    text: `Somebody, we hope you, uses this address for an account.
+
+To confirm it, open within 24 hours:
+${base}/verify#${token}
+
+If it was not you, there is nothing to do.
+`,
+  };
+}
+
+/** @param base scheme and authority under which people reach this server */
+export function resetLetter(to: string, token: string, base: string): Letter {
+  return {
+    to,
+    subject: 'Set a new password',
+    text: `Somebody, we hope you, wants to set a new password for your account.
+
+To do so, open within 30 minutes:
+${base}/reset#${token}
+
+It works once. If it was not you, there is nothing to do: your password stays.
+`,
+  };
+}

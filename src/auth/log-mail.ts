@@ -1,0 +1,10 @@
+/** Mail that is printed instead of sent: in development the terminal is the mailbox. Never in production. */
+import type { Letter, Mail } from './mail.ts';
+
+/** @param print writes one message for the person at the terminal */
+export function logMail(print: (message: string) => void): Mail {
+  return {
+    send: async ({ to, subject, text }: Letter) => print(`Mail to ${to}: ${subject}\n${text}`),
+    close: () => {},
+  };
+}

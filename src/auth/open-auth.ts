@@ -1,0 +1,163 @@
+/**
+ * Puts together everything about who is asking: accounts, passwords, sessions, tokens, keys, and the authenticator that
+ * reads them. What is started here is stopped here. Not here: HTTP, and what a principal may do.
+ */
+import { readFile } from 'node:fs/promises';
+import type { Mongo } from '../database/mongo.ts';
+import { ITSELF } from '../database/own-collection.ts';
+import { sharedSecret } from '../database/secrets.ts';
+import { type AuthConfig, ConfigError, type Mode } from '../kernel/config.ts';
+import { MillraceError } from '../kernel/errors.ts';
+import { ACCESS_MS, AccessTokens } from './access-tokens.ts';
+import { Activity } from './activity.ts';
+import { ActivityStore } from './activity-store.ts';
+import { ApiKeyStore } from './api-key-store.ts';
+import { ApiKeys } from './api-keys.ts';
+import { Authenticator } from './authenticator.ts';
+import { DelayStore } from './delay-store.ts';
+import { KeyRing } from './key-ring.ts';
+import { KeyRingStore } from './key-ring-store.ts';
+import { logMail } from './log-mail.ts';
+import type { Mail } from './mail.ts';
+import { Owners } from './owners.ts';
+import { PasswordStore } from './password-store.ts';
+import { Passwords } from './passwords.ts';
+import { type ChangedRow, readRevoked } from './revocations.ts';
+import { SessionStore } from './session-store.ts';
+import { Sessions } from './sessions.ts';
+import { SignIn } from './sign-in.ts';
+import { SignInDelays } from './sign-in-delays.ts';
+import { SingleUse } from './single-use.ts';
+import { SingleUseStore } from './single-use-store.ts';
+import { smtpMail } from './smtp-mail.ts';
+import { UserStore } from './user-store.ts';
+import { Users } from './users.ts';
+
+const SWEEP_MS = 3_600_000;
+
+export interface AuthParts {
+  readonly authenticator: Authenticator;
+  readonly signIn: SignIn;
+  readonly sessions: Sessions;
+  readonly users: Users;
+  readonly owners: Owners;
+  readonly keys: ApiKeys;
+  readonly keyRing: KeyRing;
+  readonly activity: Activity;
+  /** Takes rows of the event log; null when some were lost. */
+  follow(rows: readonly ChangedRow[] | null): void;
+  close(): Promise<void>;
+}
+
+export interface AuthSettings {
+  readonly mode: Mode;
+  readonly auth: AuthConfig;
+  readonly onError: (error: unknown) => void;
+  /** Shows a letter to the person at the terminal, in development. */
+  readonly onLetter?: (text: string) => void;
+  /** Milliseconds since 1970. */
+  readonly now?: () => number;
+}
+
+/** @throws ConfigError when the owner that settings name cannot be made */
+export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<AuthParts> {
+  const { onError, now = Date.now } = settings;
+  const clock = { now };
+  const [users, sessionStore, keyStore] = [new UserStore(mongo), new SessionStore(mongo), new ApiKeyStore(mongo)];
+  const [activityStore, delays, singleUseStore] = [
+    new ActivityStore(mongo),
+    new DelayStore(mongo),
+    new SingleUseStore(mongo),
+  ];
+  const terms = { issuer: settings.auth.base, audience: `millrace:${mongo.data.databaseName}`, lifetimeMs: ACCESS_MS };
+  const keyRing = new KeyRing({ store: new KeyRingStore(mongo), terms, now });
+  const passwords = new Passwords(new PasswordStore(mongo), () => new Date(now()));
+  const stores = [users, sessionStore, keyStore, activityStore, delays, singleUseStore, keyRing, passwords];
+  await Promise.all(stores.map((store) => store.start()));
+
+  const tokens = new AccessTokens(keyRing);
+  const activity = new Activity(activityStore, now);
+  const singleUse = new SingleUse(singleUseStore, now);
+  const changed = (id: string) => authenticator.revoke({ ids: new Set([id]), everything: false });
+  const keys = new ApiKeys({ store: keyStore, onEnded: (id) => changed(`key:${id}`), onError, ...clock });
+  const authenticator = new Authenticator({ tokens, sessions: sessionStore, users, keys, singleUse, ...clock });
+  const sessions = new Sessions({
+    store: sessionStore,
+    tokens,
+    activity,
+    key: await sharedSecret(mongo, 'refresh-tokens'),
+    onEnded: (id) => changed(`session:${id}`),
+    ...clock,
+  });
+  const accounts = new Users({
+    store: users,
+    passwords,
+    sessions,
+    onChanged: (id) => changed(`user:${id}`),
+    ...clock,
+  });
+  const { base, registration } = settings.auth;
+  const signIn = new SignIn({
+    users: accounts,
+    passwords,
+    sessions,
+    delays: new SignInDelays(delays),
+    singleUse,
+    activity,
+    mail: openMail(settings),
+    base,
+    registration,
+    onError,
+  });
+  const owners = new Owners({ users: accounts, signIn, singleUse, activity });
+  await ensureOwner(owners, settings.auth.owner);
+
+  keys.start();
+  const sweep = () => Promise.all([sessions.sweep(ITSELF), activity.sweep()]).catch(onError);
+  const sweeping = setInterval(sweep, SWEEP_MS).unref();
+  return {
+    authenticator,
+    signIn,
+    sessions,
+    users: accounts,
+    owners,
+    keys,
+    keyRing,
+    activity,
+    follow: (rows) => {
+      const revoked = rows === null ? { ids: new Set<string>(), everything: true, keyRing: true } : readRevoked(rows);
+      if (revoked === null) return;
+      authenticator.revoke(revoked);
+      // Once more when the ring is here: a token of a key that is gone may have been verified meanwhile.
+      if (revoked.keyRing) keyRing.reload().then(() => authenticator.revoke(revoked), onError);
+    },
+    close: async () => {
+      clearInterval(sweeping);
+      await signIn.close();
+      await keys.stop();
+    },
+  };
+}
+
+function openMail({ mode, auth, onLetter, onError }: AuthSettings): Mail {
+  if (auth.mail !== null) return smtpMail(auth.mail.url, auth.mail.from);
+  if (mode === 'development') return logMail(onLetter ?? (() => {}));
+  return {
+    send: async () => onError(new Error('A letter was not sent: MILLRACE_SMTP_URL is not set')),
+    close: () => {},
+  };
+}
+
+async function ensureOwner(owners: Owners, wanted: AuthConfig['owner']): Promise<void> {
+  if (wanted === null) return;
+  const password = await readFile(wanted.passwordFile, 'utf8').catch((error: unknown) => {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new ConfigError([`MILLRACE_OWNER_PASSWORD_FILE=${wanted.passwordFile}: ${why}`]);
+  });
+  try {
+    await owners.ensure(wanted.email, password.replace(/\r?\n$/, ''));
+  } catch (error) {
+    if (!(error instanceof MillraceError) || error.code !== 'password-refused') throw error;
+    throw new ConfigError([`MILLRACE_OWNER_PASSWORD_FILE=${wanted.passwordFile}: ${error.message}`]);
+  }
+}

@@ -1,0 +1,71 @@
+/**
+ * How somebody comes to run this installation: by a link that works once and is told to whoever can read the program's
+ * log, by settings, or by a script; never by being the first to come. Not here: what owners may do.
+ */
+import { ITSELF } from '../database/own-collection.ts';
+import { MillraceError } from '../kernel/errors.ts';
+import type { Activity } from './activity.ts';
+import { checkPassword } from './passwords.ts';
+import { linkUnusable } from './refusals.ts';
+import { type Origin, stampOf } from './session.ts';
+import type { SignedIn, SignIn } from './sign-in.ts';
+import type { SingleUse } from './single-use.ts';
+import { foldName, type User } from './user.ts';
+import type { Users } from './users.ts';
+
+export interface OwnersParts {
+  readonly users: Users;
+  readonly signIn: SignIn;
+  readonly singleUse: SingleUse;
+  readonly activity: Activity;
+}
+
+export class Owners {
+  readonly #parts: OwnersParts;
+
+  constructor(parts: OwnersParts) {
+    this.#parts = parts;
+  }
+
+  exists(): Promise<boolean> {
+    return this.#parts.users.hasOwner();
+  }
+
+  /**
+   * Makes a set-up link; older ones die.
+   * @param base scheme and authority under which people reach this server
+   */
+  async link(base: string): Promise<string> {
+    const token = await this.#parts.singleUse.make('setup', null, { alone: true });
+    await this.#parts.activity.record('system.auth.setup-link', {}, ITSELF);
+    return `${base}/setup#${token}`;
+  }
+
+  /** @throws MillraceError `link-unusable`, `password-refused`, `unique-violation` */
+  async setUp(token: string, email: string, password: string, origin: Origin): Promise<SignedIn> {
+    // Before the token is used up: what is refused may be corrected.
+    checkPassword(password, [foldName(email)]);
+    if ((await this.#parts.users.byName(foldName(email))) !== null) {
+      throw new MillraceError('unique-violation', 'The user name or the e-mail address is taken');
+    }
+    if ((await this.#parts.singleUse.take('setup', token)) === null) throw linkUnusable();
+    const user = await this.#parts.users.create({ kind: 'owner', email, password, roles: ['owner'] }, stampOf(origin));
+    return this.#parts.signIn.welcome(user, origin);
+  }
+
+  /**
+   * Makes an owner of this address unless there is an account of that name, which stays as it is.
+   * @returns the owner, null when there was such an account
+   * @throws MillraceError `password-refused`
+   */
+  async ensure(email: string, password: string): Promise<User | null> {
+    if ((await this.#parts.users.byName(foldName(email))) !== null) return null;
+    try {
+      return await this.#parts.users.create({ kind: 'owner', email, password, roles: ['owner'] }, ITSELF);
+    } catch (error) {
+      // Another process was faster.
+      if (error instanceof MillraceError && error.code === 'unique-violation') return null;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,40 @@
+/** What the routes of this folder read from a request beside its path. Pure. */
+import type { FastifyRequest } from 'fastify';
+import { MillraceError } from '../kernel/errors.ts';
+import type { Principal } from './principal.ts';
+import { MAX_KEPT_BYTES } from './schema.ts';
+import type { Origin } from './session.ts';
+
+/** Where a request comes from, for the session it opens. */
+export function originOf({ ip, id, headers }: Pick<FastifyRequest, 'ip' | 'id' | 'headers'>): Origin {
+  return { address: ip, agent: headers['user-agent'] ?? null, request: id };
+}
+
+/** Somebody who signed in. */
+export type SignedInPrincipal = Extract<Principal, { kind: 'user' | 'owner' }>;
+
+/** @throws MillraceError `not-authenticated`, `forbidden` for keys, which have no account */
+export function requireAccount(principal: Principal): SignedInPrincipal {
+  if (principal.kind === 'user' || principal.kind === 'owner') return principal;
+  if (principal.kind === 'key') throw new MillraceError('forbidden', 'A key has no account and no sessions');
+  throw new MillraceError('not-authenticated', 'Sign in to use this', {
+    headers: { 'www-authenticate': 'Bearer realm="millrace"' },
+  });
+}
+
+/** @throws MillraceError `invalid-body` for a profile or claims that are too large */
+export function requireSmall(member: string, value: object | undefined): void {
+  if (value === undefined || Buffer.byteLength(JSON.stringify(value)) <= MAX_KEPT_BYTES) return;
+  const detail = `As JSON it has more than ${MAX_KEPT_BYTES} bytes`;
+  throw new MillraceError('invalid-body', `The member '${member}' is too large`, {
+    faults: [{ pointer: `/${member}`, code: 'invalid-body', detail }],
+  });
+}
+
+/** @throws MillraceError `unknown-parameter` when the address has any */
+export function noParameters({ url }: Pick<FastifyRequest, 'url'>): void {
+  const start = url.indexOf('?');
+  if (start < 0 || start === url.length - 1) return;
+  const [name = ''] = new URLSearchParams(url.slice(start + 1)).keys();
+  throw new MillraceError('unknown-parameter', `The parameter '${name.slice(0, 80)}' is not known here`);
+}

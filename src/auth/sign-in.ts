@@ -1,0 +1,164 @@
+/**
+ * How somebody becomes a principal: registering, signing in with a password, proving an address and setting a new
+ * password by mail. One answer for every cause of a failure, in the same time. Not here: HTTP (sign-in-routes.ts).
+ */
+import type { Activity } from './activity.ts';
+import { resetLetter, verifyLetter } from './letters.ts';
+import type { Mail } from './mail.ts';
+import { checkPassword, type Passwords } from './passwords.ts';
+import { linkUnusable, registrationClosed, signInFailed } from './refusals.ts';
+import { type Origin, stampOf } from './session.ts';
+import type { Sessions, Tokens } from './sessions.ts';
+import type { SignInDelays } from './sign-in-delays.ts';
+import type { SingleUse } from './single-use.ts';
+import { foldName, type ShownUser, toShown, type User } from './user.ts';
+import type { NewUser, Users } from './users.ts';
+
+/** One letter of a kind to one account within this time. */
+const LETTER_MS = 60_000;
+
+export interface SignedIn extends Tokens {
+  readonly user: ShownUser;
+}
+
+export interface SignInParts {
+  readonly users: Users;
+  readonly passwords: Passwords;
+  readonly sessions: Sessions;
+  readonly delays: SignInDelays;
+  readonly singleUse: SingleUse;
+  readonly activity: Activity;
+  readonly mail: Mail;
+  /** Where people reach this server. */
+  readonly base: string;
+  readonly registration: 'open' | 'closed';
+  /** Told what went wrong where no answer can say it. */
+  readonly onError: (error: unknown) => void;
+}
+
+export class SignIn {
+  readonly #parts: SignInParts;
+  readonly #letters = new Set<Promise<void>>();
+
+  constructor(parts: SignInParts) {
+    this.#parts = parts;
+  }
+
+  get registration(): 'open' | 'closed' {
+    return this.#parts.registration;
+  }
+
+  /** @throws MillraceError `registration-closed`, `unique-violation`, `password-refused` */
+  async register(wanted: NewUser, origin: Origin): Promise<SignedIn> {
+    if (this.#parts.registration === 'closed') throw registrationClosed();
+    const user = await this.#parts.users.create({ ...wanted, kind: 'user' }, { request: origin.request });
+    if (user.email !== null) this.sendVerification(user, user.email);
+    return this.welcome(user, origin);
+  }
+
+  /**
+   * @param username user name or e-mail address
+   * @throws MillraceError `sign-in-failed` for every cause, `rate-limited`, `overloaded`
+   */
+  async login(username: string, password: string, origin: Origin): Promise<SignedIn> {
+    const name = foldName(username);
+    const user = await this.#parts.users.byName(name);
+    if (!(await this.#knows(user, name, password, origin)) || user === null || user.disabled) throw signInFailed();
+    return this.welcome(user, origin);
+  }
+
+  /** Opens a session for an account that has proved who it is. */
+  async welcome(user: User, origin: Origin): Promise<SignedIn> {
+    return { ...(await this.#parts.sessions.open(user, origin)), user: toShown(user) };
+  }
+
+  /**
+   * Makes sure that whoever holds a session also knows the password.
+   * @throws MillraceError `sign-in-failed`, `rate-limited`
+   */
+  async confirmPassword(user: User, password: string, origin: Origin): Promise<void> {
+    if (!(await this.#knows(user, user.names[0] ?? user._id, password, origin))) throw signInFailed();
+  }
+
+  /** @throws MillraceError `sign-in-failed`, `password-refused`, `rate-limited` */
+  async changePassword(user: User, session: string, current: string, next: string, origin: Origin): Promise<void> {
+    checkPassword(next, user.names);
+    await this.confirmPassword(user, current, origin);
+    const stamp = stampOf(origin, `${user.kind}:${user._id}`);
+    await this.#parts.users.setPassword(user, next, 'password-changed', stamp, session);
+    await this.#parts.singleUse.forget('reset', user._id);
+    await this.#parts.activity.record('system.auth.password-changed', { user: user._id, how: 'known' }, stamp);
+  }
+
+  /** Sends a letter that proves an address; the address becomes the account's when the letter is answered. */
+  sendVerification({ _id }: User, email: string): void {
+    this.#inBackground(async () => {
+      const token = await this.#parts.singleUse.make('verify', _id, { facts: { email }, alone: true });
+      await this.#parts.mail.send(verifyLetter(email, token, this.#parts.base));
+    });
+  }
+
+  /** @throws MillraceError `link-unusable`, `unique-violation` */
+  async verify(token: string, origin: Origin): Promise<void> {
+    const taken = await this.#parts.singleUse.take('verify', token);
+    const email = taken?.facts['email'];
+    if (taken?.subject == null || typeof email !== 'string') throw linkUnusable();
+    const user = await this.#parts.users.get(taken.subject);
+    await this.#parts.users.change(user._id, { email, emailVerified: true }, stampOf(origin, actor(user)));
+  }
+
+  /** Sends a letter to the account of an address, if there is one; nobody can tell. */
+  requestReset(email: string): void {
+    this.#inBackground(async () => {
+      const user = await this.#parts.users.byName(foldName(email));
+      if (user?.email == null || user.disabled || foldName(user.email) !== foldName(email)) return;
+      if (await this.#parts.singleUse.madeWithin('reset', user._id, LETTER_MS)) return;
+      const token = await this.#parts.singleUse.make('reset', user._id, { alone: true });
+      await this.#parts.mail.send(resetLetter(user.email, token, this.#parts.base));
+    });
+  }
+
+  /** @throws MillraceError `link-unusable`, `password-refused` */
+  async reset(token: string, password: string, origin: Origin): Promise<void> {
+    // Before the token is used up: a refused password may be corrected.
+    checkPassword(password, []);
+    const taken = await this.#parts.singleUse.take('reset', token);
+    if (taken?.subject == null) throw linkUnusable();
+    const user = await this.#parts.users.get(taken.subject);
+    const stamp = stampOf(origin, actor(user));
+    await this.#parts.users.setPassword(user, password, 'password-reset', stamp);
+    if (!user.emailVerified) await this.#parts.users.change(user._id, { emailVerified: true }, stamp);
+    await this.#parts.activity.record('system.auth.password-changed', { user: user._id, how: 'by-mail' }, stamp);
+  }
+
+  /** Waits for letters on their way. */
+  async close(): Promise<void> {
+    await Promise.all(this.#letters);
+    this.#parts.mail.close();
+  }
+
+  async #knows(user: User | null, name: string, password: string, origin: Origin): Promise<boolean> {
+    const { passwords, delays, activity } = this.#parts;
+    const attempt = { name, address: origin.address };
+    const right = await passwords.matches(user?._id ?? null, password, () => delays.pass(attempt));
+    if (right && !user?.disabled) {
+      await delays.succeeded(attempt);
+      return true;
+    }
+    await delays.failed(attempt);
+    // Not what was typed: people type passwords where their name belongs.
+    await activity.record('system.auth.failed', { user: user?._id ?? null, address: origin.address }, stampOf(origin));
+    return false;
+  }
+
+  #inBackground(task: () => Promise<void>): void {
+    const running = task()
+      .catch(this.#parts.onError)
+      .finally(() => this.#letters.delete(running));
+    this.#letters.add(running);
+  }
+}
+
+function actor({ kind, _id }: User): string {
+  return `${kind}:${_id}`;
+}

@@ -1,0 +1,78 @@
+/**
+ * Secrets that work once: set-up links, confirmations by mail, tickets. 256 random bits, of which only a hash is kept.
+ * Not here: what they open.
+ */
+import { hash, randomBytes } from 'node:crypto';
+import type { SingleUseStore } from './single-use-store.ts';
+
+export type Purpose = 'setup' | 'verify' | 'reset' | 'ticket';
+
+/** What each lives at most, in milliseconds. */
+export const SINGLE_USE_MS: Readonly<Record<Purpose, number>> = {
+  setup: 30 * 60_000,
+  verify: 24 * 3_600_000,
+  reset: 30 * 60_000,
+  ticket: 30_000,
+};
+
+export interface Taken {
+  readonly subject: string | null;
+  readonly facts: Readonly<Record<string, unknown>>;
+}
+
+export class SingleUse {
+  readonly #store: SingleUseStore;
+  readonly #now: () => number;
+
+  constructor(store: SingleUseStore, now: () => number = Date.now) {
+    this.#store = store;
+    this.#now = now;
+  }
+
+  /**
+   * Makes one.
+   * @param alone whether older ones of this purpose and subject die
+   * @returns the secret, which is not kept
+   */
+  async make(
+    purpose: Purpose,
+    subject: string | null,
+    { facts = {}, alone = false }: { facts?: Readonly<Record<string, unknown>>; alone?: boolean } = {},
+  ): Promise<string> {
+    const secret = randomBytes(32).toString('base64url');
+    const now = this.#now();
+    if (alone) await this.#store.removeAll(purpose, subject);
+    await this.#store.insert({
+      _id: idOf(secret),
+      purpose,
+      subject,
+      facts: JSON.stringify(facts),
+      madeAt: new Date(now),
+      expiresAt: new Date(now + SINGLE_USE_MS[purpose]),
+    });
+    return secret;
+  }
+
+  /** Uses one up; null when there is none like this, any more or at all. */
+  async take(purpose: Purpose, secret: string): Promise<Taken | null> {
+    if (!/^[A-Za-z0-9_-]{43}$/.test(secret)) return null;
+    const row = await this.#store.take(idOf(secret), purpose, new Date(this.#now()));
+    if (row === null) return null;
+    const facts: Record<string, unknown> = JSON.parse(row.facts);
+    return { subject: row.subject, facts };
+  }
+
+  /** Whether one was made within so many milliseconds. */
+  madeWithin(purpose: Purpose, subject: string, ms: number): Promise<boolean> {
+    return this.#store.madeSince(purpose, subject, new Date(this.#now() - ms));
+  }
+
+  /** Makes the older ones useless. */
+  forget(purpose: Purpose, subject: string | null): Promise<void> {
+    return this.#store.removeAll(purpose, subject);
+  }
+}
+
+function idOf(secret: string): string {
+  return hash('sha256', secret, 'base64url');
+}

@@ -1,0 +1,76 @@
+/**
+ * What the collections of ours in `<db>` have in common: they keep both states of a change for their events, and each
+ * document says in `_meta` who changed it last. Not here: what they hold; secrets stand in `<db>_log`.
+ */
+import type { IndexDescription } from 'mongodb';
+import { CODE, serverCode, translated } from './errors.ts';
+import type { Mongo } from './mongo.ts';
+
+const IMAGES = { enabled: true } as const;
+
+/** Who makes a change, as the event tells it. */
+export interface Stamp {
+  /** The principal, as `user:u1`; null when nobody of ours asked for it. */
+  readonly by: string | null;
+  /** Id of the request; null for what the program does by itself. */
+  readonly request: string | null;
+}
+
+/** What a document keeps of its last change. */
+export interface OwnMeta {
+  readonly revision: number;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+  readonly createdBy: string | null;
+  readonly updatedBy: string | null;
+  readonly by: string | null;
+  readonly request: string | null;
+}
+
+/** What the program does by itself. */
+export const ITSELF: Stamp = { by: null, request: null };
+
+/** Makes sure that a collection exists, keeps images and has its indexes. */
+export async function makeOwnCollection(
+  { data }: Pick<Mongo, 'data'>,
+  name: `_${string}`,
+  indexes: readonly IndexDescription[] = [],
+): Promise<void> {
+  await translated(async () => {
+    try {
+      await data.createCollection(name, { changeStreamPreAndPostImages: IMAGES });
+    } catch (error) {
+      if (serverCode(error) !== CODE.namespaceExists) throw error;
+      await data.command({ collMod: name, changeStreamPreAndPostImages: IMAGES });
+    }
+    if (indexes.length > 0) await data.collection(name).createIndexes([...indexes]);
+  });
+}
+
+/** `_meta` of a new document. */
+export function newMeta({ by, request }: Stamp, now: Date): OwnMeta {
+  const who = idOf(by);
+  return { revision: 1, createdAt: now, updatedAt: now, createdBy: who, updatedBy: who, by, request };
+}
+
+/** The `$set` of a change that leaves its stamp; increase `_meta.revision` with it. */
+export function stamped(
+  { by, request }: Stamp,
+  now: Date,
+): {
+  '_meta.updatedAt': Date;
+  '_meta.updatedBy': string | null;
+  '_meta.by': string | null;
+  '_meta.request': string | null;
+} {
+  return { '_meta.updatedAt': now, '_meta.updatedBy': idOf(by), '_meta.by': by, '_meta.request': request };
+}
+
+/** The `$set` that leaves a stamp on a document which is deleted next; alone it is no event. */
+export function stampedForDeletion({ by, request }: Stamp): { '_meta.by': string | null; '_meta.request': string } {
+  return { '_meta.by': by, '_meta.request': request ?? '' };
+}
+
+function idOf(by: string | null): string | null {
+  return by === null ? null : by.slice(by.indexOf(':') + 1);
+}
