@@ -12,7 +12,7 @@ import type { AuditRow, AuditStore } from './audit-store.ts';
 
 const NAME = 'audit';
 /** What the users do with files is in the event log. */
-const OTHERS = /^system\.(file|log)\./;
+const OTHERS = /^system\.file\./;
 
 export interface AuditParts {
   readonly store: AuditStore;
