@@ -17,9 +17,11 @@ import { CODE, meaningOf, UNREACHABLE } from './server-codes.ts';
 
 export { CODE };
 
-/** The server's code of an error, or undefined when it has none. */
+/** The server's code of an error, or undefined when it has none. Asked for exact values, the driver gives an Int32. */
 export function serverCode(error: unknown): number | undefined {
-  return error instanceof MongoError && typeof error.code === 'number' ? error.code : undefined;
+  if (!(error instanceof MongoError) || error.code === undefined) return undefined;
+  const code = Number(error.code);
+  return Number.isInteger(code) ? code : undefined;
 }
 
 /** The duplicate key behind an insert or update that failed on a unique index. */

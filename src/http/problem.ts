@@ -45,6 +45,7 @@ const FRAMEWORK: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['malformed-request', 'The body does not have the announced length'],
   FST_ERR_CTP_EMPTY_JSON_BODY: ['body-required', 'The body is empty'],
   FST_ERR_BAD_URL: ['malformed-request', 'The address is not a valid URL'],
+  FST_ERR_MAX_PARAM_LENGTH: ['uri-too-long', 'A part of the address is longer than this server accepts'],
   FST_ERR_VALIDATION: ['malformed-request', 'The request does not match its schema'],
 };
 

@@ -90,10 +90,10 @@ function bindField(path: string, test: OpenTest, outer: Binding): Filter {
   switch (test.op) {
     case 'in': {
       const values = test.values.flatMap((value) => anyOf(value, binding));
-      return field(path, { op: 'in', values: bounded(values, `'${path}'`) });
+      return field(path, { op: 'in', values: bounded(values, `'${path}'`, LIMITS.meantValues) });
     }
     case 'all': {
-      const each = bounded(eachOfAll(test.values, binding), `'${path}'`);
+      const each = bounded(eachOfAll(test.values, binding), `'${path}'`, LIMITS.meantValues);
       return each.length === 0 ? nothing : and(each.map((values) => field(path, { op: 'in', values })));
     }
     case 'gt':

@@ -4,6 +4,8 @@ export const LIMITS = {
   depth: 32,
   /** Values of one list: `in`, `nin`, `all`, `$and`, `$or`, `$nor`, and members of one object. */
   listValues: 1_000,
+  /** Values of one list once each of the short form stands for all that it means: a number, its text, a time. */
+  meantValues: 3_000,
   /** Conditions of a whole filter. */
   conditions: 1_000,
   /** Parameters of one address. */

@@ -85,9 +85,9 @@ export function readTypeName(name: unknown): TypeName {
 }
 
 /** A list within its limit, or a refusal. */
-export function bounded<T>(values: readonly T[], what: string): readonly T[] {
-  if (values.length <= LIMITS.listValues) return values;
-  throw invalidFilter(`${what} has more than ${LIMITS.listValues.toLocaleString('en')} values`);
+export function bounded<T>(values: readonly T[], what: string, limit: number = LIMITS.listValues): readonly T[] {
+  if (values.length <= limit) return values;
+  throw invalidFilter(`${what} has more than ${limit.toLocaleString('en')} values`);
 }
 
 /** A text to look for, within its limit. */
