@@ -1,6 +1,6 @@
 /**
- * What the event log costs and how fast it is back: write to row, sustained events, and the pause after a killed
- * recorder, an ended one, and a restarted server. Figures of one machine at one time; the load average is printed along.
+ * How many events the log sustains and how fast it is back: after a killed recorder, an ended one, and a restarted
+ * server. Not here: the time from a write to its row (event-latency.ts). Figures of one machine at one time; the load average is printed along.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -48,34 +48,10 @@ const text = 'x'.repeat(300);
 const until = async (fact: () => boolean) => {
   while (!fact()) await pause(2);
 };
-const quantile = (all: number[], q: number) => all.sort((a, b) => a - b)[Math.floor(all.length * q)]?.toFixed(1);
 const say = (what: string, figures: object) =>
   console.log(JSON.stringify({ what, ...figures, load: loadavg()[0]?.toFixed(1) }));
 
 for (let round = 0; round < ROUNDS; round += 1) {
-  const sent = new Map<number, number>();
-  const acked: number[] = [];
-  const begun = performance.now();
-  const writes: Promise<unknown>[] = [];
-  for (let n = 0; n < 1500; n += 1) {
-    const wait = begun + n * 2 - performance.now();
-    if (wait > 0) await pause(wait);
-    while (n - acked.length > 40) await pause(1);
-    const id = next++;
-    sent.set(id, performance.now());
-    writes.push(
-      things.insertOne({ _id: id, at: n, text }).then(() => acked.push(performance.now() - (sent.get(id) ?? 0))),
-    );
-  }
-  await Promise.all(writes);
-  await until(() => told.has(next - 1));
-  const delays = [...sent].flatMap(([id, at]) => (told.has(id) ? [(told.get(id) ?? 0) - at] : []));
-  say('write (w: majority) to row told in another process, ms', {
-    perSecond: Math.round(1500 / ((performance.now() - begun) / 1000)),
-    p50: quantile(delays, 0.5),
-    p99: quantile(delays, 0.99),
-    acknowledgedP50: quantile(acked, 0.5),
-  });
   const from = performance.now();
   const count = 20_000;
   const first = next;

@@ -3,7 +3,6 @@
  * MongoDB. Prints medians and ratios: throughput above 1 and CPU below 1 are in Millrace's favour. Options:
  * `--rounds 5 --seconds 2 --only name`. Linux only: CPU time is read from /proc.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,6 +11,7 @@ import { parseArgs } from 'node:util';
 import { MongoClient, ObjectId } from 'mongodb';
 import { startEmbedded } from '../src/database/embedded/embedded.ts';
 import { type Call, type Figures, load } from './load.ts';
+import { type Program, startProgram } from './programs.ts';
 import { machine, median } from './rounds.ts';
 
 const DOCUMENTS = 20_000;
@@ -24,11 +24,6 @@ const { values } = parseArgs({
     only: { type: 'string', default: '' },
   },
 });
-
-interface Server {
-  readonly base: string;
-  readonly child: ChildProcess;
-}
 
 /** About one kilobyte, of the kinds that business documents hold. */
 function body(n: number): Record<string, unknown> {
@@ -53,21 +48,6 @@ async function seed(url: string, database: string, ids: readonly ObjectId[]): Pr
   await client.close();
 }
 
-async function start(words: readonly string[], env: Record<string, string>): Promise<Server> {
-  const child = spawn(process.execPath, words, {
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const base = await new Promise<string>((resolve, reject) => {
-    child.once('exit', (code) => reject(new Error(`${words[0]} ended with ${code}`)));
-    child.stdout.on('data', (text: Buffer) => {
-      const found = /http:\/\/127\.0\.0\.1:\d+/.exec(String(text))?.[0];
-      if (found !== undefined) resolve(found);
-    });
-  });
-  return { base, child };
-}
-
 function cases(ids: readonly ObjectId[]): Record<string, () => Call> {
   const any = () => Math.floor(Math.random() * ids.length);
   const get = (): Call => ({ method: 'GET', path: `/api/items/${ids[any()]?.toHexString()}` });
@@ -85,7 +65,11 @@ function cases(ids: readonly ObjectId[]): Record<string, () => Call> {
   };
 }
 
-async function measure(servers: readonly [Server, Server], connections: number, next: () => Call): Promise<Figures[]> {
+async function measure(
+  servers: readonly [Program, Program],
+  connections: number,
+  next: () => Call,
+): Promise<Figures[]> {
   const rounds: [Figures[], Figures[]] = [[], []];
   for (let round = 0; round <= Number(values.rounds); round++) {
     for (const [side, { base, child }] of servers.entries()) {
@@ -108,20 +92,20 @@ function row(cells: readonly string[]): string {
 
 const folder = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
 const database = await startEmbedded({ folder });
-const children: ChildProcess[] = [];
+const programs: Program[] = [];
 try {
   const ids = Array.from({ length: DOCUMENTS }, () => new ObjectId());
   for (const name of ['ours', 'bare']) await seed(database.url, name, ids);
   const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
   const bare = fileURLToPath(new URL('./bare.ts', import.meta.url));
-  const ours = await start([main], {
+  const ours = await startProgram([main], {
     MONGODB_URL: database.url,
     MILLRACE_DB: 'ours',
     PORT: '0',
     MILLRACE_LOG_LEVEL: 'warn',
   });
-  const reference = await start([bare, database.url, 'bare'], {});
-  children.push(ours.child, reference.child);
+  const reference = await startProgram([bare, database.url, 'bare'], {});
+  programs.push(ours, reference);
   console.log(
     `${machine()}, MongoDB ${database.version}\n${values.rounds} rounds of ${values.seconds} s each, ${DOCUMENTS} documents of 1 KB\n`,
   );
@@ -152,8 +136,7 @@ try {
     }
   }
 } finally {
-  for (const child of children) child.kill('SIGTERM');
-  await Promise.all(children.map((child) => child.exitCode ?? new Promise((resolve) => child.once('exit', resolve))));
+  await Promise.all(programs.map((program) => program.stop()));
   await database.stop();
   await rm(folder, { recursive: true, force: true });
 }

@@ -59,7 +59,7 @@ export async function load(
 }
 
 /** One kept-alive connection with one request on its way at a time. */
-class Connection {
+export class Connection {
   readonly #socket: Socket;
   readonly #answer = new AnswerEnd();
   #settle: { resolve: () => void; reject: (error: Error) => void } | null = null;

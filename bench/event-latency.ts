@@ -1,0 +1,120 @@
+/**
+ * How long a write takes to its row in the event log: documents are created over HTTP at a steady rate, and a tail in
+ * this process, which is not the recorder's, notes when it is told of each. The same rate of writes by the bare handler,
+ * whose answers are all there is to measure, says what the machine could do. `--rate 500 --rounds 5 --seconds 3`.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { BSON } from 'mongodb';
+import { startEmbedded } from '../src/database/embedded/embedded.ts';
+import { openMongo } from '../src/database/mongo.ts';
+import { EventLog } from '../src/events/event-log.ts';
+import { Tail } from '../src/events/tail.ts';
+import { Connection } from './load.ts';
+import { type Program, startProgram } from './programs.ts';
+import { machine, median } from './rounds.ts';
+
+const CONNECTIONS = 32;
+
+const { values } = parseArgs({
+  options: {
+    rate: { type: 'string', default: '500' },
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '3' },
+  },
+});
+const rate = Number(values.rate);
+const count = rate * Number(values.seconds);
+
+/** Creates documents at the steady rate; milliseconds from the planned moment of each to its answer. */
+async function write(program: Program, onSend: (id: string, at: number) => void): Promise<number[]> {
+  const { hostname, port } = new URL(program.base);
+  const idle = await Promise.all(Array.from({ length: CONNECTIONS }, () => Connection.to(hostname, Number(port))));
+  const acknowledged: number[] = [];
+  const underWay: Promise<void>[] = [];
+  const begun = performance.now();
+  for (let n = 0; n < count; n++) {
+    // The clock starts when the write was due, so that a server that falls behind is not flattered.
+    const due = begun + (n * 1000) / rate;
+    const wait = due - performance.now();
+    if (wait > 0) await pause(wait);
+    while (idle.length === 0) await pause(1);
+    const connection = idle.pop();
+    if (connection === undefined) continue;
+    const id = `${Math.trunc(begun)}-${n}`;
+    onSend(id, due);
+    const body = JSON.stringify({ id, n, text: 'x'.repeat(300) });
+    underWay.push(
+      connection.send({ method: 'POST', path: '/api/items', body }).then(() => {
+        acknowledged.push(performance.now() - due);
+        idle.push(connection);
+      }),
+    );
+  }
+  await Promise.all(underWay);
+  for (const connection of idle) connection.close();
+  return acknowledged;
+}
+
+const quantile = (all: readonly number[], share: number) =>
+  all.toSorted((a, b) => a - b)[Math.floor(all.length * share)] ?? Number.NaN;
+
+const folder = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
+const database = await startEmbedded({ folder });
+const programs: Program[] = [];
+try {
+  const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+  const bare = fileURLToPath(new URL('./bare.ts', import.meta.url));
+  const ours = await startProgram([main], {
+    MONGODB_URL: database.url,
+    MILLRACE_DB: 'ours',
+    PORT: '0',
+    MILLRACE_LOG_LEVEL: 'warn',
+  });
+  const reference = await startProgram([bare, database.url, 'bare'], {});
+  programs.push(ours, reference);
+  const mongo = await openMongo({ url: database.url, database: 'ours' });
+  const tail = new Tail({ log: new EventLog(mongo.log, 'ours') });
+  const told = new Map<string, number>();
+  tail.attach({
+    rows: (rows) => {
+      const now = performance.now();
+      for (const { key } of rows) if (key) told.set(String(BSON.deserialize(key)['_id']), now);
+    },
+  });
+  await tail.start();
+  console.log(
+    `${machine()}, MongoDB ${database.version}, ${rate} writes/s for ${values.seconds} s, load ${loadavg()[0]}`,
+  );
+  const rounds: { row: number; row99: number; answer: number; bare: number }[] = [];
+  for (let round = 0; round <= Number(values.rounds); round++) {
+    const sent = new Map<string, number>();
+    const answers = await write(ours, (id, at) => sent.set(id, at));
+    while ([...sent.keys()].some((id) => !told.has(id))) await pause(5);
+    const rows = [...sent].map(([id, at]) => (told.get(id) ?? Number.NaN) - at);
+    const others = await write(reference, () => undefined);
+    // The first round warms up.
+    if (round === 0) continue;
+    const figures = {
+      row: quantile(rows, 0.5),
+      row99: quantile(rows, 0.99),
+      answer: quantile(answers, 0.5),
+      bare: quantile(others, 0.5),
+    };
+    rounds.push(figures);
+    console.log(
+      `to the row p50 ${figures.row.toFixed(1)} p99 ${figures.row99.toFixed(1)} ms; answered p50 ${figures.answer.toFixed(1)} ms; bare handler answered p50 ${figures.bare.toFixed(1)} ms`,
+    );
+  }
+  console.log(`median of p50 to the row: ${median(rounds.map(({ row }) => row)).toFixed(1)} ms`);
+  await tail.stop();
+  await mongo.close();
+} finally {
+  await Promise.all(programs.map((program) => program.stop()));
+  await database.stop();
+  await rm(folder, { recursive: true, force: true });
+}
