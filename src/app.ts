@@ -33,6 +33,7 @@ import { rateLimit } from './http/rate-limit.ts';
 import { requestLog } from './http/request-log.ts';
 import type { ServerConfig } from './kernel/config.ts';
 import type { Parts } from './parts.ts';
+import { realtimeRoutes } from './realtime/routes.ts';
 
 const MAX_HEADER_BYTES = 16_384;
 /** Ids have up to 128 characters, each of which may be escaped as three. */
@@ -81,6 +82,7 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
     });
     await context.register(openApiRoutes, { contract: new Contract({ ...parts, version: VERSION }) });
     await context.register(eventRoutes, parts);
+    await context.register(realtimeRoutes, { ...parts, config });
     await context.register(adminRoutes, parts);
     await context.register(fileRoutes, {
       ...parts,

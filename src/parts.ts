@@ -26,6 +26,7 @@ import { MillraceError } from './kernel/errors.ts';
 import { Policies } from './policies/policies.ts';
 import { PolicyBook } from './policies/policy-book.ts';
 import { PolicyStore } from './policies/policy-store.ts';
+import { Realtime } from './realtime/realtime.ts';
 
 export interface Parts {
   readonly config: Config;
@@ -44,6 +45,7 @@ export interface Parts {
   readonly files: Files;
   readonly events: EventParts;
   readonly audit: Audit;
+  readonly realtime: Realtime;
   /** Resolves when the parts can serve requests; rejects when not. */
   ready(): Promise<void>;
   close(): Promise<void>;
@@ -111,6 +113,16 @@ export async function makeParts(
   // Only now: a change made before the log was followed is read here, and every later one is told.
   await policyBook.reload();
 
+  const realtime = new Realtime({
+    ...config.realtime,
+    queryTimeoutMs,
+    mongo,
+    events,
+    policies,
+    authenticator: auth.authenticator,
+    onError,
+  });
+
   return {
     config,
     mongo,
@@ -127,6 +139,7 @@ export async function makeParts(
     files: files.files,
     events,
     audit,
+    realtime,
     ready: async () => {
       await mongo.log.command({ ping: 1 }, { timeoutMS: 2_000 });
       const recording = events.recorder.state.status !== 'stopped';
@@ -134,6 +147,7 @@ export async function makeParts(
         throw new MillraceError('database-unavailable', 'The event log is not being followed');
     },
     close: async () => {
+      await realtime.close();
       unfollow();
       await audit.stop();
       await events.close();

@@ -42,7 +42,7 @@ const DOORS: readonly { readonly vendor: RegExp; readonly doors: RegExp }[] = [
   {
     vendor: /^mongodb$/,
     doors:
-      /^src\/(database\/|events\/(change-stream|event-log|recorder|tail|consumer|.*store)\.ts|files\/.*store\.ts|collections\/store\.ts)/,
+      /^src\/(database\/|events\/(change-stream|event-log|recorder|tail|consumer|.*store)\.ts|files\/.*store\.ts|realtime\/.*store\.ts|collections\/store\.ts)/,
   },
   { vendor: /^nodemailer$/, doors: /^src\/auth\/smtp-mail\.ts/ },
   { vendor: /^@node-rs\/argon2$/, doors: /^src\/auth\/passwords\.ts/ },

@@ -103,6 +103,35 @@ export class EventLog {
     return rows.filter((row) => row.number >= floor);
   }
 
+  /**
+   * Rows of some collections in their order, and those about all of them, and the ends of transactions; the others are
+   * left out by the server.
+   * @returns with how far was looked; null when rows in between are gone
+   */
+  async about(asked: {
+    readonly after: number;
+    readonly through: number;
+    readonly collections: readonly string[];
+    readonly limit: number;
+  }): Promise<{ readonly rows: readonly LogRow[]; readonly through: number } | null> {
+    const { after, through, collections, limit } = asked;
+    const names = { $in: collections };
+    const concerns = [{ c: names }, { to: names }, { op: { $in: ['gap', 'dropDatabase'] } }, { 'x.z': true }];
+    const filter = { _id: { $gt: after, $lte: through }, $or: concerns } as Document;
+    const rows: LogRow[] = [];
+    let bytes = 0;
+    let whole = true;
+    for await (const stored of this.#rows.find(filter, { sort: { _id: 1 }, limit, ...MAJORITY, raw: true })) {
+      const row = decodeRow(stored as unknown as Uint8Array);
+      rows.push(row);
+      bytes += rowBytes(row);
+      whole = rows.length < limit && bytes <= READ_BYTES;
+      if (!whole) break;
+    }
+    if ((await this.floor()) - 1 > after) return null;
+    return { rows, through: whole ? through : (rows.at(-1)?.number ?? through) };
+  }
+
   /** The first row whose epoch is above the given one: a gap. */
   async firstAbove(epoch: number): Promise<LogRow | null> {
     const [row] = await this.#find({ e: { $gt: epoch } }, { sort: { _id: 1 }, limit: 1 });

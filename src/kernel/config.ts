@@ -94,6 +94,8 @@ export const SETTINGS = Type.Object({
     pattern: '^[^\\s@]+@[^\\s@]+$',
   }),
   MILLRACE_OWNER_PASSWORD_FILE: text("File with the password of MILLRACE_OWNER_EMAIL's owner.", { minLength: 1 }),
+  MILLRACE_LIVE_CLIENTS: count('Clients with live data that one process serves; more are sent away.', 50_000),
+  MILLRACE_HEARTBEAT_MS: count('How long a connection with live data may be silent before a heartbeat.', 25_000, 100),
   MILLRACE_RATE_ANONYMOUS: rate('Requests a minute from one anonymous address. Production default: 600.'),
   MILLRACE_RATE_PRINCIPAL: rate('Requests a minute of one signed-in principal. Production default: 6000.'),
 });
@@ -110,6 +112,7 @@ export interface Config {
   readonly files: { readonly stores: string; readonly maxFileBytes: number };
   /** How much of the event log is kept. */
   readonly events: { readonly maxAgeMs: number; readonly maxBytes: number };
+  readonly realtime: { readonly maxClients: number; readonly heartbeatMs: number };
   readonly collections: { readonly queryTimeoutMs: number; readonly listTimeoutMs: number };
 }
 
@@ -252,6 +255,7 @@ function arrange(settings: Static<typeof SETTINGS>): Config {
     auth: arrangeAuth(settings),
     files: { stores: settings.MILLRACE_FILES, maxFileBytes: settings.MILLRACE_FILE_BYTES },
     events: { maxAgeMs: settings.MILLRACE_EVENT_LOG_AGE_MS, maxBytes: settings.MILLRACE_EVENT_LOG_BYTES },
+    realtime: { maxClients: settings.MILLRACE_LIVE_CLIENTS, heartbeatMs: settings.MILLRACE_HEARTBEAT_MS },
     collections: {
       queryTimeoutMs: settings.MILLRACE_QUERY_TIMEOUT_MS,
       listTimeoutMs: settings.MILLRACE_LIST_TIMEOUT_MS,

@@ -1,0 +1,118 @@
+/**
+ * What one batch of rows makes of all groups: judged row by row, completed from the database where windows need it, and
+ * only then told, in the order of the log and whole transactions at a time.
+ */
+import type { LogRow } from '../events/row.ts';
+import { Bundles } from './bundle.ts';
+import type { Told } from './change.ts';
+import { type Group, knows, tell } from './group.ts';
+import type { GroupBook } from './group-book.ts';
+import type { ResetReason } from './protocol.ts';
+import { RowView } from './row-view.ts';
+import { type Segment, toSegments } from './segments.ts';
+
+/** What a row, or the completion behind it, makes of one group. */
+interface Outcome {
+  readonly group: Group;
+  readonly row: LogRow;
+  /** Position of its transaction's last row; null outside of one. */
+  readonly transaction: string | null;
+  readonly told: readonly Told[];
+  readonly reset: ResetReason | null;
+}
+
+export class Batch {
+  readonly #book: GroupBook;
+  readonly #onError: (error: unknown) => void;
+  readonly #outcomes: Outcome[] = [];
+  readonly #wanting = new Set<Group>();
+
+  constructor(book: GroupBook, onError: (error: unknown) => void) {
+    this.#book = book;
+    this.#onError = onError;
+  }
+
+  async judge(rows: readonly LogRow[]): Promise<void> {
+    const { segments, open } = toSegments(rows);
+    for (const segment of segments) await this.#judgeSegment(segment);
+    if (open.length > 0) await this.#judgeSegment({ rows: open, joined: true });
+    const last = rows.at(-1);
+    if (last !== undefined) await this.#settle(last, null);
+  }
+
+  async #judgeSegment({ rows, joined }: Segment): Promise<void> {
+    const last = rows.at(-1);
+    const transaction = joined && last !== undefined ? new RowView(last).event : null;
+    for (const row of rows) {
+      const view = new RowView(row);
+      for (const group of this.#book.concerned(view)) {
+        if (group.has(row) || !this.#book.has(group)) continue;
+        const judgement = group.live.judge(view);
+        if (typeof judgement === 'string') {
+          this.#end({ group, row, transaction, told: [], reset: judgement });
+          continue;
+        }
+        if (judgement.length > 0) this.#outcomes.push({ group, row, transaction, told: judgement, reset: null });
+        if (group.live.wanting) this.#wanting.add(group);
+      }
+    }
+    if (joined && last !== undefined) await this.#settle(last, transaction);
+  }
+
+  async #settle(last: LogRow, transaction: string | null): Promise<void> {
+    if (this.#wanting.size === 0) return;
+    const at = new RowView(last);
+    const groups = [...this.#wanting];
+    this.#wanting.clear();
+    const settle = async (group: Group): Promise<Outcome> => {
+      const common = { group, row: last, transaction };
+      try {
+        return { ...common, told: await group.live.settle(at), reset: null };
+      } catch (error) {
+        this.#onError(error);
+        return { ...common, told: [], reset: 'window' };
+      }
+    };
+    for (const outcome of await Promise.all(groups.map(settle))) {
+      if (outcome.reset === null) this.#outcomes.push(outcome);
+      else this.#end(outcome);
+    }
+  }
+
+  #end(outcome: Outcome): void {
+    this.#book.remove(outcome.group);
+    this.#wanting.delete(outcome.group);
+    this.#outcomes.push(outcome);
+  }
+
+  /** Hands everything to the members of the groups, as they are now. */
+  tell(): void {
+    let bundles: Bundles | null = null;
+    let bundled: string | null = null;
+    for (const { group, row, transaction, told, reset } of this.#outcomes) {
+      // What was bundled before a reset belongs before it.
+      if (transaction !== bundled || reset !== null) {
+        bundles?.push();
+        bundles = transaction === null ? null : new Bundles(transaction);
+        bundled = transaction;
+      }
+      if (reset !== null) {
+        resetAll(group, reset);
+        continue;
+      }
+      for (const member of group.members) {
+        if (knows(member, row)) continue;
+        if (bundles === null) tell(member, told);
+        else bundles.add(member, told);
+      }
+    }
+    bundles?.push();
+  }
+}
+
+/** The answer of a group is void for all of its members. */
+export function resetAll(group: Group, reason: ResetReason): void {
+  const members = [...group.members];
+  group.members.clear();
+  for (const member of members) member.reset(reason);
+}

@@ -1,0 +1,88 @@
+/**
+ * One change of a subscription's answer and the bytes that tell it: encoded once, framed once for each name that clients
+ * gave their subscriptions, and shared by all of them.
+ */
+import { CHANGE_EVENT, socketFrame, streamChunk } from './frames.ts';
+
+export type LeaveReason = 'deleted' | 'filter' | 'window' | 'gone';
+
+export interface ChangeParts {
+  readonly op: 'enter' | 'update' | 'leave';
+  readonly documentId: string;
+  readonly reason?: LeaveReason;
+  /** JSON. */
+  readonly document?: Buffer;
+  readonly changed?: readonly string[] | null;
+  /** JSON. */
+  readonly sortKey?: string | null;
+  /** Position of the event. */
+  readonly event: string;
+  /** ISO 8601. */
+  readonly at: string;
+}
+
+/** What every message told to subscriptions can do: be a frame of its own, or a part of a transaction's. */
+export interface Told {
+  /** A frame for sockets, for a subscription of that name. */
+  frame(id: string): Buffer;
+  /** The same as one event of a stream. */
+  chunk(): Buffer;
+  /** JSON of the message as a part of a transaction; without a name for streams. */
+  part(id: string | null): Buffer;
+}
+
+const END = Buffer.from('}');
+
+/** A message whose first members name its type and its subscription, and whose others are the same for all. */
+export class SharedMessage implements Told {
+  readonly #type: string;
+  readonly #event: string;
+  readonly #rest: Buffer;
+  readonly #frames = new Map<string, Buffer>();
+  #chunk: Buffer | undefined;
+
+  /**
+   * @param type the message's type; a change inside a transaction does not say it
+   * @param event its position
+   * @param rest JSON of its other members, without braces
+   */
+  constructor(type: string, event: string, rest: Buffer) {
+    this.#type = type;
+    this.#event = event;
+    this.#rest = rest;
+  }
+
+  frame(id: string): Buffer {
+    let frame = this.#frames.get(id);
+    if (frame === undefined) {
+      const head = Buffer.from(`{"type":"${this.#type}","id":${JSON.stringify(id)},`);
+      frame = socketFrame([head, this.#rest, END]);
+      this.#frames.set(id, frame);
+    }
+    return frame;
+  }
+
+  chunk(): Buffer {
+    this.#chunk ??= streamChunk(this.#type, [Buffer.from('{'), this.#rest, END], this.#event);
+    return this.#chunk;
+  }
+
+  part(id: string | null): Buffer {
+    const type = this.#type === CHANGE_EVENT ? '' : `"type":"${this.#type}",`;
+    const name = id === null ? '' : `"id":${JSON.stringify(id)},`;
+    return Buffer.concat([Buffer.from(`{${type}${name}`), this.#rest, END]);
+  }
+}
+
+/** A change as a message. */
+export function toMessage(change: ChangeParts): SharedMessage {
+  const { op, documentId, reason, document, changed, sortKey, event, at } = change;
+  const head = `"op":"${op}","documentId":${JSON.stringify(documentId)}`;
+  const tail =
+    (reason === undefined ? '' : `,"reason":"${reason}"`) +
+    (changed ? `,"changed":${JSON.stringify(changed)}` : '') +
+    (sortKey ? `,"sortKey":${sortKey}` : '') +
+    `,"event":"${event}","at":"${at}"`;
+  const parts = [Buffer.from(head), ...(document ? [Buffer.from(',"document":'), document] : []), Buffer.from(tail)];
+  return new SharedMessage(CHANGE_EVENT, event, Buffer.concat(parts));
+}

@@ -1,0 +1,157 @@
+/**
+ * One client of live data, whatever its line is: its principal, its subscriptions, its heartbeat. What differs between
+ * a socket and a stream (connection.ts, stream.ts) is how things are said and how the line ends.
+ */
+import type { Principal } from '../auth/principal.ts';
+import { formatPosition } from '../events/position.ts';
+import type { DocumentSubscription } from './document-subscription.ts';
+import { EventSubscription } from './event-subscription.ts';
+import type { Outlet } from './outlet.ts';
+import { CLOSE, type CloseCode } from './protocol.ts';
+import type { RealtimeParts } from './realtime-parts.ts';
+
+export type Subscription = DocumentSubscription | EventSubscription;
+
+export abstract class Client {
+  protected readonly parts: RealtimeParts;
+  readonly outlet: Outlet;
+  protected readonly subscriptions = new Map<string, Subscription>();
+  /** Null until it has said who it is. */
+  principal: Principal | null = null;
+  #position = -1;
+  #positionAt = performance.now();
+  #fullSince: number | null = null;
+  #announcedEnd = false;
+  #rescopeAt: number | null = null;
+  #closed = false;
+
+  constructor(parts: RealtimeParts, outlet: Outlet) {
+    this.parts = parts;
+    this.outlet = outlet;
+    outlet.onFull = () => this.#full();
+    outlet.onDrained = () => {
+      this.#fullSince = null;
+    };
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** Ends the line. */
+  protected abstract shut(code: CloseCode, reason: string, retryAfterMs: number | null): void;
+
+  /** Says something about no subscription. */
+  protected abstract tell(type: string, members: Readonly<Record<string, unknown>>, position: string | null): void;
+
+  /** Whether its session is still what it was, and if not, whether a newer principal takes its place. */
+  protected abstract renewed(): Promise<Principal | null>;
+
+  /** What only one kind of line has to look after. @param now monotonic milliseconds */
+  protected abstract look(now: number): void;
+
+  /** Looks after everything that depends on time; called every second or oftener. */
+  tick(now: number): void {
+    if (this.#closed) return;
+    this.look(now);
+    if (this.#closed || this.principal === null) return;
+    this.#lookAtCredential(this.principal);
+    this.#lookAtScopes();
+    if (this.#closed) return;
+    const { lagMs } = this.parts.timing;
+    if (this.#fullSince !== null) {
+      const late = now - this.#fullSince >= lagMs;
+      const events = [...this.subscriptions.values()].some((one) => one instanceof EventSubscription);
+      if (late && events) this.close(CLOSE.tooSlow, 'Too slow');
+      return;
+    }
+    this.#beat(now);
+  }
+
+  #beat(now: number): void {
+    const { hub, timing } = this.parts;
+    const silent = now - this.outlet.sentAt >= timing.heartbeatMs;
+    const number = this.#standing();
+    const passed = number !== this.#position && now - this.#positionAt >= timing.positionMs;
+    if (!silent && !passed) return;
+    this.#position = number;
+    this.#positionAt = now;
+    const position = formatPosition({ epoch: hub.position.epoch, number });
+    const all = [...this.subscriptions.values()].every(({ standing }) => standing !== null);
+    this.tell('ping', { position }, all ? position : null);
+  }
+
+  /** The number up to which every subscription that is said to be live has been told everything. */
+  #standing(): number {
+    let number = this.parts.hub.position.number;
+    for (const { standing } of this.subscriptions.values()) if (standing !== null) number = Math.min(number, standing);
+    return number;
+  }
+
+  #lookAtCredential(principal: Principal): void {
+    if (principal.kind === 'anonymous' || principal.expiresAt === null) return;
+    const left = principal.expiresAt - Date.now();
+    if (left <= 0) {
+      this.close(CLOSE.credentialEnded, 'The credential has ended');
+      return;
+    }
+    if (left > this.parts.timing.expiringMs || this.#announcedEnd) return;
+    this.#announcedEnd = true;
+    this.tell('expiring', { inMs: left }, null);
+  }
+
+  #lookAtScopes(): void {
+    if (this.#rescopeAt === null || Date.now() < this.#rescopeAt) return;
+    this.rescope();
+  }
+
+  /** Asks the policies again for all subscriptions. */
+  rescope(): void {
+    const { principal } = this;
+    if (principal === null) return;
+    for (const subscription of [...this.subscriptions.values()]) subscription.rescope(principal);
+    this.noteScopes();
+  }
+
+  /** Notes when a policy that names the time has to be asked again. */
+  protected noteScopes(): void {
+    const times = [...this.subscriptions.values()].flatMap(({ scopeUntil }) => scopeUntil ?? []);
+    this.#rescopeAt = times.length === 0 ? null : Math.min(...times);
+  }
+
+  /** Sessions, users, roles or keys changed. */
+  async revoked(still: (principal: Principal) => boolean): Promise<void> {
+    const { principal } = this;
+    if (principal === null || principal.kind === 'anonymous' || still(principal) || this.#closed) return;
+    const next = await this.renewed().catch(() => null);
+    if (next === null) this.close(CLOSE.notAuthenticated, 'The credential is no longer valid');
+    else this.become(next);
+  }
+
+  /** Another principal, or the same with other rights, goes on. */
+  protected become(principal: Principal): void {
+    this.principal = principal;
+    this.#announcedEnd = false;
+    this.rescope();
+  }
+
+  /** Ends everything. @param retryAfterMs when it may come back; only for codes from 4500 */
+  close(code: CloseCode, reason: string, retryAfterMs = 1_000 + Math.floor(Math.random() * 1_000)): void {
+    if (this.#closed) return;
+    this.gone();
+    this.shut(code, reason, code >= 4500 ? retryAfterMs : null);
+  }
+
+  /** The line has ended. */
+  gone(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    for (const subscription of this.subscriptions.values()) subscription.stop();
+    this.subscriptions.clear();
+  }
+
+  #full(): void {
+    this.#fullSince ??= performance.now();
+    for (const subscription of this.subscriptions.values()) subscription.lag();
+  }
+}

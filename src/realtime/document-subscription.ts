@@ -1,0 +1,222 @@
+/**
+ * A subscription to the documents of a collection: begins with a snapshot or with what was missed, and begins anew when
+ * its answer is void or its Scope has become another one.
+ */
+import { setImmediate as otherWork } from 'node:timers/promises';
+import type { Principal } from '../auth/principal.ts';
+import type { CollectionName } from '../database/names.ts';
+import { readStored } from '../database/stored.ts';
+import { formatPosition } from '../events/position.ts';
+import { MillraceError } from '../kernel/errors.ts';
+import { and } from '../query/filter.ts';
+import { Follower, type FollowerOptions } from './follower.ts';
+import { type Equality, equalityOf } from './groups.ts';
+import type { Judgement } from './live.ts';
+import { LiveQuery, toMember } from './live-query.ts';
+import { snapshotPart } from './messages.ts';
+import { judgeMissed, type Verdict } from './missed.ts';
+import { type Asked, type Question, toQuestion } from './question.ts';
+import { keyText, rendered } from './rendering.ts';
+import type { RowView } from './row-view.ts';
+import type { SnapshotRead } from './snapshot-store.ts';
+import type { Member } from './window.ts';
+
+const MOST_DOCUMENTS = 10_000;
+const PART_BYTES = 256 * 1024;
+
+export interface DocumentOptions extends FollowerOptions {
+  readonly collection: CollectionName;
+  readonly asked: Asked;
+  readonly principal: Principal;
+}
+
+export class DocumentSubscription extends Follower {
+  readonly #collection: CollectionName;
+  readonly #asked: Asked;
+  #principal: Principal;
+  #question: Question;
+  protected readonly collections: readonly string[];
+
+  /** @throws MillraceError `not-authenticated`, `forbidden`, `field-hidden` */
+  constructor(options: DocumentOptions) {
+    super(options);
+    this.#collection = options.collection;
+    this.#asked = options.asked;
+    this.#principal = options.principal;
+    this.collections = [options.collection];
+    const scope = this.parts.policies.scope(options.principal, 'read', options.collection);
+    this.#question = toQuestion(options.collection, options.asked, scope);
+  }
+
+  /** When its Scope has to be asked for anew because a policy names the time; milliseconds since 1970, or null. */
+  get scopeUntil(): number | null {
+    return this.#question.scope.until;
+  }
+
+  /** Asks the policies again, for the same principal or the one that took its place. */
+  rescope(principal: Principal): void {
+    if (this.ended) return;
+    this.#principal = principal;
+    const scope = this.parts.policies.find(principal, 'read', this.#collection);
+    if (scope === null) {
+      this.end(new MillraceError('policy-revoked', `Reading '${this.#collection}' is no longer allowed`));
+      return;
+    }
+    try {
+      const question = toQuestion(this.#collection, this.#asked, scope);
+      const same = question.key === this.#question.key;
+      this.#question = question;
+      if (!same) this.reset('policy-changed');
+    } catch (error) {
+      this.end(error);
+    }
+  }
+
+  protected async begin(run: number, since: string | null): Promise<void> {
+    if (since !== null) {
+      const verdict = await this.#missed(since);
+      if (!this.isCurrent(run)) return;
+      const live = 'place' in verdict ? await this.#resumed(verdict) : null;
+      if (!this.isCurrent(run)) return;
+      if ('place' in verdict && live !== null) {
+        this.say('subscribed', { from: 'resume' }, formatPosition(verdict.place));
+        return await this.follow(run, live, this.#equality(), true);
+      }
+      this.say('reset', { reason: 'reason' in verdict ? verdict.reason : 'window' });
+    }
+    await this.#snapshot(run);
+  }
+
+  protected async goOn(run: number): Promise<void> {
+    const { hub } = this.parts;
+    if (this.#question.limit === null) {
+      return await this.follow(run, new LiveQuery(this.#question, this.parts.store), this.#equality(), false);
+    }
+    await this.outlet.ready();
+    if (!this.isCurrent(run)) return;
+    const verdict = await this.#missed(formatPosition({ epoch: hub.position.epoch, number: this.after }));
+    const live = this.isCurrent(run) && 'place' in verdict ? await this.#resumed(verdict) : null;
+    if (!this.isCurrent(run)) return;
+    if (live === null) return this.reset('reason' in verdict ? verdict.reason : 'window');
+    await this.follow(run, live, this.#equality(), false);
+  }
+
+  protected tooSlow(): void {
+    this.reset('lagging');
+  }
+
+  #missed(since: string): Promise<Verdict> {
+    const question = this.#question;
+    const live = new LiveQuery({ ...question, limit: null }, this.parts.store);
+    const touches = (view: RowView): Judgement | 'window' => {
+      if (view.row.collection === question.collection && view.row.big) return 'window';
+      const { before, after } = view;
+      const judgement = live.judge(view);
+      if (typeof judgement === 'string' || view.row.collection !== question.collection) return judgement;
+      const is = [before, after].some((state) => state !== null && question.match(state));
+      return is ? 'window' : judgement;
+    };
+    return judgeMissed(this.parts, since, {
+      collections: this.collections,
+      principal: this.#principal,
+      judge: question.limit === null ? (view) => live.judge(view) : touches,
+    });
+  }
+
+  /** Goes on behind what was missed; a window has to know its members first. Null when it cannot. */
+  async #resumed({ place, through }: Exclude<Verdict, { reason: unknown }>): Promise<LiveQuery | null> {
+    const live = new LiveQuery(this.#question, this.parts.store);
+    this.until = null;
+    this.after = place.number;
+    if (live.window === null) return live;
+    if (through.time === null) return null;
+    const read = await this.#open(live, through.time);
+    if (read.time === null || !read.time.equals(through.time)) {
+      await read.close();
+      return null;
+    }
+    const members: Member[] = [];
+    for await (const batch of batches(read)) {
+      for (const raw of batch) members.push(toMember(readStored(raw), this.#question));
+    }
+    live.window.fill(members, members.length === live.capacity);
+    this.after = through.number;
+    return live;
+  }
+
+  #open(live: LiveQuery, at: Parameters<typeof this.parts.store.open>[1]): Promise<SnapshotRead> {
+    return this.parts.slots.run(() => this.parts.store.open(live.question, at, live.capacity));
+  }
+
+  async #snapshot(run: number): Promise<void> {
+    const live = new LiveQuery(this.#question, this.parts.store);
+    const mark = this.parts.hub.newest;
+    const read = await this.#open(live, null);
+    try {
+      if (!this.isCurrent(run)) return;
+      if (read.more && live.window === null) await this.#refuseTooLarge();
+      if (!this.isCurrent(run)) return;
+      this.after = mark.number;
+      // What the snapshot holds beyond its position is not told again.
+      this.until = read.time;
+      this.say('subscribed', { from: 'snapshot' }, null);
+      await this.#tell(run, live, read, formatPosition(mark));
+    } finally {
+      await read.close();
+    }
+    if (this.isCurrent(run)) await this.follow(run, live, this.#equality(), true);
+  }
+
+  async #refuseTooLarge(): Promise<void> {
+    if ((await this.parts.store.count(this.#question, MOST_DOCUMENTS + 1)) <= MOST_DOCUMENTS) return;
+    throw new MillraceError('too-large', `More than ${MOST_DOCUMENTS.toLocaleString('en')} documents match`, {
+      hint: 'Give the query a limit, or a narrower filter',
+    });
+  }
+
+  /** Sends the documents in parts, as fast as the client takes them. */
+  async #tell(run: number, live: LiveQuery, read: SnapshotRead, position: string): Promise<void> {
+    const { window, question } = live;
+    const members: Member[] = [];
+    let documents: Buffer[] = [];
+    let keys: string[] = [];
+    let bytes = 0;
+    const part = (at: string | null) => {
+      this.outlet.push(snapshotPart(this.id, documents, question.keyed ? keys : null, at));
+      documents = [];
+      keys = [];
+      bytes = 0;
+    };
+    for await (const batch of batches(read)) {
+      for (const raw of batch) {
+        const document = question.keyed || !isPlainRead(question) ? readStored(raw) : null;
+        if (window !== null && document !== null) members.push(toMember(document, question));
+        if (question.limit !== null && members.length > question.limit) continue;
+        const json = rendered(question, raw, () => document ?? readStored(raw));
+        documents.push(json);
+        if (document !== null && question.keyed) keys.push(keyText(question, document));
+        bytes += json.length;
+        if (bytes < PART_BYTES) continue;
+        part(null);
+        await otherWork();
+        await this.outlet.ready();
+        if (!this.isCurrent(run)) return;
+      }
+    }
+    window?.fill(members, members.length === live.capacity);
+    part(position);
+  }
+
+  #equality(): Equality | null {
+    const { scope, filter } = this.#question;
+    const [grant] = scope.grants;
+    return equalityOf(scope.grants.length === 1 && grant !== undefined ? and([filter, grant.filter]) : filter);
+  }
+}
+
+const isPlainRead = (question: Question): boolean => question.fields === null;
+
+async function* batches(read: SnapshotRead): AsyncGenerator<readonly Buffer[]> {
+  yield read.first;
+  if (read.more) yield* read.rest();
+}

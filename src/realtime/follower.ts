@@ -1,0 +1,249 @@
+/**
+ * The life that every subscription has, whatever it asks: it follows the log by itself until it has caught up, is taken
+ * along in a group from then on, and steps out again when its client is too slow, to read on from the log when it can.
+ * Not here: how an answer begins (document-subscription.ts, event-subscription.ts).
+ */
+import { setImmediate as otherWork } from 'node:timers/promises';
+import type { Timestamp } from 'mongodb';
+import { formatPosition } from '../events/position.ts';
+import type { LogRow } from '../events/row.ts';
+import { ERRORS, MillraceError } from '../kernel/errors.ts';
+import { Overtaken, type Stretch } from './backlog.ts';
+import { tellAlone } from './bundle.ts';
+import type { Told } from './change.ts';
+import { problemOf } from './frames.ts';
+import { type Group, knows, type Member } from './group.ts';
+import type { Equality } from './groups.ts';
+import type { Mark } from './hub.ts';
+import type { Live } from './live.ts';
+import { toBytes } from './messages.ts';
+import type { Outlet } from './outlet.ts';
+import type { ResetReason } from './protocol.ts';
+import type { RealtimeParts } from './realtime-parts.ts';
+import { RowView } from './row-view.ts';
+
+/** Resets of one subscription do not follow each other faster than this. */
+const RESET_PAUSE_MS = 500;
+/** How long the log is waited for after a snapshot. It takes a few milliseconds; on a quiet database nothing comes. */
+const AHEAD_MS = 100;
+
+export interface FollowerOptions {
+  readonly id: string | null;
+  readonly outlet: Outlet;
+  readonly parts: RealtimeParts;
+  /** Told when it has ended by itself. */
+  readonly onEnd: () => void;
+  /** Told when it is behind for too long and cannot begin anew. */
+  readonly onTooSlow: () => void;
+}
+
+export abstract class Follower implements Member {
+  readonly id: string | null;
+  readonly outlet: Outlet;
+  protected readonly parts: RealtimeParts;
+  protected readonly options: FollowerOptions;
+  after = 0;
+  until: Timestamp | null = null;
+  /** Since when it has not been taken along because its client is slow; monotonic milliseconds. */
+  protected behindSince: number | null = null;
+  #group: Group | null = null;
+  #runs = 0;
+  #turn = 0;
+  #resetAt = 0;
+  #ended = false;
+  #announced = false;
+
+  constructor(options: FollowerOptions) {
+    this.options = options;
+    this.id = options.id;
+    this.outlet = options.outlet;
+    this.parts = options.parts;
+  }
+
+  get isLive(): boolean {
+    return this.#group !== null;
+  }
+
+  /**
+   * The number up to which its client may believe that it has been told everything; null while it has not been told
+   * that it is live.
+   */
+  get standing(): number | null {
+    if (!this.#announced) return null;
+    return this.#group === null ? this.after : Math.max(this.after, this.parts.hub.position.number);
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  /** The collections whose rows it reads to catch up; null for all. */
+  protected abstract readonly collections: readonly string[] | null;
+
+  /** Begins, or begins anew. */
+  protected abstract begin(run: number, since: string | null): Promise<void>;
+
+  /** Goes on from `after` as if it had not been away. */
+  protected abstract goOn(run: number): Promise<void>;
+
+  /** @param since where to go on from */
+  start(since: string | null): void {
+    this.launch((run) => this.begin(run, since));
+  }
+
+  /** Stops without a word. */
+  stop(): void {
+    this.#ended = true;
+    this.#runs += 1;
+    this.#leave();
+  }
+
+  /** Its client does not read: what happens from now on is read from the log later. */
+  lag(): void {
+    if (this.#group === null) return;
+    this.step();
+    this.behindSince ??= performance.now();
+    this.launch((run) => this.goOn(run));
+  }
+
+  reset(reason: ResetReason): void {
+    this.#leave();
+    if (this.#ended) return;
+    this.#announced = false;
+    this.say('reset', { reason });
+    const wait = this.#resetAt + RESET_PAUSE_MS - performance.now();
+    this.#resetAt = Math.max(performance.now(), this.#resetAt + RESET_PAUSE_MS);
+    this.launch(async (run) => {
+      if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
+      if (this.isCurrent(run)) await this.begin(run, null);
+    });
+  }
+
+  /** Leaves its group at the place up to which it has been told everything. */
+  protected step(): Mark {
+    const { hub } = this.parts;
+    this.#leave();
+    if (hub.position.number > this.after) this.after = hub.position.number;
+    return hub.position;
+  }
+
+  protected launch(task: (run: number) => Promise<void>): void {
+    const run = ++this.#runs;
+    this.#turn = this.parts.hub.turn;
+    task(run).catch((error: unknown) => {
+      if (!this.isCurrent(run)) return;
+      if (error instanceof Overtaken) this.reset('position-expired');
+      else this.end(error);
+    });
+  }
+
+  protected isCurrent(run: number): boolean {
+    return run === this.#runs && !this.#ended;
+  }
+
+  /** Ends it and says why. */
+  protected end(error: unknown): void {
+    this.stop();
+    const known = error instanceof MillraceError;
+    const problem = known ? error : new MillraceError('internal', 'An unexpected error occurred', { cause: error });
+    if (!known || ERRORS[problem.code].status >= 500) this.parts.onError(error);
+    this.say('unsubscribed', { problem: problemOf(problem), retryable: ERRORS[problem.code].retryable });
+    this.options.onEnd();
+  }
+
+  protected say(type: string, members: Readonly<Record<string, unknown>>, position: string | null = null): void {
+    this.outlet.push(toBytes(this.id, type, members, position));
+  }
+
+  /** Follows the log from `after` until it can be taken along. @param announce whether its client hears of that */
+  protected async follow(run: number, live: Live, equality: Equality | null, announce: boolean): Promise<void> {
+    const { hub, backlog } = this.parts;
+    let waited = false;
+    for (;;) {
+      await this.outlet.ready();
+      if (!this.isCurrent(run)) return;
+      if (this.#isLate()) return;
+      if (hub.turn !== this.#turn) return this.reset('gap');
+      if (this.after >= hub.taken && (!announce || waited)) break;
+      if (this.after >= hub.taken) {
+        waited = true;
+        await this.#settleDown();
+        continue;
+      }
+      for await (const stretch of backlog.read(this.after, hub.newest.number, this.collections)) {
+        if (!this.isCurrent(run)) return;
+        if (!(await this.#tellStretch(run, live, stretch))) return;
+        await otherWork();
+        await this.outlet.ready();
+        if (!this.isCurrent(run) || this.#isLate()) return;
+      }
+    }
+    this.behindSince = null;
+    this.#group = hub.join(this, live, equality);
+    if (!announce) return;
+    this.#announced = true;
+    const position = formatPosition({ epoch: hub.newest.epoch, number: this.after });
+    this.say('live', { position }, position);
+  }
+
+  /**
+   * A snapshot may be ahead of the log by what is on its way. A moment is given to that, so that as a rule the client
+   * stands where it is said to stand. Whether anything is on its way cannot be known.
+   */
+  async #settleDown(): Promise<void> {
+    if (this.until !== null) await this.parts.hub.passed(this.until, AHEAD_MS);
+  }
+
+  /** Whether it goes on. */
+  async #tellStretch(run: number, live: Live, { segments, through }: Stretch): Promise<boolean> {
+    let last: LogRow | undefined;
+    for (const { rows, joined } of segments) {
+      const told: Told[] = [];
+      last = rows.at(-1);
+      const transaction = joined && last !== undefined ? formatPosition(last) : null;
+      for (const row of rows) {
+        if (knows(this, row)) continue;
+        const judgement = live.judge(new RowView(row));
+        if (typeof judgement !== 'string') {
+          told.push(...judgement);
+          continue;
+        }
+        tellAlone(this, told, transaction);
+        this.reset(judgement);
+        return false;
+      }
+      if (joined && last !== undefined && live.wanting) told.push(...(await this.#settled(live, last)));
+      if (!this.isCurrent(run)) return false;
+      tellAlone(this, told, transaction);
+    }
+    if (last !== undefined && live.wanting) tellAlone(this, await this.#settled(live, last), null);
+    if (!this.isCurrent(run)) return false;
+    this.after = through;
+    return true;
+  }
+
+  async #settled(live: Live, last: LogRow): Promise<readonly Told[]> {
+    try {
+      return await live.settle(new RowView(last));
+    } catch (error) {
+      this.parts.onError(error);
+      this.reset('window');
+      return [];
+    }
+  }
+
+  #isLate(): boolean {
+    if (this.behindSince === null || performance.now() - this.behindSince < this.parts.timing.lagMs) return false;
+    this.behindSince = null;
+    this.tooSlow();
+    return true;
+  }
+
+  protected abstract tooSlow(): void;
+
+  #leave(): void {
+    const group = this.#group;
+    this.#group = null;
+    if (group !== null) this.parts.hub.leave(group, this);
+  }
+}

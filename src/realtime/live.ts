@@ -1,0 +1,28 @@
+/**
+ * What follows an answer along the log, whatever was asked: the face that hub and subscriptions know. Documents are
+ * followed by live-query.ts, events by live-events.ts.
+ */
+import type { Told } from './change.ts';
+import type { RowView } from './row-view.ts';
+
+/** What a row makes of an answer: messages in order, or the news that nobody can tell what it makes of it. */
+export type Judgement = readonly Told[] | 'gap' | 'dropped';
+
+export const NOTHING: readonly Told[] = [];
+
+export interface Live {
+  /** Equal for subscriptions that get the same messages. */
+  readonly key: string;
+  /** The one collection it is about; null for all of them. */
+  readonly collection: string | null;
+  /** Takes a row. Rows come in their order, each once. */
+  judge(view: RowView): Judgement;
+  /** Whether the answer has to be completed from the database before more rows come. */
+  readonly wanting: boolean;
+  /**
+   * Completes the answer.
+   * @param at the last row that was judged by anybody: the answer is completed as of then
+   * @throws when the database cannot say; the answer is void then
+   */
+  settle(at: RowView): Promise<readonly Told[]>;
+}

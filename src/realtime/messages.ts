@@ -1,0 +1,33 @@
+/** Messages to one client alone, as its kind of connection takes them. Pure. */
+import { socketFrame, streamChunk } from './frames.ts';
+
+/**
+ * @param id the subscription's name; null where the connection is a stream, undefined where it is about none
+ * @param position what a stream remembers; null for nothing
+ */
+export function toBytes(
+  id: string | null | undefined,
+  type: string,
+  members: Readonly<Record<string, unknown>>,
+  position: string | null = null,
+): Buffer {
+  if (id === null) return streamChunk(type, [Buffer.from(JSON.stringify(members))], position);
+  const named = id === undefined ? { type } : { type, id };
+  return socketFrame([Buffer.from(JSON.stringify({ ...named, ...members }))]);
+}
+
+/** One part of a snapshot. @param documents JSON of each, @param keys JSON of their sort keys or null */
+export function snapshotPart(
+  id: string | null,
+  documents: readonly Buffer[],
+  keys: readonly string[] | null,
+  position: string | null,
+): Buffer {
+  const head = id === null ? '{"documents":[' : `{"type":"snapshot","id":${JSON.stringify(id)},"documents":[`;
+  const last = position === null ? '"last":false' : `"last":true,"position":"${position}"`;
+  const tail = `],${keys === null ? '' : `"sortKey":[${keys.join()}],`}${last}}`;
+  const comma = Buffer.from(',');
+  const list = documents.flatMap((one, index) => (index === 0 ? [one] : [comma, one]));
+  const parts = [Buffer.from(head), ...list, Buffer.from(tail)];
+  return id === null ? streamChunk('snapshot', parts, position) : socketFrame(parts);
+}

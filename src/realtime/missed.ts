@@ -1,0 +1,81 @@
+/**
+ * Whether a subscription can go on from an earlier position: all that matters and happened since is looked through once,
+ * before anything is told, so that a client never gets a part of it.
+ */
+
+import type { Principal } from '../auth/principal.ts';
+import { idText } from '../database/ids.ts';
+import { readStored } from '../database/stored.ts';
+import type { Place } from '../events/position.ts';
+import type { LogRow } from '../events/row.ts';
+import { MillraceError } from '../kernel/errors.ts';
+import { Overtaken } from './backlog.ts';
+import type { Mark } from './hub.ts';
+import type { Judgement } from './live.ts';
+import type { ResetReason } from './protocol.ts';
+import type { RealtimeParts } from './realtime-parts.ts';
+import { RowView } from './row-view.ts';
+
+const MOST_MISSED = 10_000;
+
+/** Collections whose rows may change what a principal sees. */
+export const RIGHTS = ['_policies', '_users', '_keys'] as const;
+
+/** The place to go on from, or why that is impossible. */
+export type Verdict = { readonly place: Place; readonly through: Mark } | { readonly reason: ResetReason };
+
+/**
+ * @param judge what a row means for the subscription; a number of missed messages or the end of resuming
+ * @throws MillraceError `invalid-parameter` when `since` is no position
+ */
+export async function judgeMissed(
+  { feed, hub, backlog }: Pick<RealtimeParts, 'feed' | 'hub' | 'backlog'>,
+  since: string,
+  asked: {
+    readonly collections: readonly string[] | null;
+    readonly principal: Principal;
+    readonly judge: (view: RowView) => Judgement | 'window';
+  },
+): Promise<Verdict> {
+  const place = await usable(feed, since);
+  if (typeof place === 'string') return { reason: place };
+  const through = hub.newest;
+  const turn = hub.turn;
+  const collections = asked.collections && [...asked.collections, ...RIGHTS];
+  let missed = 0;
+  try {
+    for await (const { segments } of backlog.read(place.number, through.number, collections)) {
+      for (const { rows } of segments) {
+        for (const row of rows) {
+          if (changesRights(row, asked.principal)) return { reason: 'policy-changed' };
+          const judgement = asked.judge(new RowView(row));
+          if (typeof judgement === 'string') return { reason: judgement };
+          missed += judgement.length;
+          if (missed > MOST_MISSED) return { reason: 'too-far-behind' };
+        }
+      }
+      if (hub.turn !== turn) return { reason: 'epoch-changed' };
+    }
+  } catch (error) {
+    if (error instanceof Overtaken) return { reason: 'position-expired' };
+    throw error;
+  }
+  return { place, through };
+}
+
+async function usable(feed: RealtimeParts['feed'], since: string): Promise<Place | ResetReason> {
+  try {
+    return await feed.usable(since);
+  } catch (error) {
+    const code = error instanceof MillraceError ? error.code : null;
+    if (code === 'position-expired' || code === 'position-unknown' || code === 'epoch-changed') return code;
+    throw error;
+  }
+}
+
+/** Whether somebody who came back may see something else since the row. */
+function changesRights(row: LogRow, principal: Principal): boolean {
+  if (row.collection === '_policies') return true;
+  if (row.collection !== '_users' && row.collection !== '_keys') return false;
+  return principal.kind !== 'anonymous' && row.key !== null && idText(readStored(row.key)['_id']) === principal.id;
+}

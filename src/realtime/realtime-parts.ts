@@ -1,0 +1,50 @@
+/** What connections and subscriptions of one process share. */
+import type { Authenticator } from '../auth/authenticator.ts';
+import type { Feed } from '../events/feed.ts';
+import type { Policies } from '../policies/policies.ts';
+import type { Backlog } from './backlog.ts';
+import type { Hub } from './hub.ts';
+import type { Turns } from './outlet.ts';
+import type { Slots } from './slots.ts';
+import type { SnapshotStore } from './snapshot-store.ts';
+
+export interface RealtimeParts {
+  readonly hub: Hub;
+  readonly backlog: Backlog;
+  readonly store: SnapshotStore;
+  readonly feed: Pick<Feed, 'usable'>;
+  readonly policies: Policies;
+  readonly authenticator: Authenticator;
+  readonly turns: Turns;
+  /** For the first look into the database of each snapshot. */
+  readonly slots: Slots;
+  readonly timing: Timing;
+  /** Counts the changes of policies in this process. */
+  policyVersion: number;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Times of the protocol, in milliseconds. */
+export interface Timing {
+  readonly helloMs: number;
+  readonly heartbeatMs: number;
+  /** A position is told at least so often while others' events pass. */
+  readonly positionMs: number;
+  /** How long a client may be behind. */
+  readonly lagMs: number;
+  /** How long before its end a credential is announced to end. */
+  readonly expiringMs: number;
+  /** Clients of a server that restarts come back within this time. */
+  readonly comeBackMs: number;
+}
+
+export function timingOf(heartbeatMs: number): Timing {
+  return {
+    helloMs: 5_000,
+    heartbeatMs,
+    positionMs: Math.min(5_000, heartbeatMs / 5),
+    lagMs: 30_000,
+    expiringMs: 60_000,
+    comeBackMs: 5_000,
+  };
+}

@@ -1,0 +1,118 @@
+/**
+ * Live data of one process: what all connections share, the clock that looks after them, and what is told to all of
+ * them when policies or sessions change. Started and stopped with the process; lines come in by routes.ts.
+ */
+import type { Authenticator } from '../auth/authenticator.ts';
+import type { Mongo } from '../database/mongo.ts';
+import type { EventParts } from '../events/open-events.ts';
+import type { Policies } from '../policies/policies.ts';
+import { Backlog } from './backlog.ts';
+import type { Client } from './client.ts';
+import { Hub } from './hub.ts';
+import { Turns } from './outlet.ts';
+import { CLOSE } from './protocol.ts';
+import { type RealtimeParts, timingOf } from './realtime-parts.ts';
+import { Slots } from './slots.ts';
+import { SnapshotStore } from './snapshot-store.ts';
+
+/** First looks into the database that snapshots take at one time. */
+const SNAPSHOTS_AT_ONCE = 16;
+const TICKS_PER_HEARTBEAT = 50;
+
+export interface RealtimeOptions {
+  readonly mongo: Pick<Mongo, 'data'>;
+  readonly events: Pick<EventParts, 'tail' | 'feed' | 'log' | 'completed'>;
+  readonly policies: Policies;
+  readonly authenticator: Authenticator;
+  readonly queryTimeoutMs: number;
+  /** Clients at most; more are sent away. */
+  readonly maxClients: number;
+  readonly heartbeatMs: number;
+  readonly onError: (error: unknown) => void;
+}
+
+export class Realtime {
+  readonly parts: RealtimeParts;
+  readonly #clients = new Set<Client>();
+  readonly #maxClients: number;
+  readonly #timer: NodeJS.Timeout;
+  readonly #ends: readonly (() => void)[];
+  #closing = false;
+
+  constructor(options: RealtimeOptions) {
+    const { events, policies, authenticator, onError } = options;
+    const { tail, feed, log, completed } = events;
+    const timing = timingOf(options.heartbeatMs);
+    const hub = new Hub({ tail, completed, onError });
+    this.parts = {
+      hub,
+      backlog: new Backlog({ hub, log, completed }),
+      store: new SnapshotStore(options.mongo.data, options.queryTimeoutMs),
+      feed,
+      policies,
+      authenticator,
+      turns: new Turns(),
+      slots: new Slots(SNAPSHOTS_AT_ONCE),
+      timing,
+      policyVersion: 0,
+      onError,
+    };
+    this.#maxClients = options.maxClients;
+    this.#timer = setInterval(() => this.#tick(), Math.min(1_000, timing.heartbeatMs / TICKS_PER_HEARTBEAT));
+    this.#timer.unref();
+    this.#ends = [
+      policies.onChange(() => this.#rescope()),
+      authenticator.onRevoked((still) => {
+        for (const client of [...this.#clients]) client.revoked(still).catch(onError);
+      }),
+    ];
+  }
+
+  get connections(): number {
+    return this.#clients.size;
+  }
+
+  /** Whether another client can be taken. */
+  get hasRoom(): boolean {
+    return !this.#closing && this.#clients.size < this.#maxClients;
+  }
+
+  get closing(): boolean {
+    return this.#closing;
+  }
+
+  /** Looks after a client until it has gone; returns what to call then. */
+  take(client: Client): () => void {
+    this.#clients.add(client);
+    return () => {
+      client.gone();
+      this.#clients.delete(client);
+    };
+  }
+
+  /** Sends all clients away, who come back spread over a while. */
+  sendAway(): void {
+    this.#closing = true;
+    const { comeBackMs } = this.parts.timing;
+    for (const client of [...this.#clients]) {
+      client.close(CLOSE.restarting, 'The server restarts', 500 + Math.floor(Math.random() * comeBackMs));
+    }
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    for (const end of this.#ends) end();
+    this.sendAway();
+    await this.parts.hub.close();
+  }
+
+  #tick(): void {
+    const now = performance.now();
+    for (const client of this.#clients) client.tick(now);
+  }
+
+  #rescope(): void {
+    this.parts.policyVersion += 1;
+    for (const client of [...this.#clients]) client.rescope();
+  }
+}

@@ -1,0 +1,51 @@
+/**
+ * A document as the clients of one question see it: cut to what the Scope shows and the fields asked for, as JSON bytes.
+ * Where nothing is cut, stored bytes become JSON without objects in between.
+ */
+import type { Document } from 'mongodb';
+import { encodeDocument, toWire } from '../database/json.ts';
+import { encodeStored } from '../database/stored.ts';
+import { valueToWire } from '../database/wire-values.ts';
+import { hidesFields, shown } from '../policies/reach.ts';
+import { cut, type Fields } from '../query/fields.ts';
+import { keyOf } from '../query/sort.ts';
+import type { Question } from './question.ts';
+
+/** Whether documents leave as they are stored. */
+export function isWhole({ scope, fields }: Question): boolean {
+  return fields === null && !hidesFields(scope);
+}
+
+/** A document that the Scope reaches, as clients see it. */
+export function rendered(question: Question, raw: Buffer, read: () => Document): Buffer {
+  if (isWhole(question)) return encodeDocument(raw);
+  return Buffer.from(JSON.stringify(toWire(visible(question, read()), { meta: showsMeta(question.fields) })));
+}
+
+/** What of a reached document is shown, as members with exact types. */
+export function visible({ scope, fields }: Question, document: Document): Document {
+  const seen = shown(scope, document) ?? {};
+  return fields === null ? seen : cut(seen, fields);
+}
+
+/** Whether two states of a document look alike to the question's clients; null when that takes no look at all. */
+export function differences(question: Question, before: Document, after: Document): readonly string[] {
+  const [a, b] = [visible(question, before), visible(question, after)];
+  const names = new Set([...Object.keys(a), ...Object.keys(b)]);
+  return [...names].filter((name) => !sameValue(a[name], b[name]));
+}
+
+function sameValue(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (a === undefined || b === undefined) return false;
+  return Buffer.compare(encodeStored({ a }), encodeStored({ a: b })) === 0;
+}
+
+/** The document's sort key as JSON. */
+export function keyText({ sort }: Question, document: Document): string {
+  return JSON.stringify(keyOf(document, sort).map(valueToWire));
+}
+
+function showsMeta(fields: Fields | null): boolean {
+  return fields === null || fields.paths.includes('_meta') === (fields.mode === 'include');
+}

@@ -1,0 +1,93 @@
+/**
+ * The door of live data over WebSocket: who may open a socket, what it proves about itself on the way in, and what a
+ * closing server says. What travels on it is docs/protocol.md.
+ */
+import websocket from '@fastify/websocket';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { WebSocket } from 'ws';
+import type { ServerConfig } from '../kernel/config.ts';
+import { MillraceError } from '../kernel/errors.ts';
+import { Connection } from './connection.ts';
+import { isOriginAllowed } from './origin.ts';
+import { Outlet } from './outlet.ts';
+import { CLOSE, SUBPROTOCOL } from './protocol.ts';
+import type { Realtime } from './realtime.ts';
+
+/** Above what a frame may have, so that what is too big is refused with a code that says so. */
+const MAX_PAYLOAD = 4 * 65_536;
+
+export interface RealtimeRoutesOptions {
+  readonly realtime: Realtime;
+  readonly config: Pick<ServerConfig, 'mode' | 'corsOrigins' | 'publicUrl'>;
+}
+
+export async function realtimeRoutes(app: FastifyInstance, { realtime, config }: RealtimeRoutesOptions): Promise<void> {
+  await app.register(websocket, {
+    options: {
+      maxPayload: MAX_PAYLOAD,
+      perMessageDeflate: false,
+      clientTracking: false,
+      handleProtocols: (offered: Set<string>) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : false),
+    },
+    errorHandler: (_error: Error, socket: WebSocket) => socket.terminate(),
+    preClose: (done: () => void) => {
+      realtime.sendAway();
+      done();
+    },
+  });
+
+  app.get('/realtime', { websocket: true }, (socket, request) => {
+    const refusal = refusalOf(request, socket);
+    if (refusal !== null) {
+      socket.close(...refusal);
+      return;
+    }
+    const { parts } = realtime;
+    const line = request.raw.socket;
+    const connection = new Connection(parts, new Outlet(line, parts.turns), socket);
+    const leave = realtime.take(connection);
+    socket.on('message', (message, isBinary) => connection.hear(toBuffer(message), isBinary));
+    socket.on('ping', () => connection.heard());
+    socket.on('pong', () => connection.heard());
+    socket.on('close', leave);
+    const credential = request.headers.authorization ?? null;
+    if (credential !== null) connection.welcome(request.principal, credential);
+    else redeem(connection, ticketOf(request));
+  });
+
+  function refusalOf(request: FastifyRequest, socket: WebSocket): [code: number, reason: string] | null {
+    const { origin, host } = request.headers;
+    if (!isOriginAllowed(origin, host, config)) return [CLOSE.origin, 'The origin is not allowed'];
+    const offered = request.headers['sec-websocket-protocol'];
+    if (offered !== undefined && socket.protocol !== SUBPROTOCOL) return [CLOSE.unknownVersion, `Use ${SUBPROTOCOL}`];
+    if (!realtime.hasRoom)
+      return realtime.closing ? [CLOSE.restarting, 'Restarting'] : [CLOSE.overloaded, 'Overloaded'];
+    return null;
+  }
+
+  /** A ticket takes the place of a hello. */
+  function redeem(connection: Connection, ticket: string | null): void {
+    if (ticket === null) return;
+    realtime.parts.authenticator.redeemTicket(ticket).then(
+      (principal) => {
+        if (!connection.closed) connection.welcome(principal, null);
+      },
+      (error: unknown) => {
+        const known = error instanceof MillraceError && error.status < 500;
+        if (!known) realtime.parts.onError(error);
+        if (known) connection.close(CLOSE.notAuthenticated, 'The ticket is not valid');
+        else connection.close(CLOSE.serverError, 'An unexpected error occurred');
+      },
+    );
+  }
+}
+
+function ticketOf(request: FastifyRequest): string | null {
+  const start = request.url.indexOf('?');
+  return start < 0 ? null : new URLSearchParams(request.url.slice(start)).get('ticket');
+}
+
+function toBuffer(message: Buffer | ArrayBuffer | Buffer[]): Buffer {
+  if (Buffer.isBuffer(message)) return message;
+  return Array.isArray(message) ? Buffer.concat(message) : Buffer.from(message);
+}

@@ -1,0 +1,182 @@
+/**
+ * Reads of users' collections as they were at one moment of the database (read concern `snapshot`): what subscriptions
+ * begin with, and what fills up their windows. Not here: which moment, and what becomes of later changes.
+ */
+import { Binary, BSON, type ClientSession, type Db, type Document, Long, Timestamp } from 'mongodb';
+import { serverCode, translateError } from '../database/errors.ts';
+import { toDatabaseFilter } from '../policies/reach.ts';
+import { requestPage } from '../query/page.ts';
+import { type KeyValues, toMongoSort } from '../query/sort.ts';
+import { toMongo } from '../query/to-mongo.ts';
+import type { Question } from './question.ts';
+
+/** The moment lies outside of what the server keeps: too old, or before the collection was made or changed. */
+const NOT_AT_THAT_TIME: ReadonlySet<number> = new Set([239, 246, 72, 134]);
+const BATCH = 1_000;
+
+/** The answer to a question at one moment, read batch by batch. Its reader calls `return` or reads to the end. */
+export interface SnapshotRead {
+  /** The moment; null when the collection does not exist. */
+  readonly time: Timestamp | null;
+  /** The first documents, raw. */
+  readonly first: readonly Buffer[];
+  /** Whether there are more than the first ones. */
+  readonly more: boolean;
+  /** The documents behind the first ones. */
+  rest(): AsyncGenerator<readonly Buffer[]>;
+  /** Gives the cursor back when the rest is not wanted. */
+  close(): Promise<void>;
+}
+
+export class SnapshotStore {
+  readonly #data: Db;
+  readonly #timeoutMs: number;
+
+  constructor(data: Db, timeoutMs: number) {
+    this.#data = data;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /**
+   * The documents of a question, in its order when it has one.
+   * @param at the moment; now when that cannot be read any more, or when it is null
+   * @param limit documents at most; null for all
+   */
+  async open(question: Question, at: Timestamp | null, limit: number | null): Promise<SnapshotRead> {
+    const find = {
+      find: question.collection,
+      filter: filterOf(question),
+      ...(question.keyed ? { sort: toMongoSort(question.sort) } : {}),
+      ...(limit === null ? {} : { limit }),
+      batchSize: limit ?? BATCH,
+      maxTimeMS: this.#timeoutMs,
+    };
+    const session = this.#data.client.startSession({ causalConsistency: false });
+    try {
+      const reply = await this.#atOrNow(session, find, at);
+      return this.#read(question.collection, session, reply);
+    } catch (error) {
+      await session.endSession();
+      throw translateError(error);
+    }
+  }
+
+  /** How many documents a question has, counted up to `most`. */
+  async count(question: Question, most: number): Promise<number> {
+    const options = { limit: most, maxTimeMS: this.#timeoutMs };
+    try {
+      return await this.#data.collection(question.collection).countDocuments(filterOf(question), options);
+    } catch (error) {
+      throw translateError(error);
+    }
+  }
+
+  /** Documents by their ids, as they were at a moment. Throws when the server no longer knows. */
+  byIds(collection: string, ids: readonly unknown[], at: Timestamp): Promise<readonly Buffer[]> {
+    return this.#all({ find: collection, filter: { _id: { $in: ids } }, batchSize: ids.length + 1 }, at);
+  }
+
+  /** The documents of a question behind a sort key, as they were at a moment. Throws when the server no longer knows. */
+  behind(question: Question, key: KeyValues | null, limit: number, at: Timestamp): Promise<readonly Buffer[]> {
+    const position = key === null ? null : ({ direction: 'next', values: key } as const);
+    const { filter, sort } = requestPage(filterOf(question), question.sort, position);
+    return this.#all({ find: question.collection, filter, sort: toMongoSort(sort), limit, batchSize: limit }, at);
+  }
+
+  async #all(find: Document, at: Timestamp): Promise<readonly Buffer[]> {
+    const session = this.#data.client.startSession({ causalConsistency: false });
+    try {
+      const command = { ...find, maxTimeMS: this.#timeoutMs, ...concern(at) };
+      const read = this.#read(String(find['find']), session, await this.#ask(session, command));
+      const found = [...read.first];
+      if (read.more) for await (const batch of read.rest()) found.push(...batch);
+      return found;
+    } finally {
+      await session.endSession();
+    }
+  }
+
+  async #atOrNow(session: ClientSession, find: Document, at: Timestamp | null): Promise<Reply> {
+    if (at === null) return await this.#ask(session, { ...find, ...concern(null) });
+    try {
+      return await this.#ask(session, { ...find, ...concern(at) });
+    } catch (error) {
+      if (!NOT_AT_THAT_TIME.has(serverCode(error) ?? 0)) throw error;
+      return await this.#ask(session, { ...find, ...concern(null) });
+    }
+  }
+
+  #read(collection: string, session: ClientSession, { id, entries, time }: Reply): SnapshotRead {
+    let cursor = id;
+    const close = async () => {
+      if (cursor !== 0n) {
+        const command = { killCursors: collection, cursors: [Long.fromBigInt(cursor)] };
+        cursor = 0n;
+        // The server forgets a cursor by itself; a failure to say so changes nothing.
+        await this.#data.command(command, { session }).catch(() => undefined);
+      }
+      await session.endSession().catch(() => undefined);
+    };
+    const more = cursor !== 0n;
+    if (!more) void close();
+    const next = () => this.#ask(session, { getMore: Long.fromBigInt(cursor), collection, batchSize: BATCH });
+    async function* rest(): AsyncGenerator<readonly Buffer[]> {
+      try {
+        while (cursor !== 0n) {
+          const reply = await next();
+          cursor = reply.id;
+          yield reply.entries;
+        }
+      } catch (error) {
+        throw translateError(error);
+      } finally {
+        await close();
+      }
+    }
+    return { time, first: entries, more, rest, close };
+  }
+
+  async #ask(session: ClientSession, command: Document): Promise<Reply> {
+    const reply = await this.#data.command(command, {
+      session,
+      raw: true,
+      signal: AbortSignal.timeout(this.#timeoutMs + 1_000),
+    });
+    return readReply(reply['cursor']);
+  }
+}
+
+interface Reply {
+  readonly id: bigint;
+  readonly entries: readonly Buffer[];
+  readonly time: Timestamp | null;
+}
+
+function readReply(bytes: unknown): Reply {
+  if (!(bytes instanceof Uint8Array)) throw new TypeError('The server gave no cursor');
+  const cursor = BSON.deserialize(bytes, { fieldsAsRaw: { nextBatch: true, firstBatch: true }, useBigInt64: true });
+  const entries: unknown = cursor['firstBatch'] ?? cursor['nextBatch'];
+  const time: unknown = cursor['atClusterTime'];
+  return {
+    id: BigInt(cursor['id']),
+    entries: Array.isArray(entries) ? entries.map(asBuffer) : [],
+    time: time instanceof Timestamp ? time : null,
+  };
+}
+
+function asBuffer(value: unknown): Buffer {
+  if (Buffer.isBuffer(value)) return value;
+  if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+  if (value instanceof Binary) return asBuffer(value.value());
+  throw new TypeError('The driver did not answer with raw BSON');
+}
+
+function concern(at: Timestamp | null): Document {
+  return { readConcern: { level: 'snapshot', ...(at === null ? {} : { atClusterTime: at }) } };
+}
+
+/** The filter of a question with its Scope's, as the database takes it. */
+function filterOf({ scope, filter }: Question): Document {
+  const parts = [toDatabaseFilter(scope), toMongo(filter)].filter((part) => Object.keys(part).length > 0);
+  return parts.length > 1 ? { $and: parts } : (parts[0] ?? {});
+}

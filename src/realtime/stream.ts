@@ -1,0 +1,84 @@
+/**
+ * One subscription over Server-Sent Events (HTML standard, "Server-sent events"): the same messages as on a socket,
+ * told as events of a response that does not end. Not here: who may have it and what it asks (stream-routes.ts).
+ */
+import type { Principal } from '../auth/principal.ts';
+import type { CollectionName } from '../database/names.ts';
+import { Client } from './client.ts';
+import { DocumentSubscription } from './document-subscription.ts';
+import { toBytes } from './messages.ts';
+import type { Outlet } from './outlet.ts';
+import { CLOSE, type CloseCode } from './protocol.ts';
+import type { Asked } from './question.ts';
+import type { RealtimeParts } from './realtime-parts.ts';
+
+export interface StreamOptions {
+  readonly principal: Principal;
+  /** The header that proves who it is; null for a ticket or nobody. */
+  readonly credential: string | null;
+  readonly collection: CollectionName;
+  readonly asked: Asked;
+  readonly since: string | null;
+  /** Ends the response. */
+  readonly end: () => void;
+}
+
+export class Stream extends Client {
+  readonly #options: StreamOptions;
+
+  /** @throws MillraceError `field-hidden` and what policies refuse with */
+  constructor(parts: RealtimeParts, outlet: Outlet, options: StreamOptions) {
+    super(parts, outlet);
+    this.#options = options;
+    this.principal = options.principal;
+    const { collection, asked, principal } = options;
+    const subscription = new DocumentSubscription({
+      id: null,
+      outlet,
+      parts,
+      principal,
+      collection,
+      asked,
+      onEnd: () => this.#finish(),
+      onTooSlow: () => this.close(CLOSE.tooSlow, 'Too slow'),
+    });
+    this.subscriptions.set('', subscription);
+    this.noteScopes();
+  }
+
+  start(): void {
+    this.subscriptions.get('')?.start(this.#options.since);
+  }
+
+  protected look(): void {}
+
+  protected async renewed(): Promise<Principal | null> {
+    const { credential } = this.#options;
+    return credential === null ? null : await this.parts.authenticator.authenticate(credential);
+  }
+
+  protected tell(type: string, members: Readonly<Record<string, unknown>>, position: string | null): void {
+    this.outlet.push(toBytes(null, type, members, position));
+  }
+
+  protected shut(code: CloseCode, reason: string, retryAfterMs: number | null): void {
+    if (retryAfterMs === null) this.tell('unsubscribed', { problem: { code, detail: reason }, retryable: false }, null);
+    else {
+      this.outlet.push(Buffer.from(`retry: ${retryAfterMs}\n\n`));
+      this.tell('bye', { code, retryAfterMs }, null);
+    }
+    this.#end();
+  }
+
+  /** The subscription has ended by itself and has said why. */
+  #finish(): void {
+    this.gone();
+    this.#end();
+  }
+
+  #end(): void {
+    this.outlet.flush();
+    this.outlet.close();
+    this.#options.end();
+  }
+}
