@@ -1,14 +1,18 @@
 /** Writes by filter: what they find and change, what they need, and that a refusal changes nothing. */
 import t from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
+import { watchEvents } from '../helpers/event-watch.ts';
 import { runScenarios } from '../helpers/scenario.ts';
 
 const upTo = (most: number) => ({ prefer: `max-affected=${most}` });
+const told = (verb: string, ...ids: string[]) =>
+  ids.map((documentId) => ({ type: `items.${verb}`, documentId, transaction: String }));
 const PATCH = { 'content-type': 'application/json-patch+json' };
 const UPDATE = { 'content-type': 'application/vnd.millrace.update+json' };
 
 t.test('writes by filter', async (t) => {
   const { app, parts } = await buildTestApp(t);
+  const watch = await watchEvents(t, parts);
   const seed = (name: string, count: number) =>
     app.inject({
       method: 'POST',
@@ -23,199 +27,219 @@ t.test('writes by filter', async (t) => {
   await seed('items', 10);
 
   await t.test('changes', (t) =>
-    runScenarios(t, app, [
-      {
-        name: 'a merge patch',
-        request: 'PATCH /api/items?tag=even&n[lt]=6',
-        headers: upTo(5),
-        send: { seen: true },
-        status: 200,
-        expectHeaders: { 'preference-applied': 'max-affected=5', 'content-type': /json/ },
-        text: '{"matched":3,"modified":3}',
-      },
-      {
-        name: 'what it reached',
-        request: 'GET /api/items?seen=true&fields=n,_meta',
-        status: 200,
-        expect: [{ n: 0, _meta: { revision: 2 } }, { n: 2 }, { n: 4 }],
-      },
-      {
-        name: 'operators',
-        request: 'PATCH /api/items?filter={"list":{"$gte":8}}',
-        headers: { ...UPDATE, ...upTo(2) },
-        send: { $inc: { n: 100 }, $push: { list: 0 } },
-        status: 200,
-        expect: { matched: 2, modified: 2 },
-      },
-      {
-        name: 'what they did',
-        request: 'GET /api/items?n[gte]=100',
-        status: 200,
-        expect: [
-          { n: 108, list: [8, 0] },
-          { n: 109, list: [9, 0] },
-        ],
-      },
-      {
-        name: 'a JSON Patch',
-        request: 'PATCH /api/items?tag=odd',
-        headers: { ...PATCH, ...upTo(10) },
-        send: [{ op: 'remove', path: '/list' }],
-        status: 200,
-        expect: { matched: 5, modified: 5 },
-      },
-      {
-        name: 'a JSON Patch that fails for one is made for none',
-        request: 'PATCH /api/items?filter={}',
-        headers: { ...PATCH, ...upTo(10) },
-        send: [
-          { op: 'add', path: '/x', value: 1 },
-          { op: 'test', path: '/tag', value: 'even' },
-        ],
-        status: 409,
-        code: 'patch-test-failed',
-        expect: { detail: /^Document 'd1': Operation 1/ },
-      },
-      { name: 'none', request: 'GET /api/items?x=1', status: 200, text: '[]' },
-      {
-        name: 'nothing found',
-        request: 'PATCH /api/items?tag=none',
-        headers: upTo(1),
-        send: { x: 1 },
-        status: 200,
-        text: '{"matched":0,"modified":0}',
-      },
-      {
-        name: 'more than allowed',
-        request: 'PATCH /api/items?tag=even',
-        headers: upTo(4),
-        send: { x: 1 },
-        status: 409,
-        code: 'too-many-affected',
-      },
-      { name: 'still none', request: 'GET /api/items?x=1', status: 200, text: '[]' },
-      {
-        name: 'max-affected=0 only asks',
-        request: 'DELETE /api/items?tag=even',
-        headers: upTo(0),
-        status: 409,
-        code: 'too-many-affected',
-      },
-    ]),
+    runScenarios(
+      t,
+      app,
+      [
+        {
+          name: 'a merge patch',
+          request: 'PATCH /api/items?tag=even&n[lt]=6',
+          headers: upTo(5),
+          send: { seen: true },
+          status: 200,
+          events: told('updated', 'd0', 'd2', 'd4'),
+          expectHeaders: { 'preference-applied': 'max-affected=5', 'content-type': /json/ },
+          text: '{"matched":3,"modified":3}',
+        },
+        {
+          name: 'what it reached',
+          request: 'GET /api/items?seen=true&fields=n,_meta',
+          status: 200,
+          expect: [{ n: 0, _meta: { revision: 2 } }, { n: 2 }, { n: 4 }],
+        },
+        {
+          name: 'operators',
+          request: 'PATCH /api/items?filter={"list":{"$gte":8}}',
+          headers: { ...UPDATE, ...upTo(2) },
+          send: { $inc: { n: 100 }, $push: { list: 0 } },
+          status: 200,
+          events: told('updated', 'd8', 'd9'),
+          expect: { matched: 2, modified: 2 },
+        },
+        {
+          name: 'what they did',
+          request: 'GET /api/items?n[gte]=100',
+          status: 200,
+          expect: [
+            { n: 108, list: [8, 0] },
+            { n: 109, list: [9, 0] },
+          ],
+        },
+        {
+          name: 'a JSON Patch',
+          request: 'PATCH /api/items?tag=odd',
+          headers: { ...PATCH, ...upTo(10) },
+          send: [{ op: 'remove', path: '/list' }],
+          status: 200,
+          events: told('updated', 'd1', 'd3', 'd5', 'd7', 'd9'),
+          expect: { matched: 5, modified: 5 },
+        },
+        {
+          name: 'a JSON Patch that fails for one is made for none',
+          request: 'PATCH /api/items?filter={}',
+          headers: { ...PATCH, ...upTo(10) },
+          send: [
+            { op: 'add', path: '/x', value: 1 },
+            { op: 'test', path: '/tag', value: 'even' },
+          ],
+          status: 409,
+          code: 'patch-test-failed',
+          expect: { detail: /^Document 'd1': Operation 1/ },
+        },
+        { name: 'none', request: 'GET /api/items?x=1', status: 200, text: '[]' },
+        {
+          name: 'nothing found',
+          request: 'PATCH /api/items?tag=none',
+          headers: upTo(1),
+          send: { x: 1 },
+          status: 200,
+          text: '{"matched":0,"modified":0}',
+        },
+        {
+          name: 'more than allowed',
+          request: 'PATCH /api/items?tag=even',
+          headers: upTo(4),
+          send: { x: 1 },
+          status: 409,
+          code: 'too-many-affected',
+        },
+        { name: 'still none', request: 'GET /api/items?x=1', status: 200, text: '[]' },
+        {
+          name: 'max-affected=0 only asks',
+          request: 'DELETE /api/items?tag=even',
+          headers: upTo(0),
+          status: 409,
+          code: 'too-many-affected',
+        },
+      ],
+      watch,
+    ),
   );
 
   await t.test('deletions', (t) =>
-    runScenarios(t, app, [
-      {
-        name: 'more than allowed',
-        request: 'DELETE /api/items?tag=odd',
-        headers: upTo(4),
-        status: 409,
-        code: 'too-many-affected',
-      },
-      {
-        name: 'some',
-        request: 'DELETE /api/items?tag=odd',
-        headers: upTo(5),
-        status: 200,
-        text: '{"matched":5,"modified":5}',
-      },
-      {
-        name: 'the rest is there',
-        request: 'GET /api/items?count=exact',
-        status: 200,
-        expectHeaders: { 'millrace-count': '5' },
-      },
-      {
-        name: 'all',
-        request: 'DELETE /api/items?filter={}',
-        headers: upTo(10_000),
-        status: 200,
-        text: '{"matched":5,"modified":5}',
-      },
-      { name: 'an empty collection stays', request: 'GET /api/items', status: 200, text: '[]' },
-    ]),
+    runScenarios(
+      t,
+      app,
+      [
+        {
+          name: 'more than allowed',
+          request: 'DELETE /api/items?tag=odd',
+          headers: upTo(4),
+          status: 409,
+          code: 'too-many-affected',
+        },
+        {
+          name: 'some',
+          request: 'DELETE /api/items?tag=odd',
+          headers: upTo(5),
+          status: 200,
+          events: told('deleted', 'd1', 'd3', 'd5', 'd7', 'd9'),
+          text: '{"matched":5,"modified":5}',
+        },
+        {
+          name: 'the rest is there',
+          request: 'GET /api/items?count=exact',
+          status: 200,
+          expectHeaders: { 'millrace-count': '5' },
+        },
+        {
+          name: 'all',
+          request: 'DELETE /api/items?filter={}',
+          headers: upTo(10_000),
+          status: 200,
+          events: told('deleted', 'd0', 'd2', 'd4', 'd6', 'd8'),
+          text: '{"matched":5,"modified":5}',
+        },
+        { name: 'an empty collection stays', request: 'GET /api/items', status: 200, text: '[]' },
+      ],
+      watch,
+    ),
   );
 
   await t.test('refusals', (t) =>
-    runScenarios(t, app, [
-      { name: 'no max-affected', request: 'DELETE /api/items?n=1', status: 400, code: 'max-affected-required' },
-      {
-        name: 'no number',
-        request: 'DELETE /api/items?n=1',
-        headers: { prefer: 'max-affected=all' },
-        status: 400,
-        code: 'max-affected-required',
-      },
-      { name: 'no filter', request: 'DELETE /api/items', headers: upTo(1), status: 400, code: 'invalid-filter' },
-      {
-        name: 'no filter for a patch',
-        request: 'PATCH /api/items',
-        headers: upTo(1),
-        send: {},
-        status: 400,
-        code: 'invalid-filter',
-      },
-      {
-        name: 'filter=null',
-        request: 'DELETE /api/items?filter=null',
-        headers: upTo(1),
-        status: 400,
-        code: 'invalid-filter',
-      },
-      {
-        name: 'an operator that is not known',
-        request: 'DELETE /api/items?filter={"$where":"1"}',
-        headers: upTo(1),
-        status: 400,
-        code: 'unknown-operator',
-      },
-      ...['limit=1', 'sort=n', 'skip=1', 'cursor=x', 'fields=n', 'count=exact', 'expand=a:b'].map((parameter) => ({
-        name: `the parameter ${parameter}`,
-        request: `DELETE /api/items?n=1&${parameter}`,
-        headers: upTo(1),
-        status: 400,
-        code: 'unknown-parameter',
-      })),
-      {
-        name: 'If-Match',
-        request: 'DELETE /api/items?n=1',
-        headers: { ...upTo(1), 'if-match': '*' },
-        status: 400,
-        code: 'malformed-request',
-      },
-      {
-        name: 'no such collection',
-        request: 'DELETE /api/nothing?n=1',
-        headers: upTo(1),
-        status: 404,
-        code: 'resource-not-available',
-      },
-      {
-        name: 'a reserved name',
-        request: 'DELETE /api/_users?n=1',
-        headers: upTo(1),
-        status: 400,
-        code: 'invalid-name',
-      },
-      {
-        name: 'another type',
-        request: 'PATCH /api/items?n=1',
-        headers: { ...upTo(1), 'content-type': 'text/plain' },
-        send: 'x',
-        status: 415,
-        code: 'unsupported-media-type',
-      },
-      { name: 'no body', request: 'PATCH /api/items?n=1', headers: upTo(1), status: 400, code: 'body-required' },
-      {
-        name: 'a bad patch',
-        request: 'PATCH /api/items?n=1',
-        headers: { ...upTo(1), ...UPDATE },
-        send: { $inc: { id: 1 } },
-        status: 400,
-        code: 'invalid-patch',
-      },
-    ]),
+    runScenarios(
+      t,
+      app,
+      [
+        { name: 'no max-affected', request: 'DELETE /api/items?n=1', status: 400, code: 'max-affected-required' },
+        {
+          name: 'no number',
+          request: 'DELETE /api/items?n=1',
+          headers: { prefer: 'max-affected=all' },
+          status: 400,
+          code: 'max-affected-required',
+        },
+        { name: 'no filter', request: 'DELETE /api/items', headers: upTo(1), status: 400, code: 'invalid-filter' },
+        {
+          name: 'no filter for a patch',
+          request: 'PATCH /api/items',
+          headers: upTo(1),
+          send: {},
+          status: 400,
+          code: 'invalid-filter',
+        },
+        {
+          name: 'filter=null',
+          request: 'DELETE /api/items?filter=null',
+          headers: upTo(1),
+          status: 400,
+          code: 'invalid-filter',
+        },
+        {
+          name: 'an operator that is not known',
+          request: 'DELETE /api/items?filter={"$where":"1"}',
+          headers: upTo(1),
+          status: 400,
+          code: 'unknown-operator',
+        },
+        ...['limit=1', 'sort=n', 'skip=1', 'cursor=x', 'fields=n', 'count=exact', 'expand=a:b'].map((parameter) => ({
+          name: `the parameter ${parameter}`,
+          request: `DELETE /api/items?n=1&${parameter}`,
+          headers: upTo(1),
+          status: 400,
+          code: 'unknown-parameter',
+        })),
+        {
+          name: 'If-Match',
+          request: 'DELETE /api/items?n=1',
+          headers: { ...upTo(1), 'if-match': '*' },
+          status: 400,
+          code: 'malformed-request',
+        },
+        {
+          name: 'no such collection',
+          request: 'DELETE /api/nothing?n=1',
+          headers: upTo(1),
+          status: 404,
+          code: 'resource-not-available',
+        },
+        {
+          name: 'a reserved name',
+          request: 'DELETE /api/_users?n=1',
+          headers: upTo(1),
+          status: 400,
+          code: 'invalid-name',
+        },
+        {
+          name: 'another type',
+          request: 'PATCH /api/items?n=1',
+          headers: { ...upTo(1), 'content-type': 'text/plain' },
+          send: 'x',
+          status: 415,
+          code: 'unsupported-media-type',
+        },
+        { name: 'no body', request: 'PATCH /api/items?n=1', headers: upTo(1), status: 400, code: 'body-required' },
+        {
+          name: 'a bad patch',
+          request: 'PATCH /api/items?n=1',
+          headers: { ...upTo(1), ...UPDATE },
+          send: { $inc: { id: 1 } },
+          status: 400,
+          code: 'invalid-patch',
+        },
+      ],
+      watch,
+    ),
   );
 
   await t.test('10,000 are possible at once, 10,001 are not', async (t) => {

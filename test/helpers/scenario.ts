@@ -1,9 +1,11 @@
 /**
  * A table of HTTP scenarios: name, request, expected status, headers and body. A row says what must hold of the answer;
- * `expect` is matched (strings, patterns, functions), `body` of an error row names the code.
+ * `expect` is matched (strings, patterns, functions), `body` of an error row names the code. Where events are watched, a
+ * row names those that its request makes, and others must not occur.
  */
 import type { FastifyInstance, InjectOptions } from 'fastify';
 import type { Test } from 'tap';
+import { type EventWatch, type Expected, sameEvents } from './event-watch.ts';
 
 export interface Scenario {
   readonly name: string;
@@ -21,10 +23,19 @@ export interface Scenario {
   readonly expect?: unknown;
   /** What the text of the body must be. */
   readonly text?: string;
+  /** The events that the request makes, in their order; none when left out. Not looked at without a watch. */
+  readonly events?: readonly Expected[];
 }
 
-/** Runs the rows in order, each as a test of its own. */
-export async function runScenarios(t: Test, app: FastifyInstance, scenarios: readonly Scenario[]): Promise<void> {
+/** Runs the rows in order, each as a test of its own. With a watch the events of each are held to what it names. */
+export async function runScenarios(
+  t: Test,
+  app: FastifyInstance,
+  scenarios: readonly Scenario[],
+  watch?: EventWatch,
+): Promise<void> {
+  // What was done before the first row is not its doing.
+  await watch?.made();
   for (const scenario of scenarios) {
     await t.test(scenario.name, async (t) => {
       const answer = await app.inject(toRequest(scenario));
@@ -43,6 +54,8 @@ export async function runScenarios(t: Test, app: FastifyInstance, scenarios: rea
       }
       if (scenario.expect !== undefined) t.match(answer.json(), scenario.expect);
       if (scenario.text !== undefined) t.equal(answer.body, scenario.text);
+      if (watch !== undefined) sameEvents(t, await watch.made(), scenario.events ?? []);
+      else if (scenario.events !== undefined) throw new Error('Events are named, and nobody watches them');
     });
   }
 }
