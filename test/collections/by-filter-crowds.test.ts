@@ -1,0 +1,48 @@
+/** Writes by filter to as many documents as are possible, and by many writers at once. */
+import t from 'tap';
+import { buildTestApp } from '../helpers/app.ts';
+
+const upTo = (most: number) => ({ prefer: `max-affected=${most}` });
+const UPDATE = { 'content-type': 'application/vnd.millrace.update+json' };
+
+t.test('writes by filter to many, and by many', async (t) => {
+  const { app, parts } = await buildTestApp(t);
+
+  await t.test('10,000 are possible at once, 10,001 are not', async (t) => {
+    const rows = Array.from({ length: 10_001 }, (_, n) => ({ n }));
+    await parts.mongo.data.collection('crowd').insertMany(rows);
+    const write = (filter: string) =>
+      app.inject({
+        method: 'PATCH',
+        url: `/api/crowd?${filter}`,
+        headers: { ...UPDATE, ...upTo(20_000) },
+        payload: '{"$inc":{"m":1}}',
+      });
+    const tooMany = await write('filter={}');
+    t.match(tooMany.json(), { status: 409, code: 'too-many-affected' });
+    const all = await write('n[lt]=10000');
+    t.equal(all.body, '{"matched":10000,"modified":10000}');
+    t.equal(await parts.mongo.data.collection('crowd').countDocuments({ m: 1 }), 10_000);
+  });
+
+  await t.test('10 racing increments of all documents lose none', async (t) => {
+    const payload = Array.from({ length: 20 }, (_, n) => ({ n }));
+    await app.inject({ method: 'POST', url: '/api/race', payload });
+    let done = 0;
+    await Promise.all(
+      Array.from({ length: 10 }, async () => {
+        const request = {
+          method: 'PATCH',
+          url: '/api/race?filter={}',
+          headers: { ...UPDATE, ...upTo(20) },
+          payload: '{"$inc":{"m":1}}',
+        } as const;
+        const answer = await app.inject(request);
+        if (answer.statusCode === 200) done++;
+        else t.equal(answer.json().code, 'contention');
+      }),
+    );
+    t.ok(done > 0);
+    for (const row of (await app.inject('/api/race')).json()) t.equal(row.m, done);
+  });
+});
