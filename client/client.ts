@@ -1,0 +1,86 @@
+/**
+ * The client of Millrace for browsers and Node 22 and newer, without dependencies: documents, live answers, sign-in,
+ * uploads. `createClient('http://127.0.0.1:3000').collection('todos').live({ filter: { done: false } }, draw)`.
+ */
+import { Collection } from './collection.ts';
+import { Connection } from './connection.ts';
+import { Requests } from './requests.ts';
+import { Session, type SessionStore, type User } from './session.ts';
+
+export type { Collection, Doc, Meta, Page, WriteOptions } from './collection.ts';
+export type { LiveState, LiveStatus } from './live.ts';
+export { Problem, type ProblemDocument } from './problem.ts';
+export type { ListQuery, Query } from './query.ts';
+export type { SavedSession, SessionStore, User } from './session.ts';
+
+export interface ClientOptions {
+  /** A credential from elsewhere, such as an API key. With it nobody signs in here. */
+  readonly token?: string;
+  /** Where a session is kept; without one it ends with the page. */
+  readonly session?: SessionStore;
+}
+
+/** What an upload made. */
+export interface FileResource {
+  readonly id: string;
+  readonly url: string;
+  readonly name: string;
+  readonly type: string;
+  readonly size: number;
+  readonly sha256: string;
+}
+
+export class Client {
+  readonly #session: Session;
+  readonly #requests: Requests;
+  readonly #connection: Connection;
+
+  constructor(url: string, options: ClientOptions = {}) {
+    const base = url.replace(/\/+$/, '');
+    this.#session = new Session(base, options.token ?? null, options.session ?? null);
+    this.#requests = new Requests(base, this.#session);
+    this.#connection = new Connection(base, this.#session);
+  }
+
+  /** Who is signed in, or null. */
+  get user(): User | null {
+    return this.#session.user;
+  }
+
+  /** The documents of a collection, which need not exist yet. */
+  collection<T extends object = Record<string, unknown>>(name: string): Collection<T> {
+    return new Collection(name, this.#requests, this.#connection);
+  }
+
+  /** @throws Problem `sign-in-failed` whatever was wrong, `too-many-requests` after many failures */
+  signIn(username: string, password: string): Promise<User> {
+    return this.#session.signIn(username, password);
+  }
+
+  /** Makes an account and signs in. */
+  register(account: { readonly username: string; readonly password: string; readonly email?: string }): Promise<User> {
+    return this.#session.register(account);
+  }
+
+  signOut(): Promise<void> {
+    return this.#session.signOut();
+  }
+
+  /** @param custom up to 8 KiB of JSON that is kept with the file */
+  async upload(file: Blob, name: string, custom?: object): Promise<FileResource> {
+    const form = new FormData();
+    if (custom !== undefined) form.set('custom', JSON.stringify(custom));
+    form.set('file', file, name);
+    return (await this.#requests.send('POST', '/files', { body: form })).body as FileResource;
+  }
+
+  /** Ends the live connection. Requests can still be made. */
+  close(): void {
+    this.#connection.close();
+  }
+}
+
+/** @param url where the server is: `http://127.0.0.1:3000` */
+export function createClient(url: string, options: ClientOptions = {}): Client {
+  return new Client(url, options);
+}

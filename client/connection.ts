@@ -1,0 +1,223 @@
+/**
+ * The one socket that all live questions of a client share: opens with the first, closes with the last, comes back by
+ * itself and resumes each where it was. Not here: what an answer is made of (live-answer.ts).
+ */
+import { Live, type LiveState } from './live.ts';
+import type { Frame, Stored } from './live-answer.ts';
+import { Problem, type ProblemDocument } from './problem.ts';
+import type { Query } from './query.ts';
+import type { Session } from './session.ts';
+
+const FIRST_RETRY_MS = 250;
+const LAST_RETRY_MS = 15_000;
+/** From this close code on the server asks to come back; below it, from 4400, it does not. */
+const COME_BACK = 4500;
+const REFUSED = 4400;
+const NOT_AUTHENTICATED = 4401;
+
+/** A frame of the server with the members that concern the connection. */
+interface ServerFrame extends Frame {
+  readonly principal?: { readonly kind: string; readonly id?: string };
+  readonly heartbeatMs?: number;
+  readonly changes?: readonly ServerFrame[];
+  readonly problem?: ProblemDocument;
+  readonly retryable?: boolean;
+  readonly retryAfterMs?: number;
+}
+
+export class Connection {
+  readonly #url: string;
+  readonly #session: Session;
+  readonly #questions = new Map<string, Live>();
+  #socket: WebSocket | null = null;
+  #welcomed = false;
+  #count = 0;
+  #heartbeatMs = 30_000;
+  #failures = 0;
+  #retryAfterMs: number | null = null;
+  #retry: ReturnType<typeof setTimeout> | null = null;
+  #silence: ReturnType<typeof setTimeout> | null = null;
+  /** Whose positions the questions hold: another principal's cannot be gone on from. */
+  #principal: string | null = null;
+
+  constructor(base: string, session: Session) {
+    this.#url = `${base.replace(/^http/, 'ws')}/realtime`;
+    this.#session = session;
+    session.onChange(() => void this.#authenticate());
+  }
+
+  /** @returns a function that ends it */
+  ask(collection: string, query: Query, onState: (state: LiveState<Stored>) => void): () => void {
+    const live = new Live(`s${++this.#count}`, collection, query, onState);
+    this.#questions.set(live.id, live);
+    if (this.#welcomed) this.#send(live.request(false));
+    else this.#open();
+    return () => {
+      live.close();
+      if (!this.#questions.delete(live.id)) return;
+      if (this.#questions.size === 0) this.close();
+      else if (this.#welcomed) this.#send({ type: 'unsubscribe', id: live.id });
+    };
+  }
+
+  /** Closes the socket; the next question opens another one. */
+  close(): void {
+    if (this.#retry !== null) clearTimeout(this.#retry);
+    this.#retry = null;
+    this.#drop();
+  }
+
+  #open(): void {
+    if (this.#socket !== null || this.#retry !== null) return;
+    const socket = new WebSocket(this.#url, 'millrace.v1');
+    this.#socket = socket;
+    socket.addEventListener('open', () => void this.#hello(socket));
+    socket.addEventListener('message', ({ data }) => this.#hear(JSON.parse(String(data)) as ServerFrame));
+    socket.addEventListener('close', ({ code }) => void this.#lost(socket, code));
+    // A close follows every error and says all there is to know.
+    socket.addEventListener('error', () => undefined);
+  }
+
+  async #hello(socket: WebSocket): Promise<void> {
+    try {
+      const token = await this.#session.token();
+      if (socket === this.#socket) this.#send(token === null ? { type: 'hello' } : { type: 'hello', token });
+    } catch {
+      socket.close();
+    }
+  }
+
+  /** Somebody signed in or out, or the token is about to end. */
+  async #authenticate(): Promise<void> {
+    if (this.#socket === null) return;
+    const token = await this.#session.token().catch(() => null);
+    if (token !== null && this.#welcomed) this.#send({ type: 'authenticate', token });
+    else this.#again();
+  }
+
+  #hear(frame: ServerFrame): void {
+    this.#listen(frame.heartbeatMs);
+    switch (frame.type) {
+      case 'welcome':
+        this.#welcome(frame);
+        return;
+      case 'ping':
+        for (const live of this.#questions.values()) live.passed(frame.position ?? '');
+        this.#send({ type: 'pong' });
+        return;
+      case 'transaction':
+        for (const change of frame.changes ?? []) this.#questions.get(change.id ?? '')?.take(change);
+        return;
+      case 'expiring':
+        void this.#session.refresh().then(
+          () => this.#authenticate(),
+          () => undefined,
+        );
+        return;
+      case 'bye':
+        this.#retryAfterMs = frame.retryAfterMs ?? null;
+        return;
+      case 'unsubscribed':
+      case 'error':
+        this.#refused(frame);
+        return;
+      default:
+        this.#questions.get(frame.id ?? '')?.take(frame);
+    }
+  }
+
+  #welcome({ principal }: ServerFrame): void {
+    const who = `${principal?.kind}:${principal?.id ?? ''}`;
+    const resume = this.#principal === who;
+    this.#principal = who;
+    this.#failures = 0;
+    // A second welcome answers `authenticate`: the questions go on.
+    if (this.#welcomed) return;
+    this.#welcomed = true;
+    for (const live of this.#questions.values()) this.#send(live.request(resume));
+  }
+
+  #refused({ id = '', problem, retryable }: ServerFrame): void {
+    const live = this.#questions.get(id);
+    if (live === undefined || problem === undefined) return;
+    if (retryable === true) {
+      live.interrupt();
+      setTimeout(() => {
+        if (this.#welcomed && this.#questions.has(id)) this.#send(live.request(true));
+      }, this.#delay());
+      return;
+    }
+    this.#questions.delete(id);
+    live.end(new Problem(problem));
+  }
+
+  /** Nothing heard for two heartbeats: the line is dead, whatever the socket believes. */
+  #listen(heartbeatMs?: number): void {
+    if (heartbeatMs !== undefined) this.#heartbeatMs = heartbeatMs;
+    if (this.#silence !== null) clearTimeout(this.#silence);
+    this.#silence = setTimeout(() => this.#again(), 2 * this.#heartbeatMs);
+  }
+
+  async #lost(socket: WebSocket, code: number): Promise<void> {
+    if (socket !== this.#socket) return;
+    this.#drop();
+    const refused = code >= REFUSED && code < COME_BACK;
+    if (refused && !(code === NOT_AUTHENTICATED && (await this.#renewed()))) {
+      this.#end(code);
+      return;
+    }
+    this.#again();
+  }
+
+  /** Whether the server gave a new token for one that it refused. */
+  async #renewed(): Promise<boolean> {
+    if (this.#session.user === null || this.#failures > 0) return false;
+    return await this.#session.refresh().then(
+      () => true,
+      () => false,
+    );
+  }
+
+  #end(code: number): void {
+    const unauthenticated = code === NOT_AUTHENTICATED;
+    const problem = new Problem({
+      status: unauthenticated ? 401 : 400,
+      code: unauthenticated ? 'not-authenticated' : 'connection-refused',
+      title: `The server closed the connection with ${code}`,
+    });
+    const ended = [...this.#questions.values()];
+    this.#questions.clear();
+    for (const live of ended) live.end(problem);
+  }
+
+  /** Leaves what there is of a connection and makes another one after a while. */
+  #again(): void {
+    this.#drop();
+    if (this.#questions.size === 0 || this.#retry !== null) return;
+    this.#retry = setTimeout(() => {
+      this.#retry = null;
+      this.#open();
+    }, this.#delay());
+  }
+
+  #delay(): number {
+    const asked = this.#retryAfterMs;
+    this.#retryAfterMs = null;
+    const limit = Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** this.#failures++);
+    return asked ?? limit * (0.5 + Math.random() / 2);
+  }
+
+  #drop(): void {
+    const socket = this.#socket;
+    this.#socket = null;
+    this.#welcomed = false;
+    if (this.#silence !== null) clearTimeout(this.#silence);
+    this.#silence = null;
+    socket?.close();
+    for (const live of this.#questions.values()) live.interrupt();
+  }
+
+  #send(frame: object): void {
+    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(frame));
+  }
+}

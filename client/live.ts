@@ -1,0 +1,97 @@
+/** One live question of an application: what it asks, the answer so far, and who is told of it. */
+import { type Frame, LiveAnswer, type Stored } from './live-answer.ts';
+import type { Problem } from './problem.ts';
+import type { Query } from './query.ts';
+
+/** `live`: everything is here. `offline`: what is here may be old, it goes on by itself. `ended`: `problem` says why. */
+export type LiveStatus = 'connecting' | 'live' | 'offline' | 'ended';
+
+export interface LiveState<T> {
+  readonly status: LiveStatus;
+  /** In the order of the query. */
+  readonly documents: readonly T[];
+  readonly problem: Problem | null;
+}
+
+export class Live {
+  readonly id: string;
+  readonly collection: string;
+  readonly query: Query;
+  readonly #onState: (state: LiveState<Stored>) => void;
+  readonly #answer: LiveAnswer;
+  #status: LiveStatus = 'connecting';
+  #problem: Problem | null = null;
+  #telling = false;
+  #closed = false;
+
+  constructor(id: string, collection: string, query: Query, onState: (state: LiveState<Stored>) => void) {
+    this.id = id;
+    this.collection = collection;
+    this.query = query;
+    this.#onState = onState;
+    this.#answer = new LiveAnswer(query.sort ?? (query.limit === undefined ? null : 'id'));
+  }
+
+  get ended(): boolean {
+    return this.#status === 'ended';
+  }
+
+  /** The frame that asks for it; from where it was, or from the beginning. */
+  request(resume: boolean): object {
+    const { filter, sort, limit, fields } = this.query;
+    const since = resume ? this.#answer.position : null;
+    return {
+      type: 'subscribe',
+      id: this.id,
+      collection: this.collection,
+      query: {
+        ...(filter === undefined ? {} : { filter }),
+        ...(sort === undefined ? {} : { sort }),
+        ...(limit === undefined ? {} : { limit }),
+        ...(fields === undefined ? {} : { fields }),
+      },
+      ...(since === null ? {} : { since }),
+    };
+  }
+
+  take(frame: Frame): void {
+    this.#answer.apply(frame);
+    if (!this.#answer.live) return;
+    this.#status = 'live';
+    this.#tell();
+  }
+
+  passed(position: string): void {
+    this.#answer.passed(position);
+  }
+
+  interrupt(): void {
+    this.#answer.interrupt();
+    if (this.#status !== 'live') return;
+    this.#status = 'offline';
+    this.#tell();
+  }
+
+  end(problem: Problem): void {
+    this.#answer.interrupt();
+    this.#status = 'ended';
+    this.#problem = problem;
+    this.#tell();
+  }
+
+  /** Nobody is told any more. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  /** Frames come in bursts: the application draws once for all that came together. */
+  #tell(): void {
+    if (this.#telling) return;
+    this.#telling = true;
+    queueMicrotask(() => {
+      this.#telling = false;
+      if (this.#closed) return;
+      this.#onState({ status: this.#status, documents: this.#answer.documents(), problem: this.#problem });
+    });
+  }
+}

@@ -1,0 +1,136 @@
+/**
+ * Who is signed in: the access token for requests and sockets, and the refresh token that gets the next one. Requests
+ * that find it ended wait for one refresh together. Not here: what is asked with it.
+ */
+import { Problem, type ProblemDocument } from './problem.ts';
+
+export interface User {
+  readonly id: string;
+  readonly [member: string]: unknown;
+}
+
+/** What survives a page or a process: give a store to `createClient` to stay signed in. */
+export interface SavedSession {
+  readonly refreshToken: string;
+  readonly user: User;
+}
+
+export interface SessionStore {
+  load(): SavedSession | null;
+  save(session: SavedSession | null): void;
+}
+
+interface Tokens {
+  readonly accessToken: string;
+  /** Seconds. */
+  readonly expiresIn: number;
+  readonly refreshToken: string;
+  readonly user: User;
+}
+
+/** A token is replaced this long before it ends: what is on its way must still be in time. */
+const EARLY_MS = 15_000;
+
+export class Session {
+  readonly #base: string;
+  readonly #store: SessionStore | null;
+  readonly #listeners = new Set<() => void>();
+  /** A token given from outside, such as an API key: never refreshed. */
+  readonly #fixed: string | null;
+  #saved: SavedSession | null;
+  #access: { readonly token: string; readonly until: number } | null = null;
+  #refreshing: Promise<void> | null = null;
+
+  constructor(base: string, fixed: string | null, store: SessionStore | null) {
+    this.#base = base;
+    this.#fixed = fixed;
+    this.#store = store;
+    this.#saved = store?.load() ?? null;
+  }
+
+  get user(): User | null {
+    return this.#saved?.user ?? null;
+  }
+
+  /** Told when somebody signs in or out. */
+  onChange(listener: () => void): void {
+    this.#listeners.add(listener);
+  }
+
+  /** The token to send, refreshed where it is about to end; null for nobody. */
+  async token(): Promise<string | null> {
+    if (this.#fixed !== null) return this.#fixed;
+    if (this.#saved === null) return null;
+    if (this.#access === null || this.#access.until - EARLY_MS < Date.now()) await this.refresh();
+    return this.#access?.token ?? null;
+  }
+
+  /** Gets a new access token, once for all who ask meanwhile; ends the session where the server says it has ended. */
+  async refresh(): Promise<void> {
+    this.#refreshing ??= this.#refresh().finally(() => {
+      this.#refreshing = null;
+    });
+    return await this.#refreshing;
+  }
+
+  async signIn(username: string, password: string): Promise<User> {
+    const tokens = await this.#post('login', { username, password });
+    this.#take(tokens);
+    this.#tell();
+    return tokens.user;
+  }
+
+  async register(account: Readonly<Record<string, unknown>>): Promise<User> {
+    const tokens = await this.#post('register', account);
+    this.#take(tokens);
+    this.#tell();
+    return tokens.user;
+  }
+
+  /** Forgets the session here and ends it on the server. */
+  async signOut(): Promise<void> {
+    const token = await this.token().catch(() => null);
+    this.#forget();
+    if (token === null || this.#fixed !== null) return;
+    await fetch(`${this.#base}/auth/logout`, { method: 'POST', headers: { authorization: `Bearer ${token}` } });
+  }
+
+  async #refresh(): Promise<void> {
+    const saved = this.#saved;
+    if (saved === null) return;
+    try {
+      this.#take(await this.#post('refresh', { refreshToken: saved.refreshToken }), saved);
+    } catch (error) {
+      // Only the server's own word ends a session; a network that is away does not.
+      if (error instanceof Problem && error.status === 401) this.#forget();
+      throw error;
+    }
+  }
+
+  #take(tokens: Tokens, before: SavedSession | null = null): void {
+    this.#access = { token: tokens.accessToken, until: Date.now() + tokens.expiresIn * 1000 };
+    this.#saved = { refreshToken: tokens.refreshToken, user: tokens.user ?? before?.user };
+    this.#store?.save(this.#saved);
+  }
+
+  #forget(): void {
+    this.#access = null;
+    this.#saved = null;
+    this.#store?.save(null);
+    this.#tell();
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener();
+  }
+
+  async #post(door: string, body: object): Promise<Tokens> {
+    const answer = await fetch(`${this.#base}/auth/${door}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    if (!answer.ok) throw new Problem((await answer.json()) as ProblemDocument);
+    return (await answer.json()) as Tokens;
+  }
+}

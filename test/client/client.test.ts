@@ -1,0 +1,164 @@
+/** The client against the real server: documents, pages, problems, live answers, files, and sockets that break. */
+import t from 'tap';
+import { type Client, createClient, type LiveState, Problem, type SavedSession } from '../../client/client.ts';
+import { buildTestApp } from '../helpers/app.ts';
+import { breakable } from '../helpers/breakable.ts';
+
+interface Todo {
+  readonly title: string;
+  readonly done?: boolean;
+  readonly points?: number;
+}
+
+/** The states that an application was told, and a wait for one of a kind. */
+function follow<T>() {
+  const states: LiveState<T>[] = [];
+  let wake = () => {};
+  return {
+    states,
+    tell: (state: LiveState<T>) => {
+      states.push(state);
+      wake();
+    },
+    async until(wanted: (state: LiveState<T>) => boolean): Promise<LiveState<T>> {
+      for (;;) {
+        const last = states.at(-1);
+        if (last !== undefined && wanted(last)) return last;
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    },
+  };
+}
+
+const titles = ({ documents }: LiveState<{ title: string }>) => documents.map(({ title }) => title).join();
+
+t.test('the client', async (t) => {
+  const { app, parts } = await buildTestApp(t);
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const client: Client = createClient(`${url}/`);
+  t.teardown(() => client.close());
+
+  await t.test('documents', async (t) => {
+    const todos = client.collection<Todo>('todos');
+    await t.rejects(todos.list(), { code: 'resource-not-available', status: 404 });
+    const made = await todos.create({ title: 'Buy milk' });
+    t.match(made, { title: 'Buy milk', _meta: { revision: 1 } });
+    t.strictSame(await todos.get(made.id), made);
+    t.match(await todos.patch(made.id, { done: true }), { title: 'Buy milk', done: true, _meta: { revision: 2 } });
+    await t.rejects(todos.replace(made.id, { title: 'x' }, { ifRevision: 1 }), { code: 'precondition-failed' });
+    t.match(await todos.replace(made.id, { title: 'Buy tea' }, { ifRevision: 2 }), { title: 'Buy tea' });
+    await todos.remove(made.id);
+    const error = await todos.get(made.id).catch((thrown: unknown) => thrown);
+    t.ok(error instanceof Problem);
+    t.match(error, { code: 'document-not-found', problem: { status: 404 } });
+    const [one, other] = await Promise.all([
+      todos.create({ title: 'once' }, { idempotencyKey: 'k1' }),
+      todos.create({ title: 'once' }, { idempotencyKey: 'k1' }).catch(() => null),
+    ]);
+    t.ok(other === null || other.id === one.id, 'a key makes a create happen once');
+  });
+
+  await t.test('pages', async (t) => {
+    const pages = client.collection<{ n: number }>('pages');
+    for (const n of [1, 2, 3, 4, 5]) await pages.create({ n });
+    const first = await pages.list({ filter: { n: { $gt: 1 } }, sort: '-n', limit: 3, fields: ['n'] });
+    t.strictSame(
+      first.documents.map(({ n }) => n),
+      [5, 4, 3],
+    );
+    const query = { filter: { n: { $gt: 1 } }, sort: '-n', limit: 3, fields: ['n'], cursor: first.next ?? '' };
+    const second = await pages.list(query);
+    t.strictSame(
+      second.documents.map(({ n }) => n),
+      [2],
+    );
+    t.equal(second.next, null);
+  });
+
+  await t.test('a file', async (t) => {
+    const file = await client.upload(new Blob(['hello']), 'hello.txt', { about: 'greeting' });
+    t.match(file, { name: 'hello.txt', size: 5 });
+    t.equal(await (await fetch(file.url.replace(/^https?:\/\/[^/]+/, url))).text(), 'hello');
+  });
+
+  await t.test('a live answer follows everybody, in order', async (t) => {
+    const board = client.collection<Todo>('board');
+    const seen = follow<Todo>();
+    const stop = board.live({ filter: { done: { $ne: true } }, sort: '-points', limit: 3 }, seen.tell);
+    t.strictSame((await seen.until(({ status }) => status === 'live')).documents, []);
+    for (const points of [1, 5, 3, 4]) await board.create({ title: `p${points}`, points });
+    await seen.until((state) => titles(state) === 'p5,p4,p3');
+    await parts.mongo.data.collection<Todo>('board').updateOne({ title: 'p4' }, { $set: { done: true } });
+    await seen.until((state) => titles(state) === 'p5,p3,p1');
+    const told = seen.states.length;
+    stop();
+    await board.create({ title: 'p9', points: 9 });
+    t.equal(seen.states.length, told, 'nobody is told after the end');
+  });
+
+  await t.test('two questions share a socket, and a bad one ends alone', async (t) => {
+    const shared = client.collection<Todo>('shared');
+    const [good, bad] = [follow<Todo>(), follow<Todo>()];
+    const stop = shared.live({}, good.tell);
+    shared.live({ filter: { $where: 'true' } }, bad.tell);
+    const ended = await bad.until(({ status }) => status === 'ended');
+    t.equal(ended.problem?.status, 400);
+    await shared.create({ title: 'still here' });
+    await good.until((state) => titles(state) === 'still here');
+    stop();
+  });
+});
+
+t.test('a line that breaks', async (t) => {
+  const { app } = await buildTestApp(t);
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const line = await breakable(t, Number(new URL(url).port));
+  const client = createClient(`http://127.0.0.1:${line.port}`);
+  const direct = createClient(url).collection<Todo>('news');
+  t.teardown(() => client.close());
+  const seen = follow<Todo>();
+  client.collection<Todo>('news').live({}, seen.tell);
+  await seen.until(({ status }) => status === 'live');
+  await direct.create({ title: 'before' });
+  await seen.until((state) => titles(state) === 'before');
+
+  line.cut();
+  const offline = await seen.until(({ status }) => status === 'offline');
+  t.equal(titles(offline), 'before', 'what was there stays on the screen');
+  await direct.create({ title: 'meanwhile' });
+  line.mend();
+  await seen.until((state) => state.status === 'live' && titles(state) === 'before,meanwhile');
+  await direct.create({ title: 'after' });
+  await seen.until((state) => titles(state) === 'before,meanwhile,after');
+});
+
+t.test('sign-in', async (t) => {
+  const { app } = await buildTestApp(t);
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  let kept: SavedSession | null = null;
+  const session = {
+    load: () => kept,
+    save: (saved: SavedSession | null) => {
+      kept = saved;
+    },
+  };
+  const client = createClient(url, { session });
+  t.equal(client.user, null);
+  const user = await client.register({ username: 'ann', password: 'a long enough secret' });
+  t.equal(client.user?.id, user.id);
+  const note = await client.collection<Todo>('notes').create({ title: 'mine' });
+  t.equal(note._meta.createdBy, user.id);
+
+  const later = createClient(url, { session });
+  t.equal(later.user?.id, user.id, 'a session that was kept goes on');
+  t.match(await later.collection<Todo>('notes').create({ title: 'later' }), { _meta: { createdBy: user.id } });
+
+  await later.signOut();
+  t.equal(later.user, null);
+  t.equal(kept, null);
+  t.match(await later.collection<Todo>('notes').create({ title: 'nobody' }), { _meta: { createdBy: null } });
+  await t.rejects(later.signIn('ann', 'a wrong secret'), { code: 'sign-in-failed' });
+  t.equal((await later.signIn('ann', 'a long enough secret')).id, user.id);
+});
