@@ -31,8 +31,10 @@ import { ownAnswers } from './http/own-answers.ts';
 import { protection } from './http/protection.ts';
 import { rateLimit } from './http/rate-limit.ts';
 import { requestLog } from './http/request-log.ts';
+import { streamTickets } from './http/stream-tickets.ts';
 import type { ServerConfig } from './kernel/config.ts';
 import type { Parts } from './parts.ts';
+import { listStream } from './realtime/list-stream.ts';
 import { realtimeRoutes } from './realtime/routes.ts';
 
 const MAX_HEADER_BYTES = 16_384;
@@ -65,11 +67,16 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
 
   await app.register(async function api(context) {
     await context.register(authentication, parts);
+    await context.register(streamTickets, parts);
     await context.register(rateLimit, { config });
     await context.register(ownAnswers);
     await context.register(async function documents(context) {
       await context.register(json, { config });
-      await context.register(collectionRoutes, { ...parts, position: () => parts.events.feed.position });
+      await context.register(collectionRoutes, {
+        ...parts,
+        position: () => parts.events.feed.position,
+        live: listStream(parts.realtime),
+      });
       await context.register(indexRoutes, parts);
       await context.register(policyRoutes, parts);
     });

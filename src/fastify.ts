@@ -12,5 +12,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The route only reads, whatever its method says: a read-only key may use it. */
     reads?: boolean;
+    /** The route also answers as `text/event-stream`. */
+    streams?: boolean;
   }
 }

@@ -3,6 +3,7 @@
  * made earlier is no longer as it was. Not here: where on a request the proof stands (http/authentication.ts), and what
  * the principal may do.
  */
+import { hash } from 'node:crypto';
 import { MillraceError } from '../kernel/errors.ts';
 import type { AccessTokens } from './access-tokens.ts';
 import { toKeyPrincipal } from './api-key.ts';
@@ -10,7 +11,7 @@ import type { ApiKeys } from './api-keys.ts';
 import type { KeyPrincipal, Principal } from './principal.ts';
 import { type Revoked, restsOn } from './revocations.ts';
 import type { SessionStore } from './session-store.ts';
-import { SINGLE_USE_MS, type SingleUse } from './single-use.ts';
+import { SINGLE_USE_MS, type SingleUse, type Taken } from './single-use.ts';
 import { toPrincipal } from './user.ts';
 import type { UserStore } from './user-store.ts';
 
@@ -79,9 +80,8 @@ export class Authenticator {
   async issueTicket(
     principal: Exclude<Principal, { kind: 'anonymous' }>,
   ): Promise<{ ticket: string; expiresIn: number }> {
-    const { kind, id, expiresAt } = principal;
-    const facts = kind === 'key' ? { kind, id } : { kind, id, session: principal.session, expiresAt };
-    const ticket = await this.#parts.singleUse.make('ticket', `${kind}:${id}`, { facts });
+    const facts = factsOf(principal);
+    const ticket = await this.#parts.singleUse.make('ticket', `${principal.kind}:${principal.id}`, { facts });
     return { ticket, expiresIn: SINGLE_USE_MS.ticket / 1_000 };
   }
 
@@ -92,7 +92,28 @@ export class Authenticator {
   async redeemTicket(ticket: string): Promise<Principal> {
     const taken = await this.#parts.singleUse.take('ticket', ticket);
     if (taken === null) throw invalidCredential();
-    const { kind, id, session, expiresAt } = taken.facts;
+    return this.#byFacts(taken.facts);
+  }
+
+  /**
+   * A pass for coming back with a ticket that was used up, as EventSource does: good for ten minutes, with that ticket.
+   */
+  issuePass(principal: Exclude<Principal, { kind: 'anonymous' }>, ticket: string): Promise<string> {
+    const facts = { ...factsOf(principal), with: hash('sha256', ticket, 'base64url') };
+    return this.#parts.singleUse.make('stream', `${principal.kind}:${principal.id}`, { facts });
+  }
+
+  /**
+   * The principal of a pass.
+   * @throws MillraceError `invalid-credential`
+   */
+  async byPass(pass: string, ticket: string): Promise<Principal> {
+    const seen = await this.#parts.singleUse.see('stream', pass);
+    if (seen === null || seen.facts['with'] !== hash('sha256', ticket, 'base64url')) throw invalidCredential();
+    return this.#byFacts(seen.facts);
+  }
+
+  #byFacts({ kind, id, session, expiresAt }: Taken['facts']): Promise<Principal> {
     return this.#steadily(async () => {
       if (kind === 'key') return this.#ofKey(String(id));
       return this.#ofSession({ subject: String(id), session: String(session), expiresAt: Number(expiresAt) });
@@ -180,6 +201,12 @@ export class Authenticator {
     if (key === null) throw invalidCredential();
     return toKeyPrincipal(key);
   }
+}
+
+/** What a principal is read again from. */
+function factsOf(principal: Exclude<Principal, { kind: 'anonymous' }>): Record<string, unknown> {
+  const { kind, id, expiresAt } = principal;
+  return kind === 'key' ? { kind, id } : { kind, id, session: principal.session, expiresAt };
 }
 
 /** The one answer to every credential that is present but bad (RFC 6750 section 3.1). */

@@ -40,6 +40,10 @@ export class SingleUseStore {
     return translated(() => this.#rows.findOneAndDelete({ _id: id, purpose, expiresAt: { $gt: now } }));
   }
 
+  find(id: string, purpose: string, now: Date): Promise<SingleUseRow | null> {
+    return translated(() => this.#rows.findOne({ _id: id, purpose, expiresAt: { $gt: now } }));
+  }
+
   async removeAll(purpose: string, subject: string | null): Promise<void> {
     await translated(() => this.#rows.deleteMany({ purpose, subject }));
   }

@@ -1,11 +1,11 @@
 /**
- * Secrets that work once: set-up links, confirmations by mail, tickets. 256 random bits, of which only a hash is kept.
- * Not here: what they open.
+ * Secrets that work once: set-up links, confirmations by mail, tickets; and the one that works until it expires, by which a
+ * stream comes back. 256 random bits, of which only a hash is kept. Not here: what they open.
  */
 import { hash, randomBytes } from 'node:crypto';
 import type { SingleUseStore } from './single-use-store.ts';
 
-export type Purpose = 'setup' | 'verify' | 'reset' | 'ticket';
+export type Purpose = 'setup' | 'verify' | 'reset' | 'ticket' | 'stream';
 
 /** What each lives at most, in milliseconds. */
 export const SINGLE_USE_MS: Readonly<Record<Purpose, number>> = {
@@ -13,6 +13,7 @@ export const SINGLE_USE_MS: Readonly<Record<Purpose, number>> = {
   verify: 24 * 3_600_000,
   reset: 30 * 60_000,
   ticket: 30_000,
+  stream: 10 * 60_000,
 };
 
 export interface Taken {
@@ -60,6 +61,13 @@ export class SingleUse {
     if (row === null) return null;
     const facts: Record<string, unknown> = JSON.parse(row.facts);
     return { subject: row.subject, facts };
+  }
+
+  /** Looks at one that is not used up by that; null when there is none like this. */
+  async see(purpose: 'stream', secret: string): Promise<Taken | null> {
+    if (!/^[A-Za-z0-9_-]{43}$/.test(secret)) return null;
+    const row = await this.#store.find(idOf(secret), purpose, new Date(this.#now()));
+    return row && { subject: row.subject, facts: JSON.parse(row.facts) };
   }
 
   /** Whether one was made within so many milliseconds. */

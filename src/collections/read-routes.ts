@@ -15,11 +15,13 @@ import { isFresh, parsePreconditions } from './preconditions.ts';
 import { objectBody, parameters, queryText, requireMediaType } from './requests.ts';
 import { cutStored, showsMeta, withWholeMeta } from './shown-fields.ts';
 
+const STREAM_TYPE = 'text/event-stream';
+
 /** Parameters that say what of a document is shown, and so make sense for a single one. */
 const SHOWING: readonly string[] = ['fields', 'expand'];
 
 export async function readRoutes(app: FastifyInstance, options: CollectionRoutesOptions): Promise<void> {
-  const { collections, policies, position } = options;
+  const { collections, policies, position, live } = options;
   const enter = gate(policies);
 
   function expansions(request: FastifyRequest, query: Query): Expansion[] {
@@ -41,9 +43,12 @@ export async function readRoutes(app: FastifyInstance, options: CollectionRoutes
     return sendList(reply, list, { meta, expand: (batch) => collections.expand(batch, wanted, meta) });
   }
 
-  app.get<OnCollection>('/:collection', (request, reply) =>
-    answerList(request, reply, parseQuery(readParameters(queryText(request)))),
-  );
+  app.get<OnCollection>('/:collection', { config: { streams: true } }, async (request, reply) => {
+    const found = readParameters(queryText(request));
+    if (!asksForStream(request)) return answerList(request, reply, parseQuery(found));
+    const [, name] = enter(request, 'read');
+    return live(request, reply, found, name);
+  });
 
   app.post<OnCollection>('/:collection/_query', async (request, reply) => {
     parameters(request, []);
@@ -64,6 +69,10 @@ export async function readRoutes(app: FastifyInstance, options: CollectionRoutes
     const [expanded = ''] = await collections.expand([raw], wanted, meta);
     return sendJson(reply, expanded);
   });
+}
+
+function asksForStream({ method, headers }: FastifyRequest): boolean {
+  return method === 'GET' && headers.accept?.split(',').some((one) => one.trim().startsWith(STREAM_TYPE)) === true;
 }
 
 function parseShowing(search: string): Query {

@@ -6,8 +6,8 @@ import { type WriteRoutesOptions, writeRoutes } from './write-routes.ts';
 
 export async function collectionRoutes(
   app: FastifyInstance,
-  { position, ...options }: CollectionRoutesOptions & WriteRoutesOptions,
+  { position, live, ...options }: CollectionRoutesOptions & WriteRoutesOptions,
 ): Promise<void> {
-  await app.register(readRoutes, { prefix: '/api', ...options, position });
+  await app.register(readRoutes, { prefix: '/api', ...options, position, live });
   await app.register(writeRoutes, options);
 }

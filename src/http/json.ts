@@ -25,7 +25,9 @@ export const json = fp<JsonOptions>(
   async (app, { config }) => {
     app.decorateRequest('rawBody', null);
     app.addHook('onRequest', (request, _reply, done) => {
-      if (acceptsJson(request.headers.accept)) done();
+      const { accept } = request.headers;
+      const streams = request.routeOptions.config.streams === true && accept?.includes('text/event-stream') === true;
+      if (streams || acceptsJson(accept)) done();
       else
         done(new MillraceError('not-acceptable', 'This server answers in JSON', { hint: 'Accept: application/json' }));
     });
