@@ -7,6 +7,7 @@ import { encodeDocument, ListEncoder } from '../database/json.ts';
 import { parsePrefer } from './prefer.ts';
 import type { RequestLike } from './requests.ts';
 import type { StoredDocument } from './stored-document.ts';
+import type { Written } from './view.ts';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -27,40 +28,46 @@ export function sendAnswer(reply: FastifyReply, { status, headers, body }: Answe
   return body === null ? reply.send() : reply.type(JSON_TYPE).send(body);
 }
 
-/** The outcome of a write: 201 with its place, or 200; without a body (204) when the client prefers so. */
-export function writtenAnswer(request: Preferring, document: StoredDocument, collection: string): Answer {
-  const { createdId, etag, raw } = document;
+/**
+ * The outcome of a write: 201 with its place, or 200; without a body (204) when the client prefers so, or may not see
+ * what it wrote.
+ */
+export function writtenAnswer(request: Preferring, { seen, createdId }: Written, collection: string): Answer {
   const wanted = parsePrefer(request.headers['prefer']).return;
-  const headers: Record<string, string> = { etag };
+  const applied = seen === null ? 'minimal' : wanted;
+  const headers: Record<string, string> = seen === null ? {} : { etag: seen.etag };
   if (createdId !== undefined) headers['location'] = `/api/${collection}/${encodeURIComponent(createdId)}`;
-  if (wanted !== undefined) headers['preference-applied'] = `return=${wanted}`;
-  const minimal = wanted === 'minimal';
+  if (wanted !== undefined && wanted === applied) headers['preference-applied'] = `return=${wanted}`;
   const created = createdId !== undefined;
+  const body = seen === null || applied === 'minimal' ? null : encodeDocument(seen.raw);
   return {
-    status: created ? 201 : minimal ? 204 : 200,
+    status: created ? 201 : body === null ? 204 : 200,
     headers,
-    body: minimal ? null : encodeDocument(raw),
+    body,
     ...(created ? { id: createdId } : {}),
   };
 }
 
-/** The documents of a bulk create, in order. */
-export function createdAnswer(request: Preferring, created: readonly StoredDocument[]): Answer {
+/** The documents of a bulk create, in order; without a body when one of them may not be seen. */
+export function createdAnswer(request: Preferring, created: readonly (StoredDocument | null)[]): Answer {
   const wanted = parsePrefer(request.headers['prefer']).return;
-  const headers = wanted === undefined ? {} : { 'preference-applied': `return=${wanted}` };
-  if (wanted === 'minimal') return { status: 201, headers, body: null };
+  const seen = created.flatMap((document) => document ?? []);
+  const minimal = wanted === 'minimal' || seen.length < created.length;
+  const headers: Record<string, string> =
+    wanted === undefined || (wanted === 'minimal') !== minimal ? {} : { 'preference-applied': `return=${wanted}` };
+  if (minimal) return { status: 201, headers, body: null };
   const encoder = new ListEncoder({ chunkBytes: Number.POSITIVE_INFINITY });
-  for (const { raw } of created) encoder.append(raw);
+  for (const { raw } of seen) encoder.append(raw);
   return { status: 201, headers, body: encoder.end() };
 }
 
-/** The outcome of a deletion: nothing, or the document that was. */
-export function removedAnswer(request: Preferring, removed: StoredDocument): Answer {
-  if (parsePrefer(request.headers['prefer']).return !== 'representation') {
+/** The outcome of a deletion: nothing, or the document that was, as far as it could be seen. */
+export function removedAnswer(request: Preferring, { seen }: Written): Answer {
+  if (seen === null || parsePrefer(request.headers['prefer']).return !== 'representation') {
     return { status: 204, headers: {}, body: null };
   }
-  const headers = { 'preference-applied': 'return=representation', etag: removed.etag };
-  return { status: 200, headers, body: encodeDocument(removed.raw) };
+  const headers = { 'preference-applied': 'return=representation', etag: seen.etag };
+  return { status: 200, headers, body: encodeDocument(seen.raw) };
 }
 
 /** How many documents a write by filter found and changed. */

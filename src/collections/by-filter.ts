@@ -12,8 +12,10 @@ import { MillraceError } from '../kernel/errors.ts';
 import type { Scope } from '../policies/scope.ts';
 import type { OpenFilter } from '../query/filter.ts';
 import type { Atomic, Within } from './atomic.ts';
-import { type Change, requireReach, type Write } from './collections.ts';
-import { joinedFilter } from './listing.ts';
+import type { Change } from './change.ts';
+import type { Write } from './collections.ts';
+import { writingFilter } from './listing.ts';
+import { permittedChange } from './permitted.ts';
 import { duplicate, notAvailable } from './refusals.ts';
 import type { Registry } from './registry.ts';
 import type { Store } from './store.ts';
@@ -48,6 +50,7 @@ export class ByFilter {
 
   /**
    * Changes every document that the filter finds; each new state must be within the Scope too.
+   * What the filter asks must be readable, and then finds readable documents only: the count would tell of others.
    * @throws MillraceError `too-many-affected`, `resource-not-available`, and what the change throws
    */
   patch(scope: Scope, name: CollectionName, asked: Asked, change: Change, write: Write): Promise<Affected> {
@@ -60,8 +63,7 @@ export class ByFilter {
       for await (const batch of store.list(name, filter, { sort: { _id: 1 }, session })) {
         const changes = batch.map((raw) => {
           const old = decodeStored(raw);
-          const next = inDocument(old['_id'], () => change(old, origin));
-          requireReach(scope, next);
+          const next = inDocument(old['_id'], () => permittedChange(scope, change, old, origin));
           return { id: old['_id'], next: inOrderOf(next, decodeOrdered(raw)) };
         });
         try {
@@ -93,7 +95,7 @@ export class ByFilter {
     work: (ids: readonly unknown[], within: Within) => Promise<void>,
   ): Promise<Affected> {
     const { store, registry, atomic } = this.#parts;
-    const filter = joinedFilter(scope, asked, now);
+    const filter = writingFilter(scope, asked, now);
     return atomic.run(async (within) => {
       const most = Math.min(asked.maxAffected, MAX_AFFECTED - within.touched);
       const ids = await store.ids(name, filter, most + 1, within.session);

@@ -5,7 +5,6 @@
  * Not here: HTTP (routes.ts), the database's language (store.ts), how a new document is computed (stored.ts).
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Document } from 'mongodb';
 import { actorOf } from '../auth/principal.ts';
 import { duplicateKey, translated, translateError } from '../database/errors.ts';
 import { idText, newId, parseNewId } from '../database/ids.ts';
@@ -13,18 +12,21 @@ import type { CollectionName } from '../database/names.ts';
 import { decodeOrdered, decodeStored, decodeStoredId, inOrderOf } from '../database/stored.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { KeyedQueues } from '../kernel/queues.ts';
-import { reaches } from '../policies/reach.ts';
+import { reachesAll, toDatabaseFilter } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
 import type { Query } from '../query/query.ts';
 import type { Atomic, Within } from './atomic.ts';
+import type { Change } from './change.ts';
 import { type Expansion, expandBatch } from './expansion.ts';
 import { type List, Listing, type ListingParts, type Steps } from './listing.ts';
 import { Lookup } from './lookup.ts';
-import { checkPreconditions, type Preconditions, UNCONDITIONAL } from './preconditions.ts';
+import { permittedChange, permittedCreate } from './permitted.ts';
+import { checkPreconditions, type Preconditions, UNCONDITIONAL, UNSEEN } from './preconditions.ts';
 import { at, duplicate, notAvailable, tooBusy } from './refusals.ts';
 import type { Registry } from './registry.ts';
-import { createStored, type JsonObject, type Origin, replaceStored } from './stored.ts';
+import type { JsonObject, Origin } from './stored.ts';
 import { type StoredDocument, toStored, written } from './stored-document.ts';
+import { tagFor, viewOf } from './view.ts';
 
 /** How often a change is computed anew before the writer is told that the document is too busy. */
 const ATTEMPTS = 8;
@@ -39,8 +41,11 @@ export interface Write {
   readonly within?: Within;
 }
 
-/** Computes the new state of a document from the stored one. */
-export type Change = (old: Document, origin: Origin) => Document;
+/** What a replacement may do: change what is there, bring into being what is not. */
+export interface WriteScopes {
+  readonly update: Scope | null;
+  readonly create: Scope | null;
+}
 
 export interface CollectionsParts extends ListingParts {
   readonly registry: Registry;
@@ -84,14 +89,14 @@ export class Collections {
   /** @throws MillraceError `resource-not-available`, `document-not-found` */
   async get(scope: Scope, name: CollectionName, id: string): Promise<StoredDocument> {
     const raw = await this.#lookup.find(scope, name, id);
-    if (raw === null) throw await this.#lookup.missing(name, id);
-    return toStored(raw);
+    const seen = raw === null ? null : viewOf(scope, raw, true);
+    if (seen === null) throw await this.#lookup.missing(scope, name, id);
+    return seen;
   }
 
   /** @throws MillraceError `id-exists`, `unique-violation`, `invalid-id`, `unsupported-key` */
   async create(scope: Scope, name: CollectionName, body: JsonObject, write: Write): Promise<StoredDocument> {
-    const document = createStored(body, this.#origin(scope, write), newId);
-    requireReach(scope, document);
+    const document = permittedCreate(scope, body, this.#origin(scope, write), newId);
     const stored = written(document);
     const { store, registry } = this.#parts;
     await (write.within ? registry.ensureWithin(name, write.within) : registry.ensure(name));
@@ -116,9 +121,7 @@ export class Collections {
     const origin = this.#origin(scope, write);
     const documents = bodies.map((body, index) => {
       try {
-        const document = createStored(body, origin, newId);
-        requireReach(scope, document);
-        return document;
+        return permittedCreate(scope, body, origin, newId);
       } catch (error) {
         throw at(`/${index}`, error);
       }
@@ -135,29 +138,34 @@ export class Collections {
     return documents.map(written);
   }
 
-  /** Replaces a document; with `upsert` or `If-None-Match: *` one that does not exist is created. */
+  /**
+   * Replaces a document; with `upsert` or `If-None-Match: *` one that does not exist is created.
+   * @param scopes what may be updated and what may be created, one of them at least
+   */
   async replace(
-    scope: Scope,
+    { update, create }: WriteScopes,
     name: CollectionName,
     id: string,
     body: JsonObject,
-    write: Write & { readonly upsert: boolean },
+    write: Write,
   ): Promise<StoredDocument> {
-    const createOnly = write.preconditions.ifNoneMatch === '*';
     // A failed insert ends a transaction, so inside of one it is asked before.
-    if (createOnly && write.within) await this.#refuseExisting(scope, name, id, write);
+    if (create !== null && update === null && write.within) await this.#refuseExisting(create, name, id, write);
     for (let attempt = 1; ; attempt++) {
-      if (!createOnly) {
-        const replaced = await this.#change(scope, name, id, write, (old, origin) => replaceStored(old, body, origin));
+      if (update !== null) {
+        const replaced = await this.#change(update, name, id, write, { kind: 'replace', body });
         if (replaced) return replaced;
-        if (!write.upsert) throw await this.#lookup.missing(name, id, write.preconditions, write.within);
+        if (create === null) throw await this.#lookup.missing(update, name, id, write.preconditions, write.within);
         checkPreconditions(write.preconditions, null);
       }
+      if (create === null) throw new TypeError('A replacement needs a Scope');
       try {
-        return await this.create(scope, name, { ...body, id: parseNewId(id) }, write);
+        return await this.create(create, name, { ...body, id: parseNewId(id) }, write);
       } catch (error) {
         if (!(error instanceof MillraceError && error.code === 'id-exists')) throw error;
-        if (createOnly) checkPreconditions(write.preconditions, (await this.get(scope, name, id)).etag);
+        if (update === null) await this.#refuseExisting(create, name, id, write, error);
+        // What cannot be updated because it is out of reach is no faster writer's.
+        if (update !== null && attempt > 1 && !reachesAll(update)) throw error;
         if (attempt === ATTEMPTS || write.within) throw tooBusy(id);
       }
     }
@@ -165,8 +173,8 @@ export class Collections {
 
   /** Changes a document; its members stay where they were. */
   async patch(scope: Scope, name: CollectionName, id: string, change: Change, write: Write): Promise<StoredDocument> {
-    const changed = await this.#change(scope, name, id, write, change, true);
-    if (changed === null) throw await this.#lookup.missing(name, id, write.preconditions, write.within);
+    const changed = await this.#change(scope, name, id, write, change);
+    if (changed === null) throw await this.#lookup.missing(scope, name, id, write.preconditions, write.within);
     return changed;
   }
 
@@ -180,41 +188,44 @@ export class Collections {
       // Its id and its stamp are enough: a document that could not be written back as it is can still go.
       const stored = decodeStoredId(raw);
       const before = toStored(raw);
-      checkPreconditions(write.preconditions, before.etag);
+      if (write.preconditions !== UNCONDITIONAL) checkPreconditions(write.preconditions, tagFor(scope.reader, raw));
       const unchanged = write.preconditions.ifMatch === undefined ? undefined : decodeOrdered(raw);
       const stamp = { by: actorOf(scope.principal), request: write.request };
       const removed =
-        (await store.stamp(name, stored, stamp, unchanged, session)) &&
+        (await store.stamp(name, stored, stamp, toDatabaseFilter(scope), unchanged, session)) &&
         (await store.removeStamped(name, stored, write.request, session));
       return removed ? before : undefined;
     });
-    if (removed === null) throw await this.#lookup.missing(name, id, write.preconditions, write.within);
+    if (removed === null) throw await this.#lookup.missing(scope, name, id, write.preconditions, write.within);
     return removed;
   }
 
-  /** One read-modify-write; null when there is no such document. `keepOrder`: members stay where they were. */
+  /** One read-modify-write; null when there is no such document. Members stay where they were, unless all are new. */
   #change(
     scope: Scope,
     name: CollectionName,
     id: string,
     write: Write,
-    compute: Change,
-    keepOrder = false,
+    change: Change,
   ): Promise<StoredDocument | null> {
     return this.#queued(name, id, write, async () => {
       const raw = await this.#lookup.find(scope, name, id, write.within);
       if (raw === null) return null;
       const old = decodeStored(raw);
       // Only a conditional write has to know the entity tag of what it replaces.
-      if (write.preconditions !== UNCONDITIONAL) checkPreconditions(write.preconditions, toStored(raw).etag);
-      const next = compute(old, this.#origin(scope, write));
-      requireReach(scope, next);
+      if (write.preconditions !== UNCONDITIONAL) checkPreconditions(write.preconditions, tagFor(scope.reader, raw));
+      const next = permittedChange(scope, change, old, this.#origin(scope, write));
       const exact = decodeOrdered(raw);
-      const placed = keepOrder ? inOrderOf(next, exact) : next;
+      const placed = change.kind === 'replace' ? next : inOrderOf(next, exact);
       const session = write.within?.session;
       const stored = written(placed);
-      const change = { id: old['_id'], old: exact, next: placed };
-      const replaced = await this.#parts.store.compareAndReplace(name, change, raw.length + stored.raw.length, session);
+      const exchange = { id: old['_id'], old: exact, next: placed };
+      const replaced = await this.#parts.store.compareAndReplace(
+        name,
+        exchange,
+        raw.length + stored.raw.length,
+        session,
+      );
       return replaced ? stored : undefined;
     });
   }
@@ -235,9 +246,17 @@ export class Collections {
     return write.within ? repeat() : this.#queues.run(`${name}/${id}`, repeat);
   }
 
-  async #refuseExisting(scope: Scope, name: CollectionName, id: string, write: Write): Promise<void> {
-    const raw = await this.#lookup.find(scope, name, id, write.within);
-    if (raw !== null) checkPreconditions(write.preconditions, toStored(raw).etag);
+  /** Says that a document exists already which was to be created, with its tag when its reader may know it. */
+  async #refuseExisting(
+    { reader }: Scope,
+    name: CollectionName,
+    id: string,
+    write: Write,
+    known?: MillraceError,
+  ): Promise<void> {
+    const raw = reader === null ? null : await this.#lookup.find(reader, name, id, write.within);
+    if (raw !== null) checkPreconditions(write.preconditions, tagFor(reader, raw));
+    else if (known !== undefined) checkPreconditions(write.preconditions, UNSEEN);
   }
 
   #now(): Date {
@@ -246,15 +265,6 @@ export class Collections {
 
   #origin(scope: Scope, write: Write): Origin {
     return { principal: scope.principal, request: write.request, now: this.#now() };
-  }
-}
-
-/** Nobody writes a document out of their own reach.
- * @throws MillraceError `forbidden`
- */
-export function requireReach(scope: Scope, document: Document): void {
-  if (!reaches(scope, document)) {
-    throw new MillraceError('forbidden', `No policy allows to ${scope.action} this document`);
   }
 }
 

@@ -12,6 +12,7 @@ import { toDatabaseFilter } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
 import type { Expansion as Wish } from '../query/query.ts';
 import type { Store } from './store.ts';
+import { seenBytes } from './view.ts';
 
 /** One expansion that may be made: where the ids stand, and the Scope of the other collection; null shows nothing. */
 export interface Expansion {
@@ -59,7 +60,12 @@ async function look(
   );
   if (ids.size === 0 || scope === null) return new Map();
   const found = await store.findMany(collection, [...ids.values()], toDatabaseFilter(scope));
-  return new Map(found.map((raw) => [storedIdKey(raw), toWire(readStored(raw))]));
+  return new Map(
+    found.flatMap((raw) => {
+      const seen = seenBytes(scope, raw, true);
+      return seen === null ? [] : [[storedIdKey(raw), toWire(readStored(seen))] as const];
+    }),
+  );
 }
 
 /** What stands in the place of an id, or of a list of ids. */

@@ -8,15 +8,17 @@ import { translated } from '../database/errors.ts';
 import type { CollectionName } from '../database/names.ts';
 import { readStored } from '../database/stored.ts';
 import { bindingsOf } from '../policies/bindings.ts';
-import { toDatabaseFilter } from '../policies/reach.ts';
+import { fieldHidden, requireReadable, toDatabaseFilter } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
 import { bind } from '../query/bind.ts';
 import { decodeCursor, encodeCursor } from '../query/cursor.ts';
 import { covers, type Fields, toMongoProjection } from '../query/fields.ts';
+import { pathsOf } from '../query/filter.ts';
 import { cutPage, exactStages, isInOrder, type Page, type Position, requestPage } from '../query/page.ts';
 import { type Query, questionOf } from '../query/query.ts';
 import { toMongoSort } from '../query/sort.ts';
 import { toMongo } from '../query/to-mongo.ts';
+import { type Showing, showingOf } from './showing.ts';
 import { cutStored } from './shown-fields.ts';
 import type { Store } from './store.ts';
 
@@ -51,6 +53,23 @@ export function joinedFilter(scope: Scope, query: Pick<Query, 'filter'>, now: Da
   return parts.length > 1 ? { $and: parts } : (parts[0] ?? {});
 }
 
+/**
+ * The filter of a write: what it asks must be readable, and is then asked of readable documents alone, because how many
+ * were touched would tell of the others. The id is known to whoever names it.
+ * @throws MillraceError `field-hidden`
+ */
+export function writingFilter(scope: Scope, query: Pick<Query, 'filter'>, now: Date): Document {
+  const filter = joinedFilter(scope, query, now);
+  const { reader } = scope;
+  const [path, ...others] = [...pathsOf(query.filter)].filter((one) => one !== '_id');
+  if (path === undefined) return filter;
+  if (reader === null) throw fieldHidden(path);
+  requireReadable(reader, [path, ...others]);
+  const readable = toDatabaseFilter(reader);
+  if (Object.keys(readable).length === 0) return filter;
+  return Object.keys(filter).length === 0 ? readable : { $and: [readable, filter] };
+}
+
 export class Listing {
   readonly #parts: ListingParts;
 
@@ -60,33 +79,48 @@ export class Listing {
 
   /** @throws MillraceError `cursor-mismatch`, `query-timeout` */
   async list(scope: Scope, name: CollectionName, query: Query, now: Date): Promise<List> {
+    requireReadable(scope, pathsOf(query.filter));
+    requireReadable(
+      scope,
+      query.sort.map(({ path }) => path),
+    );
+    const showing = showingOf(scope, query.fields);
     const filter = joinedFilter(scope, query, now);
     const count = await this.#count(name, query, filter);
-    if (query.limit === null) return { documents: this.#all(name, query, filter), next: null, prev: null, count };
+    if (query.limit === null) {
+      return { documents: this.#all(name, query, showing, filter), next: null, prev: null, count };
+    }
     const question = questionOf(name, query);
     const { cursorKey } = this.#parts;
     const position = query.cursor === null ? null : decodeCursor(cursorKey, question, query.cursor);
-    const page = await this.#page(name, query, filter, position);
+    const page = await this.#page(name, query, showing, filter, position);
     const written = (at: Position | null) => (at === null ? null : encodeCursor(cursorKey, question, at));
     return { documents: page.documents, next: written(page.next), prev: written(page.prev), count };
   }
 
-  #all(name: CollectionName, query: Query, filter: Document): AsyncGenerator<readonly Uint8Array[]> {
-    return this.#parts.store.list(name, filter, {
+  #all(
+    name: CollectionName,
+    query: Query,
+    { fields, cut }: Showing,
+    filter: Document,
+  ): AsyncGenerator<readonly Uint8Array[]> {
+    const batches = this.#parts.store.list(name, filter, {
       sort: toMongoSort(query.sort),
       skip: query.skip,
       maxTimeMS: this.#parts.listTimeoutMs,
-      ...projected(query.fields),
+      ...projected(fields),
     });
+    return cut === null ? batches : mapped(batches, cut);
   }
 
   async #page(
     name: CollectionName,
     query: Query,
+    { fields, cut }: Showing,
     filter: Document,
     position: Position | null,
   ): Promise<Page<Uint8Array>> {
-    const { sort, skip, fields } = query;
+    const { sort, skip } = query;
     const limit = query.limit ?? 0;
     if (limit === 0) return { documents: [], next: null, prev: null };
     const request = requestPage(filter, sort, position);
@@ -103,6 +137,7 @@ export class Listing {
     const exact = position?.direction !== 'prev' || isInOrder(found.map(readStored), sort, position);
     const answer = exact ? found : await this.#inExactOrder(name, request.filter, query, limit + 1);
     const page = cutPage(answer, { sort, limit, position }, readStored);
+    if (cut !== null) return { ...page, documents: page.documents.flatMap((raw) => cut(raw) ?? []) };
     if (!whole || fields === null) return page;
     return { ...page, documents: page.documents.map((raw) => cutStored(raw, fields)) };
   }
@@ -122,4 +157,11 @@ export class Listing {
 
 function projected(fields: Fields | null): { projection?: Map<string, 0 | 1> } {
   return fields === null ? {} : { projection: toMongoProjection(fields) };
+}
+
+async function* mapped(
+  batches: AsyncIterable<readonly Uint8Array[]>,
+  cut: (raw: Uint8Array) => Uint8Array | null,
+): AsyncGenerator<readonly Uint8Array[]> {
+  for await (const batch of batches) yield batch.flatMap((raw) => cut(raw) ?? []);
 }

@@ -4,7 +4,8 @@
  */
 import { idCandidates, idFromText } from '../database/ids.ts';
 import type { CollectionName } from '../database/names.ts';
-import { toDatabaseFilter } from '../policies/reach.ts';
+import { MillraceError } from '../kernel/errors.ts';
+import { reachesAll, toDatabaseFilter } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
 import type { Within } from './atomic.ts';
 import { checkPreconditions, type Preconditions } from './preconditions.ts';
@@ -34,10 +35,20 @@ export class Lookup {
   }
 
   /**
-   * The error for a document that was not found.
+   * The error for a document that was not found: of what may be read, it is said that it may not be written.
    * @throws MillraceError `precondition-failed` when a precondition asks for an existing one
    */
-  async missing(name: CollectionName, id: string, preconditions?: Preconditions, within?: Within): Promise<Error> {
+  async missing(
+    scope: Scope,
+    name: CollectionName,
+    id: string,
+    preconditions?: Preconditions,
+    within?: Within,
+  ): Promise<Error> {
+    const { reader } = scope;
+    if (reader !== null && !reachesAll(scope) && (await this.find(reader, name, id, within)) !== null) {
+      return new MillraceError('forbidden', `No policy allows to ${scope.action} this document`);
+    }
     if (!within?.made.has(name) && !(await this.#registry.exists(name))) return notAvailable(name);
     if (preconditions) checkPreconditions(preconditions, null);
     return documentNotFound(name, id);

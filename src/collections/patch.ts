@@ -1,8 +1,7 @@
 /** The three languages of a PATCH, by media type, each as a change of stored documents. Pure. */
-import type { Change } from './collections.ts';
-import { applyJsonPatch, parseJsonPatch } from './json-patch.ts';
+import type { Change, Steps } from './change.ts';
+import { applyJsonPatch, type JsonPatch, parseJsonPatch } from './json-patch.ts';
 import { objectBody, type RequestLike, requireBody, requireMediaType } from './requests.ts';
-import { changeStored, mergeStored } from './stored.ts';
 import { applyUpdate, parseUpdate } from './update.ts';
 
 /** Plain JSON is a merge patch. */
@@ -21,19 +20,28 @@ export function parsePatch(request: RequestLike): Change {
   const type = requireMediaType(request, PATCH_TYPES);
   switch (type) {
     case 'application/json':
-    case 'application/merge-patch+json': {
-      const patch = objectBody(request);
-      return (old, origin) => mergeStored(old, patch, origin);
-    }
+    case 'application/merge-patch+json':
+      return { kind: 'merge', patch: objectBody(request) };
     case 'application/json-patch+json': {
       const patch = parseJsonPatch(requireBody(request));
-      return (old, origin) => changeStored(old, (shown) => applyJsonPatch(shown, patch), origin);
+      return { kind: 'edit', ...namesOf(patch), apply: (shown) => applyJsonPatch(shown, patch) };
     }
     case 'application/vnd.millrace.update+json': {
       const update = parseUpdate(objectBody(request));
-      return (old, origin) => changeStored(old, (shown) => applyUpdate(shown, update, origin.now), origin);
+      const names = update.map(({ steps }) => steps);
+      return { kind: 'edit', reads: names, writes: names, apply: (shown, { now }) => applyUpdate(shown, update, now) };
     }
     default:
       return type satisfies never;
   }
+}
+
+function namesOf(patch: JsonPatch): { readonly reads: readonly Steps[]; readonly writes: readonly Steps[] } {
+  return {
+    reads: patch.flatMap((operation) => ('from' in operation ? [operation.from, operation.path] : [operation.path])),
+    writes: patch.flatMap((operation) => {
+      if (operation.op === 'test') return [];
+      return operation.op === 'move' ? [operation.from, operation.path] : [operation.path];
+    }),
+  };
 }

@@ -16,6 +16,9 @@ export interface Preconditions {
 
 export const UNCONDITIONAL: Preconditions = { ifMatch: undefined, ifNoneMatch: undefined };
 
+/** Stands for the tag of a document that exists and may not be seen: it equals no tag, and is not told. */
+export const UNSEEN = '';
+
 /**
  * The strong entity tag of a stored document: `"<revision>-<hash of the raw BSON>"`. The hash moves with a foreign
  * writer's change, which leaves the revision alone.
@@ -68,6 +71,6 @@ export function checkPreconditions({ ifMatch, ifNoneMatch }: Preconditions, curr
   const state = current === null ? 'does not exist' : 'has another entity tag';
   throw new MillraceError('precondition-failed', matched ? 'The document exists already' : `The document ${state}`, {
     hint: `${name} ${holds} its current state`,
-    headers: current === null ? {} : { etag: current },
+    headers: current === null || current === UNSEEN ? {} : { etag: current },
   });
 }

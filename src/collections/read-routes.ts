@@ -5,6 +5,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { encodeDocument } from '../database/json.ts';
 import { MillraceError } from '../kernel/errors.ts';
+import { requireReadable } from '../policies/reach.ts';
+import type { Scope } from '../policies/scope.ts';
 import { readParameters } from '../query/parameters.ts';
 import { parseQuery, parseQueryJson } from '../query/parse-query.ts';
 import type { Query } from '../query/query.ts';
@@ -13,6 +15,7 @@ import { type Expansion, toExpansions } from './expansion.ts';
 import { type CollectionRoutesOptions, gate, type OnCollection, type OnDocument } from './gate.ts';
 import { isFresh, parsePreconditions } from './preconditions.ts';
 import { objectBody, parameters, queryText, requireMediaType } from './requests.ts';
+import { requireFields } from './showing.ts';
 import { cutStored, showsMeta, withWholeMeta } from './shown-fields.ts';
 
 const STREAM_TYPE = 'text/event-stream';
@@ -24,7 +27,11 @@ export async function readRoutes(app: FastifyInstance, options: CollectionRoutes
   const { collections, policies, position, live } = options;
   const enter = gate(policies);
 
-  function expansions(request: FastifyRequest, query: Query): Expansion[] {
+  function expansions(request: FastifyRequest, scope: Scope, query: Query): Expansion[] {
+    requireReadable(
+      scope,
+      query.expand.map(({ path }) => path),
+    );
     return toExpansions(query.expand, (name) => policies.find(request.principal, 'read', name));
   }
 
@@ -35,7 +42,7 @@ export async function readRoutes(app: FastifyInstance, options: CollectionRoutes
   ): Promise<FastifyReply> {
     const query = { ...asked, fields: withWholeMeta(asked.fields) };
     const [scope, name] = enter(request, 'read');
-    const wanted = expansions(request, query);
+    const wanted = expansions(request, scope, query);
     reply.header('millrace-position', position());
     const list = await collections.list(scope, name, query);
     const meta = showsMeta(query.fields);
@@ -50,7 +57,7 @@ export async function readRoutes(app: FastifyInstance, options: CollectionRoutes
     return live(request, reply, found, name);
   });
 
-  app.post<OnCollection>('/:collection/_query', async (request, reply) => {
+  app.post<OnCollection>('/:collection/_query', { config: { reads: true } }, async (request, reply) => {
     parameters(request, []);
     requireMediaType(request, ['application/json']);
     return answerList(request, reply, parseQueryJson(objectBody(request)));
@@ -60,7 +67,8 @@ export async function readRoutes(app: FastifyInstance, options: CollectionRoutes
     const { fields: asked, ...query } = parseShowing(queryText(request));
     const fields = withWholeMeta(asked);
     const [scope, name] = enter(request, 'read');
-    const wanted = expansions(request, { ...query, fields });
+    const wanted = expansions(request, scope, { ...query, fields });
+    requireFields(scope, fields);
     const found = await collections.get(scope, name, request.params.id);
     reply.header('etag', found.etag);
     if (isFresh(parsePreconditions(request.headers).ifNoneMatch, found.etag)) return reply.code(304).send();

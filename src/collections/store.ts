@@ -141,18 +141,19 @@ export class Store {
   /**
    * Stamps the actor and the request on a document that is about to be deleted, so that the pre-image of the deletion
    * names them. An update of `_meta` alone is not an event.
+   * @param filter what must still hold of the document
    * @param old when given, the document must still be what it says
    */
   async stamp(
     name: CollectionName,
     id: unknown,
     stamp: Stamp,
+    filter: Filter<Document>,
     old?: OrderedDocument,
     session?: ClientSession,
   ): Promise<boolean> {
-    const result = await this.#mongo.data
-      .collection(name)
-      .updateOne({ ...byId(id), ...(old ? unchanged(old) : {}) }, stamped(stamp), inSession(session));
+    const still = joined({ ...byId(id), ...(old ? unchanged(old) : {}) }, filter);
+    const result = await this.#mongo.data.collection(name).updateOne(still, stamped(stamp), inSession(session));
     return result.matchedCount === 1;
   }
 
@@ -198,10 +199,12 @@ export class Store {
   ): Promise<Buffer[]> {
     const cursor = this.#mongo.data
       .collection(name)
-      .find(
-        { ...filter, ...byId(ids.length === 1 ? ids[0] : { $in: ids }) },
-        { raw: true, batchSize: ids.length + 1, maxTimeMS: this.#queryTimeoutMs, ...inSession(session) },
-      );
+      .find(joined(byId(ids.length === 1 ? ids[0] : { $in: ids }), filter), {
+        raw: true,
+        batchSize: ids.length + 1,
+        maxTimeMS: this.#queryTimeoutMs,
+        ...inSession(session),
+      });
     return (await cursor.toArray()).map(asRaw);
   }
 
@@ -260,6 +263,11 @@ function inSession(session: ClientSession | undefined): { session?: ClientSessio
 
 function unchanged(old: OrderedDocument): Filter<Document> {
   return { $expr: { $eq: ['$$ROOT', { $literal: old }] } };
+}
+
+/** Both: a filter may ask for the id, too. */
+function joined(own: Filter<Document>, filter: Filter<Document>): Filter<Document> {
+  return Object.keys(filter).length === 0 ? own : { $and: [own, filter] };
 }
 
 /** Ids are of any type here; the driver's own type knows ObjectId only. */

@@ -51,14 +51,23 @@ export function mergeStored(old: Document, patch: JsonObject, origin: Origin): D
  * @param change computes the new members from the old ones
  */
 export function changeStored(old: Document, change: (shown: JsonObject) => unknown, origin: Origin): Document {
-  const shown = { id: idText(old['_id']), ...visible(old), _meta: metaToWire(old['_meta']) };
-  const next = change(shown);
+  return withMembers(old, changeMembers(old, visible(old), change), origin);
+}
+
+/** The members after a change that may read these of a document, and what every client sees of it. */
+export function changeMembers(old: Document, seen: JsonObject, change: (shown: JsonObject) => unknown): JsonObject {
+  const next = change({ id: idText(old['_id']), ...seen, _meta: metaToWire(old['_meta']) });
   if (!isPlain(next)) throw new MillraceError('invalid-patch', 'The patch leaves no JSON object');
-  return assemble(hidden(old), storable(next), nextMeta(old['_meta'], origin));
+  return storable(next);
+}
+
+/** The document with other members between what the wire hides and `_meta`. */
+export function withMembers(old: Document, members: JsonObject, origin: Origin): Document {
+  return assemble(hidden(old), members, nextMeta(old['_meta'], origin));
 }
 
 /** The members of `body` that a document stores. */
-function storable(body: JsonObject): JsonObject {
+export function storable(body: JsonObject): JsonObject {
   refuseStoredId(body);
   return pick(body, (name) => !SYSTEM_MEMBERS.has(name));
 }
@@ -68,7 +77,8 @@ function hidden(old: Document): Document {
   return pick(old, (name) => name === '_id' || name === 'id' || name === '_expanded');
 }
 
-function visible(old: Document): JsonObject {
+/** The members of a stored document that clients see and change. */
+export function visible(old: Document): JsonObject {
   return pick(old, (name) => name !== '_id' && !SYSTEM_MEMBERS.has(name));
 }
 
@@ -103,7 +113,7 @@ export function revisionOf(meta: unknown): number {
 }
 
 /** RFC 7396 section 2, `MergePatch`, on stored values. */
-function merge(target: JsonObject, patch: JsonObject): JsonObject {
+export function merge(target: JsonObject, patch: JsonObject): JsonObject {
   const result = pick(target, () => true);
   for (const [name, value] of Object.entries(patch)) {
     const before = Object.hasOwn(target, name) ? target[name] : undefined;
@@ -131,13 +141,13 @@ function keepEqualMembers(old: JsonObject, next: JsonObject): JsonObject {
   return result;
 }
 
-function pick(source: JsonObject, wanted: (name: string) => boolean): JsonObject {
+export function pick(source: JsonObject, wanted: (name: string) => boolean): JsonObject {
   const result = empty();
   for (const name of Object.keys(source)) if (wanted(name)) result[name] = source[name];
   return result;
 }
 
 /** An object in which every name, `__proto__` too, is an ordinary member. */
-function empty(): JsonObject {
+export function empty(): JsonObject {
   return Object.create(null);
 }

@@ -11,9 +11,11 @@ import { type Answer, affectedAnswer, createdAnswer, removedAnswer, writtenAnswe
 import { parseAsked } from './asked.ts';
 import type { Within } from './atomic.ts';
 import type { ByFilter } from './by-filter.ts';
-import type { Collections } from './collections.ts';
+import type { Collections, WriteScopes } from './collections.ts';
 import { parsePatch } from './patch.ts';
+import { parsePreconditions } from './preconditions.ts';
 import { arrayBody, flag, objectBody, parameters, type RequestLike, requireMediaType, toWrite } from './requests.ts';
+import { seenBy, viewOf } from './view.ts';
 
 /** A write that has been read and allowed; nothing has been touched yet. It may run again in a new transaction. */
 export type PreparedWrite = (within?: Within) => Promise<Answer>;
@@ -61,24 +63,46 @@ function prepareCreate(request: WriteRequest, parts: WriteParts): PreparedWrite 
   const many = arrayBody(request);
   if (many !== null) {
     const [scope, name] = enter(request, 'create', parts);
-    return async (within) =>
-      createdAnswer(request, await collections.createMany(scope, name, many, toWrite(request, within)));
+    return async (within) => {
+      const created = await collections.createMany(scope, name, many, toWrite(request, within));
+      return createdAnswer(
+        request,
+        created.map(({ raw }) => viewOf(scope.reader, raw)),
+      );
+    };
   }
   const body = objectBody(request);
   const [scope, name] = enter(request, 'create', parts);
-  return async (within) =>
-    writtenAnswer(request, await collections.create(scope, name, body, toWrite(request, within)), name);
+  return async (within) => {
+    const created = await collections.create(scope, name, body, toWrite(request, within));
+    return writtenAnswer(request, seenBy(scope.reader, created), name);
+  };
 }
 
 function prepareReplace(request: WriteRequest, id: string, parts: WriteParts): PreparedWrite {
   const upsert = flag(parameters(request, ['upsert']), 'upsert');
   requireMediaType(request, ['application/json']);
   const body = objectBody(request);
-  const [scope, name] = enter(request, 'update', parts);
+  const [scopes, name] = enterReplace(request, upsert, parts);
+  const reader = (scopes.update ?? scopes.create)?.reader ?? null;
   return async (within) => {
-    const write = { ...toWrite(request, within), upsert };
-    return { id, ...writtenAnswer(request, await parts.collections.replace(scope, name, id, body, write), name) };
+    const replaced = await parts.collections.replace(scopes, name, id, body, toWrite(request, within));
+    return { id, ...writtenAnswer(request, seenBy(reader, replaced), name) };
   };
+}
+
+/** `If-None-Match: *` only creates; an upsert creates where that is allowed, and otherwise finds nothing. */
+function enterReplace(
+  request: WriteRequest,
+  upsert: boolean,
+  parts: WriteParts,
+): readonly [WriteScopes, CollectionName] {
+  if (parsePreconditions(request.headers).ifNoneMatch === '*') {
+    const [create, name] = enter(request, 'create', parts);
+    return [{ update: null, create }, name];
+  }
+  const [update, name] = enter(request, 'update', parts);
+  return [{ update, create: upsert ? parts.policies.find(request.principal, 'create', name) : null }, name];
 }
 
 function preparePatch(request: WriteRequest, id: string, parts: WriteParts): PreparedWrite {
@@ -87,7 +111,7 @@ function preparePatch(request: WriteRequest, id: string, parts: WriteParts): Pre
   const [scope, name] = enter(request, 'update', parts);
   return async (within) => {
     const patched = await parts.collections.patch(scope, name, id, change, toWrite(request, within));
-    return { id, ...writtenAnswer(request, patched, name) };
+    return { id, ...writtenAnswer(request, seenBy(scope.reader, patched), name) };
   };
 }
 
@@ -96,7 +120,7 @@ function prepareRemove(request: WriteRequest, id: string, parts: WriteParts): Pr
   const [scope, name] = enter(request, 'delete', parts);
   return async (within) => {
     const removed = await parts.collections.remove(scope, name, id, toWrite(request, within));
-    return { id, ...removedAnswer(request, removed) };
+    return { id, ...removedAnswer(request, seenBy(scope.reader, removed)) };
   };
 }
 

@@ -28,6 +28,9 @@ export function parseFieldRules(rules: readonly string[] | undefined): FieldTree
   return ALWAYS.reduce((level, name) => fieldTree(level.rest, new Map([...level.members, [name, ALL]])), tree);
 }
 
+/** What is seen of a document where nothing is granted. */
+export const SYSTEM_ONLY: FieldTree = parseFieldRules([]);
+
 function readRule(rule: string, index: number, all: boolean): string {
   const left = rule.startsWith('-');
   const path = left ? rule.slice(1) : rule;

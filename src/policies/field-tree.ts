@@ -71,7 +71,11 @@ export function sameTree(a: FieldTree, b: FieldTree): boolean {
  * of an element or the name of a member: both readings must be in.
  */
 export function covers(tree: FieldTree, path: string): boolean {
-  const steps = path.split('.');
+  return coversSteps(tree, path.split('.'));
+}
+
+/** The same of a path whose steps may hold dots. */
+export function coversSteps(tree: FieldTree, steps: readonly string[]): boolean {
   const names = steps.filter((step) => !isPosition(step));
   return whole(at(tree, steps)) && (names.length === steps.length || whole(at(tree, names)));
 }
@@ -109,8 +113,8 @@ function cutMembers(node: Members, tree: FieldTree): Members {
   return Object.fromEntries(kept);
 }
 
-/** Undefined when nothing of the value is in. */
-function cutValue(value: unknown, tree: FieldTree): unknown {
+/** A value with what is in; undefined when nothing of it is. */
+export function cutValue(value: unknown, tree: FieldTree): unknown {
   if (tree === ALL) return value;
   if (tree === NONE) return undefined;
   if (Array.isArray(value)) return value.map((one) => cutValue(one, tree)).filter((one) => one !== undefined);

@@ -11,7 +11,7 @@ import type { OpenValue } from '../query/literals.ts';
 import { hintFor } from '../query/nearest.ts';
 import { parseFilterJson } from '../query/parse-json.ts';
 import { contradictionsOf } from './contradictions.ts';
-import { parseFieldRules } from './field-rules.ts';
+import { parseFieldRules, SYSTEM_ONLY } from './field-rules.ts';
 import type { FieldTree } from './field-tree.ts';
 import { POLICY, type PolicyJson } from './policy-schema.ts';
 import type { Action } from './scope.ts';
@@ -57,7 +57,6 @@ export function parsePolicy(id: string, json: unknown): Policy {
       return otherwise;
     }
   };
-  const nothing = parseFieldRules([]);
   const policy: Policy = {
     id,
     name: json.name,
@@ -66,8 +65,8 @@ export function parsePolicy(id: string, json: unknown): Policy {
     principals: json.principals,
     effect: json.effect,
     where: part('/where', () => readWhere(json.where ?? {}), parseFilterJson({})),
-    read: part('/fields/read', () => parseFieldRules(json.fields?.read), nothing),
-    write: part('/fields/write', () => parseFieldRules(json.fields?.write), nothing),
+    read: part('/fields/read', () => parseFieldRules(json.fields?.read), SYSTEM_ONLY),
+    write: part('/fields/write', () => parseFieldRules(json.fields?.write), SYSTEM_ONLY),
     set: part('/set', () => readSet(json.set ?? {}), new Map()),
     mode: json.mode ?? null,
     namesNow: namesVariable([json.where, json.set], /^\$now/),

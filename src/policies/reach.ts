@@ -76,7 +76,8 @@ export function uniformFields(scope: Scope): FieldTree | null {
  * @param document as it is stored, with exact types
  */
 export function grantsFor(scope: Scope, document: Document): readonly Grant[] {
-  const { match, grants } = reachOf(scope);
+  const { whole, match, grants } = reachOf(scope);
+  if (whole && grants.length === 1) return scope.grants;
   return match(document) ? grants.filter((one) => one.match(document)).map(({ grant }) => grant) : [];
 }
 

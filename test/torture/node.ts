@@ -10,7 +10,6 @@ import { Collections } from '../../src/collections/collections.ts';
 import { UNCONDITIONAL } from '../../src/collections/preconditions.ts';
 import { Registry } from '../../src/collections/registry.ts';
 import { Store } from '../../src/collections/store.ts';
-import { mergeStored } from '../../src/collections/stored.ts';
 import { Lease } from '../../src/database/lease.ts';
 import { openMongo } from '../../src/database/mongo.ts';
 import { parseCollectionName } from '../../src/database/names.ts';
@@ -124,7 +123,7 @@ async function write(lane: number): Promise<void> {
           scope('update'),
           todos,
           id,
-          (old, origin) => mergeStored(old, { text: 'two' }, origin),
+          { kind: 'merge', patch: { text: 'two' } },
           { request: `${id}p`, preconditions: UNCONDITIONAL },
         );
         ack([`update api ${id}`]);
