@@ -138,9 +138,13 @@ export class EventLog {
     return row ?? null;
   }
 
-  /** Makes the very first row, in an epoch no earlier log of this database had. Throws NumbersTaken when there is one. */
-  async begin(start: Pick<LogRow, 'token' | 'time'>): Promise<void> {
-    const epoch = await this.nextEpoch(0);
+  /**
+   * Makes the very first row, in an epoch no earlier log of this database had. Throws NumbersTaken when there is one.
+   * @param above where nothing here knows of earlier epochs: one that none of them reached
+   */
+  async begin(start: Pick<LogRow, 'token' | 'time'>, above: number): Promise<void> {
+    const known = await this.#floor.findOne({ _id: 'log' });
+    const epoch = await this.nextEpoch(known?.['epoch'] === undefined ? above : 0);
     // A log that was dropped leaves its floor behind, which would hide the new rows.
     await this.#floor.updateOne({ _id: 'log' }, { $set: { floor: 0 } });
     const row: LogRow = { ...EMPTY_ROW, ...start, number: 1, epoch, wall: new Date(), operation: 'start' };

@@ -149,7 +149,8 @@ export class Recorder {
   async #begin(origin: string | null): Promise<void> {
     const { data, log } = this.#options;
     await keepImages(data);
-    await log.begin(await breakHistory.start(data, this.#end.signal));
+    const above = await breakHistory.former(data);
+    await log.begin(await breakHistory.start(data, this.#end.signal), above);
     if (origin !== null) await log.setOrigin(origin);
   }
 

@@ -36,7 +36,20 @@ async function rows(data: Db, newest: LogRow, epoch: number, signal: AbortSignal
   return [gap, ...resets];
 }
 
-export const breakHistory = { start, rows };
+/** Epochs made of the time count its milliseconds from here. */
+const FIRST_MOMENT = Date.UTC(2026, 0, 1);
+
+/**
+ * The epoch that a log without memory begins above: 0 in an empty database. Data that is there already may have been
+ * restored without its log, and positions of that one may be about; none of them has an epoch as high as the time.
+ */
+async function former(data: Db): Promise<number> {
+  const [found] = await data.listCollections({ name: /^(?!_|system\.)/ }, { nameOnly: true }).toArray();
+  const files = found ?? (await data.collection('_files').findOne({}, { projection: { _id: 1 } }));
+  return files === null ? 0 : Math.max(0, Date.now() - FIRST_MOMENT);
+}
+
+export const breakHistory = { start, rows, former };
 
 /** Identity of the replica set, or null where we may not ask for it or there is none (a sharded cluster). */
 export async function originOf(data: Db): Promise<string | null> {

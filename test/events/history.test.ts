@@ -110,3 +110,51 @@ t.test('a dropped log begins anew with an epoch that never was', async (t) => {
   t.match(second.rows[0], { operation: 'start', number: 1, epoch: 2 });
   await refused(t, second, '1-1');
 });
+
+t.test('data restored without its log begins with an epoch that no earlier log reached', async (t) => {
+  const set = await testReplicaSet(t);
+  const world = await eventWorld(t, set.url);
+  const first = await world.node();
+  t.equal(first.tail.position.epoch, 1, 'an empty database begins with the first');
+  await put(world, 'a');
+  await until(() => told(first).includes('a'), 'told');
+  await first.stop();
+  // As a dump of the data alone, restored on another server or beside a log that was lost.
+  await world.mongo.log.dropDatabase();
+  const second = await world.node();
+  await put(world, 'b');
+  await until(() => told(second).includes('b'), 'told');
+  t.ok(second.tail.position.epoch > 1_000_000, `epoch ${second.tail.position.epoch}`);
+  await refused(t, second, '1-1');
+  await refused(t, second, '1-2');
+  await second.stop();
+  await world.mongo.log.dropDatabase();
+  const third = await world.node();
+  await put(world, 'c');
+  await until(() => told(third).includes('c'), 'told');
+  t.ok(third.tail.position.epoch > second.tail.position.epoch, 'each time another one');
+});
+
+t.test('data restored in place is told as what it is, and positions stay good', async (t) => {
+  const set = await testReplicaSet(t);
+  const world = await eventWorld(t, set.url);
+  const first = await world.node();
+  for (const id of ['a', 'b']) await put(world, id);
+  const settled = () => told(first).includes('b') && first.rows.some((row) => row.operation === 'meta');
+  await until(settled, 'told');
+  const before = first.tail.position;
+  await first.stop();
+  // What mongorestore --drop does with an older dump, while nobody records.
+  await world.mongo.data.dropCollection('things');
+  await put(world, 'a');
+  const second = await world.node();
+  await put(world, 'c');
+  await until(() => told(second).includes('c') || second.tail.position.number > before.number + 4, 'told');
+  const rows = await second.log.read(before.number, 100);
+  t.strictSame(
+    rows.map((row) => row.operation).filter((operation) => !['create', 'meta'].includes(operation)),
+    ['drop', 'insert', 'insert'],
+  );
+  t.equal(second.tail.position.epoch, 1);
+  await new Feed(second.tail, second.log).usable(`1-${before.number}`);
+});
