@@ -23,6 +23,7 @@ import { authentication, strangers } from './http/authentication.ts';
 import { Contract } from './http/contract.ts';
 import { cors } from './http/cors.ts';
 import { errors, refuseConnection, sendError } from './http/errors.ts';
+import { exampleRoutes } from './http/example-routes.ts';
 import { healthRoutes } from './http/health.ts';
 import { json } from './http/json.ts';
 import { methods } from './http/methods.ts';
@@ -56,6 +57,7 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
     const details = async () => ({ events: inShort(await parts.events.state()) });
     await context.register(healthRoutes, { ...parts, ...(parts.config.mode === 'development' ? { details } : {}) });
     await context.register(pageRoutes);
+    if (parts.config.mode === 'development') await context.register(exampleRoutes);
   });
 
   await app.register(async function signIn(context) {

@@ -37,8 +37,8 @@ export interface Running {
 
 /** The summary after a successful start. */
 export function summary({ url, config, version, embedded }: Running): string {
-  const open =
-    config.mode === 'development' ? 'development: everything is allowed, from this machine only' : 'production';
+  const development = config.mode === 'development';
+  const open = development ? 'development: everything is allowed, from this machine only' : 'production';
   return `
   Millrace ${VERSION} is running
 
@@ -50,7 +50,7 @@ export function summary({ url, config, version, embedded }: Running): string {
     curl ${url}/api/todos -H 'content-type: application/json' -d '{"title":"Buy milk"}'
     curl ${url}/api/todos
     curl ${url}/readyz
-
+${development ? `    ${url}/examples/board/    in a browser: live data\n` : ''}
   Ctrl-C ends it.
 `;
 }

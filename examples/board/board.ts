@@ -1,0 +1,79 @@
+/**
+ * The departures of one airport on a page: the next flights that have not left, in the order they leave. Everything that
+ * moves on it is one live question; `npm run board` fills it and lets the day pass.
+ */
+import { createClient, type Doc, type LiveState } from '../../client/client.ts';
+
+interface Flight {
+  readonly airport: string;
+  /** Hours since midnight. */
+  readonly time: number;
+  /** Minutes. */
+  readonly delay: number;
+  /** Miles. */
+  readonly distance: number;
+  readonly status: 'scheduled' | 'boarding' | 'departed';
+}
+
+/** What of the page is used here: it is compiled without the browser's own types. */
+interface Place {
+  textContent: string | null;
+  className: string;
+  value: string;
+  replaceChildren(...children: readonly Place[]): void;
+  append(...children: readonly Place[]): void;
+  addEventListener(type: string, listener: () => void): void;
+}
+
+interface Page {
+  getElementById(id: string): Place;
+  createElement(name: string): Place;
+}
+
+declare const document: Page;
+declare const location: { readonly origin: string };
+
+const AIRPORTS = ['ATL', 'BOS', 'DEN', 'DFW', 'JFK', 'LAX', 'MIA', 'ORD', 'SEA', 'SFO'];
+const ROWS = 12;
+
+const flights = createClient(location.origin).collection<Flight>('departures');
+const airport = document.getElementById('airport');
+let stop = () => {};
+
+airport.replaceChildren(...AIRPORTS.map((name) => element('option', name)));
+airport.addEventListener('change', follow);
+follow();
+
+function follow(): void {
+  stop();
+  const filter = { airport: airport.value || AIRPORTS[0], status: { $ne: 'departed' } };
+  stop = flights.live({ filter, sort: 'time', limit: ROWS }, draw);
+}
+
+function draw({ status, documents, problem }: LiveState<Doc<Flight>>): void {
+  const sign = document.getElementById('status');
+  sign.textContent = status;
+  sign.className = status;
+  const empty = documents.length === 0 ? 'No flights. Fill the board with: npm run board' : '';
+  document.getElementById('hint').textContent = problem?.message ?? empty;
+  document.getElementById('flights').replaceChildren(...documents.map(row));
+}
+
+function row({ id, time, delay, distance, status }: Doc<Flight>): Place {
+  const late = delay > 0 ? `${status}, ${delay} min late` : status;
+  const line = element('tr', '', status);
+  line.append(...[clock(time), id, `${distance} mi`, late].map((text) => element('td', text)));
+  return line;
+}
+
+function clock(hours: number): string {
+  const minutes = Math.round(hours * 60);
+  return `${String(Math.floor(minutes / 60)).padStart(2, '0')}:${String(minutes % 60).padStart(2, '0')}`;
+}
+
+function element(name: string, text: string, className = ''): Place {
+  const made = document.createElement(name);
+  made.textContent = text;
+  made.className = className;
+  return made;
+}

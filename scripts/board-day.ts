@@ -1,0 +1,59 @@
+/**
+ * A day of departures, made of 200,000 real flights (delay, distance, time of departure): which document each is, and what
+ * happens to it when. The source names no airports, so the flights are dealt to ten of them in turn. Pure.
+ */
+import type { Member } from './seed-sets.ts';
+
+export const AIRPORTS = ['ATL', 'BOS', 'DEN', 'DFW', 'JFK', 'LAX', 'MIA', 'ORD', 'SEA', 'SFO'] as const;
+
+export interface Departure {
+  readonly id: string;
+  readonly airport: string;
+  /** Hours since midnight. */
+  readonly time: number;
+  /** Minutes. */
+  readonly delay: number;
+  /** Miles. */
+  readonly distance: number;
+  readonly status: 'scheduled';
+}
+
+/** What happens to a flight. */
+export interface Turn {
+  /** Hours since midnight. */
+  readonly at: number;
+  readonly id: string;
+  readonly status: 'boarding' | 'departed';
+}
+
+const BOARDING_HOURS = 0.5;
+
+/** So many flights, evenly over the day, in the order they leave. */
+export function departures(flights: readonly Member[], count: number): Departure[] {
+  const step = Math.max(1, flights.length / count);
+  return Array.from({ length: Math.min(count, flights.length) }, (_, n): Departure => {
+    const { time, delay, distance } = flights[Math.floor(n * step)] ?? {};
+    const airport = AIRPORTS[n % AIRPORTS.length] ?? 'ATL';
+    return {
+      id: `${airport}-${String(n).padStart(5, '0')}`,
+      airport,
+      time: Number(time),
+      delay: Number(delay),
+      distance: Number(distance),
+      status: 'scheduled',
+    };
+  }).sort((one, other) => one.time - other.time);
+}
+
+/** Every flight boards and departs; all of it in the order of the day. */
+export function turns(flights: readonly Departure[]): Turn[] {
+  return flights
+    .flatMap(({ id, time, delay }): Turn[] => {
+      const leaves = time + Math.max(delay, 0) / 60;
+      return [
+        { at: leaves - BOARDING_HOURS, id, status: 'boarding' },
+        { at: leaves, id, status: 'departed' },
+      ];
+    })
+    .sort((one, other) => one.at - other.at);
+}

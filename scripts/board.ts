@@ -1,0 +1,105 @@
+/**
+ * `npm run board`: fills the departures of the example page and lets their day pass, faster than life. Flights change over
+ * HTTP as an application would do it; with `--mongodb` every fourth change goes straight into the database.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { MongoClient } from 'mongodb';
+import { createClient, Problem } from '../client/client.ts';
+import { type Departure, departures, type Turn, turns } from './board-day.ts';
+import { SEED_SETS } from './seed-sets.ts';
+
+const TICK_MS = 100;
+const BULK = 1_000;
+
+const HELP = `Fills the board of departures and lets a day pass on it.
+
+Usage: npm run board -- [--url http://127.0.0.1:3000] [--flights 5000] [--minutes 10] [--mongodb mongodb://…/database]
+
+  --flights   how many flights the day has
+  --minutes   how long the day takes
+  --mongodb   makes every fourth change straight in the database, as a foreign program would
+
+Look at it meanwhile: http://127.0.0.1:3000/examples/board/
+`;
+
+const { values } = parseArgs({
+  options: {
+    url: { type: 'string', default: 'http://127.0.0.1:3000' },
+    flights: { type: 'string', default: '5000' },
+    minutes: { type: 'string', default: '10' },
+    mongodb: { type: 'string' },
+    help: { type: 'boolean', short: 'h', default: false },
+  },
+});
+
+const client = createClient(values.url);
+const board = client.collection<Departure>('departures');
+
+async function fill(flights: readonly Departure[]): Promise<void> {
+  process.stdout.write(`Filling ${values.url}/examples/board/ with ${flights.length} flights\n`);
+  for (let at = 0; at < flights.length; at += BULK) {
+    const answer = await fetch(`${values.url}/api/departures`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(flights.slice(at, at + BULK)),
+    });
+    if (!answer.ok) throw new Error(`The server answered ${answer.status}: ${await answer.text()}`);
+  }
+}
+
+/** The flights of an earlier day go: the board is ours. */
+async function clear(): Promise<void> {
+  try {
+    while ((await board.list({ limit: 1 })).documents.length > 0) {
+      await fetch(`${values.url}/api/departures?${new URLSearchParams({ filter: '{}' })}`, {
+        method: 'DELETE',
+        headers: { prefer: 'max-affected=10000' },
+      }).then(async (answer) => {
+        if (!answer.ok) throw new Error(`The server answered ${answer.status}: ${await answer.text()}`);
+      });
+    }
+  } catch (error) {
+    if (!(error instanceof Problem && error.code === 'resource-not-available')) throw error;
+  }
+}
+
+async function pass(day: readonly Turn[], foreign: MongoClient | null): Promise<void> {
+  const first = day[0]?.at ?? 0;
+  const hours = (day.at(-1)?.at ?? 0) - first;
+  const hoursPerMs = hours / (Number(values.minutes) * 60_000);
+  const begun = performance.now();
+  let done = 0;
+  while (done < day.length) {
+    const now = first + (performance.now() - begun) * hoursPerMs;
+    for (let turn = day[done]; turn !== undefined && turn.at <= now; turn = day[++done]) {
+      const { id, status } = turn;
+      if (foreign === null || done % 4 > 0) await board.patch(id, { status });
+      else await foreign.db().collection<{ _id: string }>('departures').updateOne({ _id: id }, { $set: { status } });
+    }
+    process.stdout.write(`\r  ${clock(now)}  ${done} of ${day.length} changes`);
+    await pause(TICK_MS);
+  }
+  process.stdout.write('\n');
+}
+
+function clock(hours: number): string {
+  const minutes = Math.max(0, Math.floor(hours * 60));
+  return `${String(Math.floor(minutes / 60)).padStart(2, '0')}:${String(minutes % 60).padStart(2, '0')}`;
+}
+
+if (values.help) process.stdout.write(HELP);
+else {
+  const foreign = values.mongodb === undefined ? null : await new MongoClient(values.mongodb).connect();
+  try {
+    const flights = departures(
+      (await SEED_SETS.find(({ name }) => name === 'flights')?.read()) ?? [],
+      Number(values.flights),
+    );
+    await clear();
+    await fill(flights);
+    await pass(turns(flights), foreign);
+  } finally {
+    await foreign?.close();
+  }
+}

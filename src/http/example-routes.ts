@@ -1,0 +1,31 @@
+/**
+ * The examples and the client that they are made of, for a browser. Only in development mode: they are there to be looked
+ * at and learnt from, not to be a part of somebody's product.
+ */
+import type { FastifyInstance } from 'fastify';
+import { MillraceError } from '../kernel/errors.ts';
+import { browserFile } from './browser-code.ts';
+
+/** A page may load what stands beside it, and talk to the server that it came from. */
+const PAGE_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+export async function exampleRoutes(app: FastifyInstance): Promise<void> {
+  app.get<{ Params: { example: string } }>('/examples/:example', (request, reply) =>
+    reply.redirect(`/examples/${encodeURIComponent(request.params.example)}/`, 308),
+  );
+
+  for (const route of ['/examples/*', '/client/*']) {
+    app.get(route, async (request, reply) => {
+      const path = request.url.slice(1).split('?', 1)[0] ?? '';
+      const file = await browserFile(path.endsWith('/') ? `${path}index.html` : path);
+      if (file === null) throw new MillraceError('route-not-found', `There is no '/${path.slice(0, 200)}'`);
+      return reply
+        .type(file.type)
+        .header('content-security-policy', PAGE_POLICY)
+        .header('cache-control', 'no-cache')
+        .send(file.text);
+    });
+  }
+}

@@ -1,0 +1,78 @@
+/** The example page in a real Chromium: it shows what others do at once, and outlives a restart of the server. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import { createClient } from '../../client/client.ts';
+import { inPage, testBrowser, whyNoBrowser } from '../helpers/browser.ts';
+import { startMillrace } from '../helpers/millrace.ts';
+import { testMongo } from '../helpers/mongo.ts';
+
+interface Flight {
+  readonly airport: string;
+  readonly time: number;
+  readonly delay: number;
+  readonly distance: number;
+  readonly status: string;
+}
+
+/** Resolves with the time, in milliseconds since 1970, at which the page says so. */
+const SHOWS = `(selector, text) => new Promise((resolve) => {
+  const look = () => {
+    const place = document.querySelector(selector);
+    if (place === null || !place.textContent.includes(text)) return false;
+    resolve(Date.now());
+    return true;
+  };
+  if (look()) return;
+  const observer = new MutationObserver(() => look() && observer.disconnect());
+  observer.observe(document.body, { subtree: true, childList: true, characterData: true });
+})`;
+
+t.test('the board in a browser', { skip: whyNoBrowser() ?? false, timeout: 180_000 }, async (t) => {
+  const { url: mongodb, database } = await testMongo(t);
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-board-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const env = { MONGODB_URL: mongodb, MILLRACE_DB: database };
+  const first = await startMillrace(t, { folder, env });
+  const flights = createClient(first.url).collection<Flight>('departures');
+  const flight = { airport: 'ATL', delay: 0, distance: 100, status: 'scheduled' };
+  await flights.create({ ...flight, id: 'ATL-1', time: 10 });
+
+  const browser = await testBrowser(t);
+  const page = await browser.newPage();
+  const faults: string[] = [];
+  page.on('pageerror', (error) => faults.push(String(error)));
+  await page.goto(`${first.url}/examples/board/`);
+  await inPage(page, SHOWS, '#flights', 'ATL-1');
+  await inPage(page, SHOWS, '#status', 'live');
+
+  const delays: number[] = [];
+  for (let n = 2; n <= 8; n++) {
+    const shown = inPage<number>(page, SHOWS, '#flights', `ATL-${n}`);
+    const body = JSON.stringify({ ...flight, id: `ATL-${n}`, time: 10 + n });
+    await fetch(`${first.url}/api/departures`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+    });
+    const answered = Date.now();
+    delays.push((await shown) - answered);
+  }
+  const median = delays.toSorted((a, b) => a - b)[Math.floor(delays.length / 2)] ?? Number.NaN;
+  t.comment(`from the answer to the page: ${delays.join(', ')} ms`);
+  t.ok(median < 1_000, 'the page follows at once');
+
+  const offline = inPage(page, SHOWS, '#status', 'offline');
+  await first.end('SIGTERM');
+  await offline;
+  const port = new URL(first.url).port;
+  const second = await startMillrace(t, { folder, env: { ...env, PORT: port } });
+  await createClient(second.url)
+    .collection<Flight>('departures')
+    .create({ ...flight, id: 'ATL-99', time: 1 });
+  await inPage(page, SHOWS, '#flights', 'ATL-99');
+  await inPage(page, SHOWS, '#status', 'live');
+  t.equal(await inPage(page, `() => performance.getEntriesByType('navigation').length`), 1, 'without a reload');
+  t.strictSame(faults, []);
+});
