@@ -60,12 +60,20 @@ async function serveParts(
       throw isPortTaken(error) ? portTaken(server.port) : error;
     });
   print(summary({ url, config: parts.config, version: parts.mongo.version, embedded: embedded !== undefined }));
+  await offerSetUp(parts, url);
   try {
     const reason = await Promise.race([stopping, ...(embedded ? [lost(embedded, stopping)] : [])]);
     log.info(`${reason}, closing`);
   } finally {
     await withinTime(app.close(), server.shutdownTimeoutMs);
   }
+}
+
+/** In production somebody must become the owner; whoever reads this output may. */
+async function offerSetUp({ config, auth }: Parts, url: string): Promise<void> {
+  if (config.mode !== 'production' || (await auth.owners.exists())) return;
+  const link = await auth.owners.link(config.server.publicUrl ?? url);
+  print(`  Set-up    ${link}\n            works once, for 30 minutes; npm run owner -- --link makes another\n`);
 }
 
 /** Starts the embedded database where one is needed, and loads the program while mongod opens its files. */

@@ -44,6 +44,11 @@ export interface AuthParts {
   readonly keys: ApiKeys;
   readonly keyRing: KeyRing;
   readonly activity: Activity;
+  /**
+   * Makes a new signing key and lets every process know.
+   * @returns its id
+   */
+  rotateKeys(dropOld: boolean): Promise<string>;
   /** Takes rows of the event log; null when some were lost. */
   follow(rows: readonly ChangedRow[] | null): void;
   close(): Promise<void>;
@@ -124,6 +129,12 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
     keys,
     keyRing,
     activity,
+    rotateKeys: async (dropOld) => {
+      const kid = await keyRing.rotate(dropOld);
+      authenticator.revoke({ ids: new Set(), everything: true });
+      await activity.record('system.key-ring.rotated', { key: kid, dropped: dropOld ? 'yes' : 'no' }, ITSELF);
+      return kid;
+    },
     follow: (rows) => {
       const revoked = rows === null ? { ids: new Set<string>(), everything: true, keyRing: true } : readRevoked(rows);
       if (revoked === null) return;

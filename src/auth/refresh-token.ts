@@ -54,8 +54,8 @@ export function decodeToken(text: string): RefreshToken | null {
 }
 
 /** What the database keeps of a token. */
-export function hashToken({ secret }: RefreshToken): string {
-  return createHash('sha256').update(secret).digest('base64url');
+export function hashToken(token: RefreshToken): string {
+  return createHash('sha256').update(encodeToken(token)).digest('base64url');
 }
 
 /** Tokens between an old one and the current one that are looked through at most. */

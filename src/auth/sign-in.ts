@@ -14,7 +14,7 @@ import type { SingleUse } from './single-use.ts';
 import { foldName, type ShownUser, toShown, type User } from './user.ts';
 import type { NewUser, Users } from './users.ts';
 
-/** One letter of a kind to one account within this time. */
+/** One letter of a kind to one address within this time. */
 const LETTER_MS = 60_000;
 
 export interface SignedIn extends Tokens {
@@ -93,6 +93,7 @@ export class SignIn {
   /** Sends a letter that proves an address; the address becomes the account's when the letter is answered. */
   sendVerification({ _id }: User, email: string): void {
     this.#inBackground(async () => {
+      if (!(await this.#parts.singleUse.isFirst(`verify ${foldName(email)}`, LETTER_MS))) return;
       const token = await this.#parts.singleUse.make('verify', _id, { facts: { email }, alone: true });
       await this.#parts.mail.send(verifyLetter(email, token, this.#parts.base));
     });
@@ -112,7 +113,7 @@ export class SignIn {
     this.#inBackground(async () => {
       const user = await this.#parts.users.byName(foldName(email));
       if (user?.email == null || user.disabled || foldName(user.email) !== foldName(email)) return;
-      if (await this.#parts.singleUse.madeWithin('reset', user._id, LETTER_MS)) return;
+      if (!(await this.#parts.singleUse.isFirst(`reset ${foldName(email)}`, LETTER_MS))) return;
       const token = await this.#parts.singleUse.make('reset', user._id, { alone: true });
       await this.#parts.mail.send(resetLetter(user.email, token, this.#parts.base));
     });
@@ -132,8 +133,12 @@ export class SignIn {
   }
 
   /** Waits for letters on their way. */
-  async close(): Promise<void> {
+  async settled(): Promise<void> {
     await Promise.all(this.#letters);
+  }
+
+  async close(): Promise<void> {
+    await this.settled();
     this.#parts.mail.close();
   }
 

@@ -2,8 +2,8 @@
  * Where single-use secrets are kept: `<db>_log.single_use`, hashed, until they expire. Each is taken by one atomic
  * delete, so that it works once however many try. Only this folder calls it.
  */
-import type { Collection, Filter } from 'mongodb';
-import { translated } from '../database/errors.ts';
+import type { Collection } from 'mongodb';
+import { duplicateKey, translated } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
 
 export interface SingleUseRow {
@@ -48,9 +48,17 @@ export class SingleUseStore {
     await translated(() => this.#rows.deleteMany({ purpose, subject }));
   }
 
-  /** Whether one was made since a time. */
-  async madeSince(purpose: string, subject: string, since: Date): Promise<boolean> {
-    const filter: Filter<SingleUseRow> = { purpose, subject, madeAt: { $gt: since } };
-    return (await translated(() => this.#rows.findOne(filter))) !== null;
+  /** Takes a place of a name that nobody else holds; false while somebody does. */
+  async hold(name: string, now: Date, expiresAt: Date): Promise<boolean> {
+    const facts = { purpose: 'held', subject: null, facts: '{}', madeAt: now, expiresAt };
+    return translated(async () => {
+      try {
+        await this.#rows.updateOne({ _id: name, expiresAt: { $lte: now } }, { $set: facts }, { upsert: true });
+        return true;
+      } catch (error) {
+        if (duplicateKey(error)) return false;
+        throw error;
+      }
+    });
   }
 }

@@ -70,9 +70,10 @@ export class SingleUse {
     return row && { subject: row.subject, facts: JSON.parse(row.facts) };
   }
 
-  /** Whether one was made within so many milliseconds. */
-  madeWithin(purpose: Purpose, subject: string, ms: number): Promise<boolean> {
-    return this.#store.madeSince(purpose, subject, new Date(this.#now() - ms));
+  /** Whether something is done for the first time within so many milliseconds, in all processes; asking counts. */
+  isFirst(what: string, ms: number): Promise<boolean> {
+    const now = this.#now();
+    return this.#store.hold(`held:${idOf(what)}`, new Date(now), new Date(now + ms));
   }
 
   /** Makes the older ones useless. */

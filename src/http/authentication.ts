@@ -2,9 +2,12 @@
  * Sets `request.principal` from the credential on the request, once, before anything of the request is parsed. A
  * credential that is present but bad is refused, never read as anonymous. Not here: what the principal may do.
  */
+import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
+import { isReadOnly } from '../auth/api-key.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
-import { ANONYMOUS } from '../auth/principal.ts';
+import { ANONYMOUS, type Principal } from '../auth/principal.ts';
+import { MillraceError } from '../kernel/errors.ts';
 
 export interface AuthenticationOptions {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
@@ -23,13 +26,10 @@ export const authentication = fp<AuthenticationOptions>(
       try {
         const found = authenticator.authenticate(authorization);
         if (found instanceof Promise) {
-          found.then((principal) => {
-            request.principal = principal;
-            done();
-          }, done);
+          found.then((principal) => enter(request, principal)).then(() => done(), done);
           return;
         }
-        request.principal = found;
+        enter(request, found);
       } catch (error) {
         done(error instanceof Error ? error : new Error('Authentication failed', { cause: error }));
         return;
@@ -39,6 +39,15 @@ export const authentication = fp<AuthenticationOptions>(
   },
   { name: 'authentication' },
 );
+
+const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/** A key that may only read reaches no route that could do anything else, whatever that route asks of policies. */
+function enter(request: FastifyRequest, principal: Principal): void {
+  request.principal = principal;
+  if (principal.kind !== 'key' || SAFE.has(request.method) || request.routeOptions.config.reads) return;
+  if (isReadOnly(principal)) throw new MillraceError('forbidden', 'This key may only read');
+}
 
 /** For contexts that look at no credential: whoever asks is a stranger. */
 export const strangers = fp(

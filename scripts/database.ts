@@ -1,0 +1,36 @@
+/**
+ * The database that the settings name, for scripts: a deployment, the embedded one of the program that runs now, or the
+ * embedded one started for the moment. Not here: what the scripts do with it.
+ */
+import { join, resolve } from 'node:path';
+import { findHolder } from '../src/database/embedded/claim.ts';
+import { startEmbedded } from '../src/database/embedded/embedded.ts';
+import { type Mongo, openMongo } from '../src/database/mongo.ts';
+import type { Config } from '../src/kernel/config.ts';
+
+/** Opens it, does the work and closes all that was opened. */
+export async function withDatabase<T>(config: Config, work: (mongo: Mongo) => Promise<T>): Promise<T> {
+  const { binary, name } = config.database;
+  const known = config.database.url ?? (await runningEmbedded(config.folder));
+  const embedded =
+    known === undefined ? await startEmbedded({ folder: config.folder, binary, onProgress: console.error }) : undefined;
+  try {
+    const mongo = await openMongo({ url: known ?? embedded?.url ?? '', database: name });
+    try {
+      return await work(mongo);
+    } finally {
+      await mongo.close();
+    }
+  } finally {
+    await embedded?.stop();
+  }
+}
+
+/** The address of the embedded MongoDB that a running program uses; its own command line says the port. */
+async function runningEmbedded(folder: string): Promise<string | undefined> {
+  const holder = await findHolder(join(resolve(folder), 'data'));
+  if (holder?.owner == null) return undefined;
+  const word = (name: string) => new RegExp(`--${name}[\\0 ]([^\\0 ]+)`).exec(holder.mongod.command)?.[1];
+  const [port, set] = [word('port'), word('replSet')];
+  return port === undefined || set === undefined ? undefined : `mongodb://127.0.0.1:${port}/?replicaSet=${set}`;
+}

@@ -1,0 +1,66 @@
+/** Guessing is slow, in all processes together, for accounts that exist and for names that nobody has. */
+import t from 'tap';
+import { ask, PASSWORD, signIn, signUp } from '../helpers/accounts.ts';
+import { buildTestApp } from '../helpers/app.ts';
+import { testMongo } from '../helpers/mongo.ts';
+import { until } from '../helpers/until.ts';
+
+t.test('delays', async (t) => {
+  const place = await testMongo(t);
+  const [{ app, parts }, second] = [await buildTestApp(t, {}, place), await buildTestApp(t, {}, place)];
+  const delays = parts.mongo.log.collection<{ _id: string; failures: number; at: Date; until: Date }>('delays');
+  const guess = (username: string, at = app) => ask(at, 'POST /auth/login', { username, password: 'a wrong guess' });
+  await signUp(app, 'ada');
+
+  for (const name of ['ada', 'nobody']) {
+    await t.test(`from the fifth failure on ${name} waits, everywhere`, async (t) => {
+      for (let n = 1; n <= 5; n++) {
+        const { statusCode } = await guess(name, n % 2 === 0 ? app : second.app);
+        t.equal(statusCode, 401, `failure ${n}`);
+      }
+      for (const at of [app, second.app]) {
+        const refused = await guess(name, at);
+        t.match(refused.json(), { status: 429, code: 'rate-limited' });
+        t.equal(refused.headers['retry-after'], '1');
+      }
+      const right = await ask(app, 'POST /auth/login', { username: name, password: PASSWORD });
+      t.equal(right.statusCode, 429, 'also for the right password');
+    });
+  }
+
+  await t.test('the delay doubles up to a minute', async (t) => {
+    const seconds: number[] = [];
+    for (let n = 1; n <= 13; n++) {
+      t.equal((await guess('grace')).statusCode, 401);
+      const row = await delays.find({ failures: n }).sort({ at: -1 }).limit(1).next();
+      if (row === null) throw new Error('No failure was counted');
+      seconds.push((row.until.getTime() - row.at.getTime()) / 1_000);
+      await delays.updateOne({ _id: row._id }, { $set: { until: new Date(0) } });
+    }
+    t.strictSame(seconds, [0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 60, 60, 60]);
+  });
+
+  await t.test('a success forgets the failures of its account', async (t) => {
+    await signUp(app, 'edsger');
+    for (let n = 1; n <= 4; n++) t.equal((await guess('edsger')).statusCode, 401);
+    t.ok(await signIn(app, 'edsger'));
+    for (let n = 1; n <= 4; n++) t.equal((await guess('edsger')).statusCode, 401, 'counted anew');
+    t.ok(await signIn(app, 'edsger'));
+  });
+
+  await t.test('an address waits too, whatever names it tries', async (t) => {
+    const payload = (n: number) => ({ username: `name-${n}`, password: 'a wrong guess' });
+    const from = (n: number) =>
+      app.inject({ method: 'POST', url: '/auth/login', payload: payload(n), remoteAddress: '203.0.113.9' });
+    for (let n = 1; n <= 5; n++) t.equal((await from(n)).statusCode, 401);
+    t.equal((await from(6)).statusCode, 429);
+    await until(async () => (await from(7)).statusCode === 401, 'the second is over', 5_000);
+  });
+
+  await t.test('many guesses at once are few guesses', async (t) => {
+    const answers = await Promise.all(Array.from({ length: 60 }, () => guess('tony')));
+    const tried = answers.filter(({ statusCode }) => statusCode === 401).length;
+    t.ok(tried <= 8, `${tried} of 60 were looked at`);
+    t.equal(answers.filter(({ statusCode }) => statusCode === 429).length, 60 - tried);
+  });
+});

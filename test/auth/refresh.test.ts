@@ -1,0 +1,84 @@
+/** Refresh tokens: each works once, for a moment it answers alike to everybody, and its return afterwards ends the family. */
+import t from 'tap';
+import { decodeToken, encodeToken, firstToken, hashToken, leadsTo, successor } from '../../src/auth/refresh-token.ts';
+import { ask, signUp, toAccount } from '../helpers/accounts.ts';
+import { buildTestApp } from '../helpers/app.ts';
+import { testMongo } from '../helpers/mongo.ts';
+
+t.test('a token has one spelling, and leads to its successors alone', async (t) => {
+  const key = Buffer.alloc(32, 1);
+  const first = firstToken();
+  const text = encodeToken(first);
+  t.strictSame(decodeToken(text), first);
+  for (const other of [`${text}A`, text.slice(0, -1), `${text.slice(0, -1)}=`, text.toUpperCase(), '', 'mrr_']) {
+    t.equal(decodeToken(other), null, other);
+  }
+  const third = successor(successor(first, key), key);
+  const current = { generation: third.generation, hash: hashToken(third) };
+  t.ok(leadsTo(first, current, key));
+  t.ok(leadsTo(third, current, key));
+  t.notOk(leadsTo({ ...first, secret: Buffer.alloc(32) }, current, key));
+  t.notOk(leadsTo(first, current, Buffer.alloc(32, 2)));
+  t.notOk(leadsTo(successor(third, key), current, key));
+  t.notOk(leadsTo({ ...first, generation: 1 }, current, key));
+});
+
+t.test('in use', async (t) => {
+  const place = await testMongo(t);
+  const [{ app, parts }, second] = [await buildTestApp(t, {}, place), await buildTestApp(t, {}, place)];
+  const families = parts.mongo.log.collection<{ _id: string; generation: number; rotatedAt: Date }>('refresh');
+  const refresh = (refreshToken: string, at = app) => ask(at, 'POST /auth/refresh', { refreshToken });
+
+  await t.test('50 at once with one token, in two processes, all succeed and advance once', async (t) => {
+    const { refreshToken, session } = await signUp(app, 'ada');
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, index) => refresh(refreshToken, index % 2 === 0 ? app : second.app)),
+    );
+    t.strictSame(new Set(answers.map(({ statusCode }) => statusCode)), new Set([200]));
+    const next = new Set(answers.map((answer) => answer.json().refreshToken));
+    t.equal(next.size, 1, 'one successor');
+    t.notOk(next.has(refreshToken));
+    t.match(await families.findOne({ _id: session }), { generation: 1 }, 'one advance');
+    for (const answer of answers) {
+      t.equal((await ask(second.app, 'GET /auth/me', undefined, toAccount(answer))).statusCode, 200);
+    }
+  });
+
+  await t.test('its return after the time of grace ends the family', async (t) => {
+    const { refreshToken, session, headers } = await signUp(app, 'grace');
+    const next = toAccount(await refresh(refreshToken));
+    t.equal((await refresh(refreshToken)).json().refreshToken, next.refreshToken, 'not yet');
+    await families.updateOne({ _id: session }, { $set: { rotatedAt: new Date(Date.now() - 10_001) } });
+    t.equal((await refresh(refreshToken)).statusCode, 401);
+    t.equal((await refresh(next.refreshToken)).statusCode, 401, 'the new one is dead too');
+    t.equal((await ask(app, 'GET /auth/me', undefined, { headers })).statusCode, 401, 'and so is the access token');
+  });
+
+  await t.test('so does the return of an older one, at once', async (t) => {
+    const { refreshToken } = await signUp(app, 'edsger');
+    const next = toAccount(await refresh(refreshToken));
+    const last = toAccount(await refresh(next.refreshToken));
+    t.equal((await refresh(refreshToken)).statusCode, 401);
+    t.equal((await refresh(last.refreshToken)).statusCode, 401);
+  });
+
+  await t.test('a made-up one ends nothing', async (t) => {
+    const { refreshToken } = await signUp(app, 'donald');
+    const known = decodeToken(refreshToken);
+    if (known === null) throw new Error('It is no token');
+    const madeUp = [
+      { ...known, secret: Buffer.alloc(32, 7) },
+      { ...known, generation: 3 },
+    ];
+    for (const token of madeUp) t.equal((await refresh(encodeToken(token))).statusCode, 401);
+    t.equal((await refresh(refreshToken)).statusCode, 200);
+  });
+
+  await t.test('an expired one is none', async (t) => {
+    const { refreshToken, session } = await signUp(app, 'tony');
+    await families.updateOne({ _id: session }, { $set: { expiresAt: new Date(Date.now() - 1) } });
+    t.equal((await refresh(refreshToken)).statusCode, 401);
+    await parts.auth.sessions.sweep({ by: null, request: null });
+    t.equal(await families.countDocuments({ _id: session }), 0, 'and is swept');
+  });
+});

@@ -1,0 +1,106 @@
+/** What is revoked in one process is revoked in the other within a second, for requests and for who holds a principal. */
+import t from 'tap';
+import type { Principal } from '../../src/auth/principal.ts';
+import { ask, PASSWORD, signIn, signInOwner, signUp } from '../helpers/accounts.ts';
+import { buildTestApp } from '../helpers/app.ts';
+import { testMongo } from '../helpers/mongo.ts';
+import { until } from '../helpers/until.ts';
+
+const LIMIT_MS = 1_000;
+
+t.test('in a second process', async (t) => {
+  const place = await testMongo(t);
+  const settings = { MILLRACE_MODE: 'production', MILLRACE_REGISTRATION: 'open' };
+  const [here, there] = [await buildTestApp(t, settings, place), await buildTestApp(t, settings, place)];
+  const owner = await signInOwner(here.app, here.parts);
+  const took: Record<string, number> = {};
+  const kept: { principal: Principal; still: boolean }[] = [];
+  there.parts.authenticator.onRevoked((still) => {
+    for (const one of kept) one.still &&= still(one.principal);
+  });
+  const hold = async (authorization: string) => {
+    const one = { principal: await there.parts.authenticator.authenticate(authorization), still: true };
+    kept.push(one);
+    return one;
+  };
+  const status = async (as: { headers: { authorization: string } }) =>
+    (await ask(there.app, 'GET /auth/sessions', undefined, as)).statusCode;
+
+  await t.test('a session that is ended', async (t) => {
+    const account = await signUp(here.app, 'ada');
+    const other = await signIn(here.app, 'ada');
+    t.equal(await status(account), 200);
+    const [held, unconcerned] = [await hold(account.headers.authorization), await hold(other.headers.authorization)];
+    t.ok(there.parts.authenticator.authenticate(account.headers.authorization) === held.principal, 'it is remembered');
+    await ask(here.app, 'POST /auth/logout', undefined, account);
+    took['session'] = await until(async () => (await status(account)) === 401, 'the session ends there');
+    await until(() => !held.still, 'whoever holds the principal is told');
+    t.ok(unconcerned.still, 'the other session goes on');
+    t.equal(await status(other), 200);
+  });
+
+  await t.test('an account that is disabled', async (t) => {
+    const account = await signUp(here.app, 'grace');
+    const held = await hold(account.headers.authorization);
+    await ask(here.app, `PATCH /admin/users/${account.id}`, { disabled: true }, owner);
+    took['disabled'] = await until(async () => (await status(account)) === 401, 'the account is disabled there');
+    await until(() => !held.still, 'whoever holds the principal is told');
+    t.equal((await ask(there.app, 'POST /auth/refresh', { refreshToken: account.refreshToken })).statusCode, 401);
+    await ask(here.app, `PATCH /admin/users/${account.id}`, { disabled: false }, owner);
+    t.equal(await status(account), 401, 'enabled again, it has to sign in');
+    t.ok(await signIn(there.app, 'grace'));
+  });
+
+  await t.test('roles that change', async (t) => {
+    const account = await signUp(here.app, 'edsger');
+    const held = await hold(account.headers.authorization);
+    t.match(held.principal, { kind: 'user', roles: [] });
+    const changed = await ask(
+      here.app,
+      `PATCH /admin/users/${account.id}`,
+      { roles: ['author'], claims: { tenant: 'north' } },
+      owner,
+    );
+    t.match(changed.json(), { roles: ['author'] }, changed.body);
+    const now = async () => there.parts.authenticator.authenticate(account.headers.authorization);
+    took['roles'] = await until(
+      async () => 'roles' in (await now()) && (await now()) !== held.principal,
+      'other roles',
+    );
+    t.match(await now(), { kind: 'user', roles: ['author'], claims: { tenant: 'north' }, session: account.session });
+    await until(() => !held.still, 'whoever holds the principal is told');
+    const again = await hold(account.headers.authorization);
+    await ask(here.app, 'PATCH /auth/me', { profile: { city: 'Austin' } }, account);
+    await until(async () => (await here.parts.events.state()).tail.behind === 0, 'the change is told');
+    t.ok(again.still, 'a profile is no right');
+  });
+
+  await t.test('an account that is deleted', async (t) => {
+    const account = await signUp(here.app, 'donald');
+    t.equal(await status(account), 200);
+    t.equal((await ask(here.app, `DELETE /admin/users/${account.id}`, undefined, owner)).statusCode, 204);
+    took['deleted'] = await until(async () => (await status(account)) === 401, 'the account is gone there');
+    t.equal((await ask(there.app, 'POST /auth/login', { username: 'donald', password: PASSWORD })).statusCode, 401);
+  });
+
+  await t.test('a key that is ended', async (t) => {
+    const made = (await ask(here.app, 'POST /admin/keys', { name: 'k' }, owner)).json();
+    const headers = { authorization: `Bearer ${made.key}` };
+    const reached = async () => (await ask(there.app, 'GET /auth/me', undefined, { headers })).statusCode;
+    t.equal(await reached(), 403, 'it is a key');
+    const held = await hold(headers.authorization);
+    await ask(here.app, `DELETE /admin/keys/${made.id}`, undefined, owner);
+    took['key'] = await until(async () => (await reached()) === 401, 'the key ends there');
+    await until(() => !held.still, 'whoever holds the principal is told');
+  });
+
+  await t.test('a signing key that leaked', async (t) => {
+    const account = await signUp(here.app, 'tony');
+    t.equal(await status(account), 200);
+    await here.parts.auth.rotateKeys(true);
+    took['signing key'] = await until(async () => (await status(account)) === 401, 'its tokens end there');
+    t.equal((await ask(there.app, 'POST /auth/refresh', { refreshToken: account.refreshToken })).statusCode, 200);
+  });
+
+  for (const [what, ms] of Object.entries(took)) t.ok(ms < LIMIT_MS, `${what}: ${Math.round(ms)} ms`);
+});

@@ -1,0 +1,43 @@
+/** A mail server for tests: takes any letter, keeps the whole conversation. */
+import { createServer, type Socket } from 'node:net';
+import type { Test } from 'tap';
+
+export interface TestSmtp {
+  readonly url: string;
+  /** All that clients have said so far. */
+  received(): string;
+}
+
+export async function testSmtp(t: Pick<Test, 'teardown'>): Promise<TestSmtp> {
+  let said = '';
+  const open = new Set<Socket>();
+  const server = createServer((socket) => {
+    open.add(socket);
+    let letter = false;
+    let rest = '';
+    socket.setEncoding('utf8').on('close', () => open.delete(socket));
+    socket.on('error', () => socket.destroy());
+    socket.write('220 test\r\n');
+    socket.on('data', (chunk: string) => {
+      said += chunk;
+      rest += chunk;
+      for (let end = rest.indexOf('\r\n'); end >= 0; end = rest.indexOf('\r\n')) {
+        const line = rest.slice(0, end);
+        rest = rest.slice(end + 2);
+        if (letter && line !== '.') continue;
+        if (letter) socket.write('250 taken\r\n');
+        else socket.write(line === 'DATA' ? '354 go on\r\n' : line === 'QUIT' ? '221 bye\r\n' : '250 ok\r\n');
+        letter = line === 'DATA';
+      }
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => {
+    for (const socket of open) socket.destroy();
+    server.close();
+  });
+  const address = server.address();
+  const port = address !== null && typeof address === 'object' ? address.port : 0;
+  // Soft line breaks of quoted-printable are of the way, not of the letter.
+  return { url: `smtp://127.0.0.1:${port}`, received: () => said.replaceAll('=\r\n', '').replaceAll('=3D', '=') };
+}
