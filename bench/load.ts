@@ -10,6 +10,8 @@ export interface Call {
   readonly method: 'GET' | 'POST' | 'PUT';
   readonly path: string;
   readonly body?: string;
+  /** An access token. */
+  readonly token?: string;
 }
 
 export interface Figures {
@@ -81,13 +83,14 @@ export class Connection {
 
   /** Resolves when the whole answer has come; rejects when it is no success. */
   send(call: Call): Promise<void> {
-    const { method, path, body = '' } = call;
+    const { method, path, body = '', token } = call;
+    const credential = token === undefined ? '' : `Authorization: Bearer ${token}\r\n`;
     const type = body === '' ? '' : 'Content-Type: application/json\r\n';
     const length = method === 'GET' ? '' : `Content-Length: ${Buffer.byteLength(body)}\r\n`;
     this.#call = call;
     return new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
-      this.#socket.write(`${method} ${path} HTTP/1.1\r\nHost: bench\r\n${type}${length}\r\n${body}`);
+      this.#socket.write(`${method} ${path} HTTP/1.1\r\nHost: bench\r\n${credential}${type}${length}\r\n${body}`);
     });
   }
 

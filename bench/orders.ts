@@ -1,0 +1,29 @@
+/** The documents of the HTTP benchmarks: orders of about one kilobyte, the same for every server that is measured. */
+import { MongoClient, type ObjectId } from 'mongodb';
+
+export const DOCUMENTS = 20_000;
+export const GROUPS = 200;
+
+/** About one kilobyte, of the kinds that business documents hold. */
+export function order(n: number): Record<string, unknown> {
+  return {
+    n,
+    group: n % GROUPS,
+    title: `Order ${n}`,
+    paid: n % 3 === 0,
+    total: n * 1.25,
+    tags: ['alpha', 'beta', 'gamma'],
+    customer: { name: `Customer ${n}`, address: { street: 'Mill Lane 7', city: 'Łódź', zip: '90-001' } },
+    lines: Array.from({ length: 5 }, (_, line) => ({ sku: `SKU-${n}-${line}`, quantity: line + 1, price: 9.5 + line })),
+    note: 'A note of some length, as people write them into the field below the order. '.repeat(5),
+  };
+}
+
+/** Fills the collection `items` of a database with one order for each id. */
+export async function seedOrders(url: string, database: string, ids: readonly ObjectId[]): Promise<void> {
+  const client = new MongoClient(url);
+  const items = client.db(database).collection('items');
+  await items.createIndex({ group: 1, n: -1, _id: 1 });
+  await items.insertMany(ids.map((_id, n) => ({ _id, ...order(n) })));
+  await client.close();
+}

@@ -1,0 +1,112 @@
+/**
+ * What policies cost: a signed-in user under a policy that filters, in production mode, against the bare handler for one
+ * document, and against the same program without policies for a list. `--rounds 5 --seconds 2`.
+ */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { ObjectId } from 'mongodb';
+import { startEmbedded } from '../src/database/embedded/embedded.ts';
+import type { Call } from './load.ts';
+import { DOCUMENTS, seedOrders } from './orders.ts';
+import { type Program, startProgram } from './programs.ts';
+import { machine } from './rounds.ts';
+import { comparison, head, inTurns } from './turns.ts';
+
+const OWNER = { email: 'owner@example.com', password: 'a password for the benchmark' };
+
+const { values } = parseArgs({
+  options: { rounds: { type: 'string', default: '5' }, seconds: { type: 'string', default: '2' } },
+});
+const options = { rounds: Number(values.rounds), seconds: Number(values.seconds) };
+
+async function ask(program: Program, path: string, body: object, token?: string): Promise<Record<string, unknown>> {
+  const answer = await fetch(program.base + path, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    },
+    body: JSON.stringify(body),
+  });
+  if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${await answer.text()}`);
+  return (await answer.json()) as Record<string, unknown>;
+}
+
+/** A user under a policy that lets them read what is not paid: two documents of three. */
+async function signedIn(program: Program): Promise<string> {
+  const owner = await ask(program, '/auth/login', { username: OWNER.email, password: OWNER.password });
+  const token = String(owner['accessToken']);
+  const policy = {
+    name: 'Clerks read what is not paid',
+    collections: ['items'],
+    actions: ['read'],
+    principals: { roles: ['clerk'] },
+    effect: 'allow',
+    where: { paid: false },
+  };
+  await ask(program, '/admin/policies', policy, token);
+  await ask(program, '/admin/users', { username: 'clerk', password: OWNER.password, roles: ['clerk'] }, token);
+  const clerk = await ask(program, '/auth/login', { username: 'clerk', password: OWNER.password });
+  return String(clerk['accessToken']);
+}
+
+const folder = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
+const database = await startEmbedded({ folder });
+const programs: Program[] = [];
+try {
+  const ids = Array.from({ length: DOCUMENTS }, () => new ObjectId());
+  for (const name of ['open', 'guarded', 'bare']) await seedOrders(database.url, name, ids);
+  const secret = join(folder, 'password');
+  await writeFile(secret, OWNER.password, { mode: 0o600 });
+  const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+  const bare = fileURLToPath(new URL('./bare.ts', import.meta.url));
+  const settings = { MONGODB_URL: database.url, PORT: '0', MILLRACE_LOG_LEVEL: 'warn' };
+  const open = await startProgram([main], { ...settings, MILLRACE_DB: 'open' });
+  programs.push(open);
+  const guarded = await startProgram([main], {
+    ...settings,
+    MILLRACE_DB: 'guarded',
+    MILLRACE_MODE: 'production',
+    HOST: '127.0.0.1',
+    MILLRACE_PUBLIC_URL: 'http://127.0.0.1',
+    MILLRACE_OWNER_EMAIL: OWNER.email,
+    MILLRACE_OWNER_PASSWORD_FILE: secret,
+    MILLRACE_RATE_PRINCIPAL: '100000000',
+  });
+  programs.push(guarded);
+  const reference = await startProgram([bare, database.url, 'bare'], {});
+  programs.push(reference);
+  const token = await signedIn(guarded);
+
+  const unpaid = ids.filter((_id, n) => n % 3 !== 0);
+  const one = (): Call => ({ method: 'GET', path: `/api/items/${unpaid[Math.floor(Math.random() * unpaid.length)]}` });
+  const list = (path: string) => (): Call => ({ method: 'GET', path });
+  const as = (next: () => Call) => () => ({ ...next(), token });
+  console.log(`${machine()}, MongoDB ${database.version}`);
+  for (const connections of [1, 32]) {
+    console.log(head(connections));
+    const [mine, theirs] = await inTurns(
+      [
+        { program: guarded, next: as(one) },
+        { program: reference, next: one },
+      ],
+      { ...options, connections },
+    );
+    if (mine && theirs) console.log(comparison('get one / bare', mine, theirs));
+    const [filtered, plain] = await inTurns(
+      [
+        { program: guarded, next: as(list('/api/items?limit=100')) },
+        { program: open, next: list('/api/items?limit=100&filter={"paid":false}') },
+      ],
+      { ...options, connections },
+    );
+    if (filtered && plain) console.log(comparison('list 100 / open', filtered, plain));
+  }
+} finally {
+  await Promise.all(programs.map((program) => program.stop()));
+  await database.stop();
+  await rm(folder, { recursive: true, force: true });
+}

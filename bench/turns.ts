@@ -1,0 +1,62 @@
+/** Servers under the same load in turns, so that what the machine does meanwhile meets them alike, and their figures side by side. */
+import { type Call, type Figures, load } from './load.ts';
+import type { Program } from './programs.ts';
+import { median } from './rounds.ts';
+
+/** A server and what is asked of it. */
+export interface Side {
+  readonly program: Program;
+  readonly next: () => Call;
+}
+
+export interface TurnOptions {
+  readonly connections: number;
+  readonly rounds: number;
+  readonly seconds: number;
+}
+
+/** The medians of each side's rounds, after one round to warm up. */
+export async function inTurns(
+  sides: readonly Side[],
+  { connections, rounds, seconds }: TurnOptions,
+): Promise<readonly Figures[]> {
+  const found = sides.map((): Figures[] => []);
+  for (let round = 0; round <= rounds; round++) {
+    for (const [side, { program, next }] of sides.entries()) {
+      const figures = await load(program.base, program.child.pid ?? 0, connections, 1000 * seconds, next);
+      if (round > 0) found[side]?.push(figures);
+    }
+  }
+  return found.map((figures) => ({
+    perSecond: median(figures.map(({ perSecond }) => perSecond)),
+    cpu: median(figures.map(({ cpu }) => cpu)),
+    p50: median(figures.map(({ p50 }) => p50)),
+    p99: median(figures.map(({ p99 }) => p99)),
+  }));
+}
+
+const HEADS = ['req/s', 'reference', 'ratio', 'CPU µs', 'reference', 'ratio', 'p99 ms', 'reference'];
+
+/** The head of a table of comparisons. */
+export function head(connections: number): string {
+  return row([`${connections} connection${connections > 1 ? 's' : ''}`, ...HEADS]);
+}
+
+/** One line: ours against the reference. */
+export function comparison(name: string, ours: Figures, reference: Figures): string {
+  const rates = [ours.perSecond, reference.perSecond].map((n) => n.toFixed(0));
+  const costs = [ours.cpu, reference.cpu].map((n) => n.toFixed(0));
+  return row([
+    name,
+    ...rates,
+    (ours.perSecond / reference.perSecond).toFixed(2),
+    ...costs,
+    (ours.cpu / reference.cpu).toFixed(2),
+    ours.p99.toFixed(1),
+    reference.p99.toFixed(1),
+  ]);
+}
+
+function row(cells: readonly string[]): string {
+  return cells.map((cell, index) => (index === 0 ? cell.padEnd(20) : cell.padStart(11))).join('');
+}
