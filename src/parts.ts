@@ -67,7 +67,13 @@ export async function makeParts(
   const transactions = new Transactions(mongo);
   await transactions.start();
 
-  const auth = await openAuth(mongo, { mode: config.mode, auth: config.auth, onError, onLetter });
+  const auth = await openAuth(mongo, { mode: config.mode, auth: config.auth, onError, onLetter }).catch(
+    async (error: unknown) => {
+      await transactions.stop();
+      await mongo.close();
+      throw error;
+    },
+  );
   const policies = new Policies(config.mode);
   const policyStore = new PolicyStore(mongo);
   const policyBook = new PolicyBook({ store: policyStore, policies, transactions, mode: config.mode, onError });

@@ -1,0 +1,116 @@
+/** What the authenticator remembers: bounded, fast, never beyond its time, never what was revoked while it was read. */
+import t from 'tap';
+import { Authenticator, type AuthenticatorParts } from '../../src/auth/authenticator.ts';
+import { ANONYMOUS, type Principal } from '../../src/auth/principal.ts';
+import { readRevoked } from '../../src/auth/revocations.ts';
+import { signUp } from '../helpers/accounts.ts';
+import { buildTestApp } from '../helpers/app.ts';
+
+t.test('a credential that was verified costs next to nothing', async (t) => {
+  const { app, parts } = await buildTestApp(t);
+  const { headers } = await signUp(app, 'ada');
+  const principal = await parts.authenticator.authenticate(headers.authorization);
+  t.notOk(parts.authenticator.authenticate(headers.authorization) instanceof Promise, 'it is there at once');
+  t.ok(parts.authenticator.authenticate(headers.authorization) === principal, 'and the same');
+  t.ok(Object.isFrozen(principal));
+  const copies = Array.from({ length: 20_000 }, () => Buffer.from(headers.authorization).toString());
+  const times: number[] = [];
+  for (let round = 0; round < 5; round++) {
+    const start = performance.now();
+    for (const copy of copies) parts.authenticator.authenticate(copy);
+    times.push(((performance.now() - start) * 1_000) / copies.length);
+  }
+  const best = Math.min(...times);
+  t.comment(`${best.toFixed(2)} µs a hit`);
+  t.ok(best < (process.env['CI'] ? 5 : 2.5), `${best.toFixed(2)} µs, of a string that was never hashed`);
+});
+
+t.test('parts of its own', async (t) => {
+  let now = 1_000;
+  let reads = 0;
+  let gate: Promise<void> = Promise.resolve();
+  const session = { _id: 's', user: 'u', kind: 'user', address: '', agent: null } as const;
+  const user = { _id: 'u', kind: 'user', username: 'u', email: null, emailVerified: false, names: ['u'] } as const;
+  const meta = { revision: 1, createdAt: new Date(0), updatedAt: new Date(0) };
+  const _meta = { ...meta, createdBy: null, updatedBy: null, by: null, request: null };
+  let roles: string[] = [];
+  let alive = true;
+  const fake = {
+    tokens: { verify: async () => ({ subject: 'u', session: 's', expiresAt: 5_000 }) },
+    sessions: {
+      find: async () => {
+        reads += 1;
+        const found = alive ? { ...session, _meta } : null;
+        await gate;
+        return found;
+      },
+    },
+    users: { find: async () => ({ ...user, roles, claims: {}, profile: {}, disabled: false, _meta }) },
+    keys: { find: async () => null, current: async () => null, touch: () => {} },
+    singleUse: {},
+    now: () => now,
+  };
+  const make = (parts: object) => new Authenticator({ ...unused(), ...parts });
+
+  await t.test('it forgets at its time', async (t) => {
+    const one = make(fake);
+    t.match(await one.authenticate('Bearer token'), { kind: 'user', id: 'u' });
+    now = 4_999;
+    t.notOk(one.authenticate('Bearer token') instanceof Promise);
+    now = 5_000;
+    t.throws(() => one.authenticate('Bearer token'), { code: 'invalid-credential' });
+    await t.rejects(async () => one.authenticate('Bearer token'), { code: 'invalid-credential' });
+    now = 1_000;
+  });
+
+  await t.test('what is revoked while it is read is not remembered', async (t) => {
+    const one = make(fake);
+    reads = 0;
+    let open: () => void = () => {};
+    gate = new Promise((resolve) => {
+      open = resolve;
+    });
+    const reading = one.authenticate('Bearer token');
+    await new Promise(setImmediate);
+    alive = false;
+    one.revoke({ ids: new Set(['session:s']), everything: false });
+    open();
+    await t.rejects(Promise.resolve(reading), { code: 'invalid-credential' });
+    t.equal(reads, 2);
+    alive = true;
+  });
+
+  await t.test('it says of each principal whether it is still as it was', async (t) => {
+    const one = make(fake);
+    roles = ['a'];
+    const principal = await one.authenticate('Bearer token');
+    const told: boolean[] = [];
+    const others: Principal[] = [
+      ANONYMOUS,
+      { kind: 'key', id: 'u', roles: [], collections: null, actions: null, expiresAt: null },
+      { kind: 'user', id: 'other', roles: [], claims: {}, session: 'x', expiresAt: 9 },
+    ];
+    const end = one.onRevoked((still) => told.push(still(principal), ...others.map(still)));
+    one.revoke({ ids: new Set(['user:u']), everything: false });
+    one.revoke({ ids: new Set(['session:x']), everything: false });
+    one.revoke({ ids: new Set(), everything: true });
+    end();
+    one.revoke({ ids: new Set(), everything: true });
+    t.strictSame(told, [false, true, true, true, true, true, true, false, false, true, false, false]);
+    roles = ['b'];
+    t.match(await one.authenticate('Bearer token'), { roles: ['b'] });
+  });
+});
+
+t.test('rows of the event log that concern nobody are passed over', async (t) => {
+  const row = { operation: 'insert', collection: 'todos', key: Buffer.alloc(0), after: null, before: null };
+  t.equal(readRevoked([row, { ...row, collection: '_sessions' }]), null);
+  t.match(readRevoked([{ ...row, operation: 'drop', collection: '_users' }]), { everything: true });
+  t.match(readRevoked([{ ...row, operation: 'gap', collection: null }]), { everything: true });
+  t.equal(readRevoked([{ ...row, operation: 'drop' }]), null);
+});
+
+/** Parts that no test here asks; each test puts its own in their place. */
+function unused(): AuthenticatorParts {
+  return JSON.parse('{}');
+}

@@ -1,0 +1,166 @@
+/** How somebody comes to run an installation, what the four roles may, and that there is always an owner left. */
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import t from 'tap';
+import { loadConfig } from '../../src/kernel/config.ts';
+import { ask, PASSWORD, signIn, signInOwner, signUp, toAccount } from '../helpers/accounts.ts';
+import { buildTestApp } from '../helpers/app.ts';
+import { testMongo } from '../helpers/mongo.ts';
+
+const PRODUCTION = { MILLRACE_MODE: 'production' };
+const BASE = 'https://app.example.org';
+
+t.test('a set-up link', async (t) => {
+  const { app, parts } = await buildTestApp(t, PRODUCTION);
+  const link = async () => {
+    const [, token = ''] = (await parts.auth.owners.link(BASE)).split(`${BASE}/setup#`);
+    return token;
+  };
+  const setUp = (token: string, email: string, password = PASSWORD) =>
+    ask(app, 'POST /setup', { token, email, password });
+
+  t.equal(await parts.auth.owners.exists(), false);
+  const old = await link();
+  const token = await link();
+  t.match(token, /^[\w-]{43}$/);
+  t.match((await setUp(old, 'a@example.org')).json(), { status: 410, code: 'link-unusable' }, 'a newer one kills it');
+  t.match((await setUp(token, 'a@example.org', 'password')).json(), { code: 'password-refused' });
+  const answers = await Promise.all(Array.from({ length: 50 }, (_, n) => setUp(token, `owner-${n}@example.org`)));
+  const [first, ...more] = answers.filter(({ statusCode }) => statusCode === 201);
+  if (first === undefined) throw new Error('Nobody became the owner');
+  t.strictSame(more, [], 'of 50 that use it at once, one becomes the owner');
+  t.match(first.json(), { user: { kind: 'owner', roles: ['owner'] } });
+  t.equal(await parts.auth.owners.exists(), true);
+  const owner = toAccount(first);
+  t.match((await ask(app, 'GET /auth/me', undefined, owner)).json(), { kind: 'owner' });
+  t.equal((await ask(app, 'GET /admin/state', undefined, owner)).statusCode, 200);
+
+  await t.test('expires', async (t) => {
+    const late = await link();
+    await parts.mongo.log
+      .collection('single_use')
+      .updateMany({ purpose: 'setup' }, { $set: { expiresAt: new Date(Date.now() - 1) } });
+    t.equal((await setUp(late, 'late@example.org')).statusCode, 410);
+  });
+
+  await t.test('opens a page that runs nothing but itself', async (t) => {
+    for (const path of ['/setup', '/reset', '/verify'] as const) {
+      const page = await ask(app, `GET ${path}`);
+      t.equal(page.statusCode, 200);
+      const policy = String(page.headers['content-security-policy']);
+      t.match(policy, /^default-src 'none'; style-src 'sha256-[^']+'; script-src 'sha256-[^']+'; connect-src 'self'; /);
+      t.notMatch(page.body, /https?:|\son\w+=|\sstyle=|\ssrc=/);
+      t.match(page.headers, { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' });
+    }
+  });
+});
+
+t.test('an owner that settings make', async (t) => {
+  const place = await testMongo(t);
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-owner-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'password');
+  const settings = { ...PRODUCTION, MILLRACE_OWNER_EMAIL: 'root@example.org', MILLRACE_OWNER_PASSWORD_FILE: file };
+  await t.rejects(buildTestApp(t, settings, place), { message: /MILLRACE_OWNER_PASSWORD_FILE=.*ENOENT/ });
+  await writeFile(file, 'password\n');
+  await t.rejects(buildTestApp(t, settings, place), { message: /MILLRACE_OWNER_PASSWORD_FILE=.*first ones anybody/ });
+  await writeFile(file, `${PASSWORD}\n`);
+  const apps = await Promise.all([buildTestApp(t, settings, place), buildTestApp(t, settings, place)]);
+  for (const { app } of apps) t.ok((await signIn(app, 'root@example.org')).id);
+  await writeFile(file, 'another password\n');
+  const [{ app }] = [await buildTestApp(t, settings, place)];
+  t.ok((await signIn(app, 'root@example.org')).id, 'an owner that is there stays as it is');
+  t.throws(() => loadConfig({ MILLRACE_OWNER_EMAIL: 'a@b' }), { message: /set both/ });
+});
+
+t.test('npm run owner', async (t) => {
+  const place = await testMongo(t);
+  const { app } = await buildTestApp(t, PRODUCTION, place);
+  const script = fileURLToPath(new URL('../../scripts/owner.ts', import.meta.url));
+  const env = { ...process.env, NODE_OPTIONS: '', MONGODB_URL: place.url, MILLRACE_DB: place.database };
+  const run = (...words: string[]) =>
+    promisify(execFile)(process.execPath, [script, ...words], { env: { ...env, MILLRACE_PUBLIC_URL: BASE } });
+  const { stdout } = await run('--link');
+  const [, token = ''] = /^https:\/\/app\.example\.org\/setup#([\w-]{43})\n$/.exec(stdout) ?? [];
+  t.equal((await ask(app, 'POST /setup', { token, email: 'a@example.org', password: PASSWORD })).statusCode, 201);
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-owner-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'password');
+  await writeFile(file, PASSWORD);
+  const made = await run('--email', 'b@example.org', '--password-file', file, '--roles', 'admin,developer');
+  t.match(made.stdout, /^b@example\.org is admin and developer now/);
+  const account = await signIn(app, 'b@example.org');
+  t.match((await ask(app, 'GET /auth/me', undefined, account)).json(), {
+    kind: 'owner',
+    roles: ['admin', 'developer'],
+  });
+  const refused = async (...words: string[]) => run(...words).catch((error: unknown) => error);
+  t.match(await refused('--email', 'b@example.org', '--password-file', file), { code: 1, stderr: /is taken/ });
+  t.match(await refused('--email', 'c@example.org', '--password-file', file, '--roles', 'god'), {
+    stderr: /known are/,
+  });
+});
+
+t.test('roles', async (t) => {
+  const { app, parts } = await buildTestApp(t, { ...PRODUCTION, MILLRACE_REGISTRATION: 'open' });
+  const as = {
+    owner: await signInOwner(app, parts, ['owner']),
+    admin: await signInOwner(app, parts, ['admin']),
+    developer: await signInOwner(app, parts, ['developer']),
+    viewer: await signInOwner(app, parts, ['viewer']),
+    user: await signUp(app, 'ada'),
+  };
+  const grid: [request: Parameters<typeof ask>[1], body: object | undefined, allowed: readonly (keyof typeof as)[]][] =
+    [
+      ['GET /admin/state', undefined, ['owner', 'admin', 'developer', 'viewer']],
+      ['GET /admin/users', undefined, ['owner', 'admin']],
+      ['GET /admin/keys', undefined, ['owner', 'admin']],
+      ['GET /admin/audit', undefined, ['owner', 'admin']],
+      ['POST /admin/keys', { name: 'k' }, ['owner', 'admin']],
+      [`PATCH /admin/users/${as.user.id}`, { roles: ['x'] }, ['owner', 'admin']],
+      [`PATCH /admin/users/${as.viewer.id}`, { roles: ['viewer'] }, ['owner']],
+      [`DELETE /admin/users/${as.viewer.id}/sessions/none`, undefined, []],
+      ['POST /api/todos', { title: 'x' }, ['owner', 'admin', 'developer']],
+      ['GET /api/todos', undefined, ['owner', 'admin', 'developer', 'viewer']],
+    ];
+  for (const [request, body, allowed] of grid) {
+    for (const [name, account] of Object.entries(as)) {
+      const { statusCode, body: text } = await ask(app, request, body, account);
+      const may = allowed.some((one) => one === name);
+      if (may) t.ok(statusCode < 300, `${name} ${request}: ${statusCode} ${text.slice(0, 100)}`);
+      else t.ok([403, 404, 409].includes(statusCode), `${name} ${request}: ${statusCode} ${text.slice(0, 100)}`);
+    }
+    t.equal((await ask(app, request, body)).statusCode, 401, `a stranger ${request}`);
+  }
+
+  await t.test('owners are made and changed by owners alone', async (t) => {
+    const wanted = { kind: 'owner', email: 'new@example.org', password: PASSWORD, roles: ['viewer'] };
+    t.equal((await ask(app, 'POST /admin/users', wanted, as.admin)).statusCode, 403);
+    t.equal((await ask(app, `DELETE /admin/users/${as.owner.id}`, undefined, as.admin)).statusCode, 403);
+    t.equal((await ask(app, `DELETE /admin/users/${as.owner.id}/sessions`, undefined, as.admin)).statusCode, 403);
+    const made = await ask(app, 'POST /admin/users', wanted, as.owner);
+    t.match(made.json(), { kind: 'owner', roles: ['viewer'] });
+    const odd = await ask(app, `PATCH /admin/users/${made.json().id}`, { roles: ['king'] }, as.owner);
+    t.match(odd.json(), { code: 'invalid-body' });
+    t.equal((await ask(app, `DELETE /admin/users/${made.json().id}`, undefined, as.owner)).statusCode, 204);
+  });
+
+  await t.test('the last owner stays', async (t) => {
+    for (const change of [{ disabled: true }, { roles: ['viewer'] }]) {
+      const answer = await ask(app, `PATCH /admin/users/${as.owner.id}`, change, as.owner);
+      t.match(answer.json(), { status: 409, code: 'last-owner' });
+    }
+    t.equal((await ask(app, `DELETE /admin/users/${as.owner.id}`, undefined, as.owner)).statusCode, 409);
+  });
+});
+
+t.test('in development strangers may run it, but make no owners', async (t) => {
+  const { app } = await buildTestApp(t);
+  t.equal((await ask(app, 'GET /admin/users')).statusCode, 200);
+  const wanted = { kind: 'owner', email: 'a@example.org', password: PASSWORD, roles: ['owner'] };
+  t.equal((await ask(app, 'POST /admin/users', wanted)).statusCode, 403);
+});

@@ -1,0 +1,152 @@
+/**
+ * Every secret of sign-in is planted, used rightly and wrongly, and then looked for: in every collection, event, audit
+ * entry, log line and refusal. What is answered to its holder is the only place where it may be.
+ */
+import { BSON } from 'mongodb';
+import pino from 'pino';
+import t from 'tap';
+import { buildApp } from '../../src/app.ts';
+import { loadConfig } from '../../src/kernel/config.ts';
+import { makeParts } from '../../src/parts.ts';
+import { ask, signInOwner, toAccount } from '../helpers/accounts.ts';
+import { testMongo } from '../helpers/mongo.ts';
+import { testSmtp } from '../helpers/smtp.ts';
+import { until } from '../helpers/until.ts';
+
+t.test('secrets stay secret', async (t) => {
+  const { url, database } = await testMongo(t);
+  const smtp = await testSmtp(t);
+  const lines: string[] = [];
+  const log = pino({ level: 'trace' }, { write: (line: string) => lines.push(line) });
+  const config = loadConfig({ MILLRACE_DB: database, MILLRACE_SMTP_URL: smtp.url, PORT: '0' });
+  const parts = await makeParts(config, url, (error) => log.error({ err: error }, 'background'));
+  const app = await buildApp(parts, log);
+  t.teardown(async () => {
+    await app.close();
+    await parts.close();
+  });
+  const refusals: string[] = [];
+  const secrets = new Map<string, string>();
+  const plant = (name: string, secret: string) => {
+    secrets.set(name, secret);
+    return secret;
+  };
+  const password = plant('password', 'planted gherkin lighthouse');
+  const second = plant('second password', 'planted walrus accordion');
+  const third = plant('third password', 'planted marble thermostat');
+  const wrong = plant('wrong password', 'planted pelican bulldozer');
+
+  /** A request that is refused; its answer must hold no secret. */
+  const refused = async (...request: Parameters<typeof ask> extends [unknown, ...infer Rest] ? Rest : never) => {
+    const answer = await ask(app, ...request);
+    t.ok(answer.statusCode >= 400, `${request[0]}: ${answer.statusCode}`);
+    refusals.push(JSON.stringify(answer.headers) + answer.body);
+  };
+  const secretOf = async (path: string, nth: number) => {
+    const links = () => [...smtp.received().matchAll(new RegExp(`/${path}#([\\w-]{43})`, 'g'))];
+    await until(() => links().length > nth, `a letter about ${path}`);
+    return plant(`${path} ${nth}`, links()[nth]?.[1] ?? '');
+  };
+
+  // Made, proved, signed in.
+  const email = 'ada@example.org';
+  const made = await ask(app, 'POST /auth/register', { username: 'ada', password, email });
+  const ada = toAccount(made);
+  plant('access token', ada.accessToken);
+  plant('refresh token', ada.refreshToken);
+  await ask(app, 'POST /auth/verify', { token: await secretOf('verify', 0) });
+  const renewed = toAccount(await ask(app, 'POST /auth/refresh', { refreshToken: ada.refreshToken }));
+  plant('second access token', renewed.accessToken);
+  plant('second refresh token', renewed.refreshToken);
+  plant('ticket', (await ask(app, 'POST /auth/ticket', undefined, ada)).json().ticket);
+  await ask(app, 'POST /auth/password', { current: password, password: second }, ada);
+  await ask(app, 'POST /auth/reset', { email });
+  const reset = await secretOf('reset', 0);
+  await refused('POST /auth/reset/confirm', { token: reset, password: 'password' });
+  await ask(app, 'POST /auth/reset/confirm', { token: reset, password: third });
+  const owner = await signInOwner(app, parts);
+  plant('owner access token', owner.accessToken);
+  const key = (await ask(app, 'POST /admin/keys', { name: 'k' }, owner)).json();
+  plant('key', String(key.key).slice(-43));
+  const link = plant('set-up', (await parts.auth.owners.link('')).split('#')[1] ?? '');
+
+  // Used wrongly.
+  await refused('POST /auth/login', { username: 'ada', password: wrong });
+  await refused('POST /auth/login', { username: wrong, password: wrong });
+  await refused('POST /auth/login', { username: third, password: 'x', more: third });
+  await refused('POST /auth/login', { username: 'ada', password: [third] });
+  await refused('POST /auth/register', { username: third, password: third });
+  await refused('POST /auth/register', { username: 'ada', password: third });
+  await refused('POST /auth/refresh', { refreshToken: ada.refreshToken });
+  await refused('POST /auth/refresh', { refreshToken: `${renewed.refreshToken}x` });
+  await refused('POST /auth/verify', { token: reset });
+  await refused('POST /setup', { token: link, email: 'not an address', password: third });
+  await refused('POST /setup', { token: link, email, password: third });
+  await refused(`GET /auth/me?token=${ada.accessToken}`);
+  await refused('GET /auth/me', undefined, { headers: { authorization: `Basic ${third}` } });
+  await refused('GET /auth/me', undefined, { headers: { authorization: `Bearer ${ada.accessToken}` } });
+  await refused('GET /auth/me', undefined, { headers: { authorization: `Bearer ${key.key}x` } });
+  const broken = await app.inject({
+    method: 'POST',
+    url: '/auth/login',
+    headers: { 'content-type': 'application/json' },
+    payload: `{"username":"ada","password":"${third}`,
+  });
+  refusals.push(broken.body);
+  await ask(app, `DELETE /admin/keys/${key.id}`, undefined, owner);
+
+  // All of it has come to the log and the audit.
+  const audited = async () => (await ask(app, 'GET /admin/audit?limit=1000', undefined, owner)).json();
+  await until(
+    async () => (await ask(app, 'GET /admin/audit?type=system.key.deleted', undefined, owner)).json().length > 0,
+    'the audit',
+  );
+  const types = new Set((await audited()).map(({ type }: { type: string }) => type));
+  for (const type of [
+    'system.user.created',
+    'system.user.updated',
+    'system.session.created',
+    'system.session.revoked',
+    'system.session.deleted',
+    'system.auth.failed',
+    'system.auth.password-changed',
+    'system.auth.setup-link',
+    'system.key.created',
+    'system.key.deleted',
+  ]) {
+    t.ok(types.has(type), type);
+  }
+
+  let looked = 0;
+  const found: string[] = [];
+  const look = (where: string, text: string) => {
+    looked += 1;
+    for (const [name, secret] of secrets) if (text.includes(secret)) found.push(`${name} in ${where}`);
+  };
+  for (const db of [parts.mongo.data, parts.mongo.log, parts.mongo.files]) {
+    for (const { name } of await db.listCollections({}, { nameOnly: true }).toArray()) {
+      if (name.startsWith('system.')) continue;
+      const documents = await db.collection(name).find({}, { raw: true }).toArray();
+      for (const raw of documents) look(`${db.databaseName}.${name}`, textOf(raw));
+    }
+  }
+  look('the audit', JSON.stringify(await audited()));
+  for (const line of lines) look('the log', line);
+  for (const refusal of refusals) look('a refusal', refusal);
+  t.strictSame(found, []);
+  t.ok(looked > 100, `${looked} places looked at`);
+  t.ok(secrets.size >= 13 && [...secrets.values()].every((secret) => secret.length > 20), [...secrets.keys()].join());
+
+  await t.test('and the search would have found them', async (t) => {
+    await parts.mongo.data.collection('leak').insertOne({ deep: { nested: [`x${third}y`] } });
+    const [raw] = await parts.mongo.data.collection('leak').find({}, { raw: true }).toArray();
+    look('the leak', textOf(raw));
+    t.strictSame(found, ['third password in the leak']);
+  });
+});
+
+/** A raw document as text in which strings stand as they are. */
+function textOf(raw: unknown): string {
+  if (!(raw instanceof Uint8Array)) throw new TypeError('The driver gave no bytes');
+  return `${Buffer.from(raw).toString('latin1')}${BSON.EJSON.stringify(BSON.deserialize(raw))}`;
+}
