@@ -4,6 +4,7 @@
  */
 import { Binary, BSON, type ClientSession, type Db, type Document, Long, Timestamp } from 'mongodb';
 import { serverCode, translateError } from '../database/errors.ts';
+import { retry } from '../kernel/retry.ts';
 import { toDatabaseFilter } from '../policies/reach.ts';
 import { requestPage } from '../query/page.ts';
 import { type KeyValues, toMongoSort } from '../query/sort.ts';
@@ -11,7 +12,7 @@ import { toMongo } from '../query/to-mongo.ts';
 import type { Question } from './question.ts';
 
 /** The moment lies outside of what the server keeps: too old, or before the collection was made or changed. */
-const NOT_AT_THAT_TIME: ReadonlySet<number> = new Set([239, 246, 72, 134]);
+const NOT_AT_THAT_TIME: ReadonlySet<number> = new Set([239, 246]);
 const BATCH = 1_000;
 
 /** The answer to a question at one moment, read batch by batch. Its reader calls `return` or reads to the end. */
@@ -96,14 +97,15 @@ export class SnapshotStore {
     }
   }
 
+  /** A collection that was made or changed a moment ago cannot be read as of a snapshot for some milliseconds. */
   async #atOrNow(session: ClientSession, find: Document, at: Timestamp | null): Promise<Reply> {
-    if (at === null) return await this.#ask(session, { ...find, ...concern(null) });
-    try {
-      return await this.#ask(session, { ...find, ...concern(at) });
-    } catch (error) {
-      if (!NOT_AT_THAT_TIME.has(serverCode(error) ?? 0)) throw error;
-      return await this.#ask(session, { ...find, ...concern(null) });
-    }
+    let moment = at;
+    const retryable = (error: unknown) => {
+      moment = null;
+      return NOT_AT_THAT_TIME.has(serverCode(error) ?? 0);
+    };
+    const ask = () => this.#ask(session, { ...find, ...concern(moment) });
+    return await retry(ask, { limitMs: this.#timeoutMs, delayMs: 10, maxDelayMs: 200, retryable });
   }
 
   #read(collection: string, session: ClientSession, { id, entries, time }: Reply): SnapshotRead {
