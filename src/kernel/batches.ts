@@ -59,7 +59,9 @@ export class Batches<Request, Result> {
     let batch = first;
     while (batch.length > 0) {
       await this.#settle(key, batch);
-      await this.#gather(key);
+      // A caller that is alone has nobody to wait for.
+      const alone = batch.length === 1 && this.#waiting.get(key)?.length === 0;
+      if (!alone) await this.#gather(key);
       batch = this.#take(this.#waiting.get(key) ?? []);
     }
     this.#waiting.delete(key);
