@@ -3,19 +3,19 @@
  * collection, both as long polls. What may be seen is the policies' answer; each reader gets an envelope of its own.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { parseCollectionName } from '../database/names.ts';
-import { readStored } from '../database/stored.ts';
+import { isCollectionName, parseCollectionName } from '../database/names.ts';
 import { bindingsOf } from '../policies/bindings.ts';
 import type { Policies } from '../policies/policies.ts';
-import { reaches } from '../policies/reach.ts';
+import { requireReadable } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
 import { bind } from '../query/bind.ts';
-import type { OpenFilter } from '../query/filter.ts';
-import { compileMatch, type Match } from '../query/match.ts';
-import { type Event, eventType, toEvent } from './event.ts';
+import { pathsOf } from '../query/filter.ts';
+import { compileMatch } from '../query/match.ts';
+import { eventType, toEvent } from './event.ts';
 import type { Feed } from './feed.ts';
 import { parseChangesQuery, parseEventsQuery, wantsType } from './feed-query.ts';
 import type { LogRow } from './row.ts';
+import { seenRow } from './seen.ts';
 
 export interface EventRoutesOptions {
   readonly policies: Policies;
@@ -37,7 +37,10 @@ export async function eventRoutes(app: FastifyInstance, { policies, events }: Ev
 
   app.get('/events', async (request, reply) => {
     const { types, ...query } = parseEventsQuery(request.url);
-    policies.scope(request.principal, 'read', 'events');
+    const { principal } = request;
+    // A key sees of the events what it may read; what concerns the system is for owners.
+    const limited = principal.kind === 'key' && policies.find(principal, 'read', 'events') === null;
+    if (!limited) policies.scope(principal, 'read', 'events');
     const page = await feed.page({
       ...query,
       signal: ended(reply, closing.signal),
@@ -45,7 +48,11 @@ export async function eventRoutes(app: FastifyInstance, { policies, events }: Ev
       pick: async (row) => {
         const type = eventType(row);
         if (type === null || (types !== null && !wantsType(types, type))) return null;
-        return toEvent(await completed(row));
+        if (!limited) return toEvent(await completed(row));
+        const name = row.collection;
+        const scope = name !== null && isCollectionName(name) ? policies.find(principal, 'read', name) : null;
+        const seen = scope && seenRow(await completed(row), scope, () => true);
+        return seen && toEvent(seen);
       },
     });
     return answer(reply, page.position, { events: page.items, position: page.position });
@@ -54,13 +61,23 @@ export async function eventRoutes(app: FastifyInstance, { policies, events }: Ev
   app.get<OnCollection>('/api/:collection/_changes', async (request: FastifyRequest<OnCollection>, reply) => {
     const { filter, ...query } = parseChangesQuery(request.url);
     const name = parseCollectionName(request.params.collection);
-    const scope = policies.scope(request.principal, 'read', name);
-    const asked = matchFor(filter, scope, new Date());
+    const asked = compileMatch(bind(filter, bindingsOf(request.principal, new Date())).filter);
+    /** The Scope as it is now: policies may change while a reader waits. */
+    const scopeNow = (): Scope => {
+      const scope = policies.scope(request.principal, 'read', name);
+      requireReadable(scope, pathsOf(filter));
+      return scope;
+    };
+    scopeNow();
     const page = await feed.page({
       ...query,
       signal: ended(reply, closing.signal),
       refuseGap: (row) => row.operation === 'gap',
-      pick: async (row) => (row.collection === name ? visible(await completed(row), scope, asked) : null),
+      pick: async (row) => {
+        if (row.collection !== name) return null;
+        const seen = seenRow(await completed(row), scopeNow(), asked);
+        return seen && toEvent(seen);
+      },
     });
     return answer(reply, page.position, { changes: page.items, position: page.position });
   });
@@ -68,24 +85,6 @@ export async function eventRoutes(app: FastifyInstance, { policies, events }: Ev
 
 function answer(reply: FastifyReply, position: string, body: object): FastifyReply {
   return reply.header('millrace-position', position).send(body);
-}
-
-/** The question of a request, with its variables filled. */
-function matchFor(filter: OpenFilter, { principal }: Scope, now: Date): Match {
-  return compileMatch(bind(filter, bindingsOf(principal, now)).filter);
-}
-
-/** The event of a row, cut to the states the scope reaches; null when none of these passes the question. */
-function visible(row: LogRow, scope: Scope, asked: Match): Event | null {
-  let passes = row.key === null;
-  const inReach = (body: Buffer | null) => {
-    const document = body && readStored(body);
-    if (document === null || !reaches(scope, document)) return null;
-    passes ||= asked(document);
-    return body;
-  };
-  const cut = { ...row, after: inReach(row.after), before: inReach(row.before) };
-  return passes ? toEvent(cut) : null;
 }
 
 /** Aborts when the client goes away or the server closes. */

@@ -1,0 +1,31 @@
+/**
+ * Rows of the log as one reader may see them: the states before and after, each cut by the reader's Scope. Pure. Not
+ * here: the envelope (event.ts) and which rows are asked for (feed.ts).
+ */
+import { encodeStored, readStored } from '../database/stored.ts';
+import { hidesFields, reachesAll, shown } from '../policies/reach.ts';
+import type { Scope } from '../policies/scope.ts';
+import type { Match } from '../query/match.ts';
+import type { LogRow } from './row.ts';
+
+/**
+ * The row with what the Scope shows of its states; null when it shows neither, or neither passes the question. Rows
+ * about a whole collection are for all of its readers.
+ * @param asked asked of what is shown: a reader cannot find out the rest by asking
+ */
+export function seenRow(row: LogRow, scope: Scope, asked: Match): LogRow | null {
+  let passes = row.key === null;
+  let whole = reachesAll(scope) && !hidesFields(scope);
+  const cut = (body: Buffer | null): Buffer | null => {
+    const document = body && readStored(body);
+    const seen = document && shown(scope, document);
+    whole &&= seen === document;
+    if (body === null || seen === null) return null;
+    passes ||= asked(seen);
+    return seen === document ? body : Buffer.from(encodeStored(seen));
+  };
+  const [after, before] = [cut(row.after), cut(row.before)];
+  if (!passes) return null;
+  // What changed is named from the states that are shown, or not at all.
+  return { ...row, after, before, update: whole ? row.update : null };
+}
