@@ -18,12 +18,14 @@ import { collectionRoutes } from './collections/routes.ts';
 import { eventRoutes } from './events/routes.ts';
 import { inShort } from './events/state.ts';
 import { fileRoutes } from './files/routes.ts';
+import { signRoutes } from './files/sign-routes.ts';
 import { VERSION } from './greeting.ts';
 import { authentication, strangers } from './http/authentication.ts';
 import { Contract } from './http/contract.ts';
 import { cors } from './http/cors.ts';
 import { errors, refuseConnection, sendError } from './http/errors.ts';
 import { exampleRoutes } from './http/example-routes.ts';
+import { explain } from './http/explain.ts';
 import { healthRoutes } from './http/health.ts';
 import { json } from './http/json.ts';
 import { methods } from './http/methods.ts';
@@ -31,6 +33,7 @@ import { openApiRoutes } from './http/openapi-routes.ts';
 import { ownAnswers } from './http/own-answers.ts';
 import { protection } from './http/protection.ts';
 import { rateLimit } from './http/rate-limit.ts';
+import { readOnlyKeys } from './http/read-only-keys.ts';
 import { requestLog } from './http/request-log.ts';
 import { streamTickets } from './http/stream-tickets.ts';
 import type { ServerConfig } from './kernel/config.ts';
@@ -70,6 +73,8 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
   await app.register(async function api(context) {
     await context.register(authentication, parts);
     await context.register(streamTickets, parts);
+    await context.register(readOnlyKeys);
+    await context.register(explain, parts);
     await context.register(rateLimit, { config });
     await context.register(ownAnswers);
     await context.register(async function documents(context) {
@@ -81,6 +86,7 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
       });
       await context.register(indexRoutes, parts);
       await context.register(policyRoutes, parts);
+      await context.register(signRoutes, { ...parts, publicUrl: config.publicUrl });
     });
     await context.register(async function accounts(context) {
       await context.register(json, { config });

@@ -40,7 +40,7 @@ export async function eventRoutes(app: FastifyInstance, { policies, events }: Ev
     const { principal } = request;
     // A key sees of the events what it may read; what concerns the system is for owners.
     const limited = principal.kind === 'key' && policies.find(principal, 'read', 'events') === null;
-    if (!limited) policies.scope(principal, 'read', 'events');
+    if (!limited || principal.actions?.includes('read') === false) policies.scope(principal, 'read', 'events');
     const page = await feed.page({
       ...query,
       signal: ended(reply, closing.signal),

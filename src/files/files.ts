@@ -3,18 +3,22 @@
  * until its document is deleted; bytes come before and go after, under a mark. Not here: HTTP (routes.ts), bytes
  * (file-store.ts), the database's language (store.ts).
  */
+import type { KeyObject } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import { actorOf } from '../auth/principal.ts';
+import { actorOf, type Principal } from '../auth/principal.ts';
+import { idFromText } from '../database/ids.ts';
 import type { Transactions } from '../database/transactions.ts';
 import { MillraceError } from '../kernel/errors.ts';
-import { reaches, toDatabaseFilter } from '../policies/reach.ts';
-import type { Scope } from '../policies/scope.ts';
+import { SYSTEM_ONLY } from '../policies/field-rules.ts';
+import { fieldsFor, reaches, toDatabaseFilter } from '../policies/reach.ts';
+import { readerOf, readingOne, type Scope } from '../policies/scope.ts';
 import type { Query } from '../query/query.ts';
-import { type Draft, keyFromText, type StoredFile, toDocument } from './file.ts';
+import { type Draft, fromRaw, keyFromText, type StoredFile, toDocument } from './file.ts';
 import type { ByteRange, FileStore } from './file-store.ts';
 import { type Delivery, type Expected, type Part, takeBack, takeIn } from './intake.ts';
 import { type FileList, type ListingParts, listFiles } from './listing.ts';
 import type { Marks } from './marks.ts';
+import { type SeenFile, toSeenFile } from './seen-file.ts';
 
 export interface FilesParts extends ListingParts {
   readonly marks: Marks;
@@ -24,6 +28,8 @@ export interface FilesParts extends ListingParts {
   /** Where new files go. */
   readonly current: FileStore;
   readonly maxFileBytes: number;
+  /** Signs addresses of files. */
+  readonly secret: KeyObject;
   readonly now?: () => Date;
 }
 
@@ -45,7 +51,7 @@ export class Files {
     parts: AsyncIterable<Part>,
     expected: Expected,
     request: string,
-  ): Promise<readonly StoredFile[]> {
+  ): Promise<readonly SeenFile[]> {
     const intake = { ...this.#parts, fileStore: this.#parts.current };
     const delivery = await takeIn(parts, expected, intake);
     const keys = delivery.drafts.map(({ key }) => key);
@@ -63,15 +69,28 @@ export class Files {
       // When the commit failed its outcome may be unknown: the sweep looks again and knows.
       for (const key of keys) this.#parts.marks.letGo(intake.fileStore.name, key);
     }
-    return files;
+    const { reader } = scope;
+    return files.map((file, index) => {
+      const fields = reader === null ? null : fieldsFor(reader, documents[index] ?? {});
+      return { file, fields: fields ?? SYSTEM_ONLY };
+    });
   }
 
   /** @throws MillraceError `file-not-found` */
-  async get(scope: Scope, id: string): Promise<StoredFile> {
-    const key = keyFromText(id);
-    const file = key === undefined ? null : await this.#parts.store.find(key, toDatabaseFilter(scope));
-    if (file === null) throw notFound(id);
-    return file;
+  async get(scope: Scope, id: string): Promise<SeenFile> {
+    const raw = await this.#find(scope, id);
+    if (raw === null) throw notFound(id);
+    return toSeenFile(readerOf(scope), raw);
+  }
+
+  /** A file whose address was signed for whoever has it. @throws MillraceError `file-not-found` */
+  getSigned(principal: Principal, id: string): Promise<SeenFile> {
+    return this.get(readingOne(principal, idFromText(id)), id);
+  }
+
+  /** What addresses are signed with. */
+  get secret(): KeyObject {
+    return this.#parts.secret;
   }
 
   /**
@@ -97,10 +116,15 @@ export class Files {
 
   /**
    * Deletes a file: its document at once, its bytes then or by the sweep.
-   * @throws MillraceError `file-not-found`
+   * @throws MillraceError `file-not-found`, `forbidden` when it may be read and not deleted
    */
   async remove(scope: Scope, id: string, request: string): Promise<void> {
-    const file = await this.get(scope, id);
+    const raw = await this.#find(scope, id);
+    if (raw === null) {
+      const readable = scope.reader !== null && (await this.#find(scope.reader, id)) !== null;
+      throw readable ? new MillraceError('forbidden', 'No policy allows to delete this file') : notFound(id);
+    }
+    const file = fromRaw(raw);
     const { key, store } = file;
     await this.#parts.marks.hold(store, key);
     try {
@@ -117,6 +141,11 @@ export class Files {
     } finally {
       this.#parts.marks.letGo(store, key);
     }
+  }
+
+  async #find(scope: Scope, id: string): Promise<Uint8Array | null> {
+    const key = keyFromText(id);
+    return key === undefined ? null : this.#parts.store.findRaw(key, toDatabaseFilter(scope));
   }
 
   #now(): Date {

@@ -5,11 +5,12 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { cut, type Fields } from '../query/fields.ts';
-import type { FileResource, StoredFile } from './file.ts';
+import type { FileResource } from './file.ts';
 import type { FileList } from './listing.ts';
+import type { SeenFile } from './seen-file.ts';
 
 /** The members of a resource that `fields` asks for. */
-export function show(resource: FileResource, fields: Fields | null): object {
+export function show(resource: Partial<FileResource>, fields: Fields | null): object {
   if (fields === null) return resource;
   const { id, ...others } = resource;
   const { _id, ...shown } = cut({ _id: id, ...others }, fields);
@@ -17,7 +18,7 @@ export function show(resource: FileResource, fields: Fields | null): object {
 }
 
 /** Sends a list; where a page goes on stands in `Link` (RFC 8288) and, bare, in `Millrace-Next`. */
-export function sendFiles(reply: FastifyReply, list: FileList, resource: (file: StoredFile) => object): FastifyReply {
+export function sendFiles(reply: FastifyReply, list: FileList, resource: (file: SeenFile) => object): FastifyReply {
   const { next, prev, count, batches } = list;
   const links = Object.entries({ next, prev }).flatMap(([rel, cursor]) =>
     cursor === null ? [] : `<${pageAddress(reply.request.url, cursor)}>; rel="${rel}"`,
@@ -41,8 +42,8 @@ function pageAddress(url: string, cursor: string): string {
 }
 
 async function* jsonArray(
-  batches: AsyncIterable<readonly StoredFile[]>,
-  resource: (file: StoredFile) => object,
+  batches: AsyncIterable<readonly SeenFile[]>,
+  resource: (file: SeenFile) => object,
 ): AsyncGenerator<string> {
   let before = '[';
   for await (const batch of batches) {

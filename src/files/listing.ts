@@ -8,7 +8,7 @@ import type { Document } from 'mongodb';
 import { readStored } from '../database/stored.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { bindingsOf } from '../policies/bindings.ts';
-import { toDatabaseFilter } from '../policies/reach.ts';
+import { requireReadable, requireShown, toDatabaseFilter } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
 import { bind } from '../query/bind.ts';
 import { decodeCursor, encodeCursor } from '../query/cursor.ts';
@@ -17,12 +17,13 @@ import { cutPage, exactStages, isInOrder, type Page, type Position, requestPage 
 import { type Query, questionOf } from '../query/query.ts';
 import { toMongoSort } from '../query/sort.ts';
 import { toMongo } from '../query/to-mongo.ts';
-import { fromRaw, STORED_MEMBERS, type StoredFile } from './file.ts';
+import { STORED_MEMBERS } from './file.ts';
+import { type SeenFile, toSeenFile } from './seen-file.ts';
 import type { Store } from './store.ts';
 
 /** Files in batches, and where a page goes on. */
 export interface FileList {
-  readonly batches: AsyncGenerator<readonly StoredFile[]>;
+  readonly batches: AsyncGenerator<readonly SeenFile[]>;
   /** Cursors; null where there is no further page, or the list is no page. */
   readonly next: string | null;
   readonly prev: string | null;
@@ -41,18 +42,20 @@ export interface ListingParts {
 /** @throws MillraceError `unknown-parameter`, `cursor-mismatch`, `query-timeout` */
 export async function listFiles(scope: Scope, query: Query, now: Date, parts: ListingParts): Promise<FileList> {
   requireMembers(query);
+  requireReadable(scope, [...pathsOf(query.filter), ...query.sort.map(({ path }) => path)]);
+  if (query.fields?.mode === 'include') requireShown(scope, query.fields.paths);
   const { store, listTimeoutMs, cursorKey } = parts;
   const filter = joinedFilter(scope, query, now);
   const count = query.count === 'none' ? null : await store.count(filter);
   if (query.limit === null) {
     const options = { sort: toMongoSort(query.sort), skip: query.skip, maxTimeMS: listTimeoutMs };
-    return { batches: files(store.list(filter, options)), next: null, prev: null, count };
+    return { batches: files(scope, store.list(filter, options)), next: null, prev: null, count };
   }
   const question = questionOf('files', query);
   const position = query.cursor === null ? null : decodeCursor(cursorKey, question, query.cursor);
   const page = await readPage(query, query.limit, filter, position, parts);
   const written = (at: Position | null) => (at === null ? null : encodeCursor(cursorKey, question, at));
-  return { batches: files([page.documents]), next: written(page.next), prev: written(page.prev), count };
+  return { batches: files(scope, [page.documents]), next: written(page.next), prev: written(page.prev), count };
 }
 
 /** A member that is not shown must not be found out by filtering or sorting either. */
@@ -92,7 +95,8 @@ async function readPage(
 }
 
 async function* files(
+  scope: Scope,
   batches: AsyncIterable<readonly Uint8Array[]> | Iterable<readonly Uint8Array[]>,
-): AsyncGenerator<readonly StoredFile[]> {
-  for await (const batch of batches) yield batch.map(fromRaw);
+): AsyncGenerator<readonly SeenFile[]> {
+  for await (const batch of batches) yield batch.map((raw) => toSeenFile(scope, raw));
 }

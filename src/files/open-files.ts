@@ -64,7 +64,8 @@ export async function openFiles(
   sweep.start();
 
   const cursorKey = createSecretKey(await sharedSecret(mongo, 'cursors'));
-  const files = new Files({ ...settings, cursorKey, store, marks, transactions, fileStores: byName, current });
+  const secret = createSecretKey(await sharedSecret(mongo, 'file-addresses'));
+  const files = new Files({ ...settings, cursorKey, secret, store, marks, transactions, fileStores: byName, current });
   return {
     files,
     store,

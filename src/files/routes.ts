@@ -10,11 +10,12 @@ import type { Action, Scope } from '../policies/scope.ts';
 import { readParameters } from '../query/parameters.ts';
 import { parseQuery } from '../query/parse-query.ts';
 import { answerBytes } from './answers.ts';
-import { type StoredFile, toResource } from './file.ts';
 import type { Files } from './files.ts';
 import { type Expected, MAX_PARTS, type Part } from './intake.ts';
 import { sendFiles, show } from './list-answer.ts';
 import { holdToPace, linger } from './pace.ts';
+import { type SeenFile, seenResource } from './seen-file.ts';
+import { isSigned } from './signature.ts';
 
 /**
  * Every part comes as a stream of bytes, fields too: the parser would decode a field's text and lose what it was. It
@@ -50,7 +51,7 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
     policies.scope(request.principal, action, 'files');
   const baseOf = (request: FastifyRequest): string => publicUrl ?? requestBase(request);
 
-  async function upload(request: FastifyRequest, expected: Expected): Promise<readonly StoredFile[]> {
+  async function upload(request: FastifyRequest, expected: Expected): Promise<readonly SeenFile[]> {
     const scope = scopeOf(request, 'create');
     if (!request.isMultipart()) throw refusedType(request);
     const stop = holdToPace(request.raw);
@@ -67,12 +68,12 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
   app.post('/files', async (request) => {
     const [file] = await upload(request, 'file');
     if (file === undefined) throw new TypeError('An upload without a file was taken in');
-    return toResource(file, baseOf(request));
+    return seenResource(file, baseOf(request));
   });
 
   app.post('/files/bulk', async (request) => {
     const stored = await upload(request, 'files');
-    return stored.map((file) => toResource(file, baseOf(request)));
+    return stored.map((file) => seenResource(file, baseOf(request)));
   });
 
   app.get('/files', async (request, reply) => {
@@ -80,11 +81,11 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
     const scope = scopeOf(request, 'read');
     reply.header('millrace-position', position());
     const list = await files.list(scope, query);
-    return sendFiles(reply, list, (file) => show(toResource(file, baseOf(request)), query.fields));
+    return sendFiles(reply, list, (file) => show(seenResource(file, baseOf(request)), query.fields));
   });
 
   app.get<OnFile>('/files/:id', async (request) => {
-    return toResource(await files.get(scopeOf(request, 'read'), request.params.id), baseOf(request));
+    return seenResource(await files.get(scopeOf(request, 'read'), request.params.id), baseOf(request));
   });
 
   app.delete<OnFile>('/files/:id', async (request, reply) => {
@@ -99,7 +100,10 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
   });
 
   async function sendBytes(request: FastifyRequest<OnFile>, reply: FastifyReply): Promise<FastifyReply> {
-    const file = await files.get(scopeOf(request, 'read'), request.params.id);
+    const { id } = request.params;
+    const signed = isSigned(files.secret, id, request.url.split(/\?(.*)/s)[1] ?? '', Date.now() / 1_000);
+    const seen = signed ? files.getSigned(request.principal, id) : files.get(scopeOf(request, 'read'), id);
+    const { file } = await seen;
     const { status, headers, range } = answerBytes(request.method, request.headers, file);
     const body = range === undefined ? undefined : await files.open(file, range === 'whole' ? undefined : range);
     return reply.code(status).headers(headers).send(body);
@@ -143,7 +147,7 @@ function refusedType({ headers, url }: FastifyRequest): MillraceError {
 }
 
 /** A client's word for where it reaches us goes back to that client alone; what is no authority is replaced. */
-function requestBase({ protocol, host, socket }: FastifyRequest): string {
+export function requestBase({ protocol, host, socket }: FastifyRequest): string {
   const authority = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/.test(host ?? '')
     ? host
     : `${socket.localAddress}:${socket.localPort}`;

@@ -43,11 +43,17 @@ export class Store {
     await this.#files.insertMany([...documents], { session, ordered: true });
   }
 
-  async find(key: FileKey, filter: Filter<Document> = {}): Promise<StoredFile | null> {
+  async find(key: FileKey): Promise<StoredFile | null> {
+    const found = await this.findRaw(key, {});
+    return found === null ? null : fromRaw(found);
+  }
+
+  /** The document of a file that a filter lets through. */
+  async findRaw(key: FileKey, filter: Filter<Document>): Promise<Uint8Array | null> {
     const found = await translated(() =>
       this.#files.findOne({ $and: [byKey(key), filter] }, { raw: true, maxTimeMS: this.#queryTimeoutMs }),
     );
-    return found === null ? null : fromRaw(asRaw(found));
+    return found === null ? null : asRaw(found);
   }
 
   /** The documents that a filter finds, in raw batches. The first batch is asked for when iteration starts. */

@@ -1,4 +1,5 @@
 /** The requests that are not for documents, as operations of the contract: files, events, indexes, the program itself. */
+import { SIGN } from '../files/sign-routes.ts';
 import type { ErrorCode } from '../kernel/errors.ts';
 import { BODY, toOperation } from './openapi-operation.ts';
 import {
@@ -93,6 +94,26 @@ export function filePaths(): Paths {
         parameters: [FILE_ID],
         answers: { 204: { description: 'Deleted.' } },
         errors: [...FILE, 'unsupported-media-type', 'body-required'],
+      }),
+    },
+    '/files/{id}/sign': {
+      post: toOperation({
+        operationId: 'files.sign',
+        tag: 'Files',
+        summary: 'Make an address of the bytes that needs no credential for a while',
+        parameters: [FILE_ID],
+        requestBody: jsonBody(SIGN),
+        answers: {
+          200: {
+            description: 'The address, and when it ends.',
+            schema: {
+              type: 'object',
+              required: ['url', 'expiresAt'],
+              properties: { url: { type: 'string' }, expiresAt: { type: 'string', format: 'date-time' } },
+            },
+          },
+        },
+        errors: [...BODY, 'not-acceptable', 'file-not-found'],
       }),
     },
     '/files/{id}/{name}': {

@@ -3,8 +3,8 @@
  * must hold. Only this folder makes one, so a route that forgets authorisation does not compile.
  */
 import type { Principal } from '../auth/principal.ts';
-import { everything, type Filter, nothing, type Value } from '../query/filter.ts';
-import { ALL, type FieldTree } from './field-tree.ts';
+import { everything, type Filter, field, nothing, type Value } from '../query/filter.ts';
+import { ALL, type FieldTree, NONE } from './field-tree.ts';
 
 export const ACTIONS = ['read', 'create', 'update', 'delete', 'call'] as const;
 
@@ -54,6 +54,18 @@ export function unlimited(principal: Principal, action: Action): Scope {
   const parts = { principal, grants: EVERYTHING, denied: nothing, until: null };
   if (action === 'read') return toScope({ ...parts, action, reader: null });
   return toScope({ ...parts, action, reader: unlimited(principal, 'read') });
+}
+
+/** The Scope of reading one document, for whoever brings a proof of its own that it may. */
+export function readingOne(principal: Principal, id: Value): Scope {
+  const grant = {
+    filter: field('_id', { op: 'in', values: [id] }),
+    read: ALL,
+    write: NONE,
+    set: new Map(),
+    policy: null,
+  };
+  return toScope({ principal, action: 'read', grants: [grant], denied: nothing, reader: null, until: null });
 }
 
 /** The Scope of reading that a write tells its result by; a read tells it by itself. */

@@ -1,0 +1,49 @@
+/** Making a signed address of a file over HTTP, for those who may read it. Not here: what proves it (signature.ts). */
+import type { FastifyInstance } from 'fastify';
+import Type from 'typebox';
+import { Value } from 'typebox/value';
+import { MillraceError } from '../kernel/errors.ts';
+import type { Policies } from '../policies/policies.ts';
+import type { Files } from './files.ts';
+import { requestBase } from './routes.ts';
+import { seenResource } from './seen-file.ts';
+import { signedQuery } from './signature.ts';
+
+/** Seconds. What is signed cannot be taken back before it ends. */
+const [DEFAULT_S, MAX_S] = [300, 3_600];
+
+export const SIGN = Type.Object(
+  {
+    expiresIn: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: MAX_S, default: DEFAULT_S, description: 'Seconds for which it holds.' }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export interface SignRoutesOptions {
+  readonly files: Files;
+  readonly policies: Policies;
+  readonly publicUrl: string | undefined;
+}
+
+interface OnFile {
+  Params: { id: string };
+}
+
+export async function signRoutes(app: FastifyInstance, options: SignRoutesOptions): Promise<void> {
+  const { files, policies, publicUrl } = options;
+
+  app.post<OnFile>('/files/:id/sign', async (request) => {
+    const scope = policies.scope(request.principal, 'read', 'files');
+    const asked: unknown = request.body ?? {};
+    if (!Value.Check(SIGN, asked)) {
+      throw new MillraceError('body-type', `"expiresIn" is a whole number of seconds from 1 to ${MAX_S}`);
+    }
+    const seen = await files.get(scope, request.params.id);
+    const expires = Math.floor(Date.now() / 1_000) + (asked.expiresIn ?? DEFAULT_S);
+    const { url } = seenResource(seen, publicUrl ?? requestBase(request));
+    const query = signedQuery(files.secret, seen.file.key, expires);
+    return { url: `${url}?${query}`, expiresAt: new Date(expires * 1_000).toISOString() };
+  });
+}
