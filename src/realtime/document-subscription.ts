@@ -10,6 +10,7 @@ import { formatPosition } from '../events/position.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { and } from '../query/filter.ts';
 import { Follower, type FollowerOptions } from './follower.ts';
+import { tell } from './group.ts';
 import { type Equality, equalityOf } from './groups.ts';
 import type { Judgement } from './live.ts';
 import { LiveQuery, toMember } from './live-query.ts';
@@ -17,6 +18,7 @@ import { snapshotPart } from './messages.ts';
 import { judgeMissed, type Verdict } from './missed.ts';
 import { type Asked, type Question, toQuestion } from './question.ts';
 import { keyText, rendered } from './rendering.ts';
+import { differenceOf } from './rescoping.ts';
 import type { RowView } from './row-view.ts';
 import type { SnapshotRead } from './snapshot-store.ts';
 import type { Member } from './window.ts';
@@ -57,19 +59,41 @@ export class DocumentSubscription extends Follower {
   rescope(principal: Principal): void {
     if (this.ended) return;
     this.#principal = principal;
-    const scope = this.parts.policies.find(principal, 'read', this.#collection);
-    if (scope === null) {
-      this.end(new MillraceError('policy-revoked', `Reading '${this.#collection}' is no longer allowed`));
-      return;
-    }
     try {
-      const question = toQuestion(this.#collection, this.#asked, scope);
-      const same = question.key === this.#question.key;
+      const scope = this.parts.policies.find(principal, 'read', this.#collection);
+      if (scope === null) {
+        throw new MillraceError('policy-revoked', `Reading '${this.#collection}' is no longer allowed`);
+      }
+      const [old, question] = [this.#question, toQuestion(this.#collection, this.#asked, scope)];
       this.#question = question;
-      if (!same) this.reset('policy-changed');
+      if (question.key !== old.key) this.#change(old);
     } catch (error) {
       this.end(error);
     }
+  }
+
+  /** Tells what the new Scope makes of an answer that is live; any other begins anew. */
+  #change(old: Question): void {
+    if (!this.isLive) {
+      this.reset('policy-changed');
+      return;
+    }
+    const mark = this.step();
+    // A snapshot that is ahead of the log stands at its own moment still.
+    if (mark.time !== null && this.until?.lessThanOrEqual(mark.time)) this.until = null;
+    const moment = this.until ?? (this.after === mark.number ? mark.time : null);
+    this.launch(async (run) => {
+      const stand = { position: formatPosition(mark), moment, now: new Date() };
+      const ask = () => differenceOf(this.parts.store, [old, this.#question], stand);
+      const difference = await this.parts.slots.run(ask);
+      if (!this.isCurrent(run)) return;
+      if (difference === null) {
+        this.reset('policy-changed');
+        return;
+      }
+      tell(this, difference.told);
+      await this.follow(run, difference.live, this.#equality(), false);
+    });
   }
 
   protected async begin(run: number, since: string | null): Promise<void> {

@@ -111,7 +111,9 @@ export class LiveQuery implements Live {
     const { before, row } = view;
     let changed = op === 'update' ? view.changed : null;
     if (op === 'update' && before !== null && !isWhole(question)) {
-      const differing = differences(question, before, after);
+      // A revision counts what is hidden, too: by itself it is no news to whom was not asking for it.
+      const told = question.fields?.mode === 'include' && question.fields.paths.includes('_meta');
+      const differing = differences(question, before, after).filter((name) => told || name !== '_meta');
       const moved = question.keyed && keyText(question, before) !== keyText(question, after);
       if (differing.length === 0 && !moved) return NOTHING;
       changed = differing.filter((name) => name !== '_id' && name !== '_meta');

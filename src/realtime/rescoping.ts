@@ -1,0 +1,95 @@
+/**
+ * What another Scope makes of an answer that a client holds: both answers are read as of the very position at which the
+ * client stands, and what differs is told. Where that moment cannot be read any more there is no difference to tell.
+ */
+import type { Timestamp } from 'mongodb';
+import { readStored } from '../database/stored.ts';
+import { type Told, toMessage } from './change.ts';
+import { LiveQuery, toMember } from './live-query.ts';
+import type { Question } from './question.ts';
+import { keyText, rendered } from './rendering.ts';
+import type { SnapshotStore } from './snapshot-store.ts';
+import type { Member } from './window.ts';
+
+/** Above this a new snapshot is cheaper than a difference. */
+const MOST_DOCUMENTS = 2_000;
+
+interface Shown {
+  readonly text: string;
+  readonly json: Buffer;
+  readonly sortKey: string | null;
+}
+
+interface Answer {
+  readonly shown: ReadonlyMap<string, Shown>;
+  readonly members: readonly Member[];
+}
+
+export interface Difference {
+  readonly told: readonly Told[];
+  /** The new answer, standing at the position. */
+  readonly live: LiveQuery;
+}
+
+/** Where the client stands. */
+export interface Stand {
+  readonly position: string;
+  /** The moment of what it holds; null when that is not known. */
+  readonly moment: Timestamp | null;
+  /** When the difference is told. */
+  readonly now: Date;
+}
+
+/** @returns null when a new snapshot has to do */
+export async function differenceOf(
+  store: SnapshotStore,
+  [old, next]: readonly [Question, Question],
+  { position, moment, now }: Stand,
+): Promise<Difference | null> {
+  const live = new LiveQuery(next, store);
+  const was = await answerAt(store, old, live.capacity, moment);
+  const is = was && (await answerAt(store, next, live.capacity, moment));
+  if (was === null || is === null) return null;
+  live.window?.fill(is.members, is.members.length === live.capacity);
+  const stamp = { event: position, at: now.toISOString() };
+  const told: Told[] = [];
+  for (const [identity, { text }] of was.shown) {
+    if (!is.shown.has(identity)) told.push(toMessage({ op: 'leave', documentId: text, reason: 'gone', ...stamp }));
+  }
+  for (const [identity, { text, json, sortKey }] of is.shown) {
+    const before = was.shown.get(identity);
+    if (before?.json.equals(json)) continue;
+    const op = before === undefined ? 'enter' : 'update';
+    told.push(toMessage({ op, documentId: text, document: json, sortKey, ...stamp }));
+  }
+  return { told, live };
+}
+
+async function answerAt(
+  store: SnapshotStore,
+  question: Question,
+  capacity: number | null,
+  time: Timestamp | null,
+): Promise<Answer | null> {
+  if (time === null) return null;
+  const read = await store.open(question, time, capacity ?? MOST_DOCUMENTS + 1);
+  try {
+    if (read.time === null || !read.time.equals(time)) return null;
+    const shown = new Map<string, Shown>();
+    const members: Member[] = [];
+    const take = (raw: Buffer) => {
+      const document = readStored(raw);
+      const member = toMember(document, question);
+      members.push(member);
+      if (question.limit !== null && members.length > question.limit) return;
+      const json = rendered(question, raw, () => document);
+      const sortKey = question.keyed ? keyText(question, document) : null;
+      shown.set(member.identity, { text: member.text, json, sortKey });
+    };
+    read.first.forEach(take);
+    if (read.more) for await (const batch of read.rest()) batch.forEach(take);
+    return capacity === null && members.length > MOST_DOCUMENTS ? null : { shown, members };
+  } finally {
+    await read.close();
+  }
+}
