@@ -13,16 +13,17 @@ t.test('a credential that was verified costs next to nothing', async (t) => {
   t.notOk(parts.authenticator.authenticate(headers.authorization) instanceof Promise, 'it is there at once');
   t.ok(parts.authenticator.authenticate(headers.authorization) === principal, 'and the same');
   t.ok(Object.isFrozen(principal));
-  const copies = Array.from({ length: 20_000 }, () => Buffer.from(headers.authorization).toString());
   const times: number[] = [];
   for (let round = 0; round < 5; round++) {
+    // As they come from sockets: strings that nobody has hashed yet.
+    const copies = Array.from({ length: 20_000 }, () => Buffer.from(headers.authorization).toString());
     const start = performance.now();
     for (const copy of copies) parts.authenticator.authenticate(copy);
     times.push(((performance.now() - start) * 1_000) / copies.length);
   }
   const best = Math.min(...times);
   t.comment(`${best.toFixed(2)} µs a hit`);
-  t.ok(best < (process.env['CI'] ? 5 : 2.5), `${best.toFixed(2)} µs, of a string that was never hashed`);
+  t.ok(best < (process.env['CI'] ? 5 : 2.5), `${best.toFixed(2)} µs`);
 });
 
 t.test('parts of its own', async (t) => {
