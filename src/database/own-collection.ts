@@ -67,8 +67,11 @@ export function stamped(
 }
 
 /** The `$set` that leaves a stamp on a document which is deleted next; alone it is no event. */
-export function stampedForDeletion({ by, request }: Stamp): { '_meta.by': string | null; '_meta.request': string } {
-  return { '_meta.by': by, '_meta.request': request ?? '' };
+export function stampedForDeletion({ by, request }: Stamp): {
+  '_meta.by': string | null;
+  '_meta.request': string | null;
+} {
+  return { '_meta.by': by, '_meta.request': request };
 }
 
 function idOf(by: string | null): string | null {

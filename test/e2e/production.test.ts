@@ -1,0 +1,74 @@
+/** The program as somebody starts it in production: strangers reach nothing, and the link it prints works once. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import { startMillrace } from '../helpers/millrace.ts';
+import { testMongo } from '../helpers/mongo.ts';
+import { until } from '../helpers/until.ts';
+
+t.test('a first start in production', async (t) => {
+  const place = await testMongo(t);
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-production-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const env = { MILLRACE_MODE: 'production', MONGODB_URL: place.url, MILLRACE_DB: place.database };
+  const program = await startMillrace(t, { folder, env });
+  const link = () => /Set-up +(http:\S+)\/setup#([\w-]{43})/.exec(program.output());
+  await until(() => link() !== null, 'the link is printed');
+  const [, base = '', token = ''] = link() ?? [];
+  t.equal(base, program.url);
+  const send = (path: string, body: object) =>
+    fetch(program.url + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  const status = async (path: string, init: RequestInit = {}) => {
+    const answer = await fetch(program.url + path, init);
+    await answer.body?.cancel();
+    return answer.status;
+  };
+
+  for (const path of [
+    '/healthz',
+    '/readyz',
+    '/setup',
+    '/reset',
+    '/verify',
+    '/auth/providers',
+    '/.well-known/jwks.json',
+  ]) {
+    t.equal(await status(path), 200, path);
+  }
+  const closed = ['/api/todos', '/api/todos/a', '/api/todos/_changes', '/files', '/events', '/openapi.json', '/docs'];
+  const admin = ['/admin/state', '/admin/users', '/admin/keys', '/admin/audit', '/admin/policies', '/auth/me'];
+  for (const path of [...closed, ...admin]) t.equal(await status(path), 401, path);
+  for (const path of ['/', '/examples/board/', '/anything']) t.equal(await status(path), 404, path);
+  for (const [path, body] of [
+    ['/api/todos', { title: 'x' }],
+    ['/batch', { operations: [{ method: 'POST', path: '/api/todos', body: {} }] }],
+    ['/admin/users', { username: 'eve' }],
+    ['/auth/ticket', {}],
+  ] as const) {
+    t.equal((await send(path, body)).status, 401, path);
+  }
+  const account = { username: 'eve', password: 'four wooden ships sail' };
+  t.equal((await send('/auth/register', account)).status, 403, 'registration is closed');
+
+  const owner = { email: 'ada@example.org', password: 'four wooden ships sail' };
+  const answers = await Promise.all([1, 2].map(() => send('/setup', { token, ...owner })));
+  t.strictSame(answers.map((answer) => answer.status).sort(), [201, 410].sort(), 'it works once');
+  t.equal((await send('/setup', { token, ...owner, email: 'eve@example.org' })).status, 410);
+  const signedIn = await send('/auth/login', { username: owner.email, password: owner.password });
+  const { accessToken } = JSON.parse(await signedIn.text());
+  const headers = { authorization: `Bearer ${accessToken}` };
+  for (const path of ['/admin/state', '/openapi.json', '/docs', '/events', '/files']) {
+    t.equal(await status(path, { headers }), 200, path);
+  }
+  t.equal(await status('/api/todos'), 401, 'and strangers still reach nothing');
+  t.equal(await program.end('SIGTERM'), 0);
+
+  const again = await startMillrace(t, { folder, env });
+  t.equal(await again.end('SIGTERM'), 0);
+  t.notMatch(again.output(), /Set-up/, 'with an owner there is no link');
+});
