@@ -40,6 +40,7 @@ export interface AuthParts {
   readonly signIn: SignIn;
   readonly sessions: Sessions;
   readonly users: Users;
+  readonly passwords: Passwords;
   readonly owners: Owners;
   readonly keys: ApiKeys;
   readonly keyRing: KeyRing;
@@ -125,6 +126,7 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
     signIn,
     sessions,
     users: accounts,
+    passwords,
     owners,
     keys,
     keyRing,

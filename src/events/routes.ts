@@ -3,7 +3,7 @@
  * collection, both as long polls. What may be seen is the policies' answer; each reader gets an envelope of its own.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { isCollectionName, parseCollectionName } from '../database/names.ts';
+import { parseCollectionName } from '../database/names.ts';
 import { bindingsOf } from '../policies/bindings.ts';
 import type { Policies } from '../policies/policies.ts';
 import { requireReadable } from '../policies/reach.ts';
@@ -15,6 +15,7 @@ import { eventType, toEvent } from './event.ts';
 import type { Feed } from './feed.ts';
 import { parseChangesQuery, parseEventsQuery, wantsType } from './feed-query.ts';
 import type { LogRow } from './row.ts';
+import { placeOfRow } from './row-place.ts';
 import { seenRow } from './seen.ts';
 
 export interface EventRoutesOptions {
@@ -48,9 +49,9 @@ export async function eventRoutes(app: FastifyInstance, { policies, events }: Ev
       pick: async (row) => {
         const type = eventType(row);
         if (type === null || (types !== null && !wantsType(types, type))) return null;
-        if (!limited) return toEvent(await completed(row));
-        const name = row.collection;
-        const scope = name !== null && isCollectionName(name) ? policies.find(principal, 'read', name) : null;
+        const place = placeOfRow(row.collection);
+        if (!limited && place !== 'admin:accounts') return toEvent(await completed(row));
+        const scope = policies.find(principal, 'read', place);
         const seen = scope && seenRow(await completed(row), scope, () => true);
         return seen && toEvent(seen);
       },

@@ -3,11 +3,11 @@
  * seen of it, and is then asked the subscription's own filter, so that what is hidden cannot be found out by filtering.
  */
 import type { Principal } from '../auth/principal.ts';
-import { isCollectionName } from '../database/names.ts';
 import { encodeStored, readStored } from '../database/stored.ts';
 import { type Event, eventType, toEvent } from '../events/event.ts';
 import { wantsType } from '../events/feed-query.ts';
 import type { LogRow } from '../events/row.ts';
+import { placeOfRow } from '../events/row-place.ts';
 import type { Policies } from '../policies/policies.ts';
 import { hidesFields, shown } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
@@ -70,7 +70,7 @@ export class LiveEvents implements Live {
   }
 
   #scope(collection: string | null): Scope | null {
-    const place = collection !== null && isCollectionName(collection) ? collection : 'events';
+    const place = placeOfRow(collection);
     const known = this.#scopes.get(place);
     if (known !== undefined) return known;
     const scope = this.#policies.find(this.#question.principal, 'read', place);

@@ -1,0 +1,119 @@
+/** What happens to accounts is told to those who run the installation, in order, with who did it, and to nobody else. */
+import t from 'tap';
+import { ask, PASSWORD, signInOwner, signUp } from '../helpers/accounts.ts';
+import { buildTestApp } from '../helpers/app.ts';
+import { until } from '../helpers/until.ts';
+
+interface Told {
+  readonly id: string;
+  readonly type: string;
+  readonly actor: { readonly kind: string; readonly id: string } | null;
+  readonly request: string | null;
+  readonly data: Record<string, unknown> | null;
+}
+
+t.test('events of accounts', async (t) => {
+  const settings = { MILLRACE_MODE: 'production', MILLRACE_REGISTRATION: 'open' };
+  const { app, parts } = await buildTestApp(t, settings);
+  const since = parts.events.feed.position;
+  const owner = await signInOwner(app, parts);
+  const developer = await signInOwner(app, parts, ['developer']);
+  const ada = await signUp(app, 'ada');
+  await ask(app, 'POST /auth/login', { username: 'ada', password: 'not the right one' });
+  const changed = await ask(app, `PATCH /admin/users/${ada.id}`, { roles: ['author'] }, owner);
+  await ask(app, 'POST /auth/logout', undefined, ada);
+  const key = (await ask(app, 'POST /admin/keys', { name: 'k' }, owner)).json();
+  await ask(app, `DELETE /admin/keys/${key.id}`, undefined, owner);
+  await ask(app, `DELETE /admin/users/${ada.id}`, undefined, owner);
+
+  const events = async (as = owner, types = 'system.*'): Promise<Told[]> => {
+    const answer = await ask(app, `GET /events?since=${since}&types=${types}`, undefined, as);
+    t.equal(answer.statusCode, 200, answer.body);
+    return answer.json().events;
+  };
+  await until(async () => (await events()).some(({ type }) => type === 'system.user.deleted'), 'all is told');
+  const told = await events();
+  const concerning = told.filter(({ data, actor }) => JSON.stringify([data, actor]).includes(ada.id));
+  const of = (type: string) => told.find((one) => one.type === type && JSON.stringify(one).includes(ada.id));
+
+  await t.test('come in order and name who did it', async (t) => {
+    const [first, second] = concerning;
+    t.match([first?.type, second?.type], ['system.user.created', 'system.session.created']);
+    t.match(of('system.user.created')?.actor, { kind: 'user', id: ada.id }, 'an account that makes itself');
+    t.match(of('system.session.created')?.data, { user: ada.id, kind: 'user', address: /^10\./ });
+    t.match(of('system.auth.failed'), { actor: null, data: { details: { user: ada.id, address: /^10\./ } } });
+    const update = of('system.user.updated');
+    t.match(update, { actor: { kind: 'owner', id: owner.id }, request: changed.headers['x-request-id'] });
+    t.match(update?.data, { roles: ['author'] });
+    t.match(of('system.session.revoked')?.data, { details: { session: ada.session, reason: 'logout' } });
+    t.match(of('system.session.deleted'), { actor: { kind: 'user', id: ada.id }, documentId: ada.session });
+    t.match(of('system.user.deleted'), { actor: { kind: 'owner', id: owner.id }, documentId: ada.id });
+    t.match(
+      told.filter(({ type }) => type.startsWith('system.key.')).map(({ type, actor }) => [type, actor?.id]),
+      [
+        ['system.key.created', owner.id],
+        ['system.key.deleted', owner.id],
+      ],
+    );
+  });
+
+  await t.test('are for owners and admins', async (t) => {
+    const grace = await signUp(app, 'grace');
+    t.equal((await ask(app, 'GET /events', undefined, grace)).statusCode, 403);
+    t.equal((await ask(app, 'GET /events')).statusCode, 401);
+    const built = await ask(app, 'POST /api/todos', { id: 'a' }, developer);
+    t.equal(built.statusCode, 201);
+    await until(async () => (await events(developer, '*')).some(({ type }) => type === 'todos.created'), 'the todo');
+    const seen = new Set((await events(developer, '*')).map(({ type }) => type));
+    t.strictSame(
+      [...seen].filter((type) => /^system\.(user|session|key|auth)\./.test(type)),
+      [],
+      'a developer sees what is built',
+    );
+    t.ok((await events(await signInOwner(app, parts, ['admin']))).length > 0);
+  });
+
+  await t.test('stand in the audit, newest first, by pages', async (t) => {
+    const audit = async (query: string) => ask(app, `GET /admin/audit${query}` as 'GET /x', undefined, owner);
+    await until(async () => (await audit('?type=system.user.deleted')).json().length === 1, 'the audit has read on');
+    const whole: Told[] = (await audit('?limit=1000')).json();
+    const [deleted] = whole.filter(({ type }) => type === 'system.user.deleted');
+    t.strictSame(deleted, of('system.user.deleted'), 'the same as told');
+    const pages: Told[] = [];
+    for (let after = ''; ; ) {
+      const page = await audit(`?limit=3${after}`);
+      pages.push(...page.json());
+      const next = page.headers['millrace-next'];
+      if (next === undefined) break;
+      after = `&after=${String(next)}`;
+    }
+    const since = new Set(whole.map(({ id }) => id));
+    t.strictSame(
+      pages.filter(({ id }) => since.has(id)).map(({ id }) => id),
+      whole.map(({ id }) => id),
+    );
+    const failed: Told[] = (await audit('?type=system.auth.*')).json();
+    t.ok(failed.length > 0 && failed.every(({ type }) => type.startsWith('system.auth.')));
+    for (const query of ['?after=x', '?limit=0', '?limit=1001', '?other=1'])
+      t.equal((await audit(query)).statusCode, 400);
+  });
+
+  await t.test('an unknown name costs what a known one costs', async (t) => {
+    const { users, passwords } = parts.auth;
+    const user = await users.create({ username: 'timed', password: PASSWORD }, { by: null, request: null });
+    const times = new Map<string | null, number[]>([
+      [user._id, []],
+      [null, []],
+    ]);
+    for (let n = 0; n < 15; n++) {
+      for (const [id, taken] of times) {
+        const start = performance.now();
+        t.equal(await passwords.matches(id, 'a wrong guess', async () => {}), false);
+        taken.push(performance.now() - start);
+      }
+    }
+    const [known = 0, unknown = 0] = [...times.values()].map((all) => all.sort((a, b) => a - b)[7]);
+    t.comment(`${known.toFixed(1)} ms known, ${unknown.toFixed(1)} ms unknown`);
+    t.ok(unknown / known > 0.6 && unknown / known < 1.7, `${(unknown / known).toFixed(2)}`);
+  });
+});
