@@ -18,6 +18,11 @@ import type { UserStore } from './user-store.ts';
 /** Verified credentials remembered; the first ones remembered go first. */
 const MAX_KEPT = 20_000;
 const BEARER = /^Bearer ([\x21-\x7e]{1,4096})$/i;
+/**
+ * How long one is believed at most, in milliseconds. Changes come through the event log within a second; this is how long
+ * a revoked one could live in another process if nobody recorded events.
+ */
+const KEPT_MS = 60_000;
 /** How often a principal is read anew when it changes while it is read. */
 const TRIES = 5;
 
@@ -36,7 +41,7 @@ export interface AuthenticatorParts {
 interface Kept {
   readonly principal: Principal;
   /** Milliseconds since 1970. */
-  readonly expiresAt: number;
+  readonly until: number;
 }
 
 /** A principal that is being read; whatever it rests on may change meanwhile. */
@@ -65,9 +70,9 @@ export class Authenticator {
     const kept = this.#kept.get(authorization);
     if (kept === undefined) return this.#verify(authorization);
     const now = this.#now();
-    if (kept.expiresAt <= now) {
+    if (kept.until <= now) {
       this.#kept.delete(authorization);
-      throw invalidCredential();
+      return this.#verify(authorization);
     }
     if (kept.principal.kind === 'key') this.#parts.keys.touch(kept.principal.id, now);
     return kept.principal;
@@ -166,7 +171,8 @@ export class Authenticator {
 
   #keep(authorization: string, principal: Principal): void {
     const expiresAt = principal.kind === 'anonymous' ? null : principal.expiresAt;
-    this.#kept.set(authorization, { principal, expiresAt: expiresAt ?? Number.POSITIVE_INFINITY });
+    const until = Math.min(this.#now() + KEPT_MS, expiresAt ?? Number.POSITIVE_INFINITY);
+    this.#kept.set(authorization, { principal, until });
     for (const oldest of this.#kept.keys()) {
       if (this.#kept.size <= MAX_KEPT) break;
       this.#kept.delete(oldest);

@@ -29,7 +29,6 @@ import { SignIn } from './sign-in.ts';
 import { SignInDelays } from './sign-in-delays.ts';
 import { SingleUse } from './single-use.ts';
 import { SingleUseStore } from './single-use-store.ts';
-import { smtpMail } from './smtp-mail.ts';
 import { UserStore } from './user-store.ts';
 import { Users } from './users.ts';
 
@@ -110,7 +109,7 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
     delays: new SignInDelays(delays),
     singleUse,
     activity,
-    mail: openMail(settings),
+    mail: await openMail(settings),
     base,
     registration,
     onError,
@@ -152,8 +151,12 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
   };
 }
 
-function openMail({ mode, auth, onLetter, onError }: AuthSettings): Mail {
-  if (auth.mail !== null) return smtpMail(auth.mail.url, auth.mail.from);
+async function openMail({ mode, auth, onLetter, onError }: AuthSettings): Promise<Mail> {
+  if (auth.mail !== null) {
+    // Loaded where it is used: it takes a tenth of a second of every start.
+    const { smtpMail } = await import('./smtp-mail.ts');
+    return smtpMail(auth.mail.url, auth.mail.from);
+  }
   if (mode === 'development') return logMail(onLetter ?? (() => {}));
   return {
     send: async () => onError(new Error('A letter was not sent: MILLRACE_SMTP_URL is not set')),

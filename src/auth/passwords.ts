@@ -23,15 +23,16 @@ export class Passwords {
   readonly #store: PasswordStore;
   readonly #now: () => Date;
   readonly #slots = new Slots(AT_ONCE, WAITING);
-  #nobody = '';
+  #nobody: Promise<string> = Promise.resolve('');
 
   constructor(store: PasswordStore, now: () => Date = () => new Date()) {
     this.#store = store;
     this.#now = now;
   }
 
-  async start(): Promise<void> {
-    this.#nobody = await hash('no account has this hash', COST);
+  /** Makes the hash that unknown accounts are held to; nobody waits for it. */
+  start(): void {
+    this.#nobody = hash('no account has this hash', COST);
   }
 
   /** @throws MillraceError `overloaded` */
@@ -50,7 +51,7 @@ export class Passwords {
     return this.#slots.run(async () => {
       await allowed();
       const known = await this.#store.find(user ?? '');
-      const right = await verify(known ?? this.#nobody, prepared(password));
+      const right = await verify(known ?? (await this.#nobody), prepared(password));
       return right && known !== null;
     });
   }

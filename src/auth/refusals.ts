@@ -20,3 +20,8 @@ export function linkUnusable(): MillraceError {
     hint: 'Ask for a new one',
   });
 }
+
+/** The server of mail does not keep up. */
+export function tooManyLetters(): MillraceError {
+  return new MillraceError('overloaded', 'Too many letters are on their way', { headers: { 'retry-after': '10' } });
+}

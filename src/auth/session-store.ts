@@ -9,6 +9,8 @@ import { makeOwnCollection, type Stamp, stampedForDeletion } from '../database/o
 import type { Session } from './session.ts';
 
 const SESSIONS = '_sessions';
+/** Used tokens of one session that are remembered. */
+const MAX_USED = 8;
 
 /** The family of refresh tokens of a session. */
 export interface Family {
@@ -17,8 +19,8 @@ export interface Family {
   readonly user: string;
   readonly generation: number;
   readonly hash: string;
-  /** The token before, for a moment after it was used. */
-  readonly previous: string | null;
+  /** Hashes of the tokens that were used last, and when; the newest last. */
+  readonly used: readonly { readonly hash: string; readonly at: Date }[];
   readonly rotatedAt: Date;
   readonly expiresAt: Date;
 }
@@ -67,7 +69,11 @@ export class SessionStore {
     const { matchedCount } = await translated(() =>
       this.#families.updateOne(
         { _id, hash, expiresAt: { $gt: now } },
-        { $set: { hash: next, previous: hash, rotatedAt: now, expiresAt }, $inc: { generation: 1 } },
+        {
+          $set: { hash: next, rotatedAt: now, expiresAt },
+          $push: { used: { $each: [{ hash, at: now }], $slice: -MAX_USED } },
+          $inc: { generation: 1 },
+        },
       ),
     );
     return matchedCount === 1;

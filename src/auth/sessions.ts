@@ -81,7 +81,7 @@ export class Sessions {
       user,
       generation: 0,
       hash: hashToken(token),
-      previous: null,
+      used: [],
       rotatedAt: now,
       expiresAt: this.#expiry(),
     });
@@ -105,7 +105,8 @@ export class Sessions {
     const turned = await store.rotate(place, hashToken(next), new Date(this.#now()), this.#expiry());
     const family = await store.family(token.session);
     if (family === null) throw invalidCredential();
-    if (turned || (family.previous === hash && this.#now() - family.rotatedAt.getTime() < GRACE_MS)) {
+    const again = family.used.some((one) => one.hash === hash && this.#now() - one.at.getTime() < GRACE_MS);
+    if (turned || again) {
       return this.#hand(family.user, next);
     }
     if (family.expiresAt.getTime() > this.#now() && leadsTo(token, family, key)) {

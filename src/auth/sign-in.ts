@@ -6,7 +6,7 @@ import type { Activity } from './activity.ts';
 import { resetLetter, verifyLetter } from './letters.ts';
 import type { Mail } from './mail.ts';
 import { checkPassword, type Passwords } from './passwords.ts';
-import { linkUnusable, registrationClosed, signInFailed } from './refusals.ts';
+import { linkUnusable, registrationClosed, signInFailed, tooManyLetters } from './refusals.ts';
 import { type Origin, stampOf } from './session.ts';
 import type { Sessions, Tokens } from './sessions.ts';
 import type { SignInDelays } from './sign-in-delays.ts';
@@ -14,6 +14,8 @@ import type { SingleUse } from './single-use.ts';
 import { foldName, type ShownUser, toShown, type User } from './user.ts';
 import type { NewUser, Users } from './users.ts';
 
+/** Letters on their way at once. */
+const MAX_LETTERS = 500;
 /** One letter of a kind to one address within this time. */
 const LETTER_MS = 60_000;
 
@@ -90,7 +92,10 @@ export class SignIn {
     await this.#parts.activity.record('system.auth.password-changed', { user: user._id, how: 'known' }, stamp);
   }
 
-  /** Sends a letter that proves an address; the address becomes the account's when the letter is answered. */
+  /**
+   * Sends a letter that proves an address; the address becomes the account's when the letter is answered.
+   * @throws MillraceError `overloaded`
+   */
   sendVerification({ _id }: User, email: string): void {
     this.#inBackground(async () => {
       if (!(await this.#parts.singleUse.isFirst(`verify ${foldName(email)}`, LETTER_MS))) return;
@@ -108,7 +113,10 @@ export class SignIn {
     await this.#parts.users.change(user._id, { email, emailVerified: true }, stampOf(origin, actor(user)));
   }
 
-  /** Sends a letter to the account of an address, if there is one; nobody can tell. */
+  /**
+   * Sends a letter to the account of an address, if there is one; nobody can tell.
+   * @throws MillraceError `overloaded`
+   */
   requestReset(email: string): void {
     this.#inBackground(async () => {
       const user = await this.#parts.users.byName(foldName(email));
@@ -157,6 +165,7 @@ export class SignIn {
   }
 
   #inBackground(task: () => Promise<void>): void {
+    if (this.#letters.size >= MAX_LETTERS) throw tooManyLetters();
     const running = task()
       .catch(this.#parts.onError)
       .finally(() => this.#letters.delete(running));

@@ -59,8 +59,21 @@ t.test('parts of its own', async (t) => {
     now = 4_999;
     t.notOk(one.authenticate('Bearer token') instanceof Promise);
     now = 5_000;
-    t.throws(() => one.authenticate('Bearer token'), { code: 'invalid-credential' });
-    await t.rejects(async () => one.authenticate('Bearer token'), { code: 'invalid-credential' });
+    await t.rejects(Promise.resolve(one.authenticate('Bearer token')), { code: 'invalid-credential' });
+    now = 1_000;
+  });
+
+  await t.test('it believes nothing for longer than a minute', async (t) => {
+    now = 1_000;
+    const long = { verify: async () => ({ subject: 'u', session: 's', expiresAt: 10 * 60_000 }) };
+    const one = make({ ...fake, tokens: long });
+    const first = await one.authenticate('Bearer token');
+    now = 60_999;
+    t.ok(one.authenticate('Bearer token') === first);
+    now = 61_000;
+    const again = one.authenticate('Bearer token');
+    t.ok(again instanceof Promise);
+    t.match(await again, { kind: 'user' });
     now = 1_000;
   });
 

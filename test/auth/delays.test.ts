@@ -1,9 +1,24 @@
 /** Guessing is slow, in all processes together, for accounts that exist and for names that nobody has. */
 import t from 'tap';
+import { networkOf } from '../../src/auth/sign-in-delays.ts';
 import { ask, PASSWORD, signIn, signUp } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { until } from '../helpers/until.ts';
+
+t.test('the addresses of one network are one', async (t) => {
+  for (const [address, network] of [
+    ['203.0.113.9', '203.0.113.9'],
+    ['::ffff:203.0.113.9', '203.0.113.9'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2'],
+    ['2001:0DB8:0001:0002::9', '2001:db8:1:2'],
+    ['2001:db8::1', '2001:db8:0:0'],
+    ['::1', '0:0:0:0'],
+    ['fe80::1%eth0', 'fe80:0:0:0'],
+  ] as const) {
+    t.equal(networkOf(address), network, address);
+  }
+});
 
 t.test('delays', async (t) => {
   const place = await testMongo(t);
