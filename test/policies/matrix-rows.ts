@@ -1,0 +1,145 @@
+/**
+ * One row for each route of the program: what is sent, who else than the allowed one may, and what the allowed one gets.
+ * Words in braces are filled with what exists for the row alone: a post, a file, a user, a session, a key, a policy.
+ */
+
+/**
+ * Whom a route is for. `public`: whoever comes, whatever credential is brought; `account`: whoever is signed in;
+ * `documents`: by policies; `build`: owners who build, viewers look; `accounts`: owners and admins.
+ */
+export type Audience = 'public' | 'account' | 'documents' | 'build' | 'accounts';
+
+export interface Row {
+  readonly route: string;
+  readonly audience: Audience;
+  /** The address, when it is not the route with its words filled. */
+  readonly url?: string;
+  readonly send?: unknown;
+  /** Sent as one file in a form. */
+  readonly upload?: 'file' | 'files';
+  readonly headers?: Readonly<Record<string, string>>;
+  /** What the allowed one is answered with. */
+  readonly status: number;
+  /** What its JSON must be like; documents are cut to what policies show. */
+  readonly body?: unknown;
+  /** Reads, although its method does not say so. */
+  readonly reads?: true;
+  /** Changes nothing, so that a viewer may; a read-only key may not, because its method is not safe. */
+  readonly viewed?: true;
+}
+
+/** A post as a member sees it: of its own team, without its secret. */
+const POST = { id: /.+/, team: 'a', title: /.+/, secret: undefined };
+const FILE = { id: /^[0-9a-f]{24}$/, url: /\/files\//, name: /.+/, sha256: undefined };
+const WRITE = { prefer: 'max-affected=10' };
+const POLICY = { name: 'Made', collections: ['others'], actions: ['read'], effect: 'allow' };
+const CASE = { principal: { kind: 'anonymous' }, action: 'read', collection: 'posts', expect: 'deny' };
+const { expect: _, ...QUESTION } = CASE;
+const PASSWORD = 'four wooden ships sail';
+
+const row = (
+  route: string,
+  audience: Audience,
+  status: number,
+  more: Omit<Row, 'route' | 'audience' | 'status'> = {},
+): Row => ({
+  route,
+  audience,
+  status,
+  ...more,
+});
+
+export const ROWS: readonly Row[] = [
+  row('GET /healthz', 'public', 200, { body: { status: 'ok' } }),
+  row('GET /readyz', 'public', 200, { body: { status: 'ready' } }),
+  row('GET /.well-known/jwks.json', 'public', 200, { body: { keys: [{ d: undefined }] } }),
+  row('GET /setup', 'public', 200),
+  row('POST /setup', 'public', 400, { send: {} }),
+  row('GET /verify', 'public', 200),
+  row('GET /reset', 'public', 200),
+  row('POST /auth/register', 'public', 403, {
+    send: { username: 'new', password: PASSWORD },
+    body: { code: /closed|forbidden/ },
+  }),
+  row('POST /auth/login', 'public', 400, { send: {} }),
+  row('POST /auth/refresh', 'public', 400, { send: {} }),
+  row('POST /auth/verify', 'public', 400, { send: {} }),
+  row('POST /auth/reset', 'public', 400, { send: {} }),
+  row('POST /auth/reset/confirm', 'public', 400, { send: {} }),
+  row('GET /auth/providers', 'public', 200, { body: { registration: 'closed' } }),
+
+  row('GET /auth/me', 'account', 200, { body: { id: /.+/, passwordHash: undefined } }),
+  row('PATCH /auth/me', 'account', 200, { send: { profile: {} }, body: { id: /.+/ } }),
+  row('GET /auth/sessions', 'account', 200, { body: [{ id: /.+/ }] }),
+  row('DELETE /auth/sessions/:id', 'account', 404, { url: '/auth/sessions/nobodys' }),
+  row('POST /auth/password', 'account', 400, { send: {} }),
+  row('POST /auth/ticket', 'account', 200, { body: { ticket: /.+/ } }),
+  row('POST /auth/logout', 'account', 204),
+
+  row('GET /api/:collection', 'documents', 200, { body: [POST] }),
+  row('POST /api/:collection/_query', 'documents', 200, { send: {}, body: [POST], reads: true }),
+  row('GET /api/:collection/_changes', 'documents', 200, { body: { changes: [], position: /.+/ } }),
+  row('GET /api/:collection/:id', 'documents', 200, { body: POST }),
+  row('POST /api/:collection', 'documents', 201, { send: { title: 'new' }, body: POST }),
+  row('PATCH /api/:collection', 'documents', 200, {
+    url: '/api/posts?team=a',
+    send: { title: 'x' },
+    headers: WRITE,
+    body: { matched: 1 },
+  }),
+  row('DELETE /api/:collection', 'documents', 200, {
+    url: '/api/posts?filter={}',
+    headers: WRITE,
+    body: { matched: 1 },
+  }),
+  row('PUT /api/:collection/:id', 'documents', 200, { send: { team: 'a', title: 'x' }, body: POST }),
+  row('PATCH /api/:collection/:id', 'documents', 200, { send: { title: 'x' }, body: POST }),
+  row('DELETE /api/:collection/:id', 'documents', 204),
+  row('POST /batch', 'documents', 200, {
+    send: { operations: [{ method: 'POST', path: '/api/posts', body: { title: 'x' } }] },
+    body: { results: [{ status: 201, body: POST }] },
+  }),
+
+  row('GET /files', 'documents', 200, { body: [FILE] }),
+  row('POST /files', 'documents', 200, { upload: 'file', body: FILE }),
+  row('POST /files/bulk', 'documents', 200, { upload: 'files', body: [FILE] }),
+  row('GET /files/:id', 'documents', 200, { body: FILE }),
+  row('GET /files/:id/:name', 'documents', 200),
+  row('POST /files/:id/sign', 'documents', 200, { send: {}, body: { url: /signature=/ }, viewed: true }),
+  row('DELETE /files/:id', 'documents', 204),
+
+  row('GET /events', 'build', 200, { body: { events: [], position: /.+/ } }),
+  row('GET /openapi.json', 'build', 200, { body: { openapi: '3.1.0' } }),
+  row('GET /docs', 'build', 200),
+  row('GET /admin/state', 'build', 200, { body: { events: {} } }),
+  row('GET /admin/collections/:collection/indexes', 'build', 200, { body: [] }),
+  row('PUT /admin/collections/:collection/indexes', 'build', 200, { send: [], body: [] }),
+  row('GET /admin/policies', 'build', 200, { body: { version: Number, policies: [] } }),
+  row('POST /admin/policies', 'build', 201, { send: POLICY, body: POLICY }),
+  row('PUT /admin/policies/:id', 'build', 200, { send: { ...POLICY, name: 'Other' }, body: { name: 'Other' } }),
+  row('DELETE /admin/policies/:id', 'build', 204),
+  row('GET /admin/policies/versions', 'build', 200, { body: [{ version: Number }] }),
+  row('POST /admin/policies/versions/:version/restore', 'build', 200, { body: { version: Number } }),
+  row('POST /admin/policies/test', 'build', 200, { send: QUESTION, body: { verdict: 'deny' }, reads: true }),
+  row('POST /admin/policies/check', 'build', 200, { send: { cases: [CASE] }, body: { passed: 1 }, reads: true }),
+
+  row('GET /admin/users', 'accounts', 200, { body: [{ id: /.+/ }] }),
+  row('POST /admin/users', 'accounts', 201, {
+    send: { username: 'made', password: PASSWORD },
+    body: { username: 'made' },
+  }),
+  row('GET /admin/users/:id', 'accounts', 200, { body: { id: /.+/ } }),
+  row('PATCH /admin/users/:id', 'accounts', 200, { send: { roles: ['x'] }, body: { roles: ['x'] } }),
+  row('GET /admin/users/:id/sessions', 'accounts', 200, { body: [{ id: /.+/ }] }),
+  row('DELETE /admin/users/:id/sessions/:session', 'accounts', 204),
+  row('DELETE /admin/users/:id/sessions', 'accounts', 204),
+  row('DELETE /admin/users/:id', 'accounts', 204),
+  row('GET /admin/keys', 'accounts', 200, { body: [{ id: /.+/, key: undefined }] }),
+  row('POST /admin/keys', 'accounts', 201, { send: { name: 'new' }, body: { key: /^mr_/ } }),
+  row('GET /admin/keys/:id', 'accounts', 200, { body: { id: /.+/, key: undefined } }),
+  row('DELETE /admin/keys/:id', 'accounts', 204),
+  row('GET /admin/audit', 'accounts', 200, { body: [] }),
+];
+
+/** Routes whose own tests say who may: an upgrade proves who it is in a frame of its own. */
+export const ELSEWHERE: readonly string[] = ['GET /realtime'];

@@ -1,0 +1,215 @@
+/**
+ * Who may do what, for every route that the router has and everybody who can come: deny is the default, the allowed one
+ * gets what policies show. A route without a row in matrix-rows.ts fails.
+ */
+import t, { type Test } from 'tap';
+import { ask, signIn, signInOwner } from '../helpers/accounts.ts';
+import { buildTestApp } from '../helpers/app.ts';
+import { multipart } from '../helpers/upload.ts';
+import { ELSEWHERE, ROWS, type Row } from './matrix-rows.ts';
+
+type Headers = Readonly<Record<string, string>>;
+
+const PASSWORD = 'four wooden ships sail';
+const NOBODY = { by: null, request: null };
+
+const MEMBERS = {
+  effect: 'allow',
+  actions: ['read', 'create', 'update', 'delete'],
+  principals: { roles: ['member'] },
+};
+const POLICIES = [
+  {
+    ...MEMBERS,
+    name: 'Members and their posts',
+    collections: ['posts'],
+    where: { team: 'a' },
+    fields: { read: ['*', '-secret'], write: ['title'] },
+    set: { team: 'a' },
+  },
+  { ...MEMBERS, name: 'Members and files', collections: ['files'], fields: { read: ['*', '-sha256'] } },
+];
+
+t.test('every route answers everybody as it should', async (t) => {
+  const { app, parts } = await buildTestApp(t, { MILLRACE_MODE: 'production' });
+  const boss = await signInOwner(app, parts);
+  const viewer = await signInOwner(app, parts, ['viewer']);
+  for (const policy of POLICIES) await ask(app, 'POST /admin/policies', policy, boss);
+
+  const account = async (username: string, roles: readonly string[]) => {
+    await parts.auth.users.create({ kind: 'user', username, password: PASSWORD, roles }, NOBODY);
+    return signIn(app, username);
+  };
+  const keyOf = async (limits: object) => {
+    const key = { name: 'k', roles: ['member'], collections: null, actions: null, expiresAt: null, ...limits };
+    const { key: text } = await parts.auth.keys.create(key, NOBODY);
+    return { authorization: `Bearer ${text}` };
+  };
+  const revoked = await account('revoked', ['member']);
+  await ask(app, 'POST /auth/logout', undefined, revoked);
+  const other = await account('other', []);
+  const credentials = {
+    anonymous: {},
+    other: other.headers,
+    expired: await keyOf({ expiresAt: new Date(Date.now() - 1) }),
+    revoked: revoked.headers,
+    'read-only key': await keyOf({ actions: ['read'] }),
+    viewer: viewer.headers,
+  };
+
+  let made = 0;
+  /** What the words of a route stand for, made anew for each row. */
+  async function things(route: string): Promise<ReadonlyMap<string, string>> {
+    made += 1;
+    const words = new Map([['collection', 'posts']]);
+    await ask(app, 'DELETE /api/posts?filter={}', undefined, {
+      headers: { ...boss.headers, prefer: 'max-affected=9' } as typeof boss.headers,
+    });
+    const posts = [
+      { team: 'a', title: 'A', secret: 1 },
+      { team: 'b', title: 'B', secret: 2 },
+    ];
+    const [post] = (await ask(app, 'POST /api/posts', posts, boss)).json();
+    if (route.includes('/api/')) words.set('id', post.id);
+    if (route.includes('/files')) {
+      const { send, headers } = await multipart({ name: 'f.txt' });
+      const file = await app.inject({
+        method: 'POST',
+        url: '/files',
+        payload: send,
+        headers: { ...headers, ...boss.headers },
+      });
+      words.set('id', file.json().id).set('name', 'f.txt');
+    }
+    if (route.includes('/admin/users')) {
+      const user = await account(`victim-${made}`, []);
+      words.set('id', user.id).set('session', user.session);
+    }
+    if (route.includes('/admin/keys'))
+      words.set('id', (await ask(app, 'POST /admin/keys', { name: 'v' }, boss)).json().id);
+    if (route.includes('/admin/policies')) {
+      const policy = { name: `Policy ${made}`, collections: ['never'], actions: ['read'], effect: 'deny' };
+      words.set('id', (await ask(app, 'POST /admin/policies', policy, boss)).json().id);
+      const [newest] = (await ask(app, 'GET /admin/policies/versions', undefined, boss)).json();
+      words.set('version', String(newest.version));
+    }
+    return words;
+  }
+
+  async function send(row: Row, method: string, words: ReadonlyMap<string, string>, who: Headers) {
+    const [, path = ''] = row.route.split(' ');
+    const url = row.url ?? path.replace(/:(\w+)/g, (_, word: string) => words.get(word) ?? 'nothing');
+    const form = row.upload === undefined ? null : await multipart({ field: row.upload });
+    const json =
+      row.send === undefined
+        ? {}
+        : { payload: JSON.stringify(row.send), headers: { 'content-type': 'application/json' } };
+    const body = form === null ? json : { payload: form.send, headers: form.headers };
+    const headers = { ...('headers' in body ? body.headers : {}), ...row.headers, ...who };
+    return app.inject({
+      ...body,
+      method: methodOf(method),
+      url,
+      headers,
+      remoteAddress: `10.9.${made >> 8}.${made & 255}`,
+    });
+  }
+
+  const routes = routesOf(app.printRoutes({ commonPrefix: false }));
+  const rows = new Map(ROWS.map((row) => [row.route, row]));
+  t.strictSame(
+    [...rows.keys()].filter((route) => !routes.includes(route)),
+    [],
+    'every row has a route',
+  );
+  t.ok(routes.length > 80, `${routes.length} routes`);
+
+  for (const route of routes) {
+    if (ELSEWHERE.includes(route.replace('HEAD ', 'GET '))) continue;
+    const row = rows.get(route) ?? rows.get(route.replace('HEAD ', 'GET '));
+    if (row === undefined) {
+      t.fail(`${route} has no row`);
+      continue;
+    }
+    await t.test(route, async (t) => {
+      const [method = ''] = route.split(' ');
+      const words = await things(route);
+      const state = async () => [
+        await parts.mongo.data
+          .collection('posts')
+          .find({}, { sort: { _id: 1 } })
+          .toArray(),
+        await parts.mongo.data.collection('_files').countDocuments(),
+        (await parts.policyBook.list(parts.policies.scope({ ...OWNER }, 'read', 'admin'))).version,
+      ];
+      const before = await state();
+      for (const [who, headers] of Object.entries(credentials)) {
+        const expected = statusFor(row, method, who);
+        const answer = await send(row, method, words, headers);
+        t.equal(answer.statusCode, expected, `${who}: ${answer.body.slice(0, 200)}`);
+        if (expected === 401) t.match(answer.headers['www-authenticate'], /^Bearer/, who);
+        t.notMatch(expected < 300 ? '' : answer.body, /secret|sha256/, `${who} learns nothing`);
+      }
+      if (row.audience !== 'account') t.strictSame(await state(), before, 'nothing has changed');
+      const allowed = row.audience === 'documents' ? await account(`allowed-${made}`, ['member']) : boss;
+      const answer = await send(row, method, words, allowed.headers);
+      t.equal(answer.statusCode, row.status, `allowed: ${answer.body.slice(0, 300)}`);
+      if (method === 'HEAD') t.equal(answer.body, '');
+      else if (row.body !== undefined) matches(t, answer.json(), row.body);
+      if (row.route === 'POST /auth/logout') Object.assign(boss, await signIn(app, 'owner@example.org'));
+      if (row.route === 'POST /auth/logout') Object.assign(credentials, await again());
+    });
+  }
+
+  /** The sign-ins that a row ended. */
+  async function again(): Promise<Partial<typeof credentials>> {
+    return {
+      other: (await signIn(app, 'other')).headers,
+      viewer: (await signIn(app, 'viewer@example.org')).headers,
+    };
+  }
+});
+
+const OWNER = { kind: 'owner', id: 'o', roles: ['owner'], session: '', expiresAt: 0 } as const;
+
+function statusFor(row: Row, method: string, who: string): number {
+  const { audience, status } = row;
+  if (audience === 'public') return status;
+  if (who === 'anonymous' || who === 'expired' || who === 'revoked') return 401;
+  const reads = method === 'GET' || method === 'HEAD' || row.reads === true;
+  if (audience === 'account') return who === 'read-only key' ? 403 : status;
+  if (who === 'viewer') return (reads || row.viewed === true) && audience !== 'accounts' ? status : 403;
+  if (who === 'other') return 403;
+  // A key sees of the events what it may read, and nothing of the running of it all.
+  return reads && (audience === 'documents' || row.route.endsWith(' /events')) ? status : 403;
+}
+
+/** Tells routes from the tree that the router prints. */
+function routesOf(tree: string): string[] {
+  const path: string[] = [];
+  return tree.split('\n').flatMap((line) => {
+    const found = /^((?:│ {3}| {4})*)(?:├──|└──) (\S+)(?: \(([A-Z, ]+)\))?/.exec(line);
+    if (found === null) return [];
+    const [, indent = '', segment = '', methods = ''] = found;
+    path.splice(indent.length / 4, path.length, segment);
+    return methods === '' ? [] : methods.split(', ').map((method) => `${method} ${path.join('')}`);
+  });
+}
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+
+function methodOf(text: string): (typeof METHODS)[number] {
+  const method = METHODS.find((one) => one === text);
+  if (method === undefined) throw new Error(`${text} is no method`);
+  return method;
+}
+
+/** As `t.match`; a member that is expected to be undefined must not be there, in no element of a list. */
+function matches(t: Test, found: unknown, expected: unknown): void {
+  t.match(found, expected);
+  const [one] = Array.isArray(expected) ? expected : [expected];
+  const many: unknown[] = Array.isArray(found) ? found : [found];
+  if (Array.isArray(expected) && expected.length > 0) t.ok(many.length > 0, 'there is something');
+  for (const [name, value] of Object.entries(Object(one)))
+    if (value === undefined) for (const item of many) t.notOk(Object.hasOwn(Object(item), name), `no ${name}`);
+}
