@@ -11,7 +11,7 @@ import type { FileStore } from './file-store.ts';
 import { Files } from './files.ts';
 import { openGridfsStore } from './gridfs-store.ts';
 import { Marks } from './marks.ts';
-import { openS3Store, type S3Settings } from './s3-store.ts';
+import type { S3Settings } from './s3-store.ts';
 import { Store } from './store.ts';
 import { parseStoreAddresses, type StoreAddress } from './store-address.ts';
 import { Sweep } from './sweep.ts';
@@ -46,7 +46,7 @@ export async function openFiles(
   settings: FilesSettings,
   onError: (error: unknown) => void,
 ): Promise<OpenFiles> {
-  const opened = addresses(settings.stores).map((address) => openStore(address, mongo, settings));
+  const opened = await Promise.all(addresses(settings.stores).map((address) => openStore(address, mongo, settings)));
   const [current] = opened;
   if (current === undefined) throw new ConfigError(['MILLRACE_FILES: no store is named']);
   // GridFS holds files of earlier days whatever is configured now; it costs nothing to be able to read them.
@@ -88,8 +88,10 @@ function addresses(stores: string): readonly StoreAddress[] {
   }
 }
 
-function openStore(address: StoreAddress, mongo: Mongo, { credentials }: FilesSettings): FileStore {
+async function openStore(address: StoreAddress, mongo: Mongo, { credentials }: FilesSettings): Promise<FileStore> {
   if (address.kind === 'gridfs') return openGridfsStore(mongo.files);
+  // The S3 client takes as long to load as the web server: only those wait for it who use it.
+  const { openS3Store } = await import('./s3-store.ts');
   return openS3Store(credentials === undefined ? address : { ...address, credentials });
 }
 
