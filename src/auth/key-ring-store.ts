@@ -5,6 +5,7 @@
 import type { Collection } from 'mongodb';
 import { translated } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
+import type { Sealer } from '../kernel/sealer.ts';
 import type { TokenKey } from './jwt.ts';
 
 /** A key as it is kept; the first of the ring signs, the others only verify. */
@@ -23,32 +24,55 @@ const ID = 'access-tokens';
 
 export class KeyRingStore {
   readonly #rings: Collection<RingRow>;
+  readonly #sealer: Sealer;
 
-  constructor({ log }: Pick<Mongo, 'log'>) {
+  constructor({ log }: Pick<Mongo, 'log'>, sealer: Sealer) {
     this.#rings = log.collection<RingRow>('keyring');
+    this.#sealer = sealer;
   }
 
-  /** The ring, beginning with the given key when there is none yet. */
+  /**
+   * The ring, beginning with the given key when there is none yet, and sealed with the newest master key.
+   * @throws SealBroken without the master key that sealed it
+   */
   async open(first: RingKey): Promise<readonly RingKey[]> {
     const ring = await translated(() =>
       this.#rings.findOneAndUpdate(
         { _id: ID },
-        { $setOnInsert: { keys: [first] } },
+        { $setOnInsert: { keys: this.#sealed([first]) } },
         { upsert: true, returnDocument: 'after' },
       ),
     );
-    return ring?.keys ?? [];
+    const stored = ring?.keys ?? [];
+    const keys = this.#opened(stored);
+    const [signing] = keys;
+    const stale = stored.some(({ privateKey }) => this.#sealer.isStale(privateKey));
+    if (stale && signing !== undefined) await this.replace(signing.kid, keys);
+    return keys;
   }
 
+  /** @throws SealBroken without the master key that sealed them */
   async read(): Promise<readonly RingKey[]> {
-    return (await translated(() => this.#rings.findOne({ _id: ID })))?.keys ?? [];
+    return this.#opened((await translated(() => this.#rings.findOne({ _id: ID })))?.keys ?? []);
   }
 
   /** Puts another ring in the place of the one whose first key is named; false when somebody else did so before. */
   async replace(signing: string, keys: readonly RingKey[]): Promise<boolean> {
     const { matchedCount } = await translated(() =>
-      this.#rings.updateOne({ _id: ID, 'keys.0.kid': signing }, { $set: { keys: [...keys] } }),
+      this.#rings.updateOne({ _id: ID, 'keys.0.kid': signing }, { $set: { keys: this.#sealed(keys) } }),
     );
     return matchedCount === 1;
   }
+
+  #sealed(keys: readonly RingKey[]): RingKey[] {
+    return keys.map((key) => ({ ...key, privateKey: this.#sealer.seal(key.privateKey, contextOf(key)) }));
+  }
+
+  #opened(keys: readonly RingKey[]): RingKey[] {
+    return keys.map((key) => ({ ...key, privateKey: this.#sealer.open(key.privateKey, contextOf(key)) }));
+  }
+}
+
+function contextOf({ kid }: TokenKey): string {
+  return `signing key ${kid}`;
 }

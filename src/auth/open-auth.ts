@@ -6,8 +6,10 @@ import { readFile } from 'node:fs/promises';
 import type { Mongo } from '../database/mongo.ts';
 import { ITSELF } from '../database/own-collection.ts';
 import { sharedSecret } from '../database/secrets.ts';
+import { UnusableDatabase } from '../database/unusable.ts';
 import { type AuthConfig, ConfigError, type Mode } from '../kernel/config.ts';
 import { MillraceError } from '../kernel/errors.ts';
+import { parseMasterKeys, SealBroken, Sealer } from '../kernel/sealer.ts';
 import { ACCESS_MS, AccessTokens } from './access-tokens.ts';
 import { Activity } from './activity.ts';
 import { ActivityStore } from './activity-store.ts';
@@ -68,6 +70,7 @@ export interface AuthSettings {
 export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<AuthParts> {
   const { onError, now = Date.now } = settings;
   const clock = { now };
+  const sealer = await openSealer(settings.auth.masterKey);
   const [users, sessionStore, keyStore] = [new UserStore(mongo), new SessionStore(mongo), new ApiKeyStore(mongo)];
   const [activityStore, delays, singleUseStore] = [
     new ActivityStore(mongo),
@@ -75,10 +78,10 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
     new SingleUseStore(mongo),
   ];
   const terms = { issuer: settings.auth.base, audience: `millrace:${mongo.data.databaseName}`, lifetimeMs: ACCESS_MS };
-  const keyRing = new KeyRing({ store: new KeyRingStore(mongo), terms, now });
+  const keyRing = new KeyRing({ store: new KeyRingStore(mongo, sealer), terms, now });
   const passwords = new Passwords(new PasswordStore(mongo), () => new Date(now()));
   const stores = [users, sessionStore, keyStore, activityStore, delays, singleUseStore, keyRing, passwords];
-  await Promise.all(stores.map((store) => store.start()));
+  await Promise.all(stores.map((store) => store.start())).catch(explainSeal);
 
   const tokens = new AccessTokens(keyRing);
   const activity = new Activity(activityStore, now);
@@ -90,7 +93,7 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
     store: sessionStore,
     tokens,
     activity,
-    key: await sharedSecret(mongo, 'refresh-tokens'),
+    key: await sharedSecret(mongo, 'refresh-tokens', sealer),
     onEnded: (id) => changed(`session:${id}`),
     ...clock,
   });
@@ -151,6 +154,28 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
   };
 }
 
+async function openSealer(masterKey: string | null): Promise<Sealer> {
+  if (masterKey === null) return new Sealer([]);
+  const [, path] = /^file:(.*)$/.exec(masterKey) ?? [];
+  const text = path === undefined ? masterKey : await readSecret('MILLRACE_MASTER_KEY', path);
+  const keys = parseMasterKeys(text);
+  if (keys === null) throw new ConfigError([`MILLRACE_MASTER_KEY=file:${path}: a key is 32 bytes as base64`]);
+  return new Sealer(keys);
+}
+
+function explainSeal(error: unknown): never {
+  if (!(error instanceof SealBroken)) throw error;
+  throw new UnusableDatabase(`The signing keys cannot be read: ${error.message}. Set MILLRACE_MASTER_KEY as it was.`);
+}
+
+/** A secret that stands in a file, without the line break at its end. */
+async function readSecret(setting: string, path: string): Promise<string> {
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    throw new ConfigError([`${setting}: ${error instanceof Error ? error.message : String(error)}`]);
+  });
+  return text.replace(/\r?\n$/, '');
+}
+
 async function openMail({ mode, auth, onLetter, onError }: AuthSettings): Promise<Mail> {
   if (auth.mail !== null) {
     // Loaded where it is used: it takes a tenth of a second of every start.
@@ -166,12 +191,9 @@ async function openMail({ mode, auth, onLetter, onError }: AuthSettings): Promis
 
 async function ensureOwner(owners: Owners, wanted: AuthConfig['owner']): Promise<void> {
   if (wanted === null) return;
-  const password = await readFile(wanted.passwordFile, 'utf8').catch((error: unknown) => {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new ConfigError([`MILLRACE_OWNER_PASSWORD_FILE=${wanted.passwordFile}: ${why}`]);
-  });
+  const password = await readSecret('MILLRACE_OWNER_PASSWORD_FILE', wanted.passwordFile);
   try {
-    await owners.ensure(wanted.email, password.replace(/\r?\n$/, ''));
+    await owners.ensure(wanted.email, password);
   } catch (error) {
     if (!(error instanceof MillraceError) || error.code !== 'password-refused') throw error;
     throw new ConfigError([`MILLRACE_OWNER_PASSWORD_FILE=${wanted.passwordFile}: ${error.message}`]);

@@ -5,6 +5,7 @@
  */
 import Type, { type Static, type TSchema } from 'typebox';
 import { Value } from 'typebox/value';
+import { parseMasterKeys } from './sealer.ts';
 
 const text = (description: string, options: object = {}) => Type.Optional(Type.String({ description, ...options }));
 const count = (description: string, value: number, minimum = 1, maximum = Number.MAX_SAFE_INTEGER) =>
@@ -84,6 +85,11 @@ export const SETTINGS = Type.Object({
       description: 'Whether anybody may make an account. Development default: open; production default: closed.',
     }),
   ),
+  MILLRACE_MASTER_KEY: text(
+    'Encrypts the secrets in the database: 32 bytes as base64, or file: and the path of a file with them. After a comma ' +
+      'follow older ones, which still open what they sealed.',
+    { minLength: 1 },
+  ),
   MILLRACE_SMTP_URL: text('Server that mail is sent by; development mode prints mail instead.', {
     pattern: '^smtps?://.+',
   }),
@@ -118,6 +124,8 @@ export interface Config {
 
 export interface AuthConfig {
   readonly registration: 'open' | 'closed';
+  /** Keys that seal secrets, or `file:` and where they stand; null for none. */
+  readonly masterKey: string | null;
   /** Where people reach this server, as letters and links say it. */
   readonly base: string;
   /** Server and sender of mail; null where there is none. */
@@ -181,6 +189,10 @@ export function loadConfig(env: Environment): Config {
   if ((settings.MILLRACE_OWNER_EMAIL === undefined) !== (settings.MILLRACE_OWNER_PASSWORD_FILE === undefined)) {
     throw new ConfigError(['MILLRACE_OWNER_EMAIL and MILLRACE_OWNER_PASSWORD_FILE: set both, or neither']);
   }
+  const master = settings.MILLRACE_MASTER_KEY;
+  if (master !== undefined && !master.startsWith('file:') && parseMasterKeys(master) === null) {
+    throw new ConfigError(['MILLRACE_MASTER_KEY=…: a key is 32 bytes as base64; make one: openssl rand -base64 32']);
+  }
   return arrange(settings);
 }
 
@@ -190,9 +202,9 @@ function readSetting(raw: string | undefined, schema: TSchema): unknown {
   return 'type' in schema && schema.type === 'integer' && /^-?\d+$/.test(trimmed) ? Number(trimmed) : trimmed;
 }
 
-/** A connection string may hold a password. */
+/** A connection string may hold a password, a key is one. */
 function shown(name: string, raw: string | undefined): string {
-  return name.endsWith('_URL') ? '…' : (raw ?? '');
+  return /_(URL|KEY)$/.test(name) ? '…' : (raw ?? '');
 }
 
 function explain(message: string, schema: TSchema): string {
@@ -221,6 +233,7 @@ function arrangeAuth(settings: Static<typeof SETTINGS>): AuthConfig {
   const passwordFile = settings.MILLRACE_OWNER_PASSWORD_FILE;
   return {
     registration: settings.MILLRACE_REGISTRATION ?? (mode === 'production' ? 'closed' : 'open'),
+    masterKey: settings.MILLRACE_MASTER_KEY ?? null,
     base,
     mail: url === undefined ? null : { url, from },
     owner: email === undefined || passwordFile === undefined ? null : { email, passwordFile },

@@ -1,10 +1,16 @@
 /** The key ring: one for all processes, rotated without anybody noticing, and public for those who verify themselves. */
-import { createPublicKey, verify } from 'node:crypto';
+import { createPublicKey, randomBytes, verify } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import t from 'tap';
 import { ACCESS_MS } from '../../src/auth/access-tokens.ts';
 import { KeyRing } from '../../src/auth/key-ring.ts';
 import { KeyRingStore } from '../../src/auth/key-ring-store.ts';
 import { openMongo } from '../../src/database/mongo.ts';
+import { loadConfig } from '../../src/kernel/config.ts';
+import { Sealer } from '../../src/kernel/sealer.ts';
+import type { Parts } from '../../src/parts.ts';
 import { ask, signUp, toAccount } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { testMongo } from '../helpers/mongo.ts';
@@ -17,7 +23,7 @@ t.test('a ring', async (t) => {
   t.teardown(() => mongo.close());
   let now = Date.now();
   const open = async () => {
-    const ring = new KeyRing({ store: new KeyRingStore(mongo), terms: TERMS, now: () => now });
+    const ring = new KeyRing({ store: new KeyRingStore(mongo, new Sealer([])), terms: TERMS, now: () => now });
     await ring.start();
     return ring;
   };
@@ -64,4 +70,39 @@ t.test('over HTTP', async (t) => {
   t.equal(kid, keys[0].kid, 'the newest key signs');
   const key = createPublicKey({ key: keys[0], format: 'jwk' });
   t.ok(verify(null, Buffer.from(`${header}.${payload}`), key, Buffer.from(signature, 'base64url')));
+});
+
+t.test('with a master key', async (t) => {
+  const place = await testMongo(t);
+  const [first, second] = [randomBytes(32), randomBytes(32)].map((key) => key.toString('base64'));
+  const kept = async (parts: Parts) => {
+    const [ring, secret] = await Promise.all([
+      parts.mongo.log.collection('keyring').findOne(),
+      parts.mongo.log.collection<{ _id: string; value: string }>('secrets').findOne({ _id: 'refresh-tokens' }),
+    ]);
+    return [ring?.['keys'][0].privateKey, secret?.value].map((text) => String(text).split('.').slice(0, 2).join('.'));
+  };
+  const plain = await buildTestApp(t, {}, place);
+  const account = await signUp(plain.app, 'ada');
+  t.match((await kept(plain.parts))[0], /PRIVATE KEY/);
+  const sealed = await buildTestApp(t, { MILLRACE_MASTER_KEY: `${first}` }, place);
+  const [ring, secret] = await kept(sealed.parts);
+  t.match(ring, /^sealed1\.[\w-]{8}$/, 'what was plain is sealed at the next start');
+  t.equal(secret, ring);
+  t.equal((await ask(sealed.app, 'GET /auth/me', undefined, account)).statusCode, 200, 'and means the same');
+  const renewed = await ask(sealed.app, 'POST /auth/refresh', { refreshToken: account.refreshToken });
+  t.equal(renewed.statusCode, 200);
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-master-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  await writeFile(join(folder, 'keys'), `${second},${first}\n`);
+  const next = await buildTestApp(t, { MILLRACE_MASTER_KEY: `file:${join(folder, 'keys')}` }, place);
+  t.not((await kept(next.parts))[0], ring, 'the next key takes over');
+  t.equal((await ask(next.app, 'GET /auth/me', undefined, account)).statusCode, 200);
+  await t.rejects(buildTestApp(t, { MILLRACE_MASTER_KEY: `${first}` }, place), {
+    message: /MILLRACE_MASTER_KEY as it was/,
+  });
+  await t.rejects(buildTestApp(t, {}, place), { message: /MILLRACE_MASTER_KEY as it was/ });
+  t.throws(() => loadConfig({ MILLRACE_MASTER_KEY: 'c2hvcnQ=' }), {
+    message: /MILLRACE_MASTER_KEY=…: a key is 32 bytes/,
+  });
 });

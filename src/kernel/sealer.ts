@@ -1,0 +1,76 @@
+/**
+ * Encrypts secrets before they are stored (AES-256-GCM), with master keys that stand outside of the database. The first
+ * key seals, all of them open, so that one can follow another. Without a master key a secret stays as it is. Pure.
+ */
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+
+const MARK = 'sealed1';
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** A secret was sealed with a master key that is not here, or was tampered with. */
+export class SealBroken extends Error {
+  override readonly name = 'SealBroken';
+}
+
+interface MasterKey {
+  readonly id: string;
+  readonly bytes: Buffer;
+}
+
+export class Sealer {
+  readonly #keys: readonly MasterKey[];
+
+  /** @param keys 32 bytes each, the one that seals first; none for no encryption */
+  constructor(keys: readonly Buffer[]) {
+    this.#keys = keys.map((bytes) => ({
+      id: createHash('sha256').update('millrace master key').update(bytes).digest('base64url').slice(0, 8),
+      bytes,
+    }));
+  }
+
+  /** @param context what the secret is: sealed for one thing, it opens for no other */
+  seal(secret: string, context: string): string {
+    const [key] = this.#keys;
+    if (key === undefined) return secret;
+    const nonce = randomBytes(NONCE_BYTES);
+    const cipher = createCipheriv('aes-256-gcm', key.bytes, nonce).setAAD(Buffer.from(context));
+    const sealed = Buffer.concat([nonce, cipher.update(secret, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+    return `${MARK}.${key.id}.${sealed.toString('base64url')}`;
+  }
+
+  /** @throws SealBroken */
+  open(stored: string, context: string): string {
+    const [mark, id, text = ''] = stored.split('.');
+    if (mark !== MARK) return stored;
+    const key = this.#keys.find((one) => one.id === id);
+    if (key === undefined) throw new SealBroken(`It was sealed with the master key ${id}, which is not here`);
+    const bytes = Buffer.from(text, 'base64url');
+    const end = bytes.length - TAG_BYTES;
+    try {
+      const decipher = createDecipheriv('aes-256-gcm', key.bytes, bytes.subarray(0, NONCE_BYTES))
+        .setAAD(Buffer.from(context))
+        .setAuthTag(bytes.subarray(end));
+      return Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES, end)), decipher.final()]).toString('utf8');
+    } catch (error) {
+      throw new SealBroken('It was changed after it was sealed', { cause: error });
+    }
+  }
+
+  /** Whether a stored secret should be sealed anew: it is plain, or an older key sealed it. */
+  isStale(stored: string): boolean {
+    const [key] = this.#keys;
+    return key !== undefined && !stored.startsWith(`${MARK}.${key.id}.`);
+  }
+}
+
+/**
+ * Reads master keys, base64 with commas between them.
+ * @returns null when one of them is not 32 bytes
+ */
+export function parseMasterKeys(text: string): Buffer[] | null {
+  const parts = text.split(',').map((part) => part.trim());
+  // The decoder would ignore what is no base64.
+  if (!parts.every((part) => /^[A-Za-z0-9+/_-]{43}=?$/.test(part))) return null;
+  return parts.map((part) => Buffer.from(part, 'base64'));
+}
