@@ -69,7 +69,8 @@ export function toOpenApi(collections: readonly SeenCollection[], version: strin
       version,
       description:
         'Documents, files and events over HTTP. Every GET answers HEAD too, OPTIONS names the methods of a path, and ' +
-        'every failure is a problem document with a stable code.',
+        'every failure is a problem document with a stable code. For owners the request header `Millrace-Explain: 1` ' +
+        'brings a header of the same name that says which policies decided.',
     },
     servers: [{ url: '/' }],
     security: [{}, { bearer: [] }],
