@@ -26,6 +26,11 @@ export const protection = fp<ProtectionOptions>(
       reply.headers(SECURITY_HEADERS).header('x-request-id', request.id);
       done();
     });
+    // Whoever asked for an upgrade and was answered instead: nobody reads from that connection any more.
+    app.addHook('onResponse', (request, _reply, done) => {
+      if (request.headers.upgrade !== undefined) request.raw.socket.destroySoon();
+      done();
+    });
     boundConnections(app.server, config.connectionsPerAddress);
   },
   { name: 'protection' },
