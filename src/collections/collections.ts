@@ -9,7 +9,7 @@ import { actorOf } from '../auth/principal.ts';
 import { duplicateKey, translated, translateError } from '../database/errors.ts';
 import { idText, newId, parseNewId } from '../database/ids.ts';
 import type { CollectionName } from '../database/names.ts';
-import { decodeOrdered, decodeStored, decodeStoredId, inOrderOf } from '../database/stored.ts';
+import { decodeOrdered, decodeStored, decodeStoredId, exactly, inOrderOf } from '../database/stored.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { KeyedQueues } from '../kernel/queues.ts';
 import { reachesAll, toDatabaseFilter } from '../policies/reach.ts';
@@ -215,11 +215,10 @@ export class Collections {
       // Only a conditional write has to know the entity tag of what it replaces.
       if (write.preconditions !== UNCONDITIONAL) checkPreconditions(write.preconditions, tagFor(scope.reader, raw));
       const next = permittedChange(scope, change, old, this.#origin(scope, write));
-      const exact = decodeOrdered(raw);
-      const placed = change.kind === 'replace' ? next : inOrderOf(next, exact);
+      const placed = change.kind === 'replace' ? next : inOrderOf(next, decodeOrdered(raw));
       const session = write.within?.session;
       const stored = written(placed);
-      const exchange = { id: old['_id'], old: exact, next: placed };
+      const exchange = { id: old['_id'], old: exactly(raw, old), next: placed };
       const replaced = await this.#parts.store.compareAndReplace(
         name,
         exchange,

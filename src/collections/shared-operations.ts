@@ -25,7 +25,7 @@ export interface SharedCalls {
 /** A new state for a document that still is, to the last value, what was read. */
 export interface Replacement {
   readonly id: unknown;
-  readonly old: OrderedDocument;
+  readonly old: Document | OrderedDocument;
   readonly next: Document | OrderedDocument;
 }
 

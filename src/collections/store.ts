@@ -130,7 +130,7 @@ export class Store {
     session?: ClientSession,
   ): Promise<boolean> {
     // Of a document that is nothing but its id, a vanished one could not be told from an unchanged one.
-    if (session === undefined && change.old.size > 1) return this.#shared.replace(name, change, bytes);
+    if (session === undefined && holdsMore(change.old)) return this.#shared.replace(name, change, bytes);
     const { id, old, next } = change;
     const result = await this.#mongo.data
       .collection(name)
@@ -247,9 +247,14 @@ export class Store {
  * does not say which; errors have an index. With `upsert` a vanished document is met too: the server computes what to
  * insert from the id alone, which is not what was read either, and fails in the same way. Nothing is ever inserted.
  */
-function unlessChanged(old: OrderedDocument, next: Document | OrderedDocument): Document {
+function unlessChanged(old: Document | OrderedDocument, next: Document | OrderedDocument): Document {
   const fails = { $toInt: { $concat: ['changed: ', { $type: '$_id' }] } };
   return { $cond: [{ $eq: ['$$ROOT', { $literal: old }] }, { $literal: next }, fails] };
+}
+
+/** Whether a document has members beside its id. */
+function holdsMore(document: Document | OrderedDocument): boolean {
+  return (document instanceof Map ? document.size : Object.keys(document).length) > 1;
 }
 
 function stamped({ by, request }: Stamp): Document[] {
@@ -261,7 +266,7 @@ function inSession(session: ClientSession | undefined): { session?: ClientSessio
   return session === undefined ? {} : { session };
 }
 
-function unchanged(old: OrderedDocument): Filter<Document> {
+function unchanged(old: Document | OrderedDocument): Filter<Document> {
   return { $expr: { $eq: ['$$ROOT', { $literal: old }] } };
 }
 

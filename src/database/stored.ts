@@ -36,7 +36,7 @@ export type OrderedDocument = Map<string, unknown>;
  *   `internal` when the bytes are no BSON document
  */
 export function decodeStored(raw: Uint8Array): Document {
-  return readDocument(asBuffer(raw), 0, raw.length, 1, objectOf);
+  return readDocument(asBuffer(raw), 0, raw.length, 1, OBJECT);
 }
 
 /**
@@ -46,7 +46,7 @@ export function decodeStored(raw: Uint8Array): Document {
 export function decodeStoredId(raw: Uint8Array): unknown {
   const src = asBuffer(raw);
   for (const { type, name, start, end } of rawMembers(src)) {
-    if (name === '_id') return readValue(src, type, start, end, 1, mapOf);
+    if (name === '_id') return readValue(src, type, start, end, 1, MAP);
   }
   throw bson.damaged('it has no id');
 }
@@ -58,7 +58,31 @@ export function readStored(raw: Uint8Array): Document {
 
 /** As {@link decodeStored}, with every document as a Map, so that writing it back keeps the stored order too. */
 export function decodeOrdered(raw: Uint8Array): OrderedDocument {
-  return readDocument(asBuffer(raw), 0, raw.length, 1, mapOf);
+  return readDocument(asBuffer(raw), 0, raw.length, 1, MAP);
+}
+
+/**
+ * The stored document so that the driver writes it with the very same members in the same order: what was decoded
+ * already, where JavaScript keeps that order, else read once more.
+ * @param decoded what {@link decodeStored} made of the same bytes
+ */
+export function exactly(raw: Uint8Array, decoded: Document): Document | OrderedDocument {
+  return keepsOrder(decoded) ? decoded : decodeOrdered(raw);
+}
+
+/** Number-like names come first in an object. One that names a BSON type makes the driver take it for a value. */
+function keepsOrder(value: unknown): boolean {
+  if (Array.isArray(value)) return value.every(keepsOrder);
+  if (value instanceof Code) return !value.scope;
+  if (!isPlain(value)) return true;
+  if (Object.hasOwn(value, '_bsontype')) return false;
+  let first = true;
+  for (const name of Object.keys(value)) {
+    if (first && NUMBER_LIKE.test(name)) return false;
+    first = false;
+    if (!keepsOrder(value[name])) return false;
+  }
+  return true;
 }
 
 /** The bytes under which a document is stored: the server puts `_id` first, whatever stands before it. */
@@ -104,23 +128,44 @@ function embeddedInOrderOf(document: Document, stored: OrderedDocument): Ordered
 /** Names that JavaScript moves before all others. */
 const NUMBER_LIKE = /^(?:0|[1-9]\d*)$/;
 
-type Members = [name: string, value: unknown][];
-type Make<T extends object> = (members: Members) => T;
+/** How documents are kept once they are read. */
+interface Shape<T extends object> {
+  make(): T;
+  has(document: T, name: string): boolean;
+  set(document: T, name: string, value: unknown): void;
+}
 
-function objectOf(members: Members): Document {
-  const document: Document = {};
-  for (const [name, value] of members) setMember(document, name, value);
+const OBJECT: Shape<Document> = {
+  make: () => ({}),
+  has: (document, name) => Object.hasOwn(document, name),
+  set: setMember,
+};
+
+const MAP: Shape<OrderedDocument> = {
+  make: () => new Map(),
+  has: (document, name) => document.has(name),
+  set: (document, name, value) => document.set(name, value),
+};
+
+function readDocument<T extends object>(src: Buffer, start: number, limit: number, depth: number, shape: Shape<T>): T {
+  const document = shape.make();
+  readMembers(src, start, limit, depth, shape, (name, value) => {
+    if (shape.has(document, name)) throw inexact('a repeated name');
+    shape.set(document, name, value);
+  });
   return document;
 }
 
-function mapOf(members: Members): OrderedDocument {
-  return new Map(members);
-}
-
-function readDocument<T extends object>(src: Buffer, start: number, limit: number, depth: number, make: Make<T>): T {
-  const members = readMembers(src, start, limit, depth, make);
-  if (new Set(members.map(([name]) => name)).size < members.length) throw inexact('a repeated name');
-  return make(members);
+function readArray<T extends object>(
+  src: Buffer,
+  start: number,
+  limit: number,
+  depth: number,
+  shape: Shape<T>,
+): unknown[] {
+  const values: unknown[] = [];
+  readMembers(src, start, limit, depth, shape, (_name, value) => values.push(value));
+  return values;
 }
 
 function readMembers<T extends object>(
@@ -128,20 +173,19 @@ function readMembers<T extends object>(
   start: number,
   limit: number,
   depth: number,
-  make: Make<T>,
-): Members {
+  shape: Shape<T>,
+  take: (name: string, value: unknown) => void,
+): void {
   if (depth > bson.MAX_STORED_DEPTH) throw bson.damaged('it is nested too deeply');
   const end = bson.documentEnd(src, start, limit);
-  const members: Members = [];
   let at = start + 4;
   while (at < end) {
     const type = src[at] ?? 0;
     const name = bson.nameEnd(src, at + 1, end);
     const after = bson.valueEnd(src, type, name + 1, end);
-    members.push([text(src, at + 1, name), readValue(src, type, name + 1, after, depth, make)]);
+    take(text(src, at + 1, name), readValue(src, type, name + 1, after, depth, shape));
     at = after;
   }
-  return members;
 }
 
 /** Reads the value between `start` and `end`, whose length has been checked. */
@@ -151,7 +195,7 @@ function readValue<T extends object>(
   start: number,
   end: number,
   depth: number,
-  make: Make<T>,
+  shape: Shape<T>,
 ): unknown {
   switch (type) {
     case bson.DOUBLE:
@@ -159,9 +203,9 @@ function readValue<T extends object>(
     case bson.STRING:
       return text(src, start + 4, end - 1);
     case bson.DOCUMENT:
-      return readDocument(src, start, end, depth + 1, make);
+      return readDocument(src, start, end, depth + 1, shape);
     case bson.ARRAY:
-      return readMembers(src, start, end, depth + 1, make).map(([, value]) => value);
+      return readArray(src, start, end, depth + 1, shape);
     case bson.BINARY:
       return new Binary(Buffer.from(src.subarray(bson.binaryStart(src, start), end)), src[start + 4] ?? 0);
     case bson.OBJECT_ID:
@@ -179,7 +223,7 @@ function readValue<T extends object>(
     case bson.SYMBOL:
       return new BSONSymbol(text(src, start + 4, end - 1));
     case bson.CODE_WITH_SCOPE:
-      return codeWithScope(src, start, end, depth, make);
+      return codeWithScope(src, start, end, depth, shape);
     case bson.INT32:
       return new Int32(src.readInt32LE(start));
     case bson.TIMESTAMP:
@@ -219,9 +263,15 @@ function regex(src: Buffer, start: number, end: number): BSONRegExp {
   return new BSONRegExp(text(src, start, split), options);
 }
 
-function codeWithScope<T extends object>(src: Buffer, start: number, end: number, depth: number, make: Make<T>): Code {
+function codeWithScope<T extends object>(
+  src: Buffer,
+  start: number,
+  end: number,
+  depth: number,
+  shape: Shape<T>,
+): Code {
   const codeEnd = bson.stringEnd(src, start + 4, end);
-  return new Code(text(src, start + 8, codeEnd), readDocument(src, codeEnd + 1, end, depth + 1, make));
+  return new Code(text(src, start + 8, codeEnd), readDocument(src, codeEnd + 1, end, depth + 1, shape));
 }
 
 function inexact(what: string): MillraceError {

@@ -2,7 +2,14 @@
 import { Binary, BSON, DBRef, Decimal128, type Document, Double, Int32, Long, ObjectId, Timestamp } from 'mongodb';
 import t from 'tap';
 import { encodeDocument, toWire } from '../../src/database/json.ts';
-import { decodeOrdered, decodeStored, decodeStoredId, encodeStored, inOrderOf } from '../../src/database/stored.ts';
+import {
+  decodeOrdered,
+  decodeStored,
+  decodeStoredId,
+  encodeStored,
+  exactly,
+  inOrderOf,
+} from '../../src/database/stored.ts';
 import { MillraceError } from '../../src/kernel/errors.ts';
 import { element, frame } from '../helpers/bson-parts.ts';
 import { Random, runSeed } from '../helpers/random.ts';
@@ -119,8 +126,9 @@ t.test('a document read for rewriting is written back byte by byte, or refused',
     const raw = randomBson(random, { odd });
     try {
       const ordered = Buffer.from(encodeStored(decodeOrdered(raw)));
+      const kept = BSON.serialize(exactly(raw, decodeStored(raw)), { ignoreUndefined: false });
       const wire = JSON.stringify(toWire(decodeStored(raw)));
-      if (!ordered.equals(raw) || wire !== asJavaScript(encodeDocument(raw).toString())) {
+      if (!ordered.equals(raw) || !ordered.equals(kept) || wire !== asJavaScript(encodeDocument(raw).toString())) {
         t.fail(`document ${n} changes`, { seed, raw: raw.toString('hex'), back: ordered.toString('hex'), wire });
         break;
       }
