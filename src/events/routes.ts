@@ -3,6 +3,8 @@
  * collection, both as long polls. What may be seen is the policies' answer; each reader gets an envelope of its own.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Authenticator } from '../auth/authenticator.ts';
+import type { Principal } from '../auth/principal.ts';
 import { parseCollectionName } from '../database/names.ts';
 import { bindingsOf } from '../policies/bindings.ts';
 import type { Policies } from '../policies/policies.ts';
@@ -12,14 +14,16 @@ import { bind } from '../query/bind.ts';
 import { pathsOf } from '../query/filter.ts';
 import { compileMatch } from '../query/match.ts';
 import { eventType, toEvent } from './event.ts';
-import type { Feed } from './feed.ts';
+import type { Feed, Page, PageQuery } from './feed.ts';
 import { parseChangesQuery, parseEventsQuery, wantsType } from './feed-query.ts';
+import { reader } from './reader.ts';
 import type { LogRow } from './row.ts';
 import { placeOfRow } from './row-place.ts';
 import { seenRow } from './seen.ts';
 
 export interface EventRoutesOptions {
   readonly policies: Policies;
+  readonly authenticator: Pick<Authenticator, 'authenticate' | 'onRevoked'>;
   readonly events: {
     readonly feed: Feed;
     /** A row whose bodies were too large, with the document as it is now. */
@@ -31,30 +35,52 @@ interface OnCollection {
   Params: { collection: string };
 }
 
-export async function eventRoutes(app: FastifyInstance, { policies, events }: EventRoutesOptions): Promise<void> {
+export async function eventRoutes(
+  app: FastifyInstance,
+  { policies, authenticator, events }: EventRoutesOptions,
+): Promise<void> {
   const { feed, completed } = events;
   const closing = new AbortController();
   app.addHook('preClose', async () => closing.abort());
 
+  /**
+   * Whether somebody sees of all events only what policies let it read: a key. What concerns the system is for owners.
+   * @throws MillraceError `not-authenticated`, `forbidden` for those who see none
+   */
+  function isLimited(principal: Principal): boolean {
+    if (policies.find(principal, 'read', 'events') !== null) return false;
+    if (principal.kind === 'key' && principal.actions?.includes('read') !== false) return true;
+    policies.scope(principal, 'read', 'events');
+    return false;
+  }
+
+  /** A page of the feed, for as long as its reader is who it was, or proves it again. */
+  async function pageFor<T>(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    query: Omit<PageQuery<T>, 'signal' | 'pick'>,
+    pick: (row: LogRow, principal: Principal) => Promise<T | null>,
+  ): Promise<Page<T>> {
+    const who = reader(authenticator, request.principal, request.headers.authorization);
+    try {
+      const signal = ended(reply, closing.signal);
+      return await feed.page({ ...query, signal, pick: async (row) => pick(row, await who.now()) });
+    } finally {
+      who.end();
+    }
+  }
+
   app.get('/events', async (request, reply) => {
     const { types, ...query } = parseEventsQuery(request.url);
-    const { principal } = request;
-    // A key sees of the events what it may read; what concerns the system is for owners.
-    const limited = principal.kind === 'key' && policies.find(principal, 'read', 'events') === null;
-    if (!limited || principal.actions?.includes('read') === false) policies.scope(principal, 'read', 'events');
-    const page = await feed.page({
-      ...query,
-      signal: ended(reply, closing.signal),
-      refuseGap: () => false,
-      pick: async (row) => {
-        const type = eventType(row);
-        if (type === null || (types !== null && !wantsType(types, type))) return null;
-        const place = placeOfRow(row.collection);
-        if (!limited && place !== 'admin:accounts') return toEvent(await completed(row));
-        const scope = policies.find(principal, 'read', place);
-        const seen = scope && seenRow(await completed(row), scope, () => true);
-        return seen && toEvent(seen);
-      },
+    isLimited(request.principal);
+    const page = await pageFor(request, reply, { ...query, refuseGap: () => false }, async (row, principal) => {
+      const type = eventType(row);
+      if (type === null || (types !== null && !wantsType(types, type))) return null;
+      const place = placeOfRow(row.collection);
+      if (!isLimited(principal) && place !== 'admin:accounts') return toEvent(await completed(row));
+      const scope = policies.find(principal, 'read', place);
+      const seen = scope && seenRow(await completed(row), scope, () => true);
+      return seen && toEvent(seen);
     });
     return answer(reply, page.position, { events: page.items, position: page.position });
   });
@@ -62,23 +88,19 @@ export async function eventRoutes(app: FastifyInstance, { policies, events }: Ev
   app.get<OnCollection>('/api/:collection/_changes', async (request: FastifyRequest<OnCollection>, reply) => {
     const { filter, ...query } = parseChangesQuery(request.url);
     const name = parseCollectionName(request.params.collection);
-    const asked = compileMatch(bind(filter, bindingsOf(request.principal, new Date())).filter);
     /** The Scope as it is now: policies may change while a reader waits. */
-    const scopeNow = (): Scope => {
-      const scope = policies.scope(request.principal, 'read', name);
+    const scopeOf = (principal: Principal): Scope => {
+      const scope = policies.scope(principal, 'read', name);
       requireReadable(scope, pathsOf(filter));
       return scope;
     };
-    scopeNow();
-    const page = await feed.page({
-      ...query,
-      signal: ended(reply, closing.signal),
-      refuseGap: (row) => row.operation === 'gap',
-      pick: async (row) => {
-        if (row.collection !== name) return null;
-        const seen = seenRow(await completed(row), scopeNow(), asked);
-        return seen && toEvent(seen);
-      },
+    scopeOf(request.principal);
+    const asked = compileMatch(bind(filter, bindingsOf(request.principal, new Date())).filter);
+    const gap = (row: LogRow) => row.operation === 'gap';
+    const page = await pageFor(request, reply, { ...query, refuseGap: gap }, async (row, principal) => {
+      if (row.collection !== name) return null;
+      const seen = seenRow(await completed(row), scopeOf(principal), asked);
+      return seen && toEvent(seen);
     });
     return answer(reply, page.position, { changes: page.items, position: page.position });
   });

@@ -5,11 +5,13 @@
 import multipart from '@fastify/multipart';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { MillraceError } from '../kernel/errors.ts';
+import { ALL, childOf } from '../policies/field-tree.ts';
 import type { Policies } from '../policies/policies.ts';
 import type { Action, Scope } from '../policies/scope.ts';
 import { readParameters } from '../query/parameters.ts';
 import { parseQuery } from '../query/parse-query.ts';
 import { answerBytes } from './answers.ts';
+import type { StoredFile } from './file.ts';
 import type { Files } from './files.ts';
 import { type Expected, MAX_PARTS, type Part } from './intake.ts';
 import { sendFiles, show } from './list-answer.ts';
@@ -38,6 +40,10 @@ export interface FileRoutesOptions {
 
 interface OnFile {
   Params: { id: string };
+}
+
+interface OnBytes {
+  Params: { id: string; name: string };
 }
 
 export async function fileRoutes(app: FastifyInstance, options: FileRoutesOptions): Promise<void> {
@@ -93,21 +99,26 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
     return reply.code(204).send();
   });
 
-  app.route<OnFile>({
+  app.route<OnBytes>({
     method: ['GET', 'HEAD'],
     url: '/files/:id/:name',
     handler: async (request, reply) => sendBytes(request, reply),
   });
 
-  async function sendBytes(request: FastifyRequest<OnFile>, reply: FastifyReply): Promise<FastifyReply> {
+  async function sendBytes(request: FastifyRequest<OnBytes>, reply: FastifyReply): Promise<FastifyReply> {
     const { id } = request.params;
     const signed = isSigned(files.secret, id, request.url.split(/\?(.*)/s)[1] ?? '', Date.now() / 1_000);
     const seen = signed ? files.getSigned(request.principal, id) : files.get(scopeOf(request, 'read'), id);
-    const { file } = await seen;
+    const file = named(await seen, signed ? request.params.name : 'file');
     const { status, headers, range } = answerBytes(request.method, request.headers, file);
     const body = range === undefined ? undefined : await files.open(file, range === 'whole' ? undefined : range);
     return reply.code(status).headers(headers).send(body);
   }
+}
+
+/** The file under a name that may be told: whoever has a signed address knows the name that stands in it. */
+function named({ file, fields }: SeenFile, otherwise: string): StoredFile {
+  return childOf(fields, 'name') === ALL ? file : { ...file, name: otherwise };
 }
 
 /** The parts of a multipart body as they arrive, with the parser's complaints in the words of the closed table. */

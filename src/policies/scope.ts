@@ -56,11 +56,11 @@ export function unlimited(principal: Principal, action: Action): Scope {
   return toScope({ ...parts, action, reader: unlimited(principal, 'read') });
 }
 
-/** The Scope of reading one document, for whoever brings a proof of its own that it may. */
+/** The Scope of reading one document's bytes, and none of its members, for whoever brings a proof that it may. */
 export function readingOne(principal: Principal, id: Value): Scope {
   const grant = {
     filter: field('_id', { op: 'in', values: [id] }),
-    read: ALL,
+    read: NONE,
     write: NONE,
     set: new Map(),
     policy: null,

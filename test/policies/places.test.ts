@@ -1,5 +1,6 @@
 /** Policies beyond documents: feeds, events, files and their signed addresses, keys, and the explanation of a request. */
 import t from 'tap';
+import { invalidCredential } from '../../src/auth/authenticator.ts';
 import { withPolicies } from '../helpers/policies.ts';
 import { MINE, postsWorld } from '../helpers/posts.ts';
 import { key, owner, user } from '../helpers/principals.ts';
@@ -72,6 +73,38 @@ t.test('places under policies', async (t) => {
     t.equal((await waiting).status, 403);
   });
 
+  await t.test('a waiting feed asks again who reads it', async (t) => {
+    await fresh();
+    withPolicies(parts, [{ ...MINE, actions: ['read'] }]);
+    const since = await now();
+    const credential = { authorization: 'Bearer test-ending' };
+    const principal = user('ann');
+    const { authenticator } = parts;
+    const authenticate = authenticator.authenticate.bind(authenticator);
+    const onRevoked = authenticator.onRevoked.bind(authenticator);
+    let valid = true;
+    const listening = new Promise<void>((resolve) => {
+      Object.assign(authenticator, {
+        authenticate: (header: string) => {
+          if (header !== credential.authorization) return authenticate(header);
+          if (valid) return principal;
+          throw invalidCredential();
+        },
+        onRevoked: (listener: Parameters<typeof onRevoked>[0]) => {
+          resolve();
+          return onRevoked(listener);
+        },
+      });
+    });
+    const waiting = changes(credential, since, '&wait=20');
+    await listening;
+    valid = false;
+    authenticator.revoke({ ids: new Set(), everything: true });
+    await patch(boss, '/api/posts/a', 'application/json', { title: 'late' });
+    t.equal((await waiting).code, 'invalid-credential');
+    Object.assign(authenticator, { authenticate, onRevoked });
+  });
+
   await t.test('events are for owners; a key sees what it may read', async (t) => {
     await fresh();
     const since = await now();
@@ -120,7 +153,9 @@ t.test('places under policies', async (t) => {
     t.strictSame((await ask(bob, 'GET', `/files/${shared.id}`)).json, seen);
     t.equal((await ask(bob, 'GET', `/files/${mine.id}`)).code, 'file-not-found');
     t.equal((await ask(bob, 'GET', path(mine.url))).code, 'file-not-found');
-    t.equal((await app.inject({ url: path(shared.url) })).body, 'hello');
+    const bytes = await app.inject({ url: path(shared.url) });
+    t.equal(bytes.body, 'hello');
+    t.notMatch(String(bytes.headers['content-disposition']), /a\.txt/, 'a hidden name is in no header');
     t.equal((await ask(bob, 'GET', '/files?size=5')).code, 'field-hidden');
     t.equal((await ask(bob, 'GET', '/files?sort=name')).code, 'field-hidden');
     t.equal((await ask(ann, 'DELETE', `/files/${mine.id}`)).code, 'forbidden');
