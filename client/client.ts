@@ -74,7 +74,7 @@ export class Client {
     return (await this.#requests.send('POST', '/files', { body: form })).body as FileResource;
   }
 
-  /** Ends the live connection. Requests can still be made. */
+  /** Ends all live questions, without a word, and their connection. Requests can still be made. */
   close(): void {
     this.#connection.close();
   }

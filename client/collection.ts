@@ -1,9 +1,10 @@
 /** The documents of one collection: the requests of docs/api.md as methods, and the live answer to a question. */
+import type { Answered } from './answers.ts';
 import type { Connection } from './connection.ts';
 import type { LiveState } from './live.ts';
 import { Problem } from './problem.ts';
 import type { ListQuery, Query } from './query.ts';
-import type { Answered, Requests } from './requests.ts';
+import type { Requests } from './requests.ts';
 
 /** What the server adds to every document. */
 export interface Meta {

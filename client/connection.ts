@@ -4,12 +4,17 @@
  */
 import { Live, type LiveState } from './live.ts';
 import type { Frame, Stored } from './live-answer.ts';
+import { Pace } from './pace.ts';
 import { Problem, type ProblemDocument } from './problem.ts';
 import type { Query } from './query.ts';
 import type { Session } from './session.ts';
 
 const FIRST_RETRY_MS = 250;
 const LAST_RETRY_MS = 15_000;
+/** A connection that lasted less than this did not do: whoever comes back from it waits longer each time. */
+const STABLE_MS = 10_000;
+/** What the server takes in one frame, with some room for a position. */
+const MAX_FRAME_BYTES = 65_000;
 /** From this close code on the server asks to come back; below it, from 4400, it does not. */
 const COME_BACK = 4500;
 const REFUSED = 4400;
@@ -29,15 +34,21 @@ export class Connection {
   readonly #url: string;
   readonly #session: Session;
   readonly #questions = new Map<string, Live>();
+  /** Questions that the server could not answer just now, and when they are asked again. */
+  readonly #later = new Map<Live, ReturnType<typeof setTimeout>>();
   #socket: WebSocket | null = null;
+  #pace: Pace | null = null;
   #welcomed = false;
+  #welcomedAt: number | null = null;
+  /** Whether the token was replaced since the last welcome: a second one that is refused is enough. */
+  #replaced = false;
   #count = 0;
   #heartbeatMs = 30_000;
   #failures = 0;
   #retryAfterMs: number | null = null;
   #retry: ReturnType<typeof setTimeout> | null = null;
   #silence: ReturnType<typeof setTimeout> | null = null;
-  /** Whose positions the questions hold: another principal's cannot be gone on from. */
+  /** Whose positions all questions hold, null when they are of several: another principal's cannot be gone on from. */
   #principal: string | null = null;
 
   constructor(base: string, session: Session) {
@@ -49,19 +60,21 @@ export class Connection {
   /** @returns a function that ends it */
   ask(collection: string, query: Query, onState: (state: LiveState<Stored>) => void): () => void {
     const live = new Live(`s${++this.#count}`, collection, query, onState);
+    if (new TextEncoder().encode(JSON.stringify(live.request(false))).length > MAX_FRAME_BYTES) {
+      const title = 'The question is too long';
+      live.end(new Problem({ status: 400, code: 'too-large', title, hint: 'Give it a shorter filter' }));
+      return () => live.close();
+    }
     this.#questions.set(live.id, live);
     if (this.#welcomed) this.#send(live.request(false));
     else this.#open();
-    return () => {
-      live.close();
-      if (!this.#questions.delete(live.id)) return;
-      if (this.#questions.size === 0) this.close();
-      else if (this.#welcomed) this.#send({ type: 'unsubscribe', id: live.id });
-    };
+    return () => this.#stop(live);
   }
 
-  /** Closes the socket; the next question opens another one. */
+  /** Ends all questions, without a word, and closes the socket; the next question opens another one. */
   close(): void {
+    for (const live of this.#questions.values()) live.close();
+    this.#questions.clear();
     if (this.#retry !== null) clearTimeout(this.#retry);
     this.#retry = null;
     this.#drop();
@@ -71,11 +84,29 @@ export class Connection {
     if (this.#socket !== null || this.#retry !== null) return;
     const socket = new WebSocket(this.#url, 'millrace.v1');
     this.#socket = socket;
+    this.#pace = new Pace((text) => {
+      if (socket.readyState === WebSocket.OPEN) socket.send(text);
+    });
+    // A server that takes the connection and says nothing is as good as none.
+    this.#listen();
     socket.addEventListener('open', () => void this.#hello(socket));
-    socket.addEventListener('message', ({ data }) => this.#hear(JSON.parse(String(data)) as ServerFrame));
+    socket.addEventListener('message', ({ data }) => {
+      if (socket === this.#socket) this.#hear(JSON.parse(String(data)) as ServerFrame);
+    });
     socket.addEventListener('close', ({ code }) => void this.#lost(socket, code));
     // A close follows every error and says all there is to know.
     socket.addEventListener('error', () => undefined);
+  }
+
+  #stop(live: Live): void {
+    live.close();
+    if (!this.#questions.delete(live.id)) return;
+    this.#cancel(live);
+    if (this.#welcomed) this.#send({ type: 'unsubscribe', id: live.id });
+    // Whoever puts another question in its place goes on with the same socket.
+    queueMicrotask(() => {
+      if (this.#questions.size === 0) this.close();
+    });
   }
 
   async #hello(socket: WebSocket): Promise<void> {
@@ -109,6 +140,7 @@ export class Connection {
         for (const change of frame.changes ?? []) this.#questions.get(change.id ?? '')?.take(change);
         return;
       case 'expiring':
+        if (!this.#session.renewable) return;
         void this.#session.refresh().then(
           () => this.#authenticate(),
           () => undefined,
@@ -118,7 +150,6 @@ export class Connection {
         this.#retryAfterMs = frame.retryAfterMs ?? null;
         return;
       case 'unsubscribed':
-      case 'error':
         this.#refused(frame);
         return;
       default:
@@ -128,12 +159,16 @@ export class Connection {
 
   #welcome({ principal }: ServerFrame): void {
     const who = `${principal?.kind}:${principal?.id ?? ''}`;
+    this.#replaced = false;
+    // A second welcome answers `authenticate`: the questions go on.
+    if (this.#welcomed) {
+      if (this.#principal !== who) this.#principal = null;
+      return;
+    }
     const resume = this.#principal === who;
     this.#principal = who;
-    this.#failures = 0;
-    // A second welcome answers `authenticate`: the questions go on.
-    if (this.#welcomed) return;
     this.#welcomed = true;
+    this.#welcomedAt = performance.now();
     for (const live of this.#questions.values()) this.#send(live.request(resume));
   }
 
@@ -142,13 +177,22 @@ export class Connection {
     if (live === undefined || problem === undefined) return;
     if (retryable === true) {
       live.interrupt();
-      setTimeout(() => {
-        if (this.#welcomed && this.#questions.has(id)) this.#send(live.request(true));
-      }, this.#delay());
+      const again = () => {
+        this.#later.delete(live);
+        this.#send(live.request(this.#principal !== null));
+      };
+      this.#cancel(live);
+      this.#later.set(live, setTimeout(again, backOff(live.failures++)));
       return;
     }
     this.#questions.delete(id);
+    this.#cancel(live);
     live.end(new Problem(problem));
+  }
+
+  #cancel(live: Live): void {
+    clearTimeout(this.#later.get(live));
+    this.#later.delete(live);
   }
 
   /** Nothing heard for two heartbeats: the line is dead, whatever the socket believes. */
@@ -166,16 +210,20 @@ export class Connection {
       this.#end(code);
       return;
     }
-    this.#again();
+    if (this.#socket === null) this.#again();
   }
 
-  /** Whether the server gave a new token for one that it refused. */
+  /** Whether it is worth coming back with a new token in place of one that was refused. */
   async #renewed(): Promise<boolean> {
-    if (this.#session.user === null || this.#failures > 0) return false;
-    return await this.#session.refresh().then(
-      () => true,
-      () => false,
-    );
+    if (!this.#session.renewable || this.#replaced) return false;
+    try {
+      await this.#session.refresh();
+      this.#replaced = true;
+      return true;
+    } catch (error) {
+      // A network that is away decides nothing.
+      return !(error instanceof Problem && error.status === 401);
+    }
   }
 
   #end(code: number): void {
@@ -194,23 +242,23 @@ export class Connection {
   #again(): void {
     this.#drop();
     if (this.#questions.size === 0 || this.#retry !== null) return;
+    if (this.#welcomedAt !== null && performance.now() - this.#welcomedAt > STABLE_MS) this.#failures = 0;
+    this.#welcomedAt = null;
+    const wait = backOff(this.#failures++);
     this.#retry = setTimeout(() => {
       this.#retry = null;
       this.#open();
-    }, this.#delay());
-  }
-
-  #delay(): number {
-    const asked = this.#retryAfterMs;
+    }, this.#retryAfterMs ?? wait);
     this.#retryAfterMs = null;
-    const limit = Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** this.#failures++);
-    return asked ?? limit * (0.5 + Math.random() / 2);
   }
 
   #drop(): void {
     const socket = this.#socket;
     this.#socket = null;
     this.#welcomed = false;
+    this.#pace?.end();
+    this.#pace = null;
+    for (const live of [...this.#later.keys()]) this.#cancel(live);
     if (this.#silence !== null) clearTimeout(this.#silence);
     this.#silence = null;
     socket?.close();
@@ -218,6 +266,11 @@ export class Connection {
   }
 
   #send(frame: object): void {
-    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(frame));
+    this.#pace?.send(frame);
   }
+}
+
+/** How long to wait after so many failures, in milliseconds; not the same for everybody. */
+function backOff(failures: number): number {
+  return Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** failures) * (0.5 + Math.random() / 2);
 }

@@ -31,16 +31,16 @@ interface Entry {
 }
 
 export class LiveAnswer {
-  readonly #compare: ((one: SortKey, other: SortKey) => number) | null;
+  readonly #compare: (one: SortKey, other: SortKey) => number;
   #entries = new Map<string, Entry>();
   /** A snapshot on its way. */
   #coming: Map<string, Entry> | null = null;
   #position: string | null = null;
   #live = false;
 
-  /** @param sort as in the query; without one documents stay in the order they came */
-  constructor(sort: string | null) {
-    this.#compare = sort === null ? null : compareBy(sort);
+  /** @param sort as in the query */
+  constructor(sort: string) {
+    this.#compare = compareBy(sort);
   }
 
   /** Where to go on from after a break; null when the question has to be asked anew. */
@@ -56,8 +56,7 @@ export class LiveAnswer {
   /** The documents in order. */
   documents(): readonly Stored[] {
     const entries = [...this.#entries.values()];
-    const compare = this.#compare;
-    if (compare !== null) entries.sort((one, other) => compare(one.key, other.key));
+    entries.sort((one, other) => this.#compare(one.key, other.key));
     return entries.map(({ document }) => document);
   }
 

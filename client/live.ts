@@ -3,7 +3,7 @@ import { type Frame, LiveAnswer, type Stored } from './live-answer.ts';
 import type { Problem } from './problem.ts';
 import type { Query } from './query.ts';
 
-/** `live`: everything is here. `offline`: what is here may be old, it goes on by itself. `ended`: `problem` says why. */
+/** `live`: everything is here. `offline`: there is no line; what is here may be old, it goes on by itself. `ended`: `problem` says why. */
 export type LiveStatus = 'connecting' | 'live' | 'offline' | 'ended';
 
 export interface LiveState<T> {
@@ -12,6 +12,9 @@ export interface LiveState<T> {
   readonly documents: readonly T[];
   readonly problem: Problem | null;
 }
+
+/** What a list without a sort comes in; named, since keys to order by are sent only to those who ask for an order. */
+const BY_ID = 'id';
 
 export class Live {
   readonly id: string;
@@ -23,22 +26,20 @@ export class Live {
   #problem: Problem | null = null;
   #telling = false;
   #closed = false;
+  /** How often in a row the server could not answer it. */
+  failures = 0;
 
   constructor(id: string, collection: string, query: Query, onState: (state: LiveState<Stored>) => void) {
     this.id = id;
     this.collection = collection;
     this.query = query;
     this.#onState = onState;
-    this.#answer = new LiveAnswer(query.sort ?? (query.limit === undefined ? null : 'id'));
-  }
-
-  get ended(): boolean {
-    return this.#status === 'ended';
+    this.#answer = new LiveAnswer(query.sort ?? BY_ID);
   }
 
   /** The frame that asks for it; from where it was, or from the beginning. */
   request(resume: boolean): object {
-    const { filter, sort, limit, fields } = this.query;
+    const { filter, sort = BY_ID, limit, fields } = this.query;
     const since = resume ? this.#answer.position : null;
     return {
       type: 'subscribe',
@@ -46,7 +47,7 @@ export class Live {
       collection: this.collection,
       query: {
         ...(filter === undefined ? {} : { filter }),
-        ...(sort === undefined ? {} : { sort }),
+        sort,
         ...(limit === undefined ? {} : { limit }),
         ...(fields === undefined ? {} : { fields }),
       },
@@ -57,6 +58,7 @@ export class Live {
   take(frame: Frame): void {
     this.#answer.apply(frame);
     if (!this.#answer.live) return;
+    this.failures = 0;
     this.#status = 'live';
     this.#tell();
   }
@@ -67,7 +69,7 @@ export class Live {
 
   interrupt(): void {
     this.#answer.interrupt();
-    if (this.#status !== 'live') return;
+    if (this.#status === 'offline') return;
     this.#status = 'offline';
     this.#tell();
   }

@@ -30,7 +30,7 @@ function compare(one: unknown, other: unknown): number {
   if (typeof one === 'boolean' && typeof other === 'boolean') return Number(one) - Number(other);
   if (typeof one === 'string' && typeof other === 'string') return compareTexts(one, other);
   if (Array.isArray(one) && Array.isArray(other)) return compareLists(one, other);
-  if (isObject(one) && isObject(other)) return compareLists(Object.entries(one).flat(), Object.entries(other).flat());
+  if (isObject(one) && isObject(other)) return compareLists(steps(one), steps(other));
   return 0;
 }
 
@@ -40,6 +40,11 @@ function compareLists(one: readonly unknown[], other: readonly unknown[]): numbe
     if (order !== 0) return order;
   }
   return one.length - other.length;
+}
+
+/** An object as the database looks at it, member by member: the kind of the value, then the name, then the value. */
+function steps(members: Readonly<Record<string, unknown>>): unknown[] {
+  return Object.entries(members).flatMap(([name, value]) => [KINDS.indexOf(kindOf(value)), name, value]);
 }
 
 /** JavaScript compares UTF-16 units, which puts what lies beyond them before U+E000. */

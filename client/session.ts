@@ -2,14 +2,15 @@
  * Who is signed in: the access token for requests and sockets, and the refresh token that gets the next one. Requests
  * that find it ended wait for one refresh together. Not here: what is asked with it.
  */
-import { Problem, type ProblemDocument } from './problem.ts';
+import { readAnswer } from './answers.ts';
+import { Problem } from './problem.ts';
 
 export interface User {
   readonly id: string;
   readonly [member: string]: unknown;
 }
 
-/** What survives a page or a process: give a store to `createClient` to stay signed in. */
+/** What survives a page or a process: give a store to `createClient` to stay signed in. Pages may share one. */
 export interface SavedSession {
   readonly refreshToken: string;
   readonly user: User;
@@ -30,6 +31,8 @@ interface Tokens {
 
 /** A token is replaced this long before it ends: what is on its way must still be in time. */
 const EARLY_MS = 15_000;
+/** Of the life of a token, where that is short. */
+const EARLY_PART = 0.25;
 
 export class Session {
   readonly #base: string;
@@ -38,6 +41,7 @@ export class Session {
   /** A token given from outside, such as an API key: never refreshed. */
   readonly #fixed: string | null;
   #saved: SavedSession | null;
+  /** Until when it is sent; milliseconds since 1970. */
   #access: { readonly token: string; readonly until: number } | null = null;
   #refreshing: Promise<void> | null = null;
 
@@ -52,6 +56,11 @@ export class Session {
     return this.#saved?.user ?? null;
   }
 
+  /** Whether a token that is refused can be replaced by another one. */
+  get renewable(): boolean {
+    return this.#fixed === null && this.#saved !== null;
+  }
+
   /** Told when somebody signs in or out. */
   onChange(listener: () => void): void {
     this.#listeners.add(listener);
@@ -61,12 +70,16 @@ export class Session {
   async token(): Promise<string | null> {
     if (this.#fixed !== null) return this.#fixed;
     if (this.#saved === null) return null;
-    if (this.#access === null || this.#access.until - EARLY_MS < Date.now()) await this.refresh();
+    if (this.#refreshing !== null || this.#access === null || this.#access.until < Date.now()) await this.refresh();
     return this.#access?.token ?? null;
   }
 
-  /** Gets a new access token, once for all who ask meanwhile; ends the session where the server says it has ended. */
-  async refresh(): Promise<void> {
+  /**
+   * Gets a new access token, once for all who ask meanwhile; ends the session where the server says it has ended.
+   * @param refused the token that was refused: when there is another one by now, that will do
+   */
+  async refresh(refused: string | null = null): Promise<void> {
+    if (refused !== null && this.#access !== null && this.#access.token !== refused) return;
     this.#refreshing ??= this.#refresh().finally(() => {
       this.#refreshing = null;
     });
@@ -92,23 +105,42 @@ export class Session {
     const token = await this.token().catch(() => null);
     this.#forget();
     if (token === null || this.#fixed !== null) return;
-    await fetch(`${this.#base}/auth/logout`, { method: 'POST', headers: { authorization: `Bearer ${token}` } });
+    const headers = { authorization: `Bearer ${token}` };
+    const answer = await fetch(`${this.#base}/auth/logout`, { method: 'POST', headers });
+    await answer.body?.cancel();
   }
 
   async #refresh(): Promise<void> {
-    const saved = this.#saved;
+    const before = this.user;
+    const saved = this.#newest();
     if (saved === null) return;
     try {
-      this.#take(await this.#post('refresh', { refreshToken: saved.refreshToken }), saved);
+      const tokens = await this.#post('refresh', { refreshToken: saved.refreshToken });
+      // Whoever signed in or out meanwhile is not undone by what was asked before.
+      if (this.#saved !== saved) return;
+      this.#take(tokens, saved);
     } catch (error) {
+      if (this.#saved !== saved) return;
       // Only the server's own word ends a session; a network that is away does not.
       if (error instanceof Problem && error.status === 401) this.#forget();
       throw error;
     }
+    if (this.user?.id !== before?.id) this.#tell();
+  }
+
+  /** Another page with the same store may have renewed or ended the session: a refresh token works once. */
+  #newest(): SavedSession | null {
+    if (this.#saved === null || this.#store === null) return this.#saved;
+    const kept = this.#store.load();
+    if (kept === null) this.#forget();
+    else if (kept.refreshToken !== this.#saved.refreshToken) this.#saved = kept;
+    return this.#saved;
   }
 
   #take(tokens: Tokens, before: SavedSession | null = null): void {
-    this.#access = { token: tokens.accessToken, until: Date.now() + tokens.expiresIn * 1000 };
+    const lifeMs = tokens.expiresIn * 1000;
+    const early = Math.min(EARLY_MS, lifeMs * EARLY_PART);
+    this.#access = { token: tokens.accessToken, until: Date.now() + lifeMs - early };
     this.#saved = { refreshToken: tokens.refreshToken, user: tokens.user ?? before?.user };
     this.#store?.save(this.#saved);
   }
@@ -130,7 +162,6 @@ export class Session {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
-    if (!answer.ok) throw new Problem((await answer.json()) as ProblemDocument);
-    return (await answer.json()) as Tokens;
+    return (await readAnswer(answer)).body as Tokens;
   }
 }

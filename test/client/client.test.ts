@@ -134,6 +134,24 @@ t.test('a line that breaks', async (t) => {
   await seen.until((state) => titles(state) === 'before,meanwhile,after');
 });
 
+t.test('a server that is away at first', async (t) => {
+  const { app } = await buildTestApp(t);
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const line = await breakable(t, Number(new URL(url).port));
+  line.cut();
+  const client = createClient(`http://127.0.0.1:${line.port}`);
+  t.teardown(() => client.close());
+  const seen = follow<Todo>();
+  client.collection<Todo>('later').live({}, seen.tell);
+  t.strictSame(await seen.until(({ status }) => status === 'offline'), {
+    status: 'offline',
+    documents: [],
+    problem: null,
+  });
+  line.mend();
+  await seen.until(({ status }) => status === 'live');
+});
+
 t.test('sign-in', async (t) => {
   const { app } = await buildTestApp(t);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });

@@ -31,4 +31,5 @@ t.test('equal values are told apart by the next key, and the id rises in both di
 t.test('lists and objects are compared member by member', async (t) => {
   t.strictSame(sorted('x', [[[1, 2]], [[1]], [[0, 9]]]), [[0, 9], [1], [1, 2]]);
   t.strictSame(sorted('x', [[{ a: 2 }], [{ a: 1, b: 1 }], [{ a: 1 }]]), [{ a: 1 }, { a: 1, b: 1 }, { a: 2 }]);
+  t.strictSame(sorted('x', [[{ a: 'x' }], [{ b: 1 }]]), [{ b: 1 }, { a: 'x' }], 'by kind before name');
 });

@@ -1,0 +1,48 @@
+/**
+ * What goes out on one socket, no faster than the server reads: it takes a hundred messages at once and fifty a second,
+ * and ends a connection that sends more. A client with two hundred questions would never come back otherwise.
+ */
+
+/** Below what the server allows: pongs and clocks want some room. */
+const BURST = 60;
+const EACH_MS = 25;
+const PAUSE_MS = 250;
+
+export class Pace {
+  readonly #write: (text: string) => void;
+  #waiting: string[] = [];
+  #credit = BURST;
+  #countedAt = performance.now();
+  #timer: ReturnType<typeof setTimeout> | null = null;
+
+  constructor(write: (text: string) => void) {
+    this.#write = write;
+  }
+
+  /** Sends a frame now, or when those before it have gone. */
+  send(frame: object): void {
+    this.#waiting.push(JSON.stringify(frame));
+    this.#flush();
+  }
+
+  /** What waits is not sent any more. */
+  end(): void {
+    this.#waiting = [];
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+
+  #flush(): void {
+    const now = performance.now();
+    this.#credit = Math.min(BURST, this.#credit + (now - this.#countedAt) / EACH_MS);
+    this.#countedAt = now;
+    const count = Math.min(this.#waiting.length, Math.floor(this.#credit));
+    this.#credit -= count;
+    for (const text of this.#waiting.splice(0, count)) this.#write(text);
+    if (this.#waiting.length === 0 || this.#timer !== null) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      this.#flush();
+    }, PAUSE_MS);
+  }
+}

@@ -1,0 +1,127 @@
+/**
+ * The client's tokens against a server whose answers a test holds back: one refresh for all who wait, and no refresh
+ * that undoes what somebody did meanwhile.
+ */
+import { createServer } from 'node:http';
+import t, { type Test } from 'tap';
+import { createClient, type SavedSession } from '../../client/client.ts';
+
+const HOLDER: SavedSession = { refreshToken: 'r1', user: { id: 'u1' } };
+
+/** Knows the newest token only; counts what is asked for, and renews when it is let. */
+async function stage(t: Test) {
+  const asked: string[] = [];
+  let newest = 0;
+  let gate: Promise<void> = Promise.resolve();
+  let answer: () => { status: number; body: unknown } = () => ({ status: 200, body: tokens() });
+  const tokens = () => ({
+    accessToken: `a${++newest}`,
+    expiresIn: 600,
+    refreshToken: `r${newest + 1}`,
+    user: { id: 'u1' },
+  });
+  const server = createServer(async (request, reply) => {
+    let text = '';
+    for await (const chunk of request) text += chunk;
+    const { url = '' } = request;
+    const send = (status: number, body: unknown) => reply.writeHead(status).end(JSON.stringify(body));
+    if (url === '/auth/refresh') {
+      asked.push(JSON.parse(text).refreshToken);
+      await gate;
+      const { status, body } = answer();
+      send(status, body);
+    } else if (url.startsWith('/auth/')) send(200, tokens());
+    else if (request.headers.authorization === `Bearer a${newest}`) send(200, { id: 'x' });
+    else send(401, { status: 401, code: 'invalid-credential', title: 'No' });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => server.close());
+  const address = server.address();
+  return {
+    url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`,
+    asked,
+    /** Whatever was given out is refused from now on. */
+    outdate: () => {
+      newest += 1;
+    },
+    answerWith: (status: number, body: unknown) => {
+      answer = () => ({ status, body });
+    },
+    hold() {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      gate = promise;
+      return resolve;
+    },
+    async refreshing() {
+      while (asked.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    },
+  };
+}
+
+const kept = (saved: SavedSession | null) => ({
+  saved,
+  load(): SavedSession | null {
+    return this.saved;
+  },
+  save(next: SavedSession | null): void {
+    this.saved = next;
+  },
+});
+
+t.test('requests that are refused together wait for one refresh', async (t) => {
+  const server = await stage(t);
+  const todos = createClient(server.url, { session: kept(HOLDER) }).collection('todos');
+  await Promise.all([1, 2, 3].map(() => todos.get('x')));
+  t.strictSame(server.asked, ['r1']);
+  server.outdate();
+  await Promise.all(Array.from({ length: 12 }, () => todos.get('x')));
+  t.equal(server.asked.length, 2);
+});
+
+t.test('a token that is refused twice is not refreshed a second time', async (t) => {
+  const server = await stage(t);
+  server.answerWith(200, { accessToken: 'nonsense', expiresIn: 600, refreshToken: 'r2', user: { id: 'u1' } });
+  const todos = createClient(server.url, { session: kept(HOLDER) }).collection('todos');
+  await t.rejects(todos.get('x'), { code: 'invalid-credential' });
+  t.equal(server.asked.length, 2, 'one to begin with, one for the refusal');
+});
+
+t.test('a refresh that ends late does not undo a sign-in', async (t) => {
+  const server = await stage(t);
+  const store = kept(HOLDER);
+  const client = createClient(server.url, { session: store });
+  const release = server.hold();
+  const late = client.collection('todos').get('x');
+  await server.refreshing();
+  await client.signIn('ann', 'a long enough secret');
+  const signedIn = store.saved;
+  server.answerWith(401, { status: 401, code: 'invalid-credential', title: 'Ended' });
+  release();
+  await late;
+  t.equal(client.user?.id, 'u1', 'the session before may end, this one goes on');
+  t.equal(store.saved, signedIn);
+});
+
+t.test('pages that share a store take the newest refresh token', async (t) => {
+  const server = await stage(t);
+  const store = kept(HOLDER);
+  const [one, other] = [createClient(server.url, { session: store }), createClient(server.url, { session: store })];
+  await one.collection('todos').get('x');
+  await other.collection('todos').get('x');
+  t.strictSame(server.asked, ['r1', 'r2'], 'a token of the past would end the session');
+  store.save(null);
+  server.outdate();
+  await t.rejects(other.collection('todos').get('x'), { code: 'invalid-credential' });
+  t.equal(other.user, null, 'who signs out on one page is signed out on the other');
+});
+
+t.test('a session that the server ended is forgotten, one that cannot be reached is not', async (t) => {
+  const server = await stage(t);
+  const client = createClient(server.url, { session: kept(HOLDER) });
+  server.answerWith(502, 'a page of a proxy');
+  await t.rejects(client.collection('todos').get('x'), { code: 'unreadable-answer', status: 502 });
+  t.equal(client.user?.id, 'u1');
+  server.answerWith(401, { status: 401, code: 'invalid-credential', title: 'Ended' });
+  await t.rejects(client.collection('todos').get('x'), { code: 'invalid-credential' });
+  t.equal(client.user, null);
+});
