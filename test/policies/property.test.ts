@@ -145,6 +145,12 @@ t.test('the program says what the referee says', async (t) => {
       same(plain(patched.json), reader.seen(merged(document)), 'the answer shows what is read');
     await reset(before);
 
+    const next = updater.open ? updater.replaced(document, body, reader) : null;
+    const replaces = next !== null && updater.allows(document, next, updater.given(document));
+    const put = await ask(who, 'PUT', url, body);
+    await judge(put.status, replaces ? after(document, next) : null, `put ${JSON.stringify(body)}`);
+    await reset(before);
+
     const filter = random.once(3) ? {} : randomFilter(random);
     const hidden = pathsIn(filter).some((path) => !reader.open || !reader.asks(path));
     const counted = (one: Json) =>

@@ -3,6 +3,7 @@
  * `mingo`, a query engine that others wrote, and members are judged one path at a time. It shares no code with the
  * program.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { Query } from 'mingo';
 import type { Principal } from '../../src/auth/principal.ts';
 import type { Json, PolicyLike } from './random-policies.ts';
@@ -89,6 +90,21 @@ export class Referee {
     );
   }
 
+  /**
+   * The document after a replacement, in which hidden and locked members stay.
+   * @param reader what the same principal may read
+   * @returns null when a member is sent that may not be
+   */
+  replaced(old: Json, sent: Json, reader: Referee): Json | null {
+    const given = this.given(old);
+    const free = ({ id: _id, ...members }: Json): Json =>
+      Object.fromEntries(Object.entries(members).filter(([name]) => !(name in given)));
+    const read = reader.open ? reader.grantsOf(old).map(({ fields }) => fields?.read) : [];
+    const write = this.grantsOf(old).map(({ fields }) => fields?.write);
+    const next = replaceIn(free(old), free(sent), [], read, write);
+    return next === null ? null : { id: old['id'], ...next, ...given };
+  }
+
   /** Whether the policies of a document let each of these paths be set. */
   lets(before: Json, paths: readonly (readonly string[])[]): boolean {
     const rules = this.grantsOf(before).map(({ fields }) => fields?.write);
@@ -146,6 +162,41 @@ function cut(members: Json, path: readonly string[], rules: readonly Rules[]): J
     else if (rules.some((one, index) => found[index] === 'below' && one?.includes('*'))) kept[name] = value;
   }
   return kept;
+}
+
+type State = ReturnType<typeof states>;
+
+/** What several rules say together: one that has it in is enough. */
+function together(path: readonly string[], rules: readonly Rules[]): State {
+  const found = rules.map((one) => states(path, one));
+  return found.includes('in') ? 'in' : found.includes('below') ? 'below' : 'out';
+}
+
+function replaceIn(
+  old: Json,
+  sent: Json,
+  at: readonly string[],
+  read: readonly Rules[],
+  write: readonly Rules[],
+): Json | null {
+  const next: Json = {};
+  for (const name of new Set([...Object.keys(sent), ...Object.keys(old)])) {
+    const path = [...at, name];
+    const [seen, set] = [together(path, read), together(path, write)];
+    const [before, after] = [old[name], sent[name]];
+    const shown = cut({ [name]: before }, at, read)[name];
+    if (name in sent && set === 'in' && seen !== 'below') next[name] = after;
+    else if (name in sent && shown !== undefined && isDeepStrictEqual(shown, after)) next[name] = before;
+    else if (name in sent && (set === 'out' || !isJson(after) || (before !== undefined && !isJson(before))))
+      return null;
+    else if (seen === 'out' || (!(name in sent) && set === 'out')) next[name] = before;
+    else if (name in sent || (isJson(before) && !(seen === 'in' && set === 'in'))) {
+      const inner = replaceIn(asJson(before), asJson(after), path, read, write);
+      if (inner === null) return null;
+      if (name in sent || Object.keys(inner).length > 0) next[name] = inner;
+    }
+  }
+  return next;
 }
 
 export function changedPaths(before: Json, after: Json, path: readonly string[] = []): string[][] {
