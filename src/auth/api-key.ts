@@ -79,8 +79,3 @@ export function toShownKey(key: ApiKey, lastUsedAt: Date | null): ShownApiKey {
     lastUsedAt: lastUsedAt?.toISOString() ?? null,
   };
 }
-
-/** Whether a key may change nothing. */
-export function isReadOnly({ actions }: Pick<KeyPrincipal, 'actions'>): boolean {
-  return actions?.every((action) => action === 'read') ?? false;
-}

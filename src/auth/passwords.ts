@@ -10,7 +10,7 @@ import { COMMON_PASSWORDS } from './common-passwords.ts';
 import type { PasswordStore } from './password-store.ts';
 import { foldName } from './user.ts';
 
-export const PASSWORD_LENGTH = { min: 8, max: 256 } as const;
+const PASSWORD_LENGTH = { min: 8, max: 256 } as const;
 
 /** OWASP's second choice of parameters for argon2id (the library's kind by default): 19 MiB, two passes, one lane. */
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;

@@ -9,12 +9,12 @@ const closed = { additionalProperties: false } as const;
 
 /** Letters, digits and `. _ -`: nothing that could be taken for an e-mail address. */
 const USERNAME = Type.String({ minLength: 1, maxLength: 64, pattern: '^[\\p{L}\\p{N}][\\p{L}\\p{N}._-]*$' });
-export const EMAIL = Type.String({ minLength: 3, maxLength: 254, pattern: '^[^\\s@<>,;:"]+@[^\\s@<>,;:"]+$' });
+const EMAIL = Type.String({ minLength: 3, maxLength: 254, pattern: '^[^\\s@<>,;:"]+@[^\\s@<>,;:"]+$' });
 /** As long as can be refused in words. */
 const PASSWORD = Type.String({ minLength: 1, maxLength: 4_096, description: '8 to 256 characters.' });
 const TOKEN = Type.String({ minLength: 1, maxLength: 200 });
 const ROLE = Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z][A-Za-z0-9_-]*$' });
-export const ROLES = Type.Array(ROLE, { maxItems: 32, uniqueItems: true });
+const ROLES = Type.Array(ROLE, { maxItems: 32, uniqueItems: true });
 /** An object that is kept as it is; its size is checked by {@link MAX_KEPT_BYTES}. */
 const KEPT = Type.Record(Type.String(), Type.Unknown(), { maxProperties: 64 });
 

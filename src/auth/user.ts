@@ -65,6 +65,6 @@ export function toPrincipal(user: User, session: string, expiresAt: number): Pri
 }
 
 /** The roles among these that owners can have. */
-export function ownerRoles(roles: readonly string[]): readonly OwnerRole[] {
+function ownerRoles(roles: readonly string[]): readonly OwnerRole[] {
   return Object.freeze(OWNER_ROLES.filter((role) => roles.includes(role)));
 }

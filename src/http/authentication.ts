@@ -2,12 +2,9 @@
  * Sets `request.principal` from the credential on the request, once, before anything of the request is parsed. A
  * credential that is present but bad is refused, never read as anonymous. Not here: what the principal may do.
  */
-import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import { isReadOnly } from '../auth/api-key.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
-import { ANONYMOUS, type Principal } from '../auth/principal.ts';
-import { MillraceError } from '../kernel/errors.ts';
+import { ANONYMOUS } from '../auth/principal.ts';
 
 export interface AuthenticationOptions {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
@@ -26,10 +23,13 @@ export const authentication = fp<AuthenticationOptions>(
       try {
         const found = authenticator.authenticate(authorization);
         if (found instanceof Promise) {
-          found.then((principal) => enter(request, principal)).then(() => done(), done);
+          found.then((principal) => {
+            request.principal = principal;
+            done();
+          }, done);
           return;
         }
-        enter(request, found);
+        request.principal = found;
       } catch (error) {
         done(error instanceof Error ? error : new Error('Authentication failed', { cause: error }));
         return;
@@ -39,15 +39,6 @@ export const authentication = fp<AuthenticationOptions>(
   },
   { name: 'authentication' },
 );
-
-const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
-
-/** A key that may only read reaches no route that could do anything else, whatever that route asks of policies. */
-function enter(request: FastifyRequest, principal: Principal): void {
-  request.principal = principal;
-  if (principal.kind !== 'key' || SAFE.has(request.method) || request.routeOptions.config.reads) return;
-  if (isReadOnly(principal)) throw new MillraceError('forbidden', 'This key may only read');
-}
 
 /** For contexts that look at no credential: whoever asks is a stranger. */
 export const strangers = fp(

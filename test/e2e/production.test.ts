@@ -1,22 +1,28 @@
 /** The program as somebody starts it in production: strangers reach nothing, and the link it prints works once. */
+import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import t from 'tap';
 import { startMillrace } from '../helpers/millrace.ts';
-import { testMongo } from '../helpers/mongo.ts';
 import { until } from '../helpers/until.ts';
 
 t.test('a first start in production', async (t) => {
-  const place = await testMongo(t);
   const folder = await mkdtemp(join(tmpdir(), 'millrace-production-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
-  const env = { MILLRACE_MODE: 'production', MONGODB_URL: place.url, MILLRACE_DB: place.database };
+  const env = { MILLRACE_MODE: 'production' };
   const program = await startMillrace(t, { folder, env });
   const link = () => /Set-up +(http:\S+)\/setup#([\w-]{43})/.exec(program.output());
   await until(() => link() !== null, 'the link is printed');
-  const [, base = '', token = ''] = link() ?? [];
+  const [, base = '', old = ''] = link() ?? [];
   t.equal(base, program.url);
+  // Beside the running program, on the MongoDB that it runs.
+  const script = fileURLToPath(new URL('../../scripts/owner.ts', import.meta.url));
+  const settings = { ...process.env, NODE_OPTIONS: '', MILLRACE_FOLDER: folder, MILLRACE_PUBLIC_URL: base };
+  const { stdout } = await promisify(execFile)(process.execPath, [script, '--link'], { env: settings });
+  const [, token = ''] = /#([\w-]{43})\n$/.exec(stdout) ?? [];
   const send = (path: string, body: object) =>
     fetch(program.url + path, {
       method: 'POST',
@@ -56,6 +62,7 @@ t.test('a first start in production', async (t) => {
   t.equal((await send('/auth/register', account)).status, 403, 'registration is closed');
 
   const owner = { email: 'ada@example.org', password: 'four wooden ships sail' };
+  t.equal((await send('/setup', { token: old, ...owner })).status, 410, 'the newer link kills the older one');
   const answers = await Promise.all([1, 2].map(() => send('/setup', { token, ...owner })));
   t.strictSame(answers.map((answer) => answer.status).sort(), [201, 410].sort(), 'it works once');
   t.equal((await send('/setup', { token, ...owner, email: 'eve@example.org' })).status, 410);
