@@ -189,7 +189,7 @@ function replaceIn(
     else if (name in sent && shown !== undefined && isDeepStrictEqual(shown, after)) next[name] = before;
     else if (name in sent && (set === 'out' || !isJson(after) || (before !== undefined && !isJson(before))))
       return null;
-    else if (seen === 'out' || (!(name in sent) && set === 'out')) next[name] = before;
+    else if (!(name in sent) && (seen === 'out' || set === 'out')) next[name] = before;
     else if (name in sent || (isJson(before) && !(seen === 'in' && set === 'in'))) {
       const inner = replaceIn(asJson(before), asJson(after), path, read, write);
       if (inner === null) return null;
