@@ -40,7 +40,7 @@ export class Live {
   /** The frame that asks for it; from where it was, or from the beginning. */
   request(resume: boolean): object {
     const { filter, sort = BY_ID, limit, fields } = this.query;
-    const since = resume ? this.#answer.position : null;
+    const since = resume && !this.#moves ? this.#answer.position : null;
     return {
       type: 'subscribe',
       id: this.id,
@@ -53,6 +53,11 @@ export class Live {
       },
       ...(since === null ? {} : { since }),
     };
+  }
+
+  /** A filter that names the moment is another one each time it is asked. */
+  get #moves(): boolean {
+    return JSON.stringify(this.query.filter ?? {}).includes('"$now');
   }
 
   take(frame: Frame): void {

@@ -105,6 +105,25 @@ t.test('it resumes where it was, and not where another principal was', async (t)
   t.equal((await third.hear()).since, undefined, 'what it holds may be of the principal before');
 });
 
+t.test('a question that names the moment is asked anew', async (t) => {
+  const server = await stage(t);
+  const client = createClient(server.url);
+  t.teardown(() => client.close());
+  const seen = states();
+  client.collection('todos').live({ filter: { due: { $lt: '$now' } } }, seen.tell);
+  for (const n of [1, 2]) {
+    const line = await server.next();
+    await line.hear();
+    line.say(welcome(null));
+    const { id, since } = await line.hear();
+    t.equal(since, undefined, `connection ${n}`);
+    for (const frame of answer(id, '1-5')) line.say(frame);
+    await seen.until('live');
+    line.close(4501);
+    await seen.until('offline');
+  }
+});
+
 t.test('a question that is to be asked again is asked once, however the line breaks', async (t) => {
   const server = await stage(t);
   const client = createClient(server.url);
