@@ -71,7 +71,7 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
   });
 
   await app.register(async function api(context) {
-    await context.register(authentication, parts);
+    await context.register(authentication, { ...parts, config });
     await context.register(streamTickets, parts);
     await context.register(readOnlyKeys);
     await context.register(explain, parts);

@@ -67,12 +67,17 @@ export class Authenticator {
    * @throws MillraceError `invalid-credential`, at once or as a rejection
    */
   authenticate(authorization: string): Principal | Promise<Principal> {
+    return this.recall(authorization) ?? this.#verify(authorization);
+  }
+
+  /** The principal of a credential that was verified before and is believed still; undefined for any other. */
+  recall(authorization: string): Principal | undefined {
     const kept = this.#kept.get(authorization);
-    if (kept === undefined) return this.#verify(authorization);
+    if (kept === undefined) return undefined;
     const now = this.#now();
     if (kept.until <= now) {
       this.#kept.delete(authorization);
-      return this.#verify(authorization);
+      return undefined;
     }
     if (kept.principal.kind === 'key') this.#parts.keys.touch(kept.principal.id, now);
     return kept.principal;

@@ -4,38 +4,52 @@
  */
 import fp from 'fastify-plugin';
 import type { Authenticator } from '../auth/authenticator.ts';
-import { ANONYMOUS } from '../auth/principal.ts';
+import { ANONYMOUS, type Principal } from '../auth/principal.ts';
+import type { ServerConfig } from '../kernel/config.ts';
+import { MillraceError } from '../kernel/errors.ts';
+import { RateLimiter, tooManyRequests } from './rate-limit.ts';
 
 export interface AuthenticationOptions {
-  readonly authenticator: Pick<Authenticator, 'authenticate'>;
+  readonly authenticator: Pick<Authenticator, 'recall' | 'authenticate'>;
+  readonly config: Pick<ServerConfig, 'rate'>;
 }
 
 /** For contexts whose routes ask who it is. */
 export const authentication = fp<AuthenticationOptions>(
-  async (app, { authenticator }) => {
+  async (app, { authenticator, config }) => {
+    const { anonymous } = config.rate;
+    // Bad credentials of an address; the limits of good ones and of strangers come behind (rate-limit.ts).
+    const failures = anonymous === null ? null : new RateLimiter(anonymous);
     app.addHook('onRequest', (request, _reply, done) => {
       const { authorization } = request.headers;
-      if (authorization === undefined) {
-        request.principal = ANONYMOUS;
+      const known = authorization === undefined ? ANONYMOUS : authenticator.recall(authorization);
+      if (known !== undefined) {
+        request.principal = known;
         done();
         return;
       }
-      try {
-        const found = authenticator.authenticate(authorization);
-        if (found instanceof Promise) {
-          found.then((principal) => {
-            request.principal = principal;
-            done();
-          }, done);
-          return;
-        }
-        request.principal = found;
-      } catch (error) {
-        done(error instanceof Error ? error : new Error('Authentication failed', { cause: error }));
+      const waitSeconds = failures?.left(request.ip, performance.now()) ?? 0;
+      if (waitSeconds > 0) {
+        done(tooManyRequests(waitSeconds));
         return;
       }
-      done();
+      verify(authorization ?? '').then(
+        (principal) => {
+          request.principal = principal;
+          done();
+        },
+        (error) => {
+          if (error instanceof MillraceError && error.code === 'invalid-credential') {
+            failures?.take(request.ip, performance.now());
+          }
+          done(error);
+        },
+      );
     });
+
+    async function verify(authorization: string): Promise<Principal> {
+      return authenticator.authenticate(authorization);
+    }
   },
   { name: 'authentication' },
 );

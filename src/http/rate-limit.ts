@@ -24,6 +24,14 @@ export class RateLimiter {
     this.#perMinute = perMinute;
   }
 
+  /** Seconds until there is a token, 0 when there is one; takes none. */
+  left(key: string, now: number): number {
+    const bucket = this.#buckets.get(key);
+    if (bucket === undefined) return 0;
+    const tokens = bucket.tokens + ((now - bucket.at) * this.#perMinute) / 60_000;
+    return tokens >= 1 ? 0 : Math.max(1, Math.ceil(((1 - tokens) * 60) / this.#perMinute));
+  }
+
   /**
    * Takes one token.
    * @param now milliseconds of a monotonic clock
@@ -46,6 +54,13 @@ export class RateLimiter {
   }
 }
 
+/** The refusal of whoever asks too often. */
+export function tooManyRequests(waitSeconds: number): MillraceError {
+  return new MillraceError('rate-limited', 'Too many requests; slow down', {
+    headers: { 'retry-after': String(waitSeconds), ratelimit: `"requests";r=0;t=${waitSeconds}` },
+  });
+}
+
 export interface RateLimitOptions {
   readonly config: Pick<ServerConfig, 'rate'>;
 }
@@ -66,11 +81,7 @@ export const rateLimit = fp<RateLimitOptions>(
         done();
         return;
       }
-      done(
-        new MillraceError('rate-limited', 'Too many requests; slow down', {
-          headers: { 'retry-after': String(waitSeconds), ratelimit: `"requests";r=0;t=${waitSeconds}` },
-        }),
-      );
+      done(tooManyRequests(waitSeconds));
     });
   },
   { name: 'rate-limit', dependencies: ['authentication'] },
