@@ -168,8 +168,10 @@ t.test('a credential that cannot be renewed is not sent again and again', async 
   line.say(welcome('k1'));
   await line.hear();
   line.say({ type: 'expiring', inMs: 60_000 });
-  line.say({ type: 'ping', position: '1-1' });
-  t.match(await line.hear(), { type: 'pong' }, 'nothing before the answer to what came later');
+  for (const position of ['1-1', '1-2', '1-3']) {
+    line.say({ type: 'ping', position });
+    t.match(await line.hear(), { type: 'pong' }, 'nothing but answers to what came later');
+  }
 });
 
 t.test('another question in the place of one goes over the same socket', async (t) => {
