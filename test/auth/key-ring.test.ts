@@ -1,8 +1,11 @@
 /** The key ring: one for all processes, rotated without anybody noticing, and public for those who verify themselves. */
+import { execFile } from 'node:child_process';
 import { createPublicKey, randomBytes, verify } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import t from 'tap';
 import { ACCESS_MS } from '../../src/auth/access-tokens.ts';
 import { KeyRing } from '../../src/auth/key-ring.ts';
@@ -14,6 +17,7 @@ import type { Parts } from '../../src/parts.ts';
 import { ask, signUp, toAccount } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { testMongo } from '../helpers/mongo.ts';
+import { until } from '../helpers/until.ts';
 
 const TERMS = { issuer: 'https://app.example.org', audience: 'millrace:x', lifetimeMs: ACCESS_MS };
 
@@ -70,6 +74,25 @@ t.test('over HTTP', async (t) => {
   t.equal(kid, keys[0].kid, 'the newest key signs');
   const key = createPublicKey({ key: keys[0], format: 'jwk' });
   t.ok(verify(null, Buffer.from(`${header}.${payload}`), key, Buffer.from(signature, 'base64url')));
+});
+
+t.test('npm run keys', async (t) => {
+  const place = await testMongo(t);
+  const { app } = await buildTestApp(t, {}, place);
+  const account = await signUp(app, 'ada');
+  const script = fileURLToPath(new URL('../../scripts/keys.ts', import.meta.url));
+  const env = { ...process.env, NODE_OPTIONS: '', MONGODB_URL: place.url, MILLRACE_DB: place.database };
+  const run = async (...words: string[]) =>
+    (await promisify(execFile)(process.execPath, [script, ...words], { env })).stdout;
+  const signing = async () => (await ask(app, 'GET /.well-known/jwks.json')).json().keys[0].kid;
+  t.match(await run(), /npm run keys -- rotate/, 'without a word it says what there is');
+  const before = await signing();
+  const [, kid] = /^The key ([\w-]{12}) signs now\n$/.exec(await run('rotate')) ?? [];
+  t.not(kid, before);
+  await until(async () => (await signing()) === kid, 'the running program signs with it');
+  t.equal((await ask(app, 'GET /auth/me', undefined, account)).statusCode, 200);
+  await run('rotate', '--drop-old');
+  await until(async () => (await ask(app, 'GET /auth/me', undefined, account)).statusCode === 401, 'its tokens end');
 });
 
 t.test('with a master key', async (t) => {
