@@ -6,6 +6,7 @@ import { Value } from 'typebox/value';
 import { isCollectionName } from '../database/names.ts';
 import type { Mode } from '../kernel/config.ts';
 import { type Fault, MillraceError } from '../kernel/errors.ts';
+import { bind } from '../query/bind.ts';
 import { type OpenFilter, Variable } from '../query/filter.ts';
 import type { OpenValue } from '../query/literals.ts';
 import { hintFor } from '../query/nearest.ts';
@@ -120,8 +121,14 @@ const KNOWN: ReadonlyMap<string, readonly string[]> = new Map([
 
 /** Reads the filter member by member, so that a fault can be placed. */
 function readWhere(where: object): OpenFilter {
-  for (const [name, value] of Object.entries(where)) inMember(name, () => parseFilterJson({ [name]: value }));
+  for (const [name, value] of Object.entries(where)) inMember(name, () => tried(parseFilterJson({ [name]: value })));
   return parseFilterJson(where);
+}
+
+/** The filter, once it was seen that its variables can be filled: nobody's request shall fail because they cannot. */
+function tried(filter: OpenFilter): OpenFilter {
+  bind(filter, { now: new Date(), user: null });
+  return filter;
 }
 
 function readSet(set: object): ReadonlyMap<string, OpenValue> {
@@ -137,7 +144,7 @@ function readSetMember(name: string, value: unknown): OpenValue {
     });
   }
   // The language of filters reads values and variables; the question around the value is not used.
-  const question = parseFilterJson({ value: { $eq: value } });
+  const question = tried(parseFilterJson({ value: { $eq: value } }));
   if (question.kind === 'field' && question.test.op === 'in') {
     const [read] = question.test.values;
     if (read !== undefined) return read;

@@ -160,6 +160,8 @@ t.test('policies are data of the owner', async (t) => {
 const FAULTS: readonly [object, string, RegExp][] = [
   [{ where: { authorId: { $equals: 1 } } }, '/where/authorId', /Unknown operator '\$equals'.*\$/],
   [{ where: { authorId: '$user.name' } }, '/where/authorId', /Unknown variable '\$user.name'.*Did you mean/],
+  [{ where: { at: '$now+999999999w' } }, '/where/at', /beyond the calendar/],
+  [{ set: { at: '$now+999999999w' } }, '/set/at', /beyond the calendar/],
   [{ wher: {} }, '/wher', /'wher' is not a member here. Did you mean 'where'/],
   [{ actions: ['write'] }, '/actions/0', /read, create, update/],
   [{ collections: ['_users'] }, '/collections/0', /is no collection/],
