@@ -199,8 +199,18 @@ t.test('live data under policies', async (t) => {
     socket.send({ type: 'subscribe', id: 'p', collection: 'posts' });
     const live = await socket.frame({ type: 'live' });
     socket.socket.close();
+    const recorded = new Promise<void>((resolve) => {
+      const detach = parts.events.tail.attach({
+        rows: (rows) => {
+          if (!rows.some(({ collection }) => collection === '_policies')) return;
+          detach();
+          resolve();
+        },
+      });
+    });
     const saved = await ask(app, 'POST /admin/policies', { name: 'Everybody reads', effect: 'allow', ...own }, boss);
     t.equal(saved.statusCode, 201, saved.body);
+    await recorded;
     const back = await enter(ann.accessToken);
     back.send({ type: 'subscribe', id: 'p', collection: 'posts', since: live['position'] });
     t.match(await back.frame({ type: 'reset' }), { reason: 'policy-changed' });

@@ -1,0 +1,202 @@
+/**
+ * What live data costs against references in the same run: the fan-out of one event to many sockets (against
+ * `JSON.stringify` and `send` for each client, and against one prepared frame written to all), bursts in one write, and
+ * the matching of an event with many subscriptions. CPU time of this process, medians of rounds. Not here: latency under
+ * load (realtime-load.ts).
+ */
+
+import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
+import type { Socket } from 'node:net';
+import { BSON, Timestamp } from 'mongodb';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { parseCollectionName } from '../src/database/names.ts';
+import { EMPTY_ROW, type LogRow } from '../src/events/row.ts';
+import { Policies } from '../src/policies/policies.ts';
+import { parseQueryJson } from '../src/query/parse-query.ts';
+import { Batch } from '../src/realtime/batch.ts';
+import { socketFrame } from '../src/realtime/frames.ts';
+import type { Member } from '../src/realtime/group.ts';
+import { GroupBook } from '../src/realtime/group-book.ts';
+import { equalityOf } from '../src/realtime/groups.ts';
+import { LiveQuery } from '../src/realtime/live-query.ts';
+import { Outlet, Turns } from '../src/realtime/outlet.ts';
+import { toAsked, toQuestion } from '../src/realtime/question.ts';
+import { RowView } from '../src/realtime/row-view.ts';
+import type { SnapshotStore } from '../src/realtime/snapshot-store.ts';
+import { machine, median } from './rounds.ts';
+
+const SOCKETS = 200;
+const EVENTS = 60;
+const ROUNDS = 5;
+
+const policies = new Policies('development');
+const scope = policies.scope({ kind: 'anonymous' }, 'read', parseCollectionName('todos'));
+const noStore = {} as SnapshotStore;
+const live = (query: object) =>
+  new LiveQuery(
+    toQuestion(parseCollectionName('todos'), toAsked(parseQueryJson(query), false, new Date()), scope),
+    noStore,
+  );
+
+function rowOf(number: number): LogRow {
+  const document = { _id: `d${number % 100}`, n: number % 10_000, title: `Title ${number}`, text: 'x'.repeat(300) };
+  const raw = (value: object) => Buffer.from(BSON.serialize(value));
+  return {
+    ...EMPTY_ROW,
+    number,
+    epoch: 1,
+    token: '',
+    time: new Timestamp({ t: 1, i: number }),
+    wall: new Date(0),
+    operation: 'update',
+    collection: 'todos',
+    key: raw({ _id: document._id }),
+    before: raw({ ...document, title: 'before' }),
+    after: raw(document),
+  };
+}
+
+/** CPU microseconds of a piece of work that waits for nothing outside of this process. */
+async function cpu(work: () => void | Promise<void>): Promise<number> {
+  const before = process.cpuUsage();
+  await work();
+  const used = process.cpuUsage(before);
+  return used.user + used.system;
+}
+
+/** Sockets whose other ends are read by a child that counts nothing: this process pays for writing alone. */
+async function lines(): Promise<{ sockets: Socket[]; clients: WebSocket[]; close: () => void }> {
+  const { spawn } = await import('node:child_process');
+  const http = createHttpServer();
+  const sockets: Socket[] = [];
+  const clients: WebSocket[] = [];
+  const server = new WebSocketServer({ server: http, perMessageDeflate: false });
+  server.on('connection', (client, request) => {
+    clients.push(client);
+    sockets.push(request.socket);
+  });
+  http.listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  const address = http.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  const program =
+    `const { connect } = require('node:net');` +
+    `for (let n = 0; n < ${SOCKETS}; n++) { const s = connect(${port}, '127.0.0.1');` +
+    `s.write('GET / HTTP/1.1\\r\\nHost: x\\r\\nConnection: Upgrade\\r\\nUpgrade: websocket\\r\\nSec-WebSocket-Version: 13\\r\\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\\r\\n\\r\\n');` +
+    `s.resume(); s.on('error', () => {}); }`;
+  const child = spawn(process.execPath, ['-e', program], { stdio: 'ignore' });
+  while (clients.length < SOCKETS) await new Promise((resolve) => setTimeout(resolve, 10));
+  return {
+    sockets,
+    clients,
+    close: () => {
+      child.kill();
+      http.closeAllConnections();
+      for (const client of clients) client.terminate();
+      http.close();
+    },
+  };
+}
+
+/** Waits until the other side has read, which costs nothing here. */
+const drained = async (sockets: readonly Socket[]) => {
+  do await new Promise((resolve) => setTimeout(resolve, 2));
+  while (sockets.some(({ writableLength }) => writableLength > 0));
+};
+
+async function fanOut(): Promise<void> {
+  const { sockets, clients, close } = await lines();
+  const turns = new Turns();
+  const book = new GroupBook();
+  const answer = live({});
+  for (const socket of sockets) {
+    const member: Member = { id: 's1', outlet: new Outlet(socket, turns), after: 0, until: null, reset: () => {} };
+    book.join(member, answer, null);
+  }
+  let number = 1;
+  const documentOf = (row: LogRow) => BSON.deserialize(row.after ?? Buffer.alloc(0));
+  const ours = async (burst: number) => {
+    const batch = new Batch(book, console.error);
+    await batch.judge(Array.from({ length: burst }, () => rowOf(++number)));
+    batch.tell();
+    turns.flush();
+  };
+  const ways = {
+    ours: () => ours(1),
+    burst: () => ours(10),
+    each: () => {
+      const document = documentOf(rowOf(++number));
+      for (const client of clients) client.send(JSON.stringify({ type: 'change', id: 's1', op: 'update', document }));
+    },
+    shared: () => {
+      const json = JSON.stringify({ type: 'change', id: 's1', op: 'update', document: documentOf(rowOf(++number)) });
+      const frame = socketFrame([Buffer.from(json)]);
+      for (const socket of sockets) socket.write(frame);
+    },
+  };
+  const names = ['ours', 'each', 'shared', 'burst'] as const;
+  const times: Record<keyof typeof ways, number[]> = { ours: [], each: [], shared: [], burst: [] };
+  for (let round = 0; round <= ROUNDS; round++) {
+    for (const name of names) {
+      let used = 0;
+      const events = name === 'burst' ? 10 : 1;
+      for (let done = 0; done < EVENTS; done += events) {
+        used += await cpu(ways[name]);
+        await drained(sockets);
+      }
+      if (round > 0) times[name].push(used);
+    }
+  }
+  close();
+  const per = (name: keyof typeof times) => median(times[name]) / (EVENTS * SOCKETS);
+  console.log(`fan-out to ${SOCKETS} sockets, CPU a delivery: ours ${per('ours').toFixed(2)} µs`);
+  console.log(`  of stringify and send for each client: ${(per('ours') / per('each')).toFixed(2)} (target ≤ 0.6)`);
+  console.log(`  of one shared frame written to all:    ${(per('ours') / per('shared')).toFixed(2)} (target ≤ 1.4)`);
+  console.log(`  ten events in one write, of ten writes: ${(per('burst') / per('ours')).toFixed(2)} (target ≤ 0.4)`);
+}
+
+async function matching(name: string, questions: readonly object[], target: string): Promise<void> {
+  const book = new GroupBook();
+  const outlet = { push: () => {} } as unknown as Outlet;
+  for (const query of questions) {
+    const answer = live(query);
+    const member: Member = { id: 's', outlet, after: 0, until: null, reset: () => {} };
+    book.join(member, answer, equalityOf(answer.question.filter));
+  }
+  let number = 1;
+  const times: number[] = [];
+  for (let round = 0; round < 60; round++) {
+    const views = Array.from({ length: 5 }, () => new RowView(rowOf(++number * 37)));
+    // Decoded once an event, however many subscriptions ask.
+    for (const view of views) if (view.before === null || view.after === null) throw new Error('No document');
+    const used = await cpu(() => {
+      for (const view of views) for (const group of book.concerned(view)) group.live.judge(view);
+    });
+    times.push(used / views.length);
+  }
+  console.log(`matching, ${questions.length} ${name}: ${median(times).toFixed(0)} µs an event (${target})`);
+}
+
+console.log(machine());
+await fanOut();
+const ten = 10_000;
+await matching(
+  'indexable',
+  Array.from({ length: ten }, (_, n) => ({ filter: { n } })),
+  '≤ 10 µs',
+);
+await matching(
+  'mixed',
+  Array.from({ length: ten }, (_, n) => {
+    const filters = [
+      { n },
+      { title: `T${n}` },
+      { n: { $gt: 10_000 + n } },
+      { title: { $startsWith: `Q${n}` }, n: { $lt: n } },
+    ];
+    return { filter: filters[n % 4] };
+  }),
+  '≤ 500 µs',
+);
+process.exit(0);
