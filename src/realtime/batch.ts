@@ -45,18 +45,24 @@ export class Batch {
     const transaction = joined && last !== undefined ? new RowView(last).event : null;
     for (const row of rows) {
       const view = new RowView(row);
-      for (const group of this.#book.concerned(view)) {
-        if (group.has(row) || !this.#book.has(group)) continue;
-        const judgement = group.live.judge(view);
-        if (typeof judgement === 'string') {
-          this.#end({ group, row, transaction, told: [], reset: judgement });
-          continue;
-        }
-        if (judgement.length > 0) this.#outcomes.push({ group, row, transaction, told: judgement, reset: null });
-        if (group.live.wanting) this.#wanting.add(group);
-      }
+      // Collected first: a group whose answer ends leaves the book.
+      const concerned: Group[] = [];
+      this.#book.concerned(view, (group) => concerned.push(group));
+      for (const group of concerned) this.#judgeGroup(group, view, transaction);
     }
     if (joined && last !== undefined) await this.#settle(last, transaction);
+  }
+
+  #judgeGroup(group: Group, view: RowView, transaction: string | null): void {
+    const { row } = view;
+    if (group.has(row)) return;
+    const judgement = group.live.judge(view);
+    if (typeof judgement === 'string') {
+      this.#end({ group, row, transaction, told: [], reset: judgement });
+      return;
+    }
+    if (judgement.length > 0) this.#outcomes.push({ group, row, transaction, told: judgement, reset: null });
+    if (group.live.wanting) this.#wanting.add(group);
   }
 
   async #settle(last: LogRow, transaction: string | null): Promise<void> {

@@ -11,7 +11,7 @@ import { MillraceError } from '../kernel/errors.ts';
 import { and } from '../query/filter.ts';
 import { Follower, type FollowerOptions } from './follower.ts';
 import { tell } from './group.ts';
-import { type Equality, equalityOf } from './groups.ts';
+import { type Handle, handleOf } from './handle.ts';
 import type { Judgement } from './live.ts';
 import { LiveQuery, toMember } from './live-query.ts';
 import { snapshotPart } from './messages.ts';
@@ -92,7 +92,7 @@ export class DocumentSubscription extends Follower {
         return;
       }
       tell(this, difference.told);
-      await this.follow(run, difference.live, this.#equality(), false);
+      await this.follow(run, difference.live, this.#handle(), false);
     });
   }
 
@@ -104,7 +104,7 @@ export class DocumentSubscription extends Follower {
       if (!this.isCurrent(run)) return;
       if ('place' in verdict && live !== null) {
         this.say('subscribed', { from: 'resume' }, formatPosition(verdict.place));
-        return await this.follow(run, live, this.#equality(), true);
+        return await this.follow(run, live, this.#handle(), true);
       }
       this.say('reset', { reason: 'reason' in verdict ? verdict.reason : 'window' });
     }
@@ -114,7 +114,7 @@ export class DocumentSubscription extends Follower {
   protected async goOn(run: number): Promise<void> {
     const { hub } = this.parts;
     if (this.#question.limit === null) {
-      return await this.follow(run, new LiveQuery(this.#question, this.parts.store), this.#equality(), false);
+      return await this.follow(run, new LiveQuery(this.#question, this.parts.store), this.#handle(), false);
     }
     await this.outlet.ready();
     if (!this.isCurrent(run)) return;
@@ -122,7 +122,7 @@ export class DocumentSubscription extends Follower {
     const live = this.isCurrent(run) && 'place' in verdict ? await this.#resumed(verdict) : null;
     if (!this.isCurrent(run)) return;
     if (live === null) return this.reset('reason' in verdict ? verdict.reason : 'window');
-    await this.follow(run, live, this.#equality(), false);
+    await this.follow(run, live, this.#handle(), false);
   }
 
   protected tooSlow(): void {
@@ -188,7 +188,7 @@ export class DocumentSubscription extends Follower {
     } finally {
       await read.close();
     }
-    if (this.isCurrent(run)) await this.follow(run, live, this.#equality(), true);
+    if (this.isCurrent(run)) await this.follow(run, live, this.#handle(), true);
   }
 
   async #refuseTooLarge(): Promise<void> {
@@ -231,10 +231,10 @@ export class DocumentSubscription extends Follower {
     part(position);
   }
 
-  #equality(): Equality | null {
+  #handle(): Handle | null {
     const { scope, filter } = this.#question;
     const [grant] = scope.grants;
-    return equalityOf(scope.grants.length === 1 && grant !== undefined ? and([filter, grant.filter]) : filter);
+    return handleOf(scope.grants.length === 1 && grant !== undefined ? and([filter, grant.filter]) : filter);
   }
 }
 

@@ -13,7 +13,7 @@ import { tellAlone } from './bundle.ts';
 import type { Told } from './change.ts';
 import { problemOf } from './frames.ts';
 import { type Group, knows, type Member } from './group.ts';
-import type { Equality } from './groups.ts';
+import type { Handle } from './handle.ts';
 import type { Mark } from './hub.ts';
 import type { Live } from './live.ts';
 import { toBytes } from './messages.ts';
@@ -156,7 +156,7 @@ export abstract class Follower implements Member {
   }
 
   /** Follows the log from `after` until it can be taken along. @param announce whether its client hears of that */
-  protected async follow(run: number, live: Live, equality: Equality | null, announce: boolean): Promise<void> {
+  protected async follow(run: number, live: Live, handle: Handle | null, announce: boolean): Promise<void> {
     const { hub, backlog } = this.parts;
     let waited = false;
     for (;;) {
@@ -179,7 +179,7 @@ export abstract class Follower implements Member {
       }
     }
     this.behindSince = null;
-    this.#group = hub.join(this, live, equality);
+    this.#group = hub.join(this, live, handle);
     if (!announce) return;
     this.#announced = true;
     const position = formatPosition({ epoch: hub.newest.epoch, number: this.after });

@@ -1,6 +1,7 @@
 /** All groups of a process: by what they answer, and by the collection whose rows concern them. */
 import { Group, type Member } from './group.ts';
-import { type Equality, Groups } from './groups.ts';
+import { Groups } from './groups.ts';
+import type { Handle } from './handle.ts';
 import type { Live } from './live.ts';
 import type { RowView } from './row-view.ts';
 
@@ -18,9 +19,9 @@ export class GroupBook {
   }
 
   /** Puts a member into the group of its answer, which is made when there is none. */
-  join(member: Member, live: Live, equality: Equality | null): Group {
+  join(member: Member, live: Live, handle: Handle | null): Group {
     const known = this.#byKey.get(live.key);
-    const group = known ?? new Group(live, equality, member);
+    const group = known ?? new Group(live, handle, member);
     if (known === undefined) {
       this.#byKey.set(live.key, group);
       const groups = this.#byCollection.get(live.collection) ?? new Groups();
@@ -53,15 +54,15 @@ export class GroupBook {
     return groups;
   }
 
-  /** The groups that a row may concern. */
-  *concerned(view: RowView): Iterable<Group> {
+  /** Visits the groups that a row may concern. */
+  concerned(view: RowView, visit: (group: Group) => void): void {
     const { collection, operation, to } = view.row;
-    for (const group of this.#byCollection.get(null)?.all() ?? []) yield group;
+    this.#byCollection.get(null)?.all(visit);
     if (operation === 'gap' || operation === 'dropDatabase') {
-      for (const [name, groups] of this.#byCollection) if (name !== null) yield* groups.all();
+      for (const [name, groups] of this.#byCollection) if (name !== null) groups.all(visit);
       return;
     }
-    if (collection !== null) yield* this.#byCollection.get(collection)?.concerned(view) ?? [];
-    if (operation === 'rename' && to !== null) yield* this.#byCollection.get(to)?.all() ?? [];
+    if (collection !== null) this.#byCollection.get(collection)?.concerned(view, visit);
+    if (operation === 'rename' && to !== null) this.#byCollection.get(to)?.all(visit);
   }
 }

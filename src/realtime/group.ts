@@ -2,7 +2,7 @@
 import type { Timestamp } from 'mongodb';
 import type { LogRow } from '../events/row.ts';
 import type { Told } from './change.ts';
-import type { Equality } from './groups.ts';
+import type { Handle } from './handle.ts';
 import type { Live } from './live.ts';
 import type { Outlet } from './outlet.ts';
 import type { ResetReason } from './protocol.ts';
@@ -31,16 +31,16 @@ export function knows(member: Member, row: LogRow): boolean {
 
 export class Group {
   readonly live: Live;
-  readonly equality: Equality | null;
+  readonly handle: Handle | null;
   readonly members = new Set<Member>();
   /** Where the answer stood when the group was made. */
   readonly #after: number;
   #until: Timestamp | null;
 
   /** @param first whose answer it goes on with */
-  constructor(live: Live, equality: Equality | null, first: Pick<Member, 'after' | 'until'>) {
+  constructor(live: Live, handle: Handle | null, first: Pick<Member, 'after' | 'until'>) {
     this.live = live;
-    this.equality = equality;
+    this.handle = handle;
     this.#after = first.after;
     this.#until = first.until;
   }

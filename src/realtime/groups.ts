@@ -1,135 +1,63 @@
 /**
- * The groups of one collection, found by the values of a changed document: a group that asks for equality on a field is
- * looked up by the value, only the others are asked one by one.
+ * The groups of one collection, found by the values of a changed document: a group that has a handle is looked up, only
+ * the others are asked one by one.
  */
-import type { Document } from 'mongodb';
-import { isBson } from '../query/bson-types.ts';
-import type { Filter, Scalar, Value } from '../query/filter.ts';
-import { isMembers, KIND, kindOf, membersOf, textOf } from '../query/order.ts';
 import type { Group } from './group.ts';
+import type { Handle } from './handle.ts';
+import { PathIndex } from './path-index.ts';
 import type { RowView } from './row-view.ts';
-
-/** Values that one condition may name and still be looked up. */
-const MAX_VALUES = 20;
-
-export interface Equality {
-  readonly path: string;
-  /** As `valueKey` writes them. */
-  readonly values: readonly string[];
-}
 
 export class Groups {
   readonly #others = new Set<Group>();
-  readonly #byPath = new Map<string, Map<string, Set<Group>>>();
-  readonly #places = new Map<Group, Equality | null>();
+  readonly #byPath = new Map<string, PathIndex>();
+  readonly #handles = new Map<Group, Handle | null>();
 
   get size(): number {
-    return this.#places.size;
-  }
-
-  all(): Iterable<Group> {
-    return this.#places.keys();
+    return this.#handles.size;
   }
 
   add(group: Group): void {
-    const place = group.equality;
-    this.#places.set(group, place);
-    if (place === null) {
+    const { handle } = group;
+    this.#handles.set(group, handle);
+    if (handle === null) {
       this.#others.add(group);
       return;
     }
-    const byValue = this.#byPath.get(place.path) ?? new Map<string, Set<Group>>();
-    this.#byPath.set(place.path, byValue);
-    for (const value of place.values) {
-      const groups = byValue.get(value) ?? new Set();
-      byValue.set(value, groups.add(group));
-    }
+    const index = this.#byPath.get(handle.path) ?? new PathIndex(handle.path);
+    this.#byPath.set(handle.path, index);
+    index.add(handle, group);
   }
 
   remove(group: Group): void {
-    const place = this.#places.get(group);
-    this.#places.delete(group);
+    const handle = this.#handles.get(group);
+    this.#handles.delete(group);
     this.#others.delete(group);
-    if (!place) return;
-    const byValue = this.#byPath.get(place.path);
-    for (const value of place.values) {
-      const groups = byValue?.get(value);
-      groups?.delete(group);
-      if (groups?.size === 0) byValue?.delete(value);
-    }
-    if (byValue?.size === 0) this.#byPath.delete(place.path);
+    if (!handle) return;
+    const index = this.#byPath.get(handle.path);
+    index?.remove(handle, group);
+    if (index?.size === 0) this.#byPath.delete(handle.path);
   }
 
-  /** The groups that a row may concern; some of them may turn out not to be. */
-  concerned(view: RowView): Iterable<Group> {
+  /** Visits every group. */
+  all(visit: (group: Group) => void): void {
+    for (const group of this.#handles.keys()) visit(group);
+  }
+
+  /** Visits the groups that a row may concern; some of them may turn out not to be. */
+  concerned(view: RowView, visit: (group: Group) => void): void {
     const { row } = view;
-    // Without a state before nobody knows what the document was equal to.
-    if (row.key === null || (row.before === null && row.operation !== 'insert')) return this.#places.keys();
-    if (this.#byPath.size === 0) return this.#others;
-    const found = new Set(this.#others);
-    for (const [path, byValue] of this.#byPath) {
-      const steps = path.split('.');
-      for (const state of [view.before, view.after]) {
-        if (state === null) continue;
-        for (const key of valuesAt(state, steps, 0)) for (const group of byValue.get(key) ?? []) found.add(group);
-      }
+    // Without a state before nobody knows what the document was found by.
+    if (row.key === null || (row.before === null && row.operation !== 'insert')) {
+      this.all(visit);
+      return;
     }
-    return found;
-  }
-}
-
-/** A condition of the filter by which its matches can be looked up; null when there is none. */
-export function equalityOf(filter: Filter): Equality | null {
-  if (filter.kind === 'and') {
-    for (const inner of filter.filters) {
-      const found = equalityOf(inner);
-      if (found !== null) return found;
+    for (const group of this.#others) visit(group);
+    if (this.#byPath.size === 0) return;
+    const found = new Set<Group>();
+    for (const index of this.#byPath.values()) {
+      if (view.before !== null) index.find(view.before, found);
+      if (view.after !== null) index.find(view.after, found);
     }
-    return null;
-  }
-  if (filter.kind !== 'field' || filter.test.op !== 'in' || filter.test.values.length > MAX_VALUES) return null;
-  // A step that is a number may be a place in an array; looking that up is not worth its code.
-  if (/(^|\.)\d+(\.|$)/.test(filter.path)) return null;
-  const values = filter.test.values.map(keyOfValue);
-  const known = values.filter((value) => value !== null);
-  return known.length === values.length ? { path: filter.path, values: [...new Set(known)] } : null;
-}
-
-/** Equal values have equal keys; others may, too. Null for what is not looked up: null also means missing. */
-function keyOfValue(value: Value | Scalar | unknown): string | null {
-  const kind = kindOf(value);
-  switch (kind) {
-    case KIND.string:
-      return `s${textOf(value)}`;
-    case KIND.number:
-      return `n${numberOf(value)}`;
-    case KIND.boolean:
-      return `b${value}`;
-    case KIND.date:
-      return `d${Number(value)}`;
-    case KIND.objectId:
-      return isBson(value, 'ObjectId') ? `o${value.toHexString()}` : null;
-    default:
-      return null;
-  }
-}
-
-function numberOf(value: unknown): number {
-  if (isBson(value, 'Int32') || isBson(value, 'Double')) return value.value + 0;
-  return Number(isBson(value, 'Long') || isBson(value, 'Decimal128') ? value.toString() : value) + 0;
-}
-
-function* valuesAt(node: Document, steps: readonly string[], at: number): Generator<string> {
-  const step = steps[at] ?? '';
-  if (!Object.hasOwn(node, step)) return;
-  const value: unknown = node[step];
-  const values: unknown[] = Array.isArray(value) ? value : [value];
-  for (const one of values) {
-    if (at < steps.length - 1) {
-      if (isMembers(one)) yield* valuesAt(membersOf(one), steps, at + 1);
-      continue;
-    }
-    const key = keyOfValue(one);
-    if (key !== null) yield key;
+    for (const group of found) visit(group);
   }
 }

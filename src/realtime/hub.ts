@@ -9,7 +9,7 @@ import type { Tail } from '../events/tail.ts';
 import { Batch, resetAll } from './batch.ts';
 import type { Group, Member } from './group.ts';
 import { GroupBook } from './group-book.ts';
-import type { Equality } from './groups.ts';
+import type { Handle } from './handle.ts';
 import type { Live } from './live.ts';
 import { toSegments } from './segments.ts';
 
@@ -85,8 +85,8 @@ export class Hub {
    * Takes in a subscription that knows all rows up to `taken` at least.
    * @param live its answer as it followed it itself; that of others is used when there is one
    */
-  join(member: Member, live: Live, equality: Equality | null): Group {
-    return this.#book.join(member, live, equality);
+  join(member: Member, live: Live, handle: Handle | null): Group {
+    return this.#book.join(member, live, handle);
   }
 
   leave(group: Group, member: Member): void {
