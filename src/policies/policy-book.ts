@@ -14,6 +14,8 @@ import type { Scope } from './scope.ts';
 
 /** After which time reading is tried again, in milliseconds. */
 const RETRY_MS = 250;
+/** How often the number of the newest version is looked at: events may be late while nobody records them. */
+const LOOK_MS = 500;
 const ID = /^[a-z0-9][a-z0-9-]{0,63}$/;
 /** Words that the addresses of policies have a meaning for. */
 const TAKEN: readonly string[] = ['versions', 'test', 'check'];
@@ -38,6 +40,10 @@ export class PolicyBook {
   readonly #end = new AbortController();
   #reading: Promise<void> | null = null;
   #again = false;
+  #looking: Promise<void> = Promise.resolve();
+  #timer: NodeJS.Timeout | undefined;
+  /** The version that is in force here; undefined before the first reading. */
+  #version: number | null | undefined;
 
   constructor(parts: PolicyBookParts) {
     this.#parts = parts;
@@ -47,10 +53,16 @@ export class PolicyBook {
   async start(): Promise<void> {
     await this.#parts.store.start();
     if (this.#parts.mode === 'development') await this.#begin();
+    this.#timer = setInterval(() => {
+      this.#looking = this.#look();
+    }, LOOK_MS);
+    this.#timer.unref();
   }
 
   async stop(): Promise<void> {
+    clearInterval(this.#timer);
     this.#end.abort();
+    await this.#looking;
     await this.#reading;
   }
 
@@ -147,7 +159,10 @@ export class PolicyBook {
     while (this.#again && !this.#end.signal.aborted) {
       this.#again = false;
       try {
+        // The number first: a version that comes between the two readings is read again.
+        const version = await this.#parts.store.newest();
         this.#parts.policies.use(toPolicySet(await this.#parts.store.all()));
+        this.#version = version;
       } catch (error) {
         this.#parts.policies.close();
         this.#parts.onError(error);
@@ -156,6 +171,14 @@ export class PolicyBook {
       }
     }
     this.#reading = null;
+  }
+
+  /** Reads again when there is another version than the one in force. */
+  async #look(): Promise<void> {
+    if (this.#version === undefined || this.#reading !== null) return;
+    // A database that is away answers no other request either.
+    const newest = await this.#parts.store.newest().catch(() => this.#version);
+    if (newest !== this.#version && !this.#end.signal.aborted) await this.reload();
   }
 
   #retryLater(): void {

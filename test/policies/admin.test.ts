@@ -1,5 +1,6 @@
 /** The policies over HTTP: kept as data, checked as a whole, versioned, in force in every process, tried out. */
 import t from 'tap';
+import { parseCollectionName } from '../../src/database/names.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { owner, speakingAs, user } from '../helpers/principals.ts';
@@ -61,6 +62,7 @@ t.test('policies are data of the owner', async (t) => {
     t.ok(parts.policies.find(author, 'read', 'files'));
     await changed;
     const ms = performance.now() - start;
+    t.comment(`in force elsewhere after ${ms.toFixed()} ms`);
     t.ok(ms < 1_000, `${ms.toFixed()} ms`);
     t.equal(told, 1);
     t.equal((await other.app.inject({ url: '/files', headers: asOther(author) })).statusCode, 200);
@@ -179,6 +181,22 @@ const FAULTS: readonly [object, string, RegExp][] = [
   [{ principals: {} }, '/principals', /fewer|must/],
   [{ actions: ['call'], fields: undefined, set: undefined }, '/actions', /belong together/],
 ];
+
+t.test('a change that no event tells is noticed within a second, too', async (t) => {
+  const place = await testMongo(t);
+  const { parts } = await buildTestApp(t, { MILLRACE_MODE: 'production' }, place);
+  const other = await buildTestApp(t, { MILLRACE_MODE: 'production' }, place);
+  // As if nobody recorded: neither process hears of anything.
+  await Promise.all([parts.events.close(), other.parts.events.close()]);
+  const changed = new Promise<void>((resolve) => other.parts.policies.onChange(resolve));
+  const scope = parts.policies.scope(owner(), 'create', 'admin');
+  const start = performance.now();
+  await parts.policyBook.create(scope, { name: 'a', collections: ['*'], actions: ['read'], effect: 'allow' }, 'req_1');
+  await changed;
+  const ms = performance.now() - start;
+  t.ok(ms < 1_000, `${ms.toFixed()} ms`);
+  t.ok(other.parts.policies.find(user('u'), 'read', parseCollectionName('any')));
+});
 
 t.test('development begins with one visible policy, that production does not heed', async (t) => {
   const place = await testMongo(t);
