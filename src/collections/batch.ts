@@ -7,6 +7,7 @@ import { MillraceError } from '../kernel/errors.ts';
 import type { Answer } from './answer.ts';
 import type { Atomic, Within } from './atomic.ts';
 import { type BatchOperation, inOperation, parseBatch, resolveRefs } from './batch-operations.ts';
+import { isAccessRefusal } from './refusals.ts';
 import { objectBody, parameters, requireMediaType } from './requests.ts';
 import { type PreparedWrite, prepareWrite, type WriteParts } from './write-operations.ts';
 
@@ -17,13 +18,28 @@ type BatchRequest = Pick<FastifyRequest, 'id' | 'url' | 'headers' | 'body' | 'pr
 
 /**
  * Reads a batch.
- * @throws MillraceError as parseBatch
+ * @throws MillraceError as parseBatch, and `not-authenticated` or `forbidden` for any of its operations
  */
 export function prepareBatch(request: BatchRequest, parts: WriteParts & { readonly atomic: Atomic }): PreparedWrite {
   parameters(request, []);
   requireMediaType(request, ['application/json']);
   const operations = parseBatch(objectBody(request));
+  requireScopes(operations, request, parts);
   return (within) => parts.atomic.run((open) => runAll(operations, request, parts, open), within);
+}
+
+/**
+ * Who may not make an operation is told before any of them is made, or looked up under a key. Whatever else is wrong with
+ * one is said in its turn.
+ */
+function requireScopes(operations: readonly BatchOperation[], request: BatchRequest, parts: WriteParts): void {
+  for (const [index, operation] of operations.entries()) {
+    try {
+      prepare(operation, request, parts);
+    } catch (error) {
+      if (isAccessRefusal(error)) throw inOperation(index, error);
+    }
+  }
 }
 
 async function runAll(
@@ -37,7 +53,7 @@ async function runAll(
   let bytes = 0;
   for (const [index, operation] of operations.entries()) {
     try {
-      const answer = await run(resolveRefs(operation, refs), request, parts, within);
+      const answer = await prepare(resolveRefs(operation, refs), request, parts)(within);
       if (operation.ref !== undefined) refs.set(operation.ref, idOf(answer));
       bytes += answer.body?.length ?? 0;
       if (bytes > MAX_RESULT_BYTES) throw tooLarge();
@@ -49,15 +65,11 @@ async function runAll(
   return { status: 200, headers: {}, body: encodeResults(results) };
 }
 
-function run(operation: BatchOperation, request: BatchRequest, parts: WriteParts, within: Within): Promise<Answer> {
+function prepare(operation: BatchOperation, request: BatchRequest, parts: WriteParts): PreparedWrite {
   const { method, url, headers, body, segments } = operation;
   const [collection = '', id] = segments;
   const params = id === undefined ? { collection } : { collection, id };
-  const write = prepareWrite(
-    { id: request.id, principal: request.principal, method, url, headers, body, params },
-    parts,
-  );
-  return write(within);
+  return prepareWrite({ id: request.id, principal: request.principal, method, url, headers, body, params }, parts);
 }
 
 function idOf({ id }: Answer): string {

@@ -9,6 +9,7 @@ import { idText } from '../database/ids.ts';
 import type { CollectionName } from '../database/names.ts';
 import { decodeOrdered, decodeStored, inOrderOf } from '../database/stored.ts';
 import { MillraceError } from '../kernel/errors.ts';
+import { reaches } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
 import type { OpenFilter } from '../query/filter.ts';
 import type { Atomic, Within } from './atomic.ts';
@@ -63,7 +64,7 @@ export class ByFilter {
       for await (const batch of store.list(name, filter, { sort: { _id: 1 }, session })) {
         const changes = batch.map((raw) => {
           const old = decodeStored(raw);
-          const next = inDocument(old['_id'], () => permittedChange(scope, change, old, origin));
+          const next = inDocument(scope.reader, old, () => permittedChange(scope, change, old, origin));
           return { id: old['_id'], next: inOrderOf(next, decodeOrdered(raw)) };
         });
         try {
@@ -119,13 +120,13 @@ function tooMany(maxAffected: number): MillraceError {
   });
 }
 
-/** One document can be the reason why none is changed: which one is said. */
-function inDocument<T>(id: unknown, work: () => T): T {
+/** One document can be the reason why none is changed: which one is said to whom may read it. */
+function inDocument<T>(reader: Scope | null, old: Document, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    if (!(error instanceof MillraceError)) throw error;
-    throw new MillraceError(error.code, `Document '${idText(id)}': ${error.message}`, {
+    if (!(error instanceof MillraceError) || reader === null || !reaches(reader, old)) throw error;
+    throw new MillraceError(error.code, `Document '${idText(old['_id'])}': ${error.message}`, {
       ...(error.hint === undefined ? {} : { hint: error.hint }),
       faults: error.faults,
       cause: error,

@@ -5,11 +5,13 @@
  */
 import { hash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
+import { actorOf } from '../auth/principal.ts';
+import { networkOf } from '../auth/sign-in-delays.ts';
 import { ERRORS, MillraceError } from '../kernel/errors.ts';
 import type { Answer } from './answer.ts';
 import type { Atomic } from './atomic.ts';
 import { type IdempotencyKey, type Kept, type KeyStore, KeyTaken, type Outcome } from './key-store.ts';
-import { keyInUse } from './refusals.ts';
+import { isAccessRefusal, keyInUse } from './refusals.ts';
 import type { PreparedWrite } from './write-operations.ts';
 
 const VISIBLE = /^[\x21-\x7e]{1,255}$/;
@@ -19,7 +21,7 @@ const VISIBLE = /^[\x21-\x7e]{1,255}$/;
  * @throws MillraceError `malformed-request` when it is not 1 to 255 visible characters
  */
 export function readKey(
-  request: Pick<FastifyRequest, 'headers' | 'method' | 'url' | 'principal' | 'rawBody'>,
+  request: Pick<FastifyRequest, 'headers' | 'method' | 'url' | 'principal' | 'rawBody' | 'ip'>,
 ): IdempotencyKey | null {
   const key = request.headers['idempotency-key'];
   if (key === undefined) return null;
@@ -29,7 +31,8 @@ export function readKey(
     });
   }
   const { principal } = request;
-  const who = principal.kind === 'anonymous' ? 'anonymous' : `${principal.kind}:${principal.id}`;
+  // Strangers have nothing to be told apart by but where they come from.
+  const who = actorOf(principal) ?? `anonymous ${networkOf(request.ip)}`;
   const [path = '', ...query] = request.url.split('?');
   const body = hash('sha256', request.rawBody ?? '', 'base64url');
   return {
@@ -98,7 +101,9 @@ function repeated(outcome: Outcome): Answer {
   return { ...answer, headers: { ...answer.headers, ...replayed } };
 }
 
-/** Refusals that would be the same again; a passing one must not be kept. */
+/** Refusals that would be the same again. A passing one must not be kept, nor what a policy may allow tomorrow. */
 function isFinal(error: unknown): error is MillraceError {
-  return error instanceof MillraceError && error.status < 500 && !ERRORS[error.code].retryable;
+  return (
+    error instanceof MillraceError && error.status < 500 && !ERRORS[error.code].retryable && !isAccessRefusal(error)
+  );
 }

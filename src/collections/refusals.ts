@@ -7,6 +7,8 @@ import { duplicateKey, uniqueViolation } from '../database/errors.ts';
 import { idText } from '../database/ids.ts';
 import type { CollectionName } from '../database/names.ts';
 import { MillraceError } from '../kernel/errors.ts';
+import { hidesFields, isReadable } from '../policies/reach.ts';
+import type { Scope } from '../policies/scope.ts';
 
 /** A collection that was never created; the sentence is the customer's own (specification.md, section 7). */
 export function notAvailable(name: CollectionName): MillraceError {
@@ -32,6 +34,28 @@ export function keyInUse(): MillraceError {
     hint: 'Send the same request again in a moment',
     headers: { 'retry-after': '1' },
   });
+}
+
+/** Whether somebody was not let in: for lack of a credential, or of a policy. */
+export function isAccessRefusal(error: unknown): boolean {
+  return error instanceof MillraceError && (error.status === 401 || error.status === 403);
+}
+
+/**
+ * What is told of a value that is taken already: the members of the index, unless the writer may not see one of them.
+ * @param reader what the writer may read
+ */
+export function discreet(error: unknown, reader: Scope | null): unknown {
+  if (!(error instanceof MillraceError) || error.code !== 'unique-violation') return error;
+  if (reader !== null && !hidesFields(reader)) return error;
+  const fields = violatedFields(error);
+  if (reader !== null && fields.length > 0 && fields.every((path) => isReadable(reader, path))) return error;
+  return new MillraceError('unique-violation', 'Another document has a value that must be unique', { cause: error });
+}
+
+/** The members of the index behind a refusal, however often it has been worded anew. */
+function violatedFields({ cause }: Error): readonly string[] {
+  return cause instanceof MillraceError ? violatedFields(cause) : (duplicateKey(cause)?.fields ?? []);
 }
 
 /** The refusal behind a duplicate key: of the id, or of another unique index. */

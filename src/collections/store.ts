@@ -10,22 +10,18 @@ import {
   MongoBulkWriteError,
   MongoServerError,
   ObjectId,
+  type WriteError,
 } from 'mongodb';
 import { CODE, translated, translateError } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
 import type { CollectionName } from '../database/names.ts';
 import type { OrderedDocument } from '../database/stored.ts';
+import { holdsMore, type Stamp, stamped, unchanged, unlessChanged } from './exchange.ts';
 import { type Replacement, SharedOperations } from './shared-operations.ts';
 import { addViolatedKeys } from './violated-index.ts';
 
 /** Documents of one driver batch; the server cuts a batch at 16 MB besides. */
 const BATCH = 1_000;
-
-/** Who deletes, and in which request. */
-export interface Stamp {
-  readonly by: string | null;
-  readonly request: string;
-}
 
 export class Store {
   readonly #mongo: Mongo;
@@ -181,7 +177,13 @@ export class Store {
     const operations = changes.map(({ id, next }) => ({
       updateOne: { filter: byId(id), update: [{ $replaceWith: { $literal: next } }] },
     }));
-    await this.#mongo.data.collection(name).bulkWrite(operations, { session, ordered: true });
+    const collection = this.#mongo.data.collection(name);
+    try {
+      await collection.bulkWrite(operations, { session, ordered: true });
+    } catch (error) {
+      if (error instanceof MongoBulkWriteError) await addViolatedKeys(collection, [error.writeErrors].flat());
+      throw error;
+    }
   }
 
   /** Stamps and deletes documents within a transaction. */
@@ -214,8 +216,7 @@ export class Store {
     try {
       await collection.insertMany([...documents], { ordered: false });
     } catch (error) {
-      const failed = error instanceof MongoBulkWriteError ? [error.writeErrors].flat() : [];
-      if (failed.length === 0) throw error;
+      const failed = failuresOf(error);
       await addViolatedKeys(collection, failed);
       for (const { index, err } of failed) outcomes[index] = new MongoServerError({ ...err, message: err.errmsg });
     }
@@ -231,8 +232,7 @@ export class Store {
     try {
       await collection.bulkWrite(operations, { ordered: false });
     } catch (error) {
-      const failed = error instanceof MongoBulkWriteError ? [error.writeErrors].flat() : [];
-      if (failed.length === 0) throw error;
+      const failed = failuresOf(error);
       const others = failed.filter(({ code }) => code !== CODE.conversionFailure);
       await addViolatedKeys(collection, others);
       for (const { index } of failed) outcomes[index] = false;
@@ -243,31 +243,18 @@ export class Store {
 }
 
 /**
- * The new state, or an error where the document is not what was read. The answer to a shared update counts matches but
- * does not say which; errors have an index. With `upsert` a vanished document is met too: the server computes what to
- * insert from the id alone, which is not what was read either, and fails in the same way. Nothing is ever inserted.
+ * The writes of a shared call that failed, when the others are known to have been made.
+ * @throws the error when it says nothing about single writes, or that a majority did not acknowledge the others
  */
-function unlessChanged(old: Document | OrderedDocument, next: Document | OrderedDocument): Document {
-  const fails = { $toInt: { $concat: ['changed: ', { $type: '$_id' }] } };
-  return { $cond: [{ $eq: ['$$ROOT', { $literal: old }] }, { $literal: next }, fails] };
-}
-
-/** Whether a document has members beside its id. */
-function holdsMore(document: Document | OrderedDocument): boolean {
-  return (document instanceof Map ? document.size : Object.keys(document).length) > 1;
-}
-
-function stamped({ by, request }: Stamp): Document[] {
-  const meta = { $cond: [{ $eq: [{ $type: '$_meta' }, 'object'] }, '$_meta', {}] };
-  return [{ $set: { _meta: { $mergeObjects: [meta, { $literal: { by, request } }] } } }];
+function failuresOf(error: unknown): readonly WriteError[] {
+  if (!(error instanceof MongoBulkWriteError)) throw error;
+  const failed = [error.writeErrors].flat();
+  if (failed.length === 0 || error.result.getWriteConcernError() !== undefined) throw error;
+  return failed;
 }
 
 function inSession(session: ClientSession | undefined): { session?: ClientSession } {
   return session === undefined ? {} : { session };
-}
-
-function unchanged(old: Document | OrderedDocument): Filter<Document> {
-  return { $expr: { $eq: ['$$ROOT', { $literal: old }] } };
 }
 
 /** Both: a filter may ask for the id, too. */

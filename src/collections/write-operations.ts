@@ -14,6 +14,7 @@ import type { ByFilter } from './by-filter.ts';
 import type { Collections, WriteScopes } from './collections.ts';
 import { parsePatch } from './patch.ts';
 import { parsePreconditions } from './preconditions.ts';
+import { discreet } from './refusals.ts';
 import { arrayBody, flag, objectBody, parameters, type RequestLike, requireMediaType, toWrite } from './requests.ts';
 import { seenBy, viewOf } from './view.ts';
 
@@ -56,6 +57,17 @@ function enter(request: WriteRequest, action: Action, { policies }: WriteParts):
   return [policies.scope(request.principal, action, name), name];
 }
 
+/** A write whose refusals name no member that the writer may not see. */
+function discreetly(reader: Scope | null, write: PreparedWrite): PreparedWrite {
+  return async (within) => {
+    try {
+      return await write(within);
+    } catch (error) {
+      throw discreet(error, reader);
+    }
+  };
+}
+
 function prepareCreate(request: WriteRequest, parts: WriteParts): PreparedWrite {
   const { collections } = parts;
   parameters(request, []);
@@ -63,20 +75,20 @@ function prepareCreate(request: WriteRequest, parts: WriteParts): PreparedWrite 
   const many = arrayBody(request);
   if (many !== null) {
     const [scope, name] = enter(request, 'create', parts);
-    return async (within) => {
+    return discreetly(scope.reader, async (within) => {
       const created = await collections.createMany(scope, name, many, toWrite(request, within));
       return createdAnswer(
         request,
         created.map(({ raw }) => viewOf(scope.reader, raw)),
       );
-    };
+    });
   }
   const body = objectBody(request);
   const [scope, name] = enter(request, 'create', parts);
-  return async (within) => {
+  return discreetly(scope.reader, async (within) => {
     const created = await collections.create(scope, name, body, toWrite(request, within));
     return writtenAnswer(request, seenBy(scope.reader, created), name);
-  };
+  });
 }
 
 function prepareReplace(request: WriteRequest, id: string, parts: WriteParts): PreparedWrite {
@@ -85,10 +97,10 @@ function prepareReplace(request: WriteRequest, id: string, parts: WriteParts): P
   const body = objectBody(request);
   const [scopes, name] = enterReplace(request, upsert, parts);
   const reader = (scopes.update ?? scopes.create)?.reader ?? null;
-  return async (within) => {
+  return discreetly(reader, async (within) => {
     const replaced = await parts.collections.replace(scopes, name, id, body, toWrite(request, within));
     return { id, ...writtenAnswer(request, seenBy(reader, replaced), name) };
-  };
+  });
 }
 
 /** `If-None-Match: *` only creates; an upsert creates where that is allowed, and otherwise finds nothing. */
@@ -109,10 +121,10 @@ function preparePatch(request: WriteRequest, id: string, parts: WriteParts): Pre
   parameters(request, []);
   const change = parsePatch(request);
   const [scope, name] = enter(request, 'update', parts);
-  return async (within) => {
+  return discreetly(scope.reader, async (within) => {
     const patched = await parts.collections.patch(scope, name, id, change, toWrite(request, within));
     return { id, ...writtenAnswer(request, seenBy(scope.reader, patched), name) };
-  };
+  });
 }
 
 function prepareRemove(request: WriteRequest, id: string, parts: WriteParts): PreparedWrite {
@@ -128,10 +140,10 @@ function preparePatchMany(request: WriteRequest, parts: WriteParts): PreparedWri
   const asked = parseAsked(request);
   const change = parsePatch(request);
   const [scope, name] = enter(request, 'update', parts);
-  return async (within) => {
+  return discreetly(scope.reader, async (within) => {
     const affected = await parts.byFilter.patch(scope, name, asked, change, toWrite(request, within));
     return affectedAnswer(affected, asked.maxAffected);
-  };
+  });
 }
 
 function prepareRemoveMany(request: WriteRequest, parts: WriteParts): PreparedWrite {

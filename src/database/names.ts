@@ -9,7 +9,7 @@ declare const brand: unique symbol;
 /** The checked name of a collection of documents. */
 export type CollectionName = string & { readonly [brand]: 'CollectionName' };
 
-const RESERVED = new Set(['system', 'files', 'functions', 'events']);
+const RESERVED = new Set(['system', 'files', 'functions', 'events', 'admin']);
 
 /** Whether clients may use a name. */
 export function isCollectionName(text: string): text is CollectionName {

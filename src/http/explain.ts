@@ -37,7 +37,11 @@ export const explain = fp<ExplainOptions>(
 
 /** JSON in ASCII: ids of policies and names of collections hold nothing else. */
 function toHeader(decisions: readonly Decision[]): string {
-  const told = [...decisions];
-  while (told.length > 1 && JSON.stringify(told).length > MAX_LENGTH) told.pop();
-  return JSON.stringify(told);
+  let header = '';
+  for (const decision of decisions) {
+    const longer = `${header}${header === '' ? '' : ','}${JSON.stringify(decision)}`;
+    if (header !== '' && longer.length > MAX_LENGTH) break;
+    header = longer;
+  }
+  return `[${header}]`;
 }

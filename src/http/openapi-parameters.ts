@@ -39,7 +39,7 @@ export const COLLECTION = path(
   {
     type: 'string',
     pattern: '^[A-Za-z][A-Za-z0-9_-]{0,63}$',
-    not: { enum: ['system', 'files', 'functions', 'events'] },
+    not: { enum: ['system', 'files', 'functions', 'events', 'admin'] },
   },
   'A letter, then up to 63 letters, digits, _ or -.',
 );

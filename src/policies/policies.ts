@@ -30,6 +30,9 @@ export interface Decision {
   readonly owner: boolean;
 }
 
+/** Answers that are kept for whoever asks why: a request takes a few, a feed or a socket might take any number. */
+const MAX_DECISIONS = 50;
+
 /** Grants that are the same for many principals, kept at most. */
 const MAX_SHARED = 1_000;
 
@@ -72,7 +75,9 @@ export class Policies {
   find(principal: Principal, action: Action, place: Place): Scope | null {
     const scope = this.#find(principal, action, place);
     const decisions = this.#watched.get(principal);
-    if (decisions !== undefined) decisions.push(this.#explain(principal, action, place, scope));
+    if (decisions !== undefined && decisions.length < MAX_DECISIONS) {
+      if (!isRepeated(decisions.at(-1), action, place)) decisions.push(this.#explain(principal, action, place, scope));
+    }
     return scope;
   }
 
@@ -95,7 +100,7 @@ export class Policies {
     return () => this.#listeners.delete(listener);
   }
 
-  /** The same principal, with a list of the answers that it gets from now on. */
+  /** The same principal, with a list of the first answers that it gets from now on. */
   watch<P extends Principal>(principal: P): { readonly principal: P; readonly decisions: readonly Decision[] } {
     const watched = { ...principal };
     const decisions: Decision[] = [];
@@ -180,6 +185,10 @@ export class Policies {
     const deny = this.denying(principal, action, place, null);
     return { ...told, policies: deny === null ? [] : [deny] };
   }
+}
+
+function isRepeated(last: Decision | undefined, action: Action, place: Place): boolean {
+  return last?.action === action && last.place === place;
 }
 
 function earlier(a: number | null, b: number | null): number | null {

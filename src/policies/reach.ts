@@ -101,6 +101,11 @@ export function shown(scope: Scope, document: Document): Document | null {
   return fields === null ? null : cutTo(document, fields);
 }
 
+/** Whether a member may be seen of every reached document. */
+export function isReadable(scope: Scope, path: string): boolean {
+  return !hidesFields(scope) || scope.grants.every(({ read }) => covers(read, path));
+}
+
 /**
  * What somebody may not see of every document must not be found out by asking for it either.
  * @param paths stored paths that a filter, a sort or an expansion looks at
@@ -108,7 +113,7 @@ export function shown(scope: Scope, document: Document): Document | null {
  */
 export function requireReadable(scope: Scope, paths: Iterable<string>): void {
   if (!hidesFields(scope)) return;
-  for (const path of paths) if (!scope.grants.every(({ read }) => covers(read, path))) throw fieldHidden(path);
+  for (const path of paths) if (!isReadable(scope, path)) throw fieldHidden(path);
 }
 
 /**

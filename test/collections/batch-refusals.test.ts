@@ -127,7 +127,7 @@ t.test('refused batches', async (t) => {
 });
 
 t.test('in production mode nobody writes by batch what they may not write alone', async (t) => {
-  const { app } = await buildTestApp(t, { MILLRACE_MODE: 'production', MILLRACE_MASTER_KEY: 'x'.repeat(44) });
+  const { app } = await buildTestApp(t, { MILLRACE_MODE: 'production' });
   const payload = { operations: [{ method: 'POST', path: '/api/a', body: {} }] };
   const answer = await app.inject({ method: 'POST', url: '/batch', payload });
   t.equal(answer.statusCode, 401);
