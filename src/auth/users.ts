@@ -84,18 +84,17 @@ export class Users {
    */
   async change(id: string, change: UserChange, stamp: Stamp): Promise<User> {
     const before = await this.get(id);
-    if (change.disabled === true || (change.roles && !change.roles.includes('owner'))) await this.#keepOwner(before);
-    const named = 'username' in change || 'email' in change;
-    const names = named ? { names: namesOf({ ...before, ...change }) } : {};
-    const user = existing(await this.#parts.store.change(id, { ...change, ...names }, stamp, new Date(this.#now())));
+    const user = isOwner(before) && !isOwner({ ...before, ...change }) ? await this.#step(before, change, stamp) : null;
+    const after = user ?? (await this.#write(before, change, stamp));
     this.#parts.onChanged(id);
-    if (user.disabled) await this.#parts.sessions.endAll(id, 'user-disabled', stamp);
-    return user;
+    if (after.disabled) await this.#parts.sessions.endAll(id, 'user-disabled', stamp);
+    return after;
   }
 
   /** @throws MillraceError `document-not-found`, `last-owner` */
   async remove(id: string, stamp: Stamp): Promise<void> {
-    await this.#keepOwner(await this.get(id));
+    const before = await this.get(id);
+    if (isOwner(before)) await this.#step(before, { disabled: true }, stamp);
     if (!(await this.#parts.store.remove(id, stamp))) existing(null);
     this.#parts.onChanged(id);
     await this.#parts.passwords.remove(id);
@@ -119,11 +118,34 @@ export class Users {
     await this.#parts.sessions.endAll(_id, reason, stamp, but);
   }
 
-  async #keepOwner({ kind, roles, disabled }: User): Promise<void> {
-    if (kind !== 'owner' || disabled || !roles.includes('owner')) return;
-    if ((await this.#parts.store.countOwners()) > 1) return;
-    throw new MillraceError('last-owner', 'This is the last owner', { hint: 'Make another owner first' });
+  /**
+   * A change after which an owner is none any more. It is looked at before and after: of two owners who end each other in
+   * the same moment both would find the other one before, and nobody afterwards; then it is taken back.
+   */
+  async #step(before: User, change: UserChange, stamp: Stamp): Promise<User> {
+    const { store } = this.#parts;
+    if ((await store.countOwners()) <= 1) throw lastOwner();
+    const user = await this.#write(before, change, stamp);
+    if ((await store.countOwners()) > 0) return user;
+    await this.#write(user, { roles: before.roles, disabled: before.disabled }, stamp);
+    throw lastOwner();
   }
+
+  async #write(before: User, change: UserChange, stamp: Stamp): Promise<User> {
+    const named = 'username' in change || 'email' in change;
+    const names = named ? { names: namesOf({ ...before, ...change }) } : {};
+    const now = new Date(this.#now());
+    return existing(await this.#parts.store.change(before._id, { ...change, ...names }, stamp, now));
+  }
+}
+
+/** Whether an account keeps an installation from being nobody's. */
+function isOwner({ kind, roles, disabled }: User): boolean {
+  return kind === 'owner' && !disabled && roles.includes('owner');
+}
+
+function lastOwner(): MillraceError {
+  return new MillraceError('last-owner', 'This is the last owner', { hint: 'Make another owner first' });
 }
 
 function existing(user: User | null): User {

@@ -158,6 +158,33 @@ t.test('roles', async (t) => {
   });
 });
 
+t.test('owners who end each other in the same moment do not both end', async (t) => {
+  const { parts } = await buildTestApp(t, PRODUCTION);
+  const { users } = parts.auth;
+  const stamp = { by: null, request: null };
+  const make = (n: number) =>
+    users.create({ kind: 'owner', email: `${n}@example.org`, password: PASSWORD, roles: ['owner'] }, stamp);
+  for (let round = 0; round < 12; round++) {
+    for (const user of await users.list('owner', null, 10)) {
+      await users.change(user._id, { disabled: false, roles: ['owner'] }, stamp);
+    }
+    const there = await users.list('owner', null, 10);
+    const pair = [...there, await make(2 * round), await make(2 * round + 1)].slice(0, 2);
+    for (const other of (await users.list('owner', null, 10)).filter(
+      ({ _id }) => !pair.some((one) => one._id === _id),
+    )) {
+      await users.remove(other._id, stamp);
+    }
+    const end = (id: string, n: number) =>
+      n % 3 === 0 ? users.remove(id, stamp) : users.change(id, n % 3 === 1 ? { disabled: true } : { roles: [] }, stamp);
+    await Promise.allSettled(pair.map(({ _id }, index) => end(_id, round + index)));
+    const left = (await users.list('owner', null, 10)).filter(
+      ({ disabled, roles }) => !disabled && roles.includes('owner'),
+    );
+    t.ok(left.length > 0, `round ${round}: ${left.length} left`);
+  }
+});
+
 t.test('in development strangers may run it, but make no owners', async (t) => {
   const { app } = await buildTestApp(t);
   t.equal((await ask(app, 'GET /admin/users')).statusCode, 200);
