@@ -45,14 +45,22 @@ export class Passwords {
    * Whether a password is the one of an account.
    * @param user null when there is none: then it takes the same time, and is not
    * @param allowed asked when its turn has come, just before; what it throws is thrown
+   * @param wrong told of one that is not, before another's turn comes, so that what it counts is seen there
    * @throws MillraceError `overloaded`
    */
-  matches(user: string | null, password: string, allowed: () => Promise<void>): Promise<boolean> {
+  matches(
+    user: string | null,
+    password: string,
+    allowed: () => Promise<void>,
+    wrong: () => Promise<void>,
+  ): Promise<boolean> {
     return this.#slots.run(async () => {
       await allowed();
       const known = await this.#store.find(user ?? '');
-      const right = await verify(known ?? (await this.#nobody), prepared(password));
-      return right && known !== null;
+      const same = await verify(known ?? (await this.#nobody), prepared(password));
+      const right = same && known !== null;
+      if (!right) await wrong();
+      return right;
     });
   }
 

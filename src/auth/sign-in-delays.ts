@@ -11,7 +11,7 @@ const TERMS: DelayTerms = { from: 5, firstMs: 1_000, maxMs: 60_000 };
 
 /** Who tries. */
 export interface Attempt {
-  /** Folded sign-in name. */
+  /** Id of the account; of a name that no account has, the name folded. */
   readonly name: string;
   readonly address: string;
 }

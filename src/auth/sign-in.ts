@@ -79,7 +79,7 @@ export class SignIn {
    * @throws MillraceError `sign-in-failed`, `rate-limited`
    */
   async confirmPassword(user: User, password: string, origin: Origin): Promise<void> {
-    if (!(await this.#knows(user, user.names[0] ?? user._id, password, origin))) throw signInFailed();
+    if (!(await this.#knows(user, user._id, password, origin))) throw signInFailed();
   }
 
   /** @throws MillraceError `sign-in-failed`, `password-refused`, `rate-limited` */
@@ -88,7 +88,7 @@ export class SignIn {
     await this.confirmPassword(user, current, origin);
     const stamp = stampOf(origin, `${user.kind}:${user._id}`);
     await this.#parts.users.setPassword(user, next, 'password-changed', stamp, session);
-    await this.#parts.singleUse.forget('reset', user._id);
+    await this.#forgetLetters(user);
     await this.#parts.activity.record('system.auth.password-changed', { user: user._id, how: 'known' }, stamp);
   }
 
@@ -98,7 +98,7 @@ export class SignIn {
    */
   sendVerification({ _id }: User, email: string): void {
     this.#inBackground(async () => {
-      if (!(await this.#parts.singleUse.isFirst(`verify ${foldName(email)}`, LETTER_MS))) return;
+      if (!(await this.#parts.singleUse.isFirst(`verify ${_id} ${foldName(email)}`, LETTER_MS))) return;
       const token = await this.#parts.singleUse.make('verify', _id, { facts: { email }, alone: true });
       await this.#parts.mail.send(verifyLetter(email, token, this.#parts.base));
     });
@@ -111,6 +111,7 @@ export class SignIn {
     if (taken?.subject == null || typeof email !== 'string') throw linkUnusable();
     const user = await this.#parts.users.get(taken.subject);
     await this.#parts.users.change(user._id, { email, emailVerified: true }, stampOf(origin, actor(user)));
+    if (!isAddressOf(user, email)) await this.#parts.singleUse.forget('reset', user._id);
   }
 
   /**
@@ -120,9 +121,10 @@ export class SignIn {
   requestReset(email: string): void {
     this.#inBackground(async () => {
       const user = await this.#parts.users.byName(foldName(email));
-      if (user?.email == null || user.disabled || foldName(user.email) !== foldName(email)) return;
+      if (user?.email == null || user.disabled || !isAddressOf(user, email)) return;
       if (!(await this.#parts.singleUse.isFirst(`reset ${foldName(email)}`, LETTER_MS))) return;
-      const token = await this.#parts.singleUse.make('reset', user._id, { alone: true });
+      const facts = { email: user.email };
+      const token = await this.#parts.singleUse.make('reset', user._id, { facts, alone: true });
       await this.#parts.mail.send(resetLetter(user.email, token, this.#parts.base));
     });
   }
@@ -132,10 +134,14 @@ export class SignIn {
     // Before the token is used up: a refused password may be corrected.
     checkPassword(password, []);
     const taken = await this.#parts.singleUse.take('reset', token);
-    if (taken?.subject == null) throw linkUnusable();
+    const email = taken?.facts['email'];
+    if (taken?.subject == null || typeof email !== 'string') throw linkUnusable();
     const user = await this.#parts.users.get(taken.subject);
+    // The address may have become another's between the letter and its answer.
+    if (!isAddressOf(user, email)) throw linkUnusable();
     const stamp = stampOf(origin, actor(user));
     await this.#parts.users.setPassword(user, password, 'password-reset', stamp);
+    await this.#forgetLetters(user);
     if (!user.emailVerified) await this.#parts.users.change(user._id, { emailVerified: true }, stamp);
     await this.#parts.activity.record('system.auth.password-changed', { user: user._id, how: 'by-mail' }, stamp);
   }
@@ -150,15 +156,22 @@ export class SignIn {
     this.#parts.mail.close();
   }
 
+  /** What somebody else may have asked for who knew the password, or read the letters, is off with a new password. */
+  async #forgetLetters({ _id }: User): Promise<void> {
+    await Promise.all([this.#parts.singleUse.forget('verify', _id), this.#parts.singleUse.forget('reset', _id)]);
+  }
+
   async #knows(user: User | null, name: string, password: string, origin: Origin): Promise<boolean> {
     const { passwords, delays, activity } = this.#parts;
-    const attempt = { name, address: origin.address };
-    const right = await passwords.matches(user?._id ?? null, password, () => delays.pass(attempt));
+    // The account where there is one: all its names count together.
+    const attempt = { name: user?._id ?? name, address: origin.address };
+    const failed = () => delays.failed(attempt);
+    const right = await passwords.matches(user?._id ?? null, password, () => delays.pass(attempt), failed);
     if (right && !user?.disabled) {
       await delays.succeeded(attempt);
       return true;
     }
-    await delays.failed(attempt);
+    if (right) await failed();
     // Not what was typed: people type passwords where their name belongs.
     await activity.record('system.auth.failed', { user: user?._id ?? null, address: origin.address }, stampOf(origin));
     return false;
@@ -171,6 +184,10 @@ export class SignIn {
       .finally(() => this.#letters.delete(running));
     this.#letters.add(running);
   }
+}
+
+function isAddressOf(user: User, email: string): boolean {
+  return user.email !== null && foldName(user.email) === foldName(email);
 }
 
 function actor({ kind, _id }: User): string {

@@ -63,6 +63,16 @@ t.test('delays', async (t) => {
     t.ok(await signIn(app, 'edsger'));
   });
 
+  await t.test('an account waits under each of its names, and for its holder too', async (t) => {
+    const account = await signUp(app, 'alan', { email: 'alan@example.org' });
+    for (const name of ['alan', 'ALAN@example.org', 'alan', 'alan@example.org']) await guess(name);
+    const change = () => ask(app, 'POST /auth/password', { current: 'a wrong guess', password: PASSWORD }, account);
+    t.equal((await change()).statusCode, 401);
+    t.equal((await guess('alan')).statusCode, 429);
+    t.equal((await guess('alan@example.org')).statusCode, 429);
+    t.equal((await change()).statusCode, 429);
+  });
+
   await t.test('an address waits too, whatever names it tries', async (t) => {
     const payload = (n: number) => ({ username: `name-${n}`, password: 'a wrong guess' });
     const from = (n: number) =>

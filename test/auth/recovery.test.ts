@@ -1,0 +1,81 @@
+/** Whoever recovers an account by mail or by a new password has it alone: nothing asked for before goes on. */
+import t from 'tap';
+import { ask, PASSWORD, signIn, signUp } from '../helpers/accounts.ts';
+import { buildTestApp } from '../helpers/app.ts';
+import { testSmtp } from '../helpers/smtp.ts';
+import { until } from '../helpers/until.ts';
+
+const NEW = 'another long sentence here';
+
+t.test('recovering an account', async (t) => {
+  const smtp = await testSmtp(t);
+  const settings = { MILLRACE_SMTP_URL: smtp.url, MILLRACE_PUBLIC_URL: 'https://app.example.org' };
+  const { app, parts } = await buildTestApp(t, settings);
+  let seen = 0;
+  const secret = async () => {
+    const links = () => [...smtp.received().matchAll(/https:\/\/app\.example\.org\/(?:verify|reset)#([\w-]{43})/g)];
+    await until(() => links().length > seen, 'a letter arrives');
+    return links()[seen++]?.[1] ?? '';
+  };
+
+  await t.test('a change of address that was asked for before a reset by mail is off', async (t) => {
+    const thief = await signUp(app, 'pat', { email: 'pat@example.org' });
+    await ask(app, 'POST /auth/verify', { token: await secret() });
+    await ask(app, 'PATCH /auth/me', { email: 'thief@example.org', password: PASSWORD }, thief);
+    const pending = await secret();
+    await ask(app, 'POST /auth/reset', { email: 'pat@example.org' });
+    t.equal((await ask(app, 'POST /auth/reset/confirm', { token: await secret(), password: NEW })).statusCode, 204);
+    t.equal((await ask(app, 'POST /auth/verify', { token: pending })).statusCode, 410);
+    t.equal((await parts.auth.users.get(thief.id)).email, 'pat@example.org');
+  });
+
+  await t.test('a change of address that was asked for before a change of password is off', async (t) => {
+    const one = await signUp(app, 'kim', { email: 'kim@example.org' });
+    await ask(app, 'POST /auth/verify', { token: await secret() });
+    await ask(app, 'PATCH /auth/me', { email: 'thief2@example.org', password: PASSWORD }, one);
+    const pending = await secret();
+    await ask(app, 'POST /auth/password', { current: PASSWORD, password: NEW }, one);
+    t.equal((await ask(app, 'POST /auth/verify', { token: pending })).statusCode, 410);
+  });
+
+  await t.test('a letter that was asked for before a change of password sets none', async (t) => {
+    const one = await signUp(app, 'max', { email: 'max@example.org' });
+    await ask(app, 'POST /auth/verify', { token: await secret() });
+    await ask(app, 'POST /auth/reset', { email: 'max@example.org' });
+    const token = await secret();
+    await ask(app, 'POST /auth/password', { current: PASSWORD, password: NEW }, one);
+    t.equal((await ask(app, 'POST /auth/reset/confirm', { token, password: PASSWORD })).statusCode, 410);
+    t.ok(await signIn(app, 'max', NEW));
+  });
+
+  await t.test('a letter that an address was sent before it changed hands proves nothing of another', async (t) => {
+    const one = await signUp(app, 'ann', { email: 'ann@example.org' });
+    await ask(app, 'POST /auth/verify', { token: await secret() });
+    await ask(app, 'POST /auth/reset', { email: 'ann@example.org' });
+    const token = await secret();
+    const stamp = { by: null, request: null };
+    await parts.auth.users.change(one.id, { email: 'ann@new.example', emailVerified: false }, stamp);
+    t.equal((await ask(app, 'POST /auth/reset/confirm', { token, password: NEW })).statusCode, 410);
+    t.equal((await parts.auth.users.get(one.id)).emailVerified, false);
+    t.ok(await signIn(app, 'ann'));
+  });
+
+  await t.test('others who name an address hold up no letter of its account', async (t) => {
+    const stranger = await signUp(app, 'eve');
+    await ask(app, 'PATCH /auth/me', { email: 'bob@example.org', password: PASSWORD }, stranger);
+    await secret();
+    const one = await signUp(app, 'bob', { email: 'bob@example.org' });
+    t.equal((await ask(app, 'POST /auth/verify', { token: await secret() })).statusCode, 204);
+    t.equal((await parts.auth.users.get(one.id)).emailVerified, true);
+  });
+
+  await t.test('a letter to the old address sets no password once the address is another', async (t) => {
+    const one = await signUp(app, 'lou', { email: 'lou@example.org' });
+    await ask(app, 'POST /auth/verify', { token: await secret() });
+    await ask(app, 'POST /auth/reset', { email: 'lou@example.org' });
+    const old = await secret();
+    await ask(app, 'PATCH /auth/me', { email: 'lou@new.example', password: PASSWORD }, one);
+    t.equal((await ask(app, 'POST /auth/verify', { token: await secret() })).statusCode, 204);
+    t.equal((await ask(app, 'POST /auth/reset/confirm', { token: old, password: NEW })).statusCode, 410);
+  });
+});
