@@ -5,7 +5,6 @@
 import { ITSELF } from '../database/own-collection.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import type { Activity } from './activity.ts';
-import { checkPassword } from './passwords.ts';
 import { linkUnusable } from './refusals.ts';
 import { type Origin, stampOf } from './session.ts';
 import type { SignedIn, SignIn } from './sign-in.ts';
@@ -43,13 +42,11 @@ export class Owners {
 
   /** @throws MillraceError `link-unusable`, `password-refused`, `unique-violation` */
   async setUp(token: string, email: string, password: string, origin: Origin): Promise<SignedIn> {
-    // Before the token is used up: what is refused may be corrected.
-    checkPassword(password, [foldName(email)]);
-    if ((await this.#parts.users.byName(foldName(email))) !== null) {
-      throw new MillraceError('unique-violation', 'The user name or the e-mail address is taken');
-    }
-    if ((await this.#parts.singleUse.take('setup', token)) === null) throw linkUnusable();
-    const user = await this.#parts.users.create({ kind: 'owner', email, password, roles: ['owner'] }, stampOf(origin));
+    const { singleUse, users } = this.#parts;
+    const owner = { kind: 'owner', email, password, roles: ['owner'] } as const;
+    // The link first: only whoever holds it may learn which addresses have accounts.
+    const user = await singleUse.spend('setup', token, () => users.create(owner, stampOf(origin)));
+    if (user === null) throw linkUnusable();
     return this.#parts.signIn.welcome(user, origin);
   }
 

@@ -3,7 +3,7 @@
  * stream comes back. 256 random bits, of which only a hash is kept. Not here: what they open.
  */
 import { hash, randomBytes } from 'node:crypto';
-import type { SingleUseStore } from './single-use-store.ts';
+import type { SingleUseRow, SingleUseStore } from './single-use-store.ts';
 
 export type Purpose = 'setup' | 'verify' | 'reset' | 'ticket' | 'stream';
 
@@ -15,6 +15,8 @@ export const SINGLE_USE_MS: Readonly<Record<Purpose, number>> = {
   ticket: 30_000,
   stream: 10 * 60_000,
 };
+
+const SECRET = /^[A-Za-z0-9_-]{43}$/;
 
 export interface Taken {
   readonly subject: string | null;
@@ -56,18 +58,30 @@ export class SingleUse {
 
   /** Uses one up; null when there is none like this, any more or at all. */
   async take(purpose: Purpose, secret: string): Promise<Taken | null> {
-    if (!/^[A-Za-z0-9_-]{43}$/.test(secret)) return null;
-    const row = await this.#store.take(idOf(secret), purpose, new Date(this.#now()));
+    const row = await this.#take(purpose, secret);
+    return row && toTaken(row);
+  }
+
+  /**
+   * Uses one up by an act; what the act throws is thrown, and the secret works again until it expires.
+   * @returns what the act returns; null when there is none like this
+   */
+  async spend<T>(purpose: 'setup', secret: string, act: () => Promise<T>): Promise<T | null> {
+    const row = await this.#take(purpose, secret);
     if (row === null) return null;
-    const facts: Record<string, unknown> = JSON.parse(row.facts);
-    return { subject: row.subject, facts };
+    try {
+      return await act();
+    } catch (error) {
+      await this.#store.insert(row);
+      throw error;
+    }
   }
 
   /** Looks at one that is not used up by that; null when there is none like this. */
   async see(purpose: 'stream', secret: string): Promise<Taken | null> {
-    if (!/^[A-Za-z0-9_-]{43}$/.test(secret)) return null;
+    if (!SECRET.test(secret)) return null;
     const row = await this.#store.find(idOf(secret), purpose, new Date(this.#now()));
-    return row && { subject: row.subject, facts: JSON.parse(row.facts) };
+    return row && toTaken(row);
   }
 
   /** Whether something is done for the first time within so many milliseconds, in all processes; asking counts. */
@@ -80,6 +94,14 @@ export class SingleUse {
   forget(purpose: Purpose, subject: string | null): Promise<void> {
     return this.#store.removeAll(purpose, subject);
   }
+
+  async #take(purpose: Purpose, secret: string): Promise<SingleUseRow | null> {
+    return SECRET.test(secret) ? this.#store.take(idOf(secret), purpose, new Date(this.#now())) : null;
+  }
+}
+
+function toTaken({ subject, facts }: SingleUseRow): Taken {
+  return { subject, facts: JSON.parse(facts) };
 }
 
 function idOf(secret: string): string {

@@ -39,6 +39,17 @@ t.test('a set-up link', async (t) => {
   t.match((await ask(app, 'GET /auth/me', undefined, owner)).json(), { kind: 'owner' });
   t.equal((await ask(app, 'GET /admin/state', undefined, owner)).statusCode, 200);
 
+  await t.test('tells only its holder which addresses have accounts, and stays when nobody was made', async (t) => {
+    const held = await link();
+    const taken = await parts.auth.users.get(owner.id);
+    for (const email of [taken.email ?? '', 'free@example.org']) {
+      t.equal((await setUp('x'.repeat(43), email)).json().code, 'link-unusable');
+    }
+    t.match((await setUp(held, taken.email ?? '')).json(), { status: 409, code: 'unique-violation' });
+    t.equal((await setUp(held, 'free@example.org')).statusCode, 201);
+    t.equal((await setUp(held, 'other@example.org')).statusCode, 410);
+  });
+
   await t.test('expires', async (t) => {
     const late = await link();
     await parts.mongo.log
