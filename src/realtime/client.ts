@@ -47,6 +47,9 @@ export abstract class Client {
   /** Whether its session is still what it was, and if not, whether a newer principal takes its place. */
   protected abstract renewed(): Promise<Principal | null>;
 
+  /** Whether it answers heartbeats: whoever does not can only be given up by its silence in reading. */
+  protected abstract readonly answers: boolean;
+
   /** What only one kind of line has to look after. @param now monotonic milliseconds */
   protected abstract look(now: number): void;
 
@@ -62,7 +65,7 @@ export abstract class Client {
     if (this.#fullSince !== null) {
       const late = now - this.#fullSince >= lagMs;
       const events = [...this.subscriptions.values()].some((one) => one instanceof EventSubscription);
-      if (late && events) this.close(CLOSE.tooSlow, 'Too slow');
+      if (late && (events || !this.answers)) this.close(CLOSE.tooSlow, 'Too slow');
       return;
     }
     this.#beat(now);

@@ -41,6 +41,7 @@ export interface Socket {
 
 export class Connection extends Client {
   readonly #id = `c_${randomBytes(9).toString('base64url')}`;
+  protected readonly answers = true;
   readonly #socket: Socket;
   readonly #openedAt = performance.now();
   /** The header that proves who it is, kept to ask again when rights change; null for a ticket. */

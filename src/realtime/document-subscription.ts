@@ -18,7 +18,6 @@ import { snapshotPart } from './messages.ts';
 import { judgeMissed, type Verdict } from './missed.ts';
 import { type Asked, type Question, toQuestion } from './question.ts';
 import { keyText, rendered } from './rendering.ts';
-import { differenceOf } from './rescoping.ts';
 import type { RowView } from './row-view.ts';
 import type { SnapshotRead } from './snapshot-store.ts';
 import type { Member } from './window.ts';
@@ -84,15 +83,16 @@ export class DocumentSubscription extends Follower {
     const moment = this.until ?? (this.after === mark.number ? mark.time : null);
     this.launch(async (run) => {
       const stand = { position: formatPosition(mark), moment, now: new Date() };
-      const ask = () => differenceOf(this.parts.store, [old, this.#question], stand);
-      const difference = await this.parts.slots.run(ask);
+      const difference = await this.parts.rescoping.difference(old, this.#question, stand);
       if (!this.isCurrent(run)) return;
       if (difference === null) {
         this.reset('policy-changed');
         return;
       }
       tell(this, difference.told);
-      await this.follow(run, difference.live, this.#handle(), false);
+      const live = new LiveQuery(this.#question, this.parts.store);
+      live.window?.fill(difference.members, difference.members.length === live.capacity);
+      await this.follow(run, live, this.#handle(), false);
     });
   }
 

@@ -13,6 +13,8 @@ import { toAsked } from './question.ts';
 import type { Realtime } from './realtime.ts';
 import { Stream } from './stream.ts';
 
+const END_MS = 2_000;
+
 /** Parameters of a stream that are none of the list's. */
 const OWN = ['since', 'ticket'];
 
@@ -44,7 +46,11 @@ export function listStream(realtime: Realtime): ListStream {
       collection: name,
       asked: question,
       since,
-      end: () => raw.end(),
+      end: () => {
+        raw.end();
+        // Whoever does not read its end is cut off.
+        setTimeout(() => raw.destroy(), END_MS).unref();
+      },
     });
     for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) raw.setHeader(name, value);
     reply.hijack();

@@ -72,7 +72,8 @@ export class LiveEvents implements Live {
   #scope(collection: string | null): Scope | null {
     const place = placeOfRow(collection);
     const known = this.#scopes.get(place);
-    if (known !== undefined) return known;
+    const isOld = known != null && known.until !== null && known.until <= Date.now();
+    if (known !== undefined && !isOld) return known;
     const scope = this.#policies.find(this.#question.principal, 'read', place);
     this.#scopes.set(place, scope);
     return scope;

@@ -5,6 +5,7 @@ import type { Policies } from '../policies/policies.ts';
 import type { Backlog } from './backlog.ts';
 import type { Hub } from './hub.ts';
 import type { Turns } from './outlet.ts';
+import type { Rescoping } from './rescoping.ts';
 import type { Slots } from './slots.ts';
 import type { SnapshotStore } from './snapshot-store.ts';
 
@@ -18,6 +19,7 @@ export interface RealtimeParts {
   readonly turns: Turns;
   /** For the first look into the database of each snapshot. */
   readonly slots: Slots;
+  readonly rescoping: Rescoping;
   readonly timing: Timing;
   /** Counts the changes of policies in this process. */
   policyVersion: number;

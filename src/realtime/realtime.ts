@@ -12,6 +12,7 @@ import { Hub } from './hub.ts';
 import { Turns } from './outlet.ts';
 import { CLOSE } from './protocol.ts';
 import { type RealtimeParts, timingOf } from './realtime-parts.ts';
+import { Rescoping } from './rescoping.ts';
 import { Slots } from './slots.ts';
 import { SnapshotStore } from './snapshot-store.ts';
 
@@ -44,15 +45,18 @@ export class Realtime {
     const { tail, feed, log, completed } = events;
     const timing = timingOf(options.heartbeatMs);
     const hub = new Hub({ tail, completed, onError });
+    const store = new SnapshotStore(options.mongo.data, options.queryTimeoutMs);
+    const slots = new Slots(SNAPSHOTS_AT_ONCE);
     this.parts = {
       hub,
       backlog: new Backlog({ hub, log, completed }),
-      store: new SnapshotStore(options.mongo.data, options.queryTimeoutMs),
+      store,
       feed,
       policies,
       authenticator,
       turns: new Turns(),
-      slots: new Slots(SNAPSHOTS_AT_ONCE),
+      slots,
+      rescoping: new Rescoping(store, slots),
       timing,
       policyVersion: 0,
       onError,

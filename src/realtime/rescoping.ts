@@ -8,6 +8,7 @@ import { type Told, toMessage } from './change.ts';
 import { LiveQuery, toMember } from './live-query.ts';
 import type { Question } from './question.ts';
 import { keyText, rendered } from './rendering.ts';
+import type { Slots } from './slots.ts';
 import type { SnapshotStore } from './snapshot-store.ts';
 import type { Member } from './window.ts';
 
@@ -27,8 +28,31 @@ interface Answer {
 
 export interface Difference {
   readonly told: readonly Told[];
-  /** The new answer, standing at the position. */
-  readonly live: LiveQuery;
+  /** The first documents of the new answer, with which a window goes on. */
+  readonly members: readonly Member[];
+}
+
+/** Differences that are being read: many clients may need the same one at the same moment. */
+export class Rescoping {
+  readonly #store: SnapshotStore;
+  readonly #slots: Slots;
+  readonly #reading = new Map<string, Promise<Difference | null>>();
+
+  constructor(store: SnapshotStore, slots: Slots) {
+    this.#store = store;
+    this.#slots = slots;
+  }
+
+  /** @returns null when a new snapshot has to do */
+  difference(old: Question, next: Question, stand: Stand): Promise<Difference | null> {
+    const key = `${old.key} ${next.key} ${stand.position} ${stand.moment}`;
+    const known = this.#reading.get(key);
+    if (known !== undefined) return known;
+    const read = () => differenceOf(this.#store, [old, next], stand);
+    const reading = this.#slots.run(read).finally(() => this.#reading.delete(key));
+    this.#reading.set(key, reading);
+    return reading;
+  }
 }
 
 /** Where the client stands. */
@@ -40,17 +64,15 @@ export interface Stand {
   readonly now: Date;
 }
 
-/** @returns null when a new snapshot has to do */
-export async function differenceOf(
+async function differenceOf(
   store: SnapshotStore,
   [old, next]: readonly [Question, Question],
   { position, moment, now }: Stand,
 ): Promise<Difference | null> {
-  const live = new LiveQuery(next, store);
-  const was = await answerAt(store, old, live.capacity, moment);
-  const is = was && (await answerAt(store, next, live.capacity, moment));
+  const { capacity } = new LiveQuery(next, store);
+  const was = await answerAt(store, old, capacity, moment);
+  const is = was && (await answerAt(store, next, capacity, moment));
   if (was === null || is === null) return null;
-  live.window?.fill(is.members, is.members.length === live.capacity);
   const stamp = { event: position, at: now.toISOString() };
   const told: Told[] = [];
   for (const [identity, { text }] of was.shown) {
@@ -62,7 +84,7 @@ export async function differenceOf(
     const op = before === undefined ? 'enter' : 'update';
     told.push(toMessage({ op, documentId: text, document: json, sortKey, ...stamp }));
   }
-  return { told, live };
+  return { told, members: is.members };
 }
 
 async function answerAt(

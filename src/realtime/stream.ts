@@ -24,6 +24,7 @@ export interface StreamOptions {
 }
 
 export class Stream extends Client {
+  protected readonly answers = false;
   readonly #options: StreamOptions;
 
   /** @throws MillraceError `field-hidden` and what policies refuse with */
