@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import { auditRoutes } from './admin/audit-routes.ts';
+import { collectionAdminRoutes } from './admin/collection-routes.ts';
 import { indexRoutes } from './admin/index-routes.ts';
 import { keyRoutes } from './admin/key-routes.ts';
 import { policyRoutes } from './admin/policy-routes.ts';
@@ -84,6 +85,7 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
         position: () => parts.events.feed.position,
         live: listStream(parts.realtime),
       });
+      await context.register(collectionAdminRoutes, parts);
       await context.register(indexRoutes, parts);
       await context.register(policyRoutes, parts);
       await context.register(signRoutes, { ...parts, publicUrl: config.publicUrl });

@@ -9,6 +9,7 @@ import type { Authenticator } from './auth/authenticator.ts';
 import { type AuthParts, openAuth } from './auth/open-auth.ts';
 import { Atomic } from './collections/atomic.ts';
 import { ByFilter } from './collections/by-filter.ts';
+import { Catalogue } from './collections/catalogue.ts';
 import { Collections } from './collections/collections.ts';
 import { Idempotency } from './collections/idempotency.ts';
 import { Indexes } from './collections/indexes.ts';
@@ -16,6 +17,7 @@ import { KeyStore } from './collections/key-store.ts';
 import { Registry } from './collections/registry.ts';
 import { Store } from './collections/store.ts';
 import { type Mongo, openMongo } from './database/mongo.ts';
+import { isCollectionName } from './database/names.ts';
 import { sharedSecret } from './database/secrets.ts';
 import { Transactions } from './database/transactions.ts';
 import { type EventParts, openEvents } from './events/open-events.ts';
@@ -42,6 +44,7 @@ export interface Parts {
   readonly idempotency: Idempotency;
   readonly indexes: Indexes;
   readonly registry: Registry;
+  readonly catalogue: Catalogue;
   readonly files: Files;
   readonly events: EventParts;
   readonly audit: Audit;
@@ -109,6 +112,14 @@ export async function makeParts(
   const audit = new Audit({ store: new AuditStore(mongo), consumer: events.consumer });
   await audit.start();
 
+  events.tail.attach({
+    rows: (rows) => {
+      for (const { operation, collection } of rows) {
+        const gone = operation === 'drop' || operation === 'rename';
+        if (gone && collection !== null && isCollectionName(collection)) registry.forget(collection);
+      }
+    },
+  });
   const reread = () => void policyBook.reload();
   events.tail.attach({
     rows: (rows) => {
@@ -142,6 +153,7 @@ export async function makeParts(
     idempotency,
     indexes: new Indexes(mongo, registry),
     registry,
+    catalogue: new Catalogue(mongo, registry),
     files: files.files,
     events,
     audit,

@@ -57,6 +57,11 @@ export class Registry {
     this.#known.add(name);
   }
 
+  /** It may be gone: whoever writes next makes sure again. */
+  forget(name: CollectionName): void {
+    this.#known.delete(name);
+  }
+
   async #options(name: CollectionName): Promise<object | undefined> {
     const [found] = await translated(() => this.#mongo.data.listCollections({ name }, { nameOnly: false }).toArray());
     return found === undefined ? undefined : ('options' in found && found.options) || {};

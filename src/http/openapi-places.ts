@@ -169,7 +169,52 @@ export function eventPaths(): Paths {
 
 export function adminPaths(): Paths {
   const indexes = { type: 'array', items: ref('Index') };
+  const summary = {
+    type: 'object',
+    required: ['name', 'documents', 'bytes'],
+    properties: { name: { type: 'string' }, documents: { type: 'integer' }, bytes: { type: 'integer' } },
+  };
   return {
+    '/admin/collections': {
+      get: toOperation({
+        operationId: 'collections.list',
+        tag: 'Running it',
+        summary: 'List the collections',
+        answers: { 200: { description: 'All of them, by name.', schema: { type: 'array', items: summary } } },
+        errors: ['not-acceptable', 'unknown-parameter'],
+      }),
+    },
+    '/admin/collections/{collection}': {
+      patch: toOperation({
+        operationId: 'collections.rename',
+        tag: 'Running it',
+        summary: 'Rename a collection',
+        parameters: [COLLECTION],
+        requestBody: jsonBody({
+          type: 'object',
+          required: ['name'],
+          properties: { name: { type: 'string', description: 'The new name.' } },
+          additionalProperties: false,
+        }),
+        answers: { 200: { description: 'The collection.', schema: summary } },
+        errors: [
+          ...BODY,
+          'invalid-name',
+          'not-acceptable',
+          'unknown-parameter',
+          'resource-not-available',
+          'collection-exists',
+        ],
+      }),
+      delete: toOperation({
+        operationId: 'collections.drop',
+        tag: 'Running it',
+        summary: 'Delete a collection with all that is in it',
+        parameters: [COLLECTION],
+        answers: { 204: { description: 'It is gone.' } },
+        errors: ['invalid-name', 'not-acceptable', 'unknown-parameter', 'resource-not-available'],
+      }),
+    },
     '/admin/collections/{collection}/indexes': {
       get: toOperation({
         operationId: 'indexes.list',

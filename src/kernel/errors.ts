@@ -67,6 +67,7 @@ export const ERRORS = {
   'last-owner': row(409, 'There must be an owner'),
   'id-exists': row(409, 'A document with this id exists'),
   'unique-violation': row(409, 'A unique value exists already'),
+  'collection-exists': row(409, 'A collection with this name exists'),
   'policy-exists': row(409, 'A policy with this id exists'),
   'index-impossible': row(409, 'The index cannot be built'),
   'patch-test-failed': row(409, 'A test of the patch failed'),

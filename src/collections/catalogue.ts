@@ -1,0 +1,80 @@
+/**
+ * The collections there are: listed with their size, dropped, and renamed. What happens to one is an event like any
+ * other, `todos.dropped` or `todos.renamed`. Not here: their documents (collections.ts) and indexes (indexes.ts).
+ */
+import { CODE, serverCode, translated } from '../database/errors.ts';
+import type { Mongo } from '../database/mongo.ts';
+import type { CollectionName } from '../database/names.ts';
+import { MillraceError } from '../kernel/errors.ts';
+import type { Scope } from '../policies/scope.ts';
+import { notAvailable } from './refusals.ts';
+import type { Registry } from './registry.ts';
+
+/** How many collections are asked for their size at one time. */
+const AT_ONCE = 8;
+
+export interface CollectionSummary {
+  readonly name: CollectionName;
+  /** As the database counts without looking; after a crash of it, nearly. */
+  readonly documents: number;
+  /** Size of the documents as BSON. */
+  readonly bytes: number;
+}
+
+export class Catalogue {
+  readonly #mongo: Mongo;
+  readonly #registry: Registry;
+
+  constructor(mongo: Mongo, registry: Registry) {
+    this.#mongo = mongo;
+    this.#registry = registry;
+  }
+
+  /** All collections that clients may name, by name. */
+  async list(_scope: Scope): Promise<readonly CollectionSummary[]> {
+    const names = await this.#registry.names();
+    const found: CollectionSummary[] = [];
+    for (let at = 0; at < names.length; at += AT_ONCE) {
+      found.push(...(await Promise.all(names.slice(at, at + AT_ONCE).map((name) => this.#summary(name)))));
+    }
+    return found;
+  }
+
+  /**
+   * Deletes a collection with all its documents and indexes.
+   * @throws MillraceError `resource-not-available`
+   */
+  async drop(_scope: Scope, name: CollectionName): Promise<void> {
+    if (!(await this.#registry.exists(name))) throw notAvailable(name);
+    await translated(() => this.#mongo.data.collection(name).drop());
+    this.#registry.forget(name);
+  }
+
+  /**
+   * Gives a collection another name; nothing is put in the place of one that exists.
+   * @throws MillraceError `resource-not-available`, `collection-exists`
+   */
+  async rename(_scope: Scope, name: CollectionName, to: CollectionName): Promise<CollectionSummary> {
+    if (name !== to) {
+      try {
+        await this.#mongo.data.renameCollection(name, to);
+      } catch (error) {
+        if (serverCode(error) === CODE.namespaceNotFound) throw notAvailable(name);
+        if (serverCode(error) !== CODE.namespaceExists) return translated(() => Promise.reject(error));
+        throw new MillraceError('collection-exists', `There is a collection '${to}' already`, { cause: error });
+      }
+      this.#registry.forget(name);
+    }
+    if (!(await this.#registry.exists(to))) throw notAvailable(to);
+    return this.#summary(to);
+  }
+
+  async #summary(name: CollectionName): Promise<CollectionSummary> {
+    return translated(async () => {
+      const stages = [{ $collStats: { storageStats: {} } }];
+      const [stats] = await this.#mongo.data.collection(name).aggregate(stages).toArray();
+      const { count = 0, size = 0 } = stats?.['storageStats'] ?? {};
+      return { name, documents: Number(count), bytes: Number(size) };
+    });
+  }
+}

@@ -1,0 +1,69 @@
+/** The collections there are: listed, renamed, dropped; by us and by foreign programs, in every process. */
+import t from 'tap';
+import { buildTestApp } from '../helpers/app.ts';
+import { testMongo } from '../helpers/mongo.ts';
+import { until } from '../helpers/until.ts';
+
+t.test('collections', async (t) => {
+  const place = await testMongo(t);
+  const { app, parts } = await buildTestApp(t, {}, place);
+  const other = await buildTestApp(t, {}, place);
+  const ask = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, payload?: object) => {
+    const answer = await app.inject({ method, url, ...(payload === undefined ? {} : { payload }) });
+    return { status: answer.statusCode, json: answer.body === '' ? null : answer.json() };
+  };
+
+  t.strictSame((await ask('GET', '/admin/collections')).json, [], 'internal collections are not listed');
+  await ask('POST', '/api/todos', [{ id: 'a' }, { id: 'b' }]);
+  await ask('POST', '/api/lists', { id: 'x' });
+  t.match((await ask('GET', '/admin/collections')).json, [
+    { name: 'lists', documents: 1 },
+    { name: 'todos', documents: 2, bytes: Number },
+  ]);
+
+  await t.test('renamed', async (t) => {
+    t.match(await ask('PATCH', '/admin/collections/todos', { name: 'tasks' }), {
+      status: 200,
+      json: { name: 'tasks', documents: 2 },
+    });
+    t.equal((await ask('GET', '/api/todos')).json.code, 'resource-not-available');
+    t.equal((await ask('GET', '/api/tasks')).json.length, 2);
+    t.match(await ask('PATCH', '/admin/collections/tasks', { name: 'lists' }), {
+      status: 409,
+      json: { code: 'collection-exists' },
+    });
+    t.match(await ask('PATCH', '/admin/collections/nothing', { name: 'more' }), {
+      status: 404,
+      json: { code: 'resource-not-available' },
+    });
+    t.match(await ask('PATCH', '/admin/collections/tasks', { name: '_users' }), {
+      status: 400,
+      json: { code: 'invalid-name' },
+    });
+    t.match(await ask('PATCH', '/admin/collections/tasks', {}), { status: 400, json: { code: 'invalid-body' } });
+    t.match(await ask('PATCH', '/admin/collections/tasks', { name: 'tasks' }), { status: 200 });
+  });
+
+  await t.test('dropped', async (t) => {
+    t.equal((await other.app.inject({ method: 'POST', url: '/api/tasks', payload: { id: 'c' } })).statusCode, 201);
+    const { position } = (await ask('GET', '/events')).json;
+    t.equal((await ask('DELETE', '/admin/collections/tasks')).status, 204);
+    t.equal((await ask('DELETE', '/admin/collections/tasks')).status, 404);
+    t.equal((await ask('GET', '/api/tasks')).json.code, 'resource-not-available');
+    const told = (await ask('GET', `/events?since=${position}&types=tasks.*&wait=10`)).json.events;
+    t.match(told.at(-1), { type: 'tasks.dropped', collection: 'tasks' });
+    t.equal((await ask('DELETE', '/admin/collections/_users')).json.code, 'invalid-name');
+  });
+
+  await t.test('another process makes a dropped collection anew, with images', async (t) => {
+    const known = async () => {
+      const create = await other.app.inject({ method: 'POST', url: '/api/tasks', payload: {} });
+      const [found] = await parts.mongo.data.listCollections({ name: 'tasks' }).toArray();
+      return (
+        create.statusCode === 201 && JSON.stringify(found).includes('"changeStreamPreAndPostImages":{"enabled":true}')
+      );
+    };
+    await until(known, 'the collection keeps images');
+    t.pass('it does');
+  });
+});
