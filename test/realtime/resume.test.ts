@@ -6,12 +6,17 @@ import t from 'tap';
 import { formatPosition } from '../../src/events/position.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { LiveState, numberOf, stateText } from '../helpers/live-model.ts';
-import { openSocket, type TestSocket } from '../helpers/socket.ts';
+import { type Frame, openSocket, type TestSocket } from '../helpers/socket.ts';
 import { until } from '../helpers/until.ts';
 
 const LONG = process.env['MILLRACE_LONG'] === '1';
 const FOREIGN = LONG ? 1_000_000 : 20_000;
 const TRIES = LONG ? 1_000 : 40;
+
+interface Shown {
+  readonly id: string;
+  readonly n: number;
+}
 
 interface Named {
   _id: string;
@@ -180,10 +185,22 @@ t.test('coming back', async (t) => {
       }
     })();
     const states: LiveState[] = [];
+    let stale = 0;
+    /** The counter only rises: whoever is told less than before is told what was. */
+    const watch = (newest: Map<string, number>, frame: Frame) => {
+      const told = [...((frame['documents'] as Shown[] | undefined) ?? []), (frame['document'] as Shown) ?? []].flat();
+      for (const { id, n } of told) {
+        const key = `${frame['id']} ${id}`;
+        if (n < (newest.get(key) ?? 0)) stale += 1;
+        newest.set(key, n);
+      }
+    };
     for (let run = 0; run < TRIES; run += 20) {
       const socket = await openSocket(t, url);
       const mine = Array.from({ length: 20 }, (_, index) => new LiveState(`s${index}`));
+      const newest = new Map<string, number>();
       socket.onFrame = (frame) => {
+        watch(newest, frame);
         for (const state of mine) state.take(frame);
       };
       states.push(...mine);
@@ -198,6 +215,7 @@ t.test('coming back', async (t) => {
     going = false;
     await writing;
     await told();
+    t.equal(stale, 0, 'nothing older than the snapshot is told');
     const all = (await app.inject('/api/race')).json();
     const first = (await app.inject('/api/race?sort=-n&limit=3')).json();
     for (const state of states) {
