@@ -22,6 +22,7 @@ import { fileRoutes } from './files/routes.ts';
 import { signRoutes } from './files/sign-routes.ts';
 import { VERSION } from './greeting.ts';
 import { authentication, strangers } from './http/authentication.ts';
+import { BadCredentials } from './http/bad-credentials.ts';
 import { Contract } from './http/contract.ts';
 import { cors } from './http/cors.ts';
 import { errors, refuseConnection, sendError } from './http/errors.ts';
@@ -72,8 +73,9 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
   });
 
   await app.register(async function api(context) {
-    await context.register(authentication, { ...parts, config });
-    await context.register(streamTickets, parts);
+    const badCredentials = new BadCredentials(config.rate.anonymous);
+    await context.register(authentication, { ...parts, badCredentials });
+    await context.register(streamTickets, { ...parts, badCredentials });
     await context.register(readOnlyKeys);
     await context.register(explain, parts);
     await context.register(rateLimit, { config });

@@ -4,22 +4,17 @@
  */
 import fp from 'fastify-plugin';
 import type { Authenticator } from '../auth/authenticator.ts';
-import { ANONYMOUS, type Principal } from '../auth/principal.ts';
-import type { ServerConfig } from '../kernel/config.ts';
-import { MillraceError } from '../kernel/errors.ts';
-import { RateLimiter, tooManyRequests } from './rate-limit.ts';
+import { ANONYMOUS } from '../auth/principal.ts';
+import type { BadCredentials } from './bad-credentials.ts';
 
 export interface AuthenticationOptions {
   readonly authenticator: Pick<Authenticator, 'recall' | 'authenticate'>;
-  readonly config: Pick<ServerConfig, 'rate'>;
+  readonly badCredentials: BadCredentials;
 }
 
 /** For contexts whose routes ask who it is. */
 export const authentication = fp<AuthenticationOptions>(
-  async (app, { authenticator, config }) => {
-    const { anonymous } = config.rate;
-    // Bad credentials of an address; the limits of good ones and of strangers come behind (rate-limit.ts).
-    const failures = anonymous === null ? null : new RateLimiter(anonymous);
+  async (app, { authenticator, badCredentials }) => {
     app.addHook('onRequest', (request, _reply, done) => {
       const { authorization } = request.headers;
       const known = authorization === undefined ? ANONYMOUS : authenticator.recall(authorization);
@@ -28,28 +23,13 @@ export const authentication = fp<AuthenticationOptions>(
         done();
         return;
       }
-      const waitSeconds = failures?.left(request.ip, performance.now()) ?? 0;
-      if (waitSeconds > 0) {
-        done(tooManyRequests(waitSeconds));
-        return;
-      }
-      verify(authorization ?? '').then(
-        (principal) => {
+      badCredentials
+        .look(request.ip, () => authenticator.authenticate(authorization ?? ''))
+        .then((principal) => {
           request.principal = principal;
           done();
-        },
-        (error) => {
-          if (error instanceof MillraceError && error.code === 'invalid-credential') {
-            failures?.take(request.ip, performance.now());
-          }
-          done(error);
-        },
-      );
+        }, done);
     });
-
-    async function verify(authorization: string): Promise<Principal> {
-      return authenticator.authenticate(authorization);
-    }
   },
   { name: 'authentication' },
 );

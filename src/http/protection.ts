@@ -5,6 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import fp from 'fastify-plugin';
+import { networkOf } from '../auth/sign-in-delays.ts';
 import type { ServerConfig } from '../kernel/config.ts';
 
 const SECURITY_HEADERS = Object.freeze({
@@ -36,11 +37,11 @@ export const protection = fp<ProtectionOptions>(
   { name: 'protection' },
 );
 
-/** Closes a connection at once when its address has too many open. */
+/** Closes a connection at once when its address, or its network of IPv6, has too many open. */
 function boundConnections(server: NodeJS.EventEmitter, limit: number): void {
   const open = new Map<string, number>();
   server.on('connection', (socket: Socket) => {
-    const address = socket.remoteAddress ?? '';
+    const address = networkOf(socket.remoteAddress ?? '');
     const count = (open.get(address) ?? 0) + 1;
     if (count > limit) {
       socket.destroy();

@@ -1,8 +1,9 @@
 /**
- * How many requests a minute one client may send: a token bucket per principal, or per address for anonymous ones, in
+ * How many requests a minute one client may send: a token bucket per principal, or per network for anonymous ones, in
  * this process's memory. Not here: the delays of failed sign-ins, which all processes share.
  */
 import fp from 'fastify-plugin';
+import { networkOf } from '../auth/sign-in-delays.ts';
 import type { ServerConfig } from '../kernel/config.ts';
 import { MillraceError } from '../kernel/errors.ts';
 
@@ -75,7 +76,7 @@ export const rateLimit = fp<RateLimitOptions>(
     app.addHook('onRequest', (request, _reply, done) => {
       const who = request.principal;
       const limiter = who.kind === 'anonymous' ? strangers : known;
-      const key = who.kind === 'anonymous' ? request.ip : `${who.kind}:${who.id}`;
+      const key = who.kind === 'anonymous' ? networkOf(request.ip) : `${who.kind}:${who.id}`;
       const waitSeconds = limiter?.take(key, performance.now()) ?? 0;
       if (waitSeconds === 0) {
         done();

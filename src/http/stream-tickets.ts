@@ -8,28 +8,32 @@ import fp from 'fastify-plugin';
 import type { Authenticator } from '../auth/authenticator.ts';
 import type { Principal } from '../auth/principal.ts';
 import { MillraceError } from '../kernel/errors.ts';
+import type { BadCredentials } from './bad-credentials.ts';
 
 const COOKIE = 'millrace-stream';
 const MAX_AGE_S = 600;
 
 export interface StreamTicketsOptions {
   readonly authenticator: Pick<Authenticator, 'redeemTicket' | 'issuePass' | 'byPass'>;
+  readonly badCredentials: BadCredentials;
 }
 
 /** Register it behind authentication. */
 export const streamTickets = fp<StreamTicketsOptions>(
-  async (app, { authenticator }) => {
+  async (app, { authenticator, badCredentials }) => {
     app.addHook('onRequest', (request, reply, done) => {
       const ticket = ticketOf(request);
       if (ticket === null) {
         done();
         return;
       }
-      enter(ticket, request).then(([principal, pass]) => {
-        request.principal = principal;
-        if (pass !== null) reply.header('set-cookie', cookie(request, pass));
-        done();
-      }, done);
+      badCredentials
+        .look(request.ip, () => enter(ticket, request))
+        .then(([principal, pass]) => {
+          request.principal = principal;
+          if (pass !== null) reply.header('set-cookie', cookie(request, pass));
+          done();
+        }, done);
     });
 
     /** Whoever the ticket is for; with a pass when it was used just now. */

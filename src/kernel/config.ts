@@ -60,7 +60,10 @@ export const SETTINGS = Type.Object({
   MILLRACE_BODY_TIMEOUT_MS: count('Time for a JSON body to arrive; then the connection is closed.', 30_000),
   MILLRACE_HEADER_TIMEOUT_MS: count('Time for the request headers to arrive; then the connection is closed.', 10_000),
   MILLRACE_IDLE_TIMEOUT_MS: count('How long an idle kept-alive connection stays open.', 72_000),
-  MILLRACE_CONNECTIONS_PER_ADDRESS: count('Open connections from one address; more are closed at once.', 1_024),
+  MILLRACE_CONNECTIONS_PER_ADDRESS: count(
+    'Open connections from one address, or one /64 of IPv6; more are closed at once.',
+    1_024,
+  ),
   MILLRACE_SHUTDOWN_TIMEOUT_MS: count('Time for requests in flight to end at shutdown.', 10_000),
   MILLRACE_QUERY_TIMEOUT_MS: count('Database time of one query.', 5_000),
   MILLRACE_LIST_TIMEOUT_MS: count('Database time of a list without limit.', 60_000),
@@ -102,7 +105,9 @@ export const SETTINGS = Type.Object({
   MILLRACE_OWNER_PASSWORD_FILE: text("File with the password of MILLRACE_OWNER_EMAIL's owner.", { minLength: 1 }),
   MILLRACE_LIVE_CLIENTS: count('Clients with live data that one process serves; more are sent away.', 50_000),
   MILLRACE_HEARTBEAT_MS: count('How long a connection with live data may be silent before a heartbeat.', 25_000, 100),
-  MILLRACE_RATE_ANONYMOUS: rate('Requests a minute from one anonymous address. Production default: 600.'),
+  MILLRACE_RATE_ANONYMOUS: rate(
+    'Requests a minute from one anonymous address, or one /64 of IPv6. Production default: 600.',
+  ),
   MILLRACE_RATE_PRINCIPAL: rate('Requests a minute of one signed-in principal. Production default: 6000.'),
 });
 

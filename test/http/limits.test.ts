@@ -70,6 +70,27 @@ t.test('production without an owner', async (t) => {
   t.notOk(origin.headers['access-control-allow-origin'], 'loopback origins are for development');
 });
 
+t.test('bad tickets of an address have a limit', async (t) => {
+  const { app } = await buildTestApp(t, { MILLRACE_MODE: 'production', MILLRACE_RATE_ANONYMOUS: '3' });
+  const status = async (n: number) => {
+    const url = `/api/posts?ticket=${String(n).padStart(43, 'x')}`;
+    return (await app.inject({ url, headers: { accept: 'text/event-stream' } })).statusCode;
+  };
+  const statuses = [await status(1), await status(2), await status(3), await status(4)];
+  t.strictSame(statuses, [401, 401, 401, 429]);
+});
+
+t.test('whoever has an IPv6 network is one stranger', async (t) => {
+  const { app } = await buildTestApp(t, { MILLRACE_MODE: 'production', MILLRACE_RATE_ANONYMOUS: '2' });
+  for (const headers of [{}, { authorization: 'Bearer bad' }]) {
+    const status = async (remoteAddress: string) =>
+      (await app.inject({ url: '/api/posts', remoteAddress, headers })).statusCode;
+    const statuses = [await status('2001:db8::1'), await status('2001:db8::2'), await status('2001:db8::3:3')];
+    t.strictSame(statuses, [401, 401, 429]);
+    t.equal(await status('2001:db8:0:1::1'), 401, 'another network has its own');
+  }
+});
+
 /** Sends text and answers with all that comes back until the connection ends. */
 function say(port: number, text: string): Promise<string> {
   const { socket, ended } = listenTo(connect(port, '127.0.0.1'));
