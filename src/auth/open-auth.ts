@@ -118,7 +118,7 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
     onError,
   });
   const owners = new Owners({ users: accounts, signIn, singleUse, activity });
-  await ensureOwner(owners, settings.auth.owner);
+  await ensureOwner(owners, settings);
 
   keys.start();
   const sweep = () => Promise.all([sessions.sweep(ITSELF), activity.sweep()]).catch(onError);
@@ -189,12 +189,21 @@ async function openMail({ mode, auth, onLetter, onError }: AuthSettings): Promis
   };
 }
 
-async function ensureOwner(owners: Owners, wanted: AuthConfig['owner']): Promise<void> {
+/** A user who has the address stops a start that would run without an owner; with another owner it is an error to log. */
+async function ensureOwner(owners: Owners, { auth, onError }: AuthSettings): Promise<void> {
+  const wanted = auth.owner;
   if (wanted === null) return;
   const password = await readSecret('MILLRACE_OWNER_PASSWORD_FILE', wanted.passwordFile);
   try {
     await owners.ensure(wanted.email, password);
   } catch (error) {
+    if (error instanceof MillraceError && error.code === 'unique-violation') {
+      const taken = `MILLRACE_OWNER_EMAIL=${wanted.email}: the account of this name is a user's, no owner was made`;
+      if (!(await owners.exists()))
+        throw new ConfigError([`${taken}; name another address, or make an owner by npm run owner`]);
+      onError(new Error(taken));
+      return;
+    }
     if (!(error instanceof MillraceError) || error.code !== 'password-refused') throw error;
     throw new ConfigError([`MILLRACE_OWNER_PASSWORD_FILE=${wanted.passwordFile}: ${error.message}`]);
   }

@@ -3,7 +3,6 @@
  * log, by settings, or by a script; never by being the first to come. Not here: what owners may do.
  */
 import { ITSELF } from '../database/own-collection.ts';
-import { MillraceError } from '../kernel/errors.ts';
 import type { Activity } from './activity.ts';
 import { linkUnusable } from './refusals.ts';
 import { type Origin, stampOf } from './session.ts';
@@ -51,17 +50,21 @@ export class Owners {
   }
 
   /**
-   * Makes an owner of this address unless there is an account of that name, which stays as it is.
-   * @returns the owner, null when there was such an account
-   * @throws MillraceError `password-refused`
+   * Makes an owner of this address unless there is one, who stays as it is.
+   * @returns the owner
+   * @throws MillraceError `password-refused`, `unique-violation` when the account of that name is a user's
    */
-  async ensure(email: string, password: string): Promise<User | null> {
-    if ((await this.#parts.users.byName(foldName(email))) !== null) return null;
+  async ensure(email: string, password: string): Promise<User> {
+    const { users } = this.#parts;
+    const wanted = { kind: 'owner', email, password, roles: ['owner'] } as const;
+    const there = await users.byName(foldName(email));
+    if (there?.kind === 'owner') return there;
     try {
-      return await this.#parts.users.create({ kind: 'owner', email, password, roles: ['owner'] }, ITSELF);
+      return await users.create(wanted, ITSELF);
     } catch (error) {
-      // Another process was faster.
-      if (error instanceof MillraceError && error.code === 'unique-violation') return null;
+      // Another process may have been faster.
+      const faster = await users.byName(foldName(email));
+      if (faster?.kind === 'owner') return faster;
       throw error;
     }
   }

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import t from 'tap';
 import { loadConfig } from '../../src/kernel/config.ts';
+import { makeParts } from '../../src/parts.ts';
 import { ask, PASSWORD, signIn, signInOwner, signUp, toAccount } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { testMongo } from '../helpers/mongo.ts';
@@ -86,6 +87,25 @@ t.test('an owner that settings make', async (t) => {
   const [{ app }] = [await buildTestApp(t, settings, place)];
   t.ok((await signIn(app, 'root@example.org')).id, 'an owner that is there stays as it is');
   t.throws(() => loadConfig({ MILLRACE_OWNER_EMAIL: 'a@b' }), { message: /set both/ });
+});
+
+t.test('an owner that settings name and a user stands in the way of', async (t) => {
+  const place = await testMongo(t);
+  const { app, parts } = await buildTestApp(t, { ...PRODUCTION, MILLRACE_REGISTRATION: 'open' }, place);
+  await signUp(app, 'squatter', { email: 'root@example.org' });
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-owner-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'password');
+  await writeFile(file, PASSWORD);
+  const settings = { ...PRODUCTION, MILLRACE_OWNER_EMAIL: 'root@example.org', MILLRACE_OWNER_PASSWORD_FILE: file };
+  const says = /MILLRACE_OWNER_EMAIL=root@example\.org: the account of this name is a user's, no owner was made/;
+  await t.rejects(buildTestApp(t, settings, place), { message: says }, 'without an owner nothing starts');
+  await signInOwner(app, parts);
+  const errors: unknown[] = [];
+  const config = loadConfig({ MILLRACE_DB: place.database, PORT: '0', ...settings });
+  const second = await makeParts(config, place.url, (error) => errors.push(error));
+  t.teardown(() => second.close());
+  t.match(errors, [{ message: says }], 'with another owner it is told');
 });
 
 t.test('npm run owner', async (t) => {
