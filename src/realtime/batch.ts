@@ -26,6 +26,8 @@ export class Batch {
   readonly #onError: (error: unknown) => void;
   readonly #outcomes: Outcome[] = [];
   readonly #wanting = new Set<Group>();
+  /** The row judged before. */
+  #judged: LogRow | null = null;
 
   constructor(book: GroupBook, onError: (error: unknown) => void) {
     this.#book = book;
@@ -37,20 +39,22 @@ export class Batch {
     for (const segment of segments) await this.#judgeSegment(segment);
     if (open.length > 0) await this.#judgeSegment({ rows: open, joined: true });
     const last = rows.at(-1);
-    if (last !== undefined) await this.#settle(last, null);
+    if (last !== undefined) await this.#settle(last, null, this.#wanting);
   }
 
   async #judgeSegment({ rows, joined }: Segment): Promise<void> {
     const last = rows.at(-1);
     const transaction = joined && last !== undefined ? new RowView(last).event : null;
     for (const row of rows) {
+      await this.#settleBefore(row);
+      this.#judged = row;
       const view = new RowView(row);
       // Collected first: a group whose answer ends leaves the book.
       const concerned: Group[] = [];
       this.#book.concerned(view, (group) => concerned.push(group));
       for (const group of concerned) this.#judgeGroup(group, view, transaction);
     }
-    if (joined && last !== undefined) await this.#settle(last, transaction);
+    if (joined && last !== undefined) await this.#settle(last, transaction, this.#wanting);
   }
 
   #judgeGroup(group: Group, view: RowView, transaction: string | null): void {
@@ -65,11 +69,19 @@ export class Batch {
     if (group.live.wanting) this.#wanting.add(group);
   }
 
-  async #settle(last: LogRow, transaction: string | null): Promise<void> {
-    if (this.#wanting.size === 0) return;
+  /** A member whose snapshot ends before the row has the answer as of then: what it makes of the row must rest on it. */
+  async #settleBefore(row: LogRow): Promise<void> {
+    const last = this.#judged;
+    if (last === null || this.#wanting.size === 0) return;
+    const parting = [...this.#wanting].filter((group) => group.parts(last, row));
+    await this.#settle(last, null, parting);
+  }
+
+  async #settle(last: LogRow, transaction: string | null, wanting: Iterable<Group>): Promise<void> {
+    const groups = [...wanting];
+    if (groups.length === 0) return;
     const at = new RowView(last);
-    const groups = [...this.#wanting];
-    this.#wanting.clear();
+    for (const group of groups) this.#wanting.delete(group);
     const settle = async (group: Group): Promise<Outcome> => {
       const common = { group, row: last, transaction };
       try {

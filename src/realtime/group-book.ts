@@ -28,12 +28,12 @@ export class GroupBook {
       this.#byCollection.set(live.collection, groups);
       groups.add(group);
     }
-    group.members.add(member);
+    group.add(member);
     return group;
   }
 
   leave(group: Group, member: Member): void {
-    group.members.delete(member);
+    group.remove(member);
     if (group.members.size === 0) this.remove(group);
   }
 

@@ -33,6 +33,8 @@ export class Group {
   readonly live: Live;
   readonly handle: Handle | null;
   readonly members = new Set<Member>();
+  /** Members whose snapshot was ahead of the log when they came. */
+  readonly #ahead = new Set<Member>();
   /** Where the answer stood when the group was made. */
   readonly #after: number;
   #until: Timestamp | null;
@@ -43,6 +45,27 @@ export class Group {
     this.handle = handle;
     this.#after = first.after;
     this.#until = first.until;
+  }
+
+  add(member: Member): void {
+    this.members.add(member);
+    if (member.until !== null) this.#ahead.add(member);
+  }
+
+  remove(member: Member): void {
+    this.members.delete(member);
+    this.#ahead.delete(member);
+  }
+
+  /** Whether a member has the one of two successive rows already, and not the other. */
+  parts(row: LogRow, next: LogRow): boolean {
+    let parted = false;
+    for (const member of this.#ahead) {
+      const { until } = member;
+      if (until === null || row.time.greaterThan(until)) this.#ahead.delete(member);
+      else if (next.time.greaterThan(until)) parted = true;
+    }
+    return parted;
   }
 
   /** Whether the answer stands behind a row already. */
