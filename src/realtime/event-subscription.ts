@@ -15,7 +15,7 @@ import { BY_ID } from '../query/sort.ts';
 import { Follower, type FollowerOptions } from './follower.ts';
 import { LiveEvents } from './live-events.ts';
 import { judgeMissed } from './missed.ts';
-import type { EventWish } from './protocol.ts';
+import type { EventWish, ResetReason } from './protocol.ts';
 
 export interface EventOptions extends FollowerOptions {
   readonly wish: EventWish;
@@ -26,6 +26,9 @@ export class EventSubscription extends Follower {
   readonly #types: readonly string[];
   readonly #filter: Filter;
   #principal: Principal;
+  /** Where it is to go on from, and whether its client has been told of that. */
+  #since: string | null = null;
+  #begun = false;
   protected readonly collections: readonly string[] | null;
 
   /** @throws MillraceError `invalid-filter`, `not-authenticated`, `forbidden` */
@@ -54,13 +57,21 @@ export class EventSubscription extends Follower {
       return;
     }
     if (this.isLive) this.step();
-    this.launch((run) => this.goOn(run));
+    this.launch((run) => (this.#begun ? this.goOn(run) : this.begin(run, this.#since)));
+  }
+
+  override reset(reason: ResetReason): void {
+    this.#begun = false;
+    this.#since = null;
+    super.reset(reason);
   }
 
   protected async begin(run: number, since: string | null): Promise<void> {
     const { hub } = this.parts;
     this.after = hub.taken;
+    this.#since = since;
     if (since === null) {
+      this.#begun = true;
       this.say('subscribed', { from: 'now' }, formatPosition({ epoch: hub.position.epoch, number: this.after }));
       return await this.follow(run, this.#live(), null, true);
     }
@@ -76,12 +87,13 @@ export class EventSubscription extends Follower {
       return await this.begin(run, null);
     }
     this.after = verdict.place.number;
+    this.#begun = true;
     this.say('subscribed', { from: 'resume' }, formatPosition(verdict.place));
     await this.follow(run, this.#live(), null, true);
   }
 
   protected async goOn(run: number): Promise<void> {
-    await this.follow(run, this.#live(), null, false);
+    await this.follow(run, this.#live(), null, this.standing === null);
   }
 
   protected tooSlow(): void {
