@@ -38,7 +38,7 @@ export abstract class Client {
     return this.#closed;
   }
 
-  /** Ends the line. */
+  /** Says why, ends the line and closes the outlet. */
   protected abstract shut(code: CloseCode, reason: string, retryAfterMs: number | null): void;
 
   /** Says something about no subscription. */
@@ -141,12 +141,17 @@ export abstract class Client {
   /** Ends everything. @param retryAfterMs when it may come back; only for codes from 4500 */
   close(code: CloseCode, reason: string, retryAfterMs = 1_000 + Math.floor(Math.random() * 1_000)): void {
     if (this.#closed) return;
-    this.gone();
+    this.#stop();
     this.shut(code, reason, code >= 4500 ? retryAfterMs : null);
   }
 
-  /** The line has ended. */
+  /** The line has ended: nothing waits for it to take more. */
   gone(): void {
+    this.#stop();
+    this.outlet.close();
+  }
+
+  #stop(): void {
     if (this.#closed) return;
     this.#closed = true;
     for (const subscription of this.subscriptions.values()) subscription.stop();

@@ -155,13 +155,14 @@ export class DocumentSubscription extends Follower {
     if (live.window === null) return live;
     if (through.time === null) return null;
     const read = await this.#open(live, through.time);
-    if (read.time === null || !read.time.equals(through.time)) {
-      await read.close();
-      return null;
-    }
     const members: Member[] = [];
-    for await (const batch of batches(read)) {
-      for (const raw of batch) members.push(toMember(readStored(raw), this.#question));
+    try {
+      if (read.time === null || !read.time.equals(through.time)) return null;
+      for await (const batch of batches(read)) {
+        for (const raw of batch) members.push(toMember(readStored(raw), live.question));
+      }
+    } finally {
+      await read.close();
     }
     live.window.fill(members, members.length === live.capacity);
     this.after = through.number;

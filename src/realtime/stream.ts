@@ -68,18 +68,13 @@ export class Stream extends Client {
       this.outlet.push(Buffer.from(`retry: ${retryAfterMs}\n\n`));
       this.tell('bye', { code, retryAfterMs }, null);
     }
-    this.#end();
+    this.#finish();
   }
 
-  /** The subscription has ended by itself and has said why. */
+  /** The last has been said. */
   #finish(): void {
-    this.gone();
-    this.#end();
-  }
-
-  #end(): void {
     this.outlet.flush();
-    this.outlet.close();
+    this.gone();
     this.#options.end();
   }
 }
