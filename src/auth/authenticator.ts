@@ -131,6 +131,14 @@ export class Authenticator {
   }
 
   /**
+   * A principal as it is now, read anew.
+   * @throws MillraceError `invalid-credential` when what it rests on has ended
+   */
+  again(principal: Exclude<Principal, { kind: 'anonymous' }>): Promise<Principal> {
+    return this.#byFacts(factsOf(principal));
+  }
+
+  /**
    * Calls `listener` in every process within a second after sessions, users, roles or keys changed; returns how to
    * stop that.
    */

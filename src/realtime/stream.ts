@@ -2,8 +2,10 @@
  * One subscription over Server-Sent Events (HTML standard, "Server-sent events"): the same messages as on a socket,
  * told as events of a response that does not end. Not here: who may have it and what it asks (stream-routes.ts).
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { Principal } from '../auth/principal.ts';
 import type { CollectionName } from '../database/names.ts';
+import { MillraceError } from '../kernel/errors.ts';
 import { Client } from './client.ts';
 import { DocumentSubscription } from './document-subscription.ts';
 import { toBytes } from './messages.ts';
@@ -49,6 +51,21 @@ export class Stream extends Client {
 
   start(): void {
     this.subscriptions.get('')?.start(this.#options.since);
+    this.#confirm().catch((error: unknown) => {
+      const known = error instanceof MillraceError && error.status < 500;
+      if (!known) this.parts.onError(error);
+      if (known) this.close(CLOSE.notAuthenticated, 'The credential is no longer valid');
+      else this.close(CLOSE.serverError, 'An unexpected error occurred');
+    });
+  }
+
+  /** Asks once more who it is: what was revoked between the proof and now was told to no client. */
+  async #confirm(): Promise<void> {
+    const { credential, principal } = this.#options;
+    const { authenticator } = this.parts;
+    if (principal.kind === 'anonymous') return;
+    const now = await (credential === null ? authenticator.again(principal) : authenticator.authenticate(credential));
+    if (!this.closed && this.principal === principal && !isDeepStrictEqual(now, principal)) this.become(now);
   }
 
   protected look(): void {}

@@ -1,5 +1,6 @@
 /** Server-Sent Events on the address of a list: the same subscription, coming back with Last-Event-ID, tickets. */
 import t from 'tap';
+import { ask, signUp } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { openStream } from '../helpers/event-stream.ts';
 
@@ -123,4 +124,21 @@ t.test('tickets of streams', async (t) => {
   const gone = await openStream(t, `${url}/api/notes?ticket=${ticket}`, { cookie: pass });
   t.equal(gone.response.status, 401, 'and ends with the session');
   t.ok(parts);
+});
+
+t.test('a session that ends while its stream is let in ends the stream', async (t) => {
+  const { app, parts } = await buildTestApp(t);
+  const { authenticator } = parts;
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const account = await signUp(app, 'ann');
+  const { ticket } = (await ask(app, 'POST /auth/ticket', undefined, account)).json();
+  const issuePass = authenticator.issuePass.bind(authenticator);
+  authenticator.issuePass = async (principal, of) => {
+    const pass = await issuePass(principal, of);
+    t.equal((await ask(app, 'POST /auth/logout', undefined, account)).statusCode, 204);
+    return pass;
+  };
+  const stream = await openStream(t, `${url}/api/notes?ticket=${ticket}`);
+  t.equal(stream.response.status, 200);
+  t.match((await stream.event('unsubscribed')).data, { retryable: false });
 });
