@@ -49,7 +49,9 @@ t.test('clients agree with the log', async (t) => {
     }
 
     async function play(random: Random, name: string, questions: readonly LiveQuestion[]): Promise<string | null> {
-      if (!random.once(5)) {
+      // Where a foreign writer makes the collection, its first changes have no images, which is a gap.
+      const isOurs = !random.once(5);
+      if (isOurs) {
         const documents = Array.from({ length: 1 + random.below(8) }, () => randomDocument(random));
         await app.inject({ method: 'POST', url: `/api/${name}`, payload: documents });
       }
@@ -74,7 +76,8 @@ t.test('clients agree with the log', async (t) => {
       const model = new LogModel(rows);
       for (const [index, state] of states.entries()) {
         const question = questions[index] ?? {};
-        const told = state.faults[0] ?? (state.resets > 0 ? 'was reset' : judge(model, question, state.checks));
+        const told =
+          state.faults[0] ?? (isOurs && state.resets > 0 ? 'was reset' : judge(model, question, state.checks));
         if (told !== null) return `${JSON.stringify(question)}: ${told}`;
         const answer = await app.inject({ method: 'POST', url: `/api/${name}/_query`, payload: question });
         const stored = answer.statusCode === 404 ? '' : stateText(answer.json());
