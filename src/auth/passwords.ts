@@ -64,6 +64,11 @@ export class Passwords {
     });
   }
 
+  /** What is another text as soon as another password is set; null for an account without one. */
+  mark(user: string | null): Promise<string | null> {
+    return this.#store.find(user ?? '');
+  }
+
   async remove(user: string): Promise<void> {
     await this.#store.remove(user);
   }

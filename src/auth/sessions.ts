@@ -15,6 +15,7 @@ import {
   type RefreshToken,
   successor,
 } from './refresh-token.ts';
+import { signInFailed } from './refusals.ts';
 import { type EndReason, type Origin, type Session, stampOf } from './session.ts';
 import type { SessionStore } from './session-store.ts';
 import type { User } from './user.ts';
@@ -65,7 +66,12 @@ export class Sessions {
     this.#now = parts.now ?? Date.now;
   }
 
-  async open({ _id: user, kind }: User, origin: Origin): Promise<Tokens> {
+  /**
+   * Opens one.
+   * @param stands asked when it is there, whether what it was opened with is still good; if not, it ends
+   * @throws MillraceError `sign-in-failed`
+   */
+  async open({ _id: user, kind }: User, origin: Origin, stands = async () => true): Promise<Tokens> {
     const now = new Date(this.#now());
     const token = firstToken();
     const session: Session = {
@@ -85,6 +91,10 @@ export class Sessions {
       rotatedAt: now,
       expiresAt: this.#expiry(),
     });
+    if (!(await stands())) {
+      await this.end(token.session, user, 'password-changed', stampOf(origin));
+      throw signInFailed();
+    }
     const all = await this.#parts.store.list(user);
     for (const { _id } of all.slice(0, -MAX_SESSIONS)) await this.end(_id, user, 'too-many', stampOf(origin));
     return this.#hand(user, token);

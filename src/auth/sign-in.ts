@@ -65,8 +65,12 @@ export class SignIn {
   async login(username: string, password: string, origin: Origin): Promise<SignedIn> {
     const name = foldName(username);
     const user = await this.#parts.users.byName(name);
+    const { passwords, sessions } = this.#parts;
+    const mark = await passwords.mark(user?._id ?? null);
     if (!(await this.#knows(user, name, password, origin)) || user === null || user.disabled) throw signInFailed();
-    return this.welcome(user, origin);
+    // A change of the password ends the sessions it finds; one that is opened behind its back finds the new password.
+    const tokens = await sessions.open(user, origin, async () => (await passwords.mark(user._id)) === mark);
+    return { ...tokens, user: toShown(user) };
   }
 
   /** Opens a session for an account that has proved who it is. */

@@ -79,3 +79,23 @@ t.test('recovering an account', async (t) => {
     t.equal((await ask(app, 'POST /auth/reset/confirm', { token: old, password: NEW })).statusCode, 410);
   });
 });
+
+t.test('a sign-in with the old password that runs beside its change leaves no session', async (t) => {
+  const { app, parts } = await buildTestApp(t);
+  const { passwords } = parts.auth;
+  const one = await signUp(app, 'ada');
+  const mark = passwords.mark.bind(passwords);
+  let asked = 0;
+  passwords.mark = async (user) => {
+    // The second time the session is there, and the change below has looked for sessions before it was.
+    if (++asked === 2) await passwords.set(one.id, NEW);
+    return mark(user);
+  };
+  const late = await ask(app, 'POST /auth/login', { username: 'ada', password: PASSWORD });
+  t.match(late.json(), { status: 401, code: 'sign-in-failed' });
+  t.strictSame(
+    (await parts.auth.sessions.list(one.id, null)).map(({ id }) => id),
+    [one.session],
+  );
+  t.ok(await signIn(app, 'ada', NEW));
+});
