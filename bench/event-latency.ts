@@ -14,11 +14,9 @@ import { startEmbedded } from '../src/database/embedded/embedded.ts';
 import { openMongo } from '../src/database/mongo.ts';
 import { EventLog } from '../src/events/event-log.ts';
 import { Tail } from '../src/events/tail.ts';
-import { Connection } from './load.ts';
 import { type Program, startProgram } from './programs.ts';
 import { machine, median } from './rounds.ts';
-
-const CONNECTIONS = 32;
+import { quantile, writeSteadily } from './steady.ts';
 
 const { values } = parseArgs({
   options: {
@@ -29,39 +27,6 @@ const { values } = parseArgs({
 });
 const rate = Number(values.rate);
 const count = rate * Number(values.seconds);
-
-/** Creates documents at the steady rate; milliseconds from the planned moment of each to its answer. */
-async function write(program: Program, onSend: (id: string, at: number) => void): Promise<number[]> {
-  const { hostname, port } = new URL(program.base);
-  const idle = await Promise.all(Array.from({ length: CONNECTIONS }, () => Connection.to(hostname, Number(port))));
-  const acknowledged: number[] = [];
-  const underWay: Promise<void>[] = [];
-  const begun = performance.now();
-  for (let n = 0; n < count; n++) {
-    // The clock starts when the write was due, so that a server that falls behind is not flattered.
-    const due = begun + (n * 1000) / rate;
-    const wait = due - performance.now();
-    if (wait > 0) await pause(wait);
-    while (idle.length === 0) await pause(1);
-    const connection = idle.pop();
-    if (connection === undefined) continue;
-    const id = `${Math.trunc(begun)}-${n}`;
-    onSend(id, due);
-    const body = JSON.stringify({ id, n, text: 'x'.repeat(300) });
-    underWay.push(
-      connection.send({ method: 'POST', path: '/api/items', body }).then(() => {
-        acknowledged.push(performance.now() - due);
-        idle.push(connection);
-      }),
-    );
-  }
-  await Promise.all(underWay);
-  for (const connection of idle) connection.close();
-  return acknowledged;
-}
-
-const quantile = (all: readonly number[], share: number) =>
-  all.toSorted((a, b) => a - b)[Math.floor(all.length * share)] ?? Number.NaN;
 
 const folder = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
 const database = await startEmbedded({ folder });
@@ -93,10 +58,10 @@ try {
   const rounds: { row: number; row99: number; answer: number; bare: number }[] = [];
   for (let round = 0; round <= Number(values.rounds); round++) {
     const sent = new Map<string, number>();
-    const answers = await write(ours, (id, at) => sent.set(id, at));
+    const answers = await writeSteadily(ours, rate, count, (id, at) => sent.set(id, at));
     while ([...sent.keys()].some((id) => !told.has(id))) await pause(5);
     const rows = [...sent].map(([id, at]) => (told.get(id) ?? Number.NaN) - at);
-    const others = await write(reference, () => undefined);
+    const others = await writeSteadily(reference, rate, count, () => undefined);
     // The first round warms up.
     if (round === 0) continue;
     const figures = {
