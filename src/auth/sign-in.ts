@@ -135,14 +135,15 @@ export class SignIn {
 
   /** @throws MillraceError `link-unusable`, `password-refused` */
   async reset(token: string, password: string, origin: Origin): Promise<void> {
-    // Before the token is used up: a refused password may be corrected.
-    checkPassword(password, []);
-    const taken = await this.#parts.singleUse.take('reset', token);
-    const email = taken?.facts['email'];
-    if (taken?.subject == null || typeof email !== 'string') throw linkUnusable();
-    const user = await this.#parts.users.get(taken.subject);
-    // The address may have become another's between the letter and its answer.
+    const seen = await this.#parts.singleUse.see('reset', token);
+    const email = seen?.facts['email'];
+    if (seen?.subject == null || typeof email !== 'string') throw linkUnusable();
+    const user = await this.#parts.users.get(seen.subject);
+    // The account may have got another address between the letter and its answer.
     if (!isAddressOf(user, email)) throw linkUnusable();
+    // Before the token is used up: a refused password may be corrected.
+    checkPassword(password, user.names);
+    if ((await this.#parts.singleUse.take('reset', token)) === null) throw linkUnusable();
     const stamp = stampOf(origin, actor(user));
     await this.#parts.users.setPassword(user, password, 'password-reset', stamp);
     await this.#forgetLetters(user);

@@ -78,7 +78,7 @@ export class SingleUse {
   }
 
   /** Looks at one that is not used up by that; null when there is none like this. */
-  async see(purpose: 'stream', secret: string): Promise<Taken | null> {
+  async see(purpose: 'stream' | 'reset', secret: string): Promise<Taken | null> {
     if (!SECRET.test(secret)) return null;
     const row = await this.#store.find(idOf(secret), purpose, new Date(this.#now()));
     return row && toTaken(row);

@@ -68,6 +68,8 @@ t.test('letters', async (t) => {
     const token = await secret('reset');
     const weak = await ask(app, 'POST /auth/reset/confirm', { token, password: 'password1' });
     t.match(weak.json(), { code: 'password-refused' }, 'the token is not used up by a refused password');
+    const named = await ask(app, 'POST /auth/reset/confirm', { token, password: 'ada@new.example' });
+    t.match(named.json(), { code: 'password-refused' }, 'nor by one that is the name of the account');
     t.equal((await ask(app, 'POST /auth/reset/confirm', { token, password: 'a quite new sentence' })).statusCode, 204);
     t.equal((await ask(app, 'GET /auth/me', undefined, account)).statusCode, 401);
     t.equal((await ask(app, 'POST /auth/refresh', { refreshToken: account.refreshToken })).statusCode, 401);
