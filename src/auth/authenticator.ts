@@ -106,6 +106,14 @@ export class Authenticator {
   }
 
   /**
+   * A principal as it is by now, for whom no credential can be asked again.
+   * @throws MillraceError `invalid-credential`
+   */
+  renew(principal: Exclude<Principal, { kind: 'anonymous' }>): Promise<Principal> {
+    return this.#byFacts(factsOf(principal));
+  }
+
+  /**
    * A pass for coming back with a ticket that was used up, as EventSource does: good for ten minutes, with that ticket.
    */
   issuePass(principal: Exclude<Principal, { kind: 'anonymous' }>, ticket: string): Promise<string> {

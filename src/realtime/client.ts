@@ -4,6 +4,7 @@
  */
 import type { Principal } from '../auth/principal.ts';
 import { formatPosition } from '../events/position.ts';
+import { MillraceError } from '../kernel/errors.ts';
 import type { DocumentSubscription } from './document-subscription.ts';
 import { EventSubscription } from './event-subscription.ts';
 import type { Outlet } from './outlet.ts';
@@ -44,8 +45,8 @@ export abstract class Client {
   /** Says something about no subscription. */
   protected abstract tell(type: string, members: Readonly<Record<string, unknown>>, position: string | null): void;
 
-  /** Whether its session is still what it was, and if not, whether a newer principal takes its place. */
-  protected abstract renewed(): Promise<Principal | null>;
+  /** The header that proves who it is, kept to ask again when rights change; null for a ticket, and for nobody. */
+  protected abstract readonly credential: string | null;
 
   /** Whether it answers heartbeats: whoever does not can only be given up by its silence in reading. */
   protected abstract readonly answers: boolean;
@@ -126,9 +127,32 @@ export abstract class Client {
   async revoked(still: (principal: Principal) => boolean): Promise<void> {
     const { principal } = this;
     if (principal === null || principal.kind === 'anonymous' || still(principal) || this.#closed) return;
-    const next = await this.renewed().catch(() => null);
-    if (next === null) this.close(CLOSE.notAuthenticated, 'The credential is no longer valid');
-    else this.become(next);
+    // Whoever has come to be somebody else meanwhile is not meant any more.
+    const isMeant = () => !this.#closed && this.principal === principal;
+    try {
+      const next = await this.renewed(principal);
+      if (isMeant()) this.become(next);
+    } catch (error) {
+      if (isMeant()) this.#notRenewed(error);
+    }
+  }
+
+  #notRenewed(error: unknown): void {
+    if (error instanceof MillraceError && error.status < 500) {
+      this.close(CLOSE.notAuthenticated, 'The credential is no longer valid');
+      return;
+    }
+    this.parts.onError(error);
+    this.close(CLOSE.serverError, 'An unexpected error occurred');
+  }
+
+  /** The principal as it is by now. */
+  protected async renewed(principal: Exclude<Principal, { kind: 'anonymous' }>): Promise<Principal> {
+    const { authenticator } = this.parts;
+    // Without a header, a ticket has proved who it is, once.
+    return this.credential === null
+      ? await authenticator.renew(principal)
+      : await authenticator.authenticate(this.credential);
   }
 
   /** Another principal, or the same with other rights, goes on. */

@@ -44,11 +44,12 @@ export class Connection extends Client {
   protected readonly answers = true;
   readonly #socket: Socket;
   readonly #openedAt = performance.now();
-  /** The header that proves who it is, kept to ask again when rights change; null for a ticket. */
-  #credential: string | null = null;
+  protected credential: string | null = null;
   #heardAt = performance.now();
   #tokens = BURST;
   #tokensAt = performance.now();
+  /** Whether a ticket is being looked at: what comes meanwhile waits for that. */
+  #redeeming = false;
   #waiting = 0;
   #last: Promise<void> = Promise.resolve();
 
@@ -59,7 +60,7 @@ export class Connection extends Client {
 
   /** Goes on as a principal that the upgrade proved. @param credential the header; null for a ticket */
   welcome(principal: Principal, credential: string | null): void {
-    this.#credential = credential;
+    this.credential = credential;
     const { hub, timing } = this.parts;
     const shown =
       principal.kind === 'anonymous' ? { kind: principal.kind } : { kind: principal.kind, id: principal.id };
@@ -71,6 +72,20 @@ export class Connection extends Client {
       limits: LIMITS,
     });
     this.become(principal);
+  }
+
+  /** A ticket takes the place of a hello. */
+  redeem(ticket: string): void {
+    this.#redeeming = true;
+    this.#enqueue(async () => {
+      try {
+        const principal = await this.parts.authenticator.redeemTicket(ticket);
+        if (!this.closed) this.welcome(principal, null);
+      } catch (error) {
+        if (!(error instanceof MillraceError) || error.status >= 500) throw error;
+        this.close(CLOSE.notAuthenticated, 'The ticket is not valid');
+      }
+    });
   }
 
   /** A message has come. */
@@ -98,18 +113,23 @@ export class Connection extends Client {
         return;
       }
       if (!(error instanceof BadMessage)) throw error;
-      if (this.principal === null) this.close(CLOSE.badFrame, error.message);
-      else this.#refuse(error);
+      if (this.principal === null && !this.#redeeming) this.close(CLOSE.badFrame, error.message);
+      else this.#enqueue(() => this.#refuse(error));
       return;
     }
     if (message.type === 'pong') return;
+    this.#enqueue(() => this.#do(message));
+  }
+
+  /** Does something when all that came before is done. */
+  #enqueue(task: () => Promise<void> | void): void {
     if (++this.#waiting > MOST_WAITING) {
       this.close(CLOSE.rate, 'Too many messages');
       return;
     }
     // In their order: what follows an authenticate is asked as the new principal.
     this.#last = this.#last
-      .then(() => (this.closed ? undefined : this.#do(message)))
+      .then(() => (this.closed ? undefined : task()))
       .catch((error: unknown) => {
         this.parts.onError(error);
         this.close(CLOSE.serverError, 'An unexpected error occurred');
@@ -233,10 +253,6 @@ export class Connection extends Client {
     if (this.principal === null) {
       if (now - this.#openedAt >= helloMs) this.close(CLOSE.noHello, 'No hello came');
     } else if (now - this.#heardAt >= heartbeatMs * 2.5) this.close(CLOSE.heartbeatLost, 'The heartbeat is lost');
-  }
-
-  protected async renewed(): Promise<Principal | null> {
-    return this.#credential === null ? null : await this.parts.authenticator.authenticate(this.#credential);
   }
 
   protected tell(type: string, members: Readonly<Record<string, unknown>>): void {

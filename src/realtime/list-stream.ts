@@ -39,6 +39,8 @@ export function listStream(realtime: Realtime): ListStream {
     if (!realtime.hasRoom) throw refusal(realtime.closing);
 
     const { raw } = reply;
+    // Gone while it was asked who it is: nothing will say that again.
+    if (raw.destroyed) return reply.hijack();
     const outlet = new Outlet(raw, realtime.parts.turns);
     const stream = new Stream(realtime.parts, outlet, {
       principal: request.principal,

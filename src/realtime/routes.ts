@@ -6,7 +6,6 @@ import websocket from '@fastify/websocket';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { WebSocket } from 'ws';
 import type { ServerConfig } from '../kernel/config.ts';
-import { MillraceError } from '../kernel/errors.ts';
 import { Connection } from './connection.ts';
 import { isOriginAllowed } from './origin.ts';
 import { Outlet } from './outlet.ts';
@@ -51,8 +50,9 @@ export async function realtimeRoutes(app: FastifyInstance, { realtime, config }:
     socket.on('pong', () => connection.heard());
     socket.on('close', leave);
     const credential = request.headers.authorization ?? null;
+    const ticket = ticketOf(request);
     if (credential !== null) connection.welcome(request.principal, credential);
-    else redeem(connection, ticketOf(request));
+    else if (ticket !== null) connection.redeem(ticket);
   });
 
   function refusalOf(request: FastifyRequest, socket: WebSocket): [code: number, reason: string] | null {
@@ -63,22 +63,6 @@ export async function realtimeRoutes(app: FastifyInstance, { realtime, config }:
     if (!realtime.hasRoom)
       return realtime.closing ? [CLOSE.restarting, 'Restarting'] : [CLOSE.overloaded, 'Overloaded'];
     return null;
-  }
-
-  /** A ticket takes the place of a hello. */
-  function redeem(connection: Connection, ticket: string | null): void {
-    if (ticket === null) return;
-    realtime.parts.authenticator.redeemTicket(ticket).then(
-      (principal) => {
-        if (!connection.closed) connection.welcome(principal, null);
-      },
-      (error: unknown) => {
-        const known = error instanceof MillraceError && error.status < 500;
-        if (!known) realtime.parts.onError(error);
-        if (known) connection.close(CLOSE.notAuthenticated, 'The ticket is not valid');
-        else connection.close(CLOSE.serverError, 'An unexpected error occurred');
-      },
-    );
   }
 }
 

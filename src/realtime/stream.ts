@@ -28,11 +28,13 @@ export interface StreamOptions {
 export class Stream extends Client {
   protected readonly answers = false;
   readonly #options: StreamOptions;
+  protected readonly credential: string | null;
 
   /** @throws MillraceError `field-hidden` and what policies refuse with */
   constructor(parts: RealtimeParts, outlet: Outlet, options: StreamOptions) {
     super(parts, outlet);
     this.#options = options;
+    this.credential = options.credential;
     this.principal = options.principal;
     const { collection, asked, principal } = options;
     const subscription = new DocumentSubscription({
@@ -69,11 +71,6 @@ export class Stream extends Client {
   }
 
   protected look(): void {}
-
-  protected async renewed(): Promise<Principal | null> {
-    const { credential } = this.#options;
-    return credential === null ? null : await this.parts.authenticator.authenticate(credential);
-  }
 
   protected tell(type: string, members: Readonly<Record<string, unknown>>, position: string | null): void {
     this.outlet.push(toBytes(null, type, members, position));
