@@ -16,7 +16,7 @@ import type { Judgement } from './live.ts';
 import { LiveQuery, toMember } from './live-query.ts';
 import { snapshotPart } from './messages.ts';
 import { judgeMissed, type Verdict } from './missed.ts';
-import { type Asked, type Question, toQuestion } from './question.ts';
+import { type Asked, moves, type Question, toQuestion } from './question.ts';
 import { keyText, rendered } from './rendering.ts';
 import type { RowView } from './row-view.ts';
 import type { SnapshotRead } from './snapshot-store.ts';
@@ -98,7 +98,8 @@ export class DocumentSubscription extends Follower {
 
   protected async begin(run: number, since: string | null): Promise<void> {
     if (since !== null) {
-      const verdict = await this.#missed(since);
+      const anew = { reason: 'policy-changed' } as const;
+      const verdict = moves(this.#asked, this.#question.scope) ? anew : await this.#missed(since);
       if (!this.isCurrent(run)) return;
       const live = 'place' in verdict ? await this.#resumed(verdict) : null;
       if (!this.isCurrent(run)) return;

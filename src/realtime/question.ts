@@ -54,6 +54,16 @@ export function toAsked(query: Query, keyed: boolean, now: Date): Asked {
   return { query, keyed: keyed || query.limit !== null, now };
 }
 
+/** Whether time alone changes the answer: then what happened since is not all that an earlier answer lacks. */
+export function moves({ query, now }: Asked, scope: Scope): boolean {
+  if (scope.until !== null) return true;
+  const at = (moment: Date) => {
+    const { filter } = bind(query.filter, bindingsOf(scope.principal, moment));
+    return questionOf('', { ...query, filter });
+  };
+  return at(now) !== at(new Date(now.getTime() + 1));
+}
+
 /**
  * The question with a Scope. Asked again with another Scope when policies change.
  * @throws MillraceError `field-hidden`
