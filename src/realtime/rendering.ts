@@ -8,6 +8,7 @@ import { encodeStored } from '../database/stored.ts';
 import { valueToWire } from '../database/wire-values.ts';
 import { hidesFields, shown } from '../policies/reach.ts';
 import { cut, type Fields } from '../query/fields.ts';
+import { isNumber } from '../query/numbers.ts';
 import { keyOf } from '../query/sort.ts';
 import type { Question } from './question.ts';
 
@@ -41,10 +42,19 @@ function sameValue(a: unknown, b: unknown): boolean {
   return Buffer.compare(encodeStored({ a }), encodeStored({ a: b })) === 0;
 }
 
-/** The document's sort key as JSON. */
+/** The document's sort key as JSON. Numbers are numbers in it, also those that a document tells as texts. */
 export function keyText({ sort }: Question, document: Document): string {
-  return JSON.stringify(keyOf(document, sort).map(valueToWire));
+  return `[${keyOf(document, sort).map(keyValueText).join()}]`;
 }
+
+function keyValueText(value: unknown): string {
+  const wire = valueToWire(value);
+  const isExact = typeof wire === 'string' && isNumber(value) && NUMBER.test(wire);
+  return isExact ? wire : JSON.stringify(wire);
+}
+
+/** RFC 8259, section 6; it knows no infinities. */
+const NUMBER = /^-?\d+(\.\d+)?(E[+-]?\d+)?$/;
 
 function showsMeta(fields: Fields | null): boolean {
   return fields === null || fields.paths.includes('_meta') === (fields.mode === 'include');

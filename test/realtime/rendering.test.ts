@@ -1,0 +1,25 @@
+/** Sort keys as clients get them: in JSON, every number is one. */
+import { Decimal128, Long } from 'mongodb';
+import t from 'tap';
+import { parseCollectionName } from '../../src/database/names.ts';
+import { unlimited } from '../../src/policies/scope.ts';
+import { parseQueryJson } from '../../src/query/parse-query.ts';
+import { toAsked, toQuestion } from '../../src/realtime/question.ts';
+import { keyText } from '../../src/realtime/rendering.ts';
+
+t.test('sort keys', async (t) => {
+  const asked = toAsked(parseQueryJson({ sort: 'n' }), true, new Date(0));
+  const question = toQuestion(parseCollectionName('todos'), asked, unlimited({ kind: 'anonymous' }, 'read'));
+  const cases: [name: string, value: unknown, text: string][] = [
+    ['a decimal', Decimal128.fromString('12.50'), '12.50'],
+    ['a small decimal', Decimal128.fromString('1E-7'), '1E-7'],
+    ['a large decimal', Decimal128.fromString('-1E+30'), '-1E+30'],
+    ['an infinite decimal', Decimal128.fromString('Infinity'), '"Infinity"'],
+    ['a large integer', Long.fromString('9223372036854775807'), '9223372036854775807'],
+    ['a small integer', Long.fromNumber(7), '7'],
+    ['a text of digits', '12.50', '"12.50"'],
+    ['a date', new Date(0), '"1970-01-01T00:00:00.000Z"'],
+    ['nothing', undefined, 'null'],
+  ];
+  for (const [name, n, text] of cases) t.equal(keyText(question, { _id: 'a', n }), `[${text},"a"]`, name);
+});
