@@ -18,6 +18,8 @@ export interface Victim {
 export interface Deeds {
   kills: number;
   recorderKills: number;
+  /** Kills that left a transaction open behind. */
+  openKills: number;
   freezes: number;
   restarts: number;
   primaryKills: number;
@@ -29,6 +31,8 @@ export interface NemesisOptions {
   readonly victims: readonly Victim[];
   /** Name of the process that holds the recorder's lease. */
   readonly holder: () => Promise<string | null>;
+  /** How many transactions have been open for so many milliseconds. */
+  readonly openFor: (milliseconds: number) => Promise<number>;
   readonly random: () => number;
   readonly kills: number;
   readonly freezes: number;
@@ -38,6 +42,11 @@ export interface NemesisOptions {
   readonly cuts: number;
   readonly breathMs: number;
 }
+
+/** A transaction that is open for so long belongs to nobody who could end it, in milliseconds. */
+const STALE_MS = 400;
+/** How long a kill waits for a transaction to meet. */
+const AIM_MS = 1_500;
 
 type Deed = 'kill' | 'freeze' | 'restart' | 'primary' | 'cut';
 
@@ -78,9 +87,12 @@ async function hurt(
   if (victim === undefined) return;
   await frozen.get(victim);
   if (deed === 'kill') {
+    await someOpen(options);
     await victim.kill();
     deeds.kills += 1;
     if (named) deeds.recorderKills += 1;
+    // Those who live end theirs at once; a frozen one would look the same.
+    if (frozen.size === 0 && (await options.openFor(STALE_MS).catch(() => 0)) > 0) deeds.openKills += 1;
     return;
   }
   // Many short freezes and a few long ones: from 0.1 s up, evenly by order of magnitude.
@@ -94,6 +106,12 @@ async function hurt(
       frozen.delete(victim);
     }),
   );
+}
+
+/** Waits a moment for a transaction to be open somewhere, so that the kill may meet it. */
+async function someOpen({ openFor }: NemesisOptions): Promise<void> {
+  const until = performance.now() + AIM_MS;
+  while (performance.now() < until && (await openFor(0).catch(() => 1)) === 0) await pause(2);
 }
 
 async function restart(member: Member | undefined, random: () => number, deeds: Deeds): Promise<void> {
