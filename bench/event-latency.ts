@@ -7,14 +7,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { BSON } from 'mongodb';
 import { startEmbedded } from '../src/database/embedded/embedded.ts';
 import { openMongo } from '../src/database/mongo.ts';
 import { EventLog } from '../src/events/event-log.ts';
 import { Tail } from '../src/events/tail.ts';
-import { type Program, startProgram } from './programs.ts';
+import { type Program, startBare, startOurs } from './programs.ts';
 import { machine, median } from './rounds.ts';
 import { quantile, writeSteadily } from './steady.ts';
 
@@ -32,15 +31,8 @@ const folder = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
 const database = await startEmbedded({ folder });
 const programs: Program[] = [];
 try {
-  const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
-  const bare = fileURLToPath(new URL('./bare.ts', import.meta.url));
-  const ours = await startProgram([main], {
-    MONGODB_URL: database.url,
-    MILLRACE_DB: 'ours',
-    PORT: '0',
-    MILLRACE_LOG_LEVEL: 'warn',
-  });
-  const reference = await startProgram([bare, database.url, 'bare'], {});
+  const ours = await startOurs(database.url, 'ours');
+  const reference = await startBare(database.url, 'bare');
   programs.push(ours, reference);
   const mongo = await openMongo({ url: database.url, database: 'ours' });
   const tail = new Tail({ log: new EventLog(mongo.log, 'ours') });

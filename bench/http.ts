@@ -6,13 +6,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { ObjectId } from 'mongodb';
 import { startEmbedded } from '../src/database/embedded/embedded.ts';
 import type { Call } from './load.ts';
 import { DOCUMENTS, GROUPS, order, seedOrders } from './orders.ts';
-import { type Program, startProgram } from './programs.ts';
+import { type Program, startBare, startOurs } from './programs.ts';
 import { machine } from './rounds.ts';
 import { comparison, head, inTurns } from './turns.ts';
 
@@ -48,15 +47,8 @@ const programs: Program[] = [];
 try {
   const ids = Array.from({ length: DOCUMENTS }, () => new ObjectId());
   for (const name of ['ours', 'bare']) await seedOrders(database.url, name, ids);
-  const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
-  const bare = fileURLToPath(new URL('./bare.ts', import.meta.url));
-  const ours = await startProgram([main], {
-    MONGODB_URL: database.url,
-    MILLRACE_DB: 'ours',
-    PORT: '0',
-    MILLRACE_LOG_LEVEL: 'warn',
-  });
-  const reference = await startProgram([bare, database.url, 'bare'], {});
+  const ours = await startOurs(database.url, 'ours');
+  const reference = await startBare(database.url, 'bare');
   programs.push(ours, reference);
   console.log(
     `${machine()}, MongoDB ${database.version}\n${values.rounds} rounds of ${values.seconds} s each, ${DOCUMENTS} documents of 1 KB\n`,

@@ -6,10 +6,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { startEmbedded } from '../src/database/embedded/embedded.ts';
-import { type Program, startProgram } from './programs.ts';
+import { type Program, startOurs } from './programs.ts';
 import { machine, median } from './rounds.ts';
 import { quantile, writeSteadily } from './steady.ts';
 
@@ -44,8 +43,7 @@ function subscribe(program: Program, told: Map<string, number>): Promise<WebSock
 
 const folder = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
 const database = await startEmbedded({ folder });
-const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
-const program = await startProgram([main], { MONGODB_URL: database.url, PORT: '0', MILLRACE_LOG_LEVEL: 'warn' });
+const program = await startOurs(database.url, 'ours');
 try {
   const told = new Map<string, number>();
   const socket = await subscribe(program, told);

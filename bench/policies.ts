@@ -5,13 +5,12 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { ObjectId } from 'mongodb';
 import { startEmbedded } from '../src/database/embedded/embedded.ts';
 import type { Call } from './load.ts';
 import { DOCUMENTS, seedOrders } from './orders.ts';
-import { type Program, startProgram } from './programs.ts';
+import { type Program, startBare, startOurs } from './programs.ts';
 import { machine } from './rounds.ts';
 import { comparison, head, inTurns } from './turns.ts';
 
@@ -61,14 +60,9 @@ try {
   for (const name of ['open', 'guarded', 'bare']) await seedOrders(database.url, name, ids);
   const secret = join(folder, 'password');
   await writeFile(secret, OWNER.password, { mode: 0o600 });
-  const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
-  const bare = fileURLToPath(new URL('./bare.ts', import.meta.url));
-  const settings = { MONGODB_URL: database.url, PORT: '0', MILLRACE_LOG_LEVEL: 'warn' };
-  const open = await startProgram([main], { ...settings, MILLRACE_DB: 'open' });
+  const open = await startOurs(database.url, 'open');
   programs.push(open);
-  const guarded = await startProgram([main], {
-    ...settings,
-    MILLRACE_DB: 'guarded',
+  const guarded = await startOurs(database.url, 'guarded', {
     MILLRACE_MODE: 'production',
     HOST: '127.0.0.1',
     MILLRACE_PUBLIC_URL: 'http://127.0.0.1',
@@ -77,7 +71,7 @@ try {
     MILLRACE_RATE_PRINCIPAL: '100000000',
   });
   programs.push(guarded);
-  const reference = await startProgram([bare, database.url, 'bare'], {});
+  const reference = await startBare(database.url, 'bare');
   programs.push(reference);
   const token = await signedIn(guarded);
 

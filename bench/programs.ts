@@ -1,5 +1,6 @@
 /** Servers that a benchmark starts beside itself: ours or a reference, each a process of its own that says its address. */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 
 export interface Program {
   /** `http://127.0.0.1:port` */
@@ -8,12 +9,28 @@ export interface Program {
   stop(): Promise<void>;
 }
 
+/** Starts Millrace on a database of a running MongoDB, in development mode unless the settings say otherwise. */
+export function startOurs(mongodb: string, database: string, settings: Record<string, string> = {}): Promise<Program> {
+  return startProgram([fileURLToPath(new URL('../src/main.ts', import.meta.url))], {
+    MONGODB_URL: mongodb,
+    MILLRACE_DB: database,
+    PORT: '0',
+    MILLRACE_LOG_LEVEL: 'warn',
+    ...settings,
+  });
+}
+
+/** Starts the bare handler on a database of a running MongoDB. */
+export function startBare(mongodb: string, database: string): Promise<Program> {
+  return startProgram([fileURLToPath(new URL('./bare.ts', import.meta.url)), mongodb, database], {});
+}
+
 /**
  * Starts a program with this Node and waits until it says where it listens.
  * @param words the script and its arguments
  * @param env settings over those of this process
  */
-export async function startProgram(words: readonly string[], env: Record<string, string>): Promise<Program> {
+async function startProgram(words: readonly string[], env: Record<string, string>): Promise<Program> {
   const child = spawn(process.execPath, words, {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -20,10 +20,7 @@ interface OnCollection {
 }
 
 /** What a rename sends. */
-export const RENAME = Type.Object(
-  { name: Type.String({ description: 'The new name.' }) },
-  { additionalProperties: false },
-);
+const RENAME = Type.Object({ name: Type.String({ description: 'The new name.' }) }, { additionalProperties: false });
 
 export async function collectionAdminRoutes(
   app: FastifyInstance,

@@ -5,7 +5,7 @@ import { objectBody, type RequestLike, requireBody, requireMediaType } from './r
 import { applyUpdate, parseUpdate } from './update.ts';
 
 /** Plain JSON is a merge patch. */
-export const PATCH_TYPES = [
+const PATCH_TYPES = [
   'application/merge-patch+json',
   'application/json',
   'application/json-patch+json',

@@ -107,7 +107,7 @@ function nextMeta(old: unknown, origin: Origin): Document {
 }
 
 /** The revision that a stored `_meta` says; 0 for a document written by others. */
-export function revisionOf(meta: unknown): number {
+function revisionOf(meta: unknown): number {
   const wire = isPlain(meta) ? valueToWire(meta['revision']) : 0;
   return typeof wire === 'number' && Number.isSafeInteger(wire) && wire >= 0 ? wire : 0;
 }

@@ -72,7 +72,7 @@ export function toDocument(file: StoredFile, principal: Principal, request: stri
  * Reads a document of `_files`, as `decodeStored` gives it.
  * @throws MillraceError `internal` when somebody else wrote one that is no file
  */
-export function fromDocument(document: Document): StoredFile {
+function fromDocument(document: Document): StoredFile {
   const text = (member: string, holder: Document = document): string => {
     const value: unknown = holder[member];
     if (typeof value === 'string') return value;

@@ -19,7 +19,7 @@ import { RowView } from './row-view.ts';
 const MOST_MISSED = 10_000;
 
 /** Collections whose rows may change what a principal sees. */
-export const RIGHTS = ['_policies', '_users', '_keys'] as const;
+const RIGHTS = ['_policies', '_users', '_keys'] as const;
 
 /** The place to go on from, or why that is impossible. */
 export type Verdict = { readonly place: Place; readonly through: Mark } | { readonly reason: ResetReason };
