@@ -84,7 +84,7 @@ export class DocumentSubscription extends Follower {
     this.launch(async (run) => {
       const stand = { position: formatPosition(mark), moment, now: new Date() };
       const difference = await this.parts.rescoping.difference(old, this.#question, stand);
-      if (!this.isCurrent(run)) return;
+      if (run.aborted) return;
       if (difference === null) {
         this.reset('policy-changed');
         return;
@@ -96,13 +96,13 @@ export class DocumentSubscription extends Follower {
     });
   }
 
-  protected async begin(run: number, since: string | null): Promise<void> {
+  protected async begin(run: AbortSignal, since: string | null): Promise<void> {
     if (since !== null) {
       const anew = { reason: 'policy-changed' } as const;
       const verdict = moves(this.#asked, this.#question.scope) ? anew : await this.#missed(since);
-      if (!this.isCurrent(run)) return;
+      if (run.aborted) return;
       const live = 'place' in verdict ? await this.#resumed(verdict) : null;
-      if (!this.isCurrent(run)) return;
+      if (run.aborted) return;
       if ('place' in verdict && live !== null) {
         this.say('subscribed', { from: 'resume' }, formatPosition(verdict.place));
         return await this.follow(run, live, this.#handle(), true);
@@ -112,16 +112,16 @@ export class DocumentSubscription extends Follower {
     await this.#snapshot(run);
   }
 
-  protected async goOn(run: number): Promise<void> {
+  protected async goOn(run: AbortSignal): Promise<void> {
     const { hub } = this.parts;
     if (this.#question.limit === null) {
       return await this.follow(run, new LiveQuery(this.#question, this.parts.store), this.#handle(), false);
     }
-    await this.outlet.ready();
-    if (!this.isCurrent(run)) return;
+    await this.outlet.ready(run);
+    if (run.aborted) return;
     const verdict = await this.#missed(formatPosition({ epoch: hub.position.epoch, number: this.after }));
-    const live = this.isCurrent(run) && 'place' in verdict ? await this.#resumed(verdict) : null;
-    if (!this.isCurrent(run)) return;
+    const live = !run.aborted && 'place' in verdict ? await this.#resumed(verdict) : null;
+    if (run.aborted) return;
     if (live === null) return this.reset('reason' in verdict ? verdict.reason : 'window');
     await this.follow(run, live, this.#handle(), false);
   }
@@ -174,14 +174,14 @@ export class DocumentSubscription extends Follower {
     return this.parts.slots.run(() => this.parts.store.open(live.question, at, live.capacity));
   }
 
-  async #snapshot(run: number): Promise<void> {
+  async #snapshot(run: AbortSignal): Promise<void> {
     const live = new LiveQuery(this.#question, this.parts.store);
     const mark = this.parts.hub.newest;
     const read = await this.#open(live, null);
     try {
-      if (!this.isCurrent(run)) return;
+      if (run.aborted) return;
       if (read.more && live.window === null) await this.#refuseTooLarge();
-      if (!this.isCurrent(run)) return;
+      if (run.aborted) return;
       this.after = mark.number;
       // What the snapshot holds beyond its position is not told again.
       this.until = read.time;
@@ -190,7 +190,7 @@ export class DocumentSubscription extends Follower {
     } finally {
       await read.close();
     }
-    if (this.isCurrent(run)) await this.follow(run, live, this.#handle(), true);
+    if (!run.aborted) await this.follow(run, live, this.#handle(), true);
   }
 
   async #refuseTooLarge(): Promise<void> {
@@ -201,7 +201,7 @@ export class DocumentSubscription extends Follower {
   }
 
   /** Sends the documents in parts, as fast as the client takes them. */
-  async #tell(run: number, live: LiveQuery, read: SnapshotRead, position: string): Promise<void> {
+  async #tell(run: AbortSignal, live: LiveQuery, read: SnapshotRead, position: string): Promise<void> {
     const { window, question } = live;
     const members: Member[] = [];
     let documents: Buffer[] = [];
@@ -225,8 +225,8 @@ export class DocumentSubscription extends Follower {
         if (bytes < PART_BYTES) continue;
         part(null);
         await otherWork();
-        await this.outlet.ready();
-        if (!this.isCurrent(run)) return;
+        await this.outlet.ready(run);
+        if (run.aborted) return;
       }
     }
     window?.fill(members, members.length === live.capacity);

@@ -66,7 +66,7 @@ export class EventSubscription extends Follower {
     super.reset(reason);
   }
 
-  protected async begin(run: number, since: string | null): Promise<void> {
+  protected async begin(run: AbortSignal, since: string | null): Promise<void> {
     const { hub } = this.parts;
     this.after = hub.taken;
     this.#since = since;
@@ -81,7 +81,7 @@ export class EventSubscription extends Follower {
       principal: this.#principal,
       judge: (view) => live.judge(view),
     });
-    if (!this.isCurrent(run)) return;
+    if (run.aborted) return;
     if ('reason' in verdict) {
       this.say('reset', { reason: verdict.reason });
       return await this.begin(run, null);
@@ -92,7 +92,7 @@ export class EventSubscription extends Follower {
     await this.follow(run, this.#live(), null, true);
   }
 
-  protected async goOn(run: number): Promise<void> {
+  protected async goOn(run: AbortSignal): Promise<void> {
     await this.follow(run, this.#live(), null, this.standing === null);
   }
 

@@ -47,7 +47,7 @@ export abstract class Follower implements Member {
   /** Since when it has not been taken along because its client is slow; monotonic milliseconds. */
   protected behindSince: number | null = null;
   #group: Group | null = null;
-  #runs = 0;
+  #run = new AbortController();
   #turn = 0;
   #resetAt = 0;
   #ended = false;
@@ -81,10 +81,10 @@ export abstract class Follower implements Member {
   protected abstract readonly collections: readonly string[] | null;
 
   /** Begins, or begins anew. */
-  protected abstract begin(run: number, since: string | null): Promise<void>;
+  protected abstract begin(run: AbortSignal, since: string | null): Promise<void>;
 
   /** Goes on from `after` as if it had not been away. */
-  protected abstract goOn(run: number): Promise<void>;
+  protected abstract goOn(run: AbortSignal): Promise<void>;
 
   /** @param since where to go on from */
   start(since: string | null): void {
@@ -94,7 +94,7 @@ export abstract class Follower implements Member {
   /** Stops without a word. */
   stop(): void {
     this.#ended = true;
-    this.#runs += 1;
+    this.#run.abort();
     this.#leave();
   }
 
@@ -115,7 +115,7 @@ export abstract class Follower implements Member {
     this.#resetAt = Math.max(performance.now(), this.#resetAt + RESET_PAUSE_MS);
     this.launch(async (run) => {
       if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
-      if (this.isCurrent(run)) await this.begin(run, null);
+      if (!run.aborted) await this.begin(run, null);
     });
   }
 
@@ -127,18 +127,18 @@ export abstract class Follower implements Member {
     return hub.position;
   }
 
-  protected launch(task: (run: number) => Promise<void>): void {
-    const run = ++this.#runs;
+  /** Begins another task in the place of the one under way, which is told by its signal. */
+  protected launch(task: (run: AbortSignal) => Promise<void>): void {
+    if (this.#ended) return;
+    this.#run.abort();
+    this.#run = new AbortController();
+    const { signal: run } = this.#run;
     this.#turn = this.parts.hub.turn;
     task(run).catch((error: unknown) => {
-      if (!this.isCurrent(run)) return;
+      if (run.aborted) return;
       if (error instanceof Overtaken) this.reset('position-expired');
       else this.end(error);
     });
-  }
-
-  protected isCurrent(run: number): boolean {
-    return run === this.#runs && !this.#ended;
   }
 
   /** Ends it and says why. */
@@ -156,12 +156,12 @@ export abstract class Follower implements Member {
   }
 
   /** Follows the log from `after` until it can be taken along. @param announce whether its client hears of that */
-  protected async follow(run: number, live: Live, handle: Handle | null, announce: boolean): Promise<void> {
+  protected async follow(run: AbortSignal, live: Live, handle: Handle | null, announce: boolean): Promise<void> {
     const { hub, backlog } = this.parts;
     let waited = false;
     for (;;) {
-      await this.outlet.ready();
-      if (!this.isCurrent(run)) return;
+      await this.outlet.ready(run);
+      if (run.aborted) return;
       if (this.#isLate()) return;
       if (hub.turn !== this.#turn) return this.reset('gap');
       if (this.after >= hub.taken && (!announce || waited)) break;
@@ -171,11 +171,11 @@ export abstract class Follower implements Member {
         continue;
       }
       for await (const stretch of backlog.read(this.after, hub.newest.number, this.collections)) {
-        if (!this.isCurrent(run)) return;
+        if (run.aborted) return;
         if (!(await this.#tellStretch(run, live, stretch))) return;
         await otherWork();
-        await this.outlet.ready();
-        if (!this.isCurrent(run) || this.#isLate()) return;
+        await this.outlet.ready(run);
+        if (run.aborted || this.#isLate()) return;
       }
     }
     this.behindSince = null;
@@ -195,7 +195,7 @@ export abstract class Follower implements Member {
   }
 
   /** Whether it goes on. */
-  async #tellStretch(run: number, live: Live, { segments, through }: Stretch): Promise<boolean> {
+  async #tellStretch(run: AbortSignal, live: Live, { segments, through }: Stretch): Promise<boolean> {
     let last: LogRow | undefined;
     for (const { rows, joined } of segments) {
       const told: Told[] = [];
@@ -213,11 +213,11 @@ export abstract class Follower implements Member {
         return false;
       }
       if (joined && last !== undefined && live.wanting) told.push(...(await this.#settled(live, last)));
-      if (!this.isCurrent(run)) return false;
+      if (run.aborted) return false;
       tellAlone(this, told, transaction);
     }
     if (last !== undefined && live.wanting) tellAlone(this, await this.#settled(live, last), null);
-    if (!this.isCurrent(run)) return false;
+    if (run.aborted) return false;
     this.after = through;
     return true;
   }

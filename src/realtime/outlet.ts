@@ -25,7 +25,7 @@ export class Outlet {
   #waiting: Buffer[] = [];
   #waitingBytes = 0;
   #isFull = false;
-  #ready: (() => void)[] = [];
+  readonly #ready = new Set<() => void>();
   #closed = false;
   /** When something was last sent, in milliseconds of the monotonic clock. */
   sentAt = performance.now();
@@ -78,10 +78,19 @@ export class Outlet {
     this.onFull();
   }
 
-  /** Resolves when there is room for what was missed. */
-  ready(): Promise<void> {
-    if (this.#closed || (!this.#isFull && this.queuedBytes < PACED_BYTES)) return Promise.resolve();
-    return new Promise((resolve) => this.#ready.push(resolve));
+  /** Resolves when there is room for what was missed, or when nobody wants to write any more. */
+  ready(wanted: AbortSignal): Promise<void> {
+    const isReady = this.#closed || (!this.#isFull && this.queuedBytes < PACED_BYTES);
+    if (isReady || wanted.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const go = () => {
+        wanted.removeEventListener('abort', go);
+        this.#ready.delete(go);
+        resolve();
+      };
+      wanted.addEventListener('abort', go);
+      this.#ready.add(go);
+    });
   }
 
   /** Nothing is written from now on. */
@@ -100,7 +109,7 @@ export class Outlet {
   }
 
   #release(): void {
-    for (const resolve of this.#ready.splice(0)) resolve();
+    for (const go of [...this.#ready]) go();
   }
 }
 
