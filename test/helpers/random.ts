@@ -9,6 +9,13 @@ export function runSeed(): number {
   return given === undefined || given === '' ? Math.floor(Math.random() * 2 ** 32) : Number(given) >>> 0;
 }
 
+/** How many runs a randomised test makes: few, with MILLRACE_LONG=1 many, and MILLRACE_RUNS of them if that is said. */
+export function runCount(few: number, many: number): number {
+  const given = Number(process.env['MILLRACE_RUNS'] ?? '');
+  if (given > 0) return given;
+  return process.env['MILLRACE_LONG'] === '1' ? many : few;
+}
+
 /** A stream of random numbers that a seed decides (mulberry32 by Tommy Ettinger, public domain). */
 export class Random {
   readonly seed: number;
