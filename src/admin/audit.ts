@@ -16,7 +16,7 @@ const OTHERS = /^system\.file\./;
 
 export interface AuditParts {
   readonly store: AuditStore;
-  readonly consumer: (options: Pick<ConsumerOptions, 'name' | 'handle'>) => Consumer;
+  readonly consumer: (options: Pick<ConsumerOptions, 'name' | 'handle' | 'concerns'>) => Consumer;
 }
 
 export class Audit {
@@ -25,7 +25,7 @@ export class Audit {
 
   constructor({ store, consumer }: AuditParts) {
     this.#store = store;
-    this.#consumer = consumer({ name: NAME, handle: (rows) => this.#keep(rows) });
+    this.#consumer = consumer({ name: NAME, handle: (rows) => this.#keep(rows), concerns });
   }
 
   async start(): Promise<void> {
@@ -57,9 +57,17 @@ export class Audit {
   }
 }
 
-function toAudit(row: LogRow): AuditRow | null {
+/** The type of an event that is kept; null for all others. */
+function kept(row: LogRow): string | null {
   const type = eventType(row);
-  if (type === null || !type.startsWith('system.') || OTHERS.test(type)) return null;
+  return type?.startsWith('system.') && !OTHERS.test(type) ? type : null;
+}
+
+const concerns = (row: LogRow): boolean => kept(row) !== null;
+
+function toAudit(row: LogRow): AuditRow | null {
+  const type = kept(row);
+  if (type === null) return null;
   const { epoch, number, wall: at } = row;
   return { _id: outputId(NAME, row), epoch, number, type, at, event: JSON.stringify(toEvent(row)) };
 }

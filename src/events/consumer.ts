@@ -16,6 +16,8 @@ import type { Tail } from './tail.ts';
 
 const BATCH_ROWS = 200;
 const LEASE_POLL_MS = 250;
+/** How far behind the stored cursor may stay over rows that are nothing to the consumer. */
+const PASSED_MS = 1000;
 
 interface Cursor extends Place {
   readonly _id: string;
@@ -37,6 +39,8 @@ export interface ConsumerOptions {
    * `allowed` says whether the lease is still held; asking it right before an effect keeps late wakers quiet.
    */
   readonly handle: (rows: readonly LogRow[], allowed: () => boolean) => Promise<void>;
+  /** Whether a row is anything to the consumer, pure and cheap; the others only move the cursor. All are when absent. */
+  readonly concerns?: (row: LogRow) => boolean;
   /** Unique for the process. */
   readonly owner: string;
   /** How often a single row is tried before it is parked. */
@@ -74,6 +78,9 @@ export class Consumer {
   #loop: Promise<void> = Promise.resolve();
   #detach: () => void = () => {};
   #wake: () => void = () => {};
+  /** What the database holds; a cursor over rows that are nothing to the consumer runs ahead of it. */
+  #stored: Place = { epoch: 0, number: 0 };
+  #storedAt = 0;
 
   constructor(options: ConsumerOptions) {
     const db: Db = options.log.db;
@@ -154,17 +161,26 @@ export class Consumer {
       const rows = await tail.read(cursor.number, BATCH_ROWS);
       const next = await this.#fit(cursor, rows);
       if (next !== null) {
-        cursor = await this.#move(cursor, next);
+        cursor = await this.#move(next);
         continue;
       }
       const last = rows.at(-1);
       if (last === undefined) {
-        await Promise.race([news, pause(1000)]);
+        await Promise.race([news, pause(PASSED_MS)]);
+        cursor = await this.#pass(cursor);
         continue;
       }
-      await this.#work(rows);
-      cursor = await this.#move(cursor, last);
+      const mine = rows.filter(this.#options.concerns ?? (() => true));
+      if (mine.length > 0) await this.#work(mine);
+      cursor = mine.length > 0 ? await this.#move(last) : await this.#pass(last);
     }
+  }
+
+  /** Goes on behind rows that left nothing behind; the cursor is stored now and then, so that little is read twice. */
+  async #pass(to: Place): Promise<Place> {
+    const here = to.number === this.#stored.number && to.epoch === this.#stored.epoch;
+    if (here || performance.now() - this.#storedAt < PASSED_MS) return { epoch: to.epoch, number: to.number };
+    return await this.#move(to);
   }
 
   async #opened(): Promise<Place> {
@@ -174,7 +190,9 @@ export class Consumer {
       { $setOnInsert: { ...tail.position } },
       { upsert: true, returnDocument: 'after', writeConcern: { w: 'majority' } },
     );
-    return cursor ?? tail.position;
+    this.#stored = cursor ?? tail.position;
+    this.#storedAt = performance.now();
+    return this.#stored;
   }
 
   /** Where to go on when the rows do not continue the cursor: another history, or rows that retention took. */
@@ -233,15 +251,18 @@ export class Consumer {
     await this.#parked.updateOne({ _id: outputId(name, place) }, { $set: parked }, { upsert: true });
   }
 
-  async #move(from: Place, to: Place): Promise<Place> {
+  async #move(to: Place): Promise<Place> {
     const { name } = this.#options;
+    const from = this.#stored;
     const place = { epoch: to.epoch, number: to.number };
     const moved = await this.#cursors.updateOne(
       { _id: name, epoch: from.epoch, number: from.number },
       { $set: place },
       { writeConcern: { w: 'majority' } },
     );
-    if (moved.matchedCount === 1) return place;
-    return await this.#opened();
+    if (moved.matchedCount !== 1) return await this.#opened();
+    this.#stored = place;
+    this.#storedAt = performance.now();
+    return place;
   }
 }
