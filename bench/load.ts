@@ -3,8 +3,8 @@
  * answers, their times, and the CPU time that the server's process spent on them. It speaks HTTP/1.1 over plain sockets
  * and looks at as little as it can: an HTTP client of the platform would take more of the machine than the server.
  */
-import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
+import { cpuSeconds } from './usage.ts';
 
 export interface Call {
   readonly method: 'GET' | 'POST' | 'PUT';
@@ -23,9 +23,6 @@ export interface Figures {
   readonly p99: number;
 }
 
-/** Clock ticks of /proc in one second; Linux has 100 on every platform that Node runs on. */
-const TICKS = 100;
-
 /**
  * @param next the next call to send
  * @param pid the server's process
@@ -40,7 +37,7 @@ export async function load(
   const { hostname, port } = new URL(base);
   const open = await Promise.all(Array.from({ length: connections }, () => Connection.to(hostname, Number(port))));
   const times: number[] = [];
-  const cpuBefore = cpuTicks(pid);
+  const cpuBefore = cpuSeconds(pid);
   const start = performance.now();
   const end = start + forMs;
   const worker = async (connection: Connection) => {
@@ -53,11 +50,11 @@ export async function load(
   };
   await Promise.all(open.map(worker));
   const seconds = (performance.now() - start) / 1000;
-  const cpuSeconds = (cpuTicks(pid) - cpuBefore) / TICKS;
+  const used = cpuSeconds(pid) - cpuBefore;
   for (const connection of open) connection.close();
   times.sort((a, b) => a - b);
   const at = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? Number.NaN;
-  return { perSecond: times.length / seconds, cpu: (cpuSeconds * 1e6) / times.length, p50: at(0.5), p99: at(0.99) };
+  return { perSecond: times.length / seconds, cpu: (used * 1e6) / times.length, p50: at(0.5), p99: at(0.99) };
 }
 
 /** One kept-alive connection with one request on its way at a time. */
@@ -142,11 +139,4 @@ class AnswerEnd {
     this.#left = -1;
     return this.#status;
   }
-}
-
-/** CPU time of a process, user and system, in clock ticks (proc_pid_stat(5), fields 14 and 15). */
-function cpuTicks(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return Number(fields[11]) + Number(fields[12]);
 }

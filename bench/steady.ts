@@ -6,7 +6,7 @@ import type { Program } from './programs.ts';
 const CONNECTIONS = 32;
 
 /**
- * Creates documents in `items`.
+ * Creates documents in `items`; each holds its number, and when it was due in milliseconds since 1970.
  * @param rate documents a second
  * @param onSend told of the id of each and when it was due, in milliseconds of the monotonic clock
  * @returns milliseconds from the planned moment of each to its answer
@@ -32,7 +32,7 @@ export async function writeSteadily(
     if (connection === undefined) continue;
     const id = `${Math.trunc(begun)}-${n}`;
     onSend(id, due);
-    const body = JSON.stringify({ id, n, text: 'x'.repeat(300) });
+    const body = JSON.stringify({ id, n, at: performance.timeOrigin + due, text: 'x'.repeat(300) });
     underWay.push(
       connection.send({ method: 'POST', path: '/api/items', body }).then(() => {
         acknowledged.push(performance.now() - due);
