@@ -4,6 +4,7 @@
  */
 import type { KeyObject } from 'node:crypto';
 import type { Document } from 'mongodb';
+import { meetsArray } from '../database/bson-bytes.ts';
 import { translated } from '../database/errors.ts';
 import type { CollectionName } from '../database/names.ts';
 import { readStored } from '../database/stored.ts';
@@ -14,9 +15,17 @@ import { bind } from '../query/bind.ts';
 import { decodeCursor, encodeCursor } from '../query/cursor.ts';
 import { covers, type Fields, toMongoProjection } from '../query/fields.ts';
 import { pathsOf } from '../query/filter.ts';
-import { cutPage, exactStages, isInOrder, type Page, type Position, requestPage } from '../query/page.ts';
+import {
+  cutPage,
+  exactStages,
+  likelyRequest,
+  type Page,
+  type PageRequest,
+  type Position,
+  requestPage,
+} from '../query/page.ts';
 import { type Query, questionOf } from '../query/query.ts';
-import { toMongoSort } from '../query/sort.ts';
+import { type Sort, toMongoSort } from '../query/sort.ts';
 import { toMongo } from '../query/to-mongo.ts';
 import { type Showing, showingOf } from './showing.ts';
 import { cutStored } from './shown-fields.ts';
@@ -132,10 +141,18 @@ export class Listing {
         sort.map(({ path }) => path),
       );
     const limits = { limit: limit + 1, maxTimeMS: this.#parts.queryTimeoutMs };
-    const options = { ...limits, skip, sort: toMongoSort(request.sort), ...(whole ? {} : projected(fields)) };
-    const found = await this.#parts.store.page(name, request.filter, options);
-    const exact = position?.direction !== 'prev' || isInOrder(found.map(readStored), sort, position);
-    const answer = exact ? found : await this.#inExactOrder(name, request.filter, query, limit + 1);
+    const options = { ...limits, skip, ...(whole ? {} : projected(fields)) };
+    const ask = (one: PageRequest) =>
+      this.#parts.store.page(name, one.filter, { ...options, sort: toMongoSort(one.sort) });
+    const holdsArray = arrayFinder(sort);
+    const likely = position && likelyRequest(filter, sort, position);
+    let answer = likely === null ? [] : await ask(likely);
+    if (answer.length <= limit || answer.some(holdsArray)) {
+      answer = await ask(request);
+      // Asked to sort the other way around, the server takes the other end of an array for its key.
+      if (position?.direction === 'prev' && answer.some(holdsArray))
+        answer = await this.#inExactOrder(name, request.filter, query, limit + 1);
+    }
     const page = cutPage(answer, { sort, limit, position }, readStored);
     if (cut !== null) return { ...page, documents: page.documents.flatMap((raw) => cut(raw) ?? []) };
     if (!whole || fields === null) return page;
@@ -153,6 +170,12 @@ export class Listing {
     const kind = query.count === 'estimated' && Object.keys(filter).length === 0 ? 'estimated' : 'exact';
     return { kind, value: await translated(() => this.#parts.store.count(name, filter, kind)) };
   }
+}
+
+/** Tells of a document whether an array stands at a key of the sort. */
+function arrayFinder(sort: Sort): (raw: Uint8Array) => boolean {
+  const paths = sort.map(({ path }) => path.split('.').map((step) => Buffer.from(step)));
+  return (raw) => paths.some((steps) => meetsArray(raw, steps));
 }
 
 function projected(fields: Fields | null): { projection?: Map<string, 0 | 1> } {

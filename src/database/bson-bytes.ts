@@ -120,6 +120,43 @@ function measure(src: Uint8Array, type: number, start: number, end: number): num
   }
 }
 
+/** The place of a member's type byte, searched from the member at `start` on, or -1. */
+export function findMember(src: Uint8Array, start: number, end: number, wanted: Uint8Array): number {
+  let from = start;
+  while (from < end) {
+    const name = nameEnd(src, from + 1, end);
+    if (isNamed(src, from + 1, name, wanted)) return from;
+    from = valueEnd(src, src[from] ?? 0, name + 1, end);
+  }
+  return -1;
+}
+
+/** Whether the name between two places is this one. */
+export function isNamed(src: Uint8Array, start: number, end: number, name: Uint8Array): boolean {
+  if (end - start !== name.length) return false;
+  for (let i = 0; i < name.length; i++) if (src[start + i] !== name[i]) return false;
+  return true;
+}
+
+/**
+ * Whether an array stands at a path of a document, or on the way to it.
+ * @param steps the names of the path
+ */
+export function meetsArray(raw: Uint8Array, steps: readonly Uint8Array[]): boolean {
+  let start = 0;
+  let limit = raw.length;
+  for (const step of steps) {
+    const end = documentEnd(raw, start, limit);
+    const member = findMember(raw, start + 4, end, step);
+    if (member < 0) return false;
+    const type = raw[member] ?? 0;
+    if (type !== DOCUMENT) return type === ARRAY;
+    start = member + step.length + 2;
+    limit = end;
+  }
+  return false;
+}
+
 /** Where the bytes of a binary start: subtype 2 (old) repeats the length before them. */
 export function binaryStart(src: Uint8Array, start: number): number {
   return src[start + 4] === 2 ? start + 9 : start + 5;

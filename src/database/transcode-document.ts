@@ -42,7 +42,7 @@ export function appendDocument(raw: Uint8Array, output: ByteOutput, withMeta: bo
   const src = asBuffer(raw);
   const end = bson.documentEnd(src, 0, src.length);
   if (end + 1 !== src.length) throw bson.damaged('bytes follow its end');
-  const id = findMember(src, 4, end, ID);
+  const id = bson.findMember(src, 4, end, ID);
   const oddId = id < 0 || src[id] === bson.OBJECT_ID || src[id] === bson.STRING ? '' : idText(readId(src, id, end));
   output.reserve((src.length + oddId.length) * GROWTH + FRAME);
   const out = output.bytes;
@@ -63,30 +63,13 @@ let metaStart = -1;
 /** Whether a top-level member is left out of the members, being shown elsewhere or not at all. */
 function isReserved(src: Buffer, type: number, start: number, end: number): boolean {
   const first = src[start];
-  if (first === 0x69) return isNamed(src, start, end, FOREIGN_ID);
+  if (first === 0x69) return bson.isNamed(src, start, end, FOREIGN_ID);
   if (first !== 0x5f) return false;
-  if (isNamed(src, start, end, META)) {
+  if (bson.isNamed(src, start, end, META)) {
     metaStart = type === bson.DOCUMENT ? end + 1 : -1;
     return true;
   }
-  return isNamed(src, start, end, ID) || isNamed(src, start, end, EXPANDED);
-}
-
-/** The place of a member's type byte, searched from the member at `start` on, or -1. */
-function findMember(src: Buffer, start: number, end: number, wanted: Buffer): number {
-  let from = start;
-  while (from < end) {
-    const name = bson.nameEnd(src, from + 1, end);
-    if (isNamed(src, from + 1, name, wanted)) return from;
-    from = bson.valueEnd(src, src[from] ?? 0, name + 1, end);
-  }
-  return -1;
-}
-
-function isNamed(src: Buffer, start: number, end: number, name: Buffer): boolean {
-  if (end - start !== name.length) return false;
-  for (let i = 0; i < name.length; i++) if (src[start + i] !== name[i]) return false;
-  return true;
+  return bson.isNamed(src, start, end, ID) || bson.isNamed(src, start, end, EXPANDED);
 }
 
 function writeId(src: Buffer, member: number, end: number, oddId: string, out: Buffer, to: number): number {
@@ -118,13 +101,13 @@ function readId(src: Buffer, member: number, end: number): unknown {
 function writeMeta(src: Buffer, start: number, limit: number, out: Buffer, to: number): number {
   const end = bson.documentEnd(src, start, limit);
   const first = start + 4;
-  let member = findMember(src, first, end, REVISION);
+  let member = bson.findMember(src, first, end, REVISION);
   let at = writeInteger(readRevision(src, member, end), out, writeBytes(META_LABEL, out, to));
   for (const { name, label, type } of META_MEMBERS) {
     at = writeBytes(label, out, at);
     // They are stored in this order, so the search goes on from the last one found before it starts again.
-    const next = findMember(src, Math.max(member, first), end, name);
-    member = next < 0 ? findMember(src, first, end, name) : next;
+    const next = bson.findMember(src, Math.max(member, first), end, name);
+    member = next < 0 ? bson.findMember(src, first, end, name) : next;
     if (member < 0 || src[member] !== type) {
       at = writeBytes(NULL, out, at);
     } else {
@@ -156,11 +139,11 @@ function readRevision(src: Buffer, member: number, end: number): number {
 export function storedRevision(raw: Uint8Array): number {
   const src = asBuffer(raw);
   const end = bson.documentEnd(src, 0, src.length);
-  const meta = findMember(src, 4, end, META);
+  const meta = bson.findMember(src, 4, end, META);
   if (meta < 0 || src[meta] !== bson.DOCUMENT) return 0;
   const start = meta + 1 + META.length + 1;
   const metaEnd = bson.documentEnd(src, start, end);
-  return readRevision(src, findMember(src, start + 4, metaEnd, REVISION), metaEnd);
+  return readRevision(src, bson.findMember(src, start + 4, metaEnd, REVISION), metaEnd);
 }
 
 /** Tells ids apart within their type: `o` and the hex digits of an ObjectId, or `s` and a string. */
@@ -172,7 +155,7 @@ export function idKey(id: ObjectId | string): string {
 export function storedIdKey(raw: Uint8Array): string | null {
   const src = asBuffer(raw);
   const end = bson.documentEnd(src, 0, src.length);
-  const member = findMember(src, 4, end, ID);
+  const member = bson.findMember(src, 4, end, ID);
   const at = member + 1 + ID.length + 1;
   if (src[member] === bson.OBJECT_ID) return `o${src.toString('hex', at, at + 12)}`;
   if (src[member] === bson.STRING) return `s${src.toString('utf8', at + 4, bson.stringEnd(src, at, end))}`;

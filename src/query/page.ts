@@ -6,7 +6,7 @@
 import type { Document } from 'bson';
 import { keyExpression } from './key-expression.ts';
 import { rangesBeyond } from './key-ranges.ts';
-import type { Members } from './order.ts';
+import { KIND, type Kind, kindOf, type Members } from './order.ts';
 import { type KeyValues, keyOf, reversed, type Sort } from './sort.ts';
 
 /** A place in a sorted list: behind (`next`) or before (`prev`) the document with this key. */
@@ -37,6 +37,34 @@ function beyond(filter: Document, sort: Sort, values: KeyValues, backwards: bool
   const others = Object.keys(filter).length === 0 ? [] : [filter];
   const ranges = rangesBeyond(sort, values, backwards).map((range) => ({ $and: [range, ...others] }));
   return ranges.length === 1 ? (ranges[0] ?? filter) : { $or: ranges };
+}
+
+/** Of these a plain comparison finds all of the same kind, but NaN, and those of other kinds lie beyond them. */
+const PLAIN: ReadonlySet<Kind> = new Set([KIND.number, KIND.string, KIND.objectId, KIND.date]);
+
+/**
+ * A request that the server plans in half the time, for sorts by one field: by plain comparisons, which open arrays and
+ * know no other kind of value. Its answer is the page when it is full, down to the one document more, and holds no
+ * array at the sort's path: an array that meets the comparison and does not belong there comes first or is not reached.
+ * With any other answer only `requestPage` says what the page is. The id is compared across kinds: behind the ids of one
+ * kind, those of the next come before the next value of the field.
+ * @returns null where the sort or the position is not so simple
+ */
+export function likelyRequest(filter: Document, sort: Sort, position: Position): PageRequest | null {
+  const [key, id] = sort;
+  const [value, lastId] = position.values;
+  if (key === undefined || id === undefined || sort.length !== 2 || id.path !== '_id') return null;
+  if (!PLAIN.has(kindOf(value)) || String(value) === 'NaN') return null;
+  const backwards = position.direction === 'prev';
+  const beyondBy = (direction: 1 | -1) => ((direction === 1) === backwards ? '$lt' : '$gt');
+  const others = Object.keys(filter).length === 0 ? [] : [filter];
+  const further = { [key.path]: { [beyondBy(key.direction)]: value } };
+  const same = [
+    { [key.path]: { $eq: value } },
+    { $expr: { [beyondBy(id.direction)]: ['$_id', { $literal: lastId }] } },
+  ];
+  const ranges = [{ $and: [further, ...others] }, { $and: [...same, ...others] }];
+  return { filter: { $or: ranges }, sort: backwards ? reversed(sort) : sort };
 }
 
 /**
