@@ -6,16 +6,18 @@ import { setImmediate as otherWork } from 'node:timers/promises';
 import type { Principal } from '../auth/principal.ts';
 import type { CollectionName } from '../database/names.ts';
 import { readStored } from '../database/stored.ts';
-import { formatPosition } from '../events/position.ts';
+import { formatPosition, type Place } from '../events/position.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { and } from '../query/filter.ts';
+import type { Told } from './change.ts';
 import { Follower, type FollowerOptions } from './follower.ts';
 import { tell } from './group.ts';
 import { type Handle, handleOf } from './handle.ts';
 import type { Judgement } from './live.ts';
 import { LiveQuery, toMember } from './live-query.ts';
 import { snapshotPart } from './messages.ts';
-import { judgeMissed, type Verdict } from './missed.ts';
+import { judgeMissed, rowAt, type Verdict } from './missed.ts';
+import { NOWHERE } from './protocol.ts';
 import { type Asked, moves, type Question, toQuestion } from './question.ts';
 import { keyText, rendered } from './rendering.ts';
 import type { RowView } from './row-view.ts';
@@ -101,13 +103,17 @@ export class DocumentSubscription extends Follower {
       const anew = { reason: 'policy-changed' } as const;
       const verdict = moves(this.#asked, this.#question.scope) ? anew : await this.#missed(since);
       if (run.aborted) return;
-      const live = 'place' in verdict ? await this.#resumed(verdict) : null;
+      const cause = 'place' in verdict ? await this.#causeAt(verdict.place) : null;
+      if (run.aborted) return;
+      const again: Told[] = [];
+      const live = 'place' in verdict ? await this.#resumed(verdict, cause, again) : null;
       if (run.aborted) return;
       if ('place' in verdict && live !== null) {
         this.say('subscribed', { from: 'resume' }, formatPosition(verdict.place));
+        tell(this, again);
         return await this.follow(run, live, this.#handle(), true);
       }
-      this.say('reset', { reason: 'reason' in verdict ? verdict.reason : 'window' });
+      this.say('reset', { reason: 'reason' in verdict ? verdict.reason : 'window' }, NOWHERE);
     }
     await this.#snapshot(run);
   }
@@ -148,8 +154,26 @@ export class DocumentSubscription extends Follower {
     });
   }
 
-  /** Goes on behind what was missed; a window has to know its members first. Null when it cannot. */
-  async #resumed({ place, through }: Exclude<Verdict, { reason: unknown }>): Promise<LiveQuery | null> {
+  /**
+   * The row at a place, when it had to do with the window. A client may have come to know the place by the first of
+   * several frames that told that row, and its line may have been cut just there.
+   */
+  async #causeAt({ number }: Place): Promise<RowView | null> {
+    const question = this.#question;
+    const view = question.limit === null ? null : await rowAt(this.parts.backlog, number, this.collections);
+    if (view?.row.collection !== question.collection) return null;
+    return [view.before, view.after].some((state) => state !== null && question.match(state)) ? view : null;
+  }
+
+  /**
+   * Goes on behind what was missed; a window has to know its members first. Null when it cannot.
+   * @param cause whose frames the client may have a part of: its whole window is told again
+   */
+  async #resumed(
+    { place, through }: Exclude<Verdict, { reason: unknown }>,
+    cause: RowView | null = null,
+    again: Told[] = [],
+  ): Promise<LiveQuery | null> {
     const live = new LiveQuery(this.#question, this.parts.store);
     this.until = null;
     this.after = place.number;
@@ -160,7 +184,12 @@ export class DocumentSubscription extends Follower {
     try {
       if (read.time === null || !read.time.equals(through.time)) return null;
       for await (const batch of batches(read)) {
-        for (const raw of batch) members.push(toMember(readStored(raw), live.question));
+        for (const raw of batch) {
+          const document = readStored(raw);
+          members.push(toMember(document, live.question));
+          const isShown = members.length <= (live.question.limit ?? 0);
+          if (cause !== null && isShown) again.push(live.entering(document, raw, cause));
+        }
       }
     } finally {
       await read.close();

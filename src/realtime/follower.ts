@@ -18,7 +18,7 @@ import type { Mark } from './hub.ts';
 import type { Live } from './live.ts';
 import { toBytes } from './messages.ts';
 import type { Outlet } from './outlet.ts';
-import type { ResetReason } from './protocol.ts';
+import { NOWHERE, type ResetReason } from './protocol.ts';
 import type { RealtimeParts } from './realtime-parts.ts';
 import { RowView } from './row-view.ts';
 
@@ -110,7 +110,7 @@ export abstract class Follower implements Member {
     this.#leave();
     if (this.#ended) return;
     this.#announced = false;
-    this.say('reset', { reason });
+    this.say('reset', { reason }, NOWHERE);
     const wait = this.#resetAt + RESET_PAUSE_MS - performance.now();
     this.#resetAt = Math.max(performance.now(), this.#resetAt + RESET_PAUSE_MS);
     this.launch(async (run) => {

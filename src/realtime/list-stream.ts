@@ -9,6 +9,7 @@ import { MillraceError } from '../kernel/errors.ts';
 import type { Parameter } from '../query/parameters.ts';
 import { parseQuery } from '../query/parse-query.ts';
 import { Outlet } from './outlet.ts';
+import { NOWHERE } from './protocol.ts';
 import { toAsked } from './question.ts';
 import type { Realtime } from './realtime.ts';
 import { Stream } from './stream.ts';
@@ -71,6 +72,7 @@ function sinceOf(request: FastifyRequest, parameters: readonly Parameter[]): str
   const given = parameters.filter(([name]) => name === 'since').map(([, value]) => value);
   if (given.length > 1) throw new MillraceError('invalid-parameter', "The parameter 'since' may be given once");
   const last = request.headers['last-event-id'];
+  if (last === NOWHERE) return null;
   const since = typeof last === 'string' && last !== '' ? last : (given[0] ?? null);
   if (since !== null && parsePosition(since) === null) {
     throw new MillraceError('invalid-parameter', 'The position is not one this server gave');

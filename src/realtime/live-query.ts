@@ -169,14 +169,18 @@ export class LiveQuery implements Live {
     return entered.map(({ identity, text }) => {
       const found = documents.get(identity);
       if (found === undefined) throw new Error(`The document ${text} of a window is not there`);
-      const { raw, read } = found;
-      return toMessage({
-        op: 'enter',
-        documentId: text,
-        document: rendered(question, raw, () => read),
-        sortKey: keyText(question, read),
-        ...told(cause),
-      });
+      return this.entering(found.read, found.raw, cause);
+    });
+  }
+
+  /** A document of a window as entering it by what a row did. */
+  entering(document: Document, raw: Buffer, cause: RowView): Told {
+    return toMessage({
+      op: 'enter',
+      documentId: idText(document['_id']),
+      document: rendered(this.question, raw, () => document),
+      sortKey: keyText(this.question, document),
+      ...told(cause),
     });
   }
 }

@@ -63,6 +63,22 @@ export async function judgeMissed(
   return { place, through };
 }
 
+/**
+ * The row of a number, when it is about one of the collections.
+ * @throws Overtaken when it is gone
+ */
+export async function rowAt(
+  backlog: RealtimeParts['backlog'],
+  number: number,
+  collections: readonly string[],
+): Promise<RowView | null> {
+  for await (const { segments } of backlog.read(number - 1, number, collections)) {
+    const row = segments.flatMap(({ rows }) => rows).find((one) => one.number === number);
+    if (row !== undefined) return new RowView(row);
+  }
+  return null;
+}
+
 async function usable(feed: RealtimeParts['feed'], since: string): Promise<Place | ResetReason> {
   try {
     return await feed.usable(since);
@@ -75,6 +91,8 @@ async function usable(feed: RealtimeParts['feed'], since: string): Promise<Place
 
 /** Whether somebody who came back may see something else since the row. */
 function changesRights(row: LogRow, principal: Principal): boolean {
+  // Every server that starts sees to the collections' settings.
+  if (row.operation === 'meta' || row.operation === 'create') return false;
   if (row.collection === '_policies') return true;
   if (row.collection !== '_users' && row.collection !== '_keys') return false;
   return principal.kind !== 'anonymous' && row.key !== null && idText(readStored(row.key)['_id']) === principal.id;

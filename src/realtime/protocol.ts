@@ -27,6 +27,9 @@ export const CLOSE = {
 
 export type CloseCode = (typeof CLOSE)[keyof typeof CLOSE];
 
+/** What a stream's client comes back with when it was told to forget what it has: no place at all. */
+export const NOWHERE = '0-0';
+
 /** Why what a client holds of a subscription is void. */
 export type ResetReason =
   | 'position-expired'

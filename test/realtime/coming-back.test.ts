@@ -1,0 +1,75 @@
+/**
+ * Coming back in the worst moments: after a server was started meanwhile, with a part of one event's frames, and after a
+ * stream was told to forget what it had. Not here: how much may have been missed (resume.test.ts).
+ */
+import t from 'tap';
+import { buildTestApp } from '../helpers/app.ts';
+import { openStream } from '../helpers/event-stream.ts';
+import { LiveState, numberOf } from '../helpers/live-model.ts';
+import { openSocket } from '../helpers/socket.ts';
+
+const WINDOW = { sort: 'n', limit: 2 };
+
+t.test('coming back in the worst moments', async (t) => {
+  const { app, parts } = await buildTestApp(t, { MILLRACE_HEARTBEAT_MS: '250' });
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const write = async (method: 'POST' | 'DELETE', path: string, payload?: object) => {
+    const answer = await app.inject({ method, url: `/api/${path}`, ...(payload ? { payload } : {}) });
+    t.ok(answer.statusCode < 300, answer.body);
+  };
+  const subscribe = async (since: string | null, collection: string, query: object = {}) => {
+    const socket = await openSocket(t, url);
+    socket.send({ type: 'subscribe', id: 's', collection, query, ...(since === null ? {} : { since }) });
+    const live = await socket.frame({ type: 'live' });
+    return { socket, position: String(live['position']) };
+  };
+
+  await t.test('a server that was started meanwhile is no change of rights', async (t) => {
+    const { position, socket } = await subscribe(null, 'notes');
+    await parts.mongo.data.command({ collMod: '_policies', changeStreamPreAndPostImages: { enabled: true } });
+    await write('POST', 'notes', { id: 'a' });
+    await socket.frame({ type: 'change' });
+    const back = await subscribe(position, 'notes');
+    t.match(back.socket.of('s'), [{ from: 'resume' }, { op: 'enter', documentId: 'a' }, { type: 'live' }]);
+  });
+
+  await t.test('a window is whole again when its line was cut between two frames of one event', async (t) => {
+    await write(
+      'POST',
+      'ranks',
+      [1, 2, 3, 4].map((n) => ({ id: `r${n}`, n })),
+    );
+    const { socket } = await subscribe(null, 'ranks', WINDOW);
+    const state = new LiveState('s');
+    for (const frame of socket.frames) state.take(frame);
+    await write('DELETE', 'ranks/r1');
+    const refill = await socket.frame({ op: 'enter' });
+    const left = await socket.frame({ op: 'leave' });
+    t.equal(left['event'], refill['event']);
+    state.take(left);
+    const back = await subscribe(String(left['event']), 'ranks', WINDOW);
+    for (const frame of back.socket.frames) state.take(frame);
+    t.strictSame([...state.documents.keys()].sort(), ['r2', 'r3']);
+    t.strictSame(state.faults, []);
+    t.equal(state.resets, 0, 'without beginning anew');
+
+    await write('POST', 'others', {});
+    const told = numberOf(String(left['event']));
+    const later = await socket.frame(({ type, position }) => type === 'ping' && numberOf(String(position)) > told);
+    const whole = await subscribe(String(later['position']), 'ranks', WINDOW);
+    t.match(whole.socket.of('s'), [{ from: 'resume' }, { type: 'live' }], 'whoever has it all is told nothing');
+  });
+
+  await t.test('a stream that was told to forget begins anew', async (t) => {
+    await write('POST', 'items', { id: 'a' });
+    const { position } = await subscribe(null, 'items');
+    const stream = await openStream(t, `${url}/api/items?since=${position}`, { 'last-event-id': '1-999999' });
+    const reset = await stream.event('reset');
+    t.match(reset.data, { reason: 'position-unknown' });
+    // Cut before the snapshot: a browser comes back with the last id it was told, whatever stands in the address.
+    const back = await openStream(t, `${url}/api/items?since=${position}`, { 'last-event-id': reset.id ?? '1-999999' });
+    await back.event('live');
+    t.match(back.events[0]?.data, { from: 'snapshot' });
+    t.match(back.events[1]?.data, { documents: [{ id: 'a' }], last: true });
+  });
+});
