@@ -6,6 +6,7 @@
 import { BSON, type ClientSession, type Db, Long, type Timestamp } from 'mongodb';
 import { serverCode } from '../database/errors.ts';
 import { decodeShallow, timestamp } from '../database/raw.ts';
+import { within } from '../kernel/deadline.ts';
 import { type Change, fragmentOf, readEntry, toChange, tokenText } from './change.ts';
 
 export interface StreamOptions {
@@ -45,11 +46,7 @@ export async function* changeStream(options: StreamOptions): AsyncGenerator<Stre
   const { db, signal } = options;
   const session = db.client.startSession();
   const ask = (command: object) =>
-    db.command(command, {
-      session,
-      raw: true,
-      signal: AbortSignal.any([signal, AbortSignal.timeout(options.answerMs ?? 10_000)]),
-    });
+    within(options.answerMs ?? 10_000, (end) => db.command(command, { session, raw: true, signal: end }), signal);
   let cursor = 0n;
   const fragments: Record<string, unknown>[] = [];
   try {

@@ -6,6 +6,7 @@
 import type { Collection, Db, Document } from 'mongodb';
 import { CODE, serverCode } from '../database/errors.ts';
 import { UnusableDatabase } from '../database/unusable.ts';
+import { within } from '../kernel/deadline.ts';
 import { decodeRow, EMPTY_ROW, encodeRow, type LogRow, rowBytes } from './row.ts';
 
 const BATCH_ROWS = 500;
@@ -181,10 +182,8 @@ export class EventLog {
 
   async #insert(documents: Document[]): Promise<void> {
     // A command of its own is never sent twice by the driver, unlike insertMany on a client with retryable writes.
-    const reply = await this.db.command(
-      { insert: 'log', documents, ordered: true, writeConcern: { w: 'majority' } },
-      { signal: AbortSignal.timeout(ANSWER_MS) },
-    );
+    const command = { insert: 'log', documents, ordered: true, writeConcern: { w: 'majority' } };
+    const reply = await within(ANSWER_MS, (signal) => this.db.command(command, { signal }));
     const fault = reply['writeErrors']?.[0];
     if (fault?.code === CODE.duplicateKey) throw new NumbersTaken('A row with this number exists');
     if (fault) throw Object.assign(new Error(String(fault.errmsg)), { code: fault.code, index: fault.index });

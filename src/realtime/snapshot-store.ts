@@ -4,6 +4,7 @@
  */
 import { Binary, BSON, type ClientSession, type Db, type Document, Long, Timestamp } from 'mongodb';
 import { serverCode, translateError } from '../database/errors.ts';
+import { within } from '../kernel/deadline.ts';
 import { retry } from '../kernel/retry.ts';
 import { toDatabaseFilter } from '../policies/reach.ts';
 import { requestPage } from '../query/page.ts';
@@ -139,11 +140,9 @@ export class SnapshotStore {
   }
 
   async #ask(session: ClientSession, command: Document): Promise<Reply> {
-    const reply = await this.#data.command(command, {
-      session,
-      raw: true,
-      signal: AbortSignal.timeout(this.#timeoutMs + 1_000),
-    });
+    const reply = await within(this.#timeoutMs + 1_000, (signal) =>
+      this.#data.command(command, { session, raw: true, signal }),
+    );
     return readReply(reply['cursor']);
   }
 }
