@@ -9,12 +9,15 @@ import { KIND, kindOf, textOf } from '../query/order.ts';
 
 export type Handle =
   /** Some value at the path has one of these keys. */
-  | { readonly kind: 'values'; readonly path: string; readonly keys: readonly string[] }
+  | { readonly kind: 'values'; readonly path: string; readonly keys: readonly Key[] }
   /** Some text at the path begins so. */
   | { readonly kind: 'prefix'; readonly path: string; readonly prefix: string }
   /** Some number, or time in milliseconds, at the path is not below (or above) the bound. */
   | { readonly kind: 'above'; readonly path: string; readonly lane: Lane; readonly bound: number }
   | { readonly kind: 'below'; readonly path: string; readonly lane: Lane; readonly bound: number };
+
+/** What values are looked up by: a number by itself, everything else as a text that begins with its kind. */
+export type Key = string | number;
 
 export type Lane = 'number' | 'date';
 
@@ -74,12 +77,12 @@ export function numberOf(value: unknown): number {
 }
 
 /** Equal values have equal keys; others may, too. Null for what is not looked up: null also means missing. */
-export function keyOfValue(value: unknown): string | null {
+export function keyOfValue(value: unknown): Key | null {
   switch (kindOf(value)) {
     case KIND.string:
       return `s${textOf(value)}`;
     case KIND.number:
-      return `n${numberOf(value)}`;
+      return numberOf(value);
     case KIND.boolean:
       return `b${value}`;
     case KIND.date:

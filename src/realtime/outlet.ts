@@ -22,7 +22,7 @@ const PACED_BYTES = 256 * 1024;
 export class Outlet {
   readonly #to: Writable;
   readonly #turns: Turns;
-  #waiting: Buffer[] = [];
+  readonly #waiting: Buffer[] = [];
   #waitingBytes = 0;
   #isFull = false;
   readonly #ready = new Set<() => void>();
@@ -59,21 +59,17 @@ export class Outlet {
     this.#waitingBytes += chunk.length;
   }
 
-  /** Writes what waits; called once a turn. */
-  flush(): void {
-    const chunks = this.#waiting;
-    this.#waiting = [];
+  /** Writes what waits; called once a turn. @param now monotonic milliseconds, asked once for many */
+  flush(now = performance.now()): void {
+    if (this.#waiting.length === 0) return;
     this.#waitingBytes = 0;
-    const [only] = chunks;
-    if (only === undefined || this.#closed || !this.#to.writable) return;
-    this.sentAt = performance.now();
-    if (chunks.length === 1) this.#to.write(only);
-    else {
-      this.#to.cork();
-      for (const chunk of chunks) this.#to.write(chunk);
-      this.#to.uncork();
+    if (!this.#to.writable) {
+      this.#waiting.length = 0;
+      return;
     }
-    if (this.#isFull || this.#to.writableLength <= FULL_BYTES) return;
+    this.sentAt = now;
+    // What a socket calls little is far from full.
+    if (this.#write() || this.#isFull || this.#to.writableLength <= FULL_BYTES) return;
     this.#isFull = true;
     this.onFull();
   }
@@ -96,9 +92,22 @@ export class Outlet {
   /** Nothing is written from now on. */
   close(): void {
     this.#closed = true;
-    this.#waiting = [];
+    this.#waiting.length = 0;
     this.#waitingBytes = 0;
     this.#release();
+  }
+
+  #write(): boolean {
+    const waiting = this.#waiting;
+    const last = waiting.pop();
+    if (last === undefined) return true;
+    if (waiting.length === 0) return this.#to.write(last);
+    this.#to.cork();
+    for (const chunk of waiting) this.#to.write(chunk);
+    const takesMore = this.#to.write(last);
+    this.#to.uncork();
+    waiting.length = 0;
+    return takesMore;
   }
 
   #drained(): void {
@@ -125,6 +134,7 @@ export class Turns {
   flush(): void {
     const outlets = this.#outlets;
     this.#outlets = [];
-    for (const outlet of outlets) outlet.flush();
+    const now = performance.now();
+    for (const outlet of outlets) outlet.flush(now);
   }
 }

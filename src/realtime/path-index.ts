@@ -2,7 +2,7 @@
 import type { Document } from 'mongodb';
 import { isMembers, membersOf } from '../query/order.ts';
 import type { Group } from './group.ts';
-import { type Handle, keyOfValue, type Lane, laneOf, numberOf } from './handle.ts';
+import { type Handle, type Key, keyOfValue, type Lane, laneOf, numberOf } from './handle.ts';
 
 interface Bounded {
   readonly bound: number;
@@ -56,7 +56,7 @@ class Bounds {
 
 export class PathIndex {
   readonly #steps: readonly string[];
-  readonly #byKey = new Map<string, Set<Group>>();
+  readonly #byKey = new Map<Key, Set<Group>>();
   readonly #lengths = new Map<number, number>();
   readonly #above: Readonly<Record<Lane, Bounds>> = { number: new Bounds(), date: new Bounds() };
   readonly #below: Readonly<Record<Lane, Bounds>> = { number: new Bounds(), date: new Bounds() };
@@ -119,23 +119,25 @@ export class PathIndex {
     const key = keyOfValue(value);
     if (key === null) return;
     this.#addOf(key, found);
-    const lane = laneOf(value);
-    if (lane !== null) {
-      const number = numberOf(value);
-      this.#above[lane].upTo(number, found);
-      this.#below[lane].from(number, found);
-    } else if (key.startsWith('s')) {
+    if (typeof key === 'number') this.#addBounds('number', key, found);
+    else if (laneOf(value) === 'date') this.#addBounds('date', numberOf(value), found);
+    else if (key.startsWith('s')) {
       for (const length of this.#lengths.keys())
         if (key.length > length) this.#addOf(`p${key.slice(1, length + 1)}`, found);
     }
   }
 
-  #addOf(key: string, found: Set<Group>): void {
+  #addBounds(lane: Lane, number: number, found: Set<Group>): void {
+    this.#above[lane].upTo(number, found);
+    this.#below[lane].from(number, found);
+  }
+
+  #addOf(key: Key, found: Set<Group>): void {
     const groups = this.#byKey.get(key);
     if (groups !== undefined) for (const group of groups) found.add(group);
   }
 }
 
-function keysOf(handle: Exclude<Handle, { kind: 'above' | 'below' }>): readonly string[] {
+function keysOf(handle: Exclude<Handle, { kind: 'above' | 'below' }>): readonly Key[] {
   return handle.kind === 'values' ? handle.keys : [`p${handle.prefix}`];
 }
