@@ -87,9 +87,9 @@ export abstract class Client {
 
   /** The number up to which every subscription that is said to be live has been told everything. */
   #standing(): number {
-    let number = this.parts.hub.position.number;
-    for (const { standing } of this.subscriptions.values()) if (standing !== null) number = Math.min(number, standing);
-    return number;
+    const standings = [...this.subscriptions.values()].flatMap(({ standing }) => standing ?? []);
+    // A subscription may be ahead of the hub, and must not hear of an earlier place than it was told.
+    return standings.length === 0 ? this.parts.hub.position.number : Math.min(...standings);
   }
 
   #lookAtCredential(principal: Principal): void {

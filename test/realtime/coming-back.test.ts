@@ -72,4 +72,27 @@ t.test('coming back in the worst moments', async (t) => {
     t.match(back.events[0]?.data, { from: 'snapshot' });
     t.match(back.events[1]?.data, { documents: [{ id: 'a' }], last: true });
   });
+
+  await t.test('a heartbeat names no earlier place than was told', async (t) => {
+    await write(
+      'POST',
+      'ahead',
+      [1, 2, 3, 4].map((n) => ({ id: `a${n}`, n })),
+    );
+    const { position } = await subscribe(null, 'ahead', WINDOW);
+    // The window waits for the database, and everybody who follows with it; who comes back reads on by himself.
+    const { store } = parts.realtime.parts;
+    const gate = Promise.withResolvers<void>();
+    const byIds = store.byIds.bind(store);
+    store.byIds = async (...words) => {
+      await gate.promise;
+      return await byIds(...words);
+    };
+    await write('DELETE', 'ahead/a1');
+    const stream = await openStream(t, `${url}/api/ahead?since=${position}`);
+    const told = await stream.event('change');
+    const ping = await stream.event('ping');
+    t.ok(numberOf(ping.id ?? '') >= numberOf(told.id ?? ''), `${ping.id} behind ${told.id}`);
+    gate.resolve();
+  });
 });
