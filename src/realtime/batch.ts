@@ -11,6 +11,12 @@ import type { ResetReason } from './protocol.ts';
 import { RowView } from './row-view.ts';
 import { type Segment, toSegments } from './segments.ts';
 
+/**
+ * How long everybody waits for the database to say what follows in some windows, in milliseconds. Whoever needs longer
+ * begins anew, at the cost of nobody else.
+ */
+const SETTLE_MS = 1_000;
+
 /** What a row, or the completion behind it, makes of one group. */
 interface Outcome {
   readonly group: Group;
@@ -85,7 +91,7 @@ export class Batch {
     const settle = async (group: Group): Promise<Outcome> => {
       const common = { group, row: last, transaction };
       try {
-        return { ...common, told: await group.live.settle(at), reset: null };
+        return { ...common, told: await group.live.settle(at, SETTLE_MS), reset: null };
       } catch (error) {
         this.#onError(error);
         return { ...common, told: [], reset: 'window' };

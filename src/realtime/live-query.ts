@@ -137,7 +137,7 @@ export class LiveQuery implements Live {
     return reaches(this.question.scope, after) ? 'filter' : 'gone';
   }
 
-  async settle(at: RowView): Promise<readonly Told[]> {
+  async settle(at: RowView, limitMs?: number): Promise<readonly Told[]> {
     const { window, question } = this;
     const want = window?.want ?? null;
     if (window === null || want === null) return NOTHING;
@@ -149,8 +149,9 @@ export class LiveQuery implements Live {
             question.collection,
             untold.map(({ id }) => id),
             at.time,
+            limitMs,
           ),
-      further === 0 ? null : this.#store.behind(question, behind, further, at.time),
+      further === 0 ? null : this.#store.behind(question, behind, further, at.time, limitMs),
     ]);
     const documents = new Map<string, { readonly raw: Buffer; readonly read: Document }>();
     const followers: Member[] = [];

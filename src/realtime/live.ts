@@ -22,7 +22,8 @@ export interface Live {
   /**
    * Completes the answer.
    * @param at the last row that was judged by anybody: the answer is completed as of then
-   * @throws when the database cannot say; the answer is void then
+   * @param limitMs how long the database may take, in milliseconds; the usual time of a query when left out
+   * @throws when the database cannot say, or not in time; the answer is void then
    */
-  settle(at: RowView): Promise<readonly Told[]>;
+  settle(at: RowView, limitMs?: number): Promise<readonly Told[]>;
 }

@@ -73,23 +73,33 @@ export class SnapshotStore {
     }
   }
 
-  /** Documents by their ids, as they were at a moment. Throws when the server no longer knows. */
-  byIds(collection: string, ids: readonly unknown[], at: Timestamp): Promise<readonly Buffer[]> {
-    return this.#all({ find: collection, filter: { _id: { $in: ids } }, batchSize: ids.length + 1 }, at);
+  /** Documents by their ids, as they were at a moment. Throws when the server no longer knows, or not in time. */
+  byIds(collection: string, ids: readonly unknown[], at: Timestamp, limitMs?: number): Promise<readonly Buffer[]> {
+    return this.#all({ find: collection, filter: { _id: { $in: ids } }, batchSize: ids.length + 1 }, at, limitMs);
   }
 
-  /** The documents of a question behind a sort key, as they were at a moment. Throws when the server no longer knows. */
-  behind(question: Question, key: KeyValues | null, limit: number, at: Timestamp): Promise<readonly Buffer[]> {
+  /**
+   * The documents of a question behind a sort key, as they were at a moment. Throws when the server no longer knows, or
+   * not in time.
+   */
+  behind(
+    question: Question,
+    key: KeyValues | null,
+    limit: number,
+    at: Timestamp,
+    limitMs?: number,
+  ): Promise<readonly Buffer[]> {
     const position = key === null ? null : ({ direction: 'next', values: key } as const);
     const { filter, sort } = requestPage(filterOf(question), question.sort, position);
-    return this.#all({ find: question.collection, filter, sort: toMongoSort(sort), limit, batchSize: limit }, at);
+    const find = { find: question.collection, filter, sort: toMongoSort(sort), limit, batchSize: limit };
+    return this.#all(find, at, limitMs);
   }
 
-  async #all(find: Document, at: Timestamp): Promise<readonly Buffer[]> {
+  async #all(find: Document, at: Timestamp, limitMs = this.#timeoutMs): Promise<readonly Buffer[]> {
     const session = this.#data.client.startSession({ causalConsistency: false });
     try {
-      const command = { ...find, maxTimeMS: this.#timeoutMs, ...concern(at) };
-      const read = this.#read(String(find['find']), session, await this.#ask(session, command));
+      const command = { ...find, maxTimeMS: limitMs, ...concern(at) };
+      const read = this.#read(String(find['find']), session, await this.#ask(session, command, limitMs));
       const found = [...read.first];
       if (read.more) for await (const batch of read.rest()) found.push(...batch);
       return found;
@@ -139,8 +149,8 @@ export class SnapshotStore {
     return { time, first: entries, more, rest, close };
   }
 
-  async #ask(session: ClientSession, command: Document): Promise<Reply> {
-    const reply = await within(this.#timeoutMs + 1_000, (signal) =>
+  async #ask(session: ClientSession, command: Document, limitMs = this.#timeoutMs): Promise<Reply> {
+    const reply = await within(limitMs + 1_000, (signal) =>
       this.#data.command(command, { session, raw: true, signal }),
     );
     return readReply(reply['cursor']);

@@ -1,0 +1,57 @@
+/** A window whose next documents take the database too long begins anew: nobody else waits for it for longer than a second. */
+import { MongoServerError } from 'mongodb';
+import t from 'tap';
+import { buildTestApp } from '../helpers/app.ts';
+import { LiveState } from '../helpers/live-model.ts';
+import { openSocket } from '../helpers/socket.ts';
+import { until } from '../helpers/until.ts';
+
+const DOCUMENTS = 40;
+const DELETED = 34;
+
+t.test('a slow window begins anew, and others are told all meanwhile', async (t) => {
+  const { app, parts } = await buildTestApp(t);
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const { store } = parts.realtime.parts;
+  const behind = store.behind.bind(store);
+  let refused = 0;
+  store.behind = async (...asked) => {
+    const limitMs = asked.at(-1);
+    if (typeof limitMs !== 'number') return behind(...asked);
+    refused += 1;
+    t.ok(limitMs <= 1_000, 'all wait for it a second at most');
+    throw new MongoServerError({ message: 'operation exceeded time limit', code: 50 });
+  };
+  const todos = parts.mongo.data.collection<{ _id: number }>('todos');
+  await todos.insertMany(Array.from({ length: DOCUMENTS }, (_, n) => ({ _id: n })));
+
+  const socket = await openSocket(t, url);
+  const window = new LiveState('window');
+  const others = new LiveState('others');
+  socket.onFrame = (frame) => {
+    window.take(frame);
+    others.take(frame);
+  };
+  socket.send({ type: 'subscribe', id: 'window', collection: 'todos', query: { sort: 'id', limit: 2 } });
+  socket.send({ type: 'subscribe', id: 'others', collection: 'todos', query: {} });
+  await until(() => window.live && others.live, 'both are live');
+  for (let n = 0; n < DELETED; n++) await todos.deleteOne({ _id: n });
+  const left = (state: LiveState) => [...state.documents.keys()].map(Number).sort((a, b) => a - b);
+  await until(() => left(others)[0] === DELETED, 'the others are told all');
+  await until(() => left(window)[0] === DELETED, 'the window has begun anew');
+  t.strictSame(left(window), [DELETED, DELETED + 1]);
+  t.ok(refused > 0 && window.resets > 0, `the database ran out of time ${refused} times`);
+  t.equal(others.resets, 0, 'nobody else had to begin anew');
+  t.strictSame([...window.faults, ...others.faults], []);
+});
+
+t.test('the database gives up when the limit has passed', async (t) => {
+  const { parts } = await buildTestApp(t);
+  const { store } = parts.realtime.parts;
+  const todos = parts.mongo.data.collection('todos');
+  await todos.insertMany(Array.from({ length: 20_000 }, (_, n) => ({ text: `${n} `.repeat(20) })));
+  const ids = (await todos.find({}, { projection: { _id: 1 } }).toArray()).map(({ _id }) => _id);
+  const { operationTime } = await parts.mongo.data.command({ ping: 1 });
+  await t.rejects(store.byIds('todos', ids, operationTime, 1), { code: 50 });
+  t.equal((await store.byIds('todos', ids, operationTime)).length, ids.length);
+});
