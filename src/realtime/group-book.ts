@@ -6,29 +6,36 @@ import type { Live } from './live.ts';
 import type { RowView } from './row-view.ts';
 
 export class GroupBook {
-  readonly #byKey = new Map<string, Group>();
+  /** Of one answer there may be several, which stand at different places for a while. */
+  readonly #byKey = new Map<string, Group[]>();
   readonly #byCollection = new Map<string | null, Groups>();
+  #size = 0;
 
   get size(): number {
-    return this.#byKey.size;
+    return this.#size;
   }
 
   /** Whether the group is still followed. */
   has(group: Group): boolean {
-    return this.#byKey.get(group.live.key) === group;
+    return this.#byKey.get(group.live.key)?.includes(group) === true;
   }
 
-  /** Puts a member into the group of its answer, which is made when there is none. */
+  /** Puts a member into a group of its answer, which is made when there is none that suits. */
   join(member: Member, live: Live, handle: Handle | null): Group {
-    const known = this.#byKey.get(live.key);
-    const group = known ?? new Group(live, handle, member);
-    if (known === undefined) {
-      this.#byKey.set(live.key, group);
-      const groups = this.#byCollection.get(live.collection) ?? new Groups();
-      this.#byCollection.set(live.collection, groups);
-      groups.add(group);
-    }
+    const known = this.#byKey.get(live.key) ?? [];
+    const group = known.find((one) => one.suits(member)) ?? this.#make(known, new Group(live, handle, member));
     group.add(member);
+    return group;
+  }
+
+  #make(known: Group[], group: Group): Group {
+    const { key, collection } = group.live;
+    known.push(group);
+    this.#byKey.set(key, known);
+    this.#size += 1;
+    const groups = this.#byCollection.get(collection) ?? new Groups();
+    this.#byCollection.set(collection, groups);
+    groups.add(group);
     return group;
   }
 
@@ -40,7 +47,10 @@ export class GroupBook {
   remove(group: Group): void {
     if (!this.has(group)) return;
     const { key, collection } = group.live;
-    this.#byKey.delete(key);
+    const others = (this.#byKey.get(key) ?? []).filter((one) => one !== group);
+    if (others.length === 0) this.#byKey.delete(key);
+    else this.#byKey.set(key, others);
+    this.#size -= 1;
     const groups = this.#byCollection.get(collection);
     groups?.remove(group);
     if (groups?.size === 0) this.#byCollection.delete(collection);
@@ -48,8 +58,9 @@ export class GroupBook {
 
   /** Takes all groups out. */
   clear(): Group[] {
-    const groups = [...this.#byKey.values()];
+    const groups = [...this.#byKey.values()].flat();
     this.#byKey.clear();
+    this.#size = 0;
     this.#byCollection.clear();
     return groups;
   }

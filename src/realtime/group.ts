@@ -20,11 +20,16 @@ export interface Member {
   reset(reason: ResetReason): void;
 }
 
+/** How far somebody is along the log. */
+type Stand = Pick<Member, 'after' | 'until'>;
+
+function isBehind({ after, until }: Stand, row: LogRow): boolean {
+  return row.number > after && (until === null || row.time.greaterThan(until));
+}
+
 /** Whether a subscription has a row already. */
-export function knows(member: Member, row: LogRow): boolean {
-  if (row.number <= member.after) return true;
-  if (member.until === null) return false;
-  if (row.time.lessThanOrEqual(member.until)) return true;
+export function knows(member: Stand, row: LogRow): boolean {
+  if (!isBehind(member, row)) return true;
   member.until = null;
   return false;
 }
@@ -33,23 +38,29 @@ export class Group {
   readonly live: Live;
   readonly handle: Handle | null;
   readonly members = new Set<Member>();
-  /** Members whose snapshot was ahead of the log when they came. */
+  /** Members who may have been ahead of the answer when they came. */
   readonly #ahead = new Set<Member>();
   /** Where the answer stood when the group was made. */
-  readonly #after: number;
-  #until: Timestamp | null;
+  readonly #stand: Stand;
 
   /** @param first whose answer it goes on with */
-  constructor(live: Live, handle: Handle | null, first: Pick<Member, 'after' | 'until'>) {
+  constructor(live: Live, handle: Handle | null, { after, until }: Stand) {
     this.live = live;
     this.handle = handle;
-    this.#after = first.after;
-    this.#until = first.until;
+    this.#stand = { after, until };
+  }
+
+  /** Whether somebody can join: the answer must not hold a row already that the newcomer still has to be told. */
+  suits({ after, until }: Stand): boolean {
+    if (!this.live.remembers) return true;
+    const stand = this.#stand;
+    if (stand.after > after) return false;
+    return stand.until === null || until?.greaterThanOrEqual(stand.until) === true;
   }
 
   add(member: Member): void {
     this.members.add(member);
-    if (member.until !== null) this.#ahead.add(member);
+    if (this.live.remembers) this.#ahead.add(member);
   }
 
   remove(member: Member): void {
@@ -61,20 +72,15 @@ export class Group {
   parts(row: LogRow, next: LogRow): boolean {
     let parted = false;
     for (const member of this.#ahead) {
-      const { until } = member;
-      if (until === null || row.time.greaterThan(until)) this.#ahead.delete(member);
-      else if (next.time.greaterThan(until)) parted = true;
+      if (isBehind(member, row)) this.#ahead.delete(member);
+      else if (isBehind(member, next)) parted = true;
     }
     return parted;
   }
 
   /** Whether the answer stands behind a row already. */
   has(row: LogRow): boolean {
-    if (row.number <= this.#after) return true;
-    if (this.#until === null) return false;
-    if (row.time.lessThanOrEqual(this.#until)) return true;
-    this.#until = null;
-    return false;
+    return this.live.remembers && knows(this.#stand, row);
   }
 }
 

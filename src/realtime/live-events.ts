@@ -28,6 +28,7 @@ export interface EventQuestion {
 export class LiveEvents implements Live {
   readonly collection = null;
   readonly wanting = false;
+  readonly remembers = false;
   readonly #question: EventQuestion;
   readonly #policies: Pick<Policies, 'find'>;
   readonly #match: Match;

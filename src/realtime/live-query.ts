@@ -43,6 +43,10 @@ export class LiveQuery implements Live {
     return this.window?.capacity ?? null;
   }
 
+  get remembers(): boolean {
+    return this.window !== null;
+  }
+
   get wanting(): boolean {
     return this.window !== null && this.window.want !== null;
   }

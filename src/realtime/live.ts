@@ -15,6 +15,8 @@ export interface Live {
   readonly key: string;
   /** The one collection it is about; null for all of them. */
   readonly collection: string | null;
+  /** Whether it keeps an answer of its own, which must take every row once; else each row says by itself what it means. */
+  readonly remembers: boolean;
   /** Takes a row. Rows come in their order, each once. */
   judge(view: RowView): Judgement;
   /** Whether the answer has to be completed from the database before more rows come. */

@@ -36,7 +36,14 @@ t.test('every group that is concerned is found', async (t) => {
             },
             ...(count % 2 === 0 ? [filter(random)] : []),
           ]);
-    const live: Live = { key: String(count), collection: 'c', judge: () => [], wanting: false, settle: async () => [] };
+    const live: Live = {
+      key: String(count),
+      collection: 'c',
+      judge: () => [],
+      wanting: false,
+      remembers: false,
+      settle: async () => [],
+    };
     const group = new Group(live, handleOf(asked), { after: 0, until: null });
     filters.set(group, asked);
     groups.add(group);

@@ -1,4 +1,7 @@
-/** A subscription whose snapshot is ahead of the log joins a window that others follow: both are told the same answer. */
+/**
+ * A subscription that is ahead of what the process has told, by its snapshot or because it read the log by itself, and one
+ * that is not, ask the same: both are told the same answer, whoever comes first.
+ */
 import { BSON, type Timestamp } from 'mongodb';
 import t from 'tap';
 import { parseCollectionName } from '../../src/database/names.ts';
@@ -37,7 +40,12 @@ function client(ids: readonly string[]) {
   return { shown, outlet };
 }
 
-t.test('one batch parts a snapshot from what came behind it', async (t) => {
+interface Stand {
+  readonly after: number;
+  readonly until: Timestamp | null;
+}
+
+t.test('one batch is news to one of two and half known to the other', async (t) => {
   const { parts } = await buildTestApp(t);
   const { data } = parts.mongo;
   const name = parseCollectionName('todos');
@@ -49,36 +57,58 @@ t.test('one batch parts a snapshot from what came behind it', async (t) => {
   const z = todo('Z', 0);
   const inserted = await write({ insert: name, documents: [z] });
 
-  const asked = toAsked(parseQueryJson({ sort: 'n', limit: 2 }), true, new Date());
-  const question = toQuestion(name, asked, unlimited({ kind: 'anonymous' }, 'read'));
-  const store = new SnapshotStore(data, 5_000);
-  const answer = (documents: readonly object[]) => {
-    const live = new LiveQuery(question, store);
-    const members = documents.map((document) => toMember(document, question));
-    live.window?.fill(members, false);
-    return live;
-  };
-  const earlier = client(['A', 'B']);
-  const ahead = client(['B', 'C']);
-  const book = new GroupBook();
-  const join = (outlet: Outlet, until: Timestamp | null, live: LiveQuery) =>
-    book.join({ id: null, outlet, after: 0, until, reset: () => t.fail('no reset') }, live, null);
-  join(earlier.outlet, null, answer([a, b, c, d, e]));
-  join(ahead.outlet, deleted, answer([b, c, d, e]));
-
   const row = (number: number, time: Timestamp, change: Partial<LogRow> & Pick<LogRow, 'operation'>): LogRow => ({
     ...EMPTY_ROW,
     ...{ epoch: 1, number, token: 'x', time, wall: new Date(0), collection: 'todos' },
     ...change,
   });
   const raw = (document: object) => Buffer.from(BSON.serialize(document));
-  const batch = new Batch(book, (error) => t.fail(String(error)));
-  await batch.judge([
+  const rows = [
     row(1, deleted, { operation: 'delete', key: raw({ _id: 'A' }), before: raw(a) }),
     row(2, inserted, { operation: 'insert', key: raw({ _id: 'Z' }), after: raw(z) }),
-  ]);
-  batch.tell();
-  turns.flush();
-  t.strictSame([...earlier.shown].sort(), ['B', 'Z'], 'who followed from the beginning');
-  t.strictSame([...ahead.shown].sort(), ['B', 'Z'], 'who came with a snapshot ahead of the log');
+  ];
+  const store = new SnapshotStore(data, 5_000);
+  const begin: Stand = { after: 0, until: null };
+
+  for (const [asked, query, first, last] of [
+    ['a window', { sort: 'n', limit: 2 }, ['A', 'B'], ['B', 'Z']],
+    ['all documents', {}, ['A', 'B', 'C', 'D', 'E'], ['B', 'C', 'D', 'E', 'Z']],
+  ] as const) {
+    const keyed = 'sort' in query;
+    const question = toQuestion(
+      name,
+      toAsked(parseQueryJson(query), keyed, new Date()),
+      unlimited({ kind: 'anonymous' }, 'read'),
+    );
+    const answer = (documents: readonly object[]) => {
+      const live = new LiveQuery(question, store);
+      const members = documents.map((document) => toMember(document, question));
+      live.window?.fill(members, false);
+      return live;
+    };
+    for (const [how, stand] of [
+      ['by its snapshot', { after: 0, until: deleted }],
+      ['by what it read itself', { after: 1, until: null }],
+    ] as const) {
+      for (const aheadFirst of [false, true]) {
+        await t.test(`${asked}, ahead ${how}, ${aheadFirst ? 'first' : 'last'}`, async (t) => {
+          const earlier = client(first);
+          const ahead = client(keyed ? ['B', 'C'] : ['B', 'C', 'D', 'E']);
+          const book = new GroupBook();
+          const join = (outlet: Outlet, { after, until }: Stand, live: LiveQuery) =>
+            book.join({ id: null, outlet, after, until, reset: () => t.fail('no reset') }, live, null);
+          if (aheadFirst) join(ahead.outlet, stand, answer([b, c, d, e]));
+          join(earlier.outlet, begin, answer([a, b, c, d, e]));
+          if (!aheadFirst) join(ahead.outlet, stand, answer([b, c, d, e]));
+
+          const batch = new Batch(book, (error) => t.fail(String(error)));
+          await batch.judge(rows);
+          batch.tell();
+          turns.flush();
+          t.strictSame([...earlier.shown].sort(), last, 'who followed from the beginning');
+          t.strictSame([...ahead.shown].sort(), last, 'who was ahead');
+        });
+      }
+    }
+  }
 });
