@@ -3,6 +3,7 @@
  * follows from a seed; when exactly it strikes is up to the machine.
  */
 import { setTimeout as pause } from 'node:timers/promises';
+import type { MongoClient } from 'mongodb';
 import type { Member, ReplicaSet } from '../helpers/replica-set.ts';
 
 /** A server process that can be hurt and comes back. */
@@ -24,6 +25,25 @@ export interface Deeds {
   restarts: number;
   primaryKills: number;
   cuts: number;
+}
+
+export const noDeeds = (): Deeds => ({
+  kills: 0,
+  recorderKills: 0,
+  openKills: 0,
+  freezes: 0,
+  restarts: 0,
+  primaryKills: 0,
+  cuts: 0,
+});
+
+/** How many transactions have been open for so many milliseconds. */
+export async function openTransactions(client: MongoClient, milliseconds: number): Promise<number> {
+  const stages = [
+    { $currentOp: { allUsers: true, idleSessions: true } },
+    { $match: { 'transaction.timeOpenMicros': { $gte: 1_000 * milliseconds } } },
+  ];
+  return (await client.db('admin').aggregate(stages).toArray()).length;
 }
 
 export interface NemesisOptions {

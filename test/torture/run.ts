@@ -14,7 +14,7 @@ import { openMongo } from '../../src/database/mongo.ts';
 import { EventLog } from '../../src/events/event-log.ts';
 import { startReplicaSet } from '../helpers/replica-set.ts';
 import { check, type Verdict } from './checker.ts';
-import { type Deeds, rage, type Victim } from './nemesis.ts';
+import { type Deeds, noDeeds, openTransactions, rage, type Victim } from './nemesis.ts';
 
 export interface Torture {
   readonly seed: number;
@@ -75,7 +75,7 @@ export async function torture(options: Torture): Promise<Verdict & { deeds: Deed
   const set = await startReplicaSet({ members: options.members, args: ['--oplogSize', '2000'] });
   const children = new Set<ChildProcess>();
   const database = 'torture';
-  const deeds: Deeds = { kills: 0, recorderKills: 0, openKills: 0, freezes: 0, restarts: 0, primaryKills: 0, cuts: 0 };
+  const deeds = noDeeds();
   try {
     const mongo = await openMongo({ url: set.url, database });
     const log = new EventLog(mongo.log, database);
@@ -108,13 +108,7 @@ export async function torture(options: Torture): Promise<Verdict & { deeds: Deed
       const lease = await mongo.log.collection<{ _id: string; owner: string | null }>('lease').findOne({ _id: 'log' });
       return lease?.owner?.split('/')[0] ?? null;
     };
-    const openFor = async (milliseconds: number) => {
-      const stages = [
-        { $currentOp: { allUsers: true, idleSessions: true } },
-        { $match: { 'transaction.timeOpenMicros': { $gte: 1000 * milliseconds } } },
-      ];
-      return (await mongo.client.db('admin').aggregate(stages).toArray()).length;
-    };
+    const openFor = (milliseconds: number) => openTransactions(mongo.client, milliseconds);
     await rage({ ...options, set, victims, holder, openFor, random: randomOf(options.seed) }, deeds);
     while (((await log.newest().catch(() => null))?.number ?? 0) < options.events) await pause(200);
     await end(writer);

@@ -1,0 +1,260 @@
+/**
+ * The live torture: three servers on a real replica set, raw subscribers of both kinds, writers and a nemesis, then the
+ * judge's verdict over every frame. `node test/torture/live-run.ts --profile=long --seed=7`; `--members=3` kills
+ * primaries too, and `--mutation=late-resume` (live-mutations.ts has more) must end red.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { toWire } from '../../src/database/json.ts';
+import { type Mongo, openMongo } from '../../src/database/mongo.ts';
+import { readStored } from '../../src/database/stored.ts';
+import { EventLog } from '../../src/events/event-log.ts';
+import type { LogRow } from '../../src/events/row.ts';
+import { type Program, startMillrace } from '../helpers/millrace.ts';
+import { Random } from '../helpers/random.ts';
+import { startReplicaSet } from '../helpers/replica-set.ts';
+import { until } from '../helpers/until.ts';
+import { type Evidence, judge, type LiveVerdict } from './live-judge.ts';
+import { nodeWords } from './live-mutations.ts';
+import { Oracle, plain } from './live-oracle.ts';
+import { BOARD, documentQuestions, eventQuestions, ORDERS, type Shown } from './live-questions.ts';
+import { SocketSubscriber, StreamSubscriber, type Subscriber } from './live-subscriber.ts';
+import { LiveWriter } from './live-writer.ts';
+import { type Deeds, noDeeds, openTransactions, rage, type Victim } from './nemesis.ts';
+import { randomOf } from './run.ts';
+
+export interface LiveTorture {
+  readonly seed: number;
+  readonly members: 1 | 3;
+  readonly mutation: string;
+  readonly sockets: number;
+  readonly streams: number;
+  /** Writes at least, even when the nemesis is done. */
+  readonly writes: number;
+  /** Writes a second. */
+  readonly rate: number;
+  readonly kills: number;
+  readonly freezes: number;
+  readonly longestFreezeMs: number;
+  readonly restarts: number;
+  readonly primaryKills: number;
+  readonly cuts: number;
+  readonly breathMs: number;
+  /** A subscriber cuts its own line about once in so many frames. */
+  readonly cutEvery: number;
+  /** It comes back about once in so many times as a newcomer. */
+  readonly forgetEvery: number;
+}
+
+export const SHORT: LiveTorture = {
+  seed: 1,
+  members: 1,
+  mutation: 'none',
+  sockets: 9,
+  streams: 8,
+  writes: 1_500,
+  rate: 120,
+  kills: 3,
+  freezes: 1,
+  longestFreezeMs: 500,
+  restarts: 1,
+  primaryKills: 0,
+  cuts: 0,
+  breathMs: 500,
+  cutEvery: 150,
+  forgetEvery: 6,
+};
+
+export const LONG: LiveTorture = {
+  ...SHORT,
+  sockets: 50,
+  streams: 20,
+  writes: 22_000,
+  kills: 36,
+  freezes: 6,
+  longestFreezeMs: 4_000,
+  restarts: 5,
+  breathMs: 1_500,
+  cutEvery: 2_000,
+};
+
+export interface LiveFigures {
+  readonly writes: number;
+  readonly unknown: number;
+  readonly rows: number;
+  readonly deeds: Deeds;
+  readonly seconds: number;
+}
+
+const SERVERS = 3;
+const HEARTBEAT_MS = 2_500;
+const SETTLE_MS = 90_000;
+
+/** Runs one torture; what was told is judged by `judge`, what was done is in the figures. */
+export async function tortureLive(
+  options: LiveTorture,
+): Promise<{ evidence: Evidence; figures: LiveFigures; faults: string[] }> {
+  const started = performance.now();
+  const ends: (() => unknown)[] = [];
+  const teardown = (end: () => unknown) => void ends.push(end);
+  const t = { teardown } as Parameters<typeof startMillrace>[0];
+  try {
+    const folder = await mkdtemp(join(tmpdir(), 'millrace-live-'));
+    teardown(() => rm(folder, { recursive: true, force: true }));
+    const set = await startReplicaSet({ members: options.members, args: ['--oplogSize', '2000'] });
+    teardown(() => set.stop());
+    const database = 'live';
+    const env = { MONGODB_URL: set.url, MILLRACE_DB: database, MILLRACE_HEARTBEAT_MS: String(HEARTBEAT_MS) };
+    const start = (index: number) =>
+      startMillrace(t, { folder: join(folder, String(index)), env, nodeWords: nodeWords(options.mutation) });
+    const programs = await Promise.all(Array.from({ length: SERVERS }, (_, index) => start(index)));
+    const servers = () => programs.map(({ url }) => url);
+    const mongo = await openMongo({ url: set.url, database });
+    teardown(() => mongo.close());
+    for (const name of [BOARD, ORDERS]) await create(servers()[0] ?? '', name);
+
+    const random = new Random(options.seed);
+    const subscribers = subscribe(options, random, servers);
+    teardown(() => subscribers.forEach((one) => void one.stop()));
+    for (const one of subscribers) one.start();
+    await until(() => subscribers.every(isLive), 'all are live', SETTLE_MS);
+    const writer = new LiveWriter({ client: mongo.client, database, servers, random, rate: options.rate });
+    teardown(() => writer.end());
+    const deeds = noDeeds();
+    const holder = () => recorderOf(programs);
+    const openFor = (milliseconds: number) => openTransactions(mongo.client, milliseconds);
+    const victims = programs.map((_, index) => victim(programs, index, start));
+    await rage({ ...options, set, victims, holder, openFor, random: randomOf(options.seed) }, deeds);
+    await until(() => writer.writes >= options.writes, 'enough is written', 1_200_000);
+    await writer.end();
+
+    const log = new EventLog(mongo.log, database);
+    const last = await lastRow(mongo, log);
+    const faults: string[] = [];
+    const toldAll = () => subscribers.every((one) => isLive(one) && one.positions.every((at) => numberIn(at) >= last));
+    await until(toldAll, 'all are told the last', SETTLE_MS).catch((error: unknown) => faults.push(String(error)));
+    for (const one of subscribers) one.stop();
+    const oracle = new Oracle((await everyRow(log)).filter(({ number }) => number <= last));
+    const writes = oracle.writes();
+    const lost = [...writer.acknowledged].filter((write) => writes.get(write) !== 1);
+    if (lost.length > 0)
+      faults.push(`${lost.length} acknowledged writes are not told once in the log: ${lost.slice(0, 5)}`);
+    const stored = new Map([[BOARD, await everything(mongo, BOARD)]]);
+    const evidence = { journals: subscribers.map(({ journal }) => journal), oracle, stored };
+    const seconds = Math.round((performance.now() - started) / 1_000);
+    return {
+      evidence,
+      faults,
+      figures: { writes: writer.writes, unknown: writer.unknown, rows: last, deeds, seconds },
+    };
+  } finally {
+    for (const end of ends.reverse()) await end();
+  }
+}
+
+/** Sockets with two questions each, streams with one; the kinds of questions take turns. */
+function subscribe(options: LiveTorture, random: Random, servers: () => readonly string[]): Subscriber[] {
+  const { cutEvery, forgetEvery } = options;
+  const common = (name: string) => ({ name, servers, random: new Random(random.next()), cutEvery, forgetEvery });
+  const sockets = Array.from({ length: options.sockets }, (_, index) => {
+    const kinds = [...documentQuestions(random), ...eventQuestions(random)];
+    const questions = [index, index + 3].flatMap((at) => kinds[at % kinds.length] ?? []);
+    return new SocketSubscriber({ ...common(`socket ${index}`), questions });
+  });
+  const streams = Array.from({ length: options.streams }, (_, index) => {
+    const kinds = documentQuestions(random);
+    const questions = kinds.slice(index % kinds.length).slice(0, 1);
+    return new StreamSubscriber({ ...common(`stream ${index}`), questions });
+  });
+  return [...sockets, ...streams];
+}
+
+const isLive = (one: Subscriber): boolean => one.live.every(Boolean);
+const numberIn = (position: string | null): number => Number(position?.split('-')[1] ?? -1);
+
+/** A collection that keeps images from its first document on. */
+async function create(server: string, name: string): Promise<void> {
+  const headers = { 'content-type': 'application/json' };
+  const response = await fetch(`${server}/api/${name}`, { method: 'POST', headers, body: '{"id":"first","w":0}' });
+  if (!response.ok) throw new Error(`Creating ${name} answered ${response.status}: ${await response.text()}`);
+}
+
+function victim(programs: Program[], index: number, start: (index: number) => Promise<Program>): Victim {
+  const child = () => programs[index]?.child;
+  return {
+    name: String(index),
+    pid: () => child()?.pid ?? 0,
+    kill: async () => {
+      await programs[index]?.end('SIGKILL');
+      // A database that is just coming back sends away who comes too early.
+      programs[index] = await start(index).catch(() => pause(1_000).then(() => start(index)));
+    },
+    freeze: () => void child()?.kill('SIGSTOP'),
+    thaw: () => void child()?.kill('SIGCONT'),
+  };
+}
+
+/** The name of the server that records. */
+async function recorderOf(programs: readonly Program[]): Promise<string | null> {
+  const states = programs.map(async ({ url }, index) => {
+    const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(1_000) });
+    if (!(await response.text()).includes('"recorder":"recording"')) throw new Error('It does not record');
+    return String(index);
+  });
+  return await Promise.any(states).catch(() => null);
+}
+
+/** The number of the last row, when all that was written is told. */
+async function lastRow(mongo: Mongo, log: EventLog): Promise<number> {
+  const { insertedId } = await mongo.data.collection(ORDERS).insertOne({ w: -1 });
+  let found: LogRow | undefined;
+  const recorded = async () => {
+    const newest = await log.newest();
+    const rows = newest === null ? [] : await log.read(Math.max(0, newest.number - 20), 20);
+    found = rows.find(({ key }) => key !== null && String(readStored(key)['_id']) === String(insertedId));
+    return found !== undefined;
+  };
+  await until(() => recorded().catch(() => false), 'the last write is told', SETTLE_MS);
+  return found?.number ?? 0;
+}
+
+async function everyRow(log: EventLog): Promise<LogRow[]> {
+  const all: LogRow[] = [];
+  for (;;) {
+    const rows = await log.read(all.at(-1)?.number ?? 0, 5_000);
+    if (rows.length === 0) return all;
+    all.push(...rows);
+  }
+}
+
+async function everything(mongo: Mongo, name: string): Promise<Shown[]> {
+  const found = await mongo.data.collection(name).find({}, { raw: true }).toArray();
+  return found.map((raw) => plain(toWire(readStored(raw as unknown as Buffer))));
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const { values } = parseArgs({
+    options: {
+      profile: { type: 'string', default: 'short' },
+      seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+      members: { type: 'string', default: '1' },
+      mutation: { type: 'string', default: 'none' },
+      set: { type: 'string', multiple: true, default: [] },
+    },
+  });
+  const three = values.members === '3' ? ({ members: 3, restarts: 0, primaryKills: 3, cuts: 2 } as const) : {};
+  const own = Object.fromEntries(values.set.map((one) => one.split('=')).map(([name, value]) => [name, Number(value)]));
+  const base = values.profile === 'long' ? LONG : SHORT;
+  const options: LiveTorture = { ...base, ...three, seed: Number(values.seed), mutation: values.mutation, ...own };
+  console.log(`# seed ${options.seed}, ${options.members} members, mutation ${options.mutation}`);
+  const { evidence, figures, faults } = await tortureLive(options);
+  const verdict: LiveVerdict = judge(evidence);
+  const all = [...faults, ...verdict.faults];
+  console.log(JSON.stringify({ ...verdict, faults: all.length, ...figures }, null, 1));
+  for (const fault of all) console.log(`- ${fault}`);
+  process.exit(all.length === 0 ? 0 : 1);
+}

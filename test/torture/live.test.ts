@@ -1,0 +1,30 @@
+/**
+ * The short live torture, small enough for every run of the tests, and what its judge says when it is lied to; the long
+ * one is `node test/torture/live-run.ts --profile=long`.
+ */
+import t from 'tap';
+import { runSeed } from '../helpers/random.ts';
+import { FORGERIES, forged } from './live-forgeries.ts';
+import { judge } from './live-judge.ts';
+import { SHORT, tortureLive } from './live-run.ts';
+
+t.setTimeout(240_000);
+t.test('every frame is right, whatever is killed', async (t) => {
+  const seed = runSeed();
+  t.comment(`MILLRACE_SEED=${seed}`);
+  const { evidence, figures, faults } = await tortureLive({ ...SHORT, seed });
+  const verdict = judge(evidence);
+  t.comment(JSON.stringify({ ...verdict, ...figures }));
+  t.strictSame([...faults, ...verdict.faults], []);
+  const { kills, restarts } = figures.deeds;
+  t.strictSame([kills, restarts], [SHORT.kills, SHORT.restarts]);
+  t.ok(figures.writes >= SHORT.writes);
+  t.ok(verdict.resumed >= SHORT.sockets + SHORT.streams, 'they came back, most of them more than once');
+  t.ok(verdict.unbroken > (verdict.subscriptions - verdict.windows) / 2, 'hardly anybody had to begin anew');
+
+  for (const [name, forgery] of Object.entries(FORGERIES)) {
+    const lie = forged(evidence, forgery);
+    if (lie === null) t.comment(`no line where ${name}`);
+    else t.not(judge(lie).faults.length, 0, `the judge notices that ${name}`);
+  }
+});
