@@ -11,6 +11,9 @@ import type { Outlet } from './outlet.ts';
 import { CLOSE, type CloseCode } from './protocol.ts';
 import type { RealtimeParts } from './realtime-parts.ts';
 
+/** Heartbeats of silence before a position is told that only some subscriptions stand at. */
+const PATIENCE = 1.2;
+
 export type Subscription = DocumentSubscription | EventSubscription;
 
 export abstract class Client {
@@ -74,22 +77,18 @@ export abstract class Client {
 
   #beat(now: number): void {
     const { hub, timing } = this.parts;
-    const silent = now - this.outlet.sentAt >= timing.heartbeatMs;
-    const number = this.#standing();
-    const passed = number !== this.#position && now - this.#positionAt >= timing.positionMs;
+    const standings = [...this.subscriptions.values()].map(({ standing }) => standing);
+    const told = standings.filter((standing) => standing !== null);
+    const number = told.length === 0 ? hub.position.number : Math.min(...told);
+    // While one of them catches up, or a batch is being judged, they stand at different places: that passes.
+    const together = told.every((standing) => standing === number);
+    const silent = now - this.outlet.sentAt >= timing.heartbeatMs * (together ? 1 : PATIENCE);
+    const passed = together && number !== this.#position && now - this.#positionAt >= timing.positionMs;
     if (!silent && !passed) return;
     this.#position = number;
     this.#positionAt = now;
     const position = formatPosition({ epoch: hub.position.epoch, number });
-    const all = [...this.subscriptions.values()].every(({ standing }) => standing !== null);
-    this.tell('ping', { position }, all ? position : null);
-  }
-
-  /** The number up to which every subscription that is said to be live has been told everything. */
-  #standing(): number {
-    const standings = [...this.subscriptions.values()].flatMap(({ standing }) => standing ?? []);
-    // A subscription may be ahead of the hub, and must not hear of an earlier place than it was told.
-    return standings.length === 0 ? this.parts.hub.position.number : Math.min(...standings);
+    this.tell('ping', { position }, told.length === standings.length ? position : null);
   }
 
   #lookAtCredential(principal: Principal): void {
