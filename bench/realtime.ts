@@ -118,7 +118,14 @@ async function fanOut(): Promise<void> {
   const book = new GroupBook();
   const answer = live({});
   for (const socket of sockets) {
-    const member: Member = { id: 's1', outlet: new Outlet(socket, turns), after: 0, until: null, reset: () => {} };
+    const member: Member = {
+      id: 's1',
+      outlet: new Outlet(socket, turns),
+      after: 0,
+      until: null,
+      absent: null,
+      reset: () => {},
+    };
     book.join(member, answer, null);
   }
   let number = 1;
@@ -177,7 +184,7 @@ async function matching(name: string, questions: readonly object[], target: stri
   const outlet = { push: () => {} } as unknown as Outlet;
   for (const query of questions) {
     const answer = live(query);
-    const member: Member = { id: 's', outlet, after: 0, until: null, reset: () => {} };
+    const member: Member = { id: 's', outlet, after: 0, until: null, absent: null, reset: () => {} };
     book.join(member, answer, handleOf(answer.question.filter));
   }
   let number = 1;

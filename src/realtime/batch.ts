@@ -71,7 +71,9 @@ export class Batch {
       this.#end({ group, row, transaction, told: [], reset: judgement });
       return;
     }
-    if (judgement.length > 0) this.#outcomes.push({ group, row, transaction, told: judgement, reset: null });
+    // Who found no collection hears of its being made, though that says nothing by itself.
+    if (judgement.length > 0 || row.operation === 'create')
+      this.#outcomes.push({ group, row, transaction, told: judgement, reset: null });
     if (group.live.wanting) this.#wanting.add(group);
   }
 

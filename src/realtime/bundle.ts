@@ -15,6 +15,7 @@ export class Bundles {
   }
 
   add(member: Member, told: readonly Told[]): void {
+    if (told.length === 0) return;
     const parts = this.#parts.get(member.outlet);
     if (parts === undefined) this.#parts.set(member.outlet, [{ member, told }]);
     else parts.push({ member, told });

@@ -176,6 +176,7 @@ export class DocumentSubscription extends Follower {
   ): Promise<LiveQuery | null> {
     const live = new LiveQuery(this.#question, this.parts.store);
     this.until = null;
+    this.absent = null;
     this.after = place.number;
     if (live.window === null) return live;
     if (through.time === null) return null;
@@ -214,6 +215,7 @@ export class DocumentSubscription extends Follower {
       this.after = mark.number;
       // What the snapshot holds beyond its position is not told again.
       this.until = read.time;
+      this.absent = read.time === null ? this.#collection : null;
       this.say('subscribed', { from: 'snapshot' }, null);
       await this.#tell(run, live, read, formatPosition(mark));
     } finally {

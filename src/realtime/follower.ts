@@ -44,6 +44,7 @@ export abstract class Follower implements Member {
   protected readonly options: FollowerOptions;
   after = 0;
   until: Timestamp | null = null;
+  absent: string | null = null;
   /** Since when it has not been taken along because its client is slow; monotonic milliseconds. */
   protected behindSince: number | null = null;
   #group: Group | null = null;

@@ -16,21 +16,32 @@ export interface Member {
   readonly after: number;
   /** Changes up to this cluster time were in its snapshot. Null once one behind it has come. */
   until: Timestamp | null;
+  /** Its collection, if that was not there when it was read: it hears of it from its being made, or dropped, on. */
+  absent: string | null;
   /** Its answer is void; it is no member of a group any more. */
   reset(reason: ResetReason): void;
 }
 
 /** How far somebody is along the log. */
-type Stand = Pick<Member, 'after' | 'until'>;
+type Stand = Pick<Member, 'after' | 'until' | 'absent'>;
 
-function isBehind({ after, until }: Stand, row: LogRow): boolean {
-  return row.number > after && (until === null || row.time.greaterThan(until));
+function isBehind({ after, until, absent }: Stand, row: LogRow): boolean {
+  if (row.number <= after || (until !== null && row.time.lessThanOrEqual(until))) return false;
+  // Changes of documents that were gone when it was read; by which moment nobody knows.
+  return absent === null || makesOrDrops(row, absent);
+}
+
+function makesOrDrops({ operation, collection, to }: LogRow, name: string): boolean {
+  if (operation === 'create' || operation === 'drop') return collection === name;
+  if (operation === 'rename') return collection === name || to === name;
+  return operation === 'dropDatabase' || operation === 'gap';
 }
 
 /** Whether a subscription has a row already. */
 export function knows(member: Stand, row: LogRow): boolean {
   if (!isBehind(member, row)) return true;
   member.until = null;
+  member.absent = null;
   return false;
 }
 
@@ -44,17 +55,17 @@ export class Group {
   readonly #stand: Stand;
 
   /** @param first whose answer it goes on with */
-  constructor(live: Live, handle: Handle | null, { after, until }: Stand) {
+  constructor(live: Live, handle: Handle | null, { after, until, absent }: Stand) {
     this.live = live;
     this.handle = handle;
-    this.#stand = { after, until };
+    this.#stand = { after, until, absent };
   }
 
   /** Whether somebody can join: the answer must not hold a row already that the newcomer still has to be told. */
-  suits({ after, until }: Stand): boolean {
+  suits({ after, until, absent }: Stand): boolean {
     if (!this.live.remembers) return true;
     const stand = this.#stand;
-    if (stand.after > after) return false;
+    if (stand.after > after || (stand.absent !== null && absent === null)) return false;
     return stand.until === null || until?.greaterThanOrEqual(stand.until) === true;
   }
 

@@ -44,7 +44,7 @@ t.test('every group that is concerned is found', async (t) => {
       remembers: false,
       settle: async () => [],
     };
-    const group = new Group(live, handleOf(asked), { after: 0, until: null });
+    const group = new Group(live, handleOf(asked), { after: 0, until: null, absent: null });
     filters.set(group, asked);
     groups.add(group);
   }

@@ -96,7 +96,7 @@ t.test('one batch is news to one of two and half known to the other', async (t) 
           const ahead = client(keyed ? ['B', 'C'] : ['B', 'C', 'D', 'E']);
           const book = new GroupBook();
           const join = (outlet: Outlet, { after, until }: Stand, live: LiveQuery) =>
-            book.join({ id: null, outlet, after, until, reset: () => t.fail('no reset') }, live, null);
+            book.join({ id: null, outlet, after, until, absent: null, reset: () => t.fail('no reset') }, live, null);
           if (aheadFirst) join(ahead.outlet, stand, answer([b, c, d, e]));
           join(earlier.outlet, begin, answer([a, b, c, d, e]));
           if (!aheadFirst) join(ahead.outlet, stand, answer([b, c, d, e]));
