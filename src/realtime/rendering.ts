@@ -8,7 +8,7 @@ import { encodeStored } from '../database/stored.ts';
 import { valueToWire } from '../database/wire-values.ts';
 import { hidesFields, shown } from '../policies/reach.ts';
 import { cut, type Fields } from '../query/fields.ts';
-import { isNumber } from '../query/numbers.ts';
+import { compareNumbers, isNaNValue, isNumber, type NumberValue } from '../query/numbers.ts';
 import { keyOf } from '../query/sort.ts';
 import type { Question } from './question.ts';
 
@@ -42,19 +42,38 @@ function sameValue(a: unknown, b: unknown): boolean {
   return Buffer.compare(encodeStored({ a }), encodeStored({ a: b })) === 0;
 }
 
-/** The document's sort key as JSON. Numbers are numbers in it, also those that a document tells as texts. */
+/**
+ * The document's sort key as JSON, made for comparing: numbers are numbers in it, also those that a document tells as
+ * texts, and what lies beyond the numbers and dates that JSON and its readers have takes the place of the outermost.
+ */
 export function keyText({ sort }: Question, document: Document): string {
   return `[${keyOf(document, sort).map(keyValueText).join()}]`;
 }
 
 function keyValueText(value: unknown): string {
   const wire = valueToWire(value);
-  const isExact = typeof wire === 'string' && isNumber(value) && NUMBER.test(wire);
-  return isExact ? wire : JSON.stringify(wire);
+  if (isNumber(value)) return numberText(value, String(wire));
+  return JSON.stringify(value instanceof Date ? withinYears(value, wire) : wire);
 }
 
-/** RFC 8259, section 6; it knows no infinities. */
-const NUMBER = /^-?\d+(\.\d+)?(E[+-]?\d+)?$/;
+/** RFC 8259, section 6. */
+const NUMBER = /^-?\d+(\.\d+)?([Ee][+-]?\d+)?$/;
+
+function numberText(value: NumberValue, text: string): string {
+  if (NUMBER.test(text) && Number.isFinite(Number(text))) return text;
+  // NaN comes before every other number.
+  const isLow = isNaNValue(value) || compareNumbers(value, 0) < 0;
+  return JSON.stringify(isLow ? -Number.MAX_VALUE : Number.MAX_VALUE);
+}
+
+const FIRST = '0000-01-01T00:00:00.000Z';
+const LAST = '9999-12-31T23:59:59.999Z';
+
+/** Years of more than four digits, and those before 0, do not sort as texts. */
+function withinYears(date: Date, text: unknown): unknown {
+  if (typeof text !== 'string' || /^\d/.test(text)) return text;
+  return date.getTime() < 0 ? FIRST : LAST;
+}
 
 function showsMeta(fields: Fields | null): boolean {
   return fields === null || fields.paths.includes('_meta') === (fields.mode === 'include');

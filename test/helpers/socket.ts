@@ -1,6 +1,6 @@
 /**
  * A client of live data as a test has it: every raw frame in its order, and waiting for one that fits. It keeps no state
- * of its own; what clients make of frames is live-model.ts.
+ * of its own; what clients make of frames is live-state.ts.
  */
 import type { Test } from 'tap';
 import { WebSocket } from 'ws';

@@ -1,140 +1,110 @@
 /**
  * What clients hold agrees with the log: at every position at which they are told where they stand, their state is the
- * answer of a model that replays the log up to there; and in the end it is what the database answers.
- * MILLRACE_LONG=1 makes 2,000 runs of it, MILLRACE_SEED repeats one.
+ * answer of a model that replays the log up to there; and in the end it is what the database answers. They lose their
+ * connections and go on. MILLRACE_LONG=1 makes 2,000 runs of it, MILLRACE_RUNS as many as it says, MILLRACE_SEED
+ * repeats one.
  */
 import t from 'tap';
-import { formatPosition } from '../../src/events/position.ts';
 import { buildTestApp } from '../helpers/app.ts';
-import { until } from '../helpers/event-world.ts';
-import {
-  answerTo,
-  type Check,
-  type LiveQuestion,
-  LiveState,
-  LogModel,
-  numberOf,
-  stateText,
-} from '../helpers/live-model.ts';
-import { Random, runSeed } from '../helpers/random.ts';
-import { openSocket, type TestSocket } from '../helpers/socket.ts';
-import { type Named, randomDocument, randomQuestion, randomWrite } from './random-writes.ts';
+import { type LiveQuestion, LogModel } from '../helpers/live-model.ts';
+import { stateText } from '../helpers/live-state.ts';
+import { markLog, rowsBehind } from '../helpers/log-rows.ts';
+import { Random, runCount, runSeed } from '../helpers/random.ts';
+import { until } from '../helpers/until.ts';
+import { Judge } from './judge.ts';
+import { type Asked, LiveClient } from './live-client.ts';
+import { randomDocument, randomQuestion } from './random-values.ts';
+import { randomWrite } from './random-writes.ts';
 
-const LONG = process.env['MILLRACE_LONG'] === '1';
-const RUNS = LONG ? 2_000 : 15;
-const WRITES = 12;
+const RUNS = runCount(15, 2_000);
+const WRITES = 8;
 const QUESTIONS = 5;
+/** The database has no order for documents with arrays under two of the keys. */
+const REFUSED = /sort-impossible/;
 
-const isSettled = (state: LiveState | undefined) => state?.live === true || (state?.faults.length ?? 1) > 0;
-
-t.setTimeout(LONG ? 3_600_000 : 120_000);
+t.setTimeout(120_000 + RUNS * 3_000);
 t.test('clients agree with the log', async (t) => {
   const seed = runSeed();
   t.comment(`MILLRACE_SEED=${seed}`);
-  const { app, parts } = await buildTestApp(t, { MILLRACE_HEARTBEAT_MS: '250' });
+  const { app, parts } = await buildTestApp(t, { MILLRACE_HEARTBEAT_MS: '500' });
+  const { tail } = parts.events;
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
-  let checks = 0;
-  let ahead = 0;
+  const counts = { compared: 0, drawn: 0, ahead: 0, unknown: 0, resumed: 0, resets: 0 };
 
   for (let run = 0; run < RUNS; run++) {
-    const random = new Random(seed + run);
-    const name = `c${run}`;
-    const collection = parts.mongo.data.collection<Named>(name);
-    const from = parts.events.tail.position.number;
-    const questions = Array.from({ length: QUESTIONS }, () => randomQuestion(random));
-    const fault = await play(random, name, questions);
-    if (fault !== null) {
-      t.fail(`run ${run}, MILLRACE_SEED=${seed + run}: ${fault}`);
-      break;
-    }
-
-    async function play(random: Random, name: string, questions: readonly LiveQuestion[]): Promise<string | null> {
-      // Where a foreign writer makes the collection, its first changes have no images, which is a gap.
-      const isOurs = !random.once(5);
-      if (isOurs) {
-        const documents = Array.from({ length: 1 + random.below(8) }, () => randomDocument(random));
-        await app.inject({ method: 'POST', url: `/api/${name}`, payload: documents });
-      }
-      const socket = await openSocket(t, url);
-      const states = questions.map((_, index) => new LiveState(`s${index}`));
-      socket.onFrame = (frame) => {
-        for (const state of states) state.take(frame);
-      };
-      const places = { app, name, collection };
-      const write = async () => {
-        for (let done = 0; done < WRITES; done++) await randomWrite(random, places);
-      };
-      const writing = write();
-      for (const [index, query] of questions.entries()) {
-        socket.send({ type: 'subscribe', id: `s${index}`, collection: name, query });
-        if (random.once(2)) await until(() => isSettled(states[index]), `s${index} is live`);
-      }
-      await writing;
-      await settle(socket, states);
-      socket.socket.close();
-      const rows = (await allRows(from)).filter((row) => row.collection === name);
-      const model = new LogModel(rows);
-      for (const [index, state] of states.entries()) {
-        const question = questions[index] ?? {};
-        const told =
-          state.faults[0] ?? (isOurs && state.resets > 0 ? 'was reset' : judge(model, question, state.checks));
-        if (told !== null) return `${JSON.stringify(question)}: ${told}`;
-        const answer = await app.inject({ method: 'POST', url: `/api/${name}/_query`, payload: question });
-        const stored = answer.statusCode === 404 ? '' : stateText(answer.json());
-        const held = stateText(state.documents.values());
-        if (held !== stored) return `${JSON.stringify(question)} ends with\n${held}\nand not with\n${stored}`;
-      }
-      return null;
-    }
+    const fault = await play(new Random(seed + run), `c${run}`).catch((error: unknown) => String(error));
+    if (fault === null) continue;
+    t.fail(`run ${run}, MILLRACE_SEED=${seed + run}: ${fault}`);
+    break;
   }
+  t.comment(JSON.stringify(counts));
+  t.ok(counts.compared >= RUNS * QUESTIONS);
+  t.ok(counts.drawn >= RUNS, 'many answers have an order');
+  t.ok(counts.ahead <= counts.compared / 10, 'hardly any snapshot is ahead');
+  t.ok(counts.unknown <= counts.compared / 4, 'the log nearly always says what happened');
 
-  /** All states that were said to be live; a snapshot may be ahead of its position until the next event. */
-  function judge(model: LogModel, question: LiveQuestion, stands: readonly Check[]): string | null {
-    for (const { position, state, fresh } of stands) {
-      checks += 1;
-      const number = numberOf(position);
-      const expected = stateText(answerTo(question, model.documentsAt(number)));
-      if (expected === state) continue;
-      const later = model.rows.filter((row) => row.number > number).slice(0, 20);
-      const isAhead = later.some((row) => stateText(answerTo(question, model.documentsAt(row.number))) === state);
-      if (!fresh || !isAhead) return `at ${position} holds\n${state}\nand not\n${expected}`;
-      ahead += 1;
+  async function play(random: Random, name: string): Promise<string | null> {
+    const from = tail.position.number;
+    // Where a foreign writer makes the collection, its first changes have no images, which is a gap.
+    const isOurs = !random.once(5);
+    const drops = random.once(10);
+    const size = random.once(3) ? 20 + random.below(40) : 1 + random.below(8);
+    if (isOurs) {
+      const payload = Array.from({ length: size }, () => randomDocument(random));
+      await app.inject({ method: 'POST', url: `/api/${name}`, payload });
     }
+    const questions = Array.from({ length: QUESTIONS }, () => randomQuestion(random));
+    const clients = [0, 1].map(() => new LiveClient(t, { url, collection: name, questions }));
+    const write = async (random: Random) => {
+      for (let done = 0; done < WRITES; done++) {
+        await randomWrite(random, { app, name, data: parts.mongo.data });
+        if (drops && done === WRITES / 2) await parts.mongo.data.dropCollection(name);
+      }
+    };
+    const living = clients.map((client) => live(client, new Random(random.next())));
+    await Promise.all([write(new Random(random.next())), write(new Random(random.next())), ...living]);
+    for (const client of clients) if (random.once(4)) await client.comeBack();
+    const last = await markLog(app, tail);
+    await until(() => clients.every((client) => client.reached(last)), 'all stand behind the last write');
+    for (const client of clients) client.close();
+
+    const judge = new Judge(new LogModel((await rowsBehind(tail, from)).filter((row) => row.collection === name)));
+    for (const asked of clients.flatMap((client) => client.asked)) {
+      const { question, state } = asked;
+      const expected = new Set([
+        ...(isOurs && !drops ? [] : ['gap']),
+        ...(drops ? ['dropped'] : []),
+        ...(question.limit === undefined ? [] : ['window']),
+      ]);
+      const odd = state.reasons.find((reason) => !expected.has(reason));
+      if (state.ended && REFUSED.test(state.faults.join())) continue;
+      const fault = state.faults[0] ?? odd ?? judge.fault(question, state.checks) ?? (await ends(asked, name));
+      if (fault !== null) return `${JSON.stringify(question)}: ${fault}`;
+      counts.resets += state.resets;
+    }
+    for (const [what, count] of Object.entries(judge.counts)) counts[what as keyof typeof judge.counts] += count;
     return null;
   }
 
-  /** Everything has been told, and clients have been told so. */
-  async function settle(socket: TestSocket, states: readonly LiveState[]): Promise<void> {
-    // A write of ours behind all others: its row is behind theirs.
-    const last = await new Promise<number>((resolve) => {
-      const detach = parts.events.tail.attach({
-        rows: (rows) => {
-          const mark = rows.find((row) => row.collection === 'marks' && row.operation === 'insert');
-          if (mark === undefined) return;
-          detach();
-          resolve(mark.number);
-        },
-      });
-      void app.inject({ method: 'POST', url: '/api/marks', payload: {} });
-    });
-    await until(() => states.every(isSettled), 'all are live');
-    const reached = (position: unknown) => numberOf(String(position)) >= last;
-    const told = () => socket.frames.some((frame) => frame.type === 'ping' && reached(frame['position']));
-    await until(told, `a ping at ${formatPosition({ epoch: 1, number: last })}`);
-  }
-
-  async function allRows(from: number) {
-    const rows = [];
-    for (let at = from; ; ) {
-      const more = await parts.events.tail.read(at, 1_000);
-      const last = more.at(-1);
-      if (last === undefined) return rows;
-      rows.push(...more);
-      at = last.number;
+  /** Asks one question after the other, and loses the connection now and then. */
+  async function live(client: LiveClient, random: Random): Promise<void> {
+    await client.open();
+    for (const asked of client.asked) {
+      client.begin(asked);
+      if (random.once(2)) await until(() => asked.state.settled, `${asked.state.id} is live`);
+      if (!random.once(6)) continue;
+      counts.resumed += 1;
+      await client.comeBack();
     }
   }
 
-  t.comment(`${checks} states compared, ${ahead} of them ahead of their position`);
-  t.ok(checks >= RUNS * QUESTIONS);
-  t.ok(ahead <= checks / 20, 'hardly any snapshot is ahead');
+  /** Whether what is held in the end is what the database answers. */
+  async function ends({ question, state }: Asked, name: string): Promise<string | null> {
+    const answer = await app.inject({ method: 'POST', url: `/api/${name}/_query`, payload: question as LiveQuestion });
+    if (REFUSED.test(answer.body)) return null;
+    if (answer.statusCode >= 400 && answer.statusCode !== 404) return answer.body;
+    const stored = answer.statusCode === 404 ? '' : stateText(answer.json());
+    const held = stateText(state.documents.values());
+    return held === stored ? null : `ends with\n${held}\nand not with\n${stored}`;
+  }
 });

@@ -5,7 +5,7 @@
 import t from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
 import { openStream } from '../helpers/event-stream.ts';
-import { LiveState, numberOf } from '../helpers/live-model.ts';
+import { LiveState, numberOf } from '../helpers/live-state.ts';
 import { openSocket } from '../helpers/socket.ts';
 
 const WINDOW = { sort: 'n', limit: 2 };

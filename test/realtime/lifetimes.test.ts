@@ -3,7 +3,7 @@ import t from 'tap';
 import { ask, signInOwner } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { openStream } from '../helpers/event-stream.ts';
-import { numberOf } from '../helpers/live-model.ts';
+import { numberOf } from '../helpers/live-state.ts';
 import { openSocket } from '../helpers/socket.ts';
 
 t.test('lifetimes', async (t) => {

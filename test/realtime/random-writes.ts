@@ -1,108 +1,117 @@
 /**
- * Random questions and random writes of every kind: single ones over HTTP, bulk and batch in transactions, and foreign
- * ones straight into the database. What is written is drawn from few values, so that questions are often touched.
+ * Random writes of every kind: single ones over HTTP, many at once and batches in transactions, and foreign ones
+ * straight into the database: single, bulk, in transactions of several collections. What they write is random-values.ts.
  */
 import type { FastifyInstance } from 'fastify';
-import type { Collection, Document } from 'mongodb';
-
-export interface Named extends Document {
-  _id: string;
-}
-
-import type { LiveQuestion } from '../helpers/live-model.ts';
+import { type AnyBulkWriteOperation, type Collection, type Db, type Document, MongoServerError } from 'mongodb';
 import type { Random } from '../helpers/random.ts';
+import { IDS, randomDocument, type StoredId, storedDocument, storedId } from './random-values.ts';
 
-const WORDS = ['a', 'b', 'ä', '\u{1f600}', 'Zoe'] as const;
-const IDS = Array.from({ length: 12 }, (_, index) => `d${index}`);
-
-function value(random: Random): unknown {
-  switch (random.below(6)) {
-    case 0:
-      return null;
-    case 1:
-      return random.pick(WORDS);
-    case 2:
-      return random.below(2) === 0;
-    default:
-      return random.below(5);
-  }
+interface Stored extends Document {
+  _id: StoredId;
 }
 
-export function randomDocument(random: Random): Document {
-  const document: Document = { n: random.below(6) };
-  if (!random.once(3)) document['s'] = random.pick(WORDS);
-  if (!random.once(3)) document['v'] = value(random);
-  if (random.once(2)) document['tags'] = Array.from({ length: random.below(3) }, () => random.pick(WORDS));
-  if (random.once(2)) document['o'] = { x: value(random), y: random.below(3) };
-  return document;
-}
-
-export function randomQuestion(random: Random): LiveQuestion {
-  const filters: object[] = [
-    {},
-    { n: random.below(6) },
-    { n: { $gt: random.below(5) } },
-    { s: random.pick(WORDS) },
-    { tags: random.pick(WORDS) },
-    { 'o.x': { $in: [random.below(5), random.pick(WORDS)] } },
-    { $or: [{ n: random.below(6) }, { v: null }] },
-    { $nor: [{ s: { $exists: true } }, { n: { $lt: 2 } }] },
-    { id: random.pick(IDS) },
-    { s: { $startsWith: 'a' }, n: { $lte: 4 } },
-  ];
-  const question: { -readonly [K in keyof LiveQuestion]: LiveQuestion[K] } = { filter: random.pick(filters) };
-  if (random.once(2)) question.sort = random.pick(['n', '-n', 's,-n', '-o.x', 'v', '-tags', '-id', 'o.y,v']);
-  if (random.once(2)) question.limit = 1 + random.below(5);
-  if (random.once(4)) question.fields = random.pick([['n', 's'], ['o.x'], ['-tags', '-_meta']]);
-  return question;
-}
+const MOVED = { $push: { tags: 'b' }, $rename: { d: 'v' } };
 
 export interface Places {
   readonly app: FastifyInstance;
   readonly name: string;
-  readonly collection: Collection<Named>;
+  readonly data: Db;
 }
 
 /** Writes once; which way is random. A write that is refused is one, too. */
-export async function randomWrite(random: Random, { app, name, collection }: Places): Promise<void> {
+export async function randomWrite(random: Random, places: Places): Promise<void> {
+  if (random.once(2)) {
+    await ourWrite(random, places);
+    return;
+  }
+  await foreignWrite(random, places).catch((error: unknown) => {
+    if (!(error instanceof MongoServerError)) throw error;
+  });
+}
+
+async function ourWrite(random: Random, { app, name }: Places): Promise<void> {
   const id = random.pick(IDS);
   const body = randomDocument(random);
   const send = (method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, payload?: object, headers = {}) =>
     app.inject({ method, url: `/api/${name}${path}`, headers, ...(payload ? { payload } : {}) });
-  switch (random.below(11)) {
+  switch (random.below(8)) {
     case 0:
     case 1:
       await send('PUT', `/${id}?upsert=true`, body);
       return;
     case 2:
-    case 3:
       await send('PATCH', `/${id}`, random.once(2) ? { n: random.below(6) } : body);
       return;
-    case 4:
+    case 3:
       await send('DELETE', `/${id}`);
       return;
-    case 5:
+    case 4:
       await send('POST', '', [{ id, ...body }, randomDocument(random), randomDocument(random)]);
       return;
-    case 6:
+    case 5:
       await send('PATCH', `?n=${random.below(6)}`, { n: random.below(6) }, { prefer: 'max-affected=100' });
       return;
-    case 7:
-      await collection.updateOne({ _id: id }, { $set: body }, { upsert: true });
-      return;
-    case 8:
-      await collection.updateMany({ n: random.below(6) }, { $inc: { n: 1 }, $unset: { v: '' } });
-      return;
-    case 9:
-      await collection.deleteMany({ n: random.below(6), s: random.pick(WORDS) });
+    case 6:
+      await send('DELETE', `?n=${random.below(6)}&s=a`, undefined, { prefer: 'max-affected=100' });
       return;
     default: {
       const operations = Array.from({ length: 1 + random.below(4) }, () => {
-        const path = `/api/${name}/${random.pick(IDS)}`;
+        const path = `/api/${random.once(6) ? 'others' : name}/${random.pick(IDS)}`;
         if (random.once(3)) return { method: 'DELETE', path };
         return { method: 'PUT', path: `${path}?upsert=true`, body: randomDocument(random) };
       });
       await app.inject({ method: 'POST', url: '/batch', payload: { operations } });
     }
   }
+}
+
+async function foreignWrite(random: Random, { name, data }: Places): Promise<void> {
+  const collection: Collection<Stored> = data.collection(name, random.once(2) ? { writeConcern: { w: 1 } } : {});
+  const _id = storedId(random);
+  const body = storedDocument(random);
+  switch (random.below(9)) {
+    case 0:
+    case 1:
+      await collection.updateOne({ _id }, { $set: body }, { upsert: true });
+      return;
+    case 2:
+      await collection.replaceOne({ _id }, body, { upsert: true });
+      return;
+    case 3:
+      await collection.updateMany({ n: random.below(6) }, { $inc: { n: 1 }, $unset: { v: '' } });
+      return;
+    case 4:
+      await collection.updateMany({ s: 'a' }, [{ $set: { v: '$n', tags: ['$s', '$v'] } }]);
+      return;
+    case 5:
+      await data.command({ update: name, updates: [{ q: { tags: { $type: 'array' } }, u: MOVED, multi: true }] });
+      return;
+    case 6:
+      await collection.deleteMany(random.once(4) ? { n: { $gte: 1 } } : { n: random.below(6) });
+      return;
+    case 7: {
+      const operations = Array.from({ length: 2 + random.below(6) }, () => bulkOperation(random));
+      await collection.bulkWrite(operations, { ordered: random.once(2) });
+      return;
+    }
+    default:
+      await data.client.withSession((session) =>
+        session.withTransaction(async () => {
+          await data.collection<Stored>('others').updateOne({ _id }, { $set: body }, { upsert: true, session });
+          for (let done = random.below(4); done >= 0; done--) {
+            const document = { $set: storedDocument(random) };
+            await collection.updateOne({ _id: storedId(random) }, document, { upsert: true, session });
+          }
+          if (random.once(2)) await collection.deleteOne({ _id: storedId(random) }, { session });
+        }),
+      );
+  }
+}
+
+function bulkOperation(random: Random): AnyBulkWriteOperation<Stored> {
+  const filter = { _id: storedId(random) };
+  if (random.once(4)) return { deleteOne: { filter } };
+  if (random.once(3)) return { replaceOne: { filter, replacement: storedDocument(random), upsert: true } };
+  return { updateOne: { filter, update: { $set: storedDocument(random) }, upsert: true } };
 }

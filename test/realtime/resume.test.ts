@@ -5,7 +5,7 @@
 import t from 'tap';
 import { formatPosition } from '../../src/events/position.ts';
 import { buildTestApp } from '../helpers/app.ts';
-import { LiveState, numberOf, stateText } from '../helpers/live-model.ts';
+import { LiveState, numberOf, stateText } from '../helpers/live-state.ts';
 import { type Frame, openSocket, type TestSocket } from '../helpers/socket.ts';
 import { until } from '../helpers/until.ts';
 

@@ -2,7 +2,7 @@
 import { MongoServerError } from 'mongodb';
 import t from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
-import { LiveState } from '../helpers/live-model.ts';
+import { LiveState } from '../helpers/live-state.ts';
 import { openSocket } from '../helpers/socket.ts';
 import { until } from '../helpers/until.ts';
 
