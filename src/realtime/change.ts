@@ -15,8 +15,6 @@ export interface ChangeParts {
   readonly changed?: readonly string[] | null;
   /** JSON. */
   readonly sortKey?: string | null;
-  /** Position of the event. */
-  readonly event: string;
   /** ISO 8601. */
   readonly at: string;
 }
@@ -37,19 +35,25 @@ const END = Buffer.from('}');
 export class SharedMessage implements Told {
   readonly #type: string;
   readonly #event: string;
-  readonly #rest: Buffer;
+  readonly #make: () => Buffer;
+  #made: Buffer | undefined;
   readonly #frames = new Map<string, Buffer>();
   #chunk: Buffer | undefined;
 
   /**
    * @param type the message's type; a change inside a transaction does not say it
    * @param event its position
-   * @param rest JSON of its other members, without braces
+   * @param rest makes the JSON of its other members, without braces; asked once, and never when it is only counted
    */
-  constructor(type: string, event: string, rest: Buffer) {
+  constructor(type: string, event: string, rest: () => Buffer) {
     this.#type = type;
     this.#event = event;
-    this.#rest = rest;
+    this.#make = rest;
+  }
+
+  get #rest(): Buffer {
+    this.#made ??= this.#make();
+    return this.#made;
   }
 
   frame(id: string): Buffer {
@@ -74,9 +78,13 @@ export class SharedMessage implements Told {
   }
 }
 
-/** A change as a message. */
-export function toMessage(change: ChangeParts): SharedMessage {
-  const { op, documentId, reason, document, changed, sortKey, event, at } = change;
+/** A change as a message. @param change its parts; asked for when the first client is told */
+export function toMessage(event: string, change: () => ChangeParts): SharedMessage {
+  return new SharedMessage(CHANGE_EVENT, event, () => membersOf(event, change()));
+}
+
+function membersOf(event: string, change: ChangeParts): Buffer {
+  const { op, documentId, reason, document, changed, sortKey, at } = change;
   const head = `"op":"${op}","documentId":${JSON.stringify(documentId)}`;
   const tail =
     (reason === undefined ? '' : `,"reason":"${reason}"`) +
@@ -84,5 +92,5 @@ export function toMessage(change: ChangeParts): SharedMessage {
     (sortKey ? `,"sortKey":${sortKey}` : '') +
     `,"event":"${event}","at":"${at}"`;
   const parts = [Buffer.from(head), ...(document ? [Buffer.from(',"document":'), document] : []), Buffer.from(tail)];
-  return new SharedMessage(CHANGE_EVENT, event, Buffer.concat(parts));
+  return Buffer.concat(parts);
 }

@@ -2,7 +2,6 @@
  * A subscription to the documents of a collection: begins with a snapshot or with what was missed, and begins anew when
  * its answer is void or its Scope has become another one.
  */
-import { setImmediate as otherWork } from 'node:timers/promises';
 import type { Principal } from '../auth/principal.ts';
 import type { CollectionName } from '../database/names.ts';
 import { readStored } from '../database/stored.ts';
@@ -255,7 +254,7 @@ export class DocumentSubscription extends Follower {
         bytes += json.length;
         if (bytes < PART_BYTES) continue;
         part(null);
-        await otherWork();
+        await this.parts.turnstile.pass();
         await this.outlet.ready(run);
         if (run.aborted) return;
       }

@@ -3,7 +3,6 @@
  * along in a group from then on, and steps out again when its client is too slow, to read on from the log when it can.
  * Not here: how an answer begins (document-subscription.ts, event-subscription.ts).
  */
-import { setImmediate as otherWork } from 'node:timers/promises';
 import type { Timestamp } from 'mongodb';
 import { formatPosition } from '../events/position.ts';
 import type { LogRow } from '../events/row.ts';
@@ -158,7 +157,7 @@ export abstract class Follower implements Member {
 
   /** Follows the log from `after` until it can be taken along. @param announce whether its client hears of that */
   protected async follow(run: AbortSignal, live: Live, handle: Handle | null, announce: boolean): Promise<void> {
-    const { hub, backlog } = this.parts;
+    const { hub, backlog, turnstile } = this.parts;
     let waited = false;
     for (;;) {
       await this.outlet.ready(run);
@@ -171,10 +170,13 @@ export abstract class Follower implements Member {
         await this.#settleDown();
         continue;
       }
-      for await (const stretch of backlog.read(this.after, hub.newest.number, this.collections)) {
-        if (run.aborted) return;
-        if (!(await this.#tellStretch(run, live, stretch))) return;
-        await otherWork();
+      // Read, told and taken along in one turn: while it waited, more could come, and never end.
+      await turnstile.pass();
+      if (run.aborted) return;
+      const through = hub.newest.number;
+      for await (const stretch of backlog.read(this.after, through, this.collections)) {
+        if (run.aborted || !(await this.#tellStretch(run, live, stretch))) return;
+        if (this.after < through) await turnstile.pass();
         await this.outlet.ready(run);
         if (run.aborted || this.#isLate()) return;
       }

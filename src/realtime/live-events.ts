@@ -50,7 +50,7 @@ export class LiveEvents implements Live {
     if (type === null || !wantsType(this.#question.types, type)) return NOTHING;
     const event = this.#visible(view.row);
     if (event === null || !this.#match({ ...event, _id: event.id })) return NOTHING;
-    return [new SharedMessage('event', view.event, Buffer.from(`"event":${JSON.stringify(event)}`))];
+    return [new SharedMessage('event', view.event, () => Buffer.from(`"event":${JSON.stringify(event)}`))];
   }
 
   async settle(): Promise<readonly never[]> {

@@ -9,7 +9,7 @@ import { readStored } from '../database/stored.ts';
 import { reaches, reachesAll } from '../policies/reach.ts';
 import { everything } from '../query/filter.ts';
 import { keyOf } from '../query/sort.ts';
-import { type ChangeParts, type LeaveReason, type Told, toMessage } from './change.ts';
+import { type LeaveReason, type Told, toMessage } from './change.ts';
 import { type Judgement, type Live, NOTHING } from './live.ts';
 import type { Question } from './question.ts';
 import { differences, isWhole, keyText, rendered } from './rendering.ts';
@@ -113,7 +113,7 @@ export class LiveQuery implements Live {
   #shown(view: RowView, op: 'enter' | 'update', after: Document): readonly Told[] {
     const { question } = this;
     const { before, row } = view;
-    let changed = op === 'update' ? view.changed : null;
+    let changed: readonly string[] | null = null;
     if (op === 'update' && before !== null && !isWhole(question)) {
       // A revision counts what is hidden, too: by itself it is no news to whom was not asking for it.
       const told = question.fields?.mode === 'include' && question.fields.paths.includes('_meta');
@@ -122,18 +122,25 @@ export class LiveQuery implements Live {
       if (differing.length === 0 && !moved) return NOTHING;
       changed = differing.filter((name) => name !== '_id' && name !== '_meta');
     }
-    if (row.after === null) return NOTHING;
-    const document = rendered(question, row.after, () => after);
-    const sortKey = question.keyed ? keyText(question, after) : null;
-    return [toMessage({ op, documentId: view.documentId, document, changed, sortKey, ...told(view) })];
+    const raw = row.after;
+    if (raw === null) return NOTHING;
+    const message = toMessage(view.event, () => ({
+      op,
+      documentId: view.documentId,
+      document: rendered(question, raw, () => after),
+      changed: op === 'update' ? (changed ?? view.changed) : null,
+      sortKey: question.keyed ? keyText(question, after) : null,
+      at: view.at,
+    }));
+    return [message];
   }
 
   #left(view: RowView, reason: LeaveReason): Told {
-    return toMessage({ op: 'leave', documentId: view.documentId, reason, ...told(view) });
+    return toMessage(view.event, () => ({ op: 'leave', documentId: view.documentId, reason, at: view.at }));
   }
 
   #leftWindow(member: Member, view: RowView): Told {
-    return toMessage({ op: 'leave', documentId: member.text, reason: 'window', ...told(view) });
+    return toMessage(view.event, () => ({ op: 'leave', documentId: member.text, reason: 'window', at: view.at }));
   }
 
   #reason({ row, after }: RowView): LeaveReason {
@@ -180,17 +187,15 @@ export class LiveQuery implements Live {
 
   /** A document of a window as entering it by what a row did. */
   entering(document: Document, raw: Buffer, cause: RowView): Told {
-    return toMessage({
+    return toMessage(cause.event, () => ({
       op: 'enter',
       documentId: idText(document['_id']),
       document: rendered(this.question, raw, () => document),
       sortKey: keyText(this.question, document),
-      ...told(cause),
-    });
+      at: cause.at,
+    }));
   }
 }
-
-const told = (view: RowView): Pick<ChangeParts, 'event' | 'at'> => ({ event: view.event, at: view.at });
 
 /** A document as a member of its question's window. */
 export function toMember(document: Document, { sort }: Question): Member {

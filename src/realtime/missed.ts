@@ -29,7 +29,7 @@ export type Verdict = { readonly place: Place; readonly through: Mark } | { read
  * @throws MillraceError `invalid-parameter` when `since` is no position
  */
 export async function judgeMissed(
-  { feed, hub, backlog }: Pick<RealtimeParts, 'feed' | 'hub' | 'backlog'>,
+  { feed, hub, backlog, turnstile }: Pick<RealtimeParts, 'feed' | 'hub' | 'backlog' | 'turnstile'>,
   since: string,
   asked: {
     readonly collections: readonly string[] | null;
@@ -45,6 +45,7 @@ export async function judgeMissed(
   let missed = 0;
   try {
     for await (const { segments } of backlog.read(place.number, through.number, collections)) {
+      await turnstile.pass();
       for (const { rows } of segments) {
         for (const row of rows) {
           if (changesRights(row, asked.principal)) return { reason: 'policy-changed' };

@@ -8,6 +8,7 @@ import type { Turns } from './outlet.ts';
 import type { Rescoping } from './rescoping.ts';
 import type { Slots } from './slots.ts';
 import type { SnapshotStore } from './snapshot-store.ts';
+import type { Turnstile } from './turnstile.ts';
 
 export interface RealtimeParts {
   readonly hub: Hub;
@@ -19,6 +20,8 @@ export interface RealtimeParts {
   readonly turns: Turns;
   /** For the first look into the database of each snapshot. */
   readonly slots: Slots;
+  /** For each piece of what is looked through to catch up. */
+  readonly turnstile: Turnstile;
   readonly rescoping: Rescoping;
   readonly timing: Timing;
   /** Counts the changes of policies in this process. */

@@ -15,6 +15,7 @@ import { type RealtimeParts, timingOf } from './realtime-parts.ts';
 import { Rescoping } from './rescoping.ts';
 import { Slots } from './slots.ts';
 import { SnapshotStore } from './snapshot-store.ts';
+import { Turnstile } from './turnstile.ts';
 
 /** First looks into the database that snapshots take at one time. */
 const SNAPSHOTS_AT_ONCE = 16;
@@ -56,6 +57,7 @@ export class Realtime {
       authenticator,
       turns: new Turns(),
       slots,
+      turnstile: new Turnstile(),
       rescoping: new Rescoping(store, slots),
       timing,
       policyVersion: 0,

@@ -73,16 +73,17 @@ async function differenceOf(
   const was = await answerAt(store, old, capacity, moment);
   const is = was && (await answerAt(store, next, capacity, moment));
   if (was === null || is === null) return null;
-  const stamp = { event: position, at: now.toISOString() };
+  const at = now.toISOString();
   const told: Told[] = [];
   for (const [identity, { text }] of was.shown) {
-    if (!is.shown.has(identity)) told.push(toMessage({ op: 'leave', documentId: text, reason: 'gone', ...stamp }));
+    if (!is.shown.has(identity))
+      told.push(toMessage(position, () => ({ op: 'leave', documentId: text, reason: 'gone', at })));
   }
   for (const [identity, { text, json, sortKey }] of is.shown) {
     const before = was.shown.get(identity);
     if (before?.json.equals(json)) continue;
     const op = before === undefined ? 'enter' : 'update';
-    told.push(toMessage({ op, documentId: text, document: json, sortKey, ...stamp }));
+    told.push(toMessage(position, () => ({ op, documentId: text, document: json, sortKey, at })));
   }
   return { told, members: is.members };
 }
