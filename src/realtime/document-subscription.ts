@@ -99,8 +99,7 @@ export class DocumentSubscription extends Follower {
 
   protected async begin(run: AbortSignal, since: string | null): Promise<void> {
     if (since !== null) {
-      const anew = { reason: 'policy-changed' } as const;
-      const verdict = moves(this.#asked, this.#question.scope) ? anew : await this.#missed(since);
+      const verdict = await this.#judgeReturn(since);
       if (run.aborted) return;
       const cause = 'place' in verdict ? await this.#causeAt(verdict.place) : null;
       if (run.aborted) return;
@@ -115,6 +114,15 @@ export class DocumentSubscription extends Follower {
       this.say('reset', { reason: 'reason' in verdict ? verdict.reason : 'window' }, NOWHERE);
     }
     await this.#snapshot(run);
+  }
+
+  /** Whether it can come back, with what its client was told up to a place and may be allowed to see by now. */
+  async #judgeReturn(since: string): Promise<Verdict> {
+    const anew = { reason: 'policy-changed' } as const;
+    if (moves(this.#asked, this.#question.scope)) return anew;
+    const verdict = await this.#missed(since);
+    const isUnsure = 'place' in verdict && (await this.parts.rights.unsureAt(verdict.place, this.#principal));
+    return isUnsure ? anew : verdict;
   }
 
   protected async goOn(run: AbortSignal): Promise<void> {

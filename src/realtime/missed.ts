@@ -4,22 +4,17 @@
  */
 
 import type { Principal } from '../auth/principal.ts';
-import { idText } from '../database/ids.ts';
-import { readStored } from '../database/stored.ts';
 import type { Place } from '../events/position.ts';
-import type { LogRow } from '../events/row.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { Overtaken } from './backlog.ts';
 import type { Mark } from './hub.ts';
 import type { Judgement } from './live.ts';
 import type { ResetReason } from './protocol.ts';
 import type { RealtimeParts } from './realtime-parts.ts';
+import { changesRights, RIGHTS } from './rights.ts';
 import { RowView } from './row-view.ts';
 
 const MOST_MISSED = 10_000;
-
-/** Collections whose rows may change what a principal sees. */
-const RIGHTS = ['_policies', '_users', '_keys'] as const;
 
 /** The place to go on from, or why that is impossible. */
 export type Verdict = { readonly place: Place; readonly through: Mark } | { readonly reason: ResetReason };
@@ -88,13 +83,4 @@ async function usable(feed: RealtimeParts['feed'], since: string): Promise<Place
     if (code === 'position-expired' || code === 'position-unknown' || code === 'epoch-changed') return code;
     throw error;
   }
-}
-
-/** Whether somebody who came back may see something else since the row. */
-function changesRights(row: LogRow, principal: Principal): boolean {
-  // Every server that starts sees to the collections' settings.
-  if (row.operation === 'meta' || row.operation === 'create') return false;
-  if (row.collection === '_policies') return true;
-  if (row.collection !== '_users' && row.collection !== '_keys') return false;
-  return principal.kind !== 'anonymous' && row.key !== null && idText(readStored(row.key)['_id']) === principal.id;
 }

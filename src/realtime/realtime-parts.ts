@@ -6,6 +6,7 @@ import type { Backlog } from './backlog.ts';
 import type { Hub } from './hub.ts';
 import type { Turns } from './outlet.ts';
 import type { Rescoping } from './rescoping.ts';
+import type { Rights } from './rights.ts';
 import type { Slots } from './slots.ts';
 import type { SnapshotStore } from './snapshot-store.ts';
 import type { Turnstile } from './turnstile.ts';
@@ -23,6 +24,7 @@ export interface RealtimeParts {
   /** For each piece of what is looked through to catch up. */
   readonly turnstile: Turnstile;
   readonly rescoping: Rescoping;
+  readonly rights: Rights;
   readonly timing: Timing;
   /** Counts the changes of policies in this process. */
   policyVersion: number;

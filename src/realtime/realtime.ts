@@ -13,6 +13,7 @@ import { Turns } from './outlet.ts';
 import { CLOSE } from './protocol.ts';
 import { type RealtimeParts, timingOf } from './realtime-parts.ts';
 import { Rescoping } from './rescoping.ts';
+import { Rights } from './rights.ts';
 import { Slots } from './slots.ts';
 import { SnapshotStore } from './snapshot-store.ts';
 import { Turnstile } from './turnstile.ts';
@@ -48,6 +49,7 @@ export class Realtime {
     const hub = new Hub({ tail, completed, onError });
     const store = new SnapshotStore(options.mongo.data, options.queryTimeoutMs);
     const slots = new Slots(SNAPSHOTS_AT_ONCE);
+    const rights = new Rights({ tail, log });
     this.parts = {
       hub,
       backlog: new Backlog({ hub, log, completed }),
@@ -59,6 +61,7 @@ export class Realtime {
       slots,
       turnstile: new Turnstile(),
       rescoping: new Rescoping(store, slots),
+      rights,
       timing,
       policyVersion: 0,
       onError,
@@ -67,6 +70,7 @@ export class Realtime {
     this.#timer = setInterval(() => this.#tick(), Math.min(1_000, timing.heartbeatMs / TICKS_PER_HEARTBEAT));
     this.#timer.unref();
     this.#ends = [
+      rights.close,
       policies.onChange(() => this.#rescope()),
       authenticator.onRevoked((still) => {
         for (const client of [...this.#clients]) client.revoked(still).catch(onError);

@@ -72,6 +72,8 @@ t.test('clients agree with the log and with lists under changing policies', asyn
       for (let done = 0; done < WRITES; done++) await randomWrite(written, { app, name, data: parts.mongo.data });
     })();
     for (let made = 0; made < CHANGES; made++) {
+      // What is live is told the difference; what is not begins anew.
+      if (random.once(2)) await until(() => client.reached(0), 'all know where they stand');
       await pause(random.below(80));
       change();
       for (const asked of client.asked) if (asked.state.ended) askAgain(client, asked);
