@@ -2,10 +2,12 @@
  * The short live torture, small enough for every run of the tests, and what its judge says when it is lied to; the long
  * one is `node test/torture/live-run.ts --profile=long`.
  */
+import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { runSeed } from '../helpers/random.ts';
 import { FORGERIES, forged } from './live-forgeries.ts';
 import { judge } from './live-judge.ts';
+import { MUTATIONS } from './live-mutations.ts';
 import { SHORT, tortureLive } from './live-run.ts';
 
 t.setTimeout(240_000);
@@ -26,5 +28,12 @@ t.test('every frame is right, whatever is killed', async (t) => {
     const lie = forged(evidence, forgery);
     if (lie === null) t.comment(`no line where ${name}`);
     else t.not(judge(lie).faults.length, 0, `the judge notices that ${name}`);
+  }
+});
+
+t.test('the wrong servers can still be made of the right one', async (t) => {
+  for (const [name, { file, from }] of Object.entries(MUTATIONS)) {
+    const text = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
+    t.equal(text.split(from).length, 2, `${name}: ${file} says once '${from}'`);
   }
 });
