@@ -64,7 +64,7 @@ t.test('clients agree with the log and with lists under changing policies', asyn
     const payload = Array.from({ length: 1 + random.below(30) }, () => randomDocument(random));
     await app.inject({ method: 'POST', url: `/api/${name}`, payload });
     const questions = Array.from({ length: QUESTIONS }, () => randomQuestion(random));
-    const client = new LiveClient(t, { url, collection: name, questions, token: ann.accessToken });
+    const client = new LiveClient(t, { url, collection: name, questions, token: ann.accessToken, forgets: true });
     await client.open();
     for (const asked of client.asked) client.begin(asked);
     const written = new Random(random.next());

@@ -17,6 +17,8 @@ export interface LiveClientOptions {
   readonly collection: string;
   readonly questions: readonly LiveQuestion[];
   readonly token?: string;
+  /** Whether it begins anew after a line that the server has cut: it cannot know of policies that the log does not tell. */
+  readonly forgets?: boolean;
 }
 
 export class LiveClient {
@@ -47,7 +49,7 @@ export class LiveClient {
     // A machine under load may be too slow for the short heartbeat of a test.
     socket.socket.once('close', () => {
       if (this.#socket !== socket) return;
-      for (const { state } of this.asked) state.interrupt();
+      for (const { state } of this.asked) this.#options.forgets ? state.again() : state.interrupt();
       this.open().catch((error: unknown) => socket.socket.emit('error', error));
     });
     for (const asked of this.#begun) if (!asked.state.ended) this.begin(asked);
