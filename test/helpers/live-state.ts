@@ -100,8 +100,9 @@ export class LiveState {
   }
 
   #change(change: Frame): void {
-    this.#fresh = false;
     const event = String(change['event']);
+    // What another policy makes of a snapshot stands where the snapshot does.
+    if (this.position === null || before(this.position, event)) this.#fresh = false;
     if (before(event, this.#last)) this.faults.push(`${event} after ${this.#last}`);
     this.#last = event;
     const id = String(change['documentId']);
