@@ -45,9 +45,11 @@ async function ask(base: string, since: string | null, isEnd: (frame: Frame) => 
     socket.onMessage = (json) => resolve(JSON.parse(json.toString()).position);
   });
   const begun = performance.now();
-  const ms = await new Promise<number>((resolve) => {
+  const ms = await new Promise<number>((resolve, reject) => {
+    socket.onClose = (code) => reject(new Error(`Closed with ${code}`));
     socket.onMessage = (json) => {
       const frame: Frame = JSON.parse(json.toString());
+      if (frame.type === 'ping') socket.send({ type: 'pong' });
       frames.push(frame);
       if (isEnd(frame)) resolve(performance.now() - begun);
     };
