@@ -53,7 +53,7 @@ function report(wanted: number): Report {
     changes: sum(({ changes }) => changes),
     lacking: sum(({ told }) => wanted - told.size),
     repeated: sum(({ repeated }) => repeated),
-    delays: watchers.flatMap(({ delays }) => delays),
+    delays: counted(watchers),
     resets: added(watchers.map(({ resets }) => resets)),
     closes: added(watchers.map(({ closes }) => closes)),
     faults: watchers.flatMap(({ faults }) => faults).slice(0, 10),
@@ -64,6 +64,17 @@ function report(wanted: number): Report {
     watcher.told.clear();
   }
   return said;
+}
+
+function counted(watchers: readonly Watcher[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { delays } of watchers) {
+    for (const delay of delays) {
+      const tenths = Math.round(delay * 10);
+      counts[tenths] = (counts[tenths] ?? 0) + 1;
+    }
+  }
+  return counts;
 }
 
 function holds({ held }: Watcher, wanted: readonly (readonly [id: string, n: number])[]): boolean {

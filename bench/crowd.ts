@@ -6,7 +6,6 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { quantile } from './steady.ts';
 import type { Wish } from './watcher.ts';
 
 export type Question =
@@ -23,7 +22,8 @@ export interface Report {
   /** Numbered writes that somebody was not told of, each for each. */
   readonly lacking: number;
   readonly repeated: number;
-  readonly delays: readonly number[];
+  /** How many there were of each length, in tenths of milliseconds: a million of them would be too many to send. */
+  readonly delays: Readonly<Record<string, number>>;
   readonly resets: Readonly<Record<string, number>>;
   readonly closes: Readonly<Record<string, number>>;
   readonly faults: readonly string[];
@@ -70,7 +70,7 @@ export class Crowd {
       changes: sum(({ changes }) => changes),
       lacking: sum(({ lacking }) => lacking),
       repeated: sum(({ repeated }) => repeated),
-      delays: reports.flatMap(({ delays }) => delays),
+      delays: added(reports.map(({ delays }) => delays)),
       resets: added(reports.map(({ resets }) => resets)),
       closes: added(reports.map(({ closes }) => closes)),
       faults: reports.flatMap(({ faults }) => faults),
@@ -104,9 +104,20 @@ export function added(all: readonly Readonly<Record<string, number>>[]): Record<
 }
 
 /** The words for delays. */
-export function shownDelays(delays: readonly number[]): string {
-  const at = (share: number) => quantile(delays, share).toFixed(1);
-  return `p50 ${at(0.5)}, p99 ${at(0.99)}, longest ${at(1 - 1e-9)} ms`;
+export function shownDelays(delays: Report['delays']): string {
+  const at = (share: number) => delayAt(delays, share).toFixed(1);
+  return `p50 ${at(0.5)}, p99 ${at(0.99)}, longest ${at(1)} ms`;
+}
+
+/** Milliseconds below which a share of all delays lie. */
+export function delayAt(delays: Report['delays'], share: number): number {
+  const all = Object.entries(delays).sort(([a], [b]) => Number(a) - Number(b));
+  let left = all.reduce((sum, [, count]) => sum + count, 0) * share;
+  const found = all.find(([, count]) => {
+    left -= count;
+    return left <= 0;
+  });
+  return Number(found?.[0] ?? Number.NaN) / 10;
 }
 
 async function ask(program: ChildProcess, question: Question): Promise<unknown> {

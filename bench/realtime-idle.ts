@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { startEmbedded } from '../src/database/embedded/embedded.ts';
-import { Crowd } from './crowd.ts';
+import { Crowd, delayAt } from './crowd.ts';
 import { Connection } from './load.ts';
 import { startOurs } from './programs.ts';
 import { machine, median } from './rounds.ts';
@@ -60,7 +60,7 @@ try {
     await crowd.changes(sockets, ARRIVED_MS);
     const told = await crowd.report(1);
     lacking += told.lacking;
-    delays.push(told.delays.reduce((most, one) => Math.max(most, one), 0));
+    delays.push(delayAt(told.delays, 1));
   }
   const cpu = ((cpuSeconds(pid) - used) * 1e6) / (writes * sockets);
   console.log(

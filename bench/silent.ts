@@ -10,11 +10,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { type Collection, MongoClient } from 'mongodb';
 import { startEmbedded } from '../src/database/embedded/embedded.ts';
-import { Crowd, type Report, shownDelays } from './crowd.ts';
+import { Crowd, delayAt, type Report, shownDelays } from './crowd.ts';
 import { Connection } from './load.ts';
 import { startOurs } from './programs.ts';
 import { machine } from './rounds.ts';
-import { quantile } from './steady.ts';
 import { cpuSeconds, residentBytes } from './usage.ts';
 import { now } from './watcher.ts';
 
@@ -115,7 +114,7 @@ try {
   await mute.close();
   const again = await stretch(seconds);
   show('without again', again);
-  const [a, b, c] = [without, withThem, again].map(({ delays }) => quantile(delays, 0.99));
+  const [a, b, c] = [without, withThem, again].map(({ delays }) => delayAt(delays, 0.99));
   console.log(`p99 with of without: ${((2 * (b ?? 0)) / ((a ?? 0) + (c ?? 0))).toFixed(2)} (target 0.8 to 1.2)`);
   await readers.close();
 } finally {
