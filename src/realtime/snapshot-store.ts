@@ -12,8 +12,11 @@ import { type KeyValues, toMongoSort } from '../query/sort.ts';
 import { toMongo } from '../query/to-mongo.ts';
 import type { Question } from './question.ts';
 
-/** The moment lies outside of what the server keeps: too old, or before the collection was made or changed. */
-const NOT_AT_THAT_TIME: ReadonlySet<number> = new Set([239, 246]);
+/**
+ * The moment lies outside of what the server keeps (SnapshotTooOld, or SnapshotUnavailable before the collection was made
+ * or changed), or the collection was dropped in the middle of the read (QueryPlanKilled).
+ */
+const NOT_AT_THAT_TIME: ReadonlySet<number> = new Set([239, 246, 175]);
 const BATCH = 1_000;
 
 /** The answer to a question at one moment, read batch by batch. Its reader calls `return` or reads to the end. */

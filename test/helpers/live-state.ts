@@ -52,6 +52,8 @@ export class LiveState {
   /** The connection is lost. */
   interrupt(): void {
     this.live = false;
+    // Whoever comes back with the earlier place of a ping is told again what followed.
+    this.#last = '';
     this.#answer?.interrupt();
   }
 
@@ -113,6 +115,8 @@ export class LiveState {
 
   #stand(position: string): void {
     this.position = position;
+    // Of several subscriptions a ping names the place of the one that is furthest behind, when that takes long.
+    if (before(position, this.#last)) return;
     const state = stateText(this.documents.values());
     const order = this.#answer?.documents().map(({ id }) => id) ?? null;
     this.checks.push({ position, state, order, fresh: this.#fresh, at: performance.now() });
