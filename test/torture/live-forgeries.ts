@@ -58,6 +58,8 @@ function tellsAll({ wire, questions }: Journal): boolean {
 
 function forgedLines(lines: readonly Line[], forgery: Forgery): Line[] | null {
   for (const [index, line] of lines.entries()) {
+    // Whoever comes back as a newcomer learns by the snapshot what a line had kept from it.
+    if (!lines[index + 1]?.since[0]) continue;
     const frames = forgery(line.frames);
     if (frames !== null) return lines.with(index, { ...line, frames });
   }
