@@ -107,7 +107,7 @@ export class Authenticator {
 
   /**
    * A principal as it is by now, for whom no credential can be asked again.
-   * @throws MillraceError `invalid-credential`
+   * @throws MillraceError `invalid-credential` when what it rests on has ended
    */
   renew(principal: Exclude<Principal, { kind: 'anonymous' }>): Promise<Principal> {
     return this.#byFacts(factsOf(principal));
@@ -136,14 +136,6 @@ export class Authenticator {
       if (kind === 'key') return this.#ofKey(String(id));
       return this.#ofSession({ subject: String(id), session: String(session), expiresAt: Number(expiresAt) });
     });
-  }
-
-  /**
-   * A principal as it is now, read anew.
-   * @throws MillraceError `invalid-credential` when what it rests on has ended
-   */
-  again(principal: Exclude<Principal, { kind: 'anonymous' }>): Promise<Principal> {
-    return this.#byFacts(factsOf(principal));
   }
 
   /**

@@ -66,7 +66,7 @@ export class Stream extends Client {
     const { credential, principal } = this.#options;
     const { authenticator } = this.parts;
     if (principal.kind === 'anonymous') return;
-    const now = await (credential === null ? authenticator.again(principal) : authenticator.authenticate(credential));
+    const now = await (credential === null ? authenticator.renew(principal) : authenticator.authenticate(credential));
     if (!this.closed && this.principal === principal && !isDeepStrictEqual(now, principal)) this.become(now);
   }
 
