@@ -132,11 +132,12 @@ export abstract class Client {
       const next = await this.renewed(principal);
       if (isMeant()) this.become(next);
     } catch (error) {
-      if (isMeant()) this.#notRenewed(error);
+      if (isMeant()) this.notRenewed(error);
     }
   }
 
-  #notRenewed(error: unknown): void {
+  /** The principal could not be read anew: it is none any more, or nobody knows. */
+  protected notRenewed(error: unknown): void {
     if (error instanceof MillraceError && error.status < 500) {
       this.close(CLOSE.notAuthenticated, 'The credential is no longer valid');
       return;

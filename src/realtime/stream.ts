@@ -5,7 +5,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Principal } from '../auth/principal.ts';
 import type { CollectionName } from '../database/names.ts';
-import { MillraceError } from '../kernel/errors.ts';
 import { Client } from './client.ts';
 import { DocumentSubscription } from './document-subscription.ts';
 import { toBytes } from './messages.ts';
@@ -53,20 +52,14 @@ export class Stream extends Client {
 
   start(): void {
     this.subscriptions.get('')?.start(this.#options.since);
-    this.#confirm().catch((error: unknown) => {
-      const known = error instanceof MillraceError && error.status < 500;
-      if (!known) this.parts.onError(error);
-      if (known) this.close(CLOSE.notAuthenticated, 'The credential is no longer valid');
-      else this.close(CLOSE.serverError, 'An unexpected error occurred');
-    });
+    this.#confirm().catch((error: unknown) => this.notRenewed(error));
   }
 
   /** Asks once more who it is: what was revoked between the proof and now was told to no client. */
   async #confirm(): Promise<void> {
-    const { credential, principal } = this.#options;
-    const { authenticator } = this.parts;
+    const { principal } = this.#options;
     if (principal.kind === 'anonymous') return;
-    const now = await (credential === null ? authenticator.renew(principal) : authenticator.authenticate(credential));
+    const now = await this.renewed(principal);
     if (!this.closed && this.principal === principal && !isDeepStrictEqual(now, principal)) this.become(now);
   }
 
