@@ -117,6 +117,8 @@ function createServer(config: ServerConfig, log: FastifyBaseLogger): FastifyInst
   return Fastify<Server>({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
+    // One logger for all: a child for each request costs more than the lines name, which carry the request themselves.
+    childLoggerFactory: (logger) => logger,
     genReqId: requestIds(),
     trustProxy: trustedProxies(config.trustProxy),
     bodyLimit: config.bodyBytes,

@@ -69,7 +69,9 @@ export function withMembers(old: Document, members: JsonObject, origin: Origin):
 /** The members of `body` that a document stores. */
 export function storable(body: JsonObject): JsonObject {
   refuseStoredId(body);
-  return pick(body, (name) => !SYSTEM_MEMBERS.has(name));
+  for (const name of SYSTEM_MEMBERS)
+    if (Object.hasOwn(body, name)) return pick(body, (one) => !SYSTEM_MEMBERS.has(one));
+  return body;
 }
 
 /** `_id` and what a foreign writer stored under the wire's own names: not shown, and kept. */

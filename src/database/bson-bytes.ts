@@ -131,6 +131,23 @@ export function findMember(src: Uint8Array, start: number, end: number, wanted: 
   return -1;
 }
 
+/** A value: its type, its first byte, and the first byte after it. */
+export interface ValuePlace {
+  readonly type: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Where the value of a member is, or null; the document begins at `start` and ends before `limit`. */
+export function findValue(src: Uint8Array, start: number, limit: number, name: Uint8Array): ValuePlace | null {
+  const end = documentEnd(src, start, limit);
+  const member = findMember(src, start + 4, end, name);
+  if (member < 0) return null;
+  const type = src[member] ?? 0;
+  const value = member + name.length + 2;
+  return { type, start: value, end: valueEnd(src, type, value, end) };
+}
+
 /** Whether the name between two places is this one. */
 export function isNamed(src: Uint8Array, start: number, end: number, name: Uint8Array): boolean {
   if (end - start !== name.length) return false;

@@ -3,9 +3,10 @@
  * behind the reader's back. It ends when the server closes the stream (after an invalidate) or the signal aborts, and
  * throws every error as it came: what to do about it is the reader's business.
  */
-import { BSON, type ClientSession, type Db, Long, type Timestamp } from 'mongodb';
+import { type ClientSession, type Db, Long, type Timestamp } from 'mongodb';
+import { readCursorReply } from '../database/cursor-reply.ts';
 import { serverCode } from '../database/errors.ts';
-import { decodeShallow, timestamp } from '../database/raw.ts';
+import { timestamp } from '../database/raw.ts';
 import { within } from '../kernel/deadline.ts';
 import { type Change, fragmentOf, readEntry, toChange, tokenText } from './change.ts';
 
@@ -52,7 +53,7 @@ export async function* changeStream(options: StreamOptions): AsyncGenerator<Stre
   try {
     let reply = await open(options, ask);
     for (;;) {
-      const batch = readCursor(reply['cursor']);
+      const batch = readCursorReply(reply['cursor']);
       cursor = batch.id;
       const changes: Change[] = [];
       for (const bytes of batch.entries) {
@@ -61,7 +62,7 @@ export async function* changeStream(options: StreamOptions): AsyncGenerator<Stre
         fragments.push(entry);
         if (split === null || split.fragment === split.of) changes.push(toChange(fragments.splice(0)));
       }
-      const token = fragments.length === 0 ? batch.token : null;
+      const token = fragments.length === 0 ? tokenText(batch.token) : null;
       yield { changes, token, bytes: batch.bytes, time: timestamp(reply['operationTime']) };
       if (cursor === 0n) return;
       reply = await ask({
@@ -96,18 +97,6 @@ async function open(options: StreamOptions, ask: (command: object) => Promise<Re
     if (serverCode(error) !== UNKNOWN_STAGE) throw error;
     return await ask({ ...command, pipeline });
   }
-}
-
-function readCursor(bytes: unknown): { id: bigint; token: string; entries: Uint8Array[]; bytes: number } {
-  if (!(bytes instanceof Uint8Array)) throw new TypeError('The server gave no cursor');
-  const cursor = BSON.deserialize(bytes, { fieldsAsRaw: { nextBatch: true, firstBatch: true }, useBigInt64: true });
-  const entries: unknown = cursor['nextBatch'] ?? cursor['firstBatch'];
-  return {
-    id: BigInt(cursor['id']),
-    token: tokenText(decodeShallow(bytes)['postBatchResumeToken']),
-    entries: Array.isArray(entries) ? entries : [],
-    bytes: bytes.length,
-  };
 }
 
 async function close(db: Db, collection: string | undefined, cursor: bigint, session: ClientSession) {

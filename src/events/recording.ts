@@ -3,6 +3,7 @@
  * is lost or something fails. While one batch is acknowledged the next reply fills, and never are two batches on their
  * way: a later one could be kept where an earlier one is lost.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Db } from 'mongodb';
 import type { Change } from './change.ts';
 import { changeStream, type StreamOptions, type StreamReply } from './change-stream.ts';
@@ -15,7 +16,16 @@ import { RowMaker } from './row-maker.ts';
 
 /** A reply above this size may have been cut within a transaction. */
 const CUT_BYTES = 12 * 1024 * 1024;
+/**
+ * How long after a reply with changes the next one is asked for, in milliseconds. A change after a quiet time is read at
+ * once; those of writers that do not rest share their reply and their append, which otherwise would take more of the
+ * machine than the writes.
+ */
+const GATHERING_MS = 8;
+
 const BODIES = ['fullDocument', 'fullDocumentBeforeChange', 'updateDescription'];
+
+type Replies = AsyncGenerator<StreamReply, void, void>;
 
 /** How the stream is to be opened next. */
 export interface Approach {
@@ -61,8 +71,8 @@ export async function record(run: Recording): Promise<Approach> {
       const step = await next;
       if (step.done) return { ...approach, kind: 'normal' };
       if (!run.allowed()) return approach;
-      next = follow(stream);
       const reply = step.value;
+      next = follow(stream, reply.changes.length > 0 ? GATHERING_MS : 0);
       const ended = kind === 'normal' || kind === 'by-time' ? reply.bytes < CUT_BYTES : reply.changes.length === 0;
       const rows = maker.rows(judged(run, reply), ended);
       if (rows.length > 0) {
@@ -98,8 +108,8 @@ export async function record(run: Recording): Promise<Approach> {
 }
 
 /** The next reply, asked for ahead; its failure is met when it is awaited. */
-function follow(stream: AsyncGenerator<StreamReply, void, void>): Promise<IteratorResult<StreamReply, void>> {
-  const next = stream.next();
+function follow(stream: Replies, afterMs = 0): ReturnType<Replies['next']> {
+  const next = afterMs === 0 ? stream.next() : pause(afterMs).then(() => stream.next());
   next.catch(() => {});
   return next;
 }

@@ -3,7 +3,8 @@
  * is no event at all. It holds the last row of a transaction back until it knows whether another one follows.
  * Pure: it reads no clock and no database, and two makers fed the same stream make the same rows.
  */
-import { decode, rawDocument } from '../database/raw.ts';
+import * as bson from '../database/bson-bytes.ts';
+import { decode } from '../database/raw.ts';
 import type { Change } from './change.ts';
 import { bodyBytes, EMPTY_ROW, type LogRow, type RowOperation } from './row.ts';
 
@@ -112,6 +113,8 @@ export class RowMaker {
   }
 }
 
+const UNMARKED = { by: null, request: null, revision: null } as const;
+
 const NOBODY = { by: null, request: null } as const;
 
 const author = ({ by, request }: Meta) => ({ by, request });
@@ -122,15 +125,30 @@ interface Meta {
   readonly revision: string | null;
 }
 
+const META = Buffer.from('_meta');
+const BY = Buffer.from('by');
+const REQUEST = Buffer.from('request');
+const REVISION = Buffer.from('revision');
+
+/** Looks up the three members where they stand: decoding all of `_meta` takes four times as long. */
 function meta(document: Buffer | null): Meta {
-  const raw = document && rawDocument(document, '_meta');
-  const members = raw ? decode(raw) : {};
-  const { by, request, revision } = members;
-  return {
-    by: typeof by === 'string' ? by : null,
-    request: typeof request === 'string' ? request : null,
-    revision: revision === undefined ? null : String(revision),
+  const found = document && bson.findValue(document, 0, document.length, META);
+  if (!document || !found || found.type !== bson.DOCUMENT) return UNMARKED;
+  const member = (name: Buffer) => bson.findValue(document, found.start, found.end, name);
+  const text = (name: Buffer) => {
+    const one = member(name);
+    return one?.type === bson.STRING ? document.toString('utf8', one.start + 4, one.end - 1) : null;
   };
+  const revision = member(REVISION);
+  return { by: text(BY), request: text(REQUEST), revision: revision && revisionOf(document, revision) };
+}
+
+/** A revision as text, so that any two can be compared: foreign writers may give it any type. */
+function revisionOf(document: Buffer, { type, start, end }: bson.ValuePlace): string {
+  if (type === bson.INT32) return String(document.readInt32LE(start));
+  if (type === bson.INT64) return String(document.readBigInt64LE(start));
+  if (type === bson.DOUBLE) return String(document.readDoubleLE(start));
+  return `${type}:${document.toString('hex', start, end)}`;
 }
 
 function updatedPaths(change: Change): string[] {

@@ -20,8 +20,9 @@ export const errors = fp(
 /** Writes an error as the reply. */
 export function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const error = toMillraceError(thrown);
-  if (error.code === 'internal') request.log.error({ err: error.cause ?? error }, 'Unexpected error');
-  else if (error.status >= 500) request.log.warn({ code: error.code, err: error.cause }, error.message);
+  const { id, log } = request;
+  if (error.code === 'internal') log.error({ request: id, err: error.cause ?? error }, 'Unexpected error');
+  else if (error.status >= 500) log.warn({ request: id, code: error.code, err: error.cause }, error.message);
   reply
     .code(error.status)
     .headers(error.headers)

@@ -2,7 +2,8 @@
  * Reads of users' collections as they were at one moment of the database (read concern `snapshot`): what subscriptions
  * begin with, and what fills up their windows. Not here: which moment, and what becomes of later changes.
  */
-import { Binary, BSON, type ClientSession, type Db, type Document, Long, Timestamp } from 'mongodb';
+import { type ClientSession, type Db, type Document, Long, type Timestamp } from 'mongodb';
+import { type CursorReply, readCursorReply } from '../database/cursor-reply.ts';
 import { serverCode, translateError } from '../database/errors.ts';
 import { within } from '../kernel/deadline.ts';
 import { retry } from '../kernel/retry.ts';
@@ -112,7 +113,7 @@ export class SnapshotStore {
   }
 
   /** A collection that was made or changed a moment ago cannot be read as of a snapshot for some milliseconds. */
-  async #atOrNow(session: ClientSession, find: Document, at: Timestamp | null): Promise<Reply> {
+  async #atOrNow(session: ClientSession, find: Document, at: Timestamp | null): Promise<CursorReply> {
     let moment = at;
     const retryable = (error: unknown) => {
       moment = null;
@@ -122,7 +123,7 @@ export class SnapshotStore {
     return await retry(ask, { limitMs: this.#timeoutMs, delayMs: 10, maxDelayMs: 200, retryable });
   }
 
-  #read(collection: string, session: ClientSession, { id, entries, time }: Reply): SnapshotRead {
+  #read(collection: string, session: ClientSession, { id, entries, time }: CursorReply): SnapshotRead {
     let cursor = id;
     const close = async () => {
       if (cursor !== 0n) {
@@ -152,37 +153,12 @@ export class SnapshotStore {
     return { time, first: entries, more, rest, close };
   }
 
-  async #ask(session: ClientSession, command: Document, limitMs = this.#timeoutMs): Promise<Reply> {
+  async #ask(session: ClientSession, command: Document, limitMs = this.#timeoutMs): Promise<CursorReply> {
     const reply = await within(limitMs + 1_000, (signal) =>
       this.#data.command(command, { session, raw: true, signal }),
     );
-    return readReply(reply['cursor']);
+    return readCursorReply(reply['cursor']);
   }
-}
-
-interface Reply {
-  readonly id: bigint;
-  readonly entries: readonly Buffer[];
-  readonly time: Timestamp | null;
-}
-
-function readReply(bytes: unknown): Reply {
-  if (!(bytes instanceof Uint8Array)) throw new TypeError('The server gave no cursor');
-  const cursor = BSON.deserialize(bytes, { fieldsAsRaw: { nextBatch: true, firstBatch: true }, useBigInt64: true });
-  const entries: unknown = cursor['firstBatch'] ?? cursor['nextBatch'];
-  const time: unknown = cursor['atClusterTime'];
-  return {
-    id: BigInt(cursor['id']),
-    entries: Array.isArray(entries) ? entries.map(asBuffer) : [],
-    time: time instanceof Timestamp ? time : null,
-  };
-}
-
-function asBuffer(value: unknown): Buffer {
-  if (Buffer.isBuffer(value)) return value;
-  if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
-  if (value instanceof Binary) return asBuffer(value.value());
-  throw new TypeError('The driver did not answer with raw BSON');
 }
 
 function concern(at: Timestamp | null): Document {
