@@ -15,12 +15,21 @@ export interface TurnOptions {
   readonly seconds: number;
 }
 
-/** The medians of each side's rounds, after one round to warm up. */
+/** So many connections make each side run hot before it is measured. */
+const WARMING = 32;
+
+/**
+ * The medians of each side's rounds. Before them come a round with many connections, because a server that answers some
+ * hundred calls a second takes minutes until all of its code is compiled, and one like those that count.
+ */
 export async function inTurns(
   sides: readonly Side[],
   { connections, rounds, seconds }: TurnOptions,
 ): Promise<readonly Figures[]> {
   const found = sides.map((): Figures[] => []);
+  for (const { program, next } of sides) {
+    await load(program.base, program.child.pid ?? 0, WARMING, 1000 * seconds, next);
+  }
   for (let round = 0; round <= rounds; round++) {
     for (const [side, { program, next }] of sides.entries()) {
       const figures = await load(program.base, program.child.pid ?? 0, connections, 1000 * seconds, next);

@@ -1,0 +1,68 @@
+/**
+ * Reading in one round trip: what one reply cannot hold is read all the same and leaves no cursor behind, what passes is
+ * asked again, and what does not is thrown at once. On a server that lets errors be caused.
+ */
+import { BSON, MongoClient } from 'mongodb';
+import t from 'tap';
+import { findRaw } from '../../src/database/find-raw.ts';
+import { testReplicaSet } from '../helpers/replica-set.ts';
+
+t.test('reading documents as raw BSON', async (t) => {
+  const set = await testReplicaSet(t, { args: ['--setParameter', 'enableTestCommands=1'] });
+  const client = await new MongoClient(set.url).connect();
+  t.teardown(() => client.close());
+  const db = client.db('things');
+  const find = { filter: {}, batchSize: 101, maxTimeMS: 10_000 };
+  const idsOf = (found: readonly Buffer[]) => found.map((raw) => BSON.deserialize(raw)['_id']);
+  const openCursors = async () => (await db.command({ serverStatus: 1 }))['metrics'].cursor.open.total;
+
+  await t.test('a page above 16 MB comes whole', async (t) => {
+    const large = 'x'.repeat(4 * 1024 * 1024);
+    const documents = Array.from({ length: 7 }, (_, index) => ({ _id: index, large }));
+    for (const document of documents) await db.collection<{ _id: number }>('large').insertOne(document);
+    const before = await openCursors();
+    const found = await findRaw(db, 'large', { ...find, sort: new Map([['_id', -1]]), limit: 6 });
+    t.strictSame(idsOf(found), [6, 5, 4, 3, 2, 1]);
+    t.equal(await openCursors(), before, 'no cursor stays open');
+  });
+
+  await t.test('filter, order, projection, skip and limit', async (t) => {
+    await db
+      .collection<{ _id: number }>('small')
+      .insertMany([1, 2, 3, 4, 5].map((n) => ({ _id: n, even: n % 2 === 0, n })));
+    const found = await findRaw(db, 'small', {
+      ...find,
+      filter: { even: false },
+      sort: new Map([['n', -1]]),
+      projection: new Map([['even', 0]]),
+      skip: 1,
+      limit: 2,
+    });
+    t.strictSame(
+      found.map((raw) => BSON.deserialize(raw)),
+      [
+        { _id: 3, n: 3 },
+        { _id: 1, n: 1 },
+      ],
+    );
+    t.strictSame(await findRaw(db, 'nothing', find), []);
+  });
+
+  const failing = async (data: object, times: number) => {
+    const failCommand = { configureFailPoint: 'failCommand', mode: { times }, data };
+    await client.db('admin').command(failCommand);
+  };
+
+  await t.test('a primary that stepped down and a broken connection are asked again', async (t) => {
+    await failing({ errorCode: 10107, failCommands: ['find'] }, 1);
+    t.equal((await findRaw(db, 'small', find)).length, 5);
+    await failing({ closeConnection: true, failCommands: ['find'] }, 1);
+    t.equal((await findRaw(db, 'small', find)).length, 5);
+  });
+
+  await t.test('a refusal is told at once', async (t) => {
+    await failing({ errorCode: 13, failCommands: ['find'] }, 1);
+    await t.rejects(findRaw(db, 'small', find), { code: 13 });
+    t.equal((await findRaw(db, 'small', find)).length, 5, 'it was asked once');
+  });
+});
