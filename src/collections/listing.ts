@@ -6,8 +6,8 @@ import type { KeyObject } from 'node:crypto';
 import type { Document } from 'mongodb';
 import { meetsArray } from '../database/bson-bytes.ts';
 import { translated } from '../database/errors.ts';
+import { readNamed } from '../database/named-members.ts';
 import type { CollectionName } from '../database/names.ts';
-import { readStored } from '../database/stored.ts';
 import { bindingsOf } from '../policies/bindings.ts';
 import { fieldHidden, requireReadable, toDatabaseFilter } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
@@ -15,15 +15,8 @@ import { bind } from '../query/bind.ts';
 import { decodeCursor, encodeCursor } from '../query/cursor.ts';
 import { covers, type Fields, toMongoProjection } from '../query/fields.ts';
 import { pathsOf } from '../query/filter.ts';
-import {
-  cutPage,
-  exactStages,
-  likelyRequest,
-  type Page,
-  type PageRequest,
-  type Position,
-  requestPage,
-} from '../query/page.ts';
+import { likelyPage, likelyRequest } from '../query/likely-page.ts';
+import { cutPage, exactStages, type Page, type PageRequest, type Position, requestPage } from '../query/page.ts';
 import { type Query, questionOf } from '../query/query.ts';
 import { type Sort, toMongoSort } from '../query/sort.ts';
 import { toMongo } from '../query/to-mongo.ts';
@@ -132,7 +125,6 @@ export class Listing {
     const { sort, skip } = query;
     const limit = query.limit ?? 0;
     if (limit === 0) return { documents: [], next: null, prev: null };
-    const request = requestPage(filter, sort, position);
     // The cursor is made of the sort's own fields: where the client does not want to see them, they are cut off here.
     const whole =
       fields !== null &&
@@ -140,20 +132,24 @@ export class Listing {
         fields,
         sort.map(({ path }) => path),
       );
-    const limits = { limit: limit + 1, maxTimeMS: this.#parts.queryTimeoutMs };
-    const options = { ...limits, skip, ...(whole ? {} : projected(fields)) };
-    const ask = (one: PageRequest) =>
-      this.#parts.store.page(name, one.filter, { ...options, sort: toMongoSort(one.sort) });
-    const holdsArray = arrayFinder(sort);
-    const likely = position && likelyRequest(filter, sort, position);
-    let answer = likely === null ? [] : await ask(likely);
-    if (answer.length <= limit || answer.some(holdsArray)) {
-      answer = await ask(request);
+    const options = { skip, maxTimeMS: this.#parts.queryTimeoutMs, ...(whole ? {} : projected(fields)) };
+    const ask = (request: PageRequest, limit: number) =>
+      this.#parts.store.page(name, request.filter, { ...options, sort: toMongoSort(request.sort), limit });
+    const { read, holdsArray } = readers(sort);
+    const found = async () => {
+      const request = requestPage(filter, sort, position);
+      const answer = await ask(request, limit + 1);
       // Asked to sort the other way around, the server takes the other end of an array for its key.
-      if (position?.direction === 'prev' && answer.some(holdsArray))
-        answer = await this.#inExactOrder(name, request.filter, query, limit + 1);
-    }
-    const page = cutPage(answer, { sort, limit, position }, readStored);
+      if (position?.direction !== 'prev' || !answer.some(holdsArray)) return answer;
+      return this.#inExactOrder(name, request.filter, query, limit + 1);
+    };
+    const likely = async (position: Position) => {
+      const request = likelyRequest(filter, sort, position, limit);
+      if (request === null) return null;
+      return likelyPage(await ask(request, request.limit), { request, position, limit }, { read, holdsArray });
+    };
+    const answer = (position && (await likely(position))) ?? (await found());
+    const page = cutPage(answer, { sort, limit, position }, read);
     if (cut !== null) return { ...page, documents: page.documents.flatMap((raw) => cut(raw) ?? []) };
     if (!whole || fields === null) return page;
     return { ...page, documents: page.documents.map((raw) => cutStored(raw, fields)) };
@@ -172,10 +168,14 @@ export class Listing {
   }
 }
 
-/** Tells of a document whether an array stands at a key of the sort. */
-function arrayFinder(sort: Sort): (raw: Uint8Array) => boolean {
+/** What of a raw document its place in the sort hangs on. */
+function readers(sort: Sort): { read: (raw: Uint8Array) => Document; holdsArray: (raw: Uint8Array) => boolean } {
   const paths = sort.map(({ path }) => path.split('.').map((step) => Buffer.from(step)));
-  return (raw) => paths.some((steps) => meetsArray(raw, steps));
+  const names = paths.flatMap((steps) => steps.slice(0, 1));
+  return {
+    read: (raw) => readNamed(raw, names),
+    holdsArray: (raw) => paths.some((steps) => meetsArray(raw, steps)),
+  };
 }
 
 function projected(fields: Fields | null): { projection?: Map<string, 0 | 1> } {

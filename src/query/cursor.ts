@@ -20,7 +20,8 @@ const MAC_BYTES = 16;
 export function encodeCursor(key: KeyObject, question: string, position: Position): string {
   // A list of one value, or of none for the key that an empty array has: BSON has no word for it.
   const values = position.values.map((value) => (value === undefined ? [] : [value]));
-  const payload = BSON.serialize({ f: FORMAT, d: position.direction === 'next' ? 1 : -1, k: values });
+  const alone = position.alone === true ? { a: true } : {};
+  const payload = BSON.serialize({ f: FORMAT, d: position.direction === 'next' ? 1 : -1, k: values, ...alone });
   if (payload.length > LIMITS.cursorKeyBytes) {
     throw new MillraceError('invalid-parameter', 'A document of this page has too long a value to sort pages by', {
       hint: `Sort by fields whose values stay below ${LIMITS.cursorKeyBytes} bytes, or ask without limit.`,
@@ -46,7 +47,8 @@ function readPayload(payload: Document): Position {
   const keys: unknown = payload['k'];
   if (Number(payload['f']) !== FORMAT || !Array.isArray(keys)) throw mismatch();
   const direction = Number(payload['d']) === 1 ? 'next' : 'prev';
-  return { direction, values: keys.map((one: unknown) => (Array.isArray(one) ? one[0] : undefined)) };
+  const values = keys.map((one: unknown) => (Array.isArray(one) ? one[0] : undefined));
+  return { direction, values, alone: payload['a'] === true };
 }
 
 function sign(key: KeyObject, question: string, payload: Uint8Array): Buffer {

@@ -1,18 +1,20 @@
 /**
  * Pages by key: what to ask the database for the page behind or before a position, and what of the answer is the page.
  * Positions are sort keys, so page 10,000 costs what page 1 costs when an index has the sort. How a position travels
- * is in cursor.ts.
+ * is in cursor.ts, how most pages are asked for in likely-page.ts.
  */
 import type { Document } from 'bson';
 import { keyExpression } from './key-expression.ts';
 import { rangesBeyond } from './key-ranges.ts';
-import { KIND, type Kind, kindOf, type Members } from './order.ts';
+import { equalValues, type Members } from './order.ts';
 import { type KeyValues, keyOf, reversed, type Sort } from './sort.ts';
 
 /** A place in a sorted list: behind (`next`) or before (`prev`) the document with this key. */
 export interface Position {
   readonly direction: 'next' | 'prev';
   readonly values: KeyValues;
+  /** As far as was seen, no other document has the first of the values: a hint how to ask, which may be wrong. */
+  readonly alone?: boolean;
 }
 
 /** What to ask for one page: the documents that meet `filter`, in the order of `sort`, one more than fit. */
@@ -37,34 +39,6 @@ function beyond(filter: Document, sort: Sort, values: KeyValues, backwards: bool
   const others = Object.keys(filter).length === 0 ? [] : [filter];
   const ranges = rangesBeyond(sort, values, backwards).map((range) => ({ $and: [range, ...others] }));
   return ranges.length === 1 ? (ranges[0] ?? filter) : { $or: ranges };
-}
-
-/** Of these a plain comparison finds all of the same kind, but NaN, and those of other kinds lie beyond them. */
-const PLAIN: ReadonlySet<Kind> = new Set([KIND.number, KIND.string, KIND.objectId, KIND.date]);
-
-/**
- * A request that the server plans in half the time, for sorts by one field: by plain comparisons, which open arrays and
- * know no other kind of value. Its answer is the page when it is full, down to the one document more, and holds no
- * array at the sort's path: an array that meets the comparison and does not belong there comes first or is not reached.
- * With any other answer only `requestPage` says what the page is. The id is compared across kinds: behind the ids of one
- * kind, those of the next come before the next value of the field.
- * @returns null where the sort or the position is not so simple
- */
-export function likelyRequest(filter: Document, sort: Sort, position: Position): PageRequest | null {
-  const [key, id] = sort;
-  const [value, lastId] = position.values;
-  if (key === undefined || id === undefined || sort.length !== 2 || id.path !== '_id') return null;
-  if (!PLAIN.has(kindOf(value)) || String(value) === 'NaN') return null;
-  const backwards = position.direction === 'prev';
-  const beyondBy = (direction: 1 | -1) => ((direction === 1) === backwards ? '$lt' : '$gt');
-  const others = Object.keys(filter).length === 0 ? [] : [filter];
-  const further = { [key.path]: { [beyondBy(key.direction)]: value } };
-  const same = [
-    { [key.path]: { $eq: value } },
-    { $expr: { [beyondBy(id.direction)]: ['$_id', { $literal: lastId }] } },
-  ];
-  const ranges = [{ $and: [further, ...others] }, { $and: [...same, ...others] }];
-  return { filter: { $or: ranges }, sort: backwards ? reversed(sort) : sort };
 }
 
 /**
@@ -127,16 +101,28 @@ export function cutPage<T>(
   read: (answered: T) => Members,
 ): Page<T> {
   const backwards = position?.direction === 'prev';
-  const more = answer.length > limit;
   const kept = answer.slice(0, limit);
-  const documents = backwards ? kept.reverse() : kept;
-  const [first, last] = [documents[0], documents.at(-1)];
-  if (first === undefined || last === undefined) return { documents, next: null, prev: null };
-  const hasNext = backwards || more;
-  const hasPrev = backwards ? more : position !== null;
+  const documents = backwards ? [...kept].reverse() : kept;
+  const keys = (place: number): KeyValues | null => {
+    const answered = answer[place];
+    if (answered !== undefined) return keyOf(read(answered), sort);
+    return place < 0 && position !== null ? position.values : null;
+  };
+  // In the order asked for, the page lies between the position, if any, and the one document more, if any.
+  const far = answer.length > limit ? at(kept.length - 1, keys, sort) : null;
+  const near = position !== null && kept.length > 0 ? at(0, keys, sort) : null;
+  const [next, prev] = backwards ? [near, far] : [far, near];
   return {
     documents,
-    next: hasNext ? { direction: 'next', values: keyOf(read(last), sort) } : null,
-    prev: hasPrev ? { direction: 'prev', values: keyOf(read(first), sort) } : null,
+    next: next && { direction: 'next', ...next },
+    prev: prev && { direction: 'prev', ...prev },
   };
+}
+
+function at(place: number, keys: (place: number) => KeyValues | null, sort: Sort): Omit<Position, 'direction'> {
+  const values = keys(place) ?? [];
+  // Of ids it is known.
+  if (sort[0]?.path === '_id') return { values };
+  const differs = (other: KeyValues | null): boolean => other !== null && !equalValues(other[0], values[0]);
+  return { values, alone: differs(keys(place - 1)) && differs(keys(place + 1)) };
 }

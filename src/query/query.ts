@@ -7,6 +7,7 @@
  *   bind(query.filter, { now, user })                               → Filter; pathsOf(query.filter) for field rules
  *   toMongo(and([scope's filter, filter]))                          → what every page is asked with
  *   decodeCursor(key, questionOf(collection, query), query.cursor)  → Position
+ *   likelyRequest(…), likelyPage(…)                                 → most pages behind a position; null where not
  *   requestPage(filter, query.sort, position)                       → find(filter), toMongoSort(sort), limit + 1
  *   isInOrder(…) or else aggregate([{ $match }, ...exactStages(…)]) → only for pages backwards over arrays
  *   cutPage(answer, …)                                              → the documents, and positions for encodeCursor

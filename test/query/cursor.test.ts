@@ -27,6 +27,17 @@ t.test('values of every type travel exactly', async (t) => {
   t.same(values.slice(0, 4).map(String), ['1', '1', '9007199254740993', '1.10']);
 });
 
+t.test('what was seen of neighbours travels with it, and is not known where nothing says so', async (t) => {
+  const position: Position = { direction: 'prev', values: ['a', new Int32(1)] };
+  for (const [at, alone] of [
+    [position, false],
+    [{ ...position, alone: false }, false],
+    [{ ...position, alone: true }, true],
+  ] as const) {
+    t.equal(decodeCursor(KEY, 'q', encodeCursor(KEY, 'q', at)).alone, alone);
+  }
+});
+
 t.test('another question, another key, and any change are refused', async (t) => {
   const position: Position = { direction: 'next', values: ['a', new Int32(1)] };
   const cursor = encodeCursor(KEY, 'question', position);

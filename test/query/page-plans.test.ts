@@ -5,7 +5,8 @@
 import type { Document } from 'bson';
 import { type Collection, MongoClient } from 'mongodb';
 import t from 'tap';
-import { likelyRequest, type PageRequest, requestPage } from '../../src/query/page.ts';
+import { likelyRequest } from '../../src/query/likely-page.ts';
+import { type PageRequest, requestPage } from '../../src/query/page.ts';
 import { keyOf, parseSort, toMongoSort } from '../../src/query/sort.ts';
 import { testMongo } from '../helpers/mongo.ts';
 
@@ -18,13 +19,14 @@ function mixed(n: number): Document {
   return n % 7 === 6 ? {} : { a: values[n % 7], b: n % 3 };
 }
 
-/** The exact request, and the likely one where there is one. */
+/** The exact request, and the likely ones where there are any. */
 async function requests(collection: Collection, sortText: string, place: number, direction: 'next' | 'prev') {
   const sort = parseSort(sortText.split(','));
   const [at] = await collection.find().sort(toMongoSort(sort)).skip(place).limit(1).toArray();
   const values = keyOf(at ?? {}, sort);
-  const asked = [{ n: { $gte: 0 } }, sort, { direction, values }] as const;
-  return [requestPage(...asked), likelyRequest(...asked)].filter((one) => one !== null);
+  const asked = [{ n: { $gte: 0 } }, sort] as const;
+  const likely = [false, true].map((alone) => likelyRequest(...asked, { direction, values, alone }, LIMIT));
+  return [requestPage(...asked, { direction, values }), ...likely].filter((one) => one !== null);
 }
 
 async function explain(collection: Collection, request: PageRequest) {
@@ -58,6 +60,11 @@ t.test('page 10,000 reads what page 2 reads', { timeout: 120_000 }, async (t) =>
           if (nth === 0) t.equal(executionStats.nReturned, full, `${name} is a page`);
           t.ok(read <= 6 * (LIMIT + 1), `${name} reads ${read} keys`);
           t.notMatch(plan, /"stage":"(COLLSCAN|SORT)"/, name);
+          if (!('withOwn' in request) || !request.withOwn) continue;
+          t.equal(plan.match(/"stage":"IXSCAN"/g)?.length, 1, `${name}, one range`);
+          t.notMatch(plan, /"stage":"(OR|SORT_MERGE)"/, name);
+          t.notMatch(plan, /"indexBounds":\{"\w+":\["\[M..Key, M..Key\]"\]/, `${name}, with bounds`);
+          t.ok(read <= LIMIT + 2, `${name} reads ${read} keys`);
         }
       }
     }
