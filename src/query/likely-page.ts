@@ -24,7 +24,7 @@ const PLAIN: ReadonlySet<Kind> = new Set([KIND.number, KIND.string, KIND.objectI
  * those of the next come before the next value of the field.
  * @param filter whatever else a document of the list must meet, as a MongoDB filter document
  * @param limit documents of the page
- * @returns null where the sort or the position is not so simple, and by id, which the exact request asks as cheaply
+ * @returns null where the sort or the position is not so simple
  */
 export function likelyRequest(filter: Document, sort: Sort, position: Position, limit: number): LikelyRequest | null {
   const order = position.direction === 'prev' ? reversed(sort) : sort;
@@ -35,13 +35,14 @@ export function likelyRequest(filter: Document, sort: Sort, position: Position, 
   const within = (...conditions: Document[]): Document => ({ $and: [...conditions, ...others] });
   const [further, notBefore] = key.direction === 1 ? ['$gt', '$gte'] : ['$lt', '$lte'];
   const beyond = within({ [key.path]: { [further]: value } });
+  // No two documents have the same id.
   if (key.path === '_id') return { filter: beyond, sort: order, limit: limit + 1, withOwn: false };
   if (position.alone === true) {
     return { filter: within({ [key.path]: { [notBefore]: value } }), sort: order, limit: limit + 2, withOwn: true };
   }
   if (id?.path !== '_id') return null;
   const furtherId = { $expr: { [id.direction === 1 ? '$gt' : '$lt']: ['$_id', { $literal: lastId }] } };
-  const ranges = [within({ [key.path]: { [further]: value } }), within({ [key.path]: { $eq: value } }, furtherId)];
+  const ranges = [beyond, within({ [key.path]: { $eq: value } }, furtherId)];
   return { filter: { $or: ranges }, sort: order, limit: limit + 1, withOwn: false };
 }
 
