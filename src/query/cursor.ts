@@ -15,11 +15,17 @@ const MAC_BYTES = 16;
  * Writes a position down.
  * @param key secret of the installation, at least 32 bytes; as a key object, which is prepared once for all uses
  * @param question what the cursor is bound to (`questionOf`)
- * @throws MillraceError `invalid-parameter` when the sort key is too large to travel in an address
+ * @throws MillraceError `invalid-parameter` when the sort key is too large to travel in an address, or a date that a
+ *   foreign writer stored beyond what JavaScript can tell: written as another date, it would lead back to its own page
  */
 export function encodeCursor(key: KeyObject, question: string, position: Position): string {
   // A list of one value, or of none for the key that an empty array has: BSON has no word for it.
   const values = position.values.map((value) => (value === undefined ? [] : [value]));
+  if (position.values.some((value) => value instanceof Date && Number.isNaN(value.getTime()))) {
+    throw new MillraceError('invalid-parameter', 'A document of this page has a date out of range to sort pages by', {
+      hint: 'Sort by other fields, or ask without limit.',
+    });
+  }
   const alone = position.alone === true ? { a: true } : {};
   const payload = BSON.serialize({ f: FORMAT, d: position.direction === 'next' ? 1 : -1, k: values, ...alone });
   if (payload.length > LIMITS.cursorKeyBytes) {

@@ -38,6 +38,11 @@ t.test('what was seen of neighbours travels with it, and is not known where noth
   }
 });
 
+t.test('a date that cannot be told is refused, and not taken for another', async (t) => {
+  const position: Position = { direction: 'next', values: [new Date(Number.NaN), new Int32(1)] };
+  t.throws(() => encodeCursor(KEY, 'q', position), { code: 'invalid-parameter', message: /date out of range/ });
+});
+
 t.test('another question, another key, and any change are refused', async (t) => {
   const position: Position = { direction: 'next', values: ['a', new Int32(1)] };
   const cursor = encodeCursor(KEY, 'question', position);
