@@ -7,6 +7,7 @@ import { buildTestApp } from '../helpers/app.ts';
 import { openStream } from '../helpers/event-stream.ts';
 import { LiveState, numberOf } from '../helpers/live-state.ts';
 import { openSocket } from '../helpers/socket.ts';
+import { until } from '../helpers/until.ts';
 
 const WINDOW = { sort: 'n', limit: 2 };
 
@@ -89,6 +90,7 @@ t.test('coming back in the worst moments', async (t) => {
       return await byIds(...words);
     };
     await write('DELETE', 'ahead/a1');
+    await until(() => numberOf(parts.events.feed.position) > numberOf(position), 'the row of the deletion');
     const stream = await openStream(t, `${url}/api/ahead?since=${position}`);
     const told = await stream.event('change');
     const ping = await stream.event('ping');
