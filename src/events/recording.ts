@@ -21,7 +21,7 @@ const CUT_BYTES = 12 * 1024 * 1024;
  * once; those of writers that do not rest share their reply and their append, which otherwise would take more of the
  * machine than the writes.
  */
-const GATHERING_MS = 6;
+const GATHERING_MS = 8;
 
 const BODIES = ['fullDocument', 'fullDocumentBeforeChange', 'updateDescription'];
 
