@@ -1,37 +1,47 @@
 /**
- * What the server answers to `find`, `aggregate` and `getMore`, read from its bytes, with every document left as raw BSON.
+ * What the server answers to `find`, `aggregate` and `getMore` sent as commands, with every document left as raw BSON.
  * Not here: asking (find-raw.ts, and whoever reads a cursor by hand).
  */
-import { Timestamp } from 'mongodb';
-import { binary, decodeShallow } from './raw.ts';
+import { type Document, Timestamp } from 'mongodb';
+import { binary } from './raw.ts';
+
+/**
+ * Options of a command whose reply is read here. Not `raw: true`, by which the driver would leave parts of an error raw as
+ * well, take them for the version of the topology, and lose the server for some heartbeats when its primary steps down.
+ */
+export const RAW_ENTRIES = {
+  fieldsAsRaw: { firstBatch: true, nextBatch: true },
+  enableUtf8Validation: false,
+} as const;
 
 export interface CursorReply {
   /** Of the cursor that has more; 0 when this was all. */
   readonly id: bigint;
   readonly entries: readonly Buffer[];
+  /** Size of all entries. */
+  readonly bytes: number;
   /** The moment of a snapshot; null for other reads. */
   readonly time: Timestamp | null;
-  /** Raw; of a change stream alone. */
-  readonly token: unknown;
-  /** Size of the reply. */
-  readonly bytes: number;
+  /** Of a change stream: everything before it has been seen. */
+  readonly token: string | null;
 }
 
 /**
  * Reads the member `cursor` of a reply.
  * @throws TypeError when it is none
  */
-export function readCursorReply(bytes: unknown): CursorReply {
-  if (!(bytes instanceof Uint8Array)) throw new TypeError('The server gave no cursor');
-  const cursor = decodeShallow(bytes);
-  const entries = cursor['firstBatch'] ?? cursor['nextBatch'];
-  const time = cursor['atClusterTime'];
+export function readCursorReply(cursor: Document | undefined): CursorReply {
+  if (cursor === undefined) throw new TypeError('The server gave no cursor');
+  const batch: unknown = cursor['firstBatch'] ?? cursor['nextBatch'];
+  const time: unknown = cursor['atClusterTime'];
+  const token: unknown = cursor['postBatchResumeToken']?._data;
+  const entries = Array.isArray(batch) ? batch.map(asRaw) : [];
   return {
     id: BigInt(String(cursor['id'])),
-    entries: Array.isArray(entries) ? entries.map(asRaw) : [],
+    entries,
+    bytes: entries.reduce((sum, { length }) => sum + length, 0),
     time: time instanceof Timestamp ? time : null,
-    token: cursor['postBatchResumeToken'],
-    bytes: bytes.length,
+    token: typeof token === 'string' ? token : null,
   };
 }
 

@@ -4,7 +4,7 @@
  * to try again. Not here: lists without a limit, and reads within a session.
  */
 import { type Db, type Document, Long, MongoNetworkError } from 'mongodb';
-import { asRaw, readCursorReply } from './cursor-reply.ts';
+import { asRaw, RAW_ENTRIES, readCursorReply } from './cursor-reply.ts';
 import { serverCode } from './errors.ts';
 import { meaningOf } from './server-codes.ts';
 
@@ -24,7 +24,7 @@ export interface RawFind {
 export async function findRaw(db: Db, collection: string, find: RawFind): Promise<readonly Buffer[]> {
   const concern = db.readConcern === undefined ? {} : { readConcern: db.readConcern.toJSON() };
   try {
-    const reply = await db.command({ find: collection, ...find, ...concern }, { raw: true });
+    const reply = await db.command({ find: collection, ...find, ...concern }, RAW_ENTRIES);
     const { id, entries } = readCursorReply(reply['cursor']);
     if (id === 0n) return entries;
     // They are more than 16 MB.

@@ -3,12 +3,12 @@
  * behind the reader's back. It ends when the server closes the stream (after an invalidate) or the signal aborts, and
  * throws every error as it came: what to do about it is the reader's business.
  */
-import { type ClientSession, type Db, Long, type Timestamp } from 'mongodb';
-import { readCursorReply } from '../database/cursor-reply.ts';
+import { type ClientSession, type Db, type Document, Long, type Timestamp } from 'mongodb';
+import { RAW_ENTRIES, readCursorReply } from '../database/cursor-reply.ts';
 import { serverCode } from '../database/errors.ts';
 import { timestamp } from '../database/raw.ts';
 import { within } from '../kernel/deadline.ts';
-import { type Change, fragmentOf, readEntry, toChange, tokenText } from './change.ts';
+import { type Change, fragmentOf, readEntry, toChange } from './change.ts';
 
 export interface StreamOptions {
   /** The database to watch. */
@@ -47,7 +47,7 @@ export async function* changeStream(options: StreamOptions): AsyncGenerator<Stre
   const { db, signal } = options;
   const session = db.client.startSession();
   const ask = (command: object) =>
-    within(options.answerMs ?? 10_000, (end) => db.command(command, { session, raw: true, signal: end }), signal);
+    within(options.answerMs ?? 10_000, (end) => db.command(command, { session, ...RAW_ENTRIES, signal: end }), signal);
   let cursor = 0n;
   const fragments: Record<string, unknown>[] = [];
   try {
@@ -62,7 +62,8 @@ export async function* changeStream(options: StreamOptions): AsyncGenerator<Stre
         fragments.push(entry);
         if (split === null || split.fragment === split.of) changes.push(toChange(fragments.splice(0)));
       }
-      const token = fragments.length === 0 ? tokenText(batch.token) : null;
+      if (batch.token === null) throw new TypeError('The change stream gave no resume token');
+      const token = fragments.length === 0 ? batch.token : null;
       yield { changes, token, bytes: batch.bytes, time: timestamp(reply['operationTime']) };
       if (cursor === 0n) return;
       reply = await ask({
@@ -77,7 +78,7 @@ export async function* changeStream(options: StreamOptions): AsyncGenerator<Stre
   }
 }
 
-async function open(options: StreamOptions, ask: (command: object) => Promise<Record<string, unknown>>) {
+async function open(options: StreamOptions, ask: (command: object) => Promise<Document>) {
   const { from } = options;
   const begin =
     from === undefined

@@ -60,7 +60,7 @@ export function toChange(fragments: readonly RawEntry[]): Change {
 }
 
 /** The text of a resume token: raw `{_data: "82…"}`. Throws TypeError when it is no token. */
-export function tokenText(token: unknown): string {
+function tokenText(token: unknown): string {
   const text = textMember(decoded(token), '_data');
   if (text === null) throw new TypeError('The change stream gave no resume token');
   return text;

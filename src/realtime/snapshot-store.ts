@@ -3,7 +3,7 @@
  * begin with, and what fills up their windows. Not here: which moment, and what becomes of later changes.
  */
 import { type ClientSession, type Db, type Document, Long, type Timestamp } from 'mongodb';
-import { type CursorReply, readCursorReply } from '../database/cursor-reply.ts';
+import { type CursorReply, RAW_ENTRIES, readCursorReply } from '../database/cursor-reply.ts';
 import { serverCode, translateError } from '../database/errors.ts';
 import { within } from '../kernel/deadline.ts';
 import { retry } from '../kernel/retry.ts';
@@ -155,7 +155,7 @@ export class SnapshotStore {
 
   async #ask(session: ClientSession, command: Document, limitMs = this.#timeoutMs): Promise<CursorReply> {
     const reply = await within(limitMs + 1_000, (signal) =>
-      this.#data.command(command, { session, raw: true, signal }),
+      this.#data.command(command, { session, ...RAW_ENTRIES, signal }),
     );
     return readCursorReply(reply['cursor']);
   }

@@ -54,8 +54,13 @@ t.test('reading documents as raw BSON', async (t) => {
   };
 
   await t.test('a primary that stepped down and a broken connection are asked again', async (t) => {
+    const versions: string[] = [];
+    client.on('serverDescriptionChanged', ({ newDescription: { topologyVersion: version } }) => {
+      versions.push(version === null ? 'none' : String(version.processId?.constructor.name));
+    });
     await failing({ errorCode: 10107, failCommands: ['find'] }, 1);
     t.equal((await findRaw(db, 'small', find)).length, 5);
+    t.notOk(versions.includes('undefined'), 'the driver understands what the error says of the topology');
     await failing({ closeConnection: true, failCommands: ['find'] }, 1);
     t.equal((await findRaw(db, 'small', find)).length, 5);
   });
