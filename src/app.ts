@@ -117,7 +117,7 @@ function createServer(config: ServerConfig, log: FastifyBaseLogger): FastifyInst
   return Fastify<Server>({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
-    // One logger for all: a child for each request costs more than the lines name, which carry the request themselves.
+    // Lines name their request themselves, so that no request has to have a logger made for it.
     childLoggerFactory: (logger) => logger,
     genReqId: requestIds(),
     trustProxy: trustedProxies(config.trustProxy),
