@@ -3,6 +3,7 @@
  * (file-store.ts) and the marks of uploads that are not committed yet (marks.ts). Only this folder calls this one.
  */
 import type { ClientSession, Collection, Document, Filter, FindOptions } from 'mongodb';
+import { asRaw } from '../database/cursor-reply.ts';
 import { CODE, serverCode, translated } from '../database/errors.ts';
 import { idFromText } from '../database/ids.ts';
 import type { Mongo } from '../database/mongo.ts';
@@ -99,10 +100,4 @@ export class Store {
 
 function byKey(key: FileKey): Document {
   return { _id: idFromText(key) };
-}
-
-/** With `raw: true` the driver hands out the bytes of a document where its types say document. */
-function asRaw(raw: unknown): Uint8Array {
-  if (raw instanceof Uint8Array) return raw;
-  throw new TypeError('The driver did not answer with raw BSON');
 }
