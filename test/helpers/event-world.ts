@@ -107,7 +107,7 @@ async function startNode(
     const settled = async () =>
       recorder.state.status === 'recording' ||
       recorder.state.status === 'stopped' ||
-      ![owner, null, undefined].includes((await recorder.holder())?.owner);
+      ![owner, null, undefined].includes((await lease.state())?.owner);
     await until(settled, 'somebody records');
   }
   let stopped: Promise<void> | undefined;
