@@ -10,6 +10,9 @@ import { fileURLToPath } from 'node:url';
 
 export const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
+/** Keeps what Node compiled: it saves each later start, of the program or of a test, half of the time to load the modules. */
+export const COMPILE_CACHE = join(ROOT, 'node_modules', '.cache', 'node');
+
 const NEEDED_NODE = 24;
 const TICK_MS = 10_000;
 

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ensureInstalled, main, ROOT, runScript } from './install.mjs';
+import { COMPILE_CACHE, ensureInstalled, main, ROOT, runScript } from './install.mjs';
 
 const BUILT = join(ROOT, 'node_modules', '@tapjs', 'test', 'test-built', 'dist', 'esm', 'index.js');
 
@@ -16,6 +16,7 @@ await main(async () => {
     const code = await runScript('node_modules/tap/dist/esm/run.mjs', 'build');
     if (code !== 0) throw new Error(`tap build ended with ${code}.`);
   }
+  process.env.NODE_COMPILE_CACHE ??= COMPILE_CACHE;
   // Ctrl-C reaches the whole group; the runner needs its moment to end MongoDB.
   process.on('SIGINT', () => {});
   return runScript('scripts/run-tests.ts', ...process.argv.slice(2));

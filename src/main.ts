@@ -20,6 +20,7 @@ async function main(): Promise<void> {
   if (flag !== undefined) throw new ConfigError([`${flag}: there are no such arguments; --help shows what there is`]);
 
   const config = loadConfig(process.env);
+  serveUnheard();
   const log = makeLog(config);
   const stopping = onStopSignal();
   await serve(config, log, stopping);
@@ -105,6 +106,15 @@ function onStopSignal(): Promise<string> {
     }
     process.once('disconnect', () => resolve('The starter ended'));
   });
+}
+
+/** That nobody reads our output any more is no reason to stop serving. */
+function serveUnheard(): void {
+  for (const out of [process.stdout, process.stderr]) {
+    out.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error;
+    });
+  }
 }
 
 function makeLog(config: Config): Logger {

@@ -140,6 +140,23 @@ t.test('a user starts, loads, reads, changes, stops and starts again', async (t)
   });
 });
 
+t.test('the program goes on serving when nobody reads its output any more', async (t) => {
+  const env = { MILLRACE_LOG_LEVEL: 'info' };
+  const program = await startMillrace(t, { folder: await dataFolder(t), env });
+  program.child.stdout?.destroy();
+  program.child.stderr?.destroy();
+  // Each request is a line for nobody.
+  for (let n = 0; n < 3; n++) {
+    const answer = await fetch(`${program.url}/api/lines`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ n }),
+    });
+    t.equal(answer.status, 201);
+  }
+  t.equal(await program.end('SIGTERM'), 0);
+});
+
 t.test('Ctrl-C ends the program and its MongoDB', async (t) => {
   const program = await startMillrace(t, { folder: await dataFolder(t), entry: 'scripts/start.mjs' });
   const holder = await program.holder();
