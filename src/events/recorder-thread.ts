@@ -3,7 +3,6 @@
  * foresaw ends the process, as it would if it had happened here.
  * Not here: what the thread does (recorder-worker.ts).
  */
-import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { Lease, LeaseState } from '../database/lease.ts';
@@ -39,6 +38,8 @@ export class RecorderThread {
   readonly #worker: Worker;
   /** Bytes of rows taken in that the thread has not been told of. */
   #taken = 0;
+  readonly #released = Promise.withResolvers<void>();
+  #stopped: Promise<void> | undefined;
   #state: Pick<RecorderState, 'status' | 'fault'> = { status: 'waiting', fault: null };
 
   /** Starts the thread. */
@@ -60,10 +61,15 @@ export class RecorderThread {
   }
 
   /** Stops recording and gives the lease back at once, so that another recorder goes on. */
-  async stop(): Promise<void> {
-    const ended = once(this.#worker, 'exit');
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  async #stop(): Promise<void> {
     this.#say({ kind: 'stop' });
-    await Promise.race([ended, pause(STOP_MS, undefined, { ref: false })]);
+    await Promise.race([this.#released.promise, pause(STOP_MS, undefined, { ref: false })]);
+    // Timers of the driver would keep it for a second more.
     await this.#worker.terminate();
     this.#state = { ...this.#state, status: 'stopped' };
   }
@@ -84,6 +90,7 @@ export class RecorderThread {
     } else if (message.kind === 'recording') onRecording(message.recording);
     else if (message.kind === 'state') this.#state = message.state;
     else if (message.kind === 'note') onNote(...message.note);
-    else this.#say({ kind: 'known', place: known() });
+    else if (message.kind === 'known?') this.#say({ kind: 'known', place: known() });
+    else this.#released.resolve();
   }
 }

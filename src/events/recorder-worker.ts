@@ -27,7 +27,9 @@ export type FromRecorder =
   | { readonly kind: 'state'; readonly state: RecorderState }
   | { readonly kind: 'note'; readonly note: Parameters<Note> }
   /** Asks for the highest position the process knows of. */
-  | { readonly kind: 'known?' };
+  | { readonly kind: 'known?' }
+  /** The lease is given back and the thread may end. */
+  | { readonly kind: 'stopped' };
 
 /** What the thread is told. */
 export type ToRecorder =
@@ -91,8 +93,7 @@ const recorder = new Recorder({
 async function stop(): Promise<void> {
   await recorder.stop();
   await client.close();
-  // Of this thread alone. Timers of the driver would keep it for a second.
-  process.exit();
+  say({ kind: 'stopped' });
 }
 
 port.on('message', (message: ToRecorder) => {

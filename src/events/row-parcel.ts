@@ -3,7 +3,7 @@
  * cloned. A row's body is a view into the reply it came in, and the platform would clone that reply for each batch of it. Not here: the
  * threads (recorder-thread.ts, recorder-worker.ts).
  */
-import { BSON } from 'mongodb';
+import { timestampOf } from '../database/raw.ts';
 import type { LogRow } from './row.ts';
 
 const BODIES = ['key', 'after', 'before', 'update'] as const;
@@ -57,7 +57,7 @@ export function unpackRows({ heads, bodies }: RowParcel): LogRow[] {
   };
   return heads.map((head) => ({
     ...head,
-    time: new BSON.Timestamp(head.time),
+    time: timestampOf(head.time),
     key: take(head.key),
     after: take(head.after),
     before: take(head.before),

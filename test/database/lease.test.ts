@@ -2,8 +2,8 @@
 import { MongoClient } from 'mongodb';
 import t from 'tap';
 import { Lease, type LeaseOptions } from '../../src/database/lease.ts';
-import { until } from '../helpers/event-world.ts';
 import { testMongo } from '../helpers/mongo.ts';
+import { until } from '../helpers/until.ts';
 
 const { url, database } = await testMongo(t);
 const client = new MongoClient(url);

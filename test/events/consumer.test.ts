@@ -3,8 +3,9 @@ import { Timestamp } from 'mongodb';
 import t from 'tap';
 import { Consumer, type ConsumerOptions, outputId } from '../../src/events/consumer.ts';
 import { EMPTY_ROW, encodeRow } from '../../src/events/row.ts';
-import { eventWorld, type Node, until } from '../helpers/event-world.ts';
+import { eventWorld, type Node } from '../helpers/event-world.ts';
 import { testMongo } from '../helpers/mongo.ts';
+import { until } from '../helpers/until.ts';
 import { tortureConsumer } from '../torture/consumer-run.ts';
 import { randomOf } from '../torture/run.ts';
 

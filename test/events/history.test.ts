@@ -5,8 +5,9 @@
 import { BSON, type Document } from 'mongodb';
 import t from 'tap';
 import { Feed } from '../../src/events/feed.ts';
-import { eventWorld, type Node, until, type World } from '../helpers/event-world.ts';
+import { eventWorld, type Node, type World } from '../helpers/event-world.ts';
 import { testReplicaSet } from '../helpers/replica-set.ts';
+import { until } from '../helpers/until.ts';
 
 const told = (node: Node) =>
   node.rows.filter((row) => row.operation === 'insert').map((row) => BSON.deserialize(row.key ?? Buffer.of())['_id']);

@@ -4,8 +4,9 @@
  */
 import { BSON } from 'mongodb';
 import t from 'tap';
-import { eventWorld, until } from '../helpers/event-world.ts';
+import { eventWorld } from '../helpers/event-world.ts';
 import { testReplicaSet } from '../helpers/replica-set.ts';
+import { until } from '../helpers/until.ts';
 
 const text = (mebibytes: number, letter: string) => letter.repeat(mebibytes * 1024 * 1024);
 

@@ -4,8 +4,9 @@ import t from 'tap';
 import { changeStream } from '../../src/events/change-stream.ts';
 import { EventLog } from '../../src/events/event-log.ts';
 import type { LogRow } from '../../src/events/row.ts';
-import { eventWorld, until } from '../helpers/event-world.ts';
+import { eventWorld } from '../helpers/event-world.ts';
 import { testMongo } from '../helpers/mongo.ts';
+import { until } from '../helpers/until.ts';
 
 const { url } = await testMongo(t);
 const line = (row: LogRow) =>

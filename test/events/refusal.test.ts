@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto';
 import type { Document } from 'mongodb';
 import t from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
-import { until } from '../helpers/event-world.ts';
 import { testReplicaSet } from '../helpers/replica-set.ts';
+import { until } from '../helpers/until.ts';
 
 const set = await testReplicaSet(t, { args: ['--setParameter', 'enableTestCommands=1'] });
 const REFUSED = { type: 'system.log.refused' };

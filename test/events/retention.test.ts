@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import t from 'tap';
 import type { Parts } from '../../src/parts.ts';
 import { buildTestApp } from '../helpers/app.ts';
-import { until } from '../helpers/event-world.ts';
+import { until } from '../helpers/until.ts';
 
 /** Newest rows that are kept whatever the limits say. */
 const KEPT = 1000;

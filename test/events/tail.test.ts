@@ -4,8 +4,9 @@ import t from 'tap';
 import { Ring } from '../../src/events/ring.ts';
 import { EMPTY_ROW, encodeRow, type LogRow, rowBytes } from '../../src/events/row.ts';
 import { Tail } from '../../src/events/tail.ts';
-import { eventWorld, until, type World } from '../helpers/event-world.ts';
+import { eventWorld, type World } from '../helpers/event-world.ts';
 import { testMongo } from '../helpers/mongo.ts';
+import { until } from '../helpers/until.ts';
 
 const { url } = await testMongo(t);
 

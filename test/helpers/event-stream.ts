@@ -1,6 +1,6 @@
 /** A stream of Server-Sent Events as a test reads it: each event with its type, its id and its parsed text. */
 import type { Test } from 'tap';
-import { until } from './event-world.ts';
+import { until } from './until.ts';
 
 export interface StreamEvent {
   readonly event: string;

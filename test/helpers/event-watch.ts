@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import type { Test } from 'tap';
 import { type Event, toEvent } from '../../src/events/event.ts';
 import type { Parts } from '../../src/parts.ts';
-import { until } from './event-world.ts';
+import { until } from './until.ts';
 
 const FENCES = 'zz-fences';
 

@@ -3,7 +3,6 @@
  * have them, each with its own client. Waiting is waiting for a fact, with a limit.
  */
 import { randomBytes } from 'node:crypto';
-import { setTimeout as pause } from 'node:timers/promises';
 import { MongoClient } from 'mongodb';
 import type { Test } from 'tap';
 import { Lease } from '../../src/database/lease.ts';
@@ -12,6 +11,7 @@ import { EventLog } from '../../src/events/event-log.ts';
 import { Recorder, type RecorderOptions } from '../../src/events/recorder.ts';
 import type { LogRow } from '../../src/events/row.ts';
 import { Tail } from '../../src/events/tail.ts';
+import { until } from './until.ts';
 
 export interface Note {
   readonly level: string;
@@ -117,13 +117,4 @@ async function startNode(
     await mongo.close();
   };
   return { mongo, log, lease, recorder, tail, rows, notes, stop: () => (stopped ??= stop()) };
-}
-
-/** Waits until something holds; fails with its name after the limit. */
-export async function until(fact: () => boolean | Promise<boolean>, name: string, limitMs = 30_000): Promise<void> {
-  const end = performance.now() + limitMs;
-  while (!(await fact())) {
-    if (performance.now() > end) throw new Error(`Not within ${limitMs} ms: ${name}`);
-    await pause(5);
-  }
 }

@@ -4,7 +4,7 @@
  */
 import type { Test } from 'tap';
 import { WebSocket } from 'ws';
-import { until } from './event-world.ts';
+import { until } from './until.ts';
 
 /** A frame as it came. */
 export interface Frame {

@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
  * Asks again and again until a fact holds.
  * @returns how long it took, in milliseconds
  */
-export async function until(fact: () => Promise<boolean> | boolean, what: string, limitMs = 15_000): Promise<number> {
+export async function until(fact: () => Promise<boolean> | boolean, what: string, limitMs = 30_000): Promise<number> {
   const start = performance.now();
   while (!(await fact())) {
     if (performance.now() - start > limitMs) throw new Error(`Not within ${limitMs} ms: ${what}`);

@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { World } from '../helpers/event-world.ts';
-import { until } from '../helpers/event-world.ts';
+import { until } from '../helpers/until.ts';
 
 export interface ConsumerVerdict {
   readonly kills: number;

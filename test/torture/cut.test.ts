@@ -13,8 +13,8 @@ import { openMongo } from '../../src/database/mongo.ts';
 import { NumbersTaken } from '../../src/events/event-log.ts';
 import { Recorder } from '../../src/events/recorder.ts';
 import type { LogRow } from '../../src/events/row.ts';
-import { until } from '../helpers/event-world.ts';
 import { type ReplicaSet, testReplicaSet } from '../helpers/replica-set.ts';
+import { until } from '../helpers/until.ts';
 import { check } from './checker.ts';
 import { type HookedLog, hookedLog, insertRows, type Mutation, withoutLease } from './mutations.ts';
 
