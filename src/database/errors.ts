@@ -9,11 +9,12 @@ import {
   MongoError,
   MongoNetworkError,
   MongoNotConnectedError,
+  MongoOperationTimeoutError,
   MongoServerSelectionError,
   MongoTopologyClosedError,
 } from 'mongodb';
 import { MillraceError } from '../kernel/errors.ts';
-import { CODE, meaningOf, UNREACHABLE } from './server-codes.ts';
+import { CODE, type Meaning, meaningOf, UNREACHABLE } from './server-codes.ts';
 
 export { CODE };
 
@@ -61,20 +62,28 @@ export function uniqueViolation(
   });
 }
 
-/** Turns any error of the driver into a Millrace error; others are returned as they are. */
+/** Turns any error of the driver, and the end of a deadline, into a Millrace error; others are returned as they are. */
 export function translateError(error: unknown): unknown {
+  if (isDeadline(error)) return told(UNREACHABLE, error);
   if (!(error instanceof MongoError)) return error;
   const unique = duplicateKey(error)?.fields ?? [];
   // A second document with the same `_id` means something else to each operation.
   if (unique.length > 0 && unique[0] !== '_id') return uniqueViolation(unique, error);
   const meaning = isAway(error) ? UNREACHABLE : meaningOf(serverCode(error), error.message);
-  if (meaning === undefined) return error;
-  const { code, message, hint, retryAfter } = meaning;
+  return meaning === undefined ? error : told(meaning, error);
+}
+
+function told({ code, message, hint, retryAfter }: Meaning, cause: unknown): MillraceError {
   return new MillraceError(code, message, {
     ...(hint === undefined ? {} : { hint }),
     ...(retryAfter === undefined ? {} : { headers: { 'retry-after': String(retryAfter) } }),
-    cause: error,
+    cause,
   });
+}
+
+/** Whether a command was given up before it left (kernel/deadline.ts). Of one that has left the driver says it by itself. */
+function isDeadline(error: unknown): boolean {
+  return error instanceof DOMException && error.name === 'TimeoutError';
 }
 
 /** Whether the server was not reached, or went away before it answered. */
@@ -83,6 +92,7 @@ function isAway(error: MongoError): boolean {
     error instanceof MongoNetworkError ||
     error instanceof MongoServerSelectionError ||
     error instanceof MongoNotConnectedError ||
+    error instanceof MongoOperationTimeoutError ||
     error instanceof MongoTopologyClosedError ||
     error instanceof MongoClientClosedError ||
     error.name === 'MongoPoolClosedError' ||

@@ -34,7 +34,7 @@ const BY_CODE: ReadonlyMap<number, Verdict> = new Map([
 ]);
 
 const NETWORK =
-  /^(MongoNetwork|MongoServerSelection|MongoNotConnected|MongoPoolCleared|MongoTopologyClosed|AbortError|TimeoutError)/;
+  /^(MongoNetwork|MongoServerSelection|MongoNotConnected|MongoPoolCleared|MongoTopologyClosed|MongoOperationTimeout|AbortError|TimeoutError)/;
 
 /** The verdict on an error of the stream, the log or the lease. */
 export function judge(error: unknown): Verdict {

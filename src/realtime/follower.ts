@@ -4,6 +4,7 @@
  * Not here: how an answer begins (document-subscription.ts, event-subscription.ts).
  */
 import type { Timestamp } from 'mongodb';
+import { translateError } from '../database/errors.ts';
 import { formatPosition } from '../events/position.ts';
 import type { LogRow } from '../events/row.ts';
 import { ERRORS, MillraceError } from '../kernel/errors.ts';
@@ -142,8 +143,9 @@ export abstract class Follower implements Member {
   }
 
   /** Ends it and says why. */
-  protected end(error: unknown): void {
+  protected end(cause: unknown): void {
     this.stop();
+    const error = translateError(cause);
     const known = error instanceof MillraceError;
     const problem = known ? error : new MillraceError('internal', 'An unexpected error occurred', { cause: error });
     if (!known || ERRORS[problem.code].status >= 500) this.parts.onError(error);
