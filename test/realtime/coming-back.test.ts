@@ -70,8 +70,9 @@ t.test('coming back in the worst moments', async (t) => {
     // Cut before the snapshot: a browser comes back with the last id it was told, whatever stands in the address.
     const back = await openStream(t, `${url}/api/items?since=${position}`, { 'last-event-id': reset.id ?? '1-999999' });
     await back.event('live');
-    t.match(back.events[0]?.data, { from: 'snapshot' });
-    t.match(back.events[1]?.data, { documents: [{ id: 'a' }], last: true });
+    const [first, second] = back.events.filter(({ event }) => event !== 'ping');
+    t.match(first?.data, { from: 'snapshot' });
+    t.match(second?.data, { documents: [{ id: 'a' }], last: true });
   });
 
   await t.test('a heartbeat names no earlier place than was told', async (t) => {
@@ -89,8 +90,14 @@ t.test('coming back in the worst moments', async (t) => {
       await gate.promise;
       return await byIds(...words);
     };
+    t.teardown(() => gate.resolve());
     await write('DELETE', 'ahead/a1');
-    await until(() => numberOf(parts.events.feed.position) > numberOf(position), 'the row of the deletion');
+    // Rows of the creations may come behind the position, too: a snapshot may be ahead of the log.
+    const types = async () =>
+      (await app.inject(`/api/ahead/_changes?since=${position}`))
+        .json()
+        .changes.map(({ type }: { type: string }) => type);
+    await until(async () => (await types()).includes('ahead.deleted'), 'the row of the deletion');
     const stream = await openStream(t, `${url}/api/ahead?since=${position}`);
     const told = await stream.event('change');
     const ping = await stream.event('ping');
