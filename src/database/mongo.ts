@@ -9,8 +9,6 @@ import { UnusableDatabase } from './unusable.ts';
 const FORMAT = 1;
 
 export interface Mongo {
-  /** How another thread connects to the same databases. */
-  readonly settings: MongoSettings;
   readonly client: MongoClient;
   /** Users' collections and what an owner may see; every change here is an event. */
   readonly data: Db;
@@ -38,23 +36,9 @@ export interface MongoSettings {
  */
 export async function openMongo(settings: MongoSettings): Promise<Mongo> {
   refuseImitations(settings.url);
-  const databases = connectMongo(settings);
-  const { client } = databases;
-  try {
-    const version = await checkServer(client, settings.url);
-    await checkFormat(databases.log);
-    return { ...databases, settings, version, close: () => client.close() };
-  } catch (error) {
-    await client.close();
-    throw error;
-  }
-}
-
-/** A client and its three databases, unchecked: for a server that `openMongo` has looked at. It connects when it is used. */
-export function connectMongo({ url, database, maxPoolSize = 64 }: MongoSettings) {
-  const client = new MongoClient(url, {
+  const client = new MongoClient(settings.url, {
     appName: 'millrace',
-    maxPoolSize,
+    maxPoolSize: settings.maxPoolSize ?? 64,
     serverSelectionTimeoutMS: 5_000,
     connectTimeoutMS: 5_000,
     waitQueueTimeoutMS: 10_000,
@@ -62,12 +46,22 @@ export function connectMongo({ url, database, maxPoolSize = 64 }: MongoSettings)
     readPreference: 'primary',
     ignoreUndefined: false,
   });
-  return {
-    client,
-    data: client.db(database),
-    log: client.db(`${database}_log`),
-    files: client.db(`${database}_files`),
-  };
+  try {
+    const version = await checkServer(client, settings.url);
+    const log = client.db(`${settings.database}_log`);
+    await checkFormat(log);
+    return {
+      client,
+      data: client.db(settings.database),
+      log,
+      files: client.db(`${settings.database}_files`),
+      version,
+      close: () => client.close(),
+    };
+  } catch (error) {
+    await client.close();
+    throw error;
+  }
 }
 
 function refuseImitations(url: string): void {

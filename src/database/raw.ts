@@ -100,11 +100,6 @@ export function timestamp(value: unknown): Timestamp {
   throw new TypeError('A cluster time is missing');
 }
 
-/** A timestamp of its two halves: seconds, and a count within them. */
-export function timestampOf({ t, i }: { readonly t: number; readonly i: number }): Timestamp {
-  return new BSON.Timestamp({ t, i });
-}
-
 /** The bytes of a binary member, however it was decoded; null when there are none. */
 export function binary(value: unknown): Buffer | null {
   if (Buffer.isBuffer(value)) return value;

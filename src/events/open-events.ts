@@ -5,14 +5,15 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Db } from 'mongodb';
 import { Lease } from '../database/lease.ts';
-import type { Mongo } from '../database/mongo.ts';
 import { binary, decode } from '../database/raw.ts';
 import { Consumer, type ConsumerOptions } from './consumer.ts';
 import { EventLog } from './event-log.ts';
 import { Feed } from './feed.ts';
 import type { Note } from './note.ts';
-import { RecorderThread } from './recorder-thread.ts';
+import { Recorder } from './recorder.ts';
+import { tellRefusal } from './refusal.ts';
 import { Retention, type RetentionOptions } from './retention.ts';
 import type { LogRow } from './row.ts';
 import { type EventState, eventState } from './state.ts';
@@ -24,7 +25,7 @@ const BEGIN_MS = 10_000;
 export interface EventParts {
   readonly log: EventLog;
   readonly tail: Tail;
-  readonly recorder: RecorderThread;
+  readonly recorder: Recorder;
   readonly feed: Feed;
   readonly retention: Retention;
   /** A durable reader; whoever makes it starts and stops it. */
@@ -40,27 +41,31 @@ export interface EventSettings extends Pick<RetentionOptions, 'maxAgeMs' | 'maxB
 }
 
 /** Opens and starts the event log. Throws UnusableLog when the log belongs to another database. */
-export async function openEvents(
-  mongo: Pick<Mongo, 'settings' | 'data' | 'log'>,
-  settings: EventSettings = {},
-): Promise<EventParts> {
+export async function openEvents(mongo: { data: Db; log: Db }, settings: EventSettings = {}): Promise<EventParts> {
   const { onNote = () => {}, ...limits } = settings;
   const owner = `${hostname()}/${randomUUID()}`;
   const log = new EventLog(mongo.log, mongo.data.databaseName);
   await log.open();
   const tail = new Tail({ log, onNote });
   await tail.start();
-  const recorder = new RecorderThread({
-    settings: mongo.settings,
-    owner,
-    lease: new Lease({ collection: mongo.log.collection('lease'), id: 'log', owner }),
+  const lease = new Lease({ collection: mongo.log.collection('lease'), id: 'log', owner });
+  const recorder = new Recorder({
+    data: mongo.data,
+    log,
+    lease,
     onNote,
     onRows: (rows) => tail.take(rows),
     onRecording: (recording) => tail.suspend(recording),
+    onRefused: (error) => {
+      tellRefusal(mongo.data, owner, error).catch((fault: unknown) => {
+        onNote('warn', 'That recording is refused could not be written down', { fault: String(fault) });
+      });
+    },
     known: () => (tail.seen.number > 0 ? tail.seen : null),
   });
+  recorder.start();
   await begun(log, recorder);
-  const retention = new Retention({ log, allowed: () => recorder.state.status === 'recording', onNote, ...limits });
+  const retention = new Retention({ log, allowed: () => lease.held(), onNote, ...limits });
   retention.start();
   return {
     log,
@@ -87,7 +92,7 @@ export async function openEvents(
  * Waits for the first row of a new log: what is written before it would be in no history. Not for ever: without a
  * database that can be followed the process is not ready, and says so itself.
  */
-async function begun(log: EventLog, recorder: RecorderThread): Promise<void> {
+async function begun(log: EventLog, recorder: Recorder): Promise<void> {
   const end = performance.now() + BEGIN_MS;
   while ((await log.newest()) === null && recorder.state.status !== 'stopped' && performance.now() < end) {
     await pause(10);

@@ -6,7 +6,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Db } from 'mongodb';
-import type { Lease } from '../database/lease.ts';
+import type { Lease, LeaseState } from '../database/lease.ts';
 import { type EventLog, UnusableLog } from './event-log.ts';
 import { backOff, judge, type Verdict } from './faults.ts';
 import { keepImages } from './images.ts';
@@ -29,10 +29,9 @@ export interface RecorderOptions {
   /** Told once when the database refuses recording and a person has to act. */
   readonly onRefused?: (error: unknown) => void;
   /** The highest position this process knows of: a log that ends below it has been turned back. */
-  readonly known?: () => Place | null | Promise<Place | null>;
+  readonly known?: () => Place | null;
   /** Told when recording begins behind the newest row, and when it ends. */
   readonly onRecording?: (recording: boolean) => void;
-  readonly onState?: (state: RecorderState) => void;
   readonly markMs?: number;
 }
 
@@ -40,6 +39,8 @@ export interface RecorderState {
   readonly status: 'waiting' | 'recording' | 'failing' | 'stopped';
   /** The newest row this recorder knows of. */
   readonly newest: Place | null;
+  /** When the stream was last heard of, as epoch milliseconds; null before the first reply. */
+  readonly heardAt: number | null;
   readonly fault: string | null;
 }
 
@@ -49,7 +50,7 @@ export class Recorder {
   #loop: Promise<void> = Promise.resolve();
   #approach: Approach = { kind: 'normal', seen: null, big: new Set() };
   #failures = 0;
-  #state: RecorderState = { status: 'stopped', newest: null, fault: null };
+  #state: RecorderState = { status: 'stopped', newest: null, heardAt: null, fault: null };
 
   constructor(options: RecorderOptions) {
     this.#options = options;
@@ -59,8 +60,13 @@ export class Recorder {
     return this.#state;
   }
 
+  /** Who records now, in the whole deployment. */
+  async holder(): Promise<LeaseState | null> {
+    return await this.#options.lease.state();
+  }
+
   start(): void {
-    this.#become({ status: 'waiting' });
+    this.#state = { ...this.#state, status: 'waiting' };
     this.#loop = this.#run();
   }
 
@@ -69,7 +75,7 @@ export class Recorder {
     this.#end.abort();
     await Promise.race([this.#loop, pause(STOP_MS)]);
     await this.#options.lease.release().catch(() => {});
-    this.#become({ status: 'stopped' });
+    this.#state = { ...this.#state, status: 'stopped' };
   }
 
   async #run(): Promise<void> {
@@ -77,7 +83,7 @@ export class Recorder {
     while (!signal.aborted) {
       try {
         if (!(await this.#options.lease.acquire())) {
-          this.#become({ status: 'waiting' });
+          this.#state = { ...this.#state, status: 'waiting' };
           this.#options.onRecording?.(false);
           await pause(LEASE_POLL_MS * (0.8 + Math.random() * 0.4), undefined, { signal });
           continue;
@@ -90,11 +96,6 @@ export class Recorder {
     }
   }
 
-  #become(change: Partial<RecorderState>): void {
-    this.#state = { ...this.#state, ...change };
-    this.#options.onState?.(this.#state);
-  }
-
   async #record(): Promise<void> {
     const { data, log, lease, onRows, onNote, known, onRecording } = this.#options;
     await log.open();
@@ -105,7 +106,7 @@ export class Recorder {
       return;
     }
     const recorded = await log.origin();
-    const last = (await known?.()) ?? null;
+    const last = known?.() ?? null;
     const foreign = origin !== null && recorded !== null && recorded !== origin;
     if (foreign || (last !== null && (last.epoch > newest.epoch || last.number > newest.number))) {
       const epoch = Math.max(newest.epoch, last?.epoch ?? 0);
@@ -118,7 +119,7 @@ export class Recorder {
     if (recorded === null && origin !== null) await log.setOrigin(origin);
     const switched = await keepImages(data);
     if (switched.length > 0) onNote?.('info', 'Collections keep images from now on', { collections: switched });
-    this.#become({ status: 'recording', newest: { number: newest.number, epoch: newest.epoch } });
+    this.#state = { ...this.#state, status: 'recording', newest: { number: newest.number, epoch: newest.epoch } };
     onRecording?.(true);
     this.#approach = await record({
       data,
@@ -131,12 +132,12 @@ export class Recorder {
       onRows: (rows) => {
         this.#failures = 0;
         const row = rows.at(-1);
-        if (row) this.#become({ newest: { number: row.number, epoch: row.epoch }, fault: null });
+        if (row) this.#state = { ...this.#state, newest: { number: row.number, epoch: row.epoch }, fault: null };
         onRows?.(rows);
       },
       onReply: (empty) => {
         if (empty) this.#failures = 0;
-        this.#become({ status: 'recording', fault: null });
+        this.#state = { ...this.#state, status: 'recording', heardAt: Date.now(), fault: null };
       },
       onApproach: (approach) => {
         this.#approach = approach;
@@ -176,7 +177,7 @@ export class Recorder {
       this.#options.onNote?.('error', 'Recording has stopped: the database refuses it', { fault });
       await this.#options.lease.release().catch(() => {});
       this.#options.onRecording?.(false);
-      this.#become({ status: 'stopped', fault });
+      this.#state = { ...this.#state, status: 'stopped', fault };
       this.#options.onRefused?.(error);
       return false;
     }
@@ -186,7 +187,7 @@ export class Recorder {
       if (next instanceof UnusableLog || judge(next) === 'refused') return await this.#recover(next);
     }
     if (verdict !== 'behind') {
-      this.#become({ status: 'failing', fault });
+      this.#state = { ...this.#state, status: 'failing', fault };
       this.#options.onNote?.('warn', 'Recording goes on after an error', { verdict, fault });
     }
     const wait = backOff(verdict, this.#failures, Math.random());

@@ -5,7 +5,7 @@
 import type { Db, Document } from 'mongodb';
 import type { EventLog } from './event-log.ts';
 import { formatPosition } from './position.ts';
-import type { RecorderThread } from './recorder-thread.ts';
+import type { Recorder } from './recorder.ts';
 import type { Tail } from './tail.ts';
 
 export interface EventState {
@@ -48,7 +48,7 @@ interface Watched {
   readonly data: Db;
   readonly log: EventLog;
   readonly tail: Tail;
-  readonly recorder: Pick<RecorderThread, 'state' | 'holder'>;
+  readonly recorder: Recorder;
 }
 
 export async function eventState({ data, log, tail, recorder }: Watched): Promise<EventState> {
