@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Document } from 'mongodb';
 import t from 'tap';
+import { translateError } from '../../src/database/errors.ts';
 import { meaningOf } from '../../src/database/server-codes.ts';
 import { ERRORS } from '../../src/kernel/errors.ts';
 import { buildTestApp } from '../helpers/app.ts';
@@ -23,6 +24,8 @@ t.test('the table', async (t) => {
     t.equal(ERRORS[meaning?.code ?? 'internal'].status, 503, String(code));
     t.ok(meaning?.retryAfter, String(code));
   }
+  const gaveUp = new DOMException('No answer within 5 ms', 'TimeoutError');
+  t.match(translateError(gaveUp), { code: 'database-unavailable', cause: gaveUp });
   for (const code of [undefined, 1, 2, 8, 13, 11000]) t.equal(meaningOf(code, ''), undefined, String(code));
 });
 
