@@ -12,6 +12,8 @@ export interface Within {
   readonly session: ClientSession;
   /** Collections that came to be in it: nobody else sees them yet. */
   readonly made: Set<CollectionName>;
+  /** Collections that have to be prepared outside of it, before it can go on: it is run again. */
+  readonly unprepared: Set<CollectionName>;
   /** Documents that filters have touched in it so far. */
   touched: number;
 }
@@ -33,9 +35,12 @@ export class Atomic {
   async run<T>(work: (within: Within) => Promise<T>, within?: Within): Promise<T> {
     if (within !== undefined) return work(within);
     const made = new Set<CollectionName>();
-    const result = await this.#transactions.run((session) => {
+    const unprepared = new Set<CollectionName>();
+    const result = await this.#transactions.run(async (session) => {
       made.clear();
-      return work({ session, made, touched: 0 });
+      // Nothing has been asked of the database yet, so that the transaction holds no lock that this would wait for.
+      for (const name of unprepared) await this.#registry.ensure(name);
+      return work({ session, made, unprepared, touched: 0 });
     });
     for (const name of made) this.#registry.learn(name);
     return result;

@@ -5,6 +5,7 @@
 import { CODE, serverCode, translated } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
 import { type CollectionName, isCollectionName } from '../database/names.ts';
+import { MillraceError } from '../kernel/errors.ts';
 import type { Within } from './atomic.ts';
 
 const IMAGES = { enabled: true } as const;
@@ -43,13 +44,23 @@ export class Registry {
   }
 
   /**
-   * The same inside a transaction: a collection made here vanishes again when the transaction fails. Error 48 (somebody else was faster) reaches the caller, whose second run finds the collection.
+   * The same inside a transaction: a collection made here vanishes again when the transaction fails. One without images
+   * cannot be switched over now: that waits for every lock on it, those of this transaction too.
+   * @throws MillraceError `contention` for a collection without images, which is prepared before the second run
+   * @throws MongoServerError error 48 (somebody else was faster), whose second run finds the collection
    */
-  async ensureWithin(name: CollectionName, { session, made }: Within): Promise<void> {
+  async ensureWithin(name: CollectionName, { session, made, unprepared }: Within): Promise<void> {
     if (this.#known.has(name) || made.has(name)) return;
-    if ((await this.#options(name)) !== undefined) return this.ensure(name);
-    await this.#mongo.data.createCollection(name, { changeStreamPreAndPostImages: IMAGES, session });
-    made.add(name);
+    const options = await this.#options(name);
+    if (options === undefined) {
+      await this.#mongo.data.createCollection(name, { changeStreamPreAndPostImages: IMAGES, session });
+      made.add(name);
+    } else if (keepsImages(options)) {
+      this.#known.add(name);
+    } else {
+      unprepared.add(name);
+      throw new MillraceError('contention', `Collection '${name}' is being prepared`);
+    }
   }
 
   /** Remembers that a collection exists. */

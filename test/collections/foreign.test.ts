@@ -75,6 +75,25 @@ t.test('foreign documents', async (t) => {
     t.match(patch.json(), { text: 'new', added: { deep: 1 }, _meta: { revision: 2, createdAt: null } });
   });
 
+  await t.test('a batch may touch a collection without images before it creates in it', async (t) => {
+    for (const round of [1, 2, 3]) {
+      const name = `imageless${round}`;
+      await parts.mongo.data.collection<{ _id: string }>(name).insertOne({ _id: 'a' });
+      await parts.mongo.data.command({ collMod: name, changeStreamPreAndPostImages: { enabled: false } });
+      const operations = [
+        { method: 'DELETE', path: `/api/${name}/a` },
+        { method: 'POST', path: `/api/${name}`, body: { id: 'b' } },
+      ];
+      const began = performance.now();
+      const answer = await app.inject({ method: 'POST', url: '/batch', payload: { operations } });
+      t.equal(answer.statusCode, 200, answer.body);
+      t.ok(performance.now() - began < 5_000, 'it does not wait for itself');
+      const [found] = await parts.mongo.data.listCollections({ name }).toArray();
+      t.match(found, { options: { changeStreamPreAndPostImages: { enabled: true } } });
+      t.strictSame((await app.inject(`/api/${name}`)).json().length, 1);
+    }
+  });
+
   await t.test('number-like names in any order do not stand in the way of a patch', async (t) => {
     const members = new Map<string, unknown>([
       ['_id', 'order'],
