@@ -13,7 +13,7 @@ import {
   type WriteError,
 } from 'mongodb';
 import { asRaw } from '../database/cursor-reply.ts';
-import { CODE, translated, translateError } from '../database/errors.ts';
+import { CODE, serverCode, translated, translateError } from '../database/errors.ts';
 import { findRaw, type RawFind } from '../database/find-raw.ts';
 import type { Mongo } from '../database/mongo.ts';
 import type { CollectionName } from '../database/names.ts';
@@ -225,11 +225,16 @@ export class Store {
     return outcomes;
   }
 
+  /** The filter asks for the id alone: what a condition beside it takes the server is a tenth of a replacement. */
   async #replaceOne(name: CollectionName, { id, old, next }: Replacement, session?: ClientSession): Promise<boolean> {
-    const result = await this.#mongo.data
-      .collection(name)
-      .updateOne({ ...byId(id), ...unchanged(old) }, [{ $replaceWith: { $literal: next } }], inSession(session));
-    return result.matchedCount === 1;
+    const update = [{ $replaceWith: unlessChanged(old, next) }];
+    try {
+      const result = await this.#mongo.data.collection(name).updateOne(byId(id), update, inSession(session));
+      return result.matchedCount === 1;
+    } catch (error) {
+      if (serverCode(error) === CODE.conversionFailure) return false;
+      throw error;
+    }
   }
 
   async #replaceEach(name: CollectionName, changes: readonly Replacement[]): Promise<readonly (boolean | Error)[]> {
