@@ -33,6 +33,7 @@ import { json } from './http/json.ts';
 import { methods } from './http/methods.ts';
 import { openApiRoutes } from './http/openapi-routes.ts';
 import { ownAnswers } from './http/own-answers.ts';
+import { ownMachine } from './http/own-machine.ts';
 import { protection } from './http/protection.ts';
 import { rateLimit } from './http/rate-limit.ts';
 import { readOnlyKeys } from './http/read-only-keys.ts';
@@ -57,6 +58,7 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
   await app.register(requestLog);
   await app.register(errors);
   await app.register(methods);
+  await app.register(ownMachine, { config });
 
   await app.register(async function open(context) {
     const details = async () => ({ events: inShort(await parts.events.state()) });

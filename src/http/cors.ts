@@ -4,8 +4,8 @@
  */
 import fp from 'fastify-plugin';
 import type { ServerConfig } from '../kernel/config.ts';
+import { isLoopbackOrigin } from '../kernel/loopback.ts';
 
-const LOOPBACK = /^https?:\/\/(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/;
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 const EXPOSED =
   'ETag, Location, Link, Allow, Accept-Patch, Retry-After, RateLimit, Preference-Applied, X-Request-Id, ' +
@@ -21,7 +21,8 @@ export interface CorsOptions {
 export const cors = fp<CorsOptions>(
   async (app, { config }) => {
     const listed = new Set(config.corsOrigins);
-    const allowed = (origin: string) => listed.has(origin) || (config.mode === 'development' && LOOPBACK.test(origin));
+    const allowed = (origin: string) =>
+      listed.has(origin) || (config.mode === 'development' && isLoopbackOrigin(origin));
     app.addHook('onRequest', (request, reply, done) => {
       const { origin } = request.headers;
       if (origin === undefined || !allowed(origin)) {

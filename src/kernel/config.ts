@@ -5,6 +5,7 @@
  */
 import Type, { type Static, type TSchema } from 'typebox';
 import { Value } from 'typebox/value';
+import { isLoopback } from './loopback.ts';
 import { parseMasterKeys } from './sealer.ts';
 
 const text = (description: string, options: object = {}) => Type.Optional(Type.String({ description, ...options }));
@@ -215,10 +216,6 @@ function shown(name: string, raw: string | undefined): string {
 function explain(message: string, schema: TSchema): string {
   if ('enum' in schema && Array.isArray(schema.enum)) return `must be one of ${schema.enum.join(', ')}`;
   return message;
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
 function list(value: string | undefined): string[] {

@@ -5,9 +5,9 @@
 import websocket from '@fastify/websocket';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { WebSocket } from 'ws';
+import { isOriginAllowed } from '../http/origin.ts';
 import type { ServerConfig } from '../kernel/config.ts';
 import { Connection } from './connection.ts';
-import { isOriginAllowed } from './origin.ts';
 import { Outlet } from './outlet.ts';
 import { CLOSE, SUBPROTOCOL } from './protocol.ts';
 import type { Realtime } from './realtime.ts';

@@ -108,7 +108,8 @@ t.test('reads, paths and methods', async (t) => {
         name: 'a foreign origin gets no permission',
         request: 'GET /api/many',
         headers: { origin: 'https://evil.example' },
-        status: 200,
+        status: 403,
+        code: 'forbidden',
         expectHeaders: { 'access-control-allow-origin': null },
       },
       {

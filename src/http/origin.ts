@@ -1,10 +1,10 @@
 /**
- * Whether a page may open a socket here. Browsers let every page open one to every server and send cookies along, so
- * the server has to ask (RFC 6455 section 10.2). Programs other than browsers send no origin. Pure.
+ * Whether a page may open a socket here, or ask at all in development mode. Browsers let every page do so to every
+ * server and send cookies along, so the server has to ask (RFC 6455, section 10.2). Programs other than browsers send
+ * no origin. Pure.
  */
 import type { ServerConfig } from '../kernel/config.ts';
-
-const LOOPBACK = /^https?:\/\/(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/;
+import { isLoopbackOrigin } from '../kernel/loopback.ts';
 
 /** @param host the header `Host` of the request */
 export function isOriginAllowed(
@@ -14,6 +14,6 @@ export function isOriginAllowed(
 ): boolean {
   if (origin === undefined) return true;
   if (config.corsOrigins.includes(origin) || origin === config.publicUrl) return true;
-  if (config.mode === 'development') return LOOPBACK.test(origin);
+  if (config.mode === 'development') return isLoopbackOrigin(origin);
   return host !== undefined && (origin === `https://${host}` || origin === `http://${host}`);
 }
