@@ -8,7 +8,9 @@ RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
 RUN node node_modules/typescript/bin/tsc --project tsconfig.build.json \
-  && npm prune --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
+  && npm prune --omit=dev --ignore-scripts --no-audit --no-fund \
+  # Node is in the image already. The other optional packages are the native halves of dependencies.
+  && rm -rf node_modules/node-linux-*
 
 FROM node:24-bookworm-slim
 ENV NODE_ENV=production \

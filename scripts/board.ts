@@ -11,6 +11,7 @@ import { SEED_SETS } from './seed-sets.ts';
 
 const TICK_MS = 100;
 const BULK = 1_000;
+const AWAY_MS = 500;
 
 const HELP = `Fills the board of departures and lets a day pass on it.
 
@@ -74,14 +75,31 @@ async function pass(day: readonly Turn[], foreign: MongoClient | null): Promise<
     const now = first + (performance.now() - begun) * hoursPerMs;
     for (let turn = day[done]; turn !== undefined && turn.at <= now; turn = day[++done]) {
       const { id, status } = turn;
-      if (foreign === null || done % 4 > 0) await board.patch(id, { status });
+      if (foreign === null || done % 4 > 0) await whenThere(() => board.patch(id, { status }));
       else await foreign.db().collection<{ _id: string }>('departures').updateOne({ _id: id }, { $set: { status } });
     }
-    process.stdout.write(`\r  ${clock(now)}  ${done} of ${day.length} changes`);
+    if (process.stdout.isTTY) process.stdout.write(`\r  ${clock(now)}  ${done} of ${day.length} changes`);
     await pause(TICK_MS);
   }
-  process.stdout.write('\n');
+  process.stdout.write(`${process.stdout.isTTY ? '\r' : ''}  ${done} of ${day.length} changes\n`);
 }
+
+/** The server may be stopped and started again meanwhile: what does not reach it is sent when it is back. */
+async function whenThere<T>(send: () => Promise<T>): Promise<T> {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await send();
+    } catch (error) {
+      if (!isAway(error)) throw error;
+      if (tries === 0) process.stdout.write('\n  The server is away; going on when it is back\n');
+      await pause(AWAY_MS);
+    }
+  }
+}
+
+/** fetch says TypeError when there is no connection, or none any more (Fetch standard). */
+const isAway = (error: unknown): boolean =>
+  error instanceof TypeError || (error instanceof Problem && error.status === 503);
 
 function clock(hours: number): string {
   const minutes = Math.max(0, Math.floor(hours * 60));
@@ -99,6 +117,10 @@ else {
     await clear();
     await fill(flights);
     await pass(turns(flights), foreign);
+  } catch (error) {
+    if (!isAway(error)) throw error;
+    process.stderr.write(`No server answers at ${values.url}. Start one: npm start\n`);
+    process.exitCode = 1;
   } finally {
     await foreign?.close();
   }

@@ -54,9 +54,21 @@ ${rows.join('\n')}
 `;
 }
 
+/** Secrets of the services beside Millrace. */
+const COMPOSE_SECRETS = ['FILES_ACCESS_KEY', 'FILES_SECRET_KEY', 'SVIX_DB_PASSWORD', 'SVIX_JWT_SECRET'];
+
 function environmentFile(): string {
   const blocks = settings().map(({ name, description, fallback }) => `# ${description}\n#${name}=${fallback}`);
-  return `# ${MADE}\n# Every setting with its default. Set what should differ in the environment of the program.\n\n${blocks.join('\n\n')}\n`;
+  const compose = COMPOSE_SECRETS.map((name) => `#${name}=`).join('\n');
+  return `# ${MADE}
+# Every setting with its default. Set what should differ in the environment of the program. As .env it is read by
+# docker-compose.yml, which sets for itself where MongoDB and the files are and where the program listens.
+
+${blocks.join('\n\n')}
+
+# What docker-compose.yml needs besides, each made with: openssl rand -hex 24; the last two with its profile svix only.
+${compose}
+`;
 }
 
 function errorsPage(): string {

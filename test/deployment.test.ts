@@ -42,6 +42,20 @@ t.test('the image is not root and takes in only what it is built from', async (t
   t.match(read('.dockerignore'), /^\*$/m);
 });
 
+t.test('the image keeps the native halves of its dependencies', async (t) => {
+  const { packages } = JSON.parse(read('package-lock.json'));
+  t.equal(packages['node_modules/@node-rs/argon2-linux-x64-gnu'].optional, true, 'npm takes them for optional');
+  t.match(read('Dockerfile'), /npm prune --omit=dev /);
+  t.notMatch(read('Dockerfile'), /omit=optional/);
+});
+
+t.test('every setting reaches the program in Compose', async (t) => {
+  t.match(read('docker-compose.yml'), /env_file:\n {6}- path: \.env\n/);
+  for (const [, name = ''] of read('docker-compose.yml').matchAll(/\$\{(\w+)/g)) {
+    t.match(read('.env.example'), new RegExp(`^#${name}=`, 'm'), name);
+  }
+});
+
 const hadolint = spawnSync('hadolint', ['--version']).status === 0 ? false : 'hadolint is not installed';
 t.test('the Dockerfile passes hadolint', { skip: hadolint }, async (t) => {
   const { status, stdout } = spawnSync('hadolint', ['Dockerfile'], { cwd: ROOT, encoding: 'utf8' });
