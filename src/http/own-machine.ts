@@ -7,7 +7,7 @@ import fp from 'fastify-plugin';
 import type { ServerConfig } from '../kernel/config.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { isLoopback } from '../kernel/loopback.ts';
-import { isOriginAllowed } from './origin.ts';
+import { isOriginAllowed } from '../kernel/origin.ts';
 
 export interface OwnMachineOptions {
   readonly config: Pick<ServerConfig, 'mode' | 'corsOrigins' | 'publicUrl'>;

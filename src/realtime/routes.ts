@@ -5,8 +5,8 @@
 import websocket from '@fastify/websocket';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { WebSocket } from 'ws';
-import { isOriginAllowed } from '../http/origin.ts';
 import type { ServerConfig } from '../kernel/config.ts';
+import { isOriginAllowed } from '../kernel/origin.ts';
 import { Connection } from './connection.ts';
 import { Outlet } from './outlet.ts';
 import { CLOSE, SUBPROTOCOL } from './protocol.ts';

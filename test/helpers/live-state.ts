@@ -13,6 +13,11 @@ export interface Check {
   readonly order: readonly string[] | null;
   /** Whether nothing has been told since the snapshot. */
   readonly fresh: boolean;
+  /**
+   * Whether its client came back from a snapshot before anything was told: the snapshot may have been ahead of its
+   * position, from where changes are then told again, as docs/protocol.md says.
+   */
+  readonly again: boolean;
   /** When it was told, in milliseconds of the monotonic clock. */
   readonly at: number;
 }
@@ -32,6 +37,7 @@ export class LiveState {
   position: string | null = null;
   readonly #answer: LiveAnswer | null;
   #fresh = true;
+  #again = false;
   #last = '';
 
   /** @param sort as in the query, when the client shows an order */
@@ -52,6 +58,7 @@ export class LiveState {
   /** The connection is lost. */
   interrupt(): void {
     this.live = false;
+    this.#again ||= this.#fresh;
     // Whoever comes back with the earlier place of a ping is told again what followed.
     this.#last = '';
     this.#answer?.interrupt();
@@ -84,6 +91,7 @@ export class LiveState {
       this.documents.clear();
       this.live = false;
       this.#fresh = true;
+      this.#again = false;
       this.position = null;
       if (frame.type === 'reset') this.reasons.push(String(frame['reason']));
     }
@@ -119,7 +127,7 @@ export class LiveState {
     if (before(position, this.#last)) return;
     const state = stateText(this.documents.values());
     const order = this.#answer?.documents().map(({ id }) => id) ?? null;
-    this.checks.push({ position, state, order, fresh: this.#fresh, at: performance.now() });
+    this.checks.push({ position, state, order, fresh: this.#fresh, again: this.#again, at: performance.now() });
   }
 }
 

@@ -33,10 +33,15 @@ export class Judge {
   /** What is wrong with the first check that is; null when nothing is. */
   fault(question: LiveQuestion, checks: readonly Check[], views: readonly View[] = EVERYTHING): string | null {
     let first = 0;
+    let caughtUp = false;
     for (const check of checks) {
       const found = this.#view(question, check, views, first);
-      if (typeof found === 'string') return found;
-      first = found;
+      if (!check.again) caughtUp = false;
+      if (typeof found !== 'string') {
+        first = found;
+        caughtUp = true;
+      } else if (check.again && !caughtUp) this.counts.ahead += 1;
+      else return found;
     }
     return null;
   }

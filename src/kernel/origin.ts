@@ -3,8 +3,8 @@
  * server and send cookies along, so the server has to ask (RFC 6455, section 10.2). Programs other than browsers send
  * no origin. Pure.
  */
-import type { ServerConfig } from '../kernel/config.ts';
-import { isLoopbackOrigin } from '../kernel/loopback.ts';
+import type { ServerConfig } from './config.ts';
+import { isLoopbackOrigin } from './loopback.ts';
 
 /** @param host the header `Host` of the request */
 export function isOriginAllowed(
