@@ -34,7 +34,7 @@ import { methods } from './http/methods.ts';
 import { openApiRoutes } from './http/openapi-routes.ts';
 import { ownAnswers } from './http/own-answers.ts';
 import { ownMachine } from './http/own-machine.ts';
-import { protection } from './http/protection.ts';
+import { asksForSocket, protection } from './http/protection.ts';
 import { rateLimit } from './http/rate-limit.ts';
 import { readOnlyKeys } from './http/read-only-keys.ts';
 import { requestLog } from './http/request-log.ts';
@@ -130,6 +130,8 @@ function createServer(config: ServerConfig, log: FastifyBaseLogger): FastifyInst
       maxHeaderSize: MAX_HEADER_BYTES,
       headersTimeout: config.headerTimeoutMs,
       connectionsCheckingInterval: 1_000,
+      // Node hands an upgrade over without its body: only what can become a socket may be one.
+      shouldUpgradeCallback: ({ headers }) => asksForSocket(headers),
     },
     routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allErrors: false } },

@@ -2,7 +2,7 @@
  * The cheap guards of every request: security headers, a deadline for bodies, a bound on connections from one address.
  * One frozen object and callback hooks: the usual plugins for this cost several times the request itself.
  */
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import fp from 'fastify-plugin';
 import { networkOf } from '../auth/sign-in-delays.ts';
@@ -27,15 +27,23 @@ export const protection = fp<ProtectionOptions>(
       reply.headers(SECURITY_HEADERS).header('x-request-id', request.id);
       done();
     });
-    // Whoever asked for an upgrade and was answered instead: nobody reads from that connection any more.
+    // Whoever asked for a socket and was answered instead: nobody reads from that connection any more.
     app.addHook('onResponse', (request, _reply, done) => {
-      if (request.headers.upgrade !== undefined) request.raw.socket.destroySoon();
+      if (asksForSocket(request.headers)) request.raw.socket.destroySoon();
       done();
     });
     boundConnections(app.server, config.connectionsPerAddress);
   },
   { name: 'protection' },
 );
+
+/**
+ * Whether a request asks to become a WebSocket. Any other upgrade is an offer that a server may pass over (RFC 9110
+ * section 7.8), and some clients make it with every request: Java's with `h2c`.
+ */
+export function asksForSocket({ upgrade }: IncomingHttpHeaders): boolean {
+  return upgrade?.toLowerCase() === 'websocket';
+}
 
 /** Closes a connection at once when its address, or its network of IPv6, has too many open. */
 function boundConnections(server: NodeJS.EventEmitter, limit: number): void {

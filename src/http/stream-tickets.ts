@@ -9,6 +9,7 @@ import type { Authenticator } from '../auth/authenticator.ts';
 import type { Principal } from '../auth/principal.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import type { BadCredentials } from './bad-credentials.ts';
+import { asksForSocket } from './protection.ts';
 
 const COOKIE = 'millrace-stream';
 const MAX_AGE_S = 600;
@@ -52,7 +53,7 @@ export const streamTickets = fp<StreamTicketsOptions>(
 );
 
 function ticketOf({ headers, method, url }: FastifyRequest): string | null {
-  if (method !== 'GET' || headers.authorization !== undefined || headers.upgrade !== undefined) return null;
+  if (method !== 'GET' || headers.authorization !== undefined || asksForSocket(headers)) return null;
   if (headers.accept?.includes('text/event-stream') !== true) return null;
   const start = url.indexOf('?');
   return start < 0 ? null : new URLSearchParams(url.slice(start)).get('ticket');
