@@ -105,6 +105,7 @@ async function storeFile(part: Part, fileName: string, intake: IntakeParts): Pro
   const { fileStore, marks } = intake;
   const key = fileKey(newId().toHexString());
   const meter = new Meter(intake.maxFileBytes);
+  const failures = failuresOf(part);
   // Ends the one when the other breaks; the store sees the error as that of its source.
   const metered = pipeline(part.bytes, meter, () => undefined);
   try {
@@ -113,7 +114,7 @@ async function storeFile(part: Part, fileName: string, intake: IntakeParts): Pro
   } catch (error) {
     meter.destroy();
     await takeBack([key], intake);
-    throw cutShort(error, part);
+    throw cutShort(error, failures);
   }
   const type = agreedType(part.type, meter.head);
   return { key, name: cleanName(fileName), type, size: meter.size, sha256: meter.digest() };
@@ -126,6 +127,7 @@ async function readCustom(part: Part, expected: Expected): Promise<unknown> {
     throw wrong(`The field '${shown(field)}' ${why}`, expected);
   }
   const chunks: Buffer[] = [];
+  const failures = failuresOf(part);
   let size = 0;
   try {
     for await (const chunk of bytes) {
@@ -136,7 +138,7 @@ async function readCustom(part: Part, expected: Expected): Promise<unknown> {
       chunks.push(chunk);
     }
   } catch (error) {
-    throw cutShort(error, part);
+    throw cutShort(error, failures);
   }
   try {
     return parseJson(Buffer.concat(chunks));
@@ -154,9 +156,19 @@ function spread(customs: readonly unknown[], files: number, expected: Expected):
   throw wrong(`There are ${customs.length} fields custom for ${files} files`, expected);
 }
 
+/**
+ * Gathers the errors that a part ends with. The parser may have destroyed it before; or it tells of an error without
+ * destroying the part, and destroys it with another: `errored` is not the one then that its readers were told.
+ */
+function failuresOf({ bytes }: Part): ReadonlySet<unknown> {
+  const failures = new Set<unknown>([bytes.errored]);
+  bytes.on('error', (error) => failures.add(error));
+  return failures;
+}
+
 /** The error of a part whose bytes broke off, in place of the parser's own. */
-function cutShort(error: unknown, { bytes }: Part): unknown {
-  if (error instanceof MillraceError || error !== bytes.errored) return error;
+function cutShort(error: unknown, failures: ReadonlySet<unknown>): unknown {
+  if (error instanceof MillraceError || !failures.has(error)) return error;
   return new MillraceError('malformed-request', 'The multipart body ends too early', { cause: error });
 }
 

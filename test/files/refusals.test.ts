@@ -225,6 +225,23 @@ t.test('a custom of exactly 8 KiB and a file under an unknown type are fine', as
   await app.inject({ method: 'DELETE', url: `/files/${id}` });
 });
 
+t.test('bodies without their closing boundary, over a real connection', async (t) => {
+  const base = await app.listen({ host: '127.0.0.1', port: 0 });
+  const file = part('name="file"', '; filename="a"');
+  const custom = part('name="custom"', '', '7');
+  for (const [name, lines] of [
+    ['after a file', file],
+    ['after a file and its line break', [...file, '']],
+    ['after a large file', part('name="file"', '; filename="a"', 'x'.repeat(90_000))],
+    ['after a file and custom', [...file, ...custom]],
+    ['after custom', custom],
+  ] as const) {
+    const { send, headers } = handmade(lines);
+    const answer = await fetch(`${base}/files`, { method: 'POST', headers, body: new Uint8Array(send) });
+    t.match(await answer.json(), { status: 400, code: 'malformed-request' }, name);
+  }
+});
+
 t.test('nothing is left of any of them', async (t) => {
   t.same(await countAll(parts), { documents: 0, heads: 0, chunks: 0, marks: 0 });
 });
