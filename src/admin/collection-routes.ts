@@ -5,9 +5,9 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import type { Catalogue } from '../collections/catalogue.ts';
-import { parameters, requireMediaType } from '../collections/requests.ts';
 import { parseCollectionName } from '../database/names.ts';
 import { checked } from '../kernel/checked.ts';
+import { parameters, requireMediaType } from '../kernel/request.ts';
 import type { Policies } from '../policies/policies.ts';
 
 export interface CollectionAdminOptions {

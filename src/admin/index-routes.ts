@@ -5,8 +5,8 @@
 import type { FastifyInstance } from 'fastify';
 import { parseIndexes } from '../collections/index-plan.ts';
 import type { Indexes } from '../collections/indexes.ts';
-import { parameters, requireMediaType } from '../collections/requests.ts';
 import { parseCollectionName } from '../database/names.ts';
+import { parameters, requireMediaType } from '../kernel/request.ts';
 import type { Policies } from '../policies/policies.ts';
 
 export interface IndexRoutesOptions {

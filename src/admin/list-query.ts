@@ -1,7 +1,7 @@
 /** What the lists of this folder read from a URL: how many, from where on, and what kind. Pure. */
 import type { FastifyRequest } from 'fastify';
-import { parameters } from '../collections/requests.ts';
 import { MillraceError } from '../kernel/errors.ts';
+import { parameters } from '../kernel/request.ts';
 
 const MAX_LIMIT = 1_000;
 const DEFAULT_LIMIT = 100;

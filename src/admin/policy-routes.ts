@@ -3,8 +3,9 @@
  * policy means (policies/).
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { objectBody, parameters, requireBody, requireMediaType } from '../collections/requests.ts';
+import { objectBody } from '../collections/requests.ts';
 import { MillraceError } from '../kernel/errors.ts';
+import { parameters, requireBody, requireMediaType } from '../kernel/request.ts';
 import type { Policies } from '../policies/policies.ts';
 import type { PolicyBook } from '../policies/policy-book.ts';
 import type { WrittenPolicy } from '../policies/policy-set.ts';

@@ -4,8 +4,8 @@
  */
 import type { FastifyReply } from 'fastify';
 import { encodeDocument, ListEncoder } from '../database/json.ts';
+import type { RequestLike } from '../kernel/request.ts';
 import { parsePrefer } from './prefer.ts';
-import type { RequestLike } from './requests.ts';
 import type { StoredDocument } from './stored-document.ts';
 import type { Written } from './view.ts';
 

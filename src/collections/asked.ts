@@ -3,11 +3,11 @@
  * many documents it may touch. Pure. Forgetting either is refused: a slip must not reach a whole collection.
  */
 import { MillraceError } from '../kernel/errors.ts';
+import { queryText, type RequestLike } from '../kernel/request.ts';
 import { readParameters } from '../query/parameters.ts';
 import { parseQuery, RESERVED } from '../query/parse-query.ts';
 import type { Asked } from './by-filter.ts';
 import { parsePrefer } from './prefer.ts';
-import { queryText, type RequestLike } from './requests.ts';
 
 /** @throws MillraceError `invalid-filter`, `max-affected-required`, `unknown-parameter`, `malformed-request` */
 export function parseAsked(request: RequestLike): Asked {

@@ -4,11 +4,12 @@
  */
 import type { FastifyRequest } from 'fastify';
 import { MillraceError } from '../kernel/errors.ts';
+import { parameters, requireMediaType } from '../kernel/request.ts';
 import type { Answer } from './answer.ts';
 import type { Atomic, Within } from './atomic.ts';
 import { type BatchOperation, inOperation, parseBatch, resolveRefs } from './batch-operations.ts';
 import { isAccessRefusal } from './refusals.ts';
-import { objectBody, parameters, requireMediaType } from './requests.ts';
+import { objectBody } from './requests.ts';
 import { type PreparedWrite, prepareWrite, type WriteParts } from './write-operations.ts';
 
 /** Bytes of all results together. */

@@ -1,7 +1,9 @@
 /** The three languages of a PATCH, by media type, each as a change of stored documents. Pure. */
+
+import { type RequestLike, requireBody, requireMediaType } from '../kernel/request.ts';
 import type { Change, Steps } from './change.ts';
 import { applyJsonPatch, type JsonPatch, parseJsonPatch } from './json-patch.ts';
-import { objectBody, type RequestLike, requireBody, requireMediaType } from './requests.ts';
+import { objectBody } from './requests.ts';
 import { applyUpdate, parseUpdate } from './update.ts';
 
 /** Plain JSON is a merge patch. */

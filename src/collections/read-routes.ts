@@ -5,6 +5,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { encodeDocument } from '../database/json.ts';
 import { MillraceError } from '../kernel/errors.ts';
+import { parameters, queryText, requireMediaType } from '../kernel/request.ts';
 import { requireReadable } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
 import { readParameters } from '../query/parameters.ts';
@@ -14,7 +15,7 @@ import { sendJson, sendList } from './answers.ts';
 import { type Expansion, toExpansions } from './expansion.ts';
 import { type CollectionRoutesOptions, gate, type OnCollection, type OnDocument } from './gate.ts';
 import { isFresh, parsePreconditions } from './preconditions.ts';
-import { objectBody, parameters, queryText, requireMediaType } from './requests.ts';
+import { objectBody } from './requests.ts';
 import { requireFields } from './showing.ts';
 import { cutStored, showsMeta, withWholeMeta } from './shown-fields.ts';
 

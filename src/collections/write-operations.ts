@@ -5,6 +5,7 @@
 import type { Principal } from '../auth/principal.ts';
 import { type CollectionName, parseCollectionName } from '../database/names.ts';
 import { MillraceError } from '../kernel/errors.ts';
+import { flag, parameters, type RequestLike, requireMediaType } from '../kernel/request.ts';
 import type { Policies } from '../policies/policies.ts';
 import type { Action, Scope } from '../policies/scope.ts';
 import { type Answer, affectedAnswer, createdAnswer, removedAnswer, writtenAnswer } from './answer.ts';
@@ -15,7 +16,7 @@ import type { Collections, WriteScopes } from './collections.ts';
 import { parsePatch } from './patch.ts';
 import { parsePreconditions } from './preconditions.ts';
 import { discreet } from './refusals.ts';
-import { arrayBody, flag, objectBody, parameters, type RequestLike, requireMediaType, toWrite } from './requests.ts';
+import { arrayBody, objectBody, toWrite } from './requests.ts';
 import { seenBy, viewOf } from './view.ts';
 
 /** A write that has been read and allowed; nothing has been touched yet. It may run again in a new transaction. */
