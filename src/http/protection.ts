@@ -7,6 +7,7 @@ import type { Socket } from 'node:net';
 import fp from 'fastify-plugin';
 import { networkOf } from '../auth/sign-in-delays.ts';
 import type { ServerConfig } from '../kernel/config.ts';
+import { hasBody } from '../kernel/request.ts';
 
 const SECURITY_HEADERS = Object.freeze({
   'x-content-type-options': 'nosniff',
@@ -69,8 +70,7 @@ function boundConnections(server: NodeJS.EventEmitter, limit: number): void {
  * cut large uploads too.
  */
 export function withDeadline(body: IncomingMessage, timeoutMs: number): void {
-  const { 'content-length': length, 'transfer-encoding': encoding } = body.headers;
-  if (encoding === undefined && (length === undefined || length === '0')) return;
+  if (!hasBody(body)) return;
   const timer = setTimeout(() => body.destroy(), timeoutMs).unref();
   const clear = () => clearTimeout(timer);
   body.once('end', clear).once('close', clear);

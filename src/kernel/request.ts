@@ -18,6 +18,12 @@ export function requireBody({ body }: RequestLike): unknown {
   return body;
 }
 
+/** Whether a body comes along, of whatever type (RFC 9112 section 6.3). */
+export function hasBody({ headers }: Pick<RequestLike, 'headers'>): boolean {
+  const length = headers['content-length'];
+  return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
+}
+
 /**
  * Holds the body to the media types of a route.
  * @returns the media type, without parameters

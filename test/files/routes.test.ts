@@ -159,6 +159,38 @@ t.test('resources', async (t) => {
   t.notMatch(evil.json().url, /script/);
 });
 
+t.test('a signed address', async (t) => {
+  const { id } = await uploadOne(app, { name: 's.txt' });
+  const request = `POST /files/${id}/sign`;
+  const send = '{"expiresIn":30}';
+  const type = (name: string) => ({ 'content-type': name });
+  await runScenarios(t, app, [
+    {
+      name: 'is not made of a form',
+      request,
+      send,
+      headers: type('application/x-www-form-urlencoded'),
+      status: 415,
+      code: 'unsupported-media-type',
+    },
+    {
+      name: 'nor of a patch',
+      request,
+      send,
+      headers: type('application/merge-patch+json'),
+      status: 415,
+      code: 'unsupported-media-type',
+    },
+  ]);
+  for (const [payload, seconds] of [[{ expiresIn: 30 }, 30] as const, [undefined, 300] as const]) {
+    const signed = await app.inject({ method: 'POST', url: `/files/${id}/sign`, ...(payload && { payload }) });
+    const left = Date.parse(signed.json().expiresAt) - Date.now();
+    t.ok(Math.abs(left - seconds * 1_000) < 10_000, `ends in ${seconds} seconds`);
+  }
+  const untyped = await app.inject({ method: 'POST', url: `/files/${id}/sign`, payload: Buffer.from(send) });
+  t.match(untyped.json(), { status: 400, code: 'body-required' }, 'nor of a body without a type');
+});
+
 t.test('deletion', async (t) => {
   const file = await uploadOne(app, { name: 'gone.txt' });
   const before = await countAll(parts);
