@@ -5,6 +5,7 @@
 import multipart from '@fastify/multipart';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { MillraceError } from '../kernel/errors.ts';
+import { parameters, queryText } from '../kernel/request.ts';
 import { ALL, childOf } from '../policies/field-tree.ts';
 import type { Policies } from '../policies/policies.ts';
 import type { Action, Scope } from '../policies/scope.ts';
@@ -58,6 +59,7 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
   const baseOf = (request: FastifyRequest): string => publicUrl ?? requestBase(request);
 
   async function upload(request: FastifyRequest, expected: Expected): Promise<readonly SeenFile[]> {
+    parameters(request, []);
     const scope = scopeOf(request, 'create');
     if (!request.isMultipart()) throw refusedType(request);
     const stop = holdToPace(request.raw);
@@ -83,7 +85,7 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
   });
 
   app.get('/files', async (request, reply) => {
-    const query = parseQuery(readParameters(request.url.split(/\?(.*)/s)[1] ?? ''));
+    const query = parseQuery(readParameters(queryText(request)));
     const scope = scopeOf(request, 'read');
     reply.header('millrace-position', position());
     const list = await files.list(scope, query);
@@ -91,10 +93,12 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
   });
 
   app.get<OnFile>('/files/:id', async (request) => {
+    parameters(request, []);
     return seenResource(await files.get(scopeOf(request, 'read'), request.params.id), baseOf(request));
   });
 
   app.delete<OnFile>('/files/:id', async (request, reply) => {
+    parameters(request, []);
     await files.remove(scopeOf(request, 'delete'), request.params.id, request.id);
     return reply.code(204).send();
   });
@@ -107,7 +111,7 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
 
   async function sendBytes(request: FastifyRequest<OnBytes>, reply: FastifyReply): Promise<FastifyReply> {
     const { id } = request.params;
-    const signed = isSigned(files.secret, id, request.url.split(/\?(.*)/s)[1] ?? '', Date.now() / 1_000);
+    const signed = isSigned(files.secret, id, queryText(request), Date.now() / 1_000);
     const seen = signed ? files.getSigned(request.principal, id) : files.get(scopeOf(request, 'read'), id);
     const file = named(await seen, signed ? request.params.name : 'file');
     const { status, headers, range } = answerBytes(request.method, request.headers, file);

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { Value } from 'typebox/value';
 import { MillraceError } from '../kernel/errors.ts';
-import { hasBody, requireMediaType } from '../kernel/request.ts';
+import { hasBody, parameters, requireMediaType } from '../kernel/request.ts';
 import type { Policies } from '../policies/policies.ts';
 import type { Files } from './files.ts';
 import { requestBase } from './routes.ts';
@@ -36,6 +36,7 @@ export async function signRoutes(app: FastifyInstance, options: SignRoutesOption
   const { files, policies, publicUrl } = options;
 
   app.post<OnFile>('/files/:id/sign', async (request) => {
+    parameters(request, []);
     // A body of another type is not read: what it asks for would be passed over.
     if (hasBody(request)) requireMediaType(request, ['application/json']);
     const scope = policies.scope(request.principal, 'read', 'files');

@@ -25,6 +25,7 @@ const FEEDING: readonly ErrorCode[] = [
   'epoch-changed',
 ];
 const UPLOADING: readonly ErrorCode[] = [
+  'unknown-parameter',
   'body-required',
   'malformed-json',
   'unsupported-key',
@@ -85,7 +86,7 @@ export function filePaths(): Paths {
         summary: 'Get what is known of a file',
         parameters: [FILE_ID],
         answers: { 200: { description: 'The file.', schema: ref('File') } },
-        errors: FILE,
+        errors: [...FILE, 'unknown-parameter'],
       }),
       delete: toOperation({
         operationId: 'files.remove',
@@ -93,7 +94,7 @@ export function filePaths(): Paths {
         summary: 'Delete a file',
         parameters: [FILE_ID],
         answers: { 204: { description: 'Deleted.' } },
-        errors: [...FILE, 'unsupported-media-type', 'body-required'],
+        errors: [...FILE, 'unknown-parameter', 'unsupported-media-type', 'body-required'],
       }),
     },
     '/files/{id}/sign': {
@@ -113,7 +114,7 @@ export function filePaths(): Paths {
             },
           },
         },
-        errors: [...BODY, 'not-acceptable', 'file-not-found'],
+        errors: [...BODY, 'unknown-parameter', 'not-acceptable', 'file-not-found'],
       }),
     },
     '/files/{id}/{name}': {

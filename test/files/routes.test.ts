@@ -159,6 +159,28 @@ t.test('resources', async (t) => {
   t.notMatch(evil.json().url, /script/);
 });
 
+t.test('parameters that are not known', async (t) => {
+  const { id } = await uploadOne(app, { name: 'p.txt' });
+  const before = await countAll(parts);
+  const row = (request: string, more: object = {}) => {
+    return { name: request, request: `${request}?force=1`, ...more, status: 400, code: 'unknown-parameter' };
+  };
+  const upload = await multipart({});
+  await runScenarios(
+    t,
+    app,
+    [
+      row('POST /files', upload),
+      row('POST /files/bulk', upload),
+      row('GET /files'),
+      row(`GET /files/${id}`),
+      row(`POST /files/${id}/sign`, { send: {} }),
+      row(`DELETE /files/${id}`),
+    ].map((scenario) => ({ ...scenario, name: `are refused: ${scenario.name.replace(id, 'id')}` })),
+  );
+  t.same(await countAll(parts), before, 'nothing was stored or deleted');
+});
+
 t.test('a signed address', async (t) => {
   const { id } = await uploadOne(app, { name: 's.txt' });
   const request = `POST /files/${id}/sign`;
