@@ -3,7 +3,7 @@
  * (routes.ts).
  */
 import { MillraceError } from '../kernel/errors.ts';
-import { type ConditionHeaders, judge, rangeAllowed } from './conditions.ts';
+import { type ConditionHeaders, judge, preconditionFailed, rangeAllowed } from './conditions.ts';
 import { entityTag, type StoredFile } from './file.ts';
 import { contentDisposition } from './file-name.ts';
 import type { ByteRange } from './file-store.ts';
@@ -42,11 +42,7 @@ export function answerBytes(method: string, headers: ConditionHeaders, file: Sto
   };
   const condition = judge(headers, validators);
   if (condition === 'not-modified') return { status: 304, headers: always, range: undefined };
-  if (condition === 'failed') {
-    throw new MillraceError('precondition-failed', 'The file is not the one the request asks for', {
-      headers: { etag: validators.etag },
-    });
-  }
+  if (condition === 'failed') throw preconditionFailed(validators);
   const typed = { ...always, 'content-type': servedType(file.type) };
   // Ranges are defined for GET alone (RFC 9110 section 14.2).
   const asked = method === 'GET' && rangeAllowed(headers, validators) ? headers['range'] : undefined;

@@ -2,10 +2,11 @@
  * Conditional requests for the bytes of a file (RFC 9110 section 13), pure. The bytes of a file never change, so its
  * entity tag is the strong one of their SHA-256 and its date is when it was stored. Not here: Range itself (range.ts).
  */
+import { MillraceError } from '../kernel/errors.ts';
 
 /** What conditions are judged against. */
 export interface Validators {
-  /** Entity tag with its quotes. */
+  /** Entity tag with its quotes; empty for a file that may not be read: it equals no tag, and is not told. */
   readonly etag: string;
   readonly lastModified: Date;
 }
@@ -30,6 +31,26 @@ export function judge(headers: ConditionHeaders, validators: Validators): Condit
   const modifiedSince = date(headers['if-modified-since']);
   if (modifiedSince !== undefined && seconds(validators.lastModified) <= seconds(modifiedSince)) return 'not-modified';
   return 'proceed';
+}
+
+/**
+ * Holds a write to its conditions; `If-Modified-Since` is none of a write's (section 13.1.3).
+ * @param validators those of the file, null when there is none
+ * @throws MillraceError `precondition-failed`
+ */
+export function requireConditions(headers: ConditionHeaders, validators: Validators | null): void {
+  if (validators === null) {
+    if (headers['if-match'] !== undefined) throw preconditionFailed(null);
+  } else if (judge({ ...headers, 'if-modified-since': undefined }, validators) !== 'proceed') {
+    throw preconditionFailed(validators);
+  }
+}
+
+/** @param validators of the file as it is, which the refusal tells of; null when there is none */
+export function preconditionFailed(validators: Validators | null): MillraceError {
+  return new MillraceError('precondition-failed', 'The file is not the one the request asks for', {
+    headers: validators === null || validators.etag === '' ? {} : { etag: validators.etag },
+  });
 }
 
 /**

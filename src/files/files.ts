@@ -13,7 +13,8 @@ import { SYSTEM_ONLY } from '../policies/field-rules.ts';
 import { fieldsFor, reaches, toDatabaseFilter } from '../policies/reach.ts';
 import { readerOf, readingOne, type Scope } from '../policies/scope.ts';
 import type { Query } from '../query/query.ts';
-import { type Draft, fromRaw, keyFromText, type StoredFile, toDocument } from './file.ts';
+import { type ConditionHeaders, requireConditions } from './conditions.ts';
+import { type Draft, entityTag, fromRaw, keyFromText, type StoredFile, toDocument } from './file.ts';
 import type { ByteRange, FileStore } from './file-store.ts';
 import { type Delivery, type Expected, type Part, takeBack, takeIn } from './intake.ts';
 import { type FileList, type ListingParts, listFiles } from './listing.ts';
@@ -116,21 +117,25 @@ export class Files {
 
   /**
    * Deletes a file: its document at once, its bytes then or by the sweep.
-   * @throws MillraceError `file-not-found`, `forbidden` when it may be read and not deleted
+   * @param conditions headers that may hold conditions on the file
+   * @throws MillraceError `file-not-found`, `forbidden` when it may be read and not deleted, `precondition-failed`
    */
-  async remove(scope: Scope, id: string, request: string): Promise<void> {
+  async remove(scope: Scope, id: string, request: string, conditions: ConditionHeaders = {}): Promise<void> {
     const raw = await this.#find(scope, id);
+    const readable = scope.reader !== null && (await this.#find(scope.reader, id)) !== null;
     if (raw === null) {
-      const readable = scope.reader !== null && (await this.#find(scope.reader, id)) !== null;
-      throw readable ? new MillraceError('forbidden', 'No policy allows to delete this file') : notFound(id);
+      if (readable) throw new MillraceError('forbidden', 'No policy allows to delete this file');
+      requireConditions(conditions, null);
+      throw notFound(id);
     }
     const file = fromRaw(raw);
-    const { key, store } = file;
+    const { key, store, createdAt } = file;
+    requireConditions(conditions, { etag: readable ? entityTag(file) : '', lastModified: createdAt });
     await this.#parts.marks.hold(store, key);
     try {
       // A file that was moved meanwhile is deleted where it is now; one that was deleted is not found then.
       if (!(await this.#parts.store.remove(file, actorOf(scope.principal), request))) {
-        await this.remove(scope, id, request);
+        await this.remove(scope, id, request, conditions);
         return;
       }
       await this.#parts.fileStores.get(store)?.remove(key);

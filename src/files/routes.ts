@@ -99,7 +99,7 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
 
   app.delete<OnFile>('/files/:id', async (request, reply) => {
     parameters(request, []);
-    await files.remove(scopeOf(request, 'delete'), request.params.id, request.id);
+    await files.remove(scopeOf(request, 'delete'), request.params.id, request.id, request.headers);
     return reply.code(204).send();
   });
 

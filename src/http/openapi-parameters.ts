@@ -93,7 +93,7 @@ export const TYPES = query('types', text, 'Event types, such as todos.created,sy
 export const CHANGES: readonly Parameter[] = [...FEED, FILTER, CONDITIONS];
 
 export const UPSERT = query('upsert', { type: 'boolean' }, 'Creates the document when there is none.');
-const IF_MATCH = header('If-Match', 'Entity tags: writes only if the document is still one of these.');
+export const IF_MATCH = header('If-Match', 'Entity tags: writes only if what is there is still one of these.');
 export const IF_NONE_MATCH = header('If-None-Match', 'Entity tags of copies at hand, or `*`.');
 export const PREFER = header('Prefer', 'return=minimal or return=representation (RFC 7240).');
 export const IDEMPOTENCY_KEY = header('Idempotency-Key', 'Makes the write once, however often it is sent.', {

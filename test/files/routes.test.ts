@@ -213,6 +213,28 @@ t.test('a signed address', async (t) => {
   t.match(untyped.json(), { status: 400, code: 'body-required' }, 'nor of a body without a type');
 });
 
+t.test('conditions of a deletion', async (t) => {
+  const { id, url, sha256 } = await uploadOne(app, { name: 'c.txt' });
+  const { etag } = (await app.inject({ method: 'HEAD', url: new URL(url).pathname })).headers;
+  t.equal(etag, `"${sha256}"`);
+  const request = `DELETE /files/${id}`;
+  const refused = { request, status: 412, code: 'precondition-failed', expectHeaders: { etag: `"${sha256}"` } };
+  await runScenarios(t, app, [
+    { name: 'another tag', ...refused, headers: { 'if-match': '"x"' } },
+    { name: 'a weak tag', ...refused, headers: { 'if-match': `W/"${sha256}"` } },
+    { name: 'no such file', ...refused, headers: { 'if-none-match': '*' } },
+    { name: 'older', ...refused, headers: { 'if-unmodified-since': 'Thu, 01 Jan 2026 00:00:00 GMT' } },
+    { name: 'the file is still there', request: `GET /files/${id}`, status: 200, expect: { id } },
+    {
+      name: 'its tag, and a date that is no condition of a deletion',
+      request,
+      headers: { 'if-match': `"x", "${sha256}"`, 'if-modified-since': new Date(Date.now() + 1e6).toUTCString() },
+      status: 204,
+    },
+    { name: 'any, of a file that is gone', ...refused, headers: { 'if-match': '*' }, expectHeaders: { etag: null } },
+  ]);
+});
+
 t.test('deletion', async (t) => {
   const file = await uploadOne(app, { name: 'gone.txt' });
   const before = await countAll(parts);
