@@ -72,7 +72,11 @@ function toAudit(row: LogRow): AuditRow | null {
   return { _id: outputId(NAME, row), epoch, number, type, at, event: JSON.stringify(toEvent(row)) };
 }
 
+/** A pattern goes to the database, which ends it at a zero byte; no type has a control character. */
 function toPattern(type: string): RegExp {
+  if (/\p{Cc}/u.test(type)) {
+    throw new MillraceError('invalid-parameter', "The parameter 'type' is an event type, with * for anything");
+  }
   const parts = type.slice(0, 200).split('*', 10);
   return new RegExp(`^${parts.map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&')).join('.*')}$`);
 }
