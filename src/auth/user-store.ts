@@ -55,13 +55,20 @@ export class UserStore {
 
   /**
    * Changes an account.
-   * @returns the account as it is now, null when there is none
+   * @param only what it must still be for that
+   * @returns the account as it is now, null when there is none, or none like this any more
    * @throws MillraceError `unique-violation`
    */
-  change(id: string, change: UserChange, stamp: Stamp, now: Date): Promise<User | null> {
+  change(
+    id: string,
+    change: UserChange,
+    stamp: Stamp,
+    now: Date,
+    only: Partial<Pick<User, 'username' | 'email'>> = {},
+  ): Promise<User | null> {
     return uniquely(() =>
       this.#users.findOneAndUpdate(
-        { _id: id },
+        { ...only, _id: id },
         { $set: { ...change, ...stamped(stamp, now) }, $inc: { '_meta.revision': 1 } },
         { returnDocument: 'after' },
       ),

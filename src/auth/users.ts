@@ -11,6 +11,9 @@ import type { Sessions } from './sessions.ts';
 import { namesOf, type User } from './user.ts';
 import type { UserChange, UserStore } from './user-store.ts';
 
+/** How often a change of names is begun anew because another one was faster: each time somebody's change is made. */
+const TRIES = 100;
+
 export interface NewUser extends Partial<Pick<User, 'kind' | 'username' | 'email' | 'roles' | 'claims' | 'profile'>> {
   /** Without one nobody can sign in until it is set by mail. */
   readonly password?: string;
@@ -80,7 +83,7 @@ export class Users {
 
   /**
    * Changes an account.
-   * @throws MillraceError `document-not-found`, `unique-violation`, `last-owner`
+   * @throws MillraceError `document-not-found`, `unique-violation`, `contention`, `last-owner`
    */
   async change(id: string, change: UserChange, stamp: Stamp): Promise<User> {
     const before = await this.get(id);
@@ -131,11 +134,22 @@ export class Users {
     throw lastOwner();
   }
 
-  async #write(before: User, change: UserChange, stamp: Stamp): Promise<User> {
-    const named = 'username' in change || 'email' in change;
-    const names = named ? { names: namesOf({ ...before, ...change }) } : {};
+  /**
+   * Of the names that sign-in knows, user name and address each are a part: a change of one holds only for the other one
+   * that it was made with.
+   */
+  async #write({ _id: id }: User, change: UserChange, stamp: Stamp): Promise<User> {
+    const { store } = this.#parts;
     const now = new Date(this.#now());
-    return existing(await this.#parts.store.change(before._id, { ...change, ...names }, stamp, now));
+    if (!('username' in change || 'email' in change)) return existing(await store.change(id, change, stamp, now));
+    for (let tries = 1; tries <= TRIES; tries++) {
+      const before = await this.get(id);
+      const { username, email } = before;
+      const names = namesOf({ ...before, ...change });
+      const user = await store.change(id, { ...change, names }, stamp, now, { username, email });
+      if (user !== null) return user;
+    }
+    throw new MillraceError('contention', 'The names of the account are being changed by too many at once');
   }
 }
 

@@ -60,6 +60,26 @@ t.test('letters', async (t) => {
     });
   });
 
+  await t.test('prove an address while the name changes, and neither change loses the other', async (t) => {
+    for (let round = 0; round < 30; round++) {
+      const email = `proved-${round}@example.org`;
+      const account = await signUp(app, `first-${round}`);
+      await ask(app, 'PATCH /auth/me', { email, password: PASSWORD }, account);
+      const token = await secret('verify');
+      const rename = (end: string) => ask(app, 'PATCH /auth/me', { username: `${end}-${round}` }, account);
+      const answers = await Promise.all([rename('a'), ask(app, 'POST /auth/verify', { token }), rename('b')]);
+      t.strictSame(
+        answers.map(({ statusCode }) => statusCode),
+        [200, 204, 200],
+      );
+      const { username } = (await ask(app, 'GET /auth/me', undefined, account)).json();
+      t.strictSame((await parts.auth.users.get(account.id)).names, [username, email], `round ${round}`);
+      for (const name of [username, email]) t.equal((await signIn(app, name)).id, account.id);
+      const other = await ask(app, 'POST /auth/register', { username: `other-${round}`, email, password: PASSWORD });
+      t.match(other.json(), { status: 409, code: 'unique-violation' });
+    }
+  });
+
   await t.test('set a new password, once, and end every session', async (t) => {
     const account = await signIn(app, 'ada');
     const asked = await ask(app, 'POST /auth/reset', { email: 'ADA@new.example' });
