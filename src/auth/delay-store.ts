@@ -1,5 +1,5 @@
 /**
- * Where failed sign-ins are counted: `<db>_log.delays`, one document an account name or address, shared by all processes
+ * Where failed sign-ins are counted: `<db>_log.delays`, one document an account name or network, shared by all processes
  * and judged by the database's clock. Only this folder calls it.
  */
 import type { Collection, Document } from 'mongodb';
@@ -34,26 +34,26 @@ export class DelayStore {
     await translated(() => this.#rows.createIndex({ at: 1 }, { expireAfterSeconds: KEPT_SECONDS }));
   }
 
-  /** The longest delay that is left of these, in milliseconds. */
-  async left(ids: readonly string[]): Promise<number> {
-    const stages = [
-      { $match: { _id: { $in: ids } } },
-      { $group: { _id: null, left: { $max: { $subtract: ['$until', '$$NOW'] } } } },
-    ];
-    const [found] = await translated(() => this.#rows.aggregate<{ left: number }>(stages).toArray());
-    return Math.max(0, Number(found?.left ?? 0));
+  /** The delay that is left of each of these, in milliseconds. */
+  async left(ids: readonly string[]): Promise<number[]> {
+    const stages = [{ $match: { _id: { $in: ids } } }, { $set: { left: { $subtract: ['$until', '$$NOW'] } } }];
+    const rows = await translated(() => this.#rows.aggregate<{ _id: string; left: number }>(stages).toArray());
+    const left = new Map(rows.map((row) => [row._id, Number(row.left)]));
+    return ids.map((id) => Math.max(0, left.get(id) ?? 0));
   }
 
   /** Counts one failure of each, and sets the delay that follows. */
-  async count(ids: readonly string[], { from, firstMs, maxMs }: DelayTerms): Promise<void> {
-    const over = { $subtract: ['$failures', from] };
-    const grown = { $multiply: [firstMs, { $pow: [2, { $min: [over, 20] }] }] };
-    const delay = { $cond: [{ $lt: [over, 0] }, 0, { $min: [maxMs, grown] }] };
-    const change: Document[] = [
-      { $set: { failures: { $add: [{ $ifNull: ['$failures', 0] }, 1] }, at: '$$NOW' } },
-      { $set: { until: { $add: ['$$NOW', delay] } } },
-    ];
-    const updates = ids.map((_id) => ({ updateOne: { filter: { _id }, update: change, upsert: true } }));
+  async count(terms: ReadonlyMap<string, DelayTerms>): Promise<void> {
+    const updates = [...terms].map(([_id, { from, firstMs, maxMs }]) => {
+      const over = { $subtract: ['$failures', from] };
+      const grown = { $multiply: [firstMs, { $pow: [2, { $min: [over, 20] }] }] };
+      const delay = { $cond: [{ $lt: [over, 0] }, 0, { $min: [maxMs, grown] }] };
+      const update: Document[] = [
+        { $set: { failures: { $add: [{ $ifNull: ['$failures', 0] }, 1] }, at: '$$NOW' } },
+        { $set: { until: { $add: ['$$NOW', delay] } } },
+      ];
+      return { updateOne: { filter: { _id }, update, upsert: true } };
+    });
     await translated(() => this.#rows.bulkWrite(updates, { ordered: false }));
   }
 

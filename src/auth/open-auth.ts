@@ -109,7 +109,7 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
     users: accounts,
     passwords,
     sessions,
-    delays: new SignInDelays(delays),
+    delays: new SignInDelays(delays, (account, network) => sessions.openedFrom(account, network)),
     singleUse,
     activity,
     mail: await openMail(settings),

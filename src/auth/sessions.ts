@@ -18,6 +18,7 @@ import {
 import { signInFailed } from './refusals.ts';
 import { type EndReason, type Origin, type Session, stampOf } from './session.ts';
 import type { SessionStore } from './session-store.ts';
+import { networkOf } from './sign-in-delays.ts';
 import type { User } from './user.ts';
 
 /** A session that is not used for so long ends. */
@@ -123,6 +124,12 @@ export class Sessions {
       await this.end(token.session, family.user, 'token-reused', stampOf(origin));
     }
     throw invalidCredential();
+  }
+
+  /** Whether an account has a session that was opened in a network. */
+  async openedFrom(user: string, network: string): Promise<boolean> {
+    const sessions = await this.#parts.store.list(user);
+    return sessions.some(({ address }) => networkOf(address) === network);
   }
 
   /** @param current the session that asks, if it is one of these */

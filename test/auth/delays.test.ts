@@ -25,6 +25,8 @@ t.test('delays', async (t) => {
   const [{ app, parts }, second] = [await buildTestApp(t, {}, place), await buildTestApp(t, {}, place)];
   const delays = parts.mongo.log.collection<{ _id: string; failures: number; at: Date; until: Date }>('delays');
   const guess = (username: string, at = app) => ask(at, 'POST /auth/login', { username, password: 'a wrong guess' });
+  const from = (remoteAddress: string, username: string, password = 'a wrong guess') =>
+    app.inject({ method: 'POST', url: '/auth/login', payload: { username, password }, remoteAddress });
   await signUp(app, 'ada');
 
   for (const name of ['ada', 'nobody']) {
@@ -43,16 +45,58 @@ t.test('delays', async (t) => {
     });
   }
 
-  await t.test('the delay doubles up to a minute', async (t) => {
-    const seconds: number[] = [];
-    for (let n = 1; n <= 13; n++) {
-      t.equal((await guess('grace')).statusCode, 401);
-      const row = await delays.find({ failures: n }).sort({ at: -1 }).limit(1).next();
-      if (row === null) throw new Error('No failure was counted');
-      seconds.push((row.until.getTime() - row.at.getTime()) / 1_000);
-      await delays.updateOne({ _id: row._id }, { $set: { until: new Date(0) } });
+  await t.test('the delay of an account doubles to a few seconds, that of a network to a minute', async (t) => {
+    const delaysOf = async (kind: string, next: (n: number) => ReturnType<typeof from>) => {
+      const seconds: number[] = [];
+      for (let n = 1; n <= 13; n++) {
+        t.equal((await next(n)).statusCode, 401);
+        const row = await delays
+          .find({ _id: { $regex: `^${kind}:` }, failures: n })
+          .sort({ at: -1 })
+          .limit(1)
+          .next();
+        if (row === null) throw new Error('No failure was counted');
+        seconds.push((row.until.getTime() - row.at.getTime()) / 1_000);
+        await delays.updateOne({ _id: row._id }, { $set: { until: new Date(0) } });
+      }
+      return seconds;
+    };
+    const ofAccount = await delaysOf('name', () => guess('grace'));
+    t.strictSame(ofAccount, [0, 0, 0, 0, 1, 2, 4, 4, 4, 4, 4, 4, 4]);
+    const ofNetwork = await delaysOf('address', (n) => from('203.0.113.8', `name ${n}`));
+    t.strictSame(ofNetwork, [0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 60, 60, 60]);
+  });
+
+  await t.test('who guesses without an end keeps nobody out who signs in from elsewhere', async (t) => {
+    await signUp(app, 'ann');
+    for (let n = 1; n <= 12; n++) {
+      t.equal((await from('127.0.0.2', 'ann')).statusCode, 401);
+      await delays.updateMany(n < 12 ? {} : { _id: 'none' }, { $set: { until: new Date(0) } });
     }
-    t.strictSame(seconds, [0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 60, 60, 60]);
+    t.match((await from('127.0.0.2', 'ann')).headers, { 'retry-after': /^(60|59)$/ }, 'the guesser waits long');
+    const attack = setInterval(() => void from('127.0.0.2', 'ann'), 100);
+    t.teardown(() => clearInterval(attack));
+    const start = performance.now();
+    await until(async () => (await from('127.0.0.3', 'ann', PASSWORD)).statusCode === 200, 'ann is let in', 20_000);
+    clearInterval(attack);
+    t.ok(performance.now() - start < 10_000, 'in a few seconds, on a slow machine too');
+  });
+
+  await t.test('who guesses from many networks keeps nobody out where the account is known', async (t) => {
+    const place = { remoteAddress: '2001:db8:0:1::1' };
+    const account = { username: 'zoe', password: PASSWORD };
+    await app.inject({ method: 'POST', url: '/auth/register', payload: account, ...place });
+    for (let n = 1; n <= 5; n++) t.equal((await from(`2001:db8:1:${n}::1`, 'zoe')).statusCode, 401);
+    // So that a slow machine does not live through it.
+    const later = { $set: { until: new Date(Date.now() + 60_000) } };
+    await delays.findOneAndUpdate({ _id: { $regex: '^name:' }, failures: 5 }, later, { sort: { at: -1 } });
+    for (const place of ['2001:db8:1:6::1', '2001:db8:0:2::1']) {
+      t.equal((await from(place, 'zoe', PASSWORD)).statusCode, 429, 'a network that is new to the account waits');
+    }
+    t.equal((await from('2001:db8:0:1::2', 'zoe')).statusCode, 401, 'its own is judged');
+    t.equal((await from('2001:db8:0:1::2', 'zoe', PASSWORD)).statusCode, 200);
+    for (let n = 1; n <= 4; n++) await from('2001:db8:0:1::2', 'zoe');
+    t.equal((await from('2001:db8:0:1::2', 'zoe', PASSWORD)).statusCode, 429, 'and has its own delay');
   });
 
   await t.test('a success forgets the failures of its account', async (t) => {
@@ -74,12 +118,10 @@ t.test('delays', async (t) => {
   });
 
   await t.test('an address waits too, whatever names it tries', async (t) => {
-    const payload = (n: number) => ({ username: `name-${n}`, password: 'a wrong guess' });
-    const from = (n: number) =>
-      app.inject({ method: 'POST', url: '/auth/login', payload: payload(n), remoteAddress: '203.0.113.9' });
-    for (let n = 1; n <= 5; n++) t.equal((await from(n)).statusCode, 401);
-    t.equal((await from(6)).statusCode, 429);
-    await until(async () => (await from(7)).statusCode === 401, 'the second is over', 5_000);
+    const next = (n: number) => from('203.0.113.9', `name-${n}`);
+    for (let n = 1; n <= 5; n++) t.equal((await next(n)).statusCode, 401);
+    t.equal((await next(6)).statusCode, 429);
+    await until(async () => (await next(7)).statusCode === 401, 'the second is over', 5_000);
   });
 
   await t.test('many guesses at once are few guesses', async (t) => {
