@@ -1,7 +1,8 @@
 /**
- * Where the keys that sign tokens are kept: one document in `<db>_log`, so that making and rotating them is one atomic
- * write however many processes try. Only this folder calls it.
+ * Where the keys that sign tokens are kept, and the name they sign in: one document in `<db>_log`, so that making and
+ * rotating them is one atomic write however many processes try. Only this folder calls it.
  */
+import { randomUUID } from 'node:crypto';
 import type { Collection } from 'mongodb';
 import { translated } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
@@ -15,9 +16,16 @@ export interface RingKey extends TokenKey {
   readonly until: Date | null;
 }
 
+export interface Ring {
+  readonly keys: readonly RingKey[];
+  /** A name that nobody else has, for all processes of the installation. */
+  readonly issuer: string;
+}
+
 interface RingRow {
   _id: string;
   keys: RingKey[];
+  issuer: string;
 }
 
 const ID = 'access-tokens';
@@ -35,15 +43,21 @@ export class KeyRingStore {
    * The ring, beginning with the given key when there is none yet, and sealed with the newest master key.
    * @throws SealBroken without the master key that sealed it
    */
-  async open(first: RingKey): Promise<readonly RingKey[]> {
+  async open(first: RingKey): Promise<Ring> {
+    const begin = (member: string, value: unknown) => ({ $ifNull: [`$${member}`, { $literal: value }] });
+    const keys = begin('keys', this.#sealed([first]));
     const ring = await translated(() =>
       this.#rings.findOneAndUpdate(
         { _id: ID },
-        { $setOnInsert: { keys: this.#sealed([first]) } },
+        [{ $set: { keys, issuer: begin('issuer', `urn:uuid:${randomUUID()}`) } }],
         { upsert: true, returnDocument: 'after' },
       ),
     );
-    const stored = ring?.keys ?? [];
+    if (ring === null) throw new Error('The key ring could not be made');
+    return { keys: await this.#freshlySealed(ring.keys), issuer: ring.issuer };
+  }
+
+  async #freshlySealed(stored: readonly RingKey[]): Promise<readonly RingKey[]> {
     const keys = this.#opened(stored);
     const [signing] = keys;
     const stale = stored.some(({ privateKey }) => this.#sealer.isStale(privateKey));

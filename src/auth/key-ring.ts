@@ -24,15 +24,17 @@ export interface PublicJwk {
 
 export interface KeyRingOptions {
   readonly store: KeyRingStore;
-  readonly terms: TokenTerms;
+  /** Without an issuer tokens are signed in the name that the ring has. */
+  readonly terms: Omit<TokenTerms, 'issuer'> & { readonly issuer: string | null };
   /** Milliseconds since 1970. */
   readonly now?: () => number;
 }
 
 export class KeyRing {
   readonly #store: KeyRingStore;
-  readonly #terms: TokenTerms;
+  readonly #terms: KeyRingOptions['terms'];
   readonly #now: () => number;
+  #issuer = '';
   #keys: readonly RingKey[] = [];
   #byHeader: ReadonlyMap<string, Jwt> = new Map();
   #opened = new Map<string, Jwt>();
@@ -47,7 +49,9 @@ export class KeyRing {
 
   /** Reads the ring, or makes it. */
   async start(): Promise<void> {
-    await this.#use(await this.#store.open(makeKey(new Date(this.#now()))));
+    const { keys, issuer } = await this.#store.open(makeKey(new Date(this.#now())));
+    this.#issuer = this.#terms.issuer ?? issuer;
+    await this.#use(keys);
   }
 
   /** Signs with the newest key. */
@@ -116,8 +120,9 @@ export class KeyRing {
   async #use(keys: readonly RingKey[]): Promise<void> {
     this.#keys = keys;
     const opened = new Map<string, Jwt>();
+    const terms = { ...this.#terms, issuer: this.#issuer };
     for (const key of this.#alive()) {
-      opened.set(key.kid, this.#opened.get(key.kid) ?? (await openJwt(key, this.#terms)));
+      opened.set(key.kid, this.#opened.get(key.kid) ?? (await openJwt(key, terms)));
     }
     this.#opened = opened;
     this.#byHeader = new Map([...opened.values()].map((jwt) => [jwt.header, jwt]));

@@ -77,7 +77,8 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
     new DelayStore(mongo),
     new SingleUseStore(mongo),
   ];
-  const terms = { issuer: settings.auth.base, audience: `millrace:${mongo.data.databaseName}`, lifetimeMs: ACCESS_MS };
+  const { issuer } = settings.auth;
+  const terms = { issuer, audience: `millrace:${mongo.data.databaseName}`, lifetimeMs: ACCESS_MS };
   const keyRing = new KeyRing({ store: new KeyRingStore(mongo, sealer), terms, now });
   const passwords = new Passwords(new PasswordStore(mongo), () => new Date(now()));
   const stores = [users, sessionStore, keyStore, activityStore, delays, singleUseStore, keyRing, passwords];

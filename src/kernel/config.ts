@@ -134,6 +134,8 @@ export interface AuthConfig {
   readonly masterKey: string | null;
   /** Where people reach this server, as letters and links say it. */
   readonly base: string;
+  /** Who signs tokens, as they say it; null for the name that the installation gave itself. */
+  readonly issuer: string | null;
   /** Server and sender of mail; null where there is none. */
   readonly mail: { readonly url: string; readonly from: string } | null;
   /** The owner that settings make; null for none. */
@@ -237,6 +239,8 @@ function arrangeAuth(settings: Static<typeof SETTINGS>): AuthConfig {
     registration: settings.MILLRACE_REGISTRATION ?? (mode === 'production' ? 'closed' : 'open'),
     masterKey: settings.MILLRACE_MASTER_KEY ?? null,
     base,
+    // Not `base`: processes of one installation listen at different ports, and one may change.
+    issuer: settings.MILLRACE_PUBLIC_URL ?? null,
     mail: url === undefined ? null : { url, from },
     owner: email === undefined || passwordFile === undefined ? null : { email, passwordFile },
   };

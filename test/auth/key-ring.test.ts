@@ -76,6 +76,21 @@ t.test('over HTTP', async (t) => {
   t.ok(verify(null, Buffer.from(`${header}.${payload}`), key, Buffer.from(signature, 'base64url')));
 });
 
+t.test('a token is good in every process of the installation, wherever each listens', async (t) => {
+  const place = await testMongo(t);
+  const at = (settings: Record<string, string>, where = place) => buildTestApp(t, settings, where);
+  const issuerOf = ({ accessToken }: { accessToken: string }) =>
+    JSON.parse(Buffer.from(accessToken.split('.')[1] ?? '', 'base64url').toString()).iss;
+  const [one, other] = [await at({ PORT: '3101' }), await at({ PORT: '3103', HOST: '127.0.0.2' })];
+  const account = await signUp(one.app, 'ada');
+  t.equal((await ask(other.app, 'GET /auth/me', undefined, account)).statusCode, 200);
+  t.match(issuerOf(account), /^urn:uuid:[\da-f-]{36}$/);
+  const elsewhere = await at({ PORT: '3101' }, await testMongo(t));
+  t.not(issuerOf(await signUp(elsewhere.app, 'ada')), issuerOf(account), 'each installation has a name of its own');
+  const named = await at({ MILLRACE_PUBLIC_URL: TERMS.issuer });
+  t.equal(issuerOf(await signUp(named.app, 'grace')), TERMS.issuer, 'settings give another');
+});
+
 t.test('npm run keys', async (t) => {
   const place = await testMongo(t);
   const { app } = await buildTestApp(t, {}, place);
