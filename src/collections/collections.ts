@@ -5,6 +5,7 @@
  * Not here: HTTP (routes.ts), the database's language (store.ts), how a new document is computed (stored.ts).
  */
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Document } from 'mongodb';
 import { actorOf } from '../auth/principal.ts';
 import { duplicateKey, translated, translateError } from '../database/errors.ts';
 import { idText, newId, parseNewId } from '../database/ids.ts';
@@ -96,7 +97,10 @@ export class Collections {
 
   /** @throws MillraceError `id-exists`, `unique-violation`, `invalid-id`, `unsupported-key` */
   async create(scope: Scope, name: CollectionName, body: JsonObject, write: Write): Promise<StoredDocument> {
-    const document = permittedCreate(scope, body, this.#origin(scope, write), newId);
+    return this.#insert(name, permittedCreate(scope, body, this.#origin(scope, write), newId), write);
+  }
+
+  async #insert(name: CollectionName, document: Document, write: Write): Promise<StoredDocument> {
     const stored = written(document);
     const { store, registry } = this.#parts;
     await (write.within ? registry.ensureWithin(name, write.within) : registry.ensure(name));
@@ -149,8 +153,6 @@ export class Collections {
     body: JsonObject,
     write: Write,
   ): Promise<StoredDocument> {
-    // A failed insert ends a transaction, so inside of one it is asked before.
-    if (create !== null && update === null && write.within) await this.#refuseExisting(create, name, id, write);
     for (let attempt = 1; ; attempt++) {
       if (update !== null) {
         const replaced = await this.#change(update, name, id, write, { kind: 'replace', body });
@@ -159,14 +161,22 @@ export class Collections {
         checkPreconditions(write.preconditions, null);
       }
       if (create === null) throw new TypeError('A replacement needs a Scope');
+      const document = permittedCreate(create, { ...body, id: parseNewId(id) }, this.#origin(create, write), newId);
+      // A failed insert ends a transaction, so inside of one it is asked before: by the id alone, as the insert does.
+      if (write.within && (await this.#parts.store.find(name, document['_id'], {}, write.within.session)) !== null) {
+        if (update === null) await this.#refuseExisting(create, name, id, write);
+        throw duplicate(undefined, document);
+      }
       try {
-        return await this.create(create, name, { ...body, id: parseNewId(id) }, write);
+        return await this.#insert(name, document, write);
       } catch (error) {
         if (!(error instanceof MillraceError && error.code === 'id-exists')) throw error;
-        if (update === null) await this.#refuseExisting(create, name, id, write, error);
+        // Somebody else was faster, and this transaction can ask nothing any more.
+        if (write.within) throw tooBusy(id);
+        if (update === null) await this.#refuseExisting(create, name, id, write);
         // What cannot be updated because it is out of reach is no faster writer's.
         if (update !== null && attempt > 1 && !reachesAll(update)) throw error;
-        if (attempt === ATTEMPTS || write.within) throw tooBusy(id);
+        if (attempt === ATTEMPTS) throw tooBusy(id);
       }
     }
   }
@@ -246,16 +256,9 @@ export class Collections {
   }
 
   /** Says that a document exists already which was to be created, with its tag when its reader may know it. */
-  async #refuseExisting(
-    { reader }: Scope,
-    name: CollectionName,
-    id: string,
-    write: Write,
-    known?: MillraceError,
-  ): Promise<void> {
+  async #refuseExisting({ reader }: Scope, name: CollectionName, id: string, write: Write): Promise<void> {
     const raw = reader === null ? null : await this.#lookup.find(reader, name, id, write.within);
-    if (raw !== null) checkPreconditions(write.preconditions, tagFor(reader, raw));
-    else if (known !== undefined) checkPreconditions(write.preconditions, UNSEEN);
+    checkPreconditions(write.preconditions, raw === null ? UNSEEN : tagFor(reader, raw));
   }
 
   #now(): Date {

@@ -5,7 +5,7 @@ import t from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { withPolicies } from '../helpers/policies.ts';
-import { MERGE, postsWorld } from '../helpers/posts.ts';
+import { MERGE, MINE, postsWorld } from '../helpers/posts.ts';
 
 t.test('a batch of a stranger under a key', async (t) => {
   const place = await testMongo(t);
@@ -53,4 +53,40 @@ t.test('two strangers with one key', async (t) => {
   t.equal(one.statusCode, 201);
   t.equal(other.headers['idempotency-replayed'], undefined);
   t.not(other.json().id, one.json().id);
+});
+
+t.test("what is somebody else's is refused at once, in a transaction and without", async (t) => {
+  const { parts, ann, ask, fresh } = await postsWorld(t);
+  const path = '/api/posts/c';
+  const body = { authorId: 'ann' };
+  const create = { collections: ['posts'], actions: ['create'] };
+  let keys = 0;
+  const inAllWays = async (query: string, headers: Record<string, string>) => {
+    const operations = [{ method: 'PUT', path: path + query, body, headers }];
+    const plain = await ask(ann, 'PUT', path + query, body, headers);
+    const began = performance.now();
+    const keyed = await ask(ann, 'PUT', path + query, body, { ...headers, 'idempotency-key': `k${keys++}` });
+    const batch = await ask(ann, 'POST', '/batch', { operations });
+    t.ok(performance.now() - began < 4_000, 'no transaction runs again and again');
+    for (const answer of [keyed, batch]) t.match(answer, { status: plain.status, code: plain.code });
+    t.equal(keyed.headers.etag, plain.headers.etag);
+    return plain;
+  };
+
+  for (const read of [MINE, { collections: ['posts'] }]) {
+    await fresh();
+    withPolicies(parts, [{ ...read, actions: ['read'] }, { ...MINE, actions: ['update', 'delete'] }, create]);
+    t.match(await inAllWays('?upsert=true', {}), { status: 409, code: 'id-exists' });
+    t.match(await inAllWays('', { 'if-none-match': '*' }), {
+      status: 412,
+      headers: { etag: read === MINE ? undefined : String },
+    });
+    withPolicies(parts, [
+      { ...read, actions: ['read'] },
+      { ...MINE, actions: ['update', 'create'] },
+    ]);
+    body.authorId = 'bob';
+    t.match(await inAllWays('', { 'if-none-match': '*' }), { status: 403 }, 'what may not be is not asked for');
+    body.authorId = 'ann';
+  }
 });
