@@ -64,6 +64,10 @@ export function uniqueViolation(
 
 /** Turns any error of the driver, and the end of a deadline, into a Millrace error; others are returned as they are. */
 export function translateError(error: unknown): unknown {
+  // What keeps the driver from asking at all it wraps for many documents, so that only the original tells what it is.
+  if (error instanceof MongoBulkWriteError && error.errorResponse instanceof Error) {
+    return translateError(error.errorResponse);
+  }
   if (isDeadline(error)) return told(UNREACHABLE, error);
   if (!(error instanceof MongoError)) return error;
   const unique = duplicateKey(error)?.fields ?? [];

@@ -65,6 +65,20 @@ t.test('errors of the server', async (t) => {
     t.equal(answer.statusCode, 200, 'and it has passed');
   });
 
+  await t.test('a database that is away is away for many documents too', async (t) => {
+    const url = '/api/things';
+    const failing = { closeConnection: true, failCommands: ['insert'], namespace: `${place.database}.things` };
+    await fail('alwaysOn', failing);
+    const many = Array.from({ length: 8 }, () => ({ b: 1 }));
+    const creates = many.map((payload) => app.inject({ method: 'POST', url, payload }));
+    const answers = [...(await Promise.all(creates)), await app.inject({ method: 'POST', url, payload: many })];
+    await fail('off');
+    for (const answer of answers) {
+      t.match(answer.json(), { status: 503, code: 'database-unavailable' });
+      t.match(answer.headers['retry-after'], /^[1-9]/);
+    }
+  });
+
   await t.test('a write that too few members have taken is not said to have succeeded', async (t) => {
     const writeConcernError = { code: 64, errmsg: 'waiting for replication timed out' };
     for (const [command, method, url] of [
