@@ -66,6 +66,11 @@ const MEMORY: Meaning = {
   message: 'The database lacks the memory to put so many documents in order',
   hint: 'Narrow the filter, or add an index on the sort keys',
 };
+const PATTERN: Meaning = {
+  code: 'invalid-filter',
+  message: 'What the filter looks for in one text is more than the database can look for at once',
+  hint: 'Look for shorter texts',
+};
 const RULED_OUT: Meaning = {
   code: 'unsupported-value',
   message: 'A rule that the database keeps for this collection refuses the document',
@@ -104,6 +109,8 @@ const MEANINGS: readonly (readonly [meaning: Meaning, codes: readonly number[]])
   [TOO_MUCH, [257, 388]],
   // ExceededMemoryLimit, QueryExceededMemoryLimitNoDiskUseAllowed
   [MEMORY, [146, 292]],
+  // The pattern of several texts in one $elemMatch, which all have to be found.
+  [PATTERN, [51091]],
   // DocumentValidationFailure, CannotGrowDocumentInCappedNamespace
   [RULED_OUT, [121, 10003]],
   // CommandNotSupportedOnView

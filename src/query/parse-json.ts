@@ -4,7 +4,7 @@
  * database as an operator of its own.
  */
 import { ObjectId } from 'bson';
-import { and, field, not, type OpenFilter, type OpenTest, or, Variable } from './filter.ts';
+import { and, field, not, type OpenFilter, type OpenTest, or, type TypeName, Variable } from './filter.ts';
 import { LIMITS } from './limits.ts';
 import { type OpenValue, readDate } from './literals.ts';
 import {
@@ -132,7 +132,7 @@ function readTest(operator: Operator, operand: unknown, place: Place): OpenTest 
       if (typeof operand === 'boolean') return { op: 'exists', exists: operand };
       throw invalidFilter('$exists is true or false');
     case 'type':
-      return { op: 'type', types: (Array.isArray(operand) ? bounded(operand, '$type') : [operand]).map(readTypeName) };
+      return { op: 'type', types: readTypes(operand) };
     case 'size':
       if (typeof operand === 'number' && Number.isInteger(operand) && operand >= 0 && operand < 2 ** 31) {
         return { op: 'size', size: operand };
@@ -150,6 +150,12 @@ function readTest(operator: Operator, operand: unknown, place: Place): OpenTest 
     default:
       return operator satisfies never;
   }
+}
+
+function readTypes(operand: unknown): readonly TypeName[] {
+  if (!Array.isArray(operand)) return [readTypeName(operand)];
+  if (operand.length === 0) throw invalidFilter('$type is one or more names of types');
+  return bounded(operand, '$type').map(readTypeName);
 }
 
 function readString(operator: Operator, operand: unknown): string {
@@ -219,7 +225,7 @@ function readMembers(object: JsonObject, place: Place): OpenValue {
   const members: Record<string, OpenValue> = {};
   for (const [name, member] of bounded(Object.entries(object), 'An object')) {
     if (name.startsWith('$')) throw unknownOperator(name, ['$date', '$oid']);
-    if (name === '__proto__') throw invalidFilter("A value cannot have a member '__proto__'");
+    if (name === '__proto__' || name === '_bsontype') throw invalidFilter(`A value cannot have a member '${name}'`);
     if (!name.isWellFormed()) throw invalidFilter('The name of a member contains half of a surrogate pair');
     if (name.includes('\0')) throw invalidFilter('The name of a member cannot contain NUL');
     members[name] = readValue(member, inside(place));

@@ -25,6 +25,8 @@ export function innerPath(path: string, code: ErrorCode = 'invalid-filter'): str
   if (path.includes('\0')) throw invalid('A path cannot contain NUL');
   const steps = path.split('.');
   if (steps.length > LIMITS.pathSteps) throw invalid(`The path '${path.slice(0, 40)}…' has too many steps`);
+  // Alone it would be a member of the filter's object, which the driver takes for a mark of its own classes.
+  if (path === '_bsontype') throw invalid("A path cannot be '_bsontype'");
   for (const step of steps) {
     if (step === '') throw invalid(`The path '${path}' has an empty step`);
     if (step.startsWith('$')) throw invalid(`The path '${path}' has a step that starts with '$'`);

@@ -47,6 +47,8 @@ const BAD = 400;
 const FILTER = 'invalid-filter';
 const PARAMETER = 'invalid-parameter';
 
+const TEXTS = JSON.stringify({ $icontains: 'k'.repeat(1_024), $ilike: 'k'.repeat(1_024) });
+
 const FILTERS: readonly Row[] = [
   ['1,000 values', get(`n[in]=${list(1_000)}&limit=1`), 200],
   ['1,001 values', get(`n[in]=${list(1_001)}`), BAD, FILTER],
@@ -54,6 +56,15 @@ const FILTERS: readonly Row[] = [
   ['100,000 values', ask(`{"filter":{"n":{"$in":[${list(100_000)}]}}}`), BAD, FILTER],
   ['1,001 alternatives', ask(`{"filter":{"$or":[${'{"n":1},'.repeat(1_000)}{"n":1}]}}`), BAD, FILTER],
   ['1,001 conditions', ask(`{"filter":{${Array.from({ length: 1_001 }, (_, n) => `"a${n}":1`)}}}`), BAD, FILTER],
+  ['a mark of the driver', get(`filter=${encoded('{"n":{"_bsontype":"Long"}}')}`), BAD, FILTER],
+  ['it as a member', get('_bsontype=1'), BAD, FILTER],
+  ['it in a write', write('DELETE', `filter=${encoded('{"n":{"_bsontype":"Long"}}')}`, 1), BAD, FILTER],
+  ['it in a stream', { ...get('_bsontype=1'), headers: { accept: 'text/event-stream' } }, BAD, FILTER],
+  ['no type', ask('{"filter":{"n":{"$elemMatch":{"$type":[]}}}}'), BAD, FILTER],
+  ['two long texts in one', ask(`{"filter":{"n":{"$elemMatch":${TEXTS}}}}`), BAD, FILTER],
+  ['neither of two long texts', ask(`{"filter":{"n":{"$elemMatch":{"$not":${TEXTS}}}}}`), BAD, FILTER],
+  ['the id out, and in part', get('n=1&fields=-id.x,-id'), 200],
+  ['the id out, and in part in', get('fields=-id,id.x'), BAD, PARAMETER],
   ['depth 33', ask(`{"filter":${nested(33, { n: 1 })}}`), BAD, FILTER],
   ['depth 33 in the address', get(`filter=${encoded(nested(33, { n: 1 }))}`), BAD, FILTER],
   ['depth 10,000', ask(`{"filter":${nested(10_000, {})}}`), BAD, 'too-deep'],

@@ -45,7 +45,13 @@ t.test('names of fields', async (t) => {
   t.same(parseFields(['id']), { mode: 'include', paths: [], id: true });
   t.same(parseFields(['-id']), { mode: 'exclude', paths: [], id: false });
   t.same(parseFields(['a.b', 'a', 'a', 'ab']), { mode: 'include', paths: ['a', 'ab'], id: true });
-  for (const names of [['a', '-b'], [''], ['a.$b'], ['-']]) {
+  for (const names of [
+    ['-id.x', '-id'],
+    ['-id', '-id.x'],
+  ])
+    t.same(parseFields(names), { mode: 'exclude', paths: [], id: false });
+  t.same(parseFields(['-id', '-id.x', '-a']), { mode: 'exclude', paths: ['a'], id: false });
+  for (const names of [['a', '-b'], [''], ['a.$b'], ['-'], ['-id', 'id.x'], ['a', 'id.x', '-id']]) {
     t.throws(() => parseFields(names), { code: 'invalid-parameter' }, names.join());
   }
 });
