@@ -8,6 +8,12 @@ import type { List, Steps } from './listing.ts';
 
 /** Up to this size of its documents, a page is encoded and sent in one piece. */
 const AT_ONCE_BYTES = 262_144;
+/** Size at which pieces of an expanded list are sent, but for one piece that is larger. */
+const CHUNK_BYTES = 65_536;
+
+const OPEN = Buffer.from('[');
+const COMMA = Buffer.from(',');
+const CLOSE = Buffer.from(']');
 
 /** JSON that is at hand. */
 export function sendJson(reply: FastifyReply, body: Buffer | string): FastifyReply {
@@ -17,8 +23,8 @@ export function sendJson(reply: FastifyReply, body: Buffer | string): FastifyRep
 export interface ListShape {
   /** Whether `_meta` is shown. */
   readonly meta: boolean;
-  /** Makes the JSON texts of a batch where the codec's plain way is not enough. */
-  readonly expand?: (batch: readonly Uint8Array[]) => Promise<string[]>;
+  /** Makes the JSON of each document of a batch, in pieces, where the codec's plain way is not enough. */
+  readonly expand?: (batch: readonly Uint8Array[]) => AsyncIterable<readonly Buffer[]>;
 }
 
 /**
@@ -28,28 +34,51 @@ export interface ListShape {
 export function sendList(reply: FastifyReply, list: List, shape: ListShape): FastifyReply | Promise<FastifyReply> {
   describe(reply, list);
   const { documents } = list;
-  if (!('next' in documents) && byteLength(documents) <= AT_ONCE_BYTES) return sendPage(reply, documents, shape);
+  const { meta, expand } = shape;
+  if (!('next' in documents) && expand === undefined && byteLength(documents) <= AT_ONCE_BYTES) {
+    // A small page is one piece: a stream would cost more than all the rest of it.
+    return sendJson(reply, encodeList(documents, { meta }));
+  }
   const batches = 'next' in documents ? documents : inOne(documents);
   if (reply.request.method === 'HEAD') {
     // Fastify would read the whole list only to throw it away.
     close(batches);
     return reply.type(JSON_TYPE).send();
   }
-  const body = shape.expand ? expanded(batches, shape.expand) : encoded(batches, shape.meta);
+  if (expand !== undefined) return sendExpanded(reply, batches, expand);
+  return sendStream(reply, batches, encoded(batches, meta));
+}
+
+function sendStream(
+  reply: FastifyReply,
+  batches: Steps<readonly Uint8Array[]>,
+  body: AsyncIterable<Buffer>,
+): FastifyReply {
   const stream = Readable.from(body, { objectMode: false });
   // The client may have gone before the first chunk was asked for: then the generator never runs and closes nothing.
   stream.once('close', () => close(batches));
   return reply.type(JSON_TYPE).send(stream);
 }
 
-/** A small page is one piece: a stream would cost more than all the rest of it. */
-async function sendPage(
+/** Its beginning is made before anything is sent: a failure in it can be told, and a short list is one piece. */
+async function sendExpanded(
   reply: FastifyReply,
-  documents: readonly Uint8Array[],
-  { meta, expand }: ListShape,
+  batches: Steps<readonly Uint8Array[]>,
+  expand: NonNullable<ListShape['expand']>,
 ): Promise<FastifyReply> {
-  if (expand !== undefined) return sendJson(reply, `[${(await expand(documents)).join(',')}]`);
-  return sendJson(reply, encodeList(documents, { meta }));
+  const body = expanded(batches, expand);
+  const first: Buffer[] = [];
+  while (byteLength(first) <= AT_ONCE_BYTES) {
+    const step = await body.next();
+    if (step.done) return sendJson(reply, Buffer.concat(first));
+    first.push(step.value);
+  }
+  return sendStream(reply, batches, joined(first, body));
+}
+
+async function* joined<T>(first: Iterable<T>, rest: AsyncIterable<T>): AsyncGenerator<T> {
+  yield* first;
+  yield* rest;
 }
 
 function byteLength(documents: readonly Uint8Array[]): number {
@@ -87,12 +116,31 @@ async function* expanded(
   batches: Steps<readonly Uint8Array[]>,
   expand: NonNullable<ListShape['expand']>,
 ): AsyncGenerator<Buffer> {
-  let before = '[';
+  let chunk: Buffer[] = [];
+  let bytes = 0;
+  let before = OPEN;
   for await (const batch of batches) {
-    yield Buffer.from(before + (await expand(batch)).join(','));
-    before = ',';
+    for await (const document of expand(batch)) {
+      for (const piece of [before, ...document]) {
+        if (bytes > 0 && bytes + piece.length > CHUNK_BYTES) {
+          yield inOnePiece(chunk);
+          chunk = [];
+          bytes = 0;
+          await otherWork();
+        }
+        chunk.push(piece);
+        bytes += piece.length;
+      }
+      before = COMMA;
+    }
   }
-  yield Buffer.from(before === '[' ? '[]' : ']');
+  yield inOnePiece([...chunk, ...(before === OPEN ? [OPEN] : []), CLOSE]);
+}
+
+/** What is large stands alone, and is not copied. */
+function inOnePiece(pieces: readonly Buffer[]): Buffer {
+  const [only] = pieces;
+  return only !== undefined && pieces.length === 1 ? only : Buffer.concat(pieces);
 }
 
 async function* encoded(batches: Steps<readonly Uint8Array[]>, meta: boolean): AsyncGenerator<Buffer> {

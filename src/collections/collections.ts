@@ -18,7 +18,7 @@ import type { Scope } from '../policies/scope.ts';
 import type { Query } from '../query/query.ts';
 import type { Atomic, Within } from './atomic.ts';
 import type { Change } from './change.ts';
-import { type Expansion, expandBatch } from './expansion.ts';
+import { type Expanding, expandBatch } from './expansion.ts';
 import { type List, Listing, type ListingParts, type Steps } from './listing.ts';
 import { Lookup } from './lookup.ts';
 import { permittedChange, permittedCreate } from './permitted.ts';
@@ -82,9 +82,9 @@ export class Collections {
     return { ...list, documents: resume(first, documents) };
   }
 
-  /** The documents of one batch as JSON texts, with the documents they name. */
-  expand(batch: readonly Uint8Array[], expansions: readonly Expansion[], meta: boolean): Promise<string[]> {
-    return expandBatch(this.#parts.store, batch, expansions, meta);
+  /** The documents of one batch as JSON with the documents they name, the text of each in pieces. */
+  expand(batch: readonly Uint8Array[], wanted: Expanding): AsyncGenerator<readonly Buffer[]> {
+    return expandBatch(this.#parts.store, batch, wanted);
   }
 
   /** @throws MillraceError `resource-not-available`, `document-not-found` */

@@ -1,18 +1,25 @@
 /**
  * Expansion: documents named by an id inside other documents are shown with the answer, under `_expanded`. One level,
- * one query for each expansion and batch, and only what the reader's own Scope of the other collection reaches.
+ * and only what the reader's own Scope of the other collection reaches. A document may be named a thousand times and be
+ * large: each is made JSON once, and what is held at a time is bounded. Not here: how an answer is sent (answers.ts).
  */
 import type { Document } from 'mongodb';
 import { idFromText, idText } from '../database/ids.ts';
-import { toWire } from '../database/json.ts';
+import { encodeDocument } from '../database/json.ts';
+import { readNamed } from '../database/named-members.ts';
 import { type CollectionName, parseCollectionName } from '../database/names.ts';
-import { readStored } from '../database/stored.ts';
 import { idKey, storedIdKey } from '../database/transcode-document.ts';
+import { MillraceError } from '../kernel/errors.ts';
 import { toDatabaseFilter } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
 import type { Expansion as Wish } from '../query/query.ts';
 import type { Store } from './store.ts';
 import { seenBytes } from './view.ts';
+
+/** What is shown along with one document: ids of all its expansions, and bytes of JSON, as often as each is named. */
+const MOST = { ids: 10_000, bytes: 16 * 1024 * 1024 };
+/** Ids that are looked up in one question. */
+const IDS_AT_ONCE = 1_000;
 
 /** One expansion that may be made: where the ids stand, and the Scope of the other collection; null shows nothing. */
 export interface Expansion {
@@ -20,6 +27,13 @@ export interface Expansion {
   readonly path: string;
   readonly collection: CollectionName;
   readonly scope: Scope | null;
+}
+
+/** How documents are shown with what they name. */
+export interface Expanding {
+  readonly expansions: readonly Expansion[];
+  /** Whether `_meta` of the documents themselves is shown. */
+  readonly meta: boolean;
 }
 
 /**
@@ -33,52 +47,153 @@ export function toExpansions(wishes: readonly Wish[], scopeOf: (name: Collection
   });
 }
 
-/** The documents of one batch as JSON texts, each with what was expanded. */
-export async function expandBatch(
+/**
+ * The documents of one batch, in their order, as JSON with what was expanded: the text of each in pieces, where
+ * documents that were found are the same bytes wherever they are shown.
+ * @throws MillraceError `answer-too-large`
+ */
+export async function* expandBatch(
   store: Store,
   batch: readonly Uint8Array[],
-  expansions: readonly Expansion[],
-  meta: boolean,
-): Promise<string[]> {
-  const documents = batch.map(readStored);
-  const found = await Promise.all(expansions.map((expansion) => look(store, documents, expansion)));
-  return documents.map((document) => {
-    const parts = expansions.map(({ path }, index) => [path, pick(valueAt(document, path), found[index])]);
-    return JSON.stringify({ ...toWire(document, { meta }), _expanded: Object.fromEntries(parts) });
-  });
+  how: Expanding,
+): AsyncGenerator<readonly Buffer[]> {
+  const members = how.expansions.map(({ path }) => Buffer.from(path.split('.', 1)[0] ?? ''));
+  let group: Source[] = [];
+  let ids = 0;
+  for (const raw of batch) {
+    const source = toSource(raw, how.expansions, members);
+    if (group.length > 0 && ids + source.ids > IDS_AT_ONCE) {
+      yield* expandGroup(store, group, how);
+      group = [];
+      ids = 0;
+    }
+    group.push(source);
+    ids += source.ids;
+  }
+  yield* expandGroup(store, group, how);
 }
 
-type Found = ReadonlyMap<string | null, unknown>;
+type Id = ReturnType<typeof idFromText>;
 
+/** What stands at a path: an id, a list, or nothing that could be one. */
+type Named = Id | null | readonly Named[];
+
+/** A document and what it names in each of the expansions. */
+interface Source {
+  readonly raw: Uint8Array;
+  readonly named: readonly Named[];
+  /** Ids of the expansion that has most of them. */
+  readonly ids: number;
+}
+
+function toSource(raw: Uint8Array, expansions: readonly Expansion[], members: readonly Buffer[]): Source {
+  const document = readNamed(raw, members);
+  const named = expansions.map(({ path }) => namedBy(valueAt(document, path)));
+  const counts = named.map((one) => idsOf(one).length);
+  const all = counts.reduce((sum, count) => sum + count, 0);
+  if (all > MOST.ids) throw tooLarge(`names ${all} others, and up to ${MOST.ids} are shown with it`);
+  return { raw, named, ids: Math.max(...counts) };
+}
+
+/** Where the documents named are too large to be held together, fewer are expanded at a time. */
+async function* expandGroup(store: Store, group: readonly Source[], how: Expanding): AsyncGenerator<readonly Buffer[]> {
+  const found = await look(store, group, how.expansions);
+  if (found !== null) {
+    for (const source of group) yield textOf(source, found, how);
+    return;
+  }
+  if (group.length === 1) throw tooLarge(TOO_MANY_BYTES);
+  const half = Math.ceil(group.length / 2);
+  yield* expandGroup(store, group.slice(0, half), how);
+  yield* expandGroup(store, group.slice(half), how);
+}
+
+/** Documents as JSON by the key of their id. */
+type Found = ReadonlyMap<string | null, Buffer>;
+
+/**
+ * What a group names, for each expansion. One after the other: each reply may be of 16 MB.
+ * @returns null when it is more than may be held at a time
+ */
 async function look(
   store: Store,
-  documents: readonly Document[],
-  { path, collection, scope }: Expansion,
-): Promise<Found> {
-  const ids = new Map(
-    documents.flatMap((document) => idsOf(valueAt(document, path))).map((id) => [idKey(id), id] as const),
-  );
-  if (ids.size === 0 || scope === null) return new Map();
-  const found = await store.findMany(collection, [...ids.values()], toDatabaseFilter(scope));
-  return new Map(
-    found.flatMap((raw) => {
-      const seen = seenBytes(scope, raw, true);
-      return seen === null ? [] : [[storedIdKey(raw), toWire(readStored(seen))] as const];
-    }),
-  );
+  group: readonly Source[],
+  expansions: readonly Expansion[],
+): Promise<readonly Found[] | null> {
+  const all: Found[] = [];
+  let room = MOST.bytes;
+  for (const [index, { collection, scope }] of expansions.entries()) {
+    const found = new Map<string | null, Buffer>();
+    all.push(found);
+    if (scope === null) continue;
+    const ids = new Map(group.flatMap(({ named }) => idsOf(named[index])).map((id) => [idKey(id), id] as const));
+    for (const some of inPieces([...ids.values()], IDS_AT_ONCE)) {
+      const { documents, more } = await store.findMany(collection, some, toDatabaseFilter(scope));
+      if (more) return null;
+      for (const raw of documents) {
+        const seen = seenBytes(scope, raw, true);
+        if (seen === null) continue;
+        const text = encodeDocument(seen);
+        room -= text.length;
+        if (room < 0) return null;
+        found.set(storedIdKey(raw), text);
+      }
+    }
+  }
+  return all;
+}
+
+function inPieces<T>(items: readonly T[], size: number): readonly T[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, n) => items.slice(n * size, (n + 1) * size));
+}
+
+const OPEN = Buffer.from('[');
+const COMMA = Buffer.from(',');
+const CLOSE = Buffer.from(']');
+const NULL = Buffer.from('null');
+const END = Buffer.from('}}');
+
+function textOf({ raw, named }: Source, found: readonly Found[], { expansions, meta }: Expanding): Buffer[] {
+  const own = encodeDocument(raw, { meta });
+  const before = own.length > 2 ? ',' : '';
+  const shown: Buffer[] = [];
+  for (const [index, { path }] of expansions.entries()) {
+    shown.push(Buffer.from(`${index === 0 ? `${before}"_expanded":{` : ','}${JSON.stringify(path)}:`));
+    append(named[index], found[index], shown);
+  }
+  const bytes = shown.reduce((sum, { length }) => sum + length, 0);
+  if (bytes > MOST.bytes) throw tooLarge(TOO_MANY_BYTES);
+  // Between the members of the document and its closing brace.
+  return [own.subarray(0, -1), ...shown, END];
 }
 
 /** What stands in the place of an id, or of a list of ids. */
-function pick(value: unknown, found: Found | undefined): unknown {
-  if (Array.isArray(value)) return value.map((item: unknown) => pick(item, found));
-  const [id] = idsOf(value);
-  return id === undefined ? null : (found?.get(idKey(id)) ?? null);
+function append(named: Named | undefined, found: Found | undefined, to: Buffer[]): void {
+  if (!isList(named)) {
+    to.push((named !== null && named !== undefined && found?.get(idKey(named))) || NULL);
+    return;
+  }
+  to.push(OPEN);
+  for (const [index, one] of named.entries()) {
+    if (index > 0) to.push(COMMA);
+    append(one, found, to);
+  }
+  to.push(CLOSE);
 }
 
 /** Clients write ids as texts, other writers as ObjectIds: both name the same document. */
-function idsOf(value: unknown): ReturnType<typeof idFromText>[] {
-  if (Array.isArray(value)) return value.flatMap(idsOf);
-  return value === undefined || value === null ? [] : [idFromText(idText(value))];
+function namedBy(value: unknown): Named {
+  if (Array.isArray(value)) return value.map(namedBy);
+  return value === undefined || value === null ? null : idFromText(idText(value));
+}
+
+function idsOf(named: Named | undefined): readonly Id[] {
+  if (isList(named)) return named.flatMap(idsOf);
+  return named === null || named === undefined ? [] : [named];
+}
+
+function isList(named: Named | undefined): named is readonly Named[] {
+  return Array.isArray(named);
 }
 
 function valueAt(document: Document, path: string): unknown {
@@ -88,4 +203,12 @@ function valueAt(document: Document, path: string): unknown {
     value = Reflect.get(value, step);
   }
   return value;
+}
+
+const TOO_MANY_BYTES = `names others that are more than ${MOST.bytes / 1024 / 1024} MiB together`;
+
+function tooLarge(what: string): MillraceError {
+  return new MillraceError('answer-too-large', `A document ${what}`, {
+    hint: 'Ask for the documents it names by their ids',
+  });
 }

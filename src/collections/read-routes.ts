@@ -48,7 +48,7 @@ export async function readRoutes(app: FastifyInstance, options: CollectionRoutes
     const list = await collections.list(scope, name, query);
     const meta = showsMeta(query.fields);
     if (wanted.length === 0) return sendList(reply, list, { meta });
-    return sendList(reply, list, { meta, expand: (batch) => collections.expand(batch, wanted, meta) });
+    return sendList(reply, list, { meta, expand: (batch) => collections.expand(batch, { expansions: wanted, meta }) });
   }
 
   app.get<OnCollection>('/:collection', { config: { streams: true } }, async (request, reply) => {
@@ -75,8 +75,8 @@ export async function readRoutes(app: FastifyInstance, options: CollectionRoutes
     if (isFresh(parsePreconditions(request.headers).ifNoneMatch, found.etag)) return reply.code(304).send();
     const [raw, meta] = [cutStored(found.raw, fields), showsMeta(fields)];
     if (wanted.length === 0) return sendJson(reply, encodeDocument(raw, { meta }));
-    const [expanded = ''] = await collections.expand([raw], wanted, meta);
-    return sendJson(reply, expanded);
+    const { value } = await collections.expand([raw], { expansions: wanted, meta }).next();
+    return sendJson(reply, Buffer.concat(value ?? []));
   });
 }
 

@@ -14,7 +14,7 @@ import {
 } from 'mongodb';
 import { asRaw } from '../database/cursor-reply.ts';
 import { CODE, serverCode, translated, translateError } from '../database/errors.ts';
-import { findRaw, type RawFind } from '../database/find-raw.ts';
+import { type FirstFound, findFirst, findRaw, type RawFind } from '../database/find-raw.ts';
 import type { Mongo } from '../database/mongo.ts';
 import type { CollectionName } from '../database/names.ts';
 import type { OrderedDocument } from '../database/stored.ts';
@@ -73,9 +73,9 @@ export class Store {
     return kind === 'exact' ? collection.countDocuments(filter, limits) : collection.estimatedDocumentCount(limits);
   }
 
-  /** The documents with these ids that the filter lets through, in any order. */
-  findMany(name: CollectionName, ids: readonly unknown[], filter: Filter<Document>): Promise<readonly Buffer[]> {
-    return translated(() => this.#findMany(name, ids, filter));
+  /** The documents with these ids that the filter lets through, in any order, as many as one reply holds. */
+  findMany(name: CollectionName, ids: readonly unknown[], filter: Filter<Document>): Promise<FirstFound> {
+    return translated(() => findFirst(this.#mongo.data, name, this.#byIds(ids, filter)));
   }
 
   /** The document with exactly this `_id`, or null. Ids of the usual types share their call with other requests. */
@@ -195,15 +195,16 @@ export class Store {
     filter: Filter<Document>,
     session?: ClientSession,
   ): Promise<readonly Buffer[]> {
-    const find = {
-      filter: joined(byId(ids.length === 1 ? ids[0] : { $in: ids }), filter),
-      batchSize: ids.length + 1,
-      maxTimeMS: this.#queryTimeoutMs,
-    };
+    const find = this.#byIds(ids, filter);
     if (session === undefined) return findRaw(this.#mongo.data, name, find);
-    const { filter: wanted, ...options } = find;
-    const cursor = this.#mongo.data.collection(name).find(wanted, { ...options, raw: true, session });
+    const { filter: wanted, batchSize, maxTimeMS } = find;
+    const cursor = this.#mongo.data.collection(name).find(wanted, { batchSize, maxTimeMS, raw: true, session });
     return (await cursor.toArray()).map(asRaw);
+  }
+
+  #byIds(ids: readonly unknown[], filter: Filter<Document>): RawFind {
+    const wanted = joined(byId(ids.length === 1 ? ids[0] : { $in: ids }), filter);
+    return { filter: wanted, batchSize: ids.length + 1, maxTimeMS: this.#queryTimeoutMs };
   }
 
   /** A single one goes by a command of its own, which takes the driver a fifth less than a batch of one. */

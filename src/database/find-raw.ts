@@ -3,7 +3,7 @@
  * what is nearly always a single reply; it is still asked where that is not so, and after a failure, which it knows when
  * to try again. Not here: lists without a limit, and reads within a session.
  */
-import { type Db, type Document, Long, MongoNetworkError } from 'mongodb';
+import { type Db, type Document, type FindCursor, Long, MongoNetworkError } from 'mongodb';
 import { asRaw, RAW_ENTRIES, readCursorReply } from './cursor-reply.ts';
 import { serverCode } from './errors.ts';
 import { meaningOf } from './server-codes.ts';
@@ -20,26 +20,48 @@ export interface RawFind {
   readonly maxTimeMS: number;
 }
 
-/** The documents found, in their order. Throws the driver's errors. */
-export async function findRaw(db: Db, collection: string, find: RawFind): Promise<readonly Buffer[]> {
+/** The first documents of what was found, in their order. */
+export interface FirstFound {
+  readonly documents: readonly Buffer[];
+  /** Whether there are others: one reply of the server holds 16 MB, and one document at least. */
+  readonly more: boolean;
+}
+
+/** The documents found, as many as one reply holds. Throws the driver's errors. */
+export async function findFirst(db: Db, collection: string, find: RawFind): Promise<FirstFound> {
   const concern = db.readConcern === undefined ? {} : { readConcern: db.readConcern.toJSON() };
   try {
     const reply = await db.command({ find: collection, ...find, ...concern }, RAW_ENTRIES);
     const { id, entries } = readCursorReply(reply['cursor']);
-    if (id === 0n) return entries;
-    // They are more than 16 MB.
-    await db.command({ killCursors: collection, cursors: [Long.fromBigInt(id)] });
+    if (id !== 0n) await db.command({ killCursors: collection, cursors: [Long.fromBigInt(id)] });
+    return { documents: entries, more: id !== 0n };
   } catch (error) {
     if (!mayPass(error)) throw error;
   }
+  const cursor = cursorOf(db, collection, find);
+  try {
+    await cursor.hasNext();
+    const documents = cursor.readBufferedDocuments().map(asRaw);
+    return { documents, more: cursor.id?.isZero() === false };
+  } finally {
+    await cursor.close();
+  }
+}
+
+/** The documents found, in their order, however many they are. Throws the driver's errors. */
+export async function findRaw(db: Db, collection: string, find: RawFind): Promise<readonly Buffer[]> {
+  const { documents, more } = await findFirst(db, collection, find);
+  return more ? (await cursorOf(db, collection, find).toArray()).map(asRaw) : documents;
+}
+
+function cursorOf(db: Db, collection: string, find: RawFind): FindCursor {
   const { filter, sort, projection, ...options } = find;
-  const cursor = db.collection(collection).find(filter, {
+  return db.collection(collection).find(filter, {
     ...options,
     ...(sort ? { sort: new Map(sort) } : {}),
     ...(projection ? { projection } : {}),
     raw: true,
   });
-  return (await cursor.toArray()).map(asRaw);
 }
 
 /** Whether the same question may be answered in a moment. */

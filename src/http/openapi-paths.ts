@@ -95,7 +95,7 @@ export function collectionPaths({ name, shape }: Subject): Paths {
         summary: `List ${what}`,
         parameters: [...on, ...LIST],
         answers: { 200: listed },
-        errors: [...NAMED, ...ASKING, 'resource-not-available'],
+        errors: [...NAMED, ...ASKING, 'resource-not-available', 'answer-too-large'],
       }),
       post: toOperation({
         operationId: id('create'),
@@ -138,7 +138,7 @@ export function collectionPaths({ name, shape }: Subject): Paths {
         summary: `Get ${single}`,
         parameters: [...one, ...SHOWING, IF_NONE_MATCH],
         answers: { 200: { ...document, headers: ['ETag'] }, 304: { description: 'Not changed.', headers: ['ETag'] } },
-        errors: [...MISSING, ...ASKING],
+        errors: [...MISSING, ...ASKING, 'answer-too-large'],
       }),
       put: toOperation({
         operationId: id('replace'),
@@ -177,7 +177,7 @@ export function collectionPaths({ name, shape }: Subject): Paths {
         parameters: on,
         requestBody: jsonBody('Query'),
         answers: { 200: listed },
-        errors: [...NAMED, ...ASKING, ...BODY, 'resource-not-available'],
+        errors: [...NAMED, ...ASKING, ...BODY, 'resource-not-available', 'answer-too-large'],
       }),
     },
   };
