@@ -3,7 +3,6 @@
  * and only what the reader's own Scope of the other collection reaches. A document may be named a thousand times and be
  * large: each is made JSON once, and what is held at a time is bounded. Not here: how an answer is sent (answers.ts).
  */
-import type { Document } from 'mongodb';
 import { idFromText, idText } from '../database/ids.ts';
 import { encodeDocument } from '../database/json.ts';
 import { readNamed } from '../database/named-members.ts';
@@ -12,7 +11,10 @@ import { idKey, storedIdKey } from '../database/transcode-document.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { toDatabaseFilter } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
+import type { Fields } from '../query/fields.ts';
+import { isPosition } from '../query/paths.ts';
 import type { Expansion as Wish } from '../query/query.ts';
+import { cutStored } from './shown-fields.ts';
 import type { Store } from './store.ts';
 import { seenBytes } from './view.ts';
 
@@ -23,7 +25,7 @@ const IDS_AT_ONCE = 1_000;
 
 /** One expansion that may be made: where the ids stand, and the Scope of the other collection; null shows nothing. */
 export interface Expansion {
-  /** Path of an id, or of a list of ids. */
+  /** Path of an id, or of a list of ids; it reaches into arrays. */
   readonly path: string;
   readonly collection: CollectionName;
   readonly scope: Scope | null;
@@ -32,6 +34,8 @@ export interface Expansion {
 /** How documents are shown with what they name. */
 export interface Expanding {
   readonly expansions: readonly Expansion[];
+  /** What is shown of the documents themselves, where they come with more; null is all that comes. */
+  readonly fields: Fields | null;
   /** Whether `_meta` of the documents themselves is shown. */
   readonly meta: boolean;
 }
@@ -88,7 +92,7 @@ interface Source {
 
 function toSource(raw: Uint8Array, expansions: readonly Expansion[], members: readonly Buffer[]): Source {
   const document = readNamed(raw, members);
-  const named = expansions.map(({ path }) => namedBy(valueAt(document, path)));
+  const named = expansions.map(({ path }) => namedBy(valueAt(document, path.split('.'))));
   const counts = named.map((one) => idsOf(one).length);
   const all = counts.reduce((sum, count) => sum + count, 0);
   if (all > MOST.ids) throw tooLarge(`names ${all} others, and up to ${MOST.ids} are shown with it`);
@@ -153,8 +157,8 @@ const CLOSE = Buffer.from(']');
 const NULL = Buffer.from('null');
 const END = Buffer.from('}}');
 
-function textOf({ raw, named }: Source, found: readonly Found[], { expansions, meta }: Expanding): Buffer[] {
-  const own = encodeDocument(raw, { meta });
+function textOf({ raw, named }: Source, found: readonly Found[], { expansions, fields, meta }: Expanding): Buffer[] {
+  const own = encodeDocument(cutStored(raw, fields), { meta });
   const before = own.length > 2 ? ',' : '';
   const shown: Buffer[] = [];
   for (const [index, { path }] of expansions.entries()) {
@@ -196,13 +200,13 @@ function isList(named: Named | undefined): named is readonly Named[] {
   return Array.isArray(named);
 }
 
-function valueAt(document: Document, path: string): unknown {
-  let value: unknown = document;
-  for (const step of path.split('.')) {
-    if (value === null || typeof value !== 'object' || !Object.hasOwn(value, step)) return undefined;
-    value = Reflect.get(value, step);
+/** Of an array it is what stands in each of its elements, in their order, unless the path names one by its place. */
+function valueAt(value: unknown, [step, ...others]: readonly string[]): unknown {
+  if (step === undefined || value === null || typeof value !== 'object') return step === undefined ? value : undefined;
+  if (Array.isArray(value) && !isPosition(step)) {
+    return value.map((element: unknown) => valueAt(element, [step, ...others]));
   }
-  return value;
+  return Object.hasOwn(value, step) ? valueAt(Reflect.get(value, step), others) : undefined;
 }
 
 const TOO_MANY_BYTES = `names others that are more than ${MOST.bytes / 1024 / 1024} MiB together`;

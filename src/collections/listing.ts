@@ -21,7 +21,7 @@ import { type Query, questionOf } from '../query/query.ts';
 import { type Sort, toMongoSort } from '../query/sort.ts';
 import { toMongo } from '../query/to-mongo.ts';
 import { type Showing, showingOf } from './showing.ts';
-import { cutStored } from './shown-fields.ts';
+import { cutStored, withIds } from './shown-fields.ts';
 import type { Store } from './store.ts';
 
 /** A sequence whose reader calls `return` when it does not read to the end: that closes the cursor behind it. */
@@ -79,14 +79,17 @@ export class Listing {
     this.#parts = parts;
   }
 
-  /** @throws MillraceError `cursor-mismatch`, `query-timeout` */
+  /**
+   * A list with the fields of the query, and what `expand` needs besides: whoever expands it cuts it to the fields.
+   * @throws MillraceError `cursor-mismatch`, `query-timeout`
+   */
   async list(scope: Scope, name: CollectionName, query: Query, now: Date): Promise<List> {
     requireReadable(scope, pathsOf(query.filter));
     requireReadable(
       scope,
       query.sort.map(({ path }) => path),
     );
-    const showing = showingOf(scope, query.fields);
+    const showing = showingOf(scope, withIds(query.fields, query.expand));
     const filter = joinedFilter(scope, query, now);
     const count = await this.#count(name, query, filter);
     if (query.limit === null) {

@@ -8,6 +8,7 @@ import { MillraceError } from '../kernel/errors.ts';
 import { parameters, queryText, requireMediaType } from '../kernel/request.ts';
 import { requireReadable } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
+import type { Fields } from '../query/fields.ts';
 import { readParameters } from '../query/parameters.ts';
 import { parseQuery, parseQueryJson } from '../query/parse-query.ts';
 import type { Query } from '../query/query.ts';
@@ -17,7 +18,7 @@ import { type CollectionRoutesOptions, gate, type OnCollection, type OnDocument 
 import { isFresh, parsePreconditions } from './preconditions.ts';
 import { objectBody } from './requests.ts';
 import { requireFields } from './showing.ts';
-import { cutStored, showsMeta, withWholeMeta } from './shown-fields.ts';
+import { cutStored, showsMeta, withIds, withWholeMeta } from './shown-fields.ts';
 
 const STREAM_TYPE = 'text/event-stream';
 
@@ -48,7 +49,8 @@ export async function readRoutes(app: FastifyInstance, options: CollectionRoutes
     const list = await collections.list(scope, name, query);
     const meta = showsMeta(query.fields);
     if (wanted.length === 0) return sendList(reply, list, { meta });
-    return sendList(reply, list, { meta, expand: (batch) => collections.expand(batch, { expansions: wanted, meta }) });
+    const how = { expansions: wanted, fields: toCut(query), meta };
+    return sendList(reply, list, { meta, expand: (batch) => collections.expand(batch, how) });
   }
 
   app.get<OnCollection>('/:collection', { config: { streams: true } }, async (request, reply) => {
@@ -73,11 +75,16 @@ export async function readRoutes(app: FastifyInstance, options: CollectionRoutes
     const found = await collections.get(scope, name, request.params.id);
     reply.header('etag', found.etag);
     if (isFresh(parsePreconditions(request.headers).ifNoneMatch, found.etag)) return reply.code(304).send();
-    const [raw, meta] = [cutStored(found.raw, fields), showsMeta(fields)];
-    if (wanted.length === 0) return sendJson(reply, encodeDocument(raw, { meta }));
-    const { value } = await collections.expand([raw], { expansions: wanted, meta }).next();
+    const meta = showsMeta(fields);
+    if (wanted.length === 0) return sendJson(reply, encodeDocument(cutStored(found.raw, fields), { meta }));
+    const { value } = await collections.expand([found.raw], { expansions: wanted, fields, meta }).next();
     return sendJson(reply, Buffer.concat(value ?? []));
   });
+}
+
+/** The fields that are still to be cut once the ids have been read; null when the list comes with these alone. */
+function toCut({ fields, expand }: Query): Fields | null {
+  return withIds(fields, expand) === fields ? null : fields;
 }
 
 function asksForStream({ method, headers }: FastifyRequest): boolean {

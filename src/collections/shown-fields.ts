@@ -3,7 +3,8 @@
  * `_meta` of a document that others wrote.
  */
 import { encodeStored, readStored } from '../database/stored.ts';
-import { cut, type Fields } from '../query/fields.ts';
+import { cut, type Fields, widened } from '../query/fields.ts';
+import type { Expansion } from '../query/query.ts';
 
 const META = '_meta';
 
@@ -18,6 +19,15 @@ export function withWholeMeta(fields: Fields | null): Fields | null {
 export function showsMeta(fields: Fields | null): boolean {
   if (fields === null) return true;
   return fields.paths.includes(META) === (fields.mode === 'include');
+}
+
+/** The fields to read, so that the ids to be expanded are among them: the same ones when they are already. */
+export function withIds(fields: Fields | null, expand: readonly Expansion[]): Fields | null {
+  if (fields === null || expand.length === 0) return fields;
+  return widened(
+    fields,
+    expand.map(({ path }) => path),
+  );
 }
 
 /** A stored document with these fields alone. */

@@ -5,7 +5,7 @@
 import { MillraceError } from '../kernel/errors.ts';
 import { LIMITS } from './limits.ts';
 import { isMembers, type Members, membersOf } from './order.ts';
-import { storedPath } from './paths.ts';
+import { isPosition, storedPath } from './paths.ts';
 
 /** Paths that are shown, or all but some. No path lies below another. The `_id` has a word of its own. */
 export interface Fields {
@@ -62,6 +62,25 @@ export function covers({ mode, paths, id }: Fields, needed: readonly string[]): 
     if (mode === 'include') return [path, ...parentsOf(path)].some((shown) => paths.includes(shown));
     return !paths.some((out) => out === path || path.startsWith(`${out}.`) || out.startsWith(`${path}.`));
   });
+}
+
+/**
+ * Fields that show what these paths need besides, for whoever cuts to the fields themselves later; the same ones when
+ * they do already. A projection knows no places in arrays, so such an array is shown whole.
+ */
+export function widened(fields: Fields, needed: readonly string[]): Fields {
+  const paths = needed.map(withoutPlaces);
+  if (covers(fields, paths)) return fields;
+  const id = fields.id || paths.includes('_id');
+  const others = paths.filter((path) => path !== '_id');
+  if (fields.mode === 'include') return { ...fields, id, paths: topmost([...fields.paths, ...others]) };
+  return { ...fields, id, paths: fields.paths.filter((out) => covers({ ...fields, paths: [out] }, others)) };
+}
+
+function withoutPlaces(path: string): string {
+  const steps = path.split('.');
+  const place = steps.findIndex((step, index) => index > 0 && isPosition(step));
+  return place < 0 ? path : steps.slice(0, place).join('.');
 }
 
 /** The members of one level: those that are named whole, and those whose inside is. */

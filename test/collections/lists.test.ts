@@ -154,6 +154,35 @@ t.test('lists', async (t) => {
     ]);
     const one = (await ask('people/ada?expand=friends:people')).json();
     t.match(one, { id: 'ada', _expanded: { friends: [{ id: 'bob' }, null] }, _meta: { revision: 1 } });
+
+    const bob = { id: 'bob', team: 'blue' };
+    for (const fields of ['team', '-friends', '-friends.x,-_meta', 'friends.x,id', '-id', 'team,-id']) {
+      for (const page of ['', '&limit=5', '&limit=5&sort=-team']) {
+        const found = (await ask(`people?expand=friends:people&fields=${fields}${page}`)).json();
+        const plain = (await ask(`people?fields=${fields}${page}`)).json();
+        t.match(found[0]._expanded, { friends: [bob, null] }, fields + page);
+        for (const shown of found) delete shown._expanded;
+        t.strictSame(found, plain, `${fields}${page} shows what it shows without expansion`);
+      }
+      const { _expanded: shown, ...rest } = (await ask(`people/ada?expand=friends:people&fields=${fields}`)).json();
+      t.match(shown, { friends: [bob, null] });
+      t.strictSame(rest, (await ask(`people/ada?fields=${fields}`)).json());
+    }
+    const payload = { expand: 'friends:people', fields: 'team' };
+    const queried = await app.inject({ method: 'POST', url: '/api/people/_query', payload });
+    t.match(queried.json()[0], { team: 'red', friends: undefined, _expanded: { friends: [bob, null] } });
+  });
+
+  await t.test('expansion reaches into arrays', async (t) => {
+    const items = [{ who: 'ada', n: 1 }, { n: 2 }, { who: ['bob', 'nobody'] }, 'ada'];
+    await app.inject({ method: 'POST', url: '/api/orders', payload: { id: 'o', items } });
+    const [ada, bob] = [{ id: 'ada' }, { id: 'bob' }];
+    for (const address of ['orders?', 'orders/o?', 'orders/o?fields=id&', 'orders?fields=items.n&limit=1&']) {
+      const [first] = [(await ask(`${address}expand=items.who:people,items.0.who:people`)).json()].flat();
+      const { 'items.who': each, 'items.0.who': one } = first._expanded;
+      t.match(each.slice(0, 3), [ada, null, [bob, null]], address);
+      t.match(one, ada, address);
+    }
   });
 
   await t.test('one document: fields and its tag', async (t) => {

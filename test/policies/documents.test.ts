@@ -118,6 +118,17 @@ t.test('documents read under policies', async (t) => {
     t.match(expanded[0]._expanded, { authorId: { id: 'ann', name: 'Ann' } });
     t.notOk('email' in expanded[0]._expanded.authorId);
     t.equal(expanded[1]._expanded.authorId, null);
+    withPolicies(parts, [
+      { collections: ['posts'], actions: ['read'], fields: { read: ['title', 'authorId'] } },
+      { ...MINE, actions: ['read'], fields: { read: ['authorId', 'secret'] } },
+      { collections: ['users2'], actions: ['read'] },
+    ]);
+    for (const url of ['/api/posts?', '/api/posts?limit=2&', '/api/posts/a?']) {
+      const [a] = [(await ask(ann, 'GET', `${url}expand=authorId:users2&fields=-authorId,-_meta`)).json].flat();
+      t.match(a, { id: 'a', title: 'A', secret: 1, _expanded: { authorId: { id: 'ann' } } });
+      t.strictSame(Object.keys(a).sort(), ['_expanded', 'id', 'secret', 'title'], 'nothing hidden is read along');
+      t.equal((await ask(ann, 'GET', `${url}expand=secret:users2&fields=title`)).code, 'field-hidden');
+    }
     withPolicies(parts, [{ collections: ['posts'], actions: ['read'] }]);
     t.equal((await ask({}, 'GET', '/api/posts/a?expand=authorId:users2')).json._expanded.authorId, null);
   });
