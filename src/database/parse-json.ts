@@ -4,6 +4,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { MillraceError } from '../kernel/errors.ts';
+import { parseExactJson } from '../kernel/exact-json.ts';
 import { findFault, pointerTo } from './json-faults.ts';
 
 /** Deepest nesting of a stored document; the outer object is depth 1. */
@@ -60,7 +61,7 @@ export function refuseStoredId(document: object, pointer = ''): void {
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExactJson(text);
   } catch (cause) {
     // V8's message quotes the body; only its place is passed on.
     const place = cause instanceof Error ? /line \d+ column \d+/.exec(cause.message)?.[0] : undefined;

@@ -3,6 +3,7 @@
  * by name. Each part has its own file; here is which part a parameter is.
  */
 import { type ErrorCode, MillraceError } from '../kernel/errors.ts';
+import { parseExactJson } from '../kernel/exact-json.ts';
 import { type Fields, parseFields } from './fields.ts';
 import { and, type OpenFilter } from './filter.ts';
 import { LIMITS } from './limits.ts';
@@ -120,7 +121,7 @@ function invalid(message: string, code: ErrorCode = 'invalid-parameter'): Millra
 
 function readJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExactJson(text);
   } catch {
     throw invalid("The parameter 'filter' is not JSON", 'invalid-filter');
   }

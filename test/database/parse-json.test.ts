@@ -104,6 +104,11 @@ t.test('odd but storable members pass', async (t) => {
   t.same(parse('{"a":1,"a":2}'), { a: 2 }, 'the last of duplicate keys wins');
 });
 
+t.test("a body's names do not depend on the bodies before it (nodejs/node#63785)", async (t) => {
+  parse('{"id":"q1","\\\\":1}');
+  t.strictSame(Object.keys(Object(parse('{"id":"k1","\\u5e74":2024}'))), ['id', '年']);
+});
+
 t.test('a stored id among the members is refused on demand', async (t) => {
   t.doesNotThrow(() => refuseStoredId({ id: 1, a: { _id: 1 } }));
   t.throws(() => refuseStoredId({ _id: 1 }, '/3'), { code: 'unsupported-key', faults: [{ pointer: '/3/_id' }] });

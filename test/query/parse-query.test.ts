@@ -23,6 +23,12 @@ t.test('an empty query is everything by id', async (t) => {
   t.same(parseQueryJson({}), all);
 });
 
+t.test("a filter's names do not depend on the filters before it (nodejs/node#63785)", async (t) => {
+  const named = (filter: string): Query => ask(`?filter=${encodeURIComponent(filter)}`);
+  named('{"a":1,"\\\\":1}');
+  t.same(named('{"a":1,"\\u5e74":2}').filter, parseQueryJson({ filter: { a: 1, 年: 2 } }).filter);
+});
+
 t.test('an address and a body say the same', async (t) => {
   const search =
     '?filter={"a":1}&sort=-a,b.c&fields=a,b.c&limit=10&skip=5&count=exact&expand=authorId:users,teams.id:teams';
