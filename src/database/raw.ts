@@ -79,9 +79,9 @@ export function rawDifference(one: Buffer, other: Buffer): string[] {
 /** Foreign writers may store invalid UTF-8; one such string must not stop everything behind it. */
 const LENIENT = { validation: { utf8: false } } as const;
 
-/** Decodes a document to ordinary JavaScript values. */
+/** Decodes a document to ordinary JavaScript values, but for regular expressions: JavaScript lacks some of MongoDB's. */
 export function decode(bytes: Uint8Array): Record<string, unknown> {
-  return BSON.deserialize(bytes, LENIENT);
+  return BSON.deserialize(bytes, { ...LENIENT, bsonRegExp: true });
 }
 
 /** Decodes the top level; embedded documents and the documents of arrays stay bytes. */

@@ -8,6 +8,7 @@ import { decode, rawDifference, rawDocument } from '../database/raw.ts';
 import { readStored } from '../database/stored.ts';
 import { formatPosition } from './position.ts';
 import type { LogRow } from './row.ts';
+import { updatedPaths } from './updated-paths.ts';
 
 export interface Event {
   /** The event's position in the log, `<epoch>-<number>`. */
@@ -105,12 +106,7 @@ function changed(row: LogRow): string[] | null {
   if (row.operation !== 'update' && row.operation !== 'replace') return null;
   if (row.before !== null && row.after !== null) return rawDifference(row.before, row.after).filter(visible);
   if (row.update === null) return null;
-  const { updatedFields, removedFields, truncatedArrays } = decode(row.update);
-  const paths = [
-    ...Object.keys(updatedFields ?? {}),
-    ...(Array.isArray(removedFields) ? removedFields.map(String) : []),
-    ...(Array.isArray(truncatedArrays) ? truncatedArrays.map((one) => String(one?.field)) : []),
-  ];
+  const paths = updatedPaths(row.update);
   return [...new Set(paths.map((path) => path.split('.', 1)[0] ?? path))].filter(visible);
 }
 

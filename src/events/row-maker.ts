@@ -3,10 +3,12 @@
  * is no event at all. It holds the last row of a transaction back until it knows whether another one follows.
  * Pure: it reads no clock and no database, and two makers fed the same stream make the same rows.
  */
+import { BSON } from 'mongodb';
 import * as bson from '../database/bson-bytes.ts';
-import { decode } from '../database/raw.ts';
+import { decodeExactly, rawMembers } from '../database/raw.ts';
 import type { Change } from './change.ts';
 import { bodyBytes, EMPTY_ROW, type LogRow, type RowOperation } from './row.ts';
+import { updatedPaths } from './updated-paths.ts';
 
 /** Bodies above this are left out of a row, which must fit into 16 MB with all it carries. */
 export const BODY_LIMIT = 12 * 1024 * 1024;
@@ -80,6 +82,7 @@ export class RowMaker {
     if (change.transaction === null) this.#transaction = null;
     else if (this.#transaction?.id === change.transaction) this.#transaction.index += 1;
     else this.#transaction = { id: change.transaction, index: 0 };
+    const known = change.key === null || storable(change.key);
     const big = change.big || bodyBytes(change) > BODY_LIMIT;
     return {
       ...EMPTY_ROW,
@@ -90,11 +93,12 @@ export class RowMaker {
       wall: change.wall,
       operation: SAME.get(change.operation) ?? 'meta',
       collection: change.collection,
-      key: change.key,
-      ...(big ? {} : { after: change.after, before: change.before, update: change.update }),
+      // Without its key it says that something in the collection changed, and readers read it anew.
+      ...(known ? { key: change.key } : {}),
+      ...(big || !known ? {} : { after: change.after, before: change.before, update: change.update }),
       transaction: this.#transaction && { ...this.#transaction, last: false },
       ...this.#author(change),
-      big,
+      big: big && known,
       to: change.to,
     };
   }
@@ -130,10 +134,14 @@ const BY = Buffer.from('by');
 const REQUEST = Buffer.from('request');
 const REVISION = Buffer.from('revision');
 
-/** Looks up the three members where they stand: decoding all of `_meta` takes four times as long. */
 function meta(document: Buffer | null): Meta {
-  const found = document && bson.findValue(document, 0, document.length, META);
-  if (!document || !found || found.type !== bson.DOCUMENT) return UNMARKED;
+  return (document && attempted(() => readMeta(document))) ?? UNMARKED;
+}
+
+/** Looks up the three members where they stand: decoding all of `_meta` takes four times as long. */
+function readMeta(document: Buffer): Meta {
+  const found = bson.findValue(document, 0, document.length, META);
+  if (!found || found.type !== bson.DOCUMENT) return UNMARKED;
   const member = (name: Buffer) => bson.findValue(document, found.start, found.end, name);
   const text = (name: Buffer) => {
     const one = member(name);
@@ -151,23 +159,44 @@ function revisionOf(document: Buffer, { type, start, end }: bson.ValuePlace): st
   return `${type}:${document.toString('hex', start, end)}`;
 }
 
-function updatedPaths(change: Change): string[] {
-  if (change.update === null) return [];
-  const { updatedFields, removedFields, truncatedArrays } = decode(change.update);
-  return [
-    ...Object.keys(updatedFields ?? {}),
-    ...(Array.isArray(removedFields) ? removedFields.map(String) : []),
-    ...(Array.isArray(truncatedArrays) ? truncatedArrays.map((one) => String(one?.field)) : []),
-  ];
+function paths({ update }: Change): string[] {
+  return (update && attempted(() => updatedPaths(update))) ?? [];
 }
 
 function touchesMetaAlone(change: Change): boolean {
-  const paths = updatedPaths(change);
-  return paths.length > 0 && paths.every((path) => path === '_meta' || path.startsWith('_meta.'));
+  const touched = paths(change);
+  return touched.length > 0 && touched.every((path) => path === '_meta' || path.startsWith('_meta.'));
 }
 
 function movesRevision(change: Change): boolean {
-  return updatedPaths(change).some((path) => path === '_meta' || path === '_meta.revision');
+  return paths(change).some((path) => path === '_meta' || path === '_meta.revision');
+}
+
+/** What could be read, or null: the bytes are of any writer, and what cannot be read must stop nobody's record. */
+function attempted<T>(read: () => T): T | null {
+  try {
+    return read();
+  } catch {
+    return null;
+  }
+}
+
+/** Ids of these types are written as they were read, whatever their value. */
+const PLAIN: ReadonlySet<number> = new Set([
+  bson.OBJECT_ID,
+  bson.STRING,
+  bson.INT32,
+  bson.INT64,
+  bson.DOUBLE,
+  bson.DATE,
+]);
+
+/** Whether a key can stand in a row. An id may hold values that the driver of today refuses to read or to write. */
+function storable(key: Buffer): boolean {
+  const written = attempted(
+    () => [...rawMembers(key)].every(({ type }) => PLAIN.has(type)) || BSON.serialize(decodeExactly(key)),
+  );
+  return written !== null;
 }
 
 function place(change: Change): string {

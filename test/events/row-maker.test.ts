@@ -2,8 +2,9 @@
 import { BSON, Timestamp } from 'mongodb';
 import t from 'tap';
 import type { Change } from '../../src/events/change.ts';
-import type { LogRow } from '../../src/events/row.ts';
+import { encodeRow, type LogRow } from '../../src/events/row.ts';
 import { BODY_LIMIT, RowMaker } from '../../src/events/row-maker.ts';
+import { cstring, element, frame, int32 } from '../helpers/bson-parts.ts';
 
 const bytes = (document: object | null) => document && Buffer.from(BSON.serialize(document));
 
@@ -148,4 +149,26 @@ t.test('bodies too large for a row are left out', async (t) => {
   const [row] = maker().rows([change('update', { before: half, after: half })], true);
   t.match(row, { big: true, before: null, after: null, update: null });
   t.match(maker().rows([change('insert', { after: half })], true)[0], { big: false });
+});
+
+t.test('what a foreign writer stored, though JavaScript has no words for it, stops nothing', async (t) => {
+  const regex = (pattern: string, options: string) =>
+    Buffer.concat([cstring(Buffer.from(pattern)), cstring(Buffer.from(options))]);
+  const old = element(0x05, 'old', Buffer.concat([int32(5), Buffer.of(2), int32(9), Buffer.of(1)]));
+  const title = { _id: 1, title: 'x' };
+  for (const [what, odd] of [
+    ['a group of PCRE', element(0x0b, 'odd', regex('(?i)foo', ''))],
+    ['an option that nobody knows', element(0x0b, 'odd', regex('foo', 'g'))],
+    ['an old binary of a wrong length', old],
+  ] as const) {
+    const update = { update: frame([element(0x03, 'updatedFields', frame([odd]))]) };
+    const bodies = { after: frame([odd]), before: frame([odd]) };
+    const odd1 = { ...change('update'), ...bodies, ...update };
+    const rows = maker().rows([odd1, change('insert', { after: title })], true);
+    t.match(rows, [{ operation: 'update', by: null, after: odd1.after }, { operation: 'insert' }], what);
+    for (const row of rows) t.ok(BSON.serialize(encodeRow(row)));
+  }
+  const id = frame([element(0x03, '_id', frame([element(0x0b, 'odd', regex('foo', 'g'))]))]);
+  const [row] = maker().rows([{ ...change('insert', { after: title }), key: id }], true);
+  t.match(row, { operation: 'insert', collection: 'a', key: null, after: null, big: false }, 'an id of that kind');
 });
