@@ -9,7 +9,6 @@ import type { Db } from 'mongodb';
 import type { Lease, LeaseState } from '../database/lease.ts';
 import { type EventLog, UnusableLog } from './event-log.ts';
 import { backOff, judge, type Verdict } from './faults.ts';
-import { keepImages } from './images.ts';
 import type { Note } from './note.ts';
 import type { Place } from './position.ts';
 import { type Approach, record } from './recording.ts';
@@ -33,6 +32,7 @@ export interface RecorderOptions {
   /** Told when recording begins behind the newest row, and when it ends. */
   readonly onRecording?: (recording: boolean) => void;
   readonly markMs?: number;
+  readonly imagesMs?: number;
 }
 
 export interface RecorderState {
@@ -117,8 +117,6 @@ export class Recorder {
       return;
     }
     if (recorded === null && origin !== null) await log.setOrigin(origin);
-    const switched = await keepImages(data);
-    if (switched.length > 0) onNote?.('info', 'Collections keep images from now on', { collections: switched });
     this.#state = { ...this.#state, status: 'recording', newest: { number: newest.number, epoch: newest.epoch } };
     onRecording?.(true);
     this.#approach = await record({
@@ -127,6 +125,7 @@ export class Recorder {
       newest,
       approach: this.#approach,
       markMs: this.#options.markMs ?? 10_000,
+      imagesMs: this.#options.imagesMs ?? 10_000,
       allowed: () => lease.held() && !this.#end.signal.aborted,
       signal: this.#end.signal,
       onRows: (rows) => {
@@ -148,7 +147,6 @@ export class Recorder {
 
   async #begin(origin: string | null): Promise<void> {
     const { data, log } = this.#options;
-    await keepImages(data);
     const above = await breakHistory.former(data);
     await log.begin(await breakHistory.start(data, this.#end.signal), above);
     if (origin !== null) await log.setOrigin(origin);

@@ -44,6 +44,8 @@ export interface Recording {
   readonly approach: Approach;
   /** After how long without rows the place is noted, in milliseconds. */
   readonly markMs: number;
+  /** After how long images are tried again where they could not be switched on, in milliseconds. */
+  readonly imagesMs: number;
   readonly allowed: () => boolean;
   readonly signal: AbortSignal;
   readonly onRows: (rows: readonly LogRow[]) => void;
@@ -65,6 +67,7 @@ export async function record(run: Recording): Promise<Approach> {
   let last: LogRow | Place = newest;
   let quietSince = performance.now();
   let opened = false;
+  images(run, signal);
   try {
     let next = follow(stream);
     for (;;) {
@@ -84,7 +87,7 @@ export async function record(run: Recording): Promise<Approach> {
           })
           .catch((error: unknown) => remember(error, rows, approach));
         quietSince = performance.now();
-        imagesFor(run, rows);
+        imagesFor(run, signal, rows);
       }
       if (reply.token !== null && !maker.holding) {
         approach = { ...approach, seen: { after: last.number, token: reply.token } };
@@ -140,12 +143,14 @@ function remember(error: unknown, rows: readonly LogRow[], approach: Approach): 
   throw error;
 }
 
-function imagesFor(run: Recording, rows: readonly LogRow[]): void {
+/** In the named collection, or in all; not waited for, because a switch waits for others and the record must not. */
+function images({ data, imagesMs, onNote }: Recording, signal: AbortSignal, name?: string): void {
+  void keepImages({ db: data, againMs: imagesMs, signal, onNote, ...(name === undefined ? {} : { name }) });
+}
+
+function imagesFor(run: Recording, signal: AbortSignal, rows: readonly LogRow[]): void {
   for (const row of rows) {
     const name = row.operation === 'rename' ? row.to : row.operation === 'create' ? row.collection : null;
-    if (name === null) continue;
-    keepImages(run.data, name).catch((error: unknown) => {
-      run.onNote?.('warn', 'A collection could not be made to keep images', { collection: name, fault: String(error) });
-    });
+    if (name !== null) images(run, signal, name);
   }
 }

@@ -153,7 +153,7 @@ t.test('a collection of others gets images, and its changes carry them from then
     const [one] = await world.mongo.data.listCollections({ name }).toArray();
     return one !== undefined && 'options' in one && one.options?.['changeStreamPreAndPostImages']?.enabled === true;
   };
-  t.ok(await images('found'), 'what was there before the start');
+  await until(() => images('found'), 'what was there before the start');
   await things(world).insertOne({ _id: 0 });
   await until(() => images('things'), 'what is made meanwhile');
   await world.mongo.data.createCollection('plain', { changeStreamPreAndPostImages: { enabled: false } });
