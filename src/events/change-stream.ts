@@ -25,8 +25,8 @@ export interface StreamOptions {
   readonly batchSize?: number;
   /** How long the server waits for news before an empty reply, in whole milliseconds. */
   readonly maxTimeMs?: number;
-  /** How long an answer may take before the connection is given up, in milliseconds. */
-  readonly answerMs?: number;
+  /** How long an answer behind the opening's may take before the connection is given up, in milliseconds. */
+  readonly answerMs?: () => number;
   readonly signal: AbortSignal;
 }
 
@@ -42,12 +42,15 @@ export interface StreamReply {
 
 const UNKNOWN_STAGE = 40324;
 
+/** How long an answer may take, in milliseconds. */
+export const ANSWER_MS = 10_000;
+
 /** Opens the stream and yields replies, empty ones included; the first one is the answer to the opening itself. */
 export async function* changeStream(options: StreamOptions): AsyncGenerator<StreamReply, void, void> {
   const { db, signal } = options;
   const session = db.client.startSession();
-  const ask = (command: object) =>
-    within(options.answerMs ?? 10_000, (end) => db.command(command, { session, ...RAW_ENTRIES, signal: end }), signal);
+  const ask = (command: object, ms = ANSWER_MS) =>
+    within(ms, (end) => db.command(command, { session, ...RAW_ENTRIES, signal: end }), signal);
   let cursor = 0n;
   const fragments: Record<string, unknown>[] = [];
   try {
@@ -66,12 +69,13 @@ export async function* changeStream(options: StreamOptions): AsyncGenerator<Stre
       const token = fragments.length === 0 ? batch.token : null;
       yield { changes, token, bytes: batch.bytes, time: timestamp(reply['operationTime']) };
       if (cursor === 0n) return;
-      reply = await ask({
+      const more = {
         getMore: Long.fromBigInt(cursor),
         collection: options.collection ?? '$cmd.aggregate',
         maxTimeMS: Math.trunc(options.maxTimeMs ?? 1000),
         ...(options.batchSize === undefined ? {} : { batchSize: options.batchSize }),
-      });
+      };
+      reply = await ask(more, options.answerMs?.());
     }
   } finally {
     await close(db, options.collection, cursor, session);

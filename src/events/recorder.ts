@@ -7,6 +7,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Db } from 'mongodb';
 import type { Lease, LeaseState } from '../database/lease.ts';
+import { ANSWER_MS } from './change-stream.ts';
 import { type EventLog, UnusableLog } from './event-log.ts';
 import { backOff, judge, type Verdict } from './faults.ts';
 import type { Note } from './note.ts';
@@ -33,6 +34,7 @@ export interface RecorderOptions {
   readonly onRecording?: (recording: boolean) => void;
   readonly markMs?: number;
   readonly imagesMs?: number;
+  readonly answerMs?: number;
 }
 
 export interface RecorderState {
@@ -48,12 +50,13 @@ export class Recorder {
   readonly #options: RecorderOptions;
   readonly #end = new AbortController();
   #loop: Promise<void> = Promise.resolve();
-  #approach: Approach = { kind: 'normal', seen: null, big: new Set() };
+  #approach: Approach;
   #failures = 0;
   #state: RecorderState = { status: 'stopped', newest: null, heardAt: null, fault: null };
 
   constructor(options: RecorderOptions) {
     this.#options = options;
+    this.#approach = this.#usual();
   }
 
   get state(): RecorderState {
@@ -126,6 +129,7 @@ export class Recorder {
       approach: this.#approach,
       markMs: this.#options.markMs ?? 10_000,
       imagesMs: this.#options.imagesMs ?? 10_000,
+      answerMs: this.#options.answerMs ?? ANSWER_MS,
       allowed: () => lease.held() && !this.#end.signal.aborted,
       signal: this.#end.signal,
       onRows: (rows) => {
@@ -143,6 +147,10 @@ export class Recorder {
       },
       onNote,
     });
+  }
+
+  #usual(): Approach {
+    return { kind: 'normal', seen: null, big: new Set(), answerMs: this.#options.answerMs ?? ANSWER_MS };
   }
 
   async #begin(origin: string | null): Promise<void> {
@@ -164,7 +172,7 @@ export class Recorder {
     );
     const origin = await originOf(data);
     if (origin !== null) await log.setOrigin(origin);
-    this.#approach = { kind: 'normal', seen: null, big: new Set() };
+    this.#approach = this.#usual();
   }
 
   /** Chooses how to go on after an error; false when a person has to act. */

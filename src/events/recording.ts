@@ -4,7 +4,7 @@
  * way: a later one could be kept where an earlier one is lost.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Db } from 'mongodb';
+import { type Db, MongoOperationTimeoutError } from 'mongodb';
 import type { Change } from './change.ts';
 import { changeStream, type StreamOptions, type StreamReply } from './change-stream.ts';
 import type { EventLog } from './event-log.ts';
@@ -23,6 +23,12 @@ const CUT_BYTES = 12 * 1024 * 1024;
  */
 const GATHERING_MS = 8;
 
+/**
+ * The longest time for an answer, in milliseconds. The server answers when it has met a change of ours or the end of the
+ * oplog, and what others wrote in between gives no place to go on from: a time that is too short is so again every time.
+ */
+const LONGEST_MS = 600_000;
+
 const BODIES = ['fullDocument', 'fullDocumentBeforeChange', 'updateDescription'];
 
 type Replies = AsyncGenerator<StreamReply, void, void>;
@@ -35,6 +41,8 @@ export interface Approach {
   readonly seen: { readonly after: number; readonly token: string } | null;
   /** Tokens of changes whose row the log refused with its bodies. */
   readonly big: Set<string>;
+  /** How long the stream's next answer may take, in milliseconds. */
+  readonly answerMs: number;
 }
 
 export interface Recording {
@@ -46,6 +54,8 @@ export interface Recording {
   readonly markMs: number;
   /** After how long images are tried again where they could not be switched on, in milliseconds. */
   readonly imagesMs: number;
+  /** How long an answer may take as long as none has failed to come, in milliseconds. */
+  readonly answerMs: number;
   readonly allowed: () => boolean;
   readonly signal: AbortSignal;
   readonly onRows: (rows: readonly LogRow[]) => void;
@@ -63,7 +73,8 @@ export async function record(run: Recording): Promise<Approach> {
   const maker = new RowMaker(newest);
   const inner = new AbortController();
   const signal = AbortSignal.any([run.signal, inner.signal]);
-  const stream = changeStream({ db: run.data, full: true, signal, ...(await opening(run)) });
+  const answerMs = () => approach.answerMs;
+  const stream = changeStream({ db: run.data, full: true, signal, answerMs, ...(await opening(run)) });
   let last: LogRow | Place = newest;
   let quietSince = performance.now();
   let opened = false;
@@ -71,7 +82,11 @@ export async function record(run: Recording): Promise<Approach> {
   try {
     let next = follow(stream);
     for (;;) {
-      const step = await next;
+      const step = await next.catch((error: unknown) => {
+        if (opened && isTimeout(error)) run.onApproach(patient(approach));
+        throw error;
+      });
+      if (opened) approach = { ...approach, answerMs: run.answerMs };
       if (step.done) return { ...approach, kind: 'normal' };
       if (!run.allowed()) return approach;
       const reply = step.value;
@@ -108,6 +123,16 @@ export async function record(run: Recording): Promise<Approach> {
     inner.abort();
     await stream.return().catch(() => {});
   }
+}
+
+/** Whether our own deadline passed (kernel/deadline.ts): the driver puts it in its own words where it was reading. */
+function isTimeout(error: unknown): boolean {
+  return error instanceof Error && (error.name === 'TimeoutError' || error instanceof MongoOperationTimeoutError);
+}
+
+/** Gives the next stream twice the time for an answer. */
+function patient(approach: Approach): Approach {
+  return { ...approach, answerMs: Math.min(approach.answerMs * 2, LONGEST_MS) };
 }
 
 /** The next reply, asked for ahead; its failure is met when it is awaited. */

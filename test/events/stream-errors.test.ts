@@ -165,6 +165,22 @@ t.test('a collection of others gets images, and its changes carry them from then
   t.ok(update?.before && update.after);
 });
 
+t.test('an answer that is late, as over much that others wrote: the next one gets twice the time', async (t) => {
+  const world = await eventWorld(t, set.url);
+  t.teardown(() => fail(world, 'off'));
+  await fail(world, 'alwaysOn', {
+    blockConnection: true,
+    blockTimeMS: 1500,
+    failCommands: ['getMore'],
+    namespace: `${world.database}.$cmd.aggregate`,
+  });
+  const node = await world.node({ answerMs: 200 });
+  await things(world).insertOne({ _id: 1 });
+  await until(() => told(node).includes(1), 'told');
+  const late = node.notes.filter(({ level, details }) => level === 'warn' && details['verdict'] === 'away');
+  t.ok(late.length >= 3, `given up ${late.length} times before`);
+});
+
 t.test('a refusal (13) stops recording, says so, and does not spin', async (t) => {
   const world = await eventWorld(t, set.url);
   const node = await world.node();

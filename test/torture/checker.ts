@@ -102,7 +102,7 @@ async function fresh(mongo: Mongo, rows: readonly LogRow[]): Promise<LogRow[]> {
     full: true,
     from: { after: first.token },
     signal: end.signal,
-    answerMs: 60_000,
+    answerMs: () => 60_000,
   });
   for await (const reply of stream) {
     for (const row of maker.rows(reply.changes, reply.bytes < 12 * 1024 * 1024))
