@@ -24,7 +24,7 @@ const NOT_AUTHENTICATED = 4401;
 interface ServerFrame extends Frame {
   readonly principal?: { readonly kind: string; readonly id?: string };
   readonly heartbeatMs?: number;
-  readonly changes?: readonly ServerFrame[];
+  readonly changes?: readonly Omit<ServerFrame, 'type'>[];
   readonly problem?: ProblemDocument;
   readonly retryable?: boolean;
   readonly retryAfterMs?: number;
@@ -137,7 +137,9 @@ export class Connection {
         this.#send({ type: 'pong' });
         return;
       case 'transaction':
-        for (const change of frame.changes ?? []) this.#questions.get(change.id ?? '')?.take(change);
+        // Inside a transaction changes do not say what they are.
+        for (const change of frame.changes ?? [])
+          this.#questions.get(change.id ?? '')?.take({ ...change, type: 'change' });
         return;
       case 'expiring':
         if (!this.#session.renewable) return;

@@ -98,6 +98,27 @@ t.test('the client', async (t) => {
     t.equal(seen.states.length, told, 'nobody is told after the end');
   });
 
+  await t.test('changes of one transaction are told, each to its question and all to be seen at once', async (t) => {
+    const stock = client.collection<Todo>('stock');
+    const [all, best] = [follow<Todo>(), follow<Todo>()];
+    const stops = [stock.live({ sort: 'title' }, all.tell), stock.live({ sort: '-points', limit: 1 }, best.tell)];
+    await Promise.all([all, best].map(({ until }) => until(({ status }) => status === 'live')));
+    await stock.create({ title: 'p0', points: 0 });
+    await all.until((state) => titles(state) === 'p0');
+    const told = all.states.length;
+    const operations = [1, 2].map((points) => ({
+      method: 'POST',
+      path: '/api/stock',
+      body: { title: `p${points}`, points },
+    }));
+    const answer = await app.inject({ method: 'POST', url: '/batch', payload: { operations } });
+    t.equal(answer.statusCode, 200, answer.body);
+    await all.until((state) => titles(state) === 'p0,p1,p2');
+    await best.until((state) => titles(state) === 'p2');
+    t.equal(all.states.length, told + 1, 'drawn once');
+    for (const stop of stops) stop();
+  });
+
   await t.test('two questions share a socket, and a bad one ends alone', async (t) => {
     const shared = client.collection<Todo>('shared');
     const [good, bad] = [follow<Todo>(), follow<Todo>()];
