@@ -6,6 +6,7 @@ import { type ClientSession, type Db, type Document, Long, type Timestamp } from
 import { type CursorReply, RAW_ENTRIES, readCursorReply } from '../database/cursor-reply.ts';
 import { serverCode, translateError } from '../database/errors.ts';
 import { within } from '../kernel/deadline.ts';
+import { MillraceError } from '../kernel/errors.ts';
 import { retry } from '../kernel/retry.ts';
 import { toDatabaseFilter } from '../policies/reach.ts';
 import { requestPage } from '../query/page.ts';
@@ -13,12 +14,15 @@ import { type KeyValues, toMongoSort } from '../query/sort.ts';
 import { toMongo } from '../query/to-mongo.ts';
 import type { Question } from './question.ts';
 
+const SNAPSHOT_UNAVAILABLE = 246;
 /**
  * The moment lies outside of what the server keeps (SnapshotTooOld, or SnapshotUnavailable before the collection was made
  * or changed), or the collection was dropped in the middle of the read (QueryPlanKilled).
  */
-const NOT_AT_THAT_TIME: ReadonlySet<number> = new Set([239, 246, 175]);
+const NOT_AT_THAT_TIME: ReadonlySet<number> = new Set([239, SNAPSHOT_UNAVAILABLE, 175]);
 const BATCH = 1_000;
+
+const CAPPED = 'A capped collection cannot be followed: the database does not read it as of one moment';
 
 /** The answer to a question at one moment, read batch by batch. Its reader calls `return` or reads to the end. */
 export interface SnapshotRead {
@@ -47,6 +51,7 @@ export class SnapshotStore {
    * The documents of a question, in its order when it has one.
    * @param at the moment; now when that cannot be read any more, or when it is null
    * @param limit documents at most; null for all
+   * @throws MillraceError `forbidden` for a collection that is never read as of a moment
    */
   async open(question: Question, at: Timestamp | null, limit: number | null): Promise<SnapshotRead> {
     const find = {
@@ -63,7 +68,7 @@ export class SnapshotStore {
       return this.#read(question.collection, session, reply);
     } catch (error) {
       await session.endSession();
-      throw translateError(error);
+      throw isCapped(error) ? new MillraceError('forbidden', CAPPED, { cause: error }) : translateError(error);
     }
   }
 
@@ -117,7 +122,7 @@ export class SnapshotStore {
     let moment = at;
     const retryable = (error: unknown) => {
       moment = null;
-      return NOT_AT_THAT_TIME.has(serverCode(error) ?? 0);
+      return NOT_AT_THAT_TIME.has(serverCode(error) ?? 0) && !isCapped(error);
     };
     const ask = () => this.#ask(session, { ...find, ...concern(moment) });
     return await retry(ask, { limitMs: this.#timeoutMs, delayMs: 10, maxDelayMs: 200, retryable });
@@ -159,6 +164,11 @@ export class SnapshotStore {
     );
     return readCursorReply(reply['cursor']);
   }
+}
+
+/** The server says it in words alone: the code is that of a moment that passes. */
+function isCapped(error: unknown): boolean {
+  return serverCode(error) === SNAPSHOT_UNAVAILABLE && error instanceof Error && error.message.includes('capped');
 }
 
 function concern(at: Timestamp | null): Document {
