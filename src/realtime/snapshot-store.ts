@@ -22,6 +22,11 @@ const SNAPSHOT_UNAVAILABLE = 246;
 const NOT_AT_THAT_TIME: ReadonlySet<number> = new Set([239, SNAPSHOT_UNAVAILABLE, 175]);
 const BATCH = 1_000;
 
+/**
+ * A collection may have a collation of its own. Changes are judged without one, and a window must not begin as another
+ * than it goes on as. Where a collection has none, this costs it none of its indexes.
+ */
+const BY_CODE_POINT = { collation: { locale: 'simple' } } as const;
 const CAPPED = 'A capped collection cannot be followed: the database does not read it as of one moment';
 
 /** The answer to a question at one moment, read batch by batch. Its reader calls `return` or reads to the end. */
@@ -60,6 +65,7 @@ export class SnapshotStore {
       ...(question.keyed ? { sort: toMongoSort(question.sort) } : {}),
       ...(limit === null ? {} : { limit }),
       batchSize: limit ?? BATCH,
+      ...BY_CODE_POINT,
       maxTimeMS: this.#timeoutMs,
     };
     const session = this.#data.client.startSession({ causalConsistency: false });
@@ -74,7 +80,7 @@ export class SnapshotStore {
 
   /** How many documents a question has, counted up to `most`. */
   async count(question: Question, most: number): Promise<number> {
-    const options = { limit: most, maxTimeMS: this.#timeoutMs };
+    const options = { limit: most, ...BY_CODE_POINT, maxTimeMS: this.#timeoutMs };
     try {
       return await this.#data.collection(question.collection).countDocuments(filterOf(question), options);
     } catch (error) {
@@ -82,7 +88,10 @@ export class SnapshotStore {
     }
   }
 
-  /** Documents by their ids, as they were at a moment. Throws when the server no longer knows, or not in time. */
+  /**
+   * Documents by their ids, as they were at a moment; in the collection's own collation, without which its index of ids
+   * is of no use, and in which no two ids are equal. Throws when the server no longer knows, or not in time.
+   */
   byIds(collection: string, ids: readonly unknown[], at: Timestamp, limitMs?: number): Promise<readonly Buffer[]> {
     return this.#all({ find: collection, filter: { _id: { $in: ids } }, batchSize: ids.length + 1 }, at, limitMs);
   }
@@ -100,7 +109,8 @@ export class SnapshotStore {
   ): Promise<readonly Buffer[]> {
     const position = key === null ? null : ({ direction: 'next', values: key } as const);
     const { filter, sort } = requestPage(filterOf(question), question.sort, position);
-    const find = { find: question.collection, filter, sort: toMongoSort(sort), limit, batchSize: limit };
+    const options = { limit, batchSize: limit, ...BY_CODE_POINT };
+    const find = { find: question.collection, filter, sort: toMongoSort(sort), ...options };
     return this.#all(find, at, limitMs);
   }
 
