@@ -99,7 +99,8 @@ export class DocumentSubscription extends Follower {
 
   protected async begin(run: AbortSignal, since: string | null): Promise<void> {
     if (since !== null) {
-      const verdict = await this.#judgeReturn(since);
+      const followable = this.#question.limit === null ? this.parts.store.requireFollowable(this.#collection) : null;
+      const [verdict] = await Promise.all([this.#judgeReturn(since), followable]);
       if (run.aborted) return;
       const cause = 'place' in verdict ? await this.#causeAt(verdict.place) : null;
       if (run.aborted) return;

@@ -27,7 +27,14 @@ const BATCH = 1_000;
  * than it goes on as. Where a collection has none, this costs it none of its indexes.
  */
 const BY_CODE_POINT = { collation: { locale: 'simple' } } as const;
+/**
+ * Of views and time series the database tells no changes. It cannot ask them in this way, and says so; to an ordinary
+ * collection it means little, since a cursor ends with its session. So nobody has to ask first what a collection is.
+ */
+const ORDINARY = { noCursorTimeout: true } as const;
+const INVALID_PIPELINE_OPERATOR = 168;
 const CAPPED = 'A capped collection cannot be followed: the database does not read it as of one moment';
+const DERIVED = 'A view or a time series cannot be followed: the database does not tell its changes';
 
 /** The answer to a question at one moment, read batch by batch. Its reader calls `return` or reads to the end. */
 export interface SnapshotRead {
@@ -46,6 +53,8 @@ export interface SnapshotRead {
 export class SnapshotStore {
   readonly #data: Db;
   readonly #timeoutMs: number;
+  /** Collections that are being asked about: many come back to the same one at one moment. */
+  readonly #asking = new Map<string, Promise<void>>();
 
   constructor(data: Db, timeoutMs: number) {
     this.#data = data;
@@ -56,7 +65,7 @@ export class SnapshotStore {
    * The documents of a question, in its order when it has one.
    * @param at the moment; now when that cannot be read any more, or when it is null
    * @param limit documents at most; null for all
-   * @throws MillraceError `forbidden` for a collection that is never read as of a moment
+   * @throws MillraceError `forbidden` for a collection that cannot be followed
    */
   async open(question: Question, at: Timestamp | null, limit: number | null): Promise<SnapshotRead> {
     const find = {
@@ -66,6 +75,7 @@ export class SnapshotStore {
       ...(limit === null ? {} : { limit }),
       batchSize: limit ?? BATCH,
       ...BY_CODE_POINT,
+      ...ORDINARY,
       maxTimeMS: this.#timeoutMs,
     };
     const session = this.#data.client.startSession({ causalConsistency: false });
@@ -74,7 +84,31 @@ export class SnapshotStore {
       return this.#read(question.collection, session, reply);
     } catch (error) {
       await session.endSession();
-      throw isCapped(error) ? new MillraceError('forbidden', CAPPED, { cause: error }) : translateError(error);
+      throw toRefusal(error) ?? translateError(error);
+    }
+  }
+
+  /**
+   * Makes sure that a collection can be followed by whoever needs no snapshot of it.
+   * @throws MillraceError `forbidden`
+   */
+  requireFollowable(collection: string): Promise<void> {
+    const known = this.#asking.get(collection);
+    if (known !== undefined) return known;
+    const asking = this.#requireFollowable(collection).finally(() => this.#asking.delete(collection));
+    this.#asking.set(collection, asking);
+    return asking;
+  }
+
+  async #requireFollowable(collection: string): Promise<void> {
+    const find = { find: collection, projection: { _id: 1 }, limit: 1, singleBatch: true, ...ORDINARY };
+    try {
+      await this.#data.command({ ...find, maxTimeMS: this.#timeoutMs, ...concern(null) });
+    } catch (error) {
+      const refusal = toRefusal(error);
+      if (refusal !== null) throw refusal;
+      // What cannot be read just now is ordinary all the same.
+      if (!NOT_AT_THAT_TIME.has(serverCode(error) ?? 0)) throw translateError(error);
     }
   }
 
@@ -179,6 +213,18 @@ export class SnapshotStore {
 /** The server says it in words alone: the code is that of a moment that passes. */
 function isCapped(error: unknown): boolean {
   return serverCode(error) === SNAPSHOT_UNAVAILABLE && error instanceof Error && error.message.includes('capped');
+}
+
+function isDerived(error: unknown): boolean {
+  const isRefused = serverCode(error) === INVALID_PIPELINE_OPERATOR;
+  return isRefused && error instanceof Error && error.message.includes('noCursorTimeout');
+}
+
+/** The refusal behind an error that says that a collection cannot be followed; null behind any other. */
+function toRefusal(error: unknown): MillraceError | null {
+  if (isCapped(error)) return new MillraceError('forbidden', CAPPED, { cause: error });
+  if (!isDerived(error)) return null;
+  return new MillraceError('forbidden', DERIVED, { cause: error });
 }
 
 function concern(at: Timestamp | null): Document {

@@ -11,12 +11,28 @@ t.test('collections that cannot be followed', async (t) => {
   const { data } = parts.mongo;
   const REFUSED = { retryable: false, problem: { status: 403, code: 'forbidden' } };
 
-  await t.test('a capped one', async (t) => {
-    await data.createCollection('capped', { capped: true, size: 4096 });
-    const socket = await openSocket(t, url);
-    socket.send({ type: 'subscribe', id: 's', collection: 'capped' });
-    t.match(await socket.frame({ type: 'unsubscribed' }), REFUSED);
-  });
+  await app.inject({ method: 'POST', url: '/api/things', payload: { n: 1 } });
+  const since = (await app.inject('/api/things')).headers['millrace-position'];
+  await data.createCollection('capped', { capped: true, size: 4096 });
+  await data.createCollection('view', { viewOn: 'things', pipeline: [] });
+  await data.createCollection('series', { timeseries: { timeField: 't' } });
+  const socket = await openSocket(t, url);
+  for (const collection of ['capped', 'view', 'series']) {
+    for (const [name, more] of Object.entries({ new: {}, back: { since }, window: { since, query: { limit: 1 } } })) {
+      await t.test(`${collection}, ${name}`, async (t) => {
+        const id = `${collection} ${name}`;
+        socket.send({ type: 'subscribe', id, collection, ...more });
+        t.match(
+          await socket.frame(({ type, id: of }) => of === id && ['live', 'unsubscribed'].includes(type)),
+          REFUSED,
+        );
+      });
+    }
+  }
+  for (const collection of ['things', 'absent']) {
+    socket.send({ type: 'subscribe', id: collection, collection, since });
+    await socket.frame({ type: 'live', id: collection });
+  }
 });
 
 t.test('a collection with a collation: texts are what they are, in snapshots as in changes', async (t) => {
