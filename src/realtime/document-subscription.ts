@@ -209,7 +209,7 @@ export class DocumentSubscription extends Follower {
   }
 
   #open(live: LiveQuery, at: Parameters<typeof this.parts.store.open>[1]): Promise<SnapshotRead> {
-    return this.parts.slots.run(() => this.parts.store.open(live.question, at, live.capacity));
+    return this.parts.slots.run(this.outlet, () => this.parts.store.open(live.question, at, live.capacity));
   }
 
   async #snapshot(run: AbortSignal): Promise<void> {

@@ -20,6 +20,8 @@ import { Turnstile } from './turnstile.ts';
 
 /** First looks into the database that snapshots take at one time. */
 const SNAPSHOTS_AT_ONCE = 16;
+/** Of these for one client, whose questions may all be slow. */
+const SNAPSHOTS_OF_ONE = 4;
 const TICKS_PER_HEARTBEAT = 50;
 
 export interface RealtimeOptions {
@@ -48,7 +50,7 @@ export class Realtime {
     const timing = timingOf(options.heartbeatMs);
     const hub = new Hub({ tail, completed, onError });
     const store = new SnapshotStore(options.mongo.data, options.queryTimeoutMs);
-    const slots = new Slots(SNAPSHOTS_AT_ONCE);
+    const slots = new Slots(SNAPSHOTS_AT_ONCE, SNAPSHOTS_OF_ONE);
     const rights = new Rights({ tail, log });
     this.parts = {
       hub,

@@ -49,7 +49,8 @@ export class Rescoping {
     const known = this.#reading.get(key);
     if (known !== undefined) return known;
     const read = () => differenceOf(this.#store, [old, next], stand);
-    const reading = this.#slots.run(read).finally(() => this.#reading.delete(key));
+    // What many wait for is of no one client.
+    const reading = this.#slots.run(key, read).finally(() => this.#reading.delete(key));
     this.#reading.set(key, reading);
     return reading;
   }

@@ -1,21 +1,60 @@
-/** How many may do something at one time; the others wait in line. */
+/**
+ * How many may do something at one time, and how many of these for one client; the others wait. Clients take
+ * turns, so that nobody waits for all that somebody else has asked.
+ */
 export class Slots {
   #free: number;
-  readonly #line: (() => void)[] = [];
+  readonly #each: number;
+  readonly #underWay = new Map<unknown, number>();
+  /** Who waits, by client; the client whose turn is next comes first. */
+  readonly #lines = new Map<unknown, (() => void)[]>();
 
-  constructor(count: number) {
+  /** @param each how many of them one client can have */
+  constructor(count: number, each: number) {
     this.#free = count;
+    this.#each = each;
   }
 
-  async run<T>(task: () => Promise<T>): Promise<T> {
-    if (this.#free > 0) this.#free -= 1;
-    else await new Promise<void>((resolve) => this.#line.push(resolve));
+  /** @param whose the client, whatever stands for it */
+  async run<T>(whose: unknown, task: () => Promise<T>): Promise<T> {
+    // While a place is free, nobody waits who may have it.
+    if (this.#free > 0 && this.#of(whose) < this.#each) this.#take(whose);
+    else await new Promise<void>((go) => this.#wait(whose, go));
     try {
       return await task();
     } finally {
-      const next = this.#line.shift();
-      if (next === undefined) this.#free += 1;
-      else next();
+      this.#giveBack(whose);
+    }
+  }
+
+  #of(whose: unknown): number {
+    return this.#underWay.get(whose) ?? 0;
+  }
+
+  #wait(whose: unknown, go: () => void): void {
+    const line = this.#lines.get(whose);
+    if (line === undefined) this.#lines.set(whose, [go]);
+    else line.push(go);
+  }
+
+  #take(whose: unknown): void {
+    this.#free -= 1;
+    this.#underWay.set(whose, this.#of(whose) + 1);
+  }
+
+  #giveBack(whose: unknown): void {
+    this.#free += 1;
+    const left = this.#of(whose) - 1;
+    if (left > 0) this.#underWay.set(whose, left);
+    else this.#underWay.delete(whose);
+    for (const [next, line] of this.#lines) {
+      if (this.#of(next) >= this.#each) continue;
+      this.#lines.delete(next);
+      const go = line.shift();
+      if (line.length > 0) this.#lines.set(next, line);
+      this.#take(next);
+      go?.();
+      return;
     }
   }
 }
