@@ -110,7 +110,7 @@ t.test('an owner that settings name and a user stands in the way of', async (t) 
 
 t.test('npm run owner', async (t) => {
   const place = await testMongo(t);
-  const { app } = await buildTestApp(t, PRODUCTION, place);
+  const { app, parts } = await buildTestApp(t, PRODUCTION, place);
   const script = fileURLToPath(new URL('../../scripts/owner.ts', import.meta.url));
   const env = { ...process.env, NODE_OPTIONS: '', MONGODB_URL: place.url, MILLRACE_DB: place.database };
   const run = (...words: string[]) =>
@@ -130,7 +130,35 @@ t.test('npm run owner', async (t) => {
     roles: ['admin', 'developer'],
   });
   const refused = async (...words: string[]) => run(...words).catch((error: unknown) => error);
-  t.match(await refused('--email', 'b@example.org', '--password-file', file), { code: 1, stderr: /is taken/ });
+  t.match(await refused('--email', 'notmail', '--password-file', file), { code: 1, stderr: /notmail: .* no e-mail/ });
+
+  await t.test('mends a lost password', async (t) => {
+    const { users } = parts.auth;
+    await users.change(account.id, { disabled: true }, { by: null, request: null });
+    await writeFile(file, 'password');
+    t.match(await refused('--email', 'b@example.org', '--password-file', file), { code: 1, stderr: /anybody/ });
+    t.match(await users.get(account.id), { disabled: true, roles: ['admin', 'developer'] }, 'refused as a whole');
+    await writeFile(file, 'five wooden ships sail');
+    const mended = await run('--email', 'B@example.org', '--password-file', file);
+    t.equal(mended.stdout, `B@example.org is owner now (${account.id})\n`);
+    t.match(await users.get(account.id), { kind: 'owner', disabled: false, roles: ['owner'] });
+    t.ok((await signIn(app, 'b@example.org', 'five wooden ships sail')).id);
+    const old = { username: 'b@example.org', password: PASSWORD };
+    t.equal((await ask(app, 'POST /auth/login', old)).statusCode, 401, 'the old password is none any more');
+    const { refreshToken } = account;
+    t.equal((await ask(app, 'POST /auth/refresh', { refreshToken })).statusCode, 401, 'its sessions have ended');
+  });
+
+  await t.test('makes no owner of a user', async (t) => {
+    const user = await parts.auth.users.create(
+      { username: 'squatter', email: 'u@example.org', password: PASSWORD },
+      { by: null, request: null },
+    );
+    t.match(await refused('--email', 'u@example.org', '--password-file', file), { code: 1, stderr: /is a user's/ });
+    t.match(await parts.auth.users.get(user._id), { kind: 'user', roles: [] });
+    t.ok((await signIn(app, 'squatter')).id);
+  });
+
   t.match(await refused('--email', 'c@example.org', '--password-file', file, '--roles', 'god'), {
     stderr: /known are/,
   });
