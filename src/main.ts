@@ -72,6 +72,7 @@ async function serveParts(
 
 /** In production somebody must become the owner; whoever reads this output may. */
 async function offerSetUp({ config, auth }: Parts, url: string): Promise<void> {
+  if (auth.leftBehind !== null) print(`  Note      ${auth.leftBehind.replaceAll(/[.;] /g, '$&\n            ')}\n`);
   if (config.mode !== 'production' || (await auth.owners.exists())) return;
   const link = await auth.owners.link(config.server.publicUrl ?? url);
   print(`  Set-up    ${link}\n            works once, for 30 minutes; npm run owner -- --link makes another\n`);

@@ -70,7 +70,9 @@ export async function makeParts(
   const transactions = new Transactions(mongo);
   await transactions.start();
 
-  const auth = await openAuth(mongo, { mode: config.mode, auth: config.auth, onError, onLetter }).catch(
+  const policyStore = new PolicyStore(mongo);
+  const countPolicies = () => policyStore.count(config.mode);
+  const auth = await openAuth(mongo, { mode: config.mode, auth: config.auth, countPolicies, onError, onLetter }).catch(
     async (error: unknown) => {
       await transactions.stop();
       await mongo.close();
@@ -78,8 +80,14 @@ export async function makeParts(
     },
   );
   const policies = new Policies(config.mode);
-  const policyStore = new PolicyStore(mongo);
-  const policyBook = new PolicyBook({ store: policyStore, policies, transactions, mode: config.mode, onError });
+  const policyBook = new PolicyBook({
+    store: policyStore,
+    policies,
+    transactions,
+    mode: config.mode,
+    owned: () => auth.owners.exists(),
+    onError,
+  });
   // Before events are recorded: what a new installation begins with is no change.
   await policyBook.start();
 

@@ -51,6 +51,11 @@ export class ApiKeyStore {
     return translated(() => this.#keys.find(filter).sort({ _id: 1 }).limit(limit).toArray());
   }
 
+  /** Keys that have not ended. */
+  count(now: Date): Promise<number> {
+    return translated(() => this.#keys.countDocuments({ $or: [{ expiresAt: null }, { expiresAt: { $gt: now } }] }));
+  }
+
   async usedAt(ids: readonly string[]): Promise<ReadonlyMap<string, Date | null>> {
     const rows = await translated(() => this.#secrets.find({ _id: { $in: [...ids] } }).toArray());
     return new Map(rows.map(({ _id, usedAt }) => [_id, usedAt]));

@@ -54,6 +54,11 @@ export class ApiKeys {
     return keys.map((key) => toShownKey(key, used.get(key._id) ?? null));
   }
 
+  /** How many have not ended. */
+  count(): Promise<number> {
+    return this.#parts.store.count(new Date(this.#now()));
+  }
+
   async get(id: string): Promise<ShownApiKey | null> {
     await this.note();
     const key = await this.#parts.store.find(id);

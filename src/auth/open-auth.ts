@@ -46,6 +46,8 @@ export interface AuthParts {
   readonly keys: ApiKeys;
   readonly keyRing: KeyRing;
   readonly activity: Activity;
+  /** What this start found that will hold in production for the first owner, or now holds for the one it made. */
+  readonly leftBehind: string | null;
   /**
    * Makes a new signing key and lets every process know.
    * @returns its id
@@ -59,6 +61,8 @@ export interface AuthParts {
 export interface AuthSettings {
   readonly mode: Mode;
   readonly auth: AuthConfig;
+  /** How many policies count in this mode; none where nobody is told of it. */
+  readonly countPolicies?: () => Promise<number>;
   readonly onError: (error: unknown) => void;
   /** Shows a letter to the person at the terminal, in development. */
   readonly onLetter?: (text: string) => void;
@@ -68,7 +72,7 @@ export interface AuthSettings {
 
 /** @throws ConfigError when the owner that settings name cannot be made */
 export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<AuthParts> {
-  const { onError, now = Date.now } = settings;
+  const { mode, onError, countPolicies = async () => 0, now = Date.now } = settings;
   const clock = { now };
   const sealer = await openSealer(settings.auth.masterKey);
   const [users, sessionStore, keyStore] = [new UserStore(mongo), new SessionStore(mongo), new ApiKeyStore(mongo)];
@@ -118,7 +122,8 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
     registration,
     onError,
   });
-  const owners = new Owners({ users: accounts, signIn, singleUse, activity });
+  const owners = new Owners({ mode, users: accounts, keys, countPolicies, signIn, singleUse, activity });
+  const leftBehind = await owners.leftBehind();
   await ensureOwner(owners, settings);
 
   keys.start();
@@ -134,6 +139,7 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
     keys,
     keyRing,
     activity,
+    leftBehind,
     rotateKeys: async (dropOld) => {
       const kid = await keyRing.rotate(dropOld);
       authenticator.revoke({ ids: new Set(), everything: true });

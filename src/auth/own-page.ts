@@ -38,7 +38,8 @@ if(!token){says.textContent='The link is not complete. Open it once more as it w
 form.addEventListener('submit',async(event)=>{event.preventDefault();const button=form.querySelector('button');
 button.disabled=true;says.textContent='';try{const answer=await fetch(form.dataset.target,{method:'POST',
 headers:{'content-type':'application/json'},body:JSON.stringify({...Object.fromEntries(new FormData(form)),token})});
-if(answer.ok){form.hidden=true;says.textContent=form.dataset.done}
+if(answer.ok){const text=await answer.text(),{note}=text?JSON.parse(text):{};form.hidden=true;
+says.textContent=form.dataset.done+(note?' '+note+'.':'')}
 else{const problem=await answer.json();says.textContent=problem.detail+(problem.hint?'. '+problem.hint+'.':'.')}}
 catch{says.textContent='The server does not answer. Try again.'}button.disabled=false});`;
 

@@ -3,7 +3,9 @@
  * log, by settings, or by a script; never by being the first to come. Not here: what owners may do.
  */
 import { ITSELF } from '../database/own-collection.ts';
+import type { Mode } from '../kernel/config.ts';
 import type { Activity } from './activity.ts';
+import type { ApiKeys } from './api-keys.ts';
 import { linkUnusable } from './refusals.ts';
 import { type Origin, stampOf } from './session.ts';
 import type { SignedIn, SignIn } from './sign-in.ts';
@@ -12,7 +14,10 @@ import { foldName, type User } from './user.ts';
 import type { Users } from './users.ts';
 
 export interface OwnersParts {
+  readonly mode: Mode;
   readonly users: Users;
+  readonly keys: ApiKeys;
+  readonly countPolicies: () => Promise<number>;
   readonly signIn: SignIn;
   readonly singleUse: SingleUse;
   readonly activity: Activity;
@@ -30,6 +35,22 @@ export class Owners {
   }
 
   /**
+   * What will hold in production as soon as there is an owner, in words: whoever used development mode may have made it.
+   * @returns null when there is nothing, or an owner who can have looked at it
+   */
+  async leftBehind(): Promise<string | null> {
+    const { mode, users, keys, countPolicies } = this.#parts;
+    if (mode === 'development' || (await this.exists())) return null;
+    const counts = await Promise.all([countPolicies(), keys.count(), users.count()]);
+    const [policies, keyCount, accounts] = counts;
+    if (counts.every((count) => count === 0)) return null;
+    return (
+      `From before there was an owner: policies ${policies}, API keys ${keyCount}, accounts ${accounts}. ` +
+      'They hold from the first owner on; look at /admin/policies, /admin/keys and /admin/users'
+    );
+  }
+
+  /**
    * Makes a set-up link; older ones die.
    * @param base scheme and authority under which people reach this server
    */
@@ -39,14 +60,21 @@ export class Owners {
     return `${base}/setup#${token}`;
   }
 
-  /** @throws MillraceError `link-unusable`, `password-refused`, `unique-violation` */
-  async setUp(token: string, email: string, password: string, origin: Origin): Promise<SignedIn> {
+  /**
+   * @returns the owner, signed in, and what the first one should look at
+   * @throws MillraceError `link-unusable`, `password-refused`, `unique-violation`
+   */
+  async setUp(token: string, email: string, password: string, origin: Origin): Promise<SignedIn & { note?: string }> {
     const { singleUse, users } = this.#parts;
     const owner = { kind: 'owner', email, password, roles: ['owner'] } as const;
     // The link first: only whoever holds it may learn which addresses have accounts.
-    const user = await singleUse.spend('setup', token, () => users.create(owner, stampOf(origin)));
-    if (user === null) throw linkUnusable();
-    return this.#parts.signIn.welcome(user, origin);
+    const made = await singleUse.spend('setup', token, async () => ({
+      note: await this.leftBehind(),
+      user: await users.create(owner, stampOf(origin)),
+    }));
+    if (made === null) throw linkUnusable();
+    const welcome = await this.#parts.signIn.welcome(made.user, origin);
+    return made.note === null ? welcome : { ...welcome, note: made.note };
   }
 
   /**

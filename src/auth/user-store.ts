@@ -43,6 +43,11 @@ export class UserStore {
     return translated(() => this.#users.find(filter).sort({ _id: 1 }).limit(limit).toArray());
   }
 
+  /** Accounts that can sign in. */
+  count(): Promise<number> {
+    return translated(() => this.#users.countDocuments({ disabled: false }));
+  }
+
   /** Owners who can sign in, with full rights. */
   countOwners(): Promise<number> {
     return translated(() => this.#users.countDocuments({ kind: 'owner', roles: 'owner', disabled: false }));

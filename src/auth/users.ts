@@ -77,6 +77,10 @@ export class Users {
     return this.#parts.store.list(kind, after, limit);
   }
 
+  count(): Promise<number> {
+    return this.#parts.store.count();
+  }
+
   hasOwner(): Promise<boolean> {
     return this.#parts.store.hasOwner();
   }

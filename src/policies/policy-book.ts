@@ -25,6 +25,8 @@ export interface PolicyBookParts {
   readonly policies: Policies;
   readonly transactions: Transactions;
   readonly mode: Mode;
+  /** Whether somebody runs this installation. */
+  readonly owned: () => Promise<boolean>;
   /** Told why the policies cannot be read. */
   readonly onError: (error: unknown) => void;
 }
@@ -44,9 +46,12 @@ export class PolicyBook {
   #timer: NodeJS.Timeout | undefined;
   /** The version that is in force here; undefined before the first reading. */
   #version: number | null | undefined;
+  /** In production policies count from the first owner on: before, whoever used development mode may have made them. */
+  #owned: boolean;
 
   constructor(parts: PolicyBookParts) {
     this.#parts = parts;
+    this.#owned = parts.mode === 'development';
   }
 
   /** Makes room for policies; a new installation in development mode gets the one that opens everything. */
@@ -161,7 +166,8 @@ export class PolicyBook {
       try {
         // The number first: a version that comes between the two readings is read again.
         const version = await this.#parts.store.newest();
-        this.#parts.policies.use(toPolicySet(await this.#parts.store.all()));
+        this.#owned ||= await this.#parts.owned();
+        this.#parts.policies.use(toPolicySet(this.#owned ? await this.#parts.store.all() : []));
         this.#version = version;
       } catch (error) {
         this.#parts.policies.close();
@@ -173,12 +179,13 @@ export class PolicyBook {
     this.#reading = null;
   }
 
-  /** Reads again when there is another version than the one in force. */
+  /** Reads again when there is another version than the one in force, or the first owner. */
   async #look(): Promise<void> {
     if (this.#version === undefined || this.#reading !== null) return;
     // A database that is away answers no other request either.
     const newest = await this.#parts.store.newest().catch(() => this.#version);
-    if (newest !== this.#version && !this.#end.signal.aborted) await this.reload();
+    const entered = !this.#owned && (await this.#parts.owned().catch(() => false));
+    if ((newest !== this.#version || entered) && !this.#end.signal.aborted) await this.reload();
   }
 
   #retryLater(): void {

@@ -6,6 +6,7 @@ import type { ClientSession, Collection, Document } from 'mongodb';
 import { actorOf, type Principal } from '../auth/principal.ts';
 import { CODE, serverCode, translated } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
+import type { Mode } from '../kernel/config.ts';
 import type { WrittenPolicy } from './policy-set.ts';
 
 const POLICIES = '_policies';
@@ -71,6 +72,11 @@ export class PolicyStore {
     const options = { sort: { _id: 1 }, ...(session === undefined ? {} : { session }) } as const;
     const found = await translated(() => this.#policies.find({}, options).toArray());
     return found.map(({ _id, _meta, ...policy }) => ({ id: _id, policy }));
+  }
+
+  /** How many count in a mode. */
+  count(mode: Mode): Promise<number> {
+    return translated(() => this.#policies.countDocuments({ mode: { $in: [null, mode] } }));
   }
 
   /** The newest version, or null when there never was one. */

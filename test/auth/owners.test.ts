@@ -11,6 +11,7 @@ import { makeParts } from '../../src/parts.ts';
 import { ask, PASSWORD, signIn, signInOwner, signUp, toAccount } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { testMongo } from '../helpers/mongo.ts';
+import { until } from '../helpers/until.ts';
 
 const PRODUCTION = { MILLRACE_MODE: 'production' };
 const BASE = 'https://app.example.org';
@@ -69,6 +70,40 @@ t.test('a set-up link', async (t) => {
       t.match(page.headers, { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' });
     }
   });
+});
+
+t.test('what anybody made in development counts in production from the first owner on, who is told', async (t) => {
+  const place = await testMongo(t);
+  const { app: open } = await buildTestApp(t, {}, place);
+  await ask(open, 'POST /api/todos', { title: 'x' });
+  const key = (await ask(open, 'POST /admin/keys', { name: 'back door' })).json();
+  await signUp(open, 'eve');
+  const everything = { collections: ['*'], actions: ['read'], effect: 'allow' };
+  for (const principals of [{ keys: [key.id] }, { authenticated: true }, { anonymous: true }]) {
+    const policy = { name: `for ${Object.keys(principals)}`, ...everything, principals };
+    t.equal((await ask(open, 'POST /admin/policies', policy)).statusCode, 201);
+  }
+
+  const [{ app, parts }, other] = [await buildTestApp(t, PRODUCTION, place), await buildTestApp(t, PRODUCTION, place)];
+  const byKey = { headers: { authorization: `Bearer ${key.key}` } };
+  const eve = await signIn(app, 'eve');
+  const reads = async () => {
+    const answers = [app, other.app].flatMap((at) => [undefined, eve, byKey].map((as) => read(at, as)));
+    return (await Promise.all(answers)).join(' ');
+  };
+  const read = async (at: typeof app, as?: Pick<typeof eve, 'headers'>) =>
+    (await ask(at, 'GET /api/todos', undefined, as)).statusCode;
+  t.equal(await reads(), '401 403 403 401 403 403');
+  const told = /^From before there was an owner: policies 3, API keys 1, accounts 1\. .*\/admin\/policies/;
+  t.match(parts.auth.leftBehind, told);
+  const [, token] = (await parts.auth.owners.link(BASE)).split('#');
+  const made = await ask(app, 'POST /setup', { token, email: 'a@example.org', password: PASSWORD });
+  t.match(made.json(), { user: { kind: 'owner' }, note: told });
+  await until(async () => (await reads()) === '200 200 200 200 200 200', 'they count everywhere');
+  t.equal(await parts.auth.owners.leftBehind(), null);
+  const [, next] = (await parts.auth.owners.link(BASE)).split('#');
+  const second = await ask(app, 'POST /setup', { token: next, email: 'b@example.org', password: PASSWORD });
+  t.notMatch(second.json(), { note: String }, 'a later owner could have looked');
 });
 
 t.test('an owner that settings make', async (t) => {

@@ -4,6 +4,13 @@ import { toPolicySet } from '../../src/policies/policy-set.ts';
 
 let made = 0;
 
+/** Makes an owner, from whom on stored policies count in production; nobody can sign in as this one. */
+export async function beOwned({ auth, policyBook }: Pick<Parts, 'auth' | 'policyBook'>): Promise<void> {
+  const owner = { kind: 'owner', email: 'first@example.org', roles: ['owner'] } as const;
+  await auth.users.create(owner, { by: null, request: null });
+  await policyBook.reload();
+}
+
 /** Puts policies into force in one process; names and ids are given to those that have none. */
 export function withPolicies(parts: Parts, policies: readonly object[]): void {
   parts.policies.use(

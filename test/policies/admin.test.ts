@@ -3,6 +3,7 @@ import t from 'tap';
 import { parseCollectionName } from '../../src/database/names.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { testMongo } from '../helpers/mongo.ts';
+import { beOwned } from '../helpers/policies.ts';
 import { owner, speakingAs, user } from '../helpers/principals.ts';
 
 const OWN = {
@@ -20,6 +21,7 @@ t.test('policies are data of the owner', async (t) => {
   const place = await testMongo(t);
   const production = { MILLRACE_MODE: 'production', MILLRACE_REGISTRATION: 'closed' };
   const { app, parts } = await buildTestApp(t, production, place);
+  await beOwned(parts);
   const other = await buildTestApp(t, production, place);
   const boss = speakingAs(parts)(owner());
   const asOther = speakingAs(other.parts);
@@ -185,6 +187,7 @@ const FAULTS: readonly [object, string, RegExp][] = [
 t.test('a change that no event tells is noticed within a second, too', async (t) => {
   const place = await testMongo(t);
   const { parts } = await buildTestApp(t, { MILLRACE_MODE: 'production' }, place);
+  await beOwned(parts);
   const other = await buildTestApp(t, { MILLRACE_MODE: 'production' }, place);
   // As if nobody recorded: neither process hears of anything.
   await Promise.all([parts.events.close(), other.parts.events.close()]);

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
+import { beOwned } from '../helpers/policies.ts';
 import { owner, speakingAs, user } from '../helpers/principals.ts';
 
 const PAGE = readFileSync(new URL('../../docs/policies.md', import.meta.url), 'utf8');
@@ -17,6 +18,7 @@ function example(title: string): { readonly policies: object[]; readonly check: 
 
 async function world(t: Test, title: string) {
   const { app, parts } = await buildTestApp(t, { MILLRACE_MODE: 'production' });
+  await beOwned(parts);
   const as = speakingAs(parts);
   const boss = as(owner());
   const ask = async (who: Record<string, string>, request: string, send?: object) => {
