@@ -30,12 +30,13 @@ export class Catalogue {
     this.#registry = registry;
   }
 
-  /** All collections that clients may name, by name. */
+  /** All collections that clients may name, by name. Views hold nothing of their own and are left out. */
   async list(_scope: Scope): Promise<readonly CollectionSummary[]> {
     const names = await this.#registry.names();
     const found: CollectionSummary[] = [];
     for (let at = 0; at < names.length; at += AT_ONCE) {
-      found.push(...(await Promise.all(names.slice(at, at + AT_ONCE).map((name) => this.#summary(name)))));
+      const summaries = await Promise.all(names.slice(at, at + AT_ONCE).map((name) => this.#summary(name)));
+      found.push(...summaries.filter((summary) => summary !== null));
     }
     return found;
   }
@@ -65,16 +66,24 @@ export class Catalogue {
       }
       this.#registry.forget(name);
     }
-    if (!(await this.#registry.exists(to))) throw notAvailable(to);
-    return this.#summary(to);
+    const summary = await this.#summary(to);
+    if (summary === null) throw notAvailable(to);
+    return summary;
   }
 
-  async #summary(name: CollectionName): Promise<CollectionSummary> {
+  /** Null for a view, and for what has gone since it was listed. */
+  async #summary(name: CollectionName): Promise<CollectionSummary | null> {
     return translated(async () => {
-      const stages = [{ $collStats: { storageStats: {} } }];
-      const [stats] = await this.#mongo.data.collection(name).aggregate(stages).toArray();
-      const { count = 0, size = 0 } = stats?.['storageStats'] ?? {};
-      return { name, documents: Number(count), bytes: Number(size) };
+      try {
+        const stages = [{ $collStats: { storageStats: {} } }];
+        const [stats] = await this.#mongo.data.collection(name).aggregate(stages).toArray();
+        const { count = 0, size = 0 } = stats?.['storageStats'] ?? {};
+        return { name, documents: Number(count), bytes: Number(size) };
+      } catch (error) {
+        const code = serverCode(error);
+        if (code === CODE.commandNotSupportedOnView || code === CODE.namespaceNotFound) return null;
+        throw error;
+      }
     });
   }
 }

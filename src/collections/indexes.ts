@@ -59,6 +59,8 @@ export class Indexes {
         return listed.flatMap((index) => fromDatabase(index) ?? []);
       } catch (error) {
         if (serverCode(error) === CODE.namespaceNotFound) return null;
+        // A view has none of its own.
+        if (serverCode(error) === CODE.commandNotSupportedOnView) return [];
         throw error;
       }
     });

@@ -17,9 +17,12 @@ export const CODE = {
   indexOptionsConflict: 85,
   indexKeySpecsConflict: 86,
   writeConflict: 112,
+  commandNotSupportedOnView: 166,
   parallelArrays: 171,
   conversionFailure: 241,
   noSuchTransaction: 251,
+  /** OperationNotSupportedInTransaction */
+  notInTransaction: 263,
   duplicateKey: 11000,
   /** A step of an indexed path is a position in an array and a member's name at once. */
   ambiguousPath: 16746,
@@ -79,6 +82,11 @@ const READ_ONLY: Meaning = {
   code: 'forbidden',
   message: 'Documents of a view or a time series cannot be written here',
 };
+const ALONE: Meaning = {
+  code: 'forbidden',
+  message: 'The database writes to a capped collection one document at a time only',
+  hint: 'Write single documents, without an Idempotency-Key and outside of batches',
+};
 const TOO_MUCH: Meaning = {
   code: 'document-too-large',
   message: 'The write is larger than the database can take at once',
@@ -113,8 +121,8 @@ const MEANINGS: readonly (readonly [meaning: Meaning, codes: readonly number[]])
   [PATTERN, [51091]],
   // DocumentValidationFailure, CannotGrowDocumentInCappedNamespace
   [RULED_OUT, [121, 10003]],
-  // CommandNotSupportedOnView
-  [READ_ONLY, [166]],
+  [READ_ONLY, [CODE.commandNotSupportedOnView]],
+  [ALONE, [CODE.notInTransaction]],
   [NOT_INDEXABLE, [CODE.parallelArrays, CODE.ambiguousPath]],
 ];
 
@@ -129,6 +137,7 @@ const BY_CODE: ReadonlyMap<number, Meaning> = new Map(
 export function meaningOf(code: number | undefined, text: string): Meaning | undefined {
   if (code === CODE.badValue && text.includes('parallel arrays')) return SORT;
   if (code === CODE.invalidOptions && /\b(?:view|time-series)\b/.test(text)) return READ_ONLY;
+  if (code === CODE.notInTransaction && text.includes(' time-series collection')) return READ_ONLY;
   if (/larger than the maximum size|object to insert too large/i.test(text)) return TOO_LARGE;
   return code === undefined ? undefined : BY_CODE.get(code);
 }

@@ -21,6 +21,12 @@ t.test('collections', async (t) => {
     { name: 'todos', documents: 2, bytes: Number },
   ]);
 
+  await t.test('a view of others is no collection, and does not hide them', async (t) => {
+    await parts.mongo.data.createCollection('seen', { viewOn: 'todos', pipeline: [] });
+    t.match((await ask('GET', '/admin/collections')).json, [{ name: 'lists' }, { name: 'todos' }]);
+    await parts.mongo.data.collection('seen').drop();
+  });
+
   await t.test('renamed', async (t) => {
     t.match(await ask('PATCH', '/admin/collections/todos', { name: 'tasks' }), {
       status: 200,

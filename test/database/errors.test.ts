@@ -101,6 +101,7 @@ t.test('errors of the server', async (t) => {
     await data.createCollection('small', { capped: true, size: 4096 });
     await data.createCollection('seen', { viewOn: 'things', pipeline: [] });
     await data.createCollection('times', { timeseries: { timeField: 't' } });
+    await data.collection('times').insertOne({ t: new Date() });
     const PATCH = { x: [1, 2], y: [3, 4] };
     await app.inject({ method: 'PUT', url: '/admin/collections/indexed/indexes', payload: [{ fields: ['x', 'y'] }] });
     await app.inject({ method: 'POST', url: '/api/indexed', payload: { id: 'a' } });
@@ -120,11 +121,29 @@ t.test('errors of the server', async (t) => {
       { name: 'a rule', request: 'POST /api/ruled', send: { age: 'x' }, status: 400, code: 'unsupported-value' },
       { name: 'rules', request: 'POST /api/ruled', send: [{ age: 'x' }], status: 400, code: 'unsupported-value' },
       { name: 'capped', request: 'POST /api/small', send: { id: 'b' }, status: 201 },
+      { name: 'capped, many', request: 'POST /api/small', send: [{}], status: 403, code: 'forbidden' },
+      {
+        name: 'capped, keyed',
+        request: 'POST /api/small',
+        headers: { 'idempotency-key': 'k' },
+        send: {},
+        status: 403,
+        code: 'forbidden',
+      },
+      { name: 'view, indexes', request: 'GET /admin/collections/seen/indexes', status: 200, text: '[]' },
       { name: 'view', request: 'GET /api/seen/b', status: 200 },
       { name: 'view, write', request: 'POST /api/seen', send: {}, status: 403, code: 'forbidden' },
       { name: 'view, patch', request: 'PATCH /api/seen/b', send: { a: 1 }, status: 403, code: 'forbidden' },
       { name: 'view, delete', request: 'DELETE /api/seen/b', status: 403, code: 'forbidden' },
       { name: 'time series', request: 'POST /api/times', send: { t: 'x' }, status: 403, code: 'forbidden' },
+      {
+        name: 'time series, by filter',
+        request: 'DELETE /api/times?filter={}',
+        headers: { prefer: 'max-affected=10' },
+        status: 403,
+        code: 'forbidden',
+        expect: { detail: /time series/ },
+      },
     ]);
   });
 });

@@ -78,6 +78,15 @@ t.test('the contract', async (t) => {
     });
   });
 
+  await t.test('tells the others when one collection cannot be looked at', async (t) => {
+    const longest = Array.from({ length: 21 }, (_, n) => ({ _id: `${n}`.padStart(3_000, 'z') }));
+    await parts.mongo.data.collection<{ _id: string }>('foreign').insertMany(longest);
+    const { paths } = await new Contract({ ...parts, version: '1' }).get(ANONYMOUS);
+    t.ok('/api/books' in paths);
+    t.ok('/api/foreign' in paths);
+    await parts.mongo.data.collection('foreign').drop();
+  });
+
   await t.test('is kept for a moment', async (t) => {
     let now = 0;
     const kept = new Contract({ ...parts, version: '1', now: () => now });
