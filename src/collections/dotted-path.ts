@@ -5,7 +5,8 @@
  */
 import { isPlain, setMember } from '../database/wire-values.ts';
 import { compareText } from '../query/order.ts';
-import { type Budget, checkChange, checkChangedPath, invalidPatch } from './patch-bounds.ts';
+import type { Draft } from './draft.ts';
+import { checkChange, checkChangedPath, checkDepth, invalidPatch } from './patch-bounds.ts';
 
 /** Nulls that fill an array up to a position behind its end. */
 const MAX_PADDING = 10_000;
@@ -19,7 +20,7 @@ export interface PathChange {
   /** Whether a path through a scalar is passed over too, instead of refused. */
   readonly lenient?: boolean;
   /** The new value, or {@link REMOVED}. */
-  readonly apply: (old: unknown, now: Date) => unknown;
+  readonly apply: (old: unknown, now: Date, draft: Draft) => unknown;
 }
 
 /** A change at a moment. */
@@ -51,48 +52,54 @@ export function compareSteps(a: Steps, b: Steps): number {
 }
 
 /**
- * The document with the value at a path changed; what is beside the path is shared with the old one.
- * @throws MillraceError `invalid-patch` when a path leads through a scalar
+ * The document with the value at a path changed; what is beside the path is as it was.
+ * @throws MillraceError `invalid-patch` when a path leads through a scalar, `too-deep`
  */
-export function changeAt(document: unknown, steps: Steps, change: DatedChange, budget: Budget): unknown {
-  return walk(document, steps, 0, change, budget);
+export function changeAt(document: unknown, steps: Steps, change: DatedChange, draft: Draft): unknown {
+  if (change.creates) checkDepth(steps.length);
+  return walk(document, steps, 0, change, draft);
 }
 
-function walk(node: unknown, steps: Steps, depth: number, change: DatedChange, budget: Budget): unknown {
+function walk(node: unknown, steps: Steps, depth: number, change: DatedChange, draft: Draft): unknown {
   if (node === undefined && !change.creates) return REMOVED;
   if (depth === steps.length) {
     const value = change.apply(node);
-    if (value !== REMOVED && value !== node) checkChange(steps, value, budget);
+    if (value !== REMOVED && value !== node) checkChange(steps, value, draft);
     return value;
   }
-  if (node === undefined) return walk(Object.create(null), steps, depth, change, budget);
+  if (node === undefined) return walk(Object.create(null), steps, depth, change, draft);
   const step = steps[depth] ?? '';
-  if (Array.isArray(node) && isPosition(step)) return walkArray(node, steps, depth, change, budget);
+  if (Array.isArray(node) && isPosition(step)) return walkArray(node, steps, depth, change, draft);
   if (!isPlain(node)) {
     if (change.lenient === true) return node;
     throw invalidPatch(`'${steps.slice(0, depth + 1).join('.')}' cannot be there: what is above it is no object`);
   }
-  budget.work(Object.keys(node).length);
+  draft.work(1);
   const old = Object.hasOwn(node, step) ? node[step] : undefined;
-  const value = walk(old, steps, depth + 1, change, budget);
+  const value = walk(old, steps, depth + 1, change, draft);
+  // Also when it was changed in place: then this node is owned already. Paths of one update do not meet, so that nobody
+  // measures it any more.
   if (value === old || (value === REMOVED && old === undefined)) return node;
-  const changed: Record<string, unknown> = Object.assign(Object.create(null), node);
+  const changed = draft.own(node);
   if (value === REMOVED) delete changed[step];
   else setMember(changed, step, value);
   return changed;
 }
 
-function walkArray(node: unknown[], steps: Steps, depth: number, change: DatedChange, budget: Budget): unknown {
+function walkArray(node: unknown[], steps: Steps, depth: number, change: DatedChange, draft: Draft): unknown {
   const index = Number(steps[depth]);
   const padding = index - node.length;
   if (padding >= 0 && !change.creates) return node;
   if (padding > MAX_PADDING) throw invalidPatch(`'${steps.join('.')}' is too far behind the end of the array`);
-  budget.work(node.length);
+  draft.work(1);
   const old: unknown = node[index];
-  const value = walk(old, steps, depth + 1, change, budget);
+  const value = walk(old, steps, depth + 1, change, draft);
   if (value === old && padding < 0) return node;
-  if (padding < 0) return node.with(index, value === REMOVED ? null : value);
-  return [...node, ...Array.from({ length: padding }, () => null), value];
+  draft.work(Math.max(0, padding));
+  const changed = draft.own(node);
+  while (changed.length < index) changed.push(null);
+  changed[index] = value === REMOVED ? null : value;
+  return changed;
 }
 
 function isPosition(step: string): boolean {

@@ -6,7 +6,8 @@
 import { pointerTo } from '../database/json-faults.ts';
 import { isPlain, setMember } from '../database/wire-values.ts';
 import { MillraceError } from '../kernel/errors.ts';
-import { Budget, checkChange, checkChangedPath, invalidPatch, MAX_OPERATIONS } from './patch-bounds.ts';
+import { Draft, type Node } from './draft.ts';
+import { checkChange, checkChangedPath, invalidPatch, MAX_OPERATIONS } from './patch-bounds.ts';
 import { at } from './refusals.ts';
 import { sameJson } from './same-json.ts';
 import { keepEqual } from './stored.ts';
@@ -20,8 +21,6 @@ export type Operation =
   | { readonly op: 'move' | 'copy'; readonly path: Pointer; readonly from: Pointer };
 
 export type JsonPatch = readonly Operation[];
-
-type Node = readonly unknown[] | Readonly<Record<string, unknown>>;
 
 /**
  * Reads a patch; `id`, `_meta` and what is inside may be tested and copied, not changed.
@@ -46,11 +45,10 @@ export function parseJsonPatch(body: unknown): JsonPatch {
  * Applies all operations in order, or none.
  * @throws MillraceError `patch-test-failed`, `invalid-patch`, `too-deep`, `document-too-large`, naming the operation
  */
-export function applyJsonPatch(document: unknown, patch: JsonPatch): unknown {
-  const budget = new Budget();
+export function applyJsonPatch(document: unknown, patch: JsonPatch, draft = new Draft()): unknown {
   return patch.reduce<unknown>((root, operation, index) => {
     try {
-      return apply(root, operation, budget);
+      return apply(root, operation, draft);
     } catch (error) {
       throw inOperation(index, error);
     }
@@ -88,70 +86,80 @@ function pointerMember(item: Record<string, unknown>, name: 'path' | 'from'): Po
   return tokens.map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
-function apply(root: unknown, operation: Operation, budget: Budget): unknown {
+function apply(root: unknown, operation: Operation, draft: Draft): unknown {
   switch (operation.op) {
     case 'test':
       if (sameJson(find(root, operation.path), operation.value, { ordered: false })) return root;
       throw new MillraceError('patch-test-failed', `the value at '${pointerTo(operation.path)}' is another one`);
     case 'add':
-      return add(root, operation.path, operation.value, budget);
+      return add(root, operation.path, operation.value, draft);
     case 'replace': {
       const value = keepEqual(find(root, operation.path), operation.value);
-      return edit(root, operation.path, budget, value, (node, token) => withMember(node, token, value));
+      return edit(root, operation.path, draft, value, (node, token) => put(node, token, value));
     }
     case 'remove':
-      return remove(root, operation.path, budget);
+      return remove(root, operation.path, draft);
     case 'move': {
       const { from, path } = operation;
       const value = find(root, from);
       if (pointerTo(from) === pointerTo(path)) return root;
       if (pointerTo(path).startsWith(`${pointerTo(from)}/`)) throw invalidPatch('a value cannot move into itself');
-      return add(remove(root, from, budget), path, value, budget);
+      return add(remove(root, from, draft), path, value, draft);
     }
     case 'copy': {
       const value = find(root, operation.from);
-      budget.grow(budget.measure(value).bytes);
-      return add(root, operation.path, value, budget);
+      draft.grow(draft.measure(value).bytes);
+      draft.share(value);
+      return add(root, operation.path, value, draft);
     }
     default:
       return operation satisfies never;
   }
 }
 
-function add(root: unknown, path: Pointer, value: unknown, budget: Budget): unknown {
-  return edit(root, path, budget, value, (node, token) => {
-    if (!isArray(node)) return withMember(node, token, value);
+function add(root: unknown, path: Pointer, value: unknown, draft: Draft): unknown {
+  return edit(root, path, draft, value, (node, token) => {
+    if (!Array.isArray(node)) return put(node, token, value);
     const index = token === '-' ? node.length : indexIn(token, node.length + 1);
     if (index === undefined) throw missing(path);
-    return node.toSpliced(index, 0, value);
+    draft.work(node.length - index);
+    node.splice(index, 0, value);
   });
 }
 
-function remove(root: unknown, path: Pointer, budget: Budget): unknown {
+function remove(root: unknown, path: Pointer, draft: Draft): unknown {
   if (path.length === 0) throw invalidPatch('the document itself cannot be removed', 'DELETE removes it');
   find(root, path);
-  return edit(root, path, budget, null, (node, token) => {
-    if (isArray(node)) return node.toSpliced(Number(token), 1);
-    const rest = copyOf(node);
-    delete rest[token];
-    return rest;
+  return edit(root, path, draft, null, (node, token) => {
+    if (!Array.isArray(node)) {
+      delete node[token];
+      return;
+    }
+    draft.work(node.length - Number(token));
+    node.splice(Number(token), 1);
   });
 }
 
-type Change = (node: Node, token: string) => unknown;
+/** Changes a node that the draft owns. */
+type Change = (node: Node, token: string) => void;
 
-/** The document with the node that holds `path` changed; everything beside the path is shared with the old one. */
-function edit(root: unknown, path: Pointer, budget: Budget, value: unknown, change: Change): unknown {
-  checkChange(path, value, budget);
-  if (path.length === 0) return value;
-  const step = (node: unknown, depth: number): unknown => {
-    const token = path[depth] ?? '';
-    if (!isNode(node)) throw missing(path);
-    budget.work(Array.isArray(node) ? node.length : Object.keys(node).length);
-    if (depth === path.length - 1) return change(node, token);
-    return withMember(node, token, step(memberOf(node, token), depth + 1));
-  };
-  return step(root, 0);
+/** The document with the node that holds `path` changed; everything beside the path is as it was. */
+function edit(root: unknown, path: Pointer, draft: Draft, value: unknown, change: Change): unknown {
+  checkChange(path, value, draft);
+  const last = path.at(-1);
+  if (last === undefined) return value;
+  if (!isNode(root)) throw missing(path);
+  const top = draft.own(root);
+  let node: Node = top;
+  for (const token of path.slice(0, -1)) {
+    const inner = memberOf(node, token);
+    if (!isNode(inner)) throw missing(path);
+    const owned = draft.own(inner);
+    if (owned !== inner) put(node, token, owned);
+    node = owned;
+  }
+  change(node, last);
+  return top;
 }
 
 function find(root: unknown, path: Pointer): unknown {
@@ -164,7 +172,7 @@ function find(root: unknown, path: Pointer): unknown {
 }
 
 function memberOf(node: Node, token: string): unknown {
-  if (!isArray(node)) return Object.hasOwn(node, token) ? node[token] : undefined;
+  if (!Array.isArray(node)) return Object.hasOwn(node, token) ? node[token] : undefined;
   const index = indexIn(token, node.length);
   return index === undefined ? undefined : node[index];
 }
@@ -174,20 +182,10 @@ function indexIn(token: string, length: number): number | undefined {
   return /^(?:0|[1-9]\d*)$/.test(token) && Number(token) < length ? Number(token) : undefined;
 }
 
-function withMember(node: Node, token: string, value: unknown): Node {
-  if (isArray(node)) return node.with(Number(token), value);
-  const changed = copyOf(node);
-  setMember(changed, token, value);
-  return changed;
-}
-
-function copyOf(node: Node): Record<string, unknown> {
-  return Object.assign(Object.create(null), node);
-}
-
-/** `Array.isArray` does not tell readonly arrays from the rest. */
-function isArray(node: Node): node is readonly unknown[] {
-  return Array.isArray(node);
+/** Sets what is there, in an array; in an object also what is not. */
+function put(node: Node, token: string, value: unknown): void {
+  if (Array.isArray(node)) node[Number(token)] = value;
+  else setMember(node, token, value);
 }
 
 function isNode(value: unknown): value is Node {

@@ -6,6 +6,7 @@ import { isPlain } from '../database/wire-values.ts';
 import { bind } from '../query/bind.ts';
 import { compileMatch } from '../query/match.ts';
 import { parseFilterJson } from '../query/parse-json.ts';
+import { compilePattern } from '../query/pattern.ts';
 import type { PathChange } from './dotted-path.ts';
 import { invalidPatch } from './patch-bounds.ts';
 import { sameJson } from './same-json.ts';
@@ -15,10 +16,12 @@ type Question = (element: unknown) => boolean;
 /** Reads an operand of `$pull`. */
 export function parsePull(operand: unknown): PathChange {
   const questionAt = toQuestion(operand);
+  const weight = weigh(operand);
   return {
     creates: false,
-    apply: (old, now) => {
+    apply: (old, now, draft) => {
       if (!Array.isArray(old)) throw invalidPatch('the stored value is not an array');
+      draft.ask(weight, old);
       const taken = questionAt(now);
       const rest = old.filter((element) => !taken(element));
       return rest.length === old.length ? old : rest;
@@ -41,6 +44,23 @@ function toQuestion(operand: unknown): (now: Date) => Question {
     if (!ofMembers) return (element) => match({ [WRAPPED]: element });
     return (element) => isPlain(element) && match({ [WRAPPED]: [element] });
   };
+}
+
+/** How often a question may look at all that an element holds. Of a list's texts all are found at once. */
+function weigh(operand: unknown): number {
+  if (Array.isArray(operand)) {
+    return operand.reduce((sum: number, item: unknown) => sum + (typeof item === 'string' ? 0 : weigh(item)), 1);
+  }
+  if (!isPlain(operand)) return 1;
+  return Object.entries(operand).reduce((sum, [name, value]) => {
+    return sum + (name === '$regex' && typeof value === 'string' ? weighPattern(value) : weigh(value));
+  }, 1);
+}
+
+/** As measured at worst: larger patterns take longer for each of their instructions, up to a point. */
+function weighPattern(pattern: string): number {
+  const size = compilePattern(pattern).programSize();
+  return 8 + (size * Math.min(size, 160)) / 16;
 }
 
 /** Where the language looks for an element that stands alone. */

@@ -6,6 +6,7 @@ import { type Calculation, calculate, toStoredNumber, zeroLike } from '../databa
 import { isPlain } from '../database/wire-values.ts';
 import { compareValues, equalValues } from '../query/order.ts';
 import { type PathChange, REMOVED } from './dotted-path.ts';
+import type { Draft } from './draft.ts';
 import { invalidPatch } from './patch-bounds.ts';
 import { parsePull } from './pull.ts';
 import { parsePush } from './push.ts';
@@ -57,12 +58,13 @@ function parseAddToSet(operand: unknown): PathChange {
   if (!Array.isArray(values) || (each !== null && Object.keys(each).length > 1)) {
     throw invalidPatch("'$each' is an array and stands alone");
   }
-  return creating((old) => {
+  return creating((old, _now, draft) => {
     const set = old === undefined ? [] : old;
     if (!Array.isArray(set)) throw invalidPatch('the stored value is not an array');
     if (values.length * (set.length + values.length) > MAX_COMPARISONS) {
       throw invalidPatch('so many values cannot be compared at once', 'Send them in several requests');
     }
+    countComparisons(set, values, draft);
     const added: unknown[] = [];
     for (const value of values) {
       const known = (item: unknown): boolean => sameJson(item, value, { ordered: true });
@@ -70,6 +72,14 @@ function parseAddToSet(operand: unknown): PathChange {
     }
     return old !== undefined && added.length === 0 ? old : [...set, ...added];
   });
+}
+
+/** A comparison looks at no more than the smaller of both, so that one value compared with all looks at all at most. */
+function countComparisons(set: unknown[], values: unknown[], draft: Draft): void {
+  const all = draft.measure(set).cells + draft.measure(values).cells;
+  for (const value of values) {
+    draft.work(Math.min(all, draft.measure(value).cells * (set.length + values.length)));
+  }
 }
 
 function parseCurrentDate(operand: unknown): PathChange {

@@ -5,7 +5,8 @@
 import { isPlain } from '../database/wire-values.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { changeAt, compareSteps, type PathChange, parseSteps, type Steps } from './dotted-path.ts';
-import { Budget, invalidPatch, MAX_OPERATIONS } from './patch-bounds.ts';
+import { Draft } from './draft.ts';
+import { invalidPatch, MAX_OPERATIONS } from './patch-bounds.ts';
 import { at } from './refusals.ts';
 import { OPERATORS } from './update-operators.ts';
 
@@ -37,12 +38,11 @@ export function parseUpdate(body: unknown): Update {
  * @param now the time that `$currentDate` sets
  * @throws MillraceError `invalid-patch`, `too-deep`, `document-too-large`, naming operator and path
  */
-export function applyUpdate(document: unknown, update: Update, now: Date): unknown {
-  const budget = new Budget();
+export function applyUpdate(document: unknown, update: Update, now: Date, draft = new Draft()): unknown {
   return update.reduce((root, { operator, path, steps, apply, ...rest }) => {
-    const change = { ...rest, apply: (old: unknown) => apply(old, now) };
+    const change = { ...rest, apply: (old: unknown) => apply(old, now, draft) };
     try {
-      return changeAt(root, steps, change, budget);
+      return changeAt(root, steps, change, draft);
     } catch (error) {
       throw inClause(operator, path, error);
     }
