@@ -6,10 +6,13 @@ import type { EventLog } from '../events/event-log.ts';
 import type { LogRow } from '../events/row.ts';
 import type { Hub } from './hub.ts';
 import { type Segment, toSegments } from './segments.ts';
+import { Slots } from './slots.ts';
 
 /** A way this short is read whole, from memory as a rule. */
 const NEAR_ROWS = 2_000;
 const READ_ROWS = 500;
+/** The database may look through much of its log for one such read, and has a connection less for others meanwhile. */
+const FAR_AT_ONCE = 3;
 
 /** The rows are no longer there. */
 export class Overtaken extends Error {
@@ -30,6 +33,7 @@ export interface BacklogOptions {
 
 export class Backlog {
   readonly #options: BacklogOptions;
+  readonly #slots = new Slots(FAR_AT_ONCE, FAR_AT_ONCE);
 
   constructor(options: BacklogOptions) {
     this.#options = options;
@@ -43,8 +47,10 @@ export class Backlog {
   async *read(after: number, through: number, collections: readonly string[] | null): AsyncGenerator<Stretch> {
     let at = after;
     while (at < through) {
-      const near = collections === null || through - at <= NEAR_ROWS;
-      const stretch = near ? await this.#near(at) : await this.#far(at, through, collections);
+      const stretch =
+        collections === null || through - at <= NEAR_ROWS
+          ? await this.#near(at)
+          : await this.#slots.run(this, () => this.#far(at, through, collections));
       yield stretch;
       at = stretch.through;
     }

@@ -1,6 +1,6 @@
 /**
- * How many may do something at one time, and how many of these for one client; the others wait. Clients take
- * turns, so that nobody waits for all that somebody else has asked.
+ * How many may do something at one time, and how many of these for one client; the others wait. Clients take turns, so that
+ * nobody waits for all that somebody else has asked.
  */
 export class Slots {
   #free: number;
