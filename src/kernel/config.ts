@@ -5,6 +5,7 @@
  */
 import Type, { type Static, type TSchema } from 'typebox';
 import { Value } from 'typebox/value';
+import { isAddressFault, withoutSlash } from './addresses.ts';
 import { isLoopback } from './loopback.ts';
 import { parseMasterKeys } from './sealer.ts';
 
@@ -26,6 +27,7 @@ export const SETTINGS = Type.Object({
   }),
   MONGODB_URL: text('Connection string of a MongoDB replica set. Without it Millrace runs a MongoDB of its own.', {
     pattern: '^mongodb(\\+srv)?://.+',
+    expected: 'must begin with mongodb:// or mongodb+srv://',
   }),
   MONGOD_BINARY: text('Path of the mongod to run when MONGODB_URL is not set.', { minLength: 1 }),
   MILLRACE_MODE: choice(
@@ -36,7 +38,10 @@ export const SETTINGS = Type.Object({
   MILLRACE_DB: Type.String({
     description: 'Name of the database for documents; `<name>_log` and `<name>_files` stand beside it.',
     default: 'millrace',
-    pattern: '^[A-Za-z][A-Za-z0-9_-]{0,31}$',
+    // MongoDB keeps three for itself, and takes no two names that differ in case alone.
+    pattern: '^(?!(?:[Aa][Dd][Mm][Ii][Nn]|[Ll][Oo][Cc][Aa][Ll]|[Cc][Oo][Nn][Ff][Ii][Gg])$)[A-Za-z][A-Za-z0-9_-]{0,31}$',
+    expected:
+      "must be a letter and up to 31 letters, digits, _ or -, and not admin, local or config, which are MongoDB's own",
   }),
   MILLRACE_FOLDER: Type.String({
     description: 'Folder for the embedded MongoDB and its data.',
@@ -45,12 +50,14 @@ export const SETTINGS = Type.Object({
   }),
   MILLRACE_PUBLIC_URL: text('The URL under which clients reach this server, when it differs from the one they ask.', {
     pattern: '^https?://[^/?#]+$',
+    expected: 'must be the address of a server and nothing more, such as https://api.example.org',
   }),
   MILLRACE_CORS_ORIGINS: text(
     'Comma-separated origins that browsers may call from. Development mode adds every loopback origin.',
   ),
   MILLRACE_TRUST_PROXY: text(
     'Proxies whose X-Forwarded-* headers are believed: a number of hops or comma-separated addresses. None by default.',
+    { expected: 'must be a number of hops, or addresses of proxies with commas, such as 10.0.0.1 or 10.0.0.0/8' },
   ),
   MILLRACE_LOG_LEVEL: choice(
     ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
@@ -96,12 +103,15 @@ export const SETTINGS = Type.Object({
   ),
   MILLRACE_SMTP_URL: text('Server that mail is sent by; development mode prints mail instead.', {
     pattern: '^smtps?://.+',
+    expected: 'must begin with smtp:// or smtps://',
   }),
   MILLRACE_MAIL_FROM: text('Sender of mail; without it millrace@ and the host of MILLRACE_PUBLIC_URL.', {
     pattern: '^[^\\s@]+@[^\\s@]+$',
+    expected: 'must be an e-mail address',
   }),
   MILLRACE_OWNER_EMAIL: text('Makes an owner with this address at start, unless there is such an account.', {
     pattern: '^[^\\s@]+@[^\\s@]+$',
+    expected: 'must be an e-mail address',
   }),
   MILLRACE_OWNER_PASSWORD_FILE: text("File with the password of MILLRACE_OWNER_EMAIL's owner.", { minLength: 1 }),
   MILLRACE_LIVE_CLIENTS: count('Clients with live data that one process serves; more are sent away.', 50_000),
@@ -180,11 +190,12 @@ export function loadConfig(env: Environment): Config {
   const faults: string[] = [];
   const values: Record<string, unknown> = {};
   for (const [name, schema] of Object.entries(SETTINGS.properties)) {
-    const value = readSetting(env[name], schema);
-    if (value === undefined) continue;
+    const read = readSetting(env[name], schema);
+    if (read === undefined) continue;
+    const value = name === 'MILLRACE_PUBLIC_URL' ? withoutSlash(String(read)) : read;
     values[name] = value;
-    const fault = Value.Errors(schema, value)[0];
-    if (fault) faults.push(`${name}=${shown(name, env[name])}: ${explain(fault.message, schema)}`);
+    const fault = Value.Errors(schema, value)[0]?.message ?? (isAddressFault(name, value) ? '' : undefined);
+    if (fault !== undefined) faults.push(`${name}=${shown(name, env[name])}: ${explain(fault, schema)}`);
   }
   if (faults.length > 0) throw new ConfigError(faults);
   const settings = Value.Parse(SETTINGS, values);
@@ -217,7 +228,7 @@ function shown(name: string, raw: string | undefined): string {
 
 function explain(message: string, schema: TSchema): string {
   if ('enum' in schema && Array.isArray(schema.enum)) return `must be one of ${schema.enum.join(', ')}`;
-  return message;
+  return 'expected' in schema ? String(schema.expected) : message;
 }
 
 function list(value: string | undefined): string[] {
@@ -258,7 +269,7 @@ function arrange(settings: Static<typeof SETTINGS>): Config {
       host: settings.HOST,
       port: settings.PORT,
       publicUrl: settings.MILLRACE_PUBLIC_URL,
-      corsOrigins: list(settings.MILLRACE_CORS_ORIGINS),
+      corsOrigins: list(settings.MILLRACE_CORS_ORIGINS).map(withoutSlash),
       trustProxy: trustedProxies(settings.MILLRACE_TRUST_PROXY),
       bodyBytes: settings.MILLRACE_BODY_BYTES,
       bodyTimeoutMs: settings.MILLRACE_BODY_TIMEOUT_MS,

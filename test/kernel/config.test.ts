@@ -59,6 +59,35 @@ t.test('lists and proxies', async (t) => {
   t.strictSame(loadConfig({ MILLRACE_TRUST_PROXY: '10.0.0.1,10.0.0.2' }).server.trustProxy, ['10.0.0.1', '10.0.0.2']);
 });
 
+t.test('the slash at the end of a server is no part of its address', async (t) => {
+  const { server, auth } = loadConfig({
+    MILLRACE_PUBLIC_URL: 'https://api.example.org/',
+    MILLRACE_CORS_ORIGINS: 'https://a.example/,https://b.example',
+  });
+  t.equal(server.publicUrl, 'https://api.example.org');
+  t.equal(auth.base, 'https://api.example.org');
+  t.strictSame(server.corsOrigins, ['https://a.example', 'https://b.example']);
+});
+
+t.test('addresses that are none are faults, each in a sentence', async (t) => {
+  const server = /^MILLRACE_PUBLIC_URL=…: must be the address of a server/;
+  for (const url of ['http://:80', 'api.example.org', 'https://a.example/b', 'https://a.example//', 'http://u:p@a'])
+    t.match(faultsOf({ MILLRACE_PUBLIC_URL: url }), [server], url);
+  for (const proxies of ['yes', 'true', '-1', '10.0.0.1,nginx', '10.0.0.0/33', '::1/129', '10.0.0.0/'])
+    t.match(
+      faultsOf({ MILLRACE_TRUST_PROXY: proxies }),
+      [/^MILLRACE_TRUST_PROXY=.*: must be a number of hops/],
+      proxies,
+    );
+  for (const proxies of ['loopback, 10.0.0.0/8', '::1', 'fd00::/8', '0'])
+    t.ok(loadConfig({ MILLRACE_TRUST_PROXY: proxies }), proxies);
+  for (const name of ['admin', 'local', 'config', 'Admin', '1', 'a.b'])
+    t.match(faultsOf({ MILLRACE_DB: name }), [/^MILLRACE_DB=.*: must be a letter .* not admin, local or config/], name);
+  for (const name of ['administration', 'my-config']) t.equal(loadConfig({ MILLRACE_DB: name }).database.name, name);
+  t.match(faultsOf({ MONGODB_URL: 'x' }), [/must begin with mongodb:/]);
+  t.match(faultsOf({ MILLRACE_MAIL_FROM: 'x' }), [/must be an e-mail address$/]);
+});
+
 function faultsOf(env: Record<string, string>): readonly string[] {
   try {
     loadConfig(env);
