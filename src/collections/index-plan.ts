@@ -103,8 +103,23 @@ export function keyOf({ fields }: Index): Map<string, 1 | -1> {
   );
 }
 
-/** The name an index gets: the database's own way, with what tells indexes of the same fields apart. */
-export function nameOf(index: Index): string {
+/**
+ * The names that new indexes get: the database's own way, with what tells indexes of the same fields apart. The field
+ * `a_1_b` is written like the fields `a` and `b`, so the later one of the two is numbered.
+ * @param existing names that are taken
+ */
+export function namesOf(indexes: readonly Index[], existing: readonly string[]): readonly string[] {
+  const taken = new Set(existing);
+  return indexes.map((index) => {
+    const first = nameOf(index);
+    let name = first;
+    for (let number = 2; taken.has(name); number++) name = `${first}_${number}`;
+    taken.add(name);
+    return name;
+  });
+}
+
+function nameOf(index: Index): string {
   const key = [...keyOf(index)].map(([path, direction]) => `${path}_${direction}`).join('_');
   return `${key}${index.unique ? '_unique' : ''}${index.sparse ? '_sparse' : ''}`;
 }

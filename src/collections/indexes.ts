@@ -10,7 +10,7 @@ import type { CollectionName } from '../database/names.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { KeyedQueues } from '../kernel/queues.ts';
 import type { Scope } from '../policies/scope.ts';
-import { type ExistingIndex, fromDatabase, type Index, keyOf, nameOf, planIndexes } from './index-plan.ts';
+import { type ExistingIndex, fromDatabase, type Index, keyOf, namesOf, planIndexes } from './index-plan.ts';
 import { notAvailable } from './refusals.ts';
 import type { Registry } from './registry.ts';
 
@@ -40,11 +40,17 @@ export class Indexes {
   async replace(_scope: Scope, name: CollectionName, wanted: readonly Index[]): Promise<readonly Index[]> {
     return this.#queues.run(name, async () => {
       await this.#registry.ensure(name);
-      const { create, drop } = planIndexes(wanted, (await this.#existing(name)) ?? []);
+      const existing = (await this.#existing(name)) ?? [];
+      const { create, drop } = planIndexes(wanted, existing);
       const collection = this.#mongo.data.collection(name);
       if (create.length > 0) {
         // One command: the server builds all of them or none.
-        await refusing(() => translated(() => collection.createIndexes(create.map(toDescription))));
+        const names = namesOf(
+          create,
+          existing.map((index) => index.name),
+        );
+        const descriptions = create.map((index, at) => toDescription(index, names[at]));
+        await refusing(() => translated(() => collection.createIndexes(descriptions)));
       }
       for (const index of drop) await translated(() => collection.dropIndex(index));
       return ((await this.#existing(name)) ?? []).map(({ index }) => index);
@@ -67,9 +73,9 @@ export class Indexes {
   }
 }
 
-function toDescription(index: Index): IndexDescription {
+function toDescription(index: Index, name = ''): IndexDescription {
   const { unique, sparse } = index;
-  return { key: keyOf(index), name: nameOf(index), ...(unique ? { unique } : {}), ...(sparse ? { sparse } : {}) };
+  return { key: keyOf(index), name, ...(unique ? { unique } : {}), ...(sparse ? { sparse } : {}) };
 }
 
 async function refusing<T>(build: () => Promise<T>): Promise<T> {

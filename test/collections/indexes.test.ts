@@ -50,6 +50,17 @@ t.test('indexes', async (t) => {
     t.strictSame(await names('people'), ['_id_', 'mail_1'], 'the same fields, no longer unique');
   });
 
+  await t.test('names that would be written alike are told apart', async (t) => {
+    const url = '/admin/collections/alike/indexes';
+    const alike = [{ fields: ['a_1_b'] }, { fields: ['a', 'b'] }];
+    for (const payload of [alike, alike.slice(1), alike]) {
+      const answer = await app.inject({ method: 'PUT', url, payload });
+      t.equal(answer.statusCode, 200, answer.body);
+      t.equal(answer.json().length, payload.length);
+    }
+    t.strictSame(await names('alike'), ['_id_', 'a_1_b_1', 'a_1_b_1_2']);
+  });
+
   await t.test('kinds that this form cannot say are left alone', async (t) => {
     await parts.mongo.data.collection('people').createIndex({ note: 'text' });
     await parts.mongo.data.collection('people').createIndex({ born: 1 }, { expireAfterSeconds: 1e9 });
