@@ -19,7 +19,7 @@ export const errors = fp(
 
 /** Writes an error as the reply. */
 export function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const error = toMillraceError(thrown);
+  const error = toMillraceError(isCutOff(thrown, request) ? cutOff(thrown) : thrown);
   const { id, log } = request;
   if (error.code === 'internal') log.error({ request: id, err: error.cause ?? error }, 'Unexpected error');
   else if (error.status >= 500) log.warn({ request: id, code: error.code, err: error.cause }, error.message);
@@ -28,6 +28,15 @@ export function sendError(thrown: unknown, request: FastifyRequest, reply: Fasti
     .headers(error.headers)
     .type(PROBLEM_TYPE)
     .send(toProblem(error, request.url, request.id));
+}
+
+/** Whether the client went away in the middle of its body; a line of ours that breaks has the same code. */
+function isCutOff(thrown: unknown, { raw }: FastifyRequest): boolean {
+  return !raw.complete && raw.destroyed && thrown instanceof Error && 'code' in thrown && thrown.code === 'ECONNRESET';
+}
+
+function cutOff(cause: unknown): MillraceError {
+  return new MillraceError('malformed-request', 'The connection ended before the body did', { cause });
 }
 
 const PARSER_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> = {

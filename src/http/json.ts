@@ -45,7 +45,8 @@ export const json = fp<JsonOptions>(
         // Only a keyed write asks later whether it is the same body again.
         if (request.headers['idempotency-key'] !== undefined) request.rawBody = body;
         try {
-          done(null, parseJson(body));
+          // Many clients always name the type. Where a body is needed, an empty one is refused as none.
+          done(null, body.length === 0 ? undefined : parseJson(body));
         } catch (error) {
           done(error instanceof Error ? error : new Error('Parsing failed', { cause: error }));
         }

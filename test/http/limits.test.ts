@@ -1,10 +1,14 @@
 /** What the server refuses before it looks at a request closely, over real sockets. */
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import pino from 'pino';
 import t from 'tap';
+import { buildApp } from '../../src/app.ts';
 import { buildTestApp } from '../helpers/app.ts';
 
 t.test('limits of the socket', async (t) => {
-  const { app } = await buildTestApp(t, {
+  const { app, parts } = await buildTestApp(t, {
     MILLRACE_HEADER_TIMEOUT_MS: '1000',
     MILLRACE_BODY_TIMEOUT_MS: '300',
     MILLRACE_CONNECTIONS_PER_ADDRESS: '5',
@@ -31,6 +35,23 @@ t.test('limits of the socket', async (t) => {
       'POST /api/slow HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"a":';
     t.equal(await say(port, head), '');
     t.equal((await app.inject('/api/slow')).statusCode, 404, 'nothing was stored');
+  });
+
+  await t.test('a client that goes away in the middle of its body is no fault of ours', async (t) => {
+    const lines: string[] = [];
+    const logging = await buildApp(parts, pino({ level: 'error' }, { write: (line: string) => lines.push(line) }));
+    t.teardown(() => logging.close());
+    await logging.listen({ host: '127.0.0.1', port: 0 });
+    const other = logging.server.address();
+    const head = 'POST /api/cut HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{';
+    const socket = connect(typeof other === 'object' && other !== null ? other.port : 0, '127.0.0.1');
+    socket.write(head);
+    const [, response] = await once(logging.server, 'request');
+    socket.destroy();
+    await once(response, 'close');
+    await pause(100);
+    t.equal(response.statusCode, 400);
+    t.strictSame(lines, []);
   });
 
   await t.test('a body larger than announced limits is refused before it is read', async (t) => {
