@@ -6,6 +6,7 @@ import type { KeyObject } from 'node:crypto';
 import type { Document } from 'mongodb';
 import { meetsArray } from '../database/bson-bytes.ts';
 import { translated } from '../database/errors.ts';
+import type { FirstFound } from '../database/find-raw.ts';
 import { readNamed } from '../database/named-members.ts';
 import type { CollectionName } from '../database/names.ts';
 import { bindingsOf } from '../policies/bindings.ts';
@@ -143,24 +144,27 @@ export class Listing {
       const request = requestPage(filter, sort, position);
       const answer = await ask(request, limit + 1);
       // Asked to sort the other way around, the server takes the other end of an array for its key.
-      if (position?.direction !== 'prev' || !answer.some(holdsArray)) return answer;
+      if (position?.direction !== 'prev' || !answer.documents.some(holdsArray)) return answer;
       return this.#inExactOrder(name, request.filter, query, limit + 1);
     };
     const likely = async (position: Position) => {
       const request = likelyRequest(filter, sort, position, limit);
       if (request === null) return null;
-      return likelyPage(await ask(request, request.limit), { request, position, limit }, { read, holdsArray });
+      const { documents, more } = await ask(request, request.limit);
+      const page = likelyPage(documents, { request, position, limit, more }, { read, holdsArray });
+      return page && { documents: page, more };
     };
-    const answer = (position && (await likely(position))) ?? (await found());
-    const page = cutPage(answer, { sort, limit, position }, read);
+    // What one reply of the server holds is enough for a page: of large documents it is a shorter one.
+    const { documents, more } = (position && (await likely(position))) ?? (await found());
+    const page = cutPage(documents, { sort, limit, position, more }, read);
     if (cut !== null) return { ...page, documents: page.documents.flatMap((raw) => cut(raw) ?? []) };
     if (!whole || fields === null) return page;
     return { ...page, documents: page.documents.map((raw) => cutStored(raw, fields)) };
   }
 
-  #inExactOrder(name: CollectionName, filter: Document, { sort }: Query, limit: number): Promise<Buffer[]> {
+  #inExactOrder(name: CollectionName, filter: Document, { sort }: Query, limit: number): Promise<FirstFound> {
     const stages = [{ $match: filter }, ...exactStages(sort, limit)];
-    return translated(() => this.#parts.store.aggregate(name, stages, this.#parts.queryTimeoutMs));
+    return this.#parts.store.aggregate(name, stages, limit, this.#parts.queryTimeoutMs);
   }
 
   async #count(name: CollectionName, query: Query, filter: Document): Promise<List['count']> {

@@ -14,7 +14,7 @@ import {
 } from 'mongodb';
 import { asRaw } from '../database/cursor-reply.ts';
 import { CODE, serverCode, translated, translateError } from '../database/errors.ts';
-import { type FirstFound, findFirst, findRaw, type RawFind } from '../database/find-raw.ts';
+import { type FirstFound, findFirst, findRaw, firstOf, type RawFind } from '../database/find-raw.ts';
 import type { Mongo } from '../database/mongo.ts';
 import type { CollectionName } from '../database/names.ts';
 import type { OrderedDocument } from '../database/stored.ts';
@@ -55,15 +55,15 @@ export class Store {
     }
   }
 
-  /** The documents that a filter finds up to a limit, raw, in one call. */
-  page(name: CollectionName, filter: Filter<Document>, options: PageOptions): Promise<readonly Buffer[]> {
-    return translated(() => findRaw(this.#mongo.data, name, { filter, batchSize: options.limit, ...options }));
+  /** The documents that a filter finds up to a limit, raw, in one call: as many as one reply holds. */
+  page(name: CollectionName, filter: Filter<Document>, options: PageOptions): Promise<FirstFound> {
+    return translated(() => findFirst(this.#mongo.data, name, { filter, batchSize: options.limit, ...options }));
   }
 
-  /** What an aggregation of one collection answers, raw. */
-  async aggregate(name: CollectionName, stages: Document[], timeoutMs: number): Promise<Buffer[]> {
-    const cursor = this.#mongo.data.collection(name).aggregate(stages, { raw: true, maxTimeMS: timeoutMs });
-    return (await cursor.toArray()).map(asRaw);
+  /** The same of an aggregation that ends with a limit. */
+  aggregate(name: CollectionName, stages: Document[], limit: number, timeoutMs: number): Promise<FirstFound> {
+    const options = { raw: true, maxTimeMS: timeoutMs, batchSize: limit + 1 };
+    return translated(() => firstOf(this.#mongo.data.collection(name).aggregate(stages, options)));
   }
 
   /** How many documents a filter finds; the estimate knows no filter. */

@@ -3,7 +3,7 @@
  * what is nearly always a single reply; it is still asked where that is not so, and after a failure, which it knows when
  * to try again. Not here: lists without a limit, and reads within a session.
  */
-import { type Db, type Document, type FindCursor, Long, MongoNetworkError } from 'mongodb';
+import { type AggregationCursor, type Db, type Document, type FindCursor, Long, MongoNetworkError } from 'mongodb';
 import { asRaw, RAW_ENTRIES, readCursorReply } from './cursor-reply.ts';
 import { serverCode } from './errors.ts';
 import { meaningOf } from './server-codes.ts';
@@ -38,7 +38,11 @@ export async function findFirst(db: Db, collection: string, find: RawFind): Prom
   } catch (error) {
     if (!mayPass(error)) throw error;
   }
-  const cursor = cursorOf(db, collection, find);
+  return firstOf(cursorOf(db, collection, find));
+}
+
+/** What the first reply of a raw cursor holds; the rest is not asked for. */
+export async function firstOf(cursor: FindCursor | AggregationCursor): Promise<FirstFound> {
   try {
     await cursor.hasNext();
     const documents = cursor.readBufferedDocuments().map(asRaw);

@@ -47,17 +47,23 @@ export function likelyRequest(filter: Document, sort: Sort, position: Position, 
 }
 
 /**
- * The documents of the page and the one more behind it, or null when the answer does not tell. It must be full, or
- * documents of other kinds follow. An array at a key that meets the comparison and does not belong there comes first or
- * is not reached, so none may be seen.
+ * The documents of the page and the one more behind it, or null when the answer does not tell. It must be full, as far as
+ * one goes, or documents of other kinds follow. An array at a key that meets the comparison and does not belong there
+ * comes first or is not reached, so none may be seen.
  */
 export function likelyPage<T>(
   answer: readonly T[],
-  asked: { readonly request: LikelyRequest; readonly position: Position; readonly limit: number },
+  asked: {
+    readonly request: LikelyRequest;
+    readonly position: Position;
+    readonly limit: number;
+    /** Whether the answer was ended before its limit, and others follow. */
+    readonly more?: boolean;
+  },
   { read, holdsArray }: { readonly read: (answered: T) => Members; readonly holdsArray: (answered: T) => boolean },
 ): readonly T[] | null {
   const page = asked.request.withOwn ? behindOwn(answer, asked.request.sort, asked.position, read) : answer;
-  if (page === null || page.length <= asked.limit || answer.some(holdsArray)) return null;
+  if (page === null || page.length <= (asked.more ? 0 : asked.limit) || answer.some(holdsArray)) return null;
   return page.slice(0, asked.limit + 1);
 }
 

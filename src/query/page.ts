@@ -90,6 +90,15 @@ export interface Page<T> {
   readonly prev: Position | null;
 }
 
+/** What an answer was asked for. */
+export interface PageCut {
+  readonly sort: Sort;
+  readonly limit: number;
+  readonly position: Position | null;
+  /** Whether the answer was ended before its limit, and others follow: the page is a shorter one. */
+  readonly more?: boolean;
+}
+
 /**
  * Cuts the page out of an answer.
  * @param answer what was found, in the order asked for, up to one more than `limit`
@@ -97,7 +106,7 @@ export interface Page<T> {
  */
 export function cutPage<T>(
   answer: readonly T[],
-  { sort, limit, position }: { readonly sort: Sort; readonly limit: number; readonly position: Position | null },
+  { sort, limit, position, more = false }: PageCut,
   read: (answered: T) => Members,
 ): Page<T> {
   const backwards = position?.direction === 'prev';
@@ -109,7 +118,7 @@ export function cutPage<T>(
     return place < 0 && position !== null ? position.values : null;
   };
   // In the order asked for, the page lies between the position, if any, and the one document more, if any.
-  const far = answer.length > limit ? at(kept.length - 1, keys, sort) : null;
+  const far = more || answer.length > limit ? at(kept.length - 1, keys, sort) : null;
   const near = position !== null && kept.length > 0 ? at(0, keys, sort) : null;
   const [next, prev] = backwards ? [near, far] : [far, near];
   return {

@@ -28,7 +28,7 @@ const MOVIES: Movie[] = JSON.parse(readFileSync(new URL('vega-datasets/data/movi
 const COUNTRIES: Country[] = JSON.parse(readFileSync(new URL('world-countries/countries.json', PACKAGES), 'utf8'));
 
 t.test('lists', async (t) => {
-  const { app } = await buildTestApp(t, { MILLRACE_BODY_BYTES: '4000000' });
+  const { app, parts } = await buildTestApp(t, { MILLRACE_BODY_BYTES: '4000000' });
   for (const [name, all] of [
     ['movies', MOVIES.map((movie, n) => ({ ...movie, n }))],
     ['countries', COUNTRIES],
@@ -109,6 +109,28 @@ t.test('lists', async (t) => {
     t.strictSame(there.pages.flat(), whole);
     const back = await walk(there.last, 'prev');
     t.strictSame(back.pages.reverse().flat(), whole);
+  });
+
+  await t.test('a page of large documents ends at 16 MB, and goes on from there, both ways', async (t) => {
+    const filling = 'x'.repeat(1_000_000);
+    const documents = Array.from({ length: 18 }, (_, n) => ({ filling, n, a: n % 7, l: n % 2 ? [n, 50 - n] : n }));
+    documents.push({ filling: 'x'.repeat(15_500_000), n: 18, a: 7, l: 18 });
+    await parts.mongo.data.collection('heavy').insertMany(documents);
+    for (const sort of ['id', '-a', 'l']) {
+      const whole = (await ask(`heavy?sort=${sort}&fields=n`)).json().map(({ n }: { n: number }) => n);
+      const there = await walk(`/api/heavy?sort=${sort}&limit=18`, 'next');
+      t.strictSame(there.pages.flat(), whole, sort);
+      t.ok(there.pages.length > 1 && there.pages.every(({ length }) => length <= 16), 'in shorter pages');
+      const back = await walk(there.last, 'prev');
+      t.strictSame(back.pages.reverse().flat(), whole, `${sort}, backwards`);
+    }
+    const skipped = await walk('/api/heavy?limit=18&skip=3', 'next');
+    t.strictSame(
+      skipped.pages.flat(),
+      documents.slice(3).map(({ n }) => n),
+      'skipping',
+    );
+    t.equal((await ask('heavy?limit=19&fields=n')).json().length, 19, 'what is shown counts');
   });
 
   /** Follows the links of one kind and collects what the pages show. */

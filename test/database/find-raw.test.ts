@@ -4,7 +4,7 @@
  */
 import { BSON, MongoClient } from 'mongodb';
 import t from 'tap';
-import { findRaw } from '../../src/database/find-raw.ts';
+import { findFirst, findRaw, firstOf } from '../../src/database/find-raw.ts';
 import { testReplicaSet } from '../helpers/replica-set.ts';
 
 t.test('reading documents as raw BSON', async (t) => {
@@ -23,6 +23,12 @@ t.test('reading documents as raw BSON', async (t) => {
     const before = await openCursors();
     const found = await findRaw(db, 'large', { ...find, sort: new Map([['_id', -1]]), limit: 6 });
     t.strictSame(idsOf(found), [6, 5, 4, 3, 2, 1]);
+    const firstOnes = [
+      await findFirst(db, 'large', { ...find, sort: new Map([['_id', -1]]), limit: 6 }),
+      await firstOf(db.collection('large').aggregate([{ $sort: { _id: -1 } }], { raw: true, batchSize: 101 })),
+    ];
+    for (const { documents, more } of firstOnes) t.strictSame([idsOf(documents), more], [[6, 5, 4], true]);
+    t.equal((await findFirst(db, 'large', { ...find, sort: new Map([['_id', -1]]), limit: 2 })).more, false);
     t.equal(await openCursors(), before, 'no cursor stays open');
   });
 
@@ -60,6 +66,8 @@ t.test('reading documents as raw BSON', async (t) => {
     });
     await failing({ errorCode: 10107, failCommands: ['find'] }, 1);
     t.equal((await findRaw(db, 'small', find)).length, 5);
+    await failing({ errorCode: 10107, failCommands: ['find'] }, 1);
+    t.match(await findFirst(db, 'small', find), { documents: { length: 5 }, more: false });
     t.notOk(versions.includes('undefined'), 'the driver understands what the error says of the topology');
     await failing({ closeConnection: true, failCommands: ['find'] }, 1);
     t.equal((await findRaw(db, 'small', find)).length, 5);

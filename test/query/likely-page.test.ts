@@ -13,10 +13,10 @@ const documents = (...keys: readonly (readonly [unknown, number])[]): Document[]
   keys.map(([a, _id]) => ({ a, _id }));
 const ids = (found: readonly Document[] | null): unknown => found?.map(({ _id }) => _id) ?? null;
 
-function found(position: Position, answer: readonly Document[]): unknown {
+function found(position: Position, answer: readonly Document[], more = false): unknown {
   const request = likelyRequest({}, SORT, position, LIMIT);
   if (request === null) return 'no request';
-  return ids(likelyPage(answer, { request, position, limit: LIMIT }, { read, holdsArray }));
+  return ids(likelyPage(answer, { request, position, limit: LIMIT, more }, { read, holdsArray }));
 }
 
 t.test('a range from the position is the page behind the document there', async (t) => {
@@ -38,6 +38,8 @@ t.test('ranges beyond the position are the page when they fill it', async (t) =>
   const at: Position = { direction: 'next', values: [5, 1] };
   t.strictSame(found(at, documents([5, 2], [5, 3], [8, 4])), [2, 3, 4]);
   t.equal(found(at, documents([5, 2], [5, 3])), null);
+  t.strictSame(found(at, documents([5, 2]), true), [2], 'or are as many as could be answered at once');
+  t.equal(found(at, [], true), null);
   t.equal(found(at, documents([[1, 9], 8], [5, 3], [6, 4])), null);
 });
 
