@@ -38,7 +38,7 @@ export class Lease {
   readonly #options: Required<LeaseOptions>;
   #heldUntil = Number.NEGATIVE_INFINITY;
   #term = 0;
-  #made = false;
+  #madeAt = Number.NEGATIVE_INFINITY;
   #renewing: ReturnType<typeof setInterval> | undefined;
 
   constructor(options: LeaseOptions) {
@@ -61,12 +61,13 @@ export class Lease {
    */
   async acquire(): Promise<boolean> {
     const { collection, id, owner, ttlMs, now } = this.#options;
-    if (!this.#made) {
+    // Looked after again as long as nothing is granted: whoever drops the collection takes the document with it.
+    if (!this.held() && now() - this.#madeAt >= ttlMs) {
       // Not an upsert below: $expr is refused in the filter of an upsert (error 224).
       await collection
         .updateOne({ _id: id }, { $setOnInsert: { owner: null, term: 0, until: new Date(0) } }, { upsert: true })
         .catch(ignoreDuplicate);
-      this.#made = true;
+      this.#madeAt = now();
     }
     const asked = now();
     const mine = { $and: [{ $eq: ['$owner', owner] }, { $gte: ['$until', '$$NOW'] }] };

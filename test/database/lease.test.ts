@@ -63,3 +63,18 @@ t.test('an owner whose name looks like an expression is only a name', async (t) 
   t.equal((await lease.state())?.owner, '$until');
   await lease.release();
 });
+
+t.test('it is granted again after its collection was dropped, to its holder and to others', async (t) => {
+  const options = { collection, id: 'dropped', ttlMs: 500, renewMs: 50 };
+  const one = new Lease({ ...options, owner: 'one' });
+  const two = new Lease({ ...options, owner: 'two' });
+  t.equal(await one.acquire(), true);
+  t.equal(await two.acquire(), false);
+  await collection.drop();
+  await until(() => !one.held(), 'the holder notices');
+  await until(() => one.acquire(), 'granted to the one who held it');
+  await one.release();
+  await collection.drop();
+  await until(() => two.acquire(), 'granted to another one');
+  await two.release();
+});

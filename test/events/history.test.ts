@@ -112,6 +112,19 @@ t.test('a dropped log begins anew with an epoch that never was', async (t) => {
   await refused(t, second, '1-1');
 });
 
+t.test('a log dropped with its database under a running process begins anew', async (t) => {
+  const set = await testReplicaSet(t);
+  const world = await eventWorld(t, set.url);
+  const node = await world.node();
+  await put(world, 'a');
+  await until(() => told(node).includes('a') && node.rows.some((row) => row.operation === 'meta'), 'told');
+  await world.mongo.log.dropDatabase();
+  await until(() => node.rows.some((row) => row.operation === 'gap'), 'it begins anew');
+  await put(world, 'b');
+  await until(() => told(node).includes('b'), 'told');
+  await refused(t, node, '1-2');
+});
+
 t.test('data restored without its log begins with an epoch that no earlier log reached', async (t) => {
   const set = await testReplicaSet(t);
   const world = await eventWorld(t, set.url);
