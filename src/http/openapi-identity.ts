@@ -10,6 +10,7 @@ import {
   RENEWED,
   RESET,
   RESET_CONFIRM,
+  SET_UP,
   SETUP,
   VERIFY,
 } from '../auth/schema.ts';
@@ -82,7 +83,7 @@ function strangers(): Paths {
         operationId: 'setup',
         summary: 'Become the first owner by a set-up link',
         body: SETUP,
-        answers: session('The owner, signed in.', 201),
+        answers: answer('The owner, signed in.', SET_UP, 201),
         errors: [...NAMING, 'link-unusable'],
       }),
     },
