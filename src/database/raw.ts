@@ -94,6 +94,23 @@ export function decodeExactly(bytes: Uint8Array): Record<string, unknown> {
   return BSON.deserialize(bytes, { ...LENIENT, promoteValues: false, bsonRegExp: true });
 }
 
+/** Values of these types are written as they were read: double, string, ObjectId, date, int and long. */
+const PLAIN: ReadonlySet<number> = new Set([1, 2, 7, 9, 16, 18]);
+
+/** Whether a document can be written again: it may hold values that the driver of today refuses to read or to write. */
+export function isWritable(bytes: Buffer): boolean {
+  try {
+    for (const { type } of rawMembers(bytes)) {
+      if (PLAIN.has(type)) continue;
+      BSON.serialize(decodeExactly(bytes));
+      return true;
+    }
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** A value that must be a timestamp of the server. Throws TypeError when it is none. */
 export function timestamp(value: unknown): Timestamp {
   if (value instanceof BSON.Timestamp) return value;

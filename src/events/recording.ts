@@ -4,7 +4,7 @@
  * way: a later one could be kept where an earlier one is lost.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Db, MongoOperationTimeoutError } from 'mongodb';
+import type { Db } from 'mongodb';
 import type { Change } from './change.ts';
 import { changeStream, type StreamOptions, type StreamReply } from './change-stream.ts';
 import type { EventLog } from './event-log.ts';
@@ -127,7 +127,7 @@ export async function record(run: Recording): Promise<Approach> {
 
 /** Whether our own deadline passed (kernel/deadline.ts): the driver puts it in its own words where it was reading. */
 function isTimeout(error: unknown): boolean {
-  return error instanceof Error && (error.name === 'TimeoutError' || error instanceof MongoOperationTimeoutError);
+  return error instanceof Error && (error.name === 'TimeoutError' || error.name === 'MongoOperationTimeoutError');
 }
 
 /** Gives the next stream twice the time for an answer. */

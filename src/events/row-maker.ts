@@ -3,9 +3,8 @@
  * is no event at all. It holds the last row of a transaction back until it knows whether another one follows.
  * Pure: it reads no clock and no database, and two makers fed the same stream make the same rows.
  */
-import { BSON } from 'mongodb';
 import * as bson from '../database/bson-bytes.ts';
-import { decodeExactly, rawMembers } from '../database/raw.ts';
+import { isWritable } from '../database/raw.ts';
 import type { Change } from './change.ts';
 import { bodyBytes, EMPTY_ROW, type LogRow, type RowOperation } from './row.ts';
 import { updatedPaths } from './updated-paths.ts';
@@ -82,7 +81,7 @@ export class RowMaker {
     if (change.transaction === null) this.#transaction = null;
     else if (this.#transaction?.id === change.transaction) this.#transaction.index += 1;
     else this.#transaction = { id: change.transaction, index: 0 };
-    const known = change.key === null || storable(change.key);
+    const known = change.key === null || isWritable(change.key);
     const big = change.big || bodyBytes(change) > BODY_LIMIT;
     return {
       ...EMPTY_ROW,
@@ -179,24 +178,6 @@ function attempted<T>(read: () => T): T | null {
   } catch {
     return null;
   }
-}
-
-/** Ids of these types are written as they were read, whatever their value. */
-const PLAIN: ReadonlySet<number> = new Set([
-  bson.OBJECT_ID,
-  bson.STRING,
-  bson.INT32,
-  bson.INT64,
-  bson.DOUBLE,
-  bson.DATE,
-]);
-
-/** Whether a key can stand in a row. An id may hold values that the driver of today refuses to read or to write. */
-function storable(key: Buffer): boolean {
-  const written = attempted(
-    () => [...rawMembers(key)].every(({ type }) => PLAIN.has(type)) || BSON.serialize(decodeExactly(key)),
-  );
-  return written !== null;
 }
 
 function place(change: Change): string {
