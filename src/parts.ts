@@ -168,8 +168,7 @@ export async function makeParts(
     realtime,
     ready: async () => {
       await mongo.log.command({ ping: 1 }, { timeoutMS: 2_000 });
-      const recording = events.recorder.state.status !== 'stopped';
-      if (!recording || !events.tail.healthy)
+      if (!events.recorder.working || !events.tail.healthy)
         throw new MillraceError('database-unavailable', 'The event log is not being followed');
     },
     close: async () => {

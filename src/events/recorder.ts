@@ -18,6 +18,8 @@ import { breakHistory, originOf } from './rupture.ts';
 
 const LEASE_POLL_MS = 250;
 const STOP_MS = 300;
+/** How long nobody may be known to record before it counts as ended, in milliseconds; taking over takes five seconds. */
+const PATIENCE_MS = 15_000;
 
 export interface RecorderOptions {
   readonly data: Db;
@@ -35,6 +37,8 @@ export interface RecorderOptions {
   readonly markMs?: number;
   readonly imagesMs?: number;
   readonly answerMs?: number;
+  /** A monotonic clock in milliseconds. */
+  readonly now?: () => number;
 }
 
 export interface RecorderState {
@@ -52,6 +56,8 @@ export class Recorder {
   #loop: Promise<void> = Promise.resolve();
   #approach: Approach;
   #failures = 0;
+  /** When this recorder last wrote a row or heard that there is none, or learned that another one holds the lease. */
+  #fineAt = 0;
   #state: RecorderState = { status: 'stopped', newest: null, heardAt: null, fault: null };
 
   constructor(options: RecorderOptions) {
@@ -63,12 +69,22 @@ export class Recorder {
     return this.#state;
   }
 
+  /** Whether changes are being recorded, here or elsewhere, as far as this process knows without asking. */
+  get working(): boolean {
+    return this.#state.status !== 'stopped' && this.#now() - this.#fineAt < PATIENCE_MS;
+  }
+
+  #now(): number {
+    return (this.#options.now ?? performance.now.bind(performance))();
+  }
+
   /** Who records now, in the whole deployment. */
   async holder(): Promise<LeaseState | null> {
     return await this.#options.lease.state();
   }
 
   start(): void {
+    this.#fineAt = this.#now();
     this.#state = { ...this.#state, status: 'waiting' };
     this.#loop = this.#run();
   }
@@ -86,6 +102,7 @@ export class Recorder {
     while (!signal.aborted) {
       try {
         if (!(await this.#options.lease.acquire())) {
+          this.#fineAt = this.#now();
           this.#state = { ...this.#state, status: 'waiting' };
           this.#options.onRecording?.(false);
           await pause(LEASE_POLL_MS * (0.8 + Math.random() * 0.4), undefined, { signal });
@@ -134,12 +151,16 @@ export class Recorder {
       signal: this.#end.signal,
       onRows: (rows) => {
         this.#failures = 0;
+        this.#fineAt = this.#now();
         const row = rows.at(-1);
         if (row) this.#state = { ...this.#state, newest: { number: row.number, epoch: row.epoch }, fault: null };
         onRows?.(rows);
       },
       onReply: (empty) => {
-        if (empty) this.#failures = 0;
+        if (empty) {
+          this.#failures = 0;
+          this.#fineAt = this.#now();
+        }
         this.#state = { ...this.#state, status: 'recording', heardAt: Date.now(), fault: null };
       },
       onApproach: (approach) => {

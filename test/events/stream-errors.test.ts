@@ -200,6 +200,27 @@ t.test('a refusal (13) stops recording, says so, and does not spin', async (t) =
   await until(() => told(other).includes(1) && told(node).includes(1), 'and this process follows it');
 });
 
+t.test('a recording that keeps failing is known to, and one that others do is not', async (t) => {
+  const world = await eventWorld(t, set.url);
+  let ahead = 0;
+  const now = () => performance.now() + ahead;
+  const node = await world.node({ now });
+  const other = await world.node({ now });
+  t.teardown(() => fail(world, 'off'));
+  await fail(world, 'alwaysOn', {
+    errorCode: 1,
+    failCommands: ['getMore'],
+    namespace: `${world.database}.$cmd.aggregate`,
+  });
+  await until(() => node.recorder.state.status === 'failing', 'it fails');
+  t.equal(node.recorder.working, true, 'for a moment only, yet');
+  ahead = 20_000;
+  t.equal(node.recorder.working, false, 'the opening is still answered, which says nothing about what follows');
+  await until(() => other.recorder.working, 'the other one waits');
+  await fail(world, 'off');
+  await until(() => node.recorder.working, 'it works again');
+});
+
 t.test('the server restarts: nothing is missed', async (t) => {
   const world = await eventWorld(t, set.url);
   const node = await world.node();
