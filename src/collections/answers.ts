@@ -5,6 +5,7 @@ import type { FastifyReply } from 'fastify';
 import { encodeList, ListEncoder } from '../database/json.ts';
 import { JSON_TYPE } from './answer.ts';
 import type { List, Steps } from './listing.ts';
+import { endWhenStalled } from './stalled.ts';
 
 /** Up to this size of its documents, a page is encoded and sent in one piece. */
 const AT_ONCE_BYTES = 262_144;
@@ -16,7 +17,8 @@ const COMMA = Buffer.from(',');
 const CLOSE = Buffer.from(']');
 
 /** JSON that is at hand. */
-export function sendJson(reply: FastifyReply, body: Buffer | string): FastifyReply {
+export function sendJson(reply: FastifyReply, body: Buffer): FastifyReply {
+  if (body.length > AT_ONCE_BYTES) endWhenStalled(reply.raw);
   return reply.type(JSON_TYPE).send(body);
 }
 
@@ -25,6 +27,8 @@ export interface ListShape {
   readonly meta: boolean;
   /** Makes the JSON of each document of a batch, in pieces, where the codec's plain way is not enough. */
   readonly expand?: (batch: readonly Uint8Array[]) => AsyncIterable<readonly Buffer[]>;
+  /** After how long a reader that takes nothing is given up. */
+  readonly stalledMs?: number;
 }
 
 /**
@@ -34,7 +38,7 @@ export interface ListShape {
 export function sendList(reply: FastifyReply, list: List, shape: ListShape): FastifyReply | Promise<FastifyReply> {
   describe(reply, list);
   const { documents } = list;
-  const { meta, expand } = shape;
+  const { meta, expand, stalledMs } = shape;
   if (!('next' in documents) && expand === undefined && byteLength(documents) <= AT_ONCE_BYTES) {
     // A small page is one piece: a stream would cost more than all the rest of it.
     return sendJson(reply, encodeList(documents, { meta }));
@@ -45,15 +49,17 @@ export function sendList(reply: FastifyReply, list: List, shape: ListShape): Fas
     close(batches);
     return reply.type(JSON_TYPE).send();
   }
-  if (expand !== undefined) return sendExpanded(reply, batches, expand);
-  return sendStream(reply, batches, encoded(batches, meta));
+  if (expand !== undefined) return sendExpanded(reply, batches, expand, stalledMs);
+  return sendStream(reply, batches, encoded(batches, meta), stalledMs);
 }
 
 function sendStream(
   reply: FastifyReply,
   batches: Steps<readonly Uint8Array[]>,
   body: AsyncIterable<Buffer>,
+  stalledMs?: number,
 ): FastifyReply {
+  endWhenStalled(reply.raw, stalledMs);
   const stream = Readable.from(body, { objectMode: false });
   // The client may have gone before the first chunk was asked for: then the generator never runs and closes nothing.
   stream.once('close', () => close(batches));
@@ -65,6 +71,7 @@ async function sendExpanded(
   reply: FastifyReply,
   batches: Steps<readonly Uint8Array[]>,
   expand: NonNullable<ListShape['expand']>,
+  stalledMs?: number,
 ): Promise<FastifyReply> {
   const body = expanded(batches, expand);
   const first: Buffer[] = [];
@@ -73,7 +80,7 @@ async function sendExpanded(
     if (step.done) return sendJson(reply, Buffer.concat(first));
     first.push(step.value);
   }
-  return sendStream(reply, batches, joined(first, body));
+  return sendStream(reply, batches, joined(first, body), stalledMs);
 }
 
 async function* joined<T>(first: Iterable<T>, rest: AsyncIterable<T>): AsyncGenerator<T> {
