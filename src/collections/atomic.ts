@@ -16,6 +16,8 @@ export interface Within {
   readonly unprepared: Set<CollectionName>;
   /** Documents that filters have touched in it so far. */
   touched: number;
+  /** How large those were, in bytes. */
+  bytes: number;
 }
 
 export class Atomic {
@@ -40,7 +42,7 @@ export class Atomic {
       made.clear();
       // Nothing has been asked of the database yet, so that the transaction holds no lock that this would wait for.
       for (const name of unprepared) await this.#registry.ensure(name);
-      return work({ session, made, unprepared, touched: 0 });
+      return work({ session, made, unprepared, touched: 0, bytes: 0 });
     });
     for (const name of made) this.#registry.learn(name);
     return result;

@@ -23,6 +23,11 @@ import type { Store } from './store.ts';
 
 /** Documents that one transaction touches by filters. */
 const MAX_AFFECTED = 10_000;
+/**
+ * Bytes of those documents. A transaction stays in the cache of the database until it ends: what does not fit ends in a
+ * conflict with nobody, however often it is tried again. This much fits the embedded server (decisions/0004).
+ */
+const MAX_BYTES = 24 * 1024 * 1024;
 
 export interface Affected {
   readonly matched: number;
@@ -99,10 +104,12 @@ export class ByFilter {
     const filter = writingFilter(scope, asked, now);
     return atomic.run(async (within) => {
       const most = Math.min(asked.maxAffected, MAX_AFFECTED - within.touched);
-      const ids = await store.ids(name, filter, most + 1, within.session);
+      const { ids, bytes } = await store.ids(name, filter, most + 1, within.session);
       if (ids.length > most) throw tooMany(asked.maxAffected);
       if (ids.length === 0 && !within.made.has(name) && !(await registry.exists(name))) throw notAvailable(name);
       within.touched += ids.length;
+      within.bytes += bytes;
+      if (within.bytes > MAX_BYTES) throw tooLarge();
       if (ids.length > 0) await work(ids, within);
       return { matched: ids.length, modified: ids.length };
     }, write.within);
@@ -111,6 +118,17 @@ export class ByFilter {
   #now(): Date {
     return this.#parts.now?.() ?? new Date();
   }
+}
+
+function tooLarge(): MillraceError {
+  const most = MAX_BYTES / 1024 / 1024;
+  return new MillraceError(
+    'too-many-affected',
+    `The documents are larger than ${most} MiB together; none was changed`,
+    {
+      hint: 'Narrow the filter, and write them in smaller parts',
+    },
+  );
 }
 
 function tooMany(maxAffected: number): MillraceError {

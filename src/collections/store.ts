@@ -157,11 +157,20 @@ export class Store {
     return result.deletedCount === 1;
   }
 
-  /** The ids that a filter finds, with their exact types, up to a number of them. */
-  async ids(name: CollectionName, filter: Filter<Document>, limit: number, session: ClientSession): Promise<unknown[]> {
-    const options = { limit, session, projection: { _id: 1 }, promoteValues: false, maxTimeMS: this.#queryTimeoutMs };
+  /** The ids that a filter finds, with their exact types, up to a number of them, and the size of their documents. */
+  async ids(
+    name: CollectionName,
+    filter: Filter<Document>,
+    limit: number,
+    session: ClientSession,
+  ): Promise<{ readonly ids: readonly unknown[]; readonly bytes: number }> {
+    const projection = { _id: 1, bytes: { $bsonSize: '$$ROOT' } };
+    const options = { limit, session, projection, promoteValues: false, maxTimeMS: this.#queryTimeoutMs };
     const found = await translated(() => this.#mongo.data.collection(name).find(filter, options).toArray());
-    return found.map(({ _id }): unknown => _id);
+    return {
+      ids: found.map(({ _id }): unknown => _id),
+      bytes: found.reduce((sum, { bytes }) => sum + Number(bytes), 0),
+    };
   }
 
   /** Replaces documents within a transaction, which itself sees to it that they are still what was read in it. */

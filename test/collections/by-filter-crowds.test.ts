@@ -1,4 +1,5 @@
 /** Writes by filter to as many documents as are possible, and by many writers at once. */
+import { randomBytes } from 'node:crypto';
 import t from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
 
@@ -23,6 +24,30 @@ t.test('writes by filter to many, and by many', async (t) => {
     const all = await write('n[lt]=10000');
     t.equal(all.body, '{"matched":10000,"modified":10000}');
     t.equal(await parts.mongo.data.collection('crowd').countDocuments({ m: 1 }), 10_000);
+  });
+
+  await t.test('of what is too large together nothing is tried', async (t) => {
+    const write = (method: 'PATCH' | 'DELETE', url: string) =>
+      app.inject({ method, url, headers: { ...UPDATE, ...upTo(10_000) }, payload: '{"$inc":{"m":1}}' });
+    const fill = (name: string, count: number, bytes: number) =>
+      parts.mongo.data
+        .collection(name)
+        .insertMany(Array.from({ length: count }, (_, n) => ({ n, text: randomBytes(bytes / 2).toString('hex') })));
+    await fill('huge', 26, 1_000_000);
+    for (const method of ['PATCH', 'DELETE'] as const) {
+      const began = performance.now();
+      const answer = await write(method, '/api/huge?filter={}');
+      t.match(answer.json(), { status: 409, code: 'too-many-affected', detail: /24 MiB/ });
+      t.ok(performance.now() - began < 4_000, 'at once');
+    }
+    const operations = ['n[lt]=13', 'n[gte]=13'].map((filter) => ({
+      method: 'DELETE',
+      path: `/api/huge?${filter}`,
+      headers: upTo(100),
+    }));
+    const together = await app.inject({ method: 'POST', url: '/batch', payload: { operations } });
+    t.match(together.json(), { code: 'too-many-affected', failedOperation: 1 });
+    t.equal((await write('DELETE', '/api/huge?n[lt]=13')).body, '{"matched":13,"modified":13}', 'in smaller parts');
   });
 
   await t.test('10 racing increments of all documents lose none', async (t) => {

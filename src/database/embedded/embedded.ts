@@ -110,7 +110,7 @@ function words(port: number, data: string, log: string): string[] {
   return [
     ...['--replSet', SET_NAME, '--bind_ip', '127.0.0.1', '--port', String(port)],
     ...['--dbpath', data, '--logpath', log, '--logappend'],
-    ...['--wiredTigerCacheSizeGB', '0.25', '--oplogSize', '1024'],
+    ...['--wiredTigerCacheSizeGB', '0.5', '--oplogSize', '1024'],
     // A start reads the whole journal file: 16 MB instead of 100 MB saves a quarter of a second, and 250 MB of disk.
     ...['--wiredTigerEngineConfigString', 'log=(file_max=16MB)'],
     ...(platform === 'win32' ? [] : ['--nounixsocket']),
