@@ -90,7 +90,7 @@ export class Connection {
     this.#call = call;
     return new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
-      this.#socket.write(`${method} ${path} HTTP/1.1\r\nHost: bench\r\n${credential}${type}${length}\r\n${body}`);
+      this.#socket.write(`${method} ${path} HTTP/1.1\r\nHost: localhost\r\n${credential}${type}${length}\r\n${body}`);
     });
   }
 

@@ -90,7 +90,7 @@ async function lines(): Promise<{ sockets: Socket[]; clients: WebSocket[]; close
   const program =
     `const { connect } = require('node:net');` +
     `for (let n = 0; n < ${SOCKETS}; n++) { const s = connect(${port}, '127.0.0.1');` +
-    `s.write('GET / HTTP/1.1\\r\\nHost: x\\r\\nConnection: Upgrade\\r\\nUpgrade: websocket\\r\\nSec-WebSocket-Version: 13\\r\\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\\r\\n\\r\\n');` +
+    `s.write('GET / HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: Upgrade\\r\\nUpgrade: websocket\\r\\nSec-WebSocket-Version: 13\\r\\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\\r\\n\\r\\n');` +
     `s.resume(); s.on('error', () => {}); }`;
   const child = spawn(process.execPath, ['-e', program], { stdio: 'ignore' });
   while (clients.length < SOCKETS) await new Promise((resolve) => setTimeout(resolve, 10));

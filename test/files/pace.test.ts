@@ -47,7 +47,7 @@ t.test('a client that never stops after a refusal is cut', async (t) => {
   const client = connect(Number(new URL(base).port), '127.0.0.1');
   client.on('error', () => undefined).resume();
   client.write(
-    'POST /files HTTP/1.1\r\nHost: a\r\nContent-Length: 9000000000\r\nContent-Type: multipart/form-data; boundary=x\r\n\r\n' +
+    'POST /files HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9000000000\r\nContent-Type: multipart/form-data; boundary=x\r\n\r\n' +
       '--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n',
   );
   const chunk = Buffer.alloc(1_048_576);
@@ -72,7 +72,7 @@ async function halfRequest(t: Test): Promise<{ readonly body: IncomingMessage; r
   if (address === null || typeof address === 'string') throw new Error('There is no port');
   const client = connect(address.port, '127.0.0.1');
   client.on('error', () => undefined);
-  client.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n');
+  client.write('POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n');
   const [body] = await once(server, 'request');
   return { body, client };
 }

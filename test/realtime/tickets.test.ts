@@ -73,7 +73,7 @@ t.test('a stream whose client left while it was asked who it is leaves nothing b
   const line = connect(Number(new URL(url).port), '127.0.0.1');
   const { authorization } = ann.headers;
   line.write(
-    `GET /api/todos HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\nAuthorization: ${authorization}\r\n\r\n`,
+    `GET /api/todos HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nAuthorization: ${authorization}\r\n\r\n`,
   );
   await until(() => held.length === 1, 'it is asked who it is');
   line.destroy();

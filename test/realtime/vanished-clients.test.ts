@@ -44,7 +44,7 @@ t.test('clients that do not read a large snapshot', { timeout: 60_000 }, async (
     for (const socket of sockets) {
       t.teardown(() => socket.destroy());
       const key = randomBytes(16).toString('base64');
-      const headers = ['Host: x', 'Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13'];
+      const headers = ['Host: localhost', 'Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13'];
       socket.write(`GET /realtime HTTP/1.1\r\n${headers.join('\r\n')}\r\nSec-WebSocket-Key: ${key}\r\n\r\n`);
       socket.write(frame({ type: 'hello' }));
       socket.write(frame({ type: 'subscribe', id: 's', collection: 'big' }));
