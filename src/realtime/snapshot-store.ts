@@ -2,9 +2,9 @@
  * Reads of users' collections as they were at one moment of the database (read concern `snapshot`): what subscriptions
  * begin with, and what fills up their windows. Not here: which moment, and what becomes of later changes.
  */
-import { type ClientSession, type Db, type Document, Long, type Timestamp } from 'mongodb';
+import { type ClientSession, type CollectionInfo, type Db, type Document, Long, type Timestamp } from 'mongodb';
 import { type CursorReply, RAW_ENTRIES, readCursorReply } from '../database/cursor-reply.ts';
-import { serverCode, translateError } from '../database/errors.ts';
+import { serverCode, translated, translateError } from '../database/errors.ts';
 import { within } from '../kernel/deadline.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { retry } from '../kernel/retry.ts';
@@ -27,12 +27,6 @@ const BATCH = 1_000;
  * than it goes on as. Where a collection has none, this costs it none of its indexes.
  */
 const BY_CODE_POINT = { collation: { locale: 'simple' } } as const;
-/**
- * Of views and time series the database tells no changes. It cannot ask them in this way, and says so; to an ordinary
- * collection it means little, since a cursor ends with its session. So nobody has to ask first what a collection is.
- */
-const ORDINARY = { noCursorTimeout: true } as const;
-const INVALID_PIPELINE_OPERATOR = 168;
 const CAPPED = 'A capped collection cannot be followed: the database does not read it as of one moment';
 const DERIVED = 'A view or a time series cannot be followed: the database does not tell its changes';
 
@@ -75,21 +69,23 @@ export class SnapshotStore {
       ...(limit === null ? {} : { limit }),
       batchSize: limit ?? BATCH,
       ...BY_CODE_POINT,
-      ...ORDINARY,
       maxTimeMS: this.#timeoutMs,
     };
     const session = this.#data.client.startSession({ causalConsistency: false });
+    const followable = this.requireFollowable(question.collection);
     try {
-      const reply = await this.#atOrNow(session, find, at);
+      const [reply] = await Promise.all([this.#atOrNow(session, find, at), followable]);
       return this.#read(question.collection, session, reply);
     } catch (error) {
       await session.endSession();
-      throw toRefusal(error) ?? translateError(error);
+      // What it is comes before how reading it failed.
+      await followable;
+      throw translateError(error);
     }
   }
 
   /**
-   * Makes sure that a collection can be followed by whoever needs no snapshot of it.
+   * Makes sure that a collection can be read as of a moment and that the database tells its changes.
    * @throws MillraceError `forbidden`
    */
   requireFollowable(collection: string): Promise<void> {
@@ -100,16 +96,13 @@ export class SnapshotStore {
     return asking;
   }
 
-  async #requireFollowable(collection: string): Promise<void> {
-    const find = { find: collection, projection: { _id: 1 }, limit: 1, singleBatch: true, ...ORDINARY };
-    try {
-      await this.#data.command({ ...find, maxTimeMS: this.#timeoutMs, ...concern(null) });
-    } catch (error) {
-      const refusal = toRefusal(error);
-      if (refusal !== null) throw refusal;
-      // What cannot be read just now is ordinary all the same.
-      if (!NOT_AT_THAT_TIME.has(serverCode(error) ?? 0)) throw translateError(error);
-    }
+  async #requireFollowable(name: string): Promise<void> {
+    const [found] = await translated(() =>
+      this.#data.listCollections<CollectionInfo>({ name }, { maxTimeMS: this.#timeoutMs }).toArray(),
+    );
+    if (found === undefined) return;
+    if (found.type !== 'collection') throw new MillraceError('forbidden', DERIVED);
+    if (found.options?.['capped'] === true) throw new MillraceError('forbidden', CAPPED);
   }
 
   /** How many documents a question has, counted up to `most`. */
@@ -213,18 +206,6 @@ export class SnapshotStore {
 /** The server says it in words alone: the code is that of a moment that passes. */
 function isCapped(error: unknown): boolean {
   return serverCode(error) === SNAPSHOT_UNAVAILABLE && error instanceof Error && error.message.includes('capped');
-}
-
-function isDerived(error: unknown): boolean {
-  const isRefused = serverCode(error) === INVALID_PIPELINE_OPERATOR;
-  return isRefused && error instanceof Error && error.message.includes('noCursorTimeout');
-}
-
-/** The refusal behind an error that says that a collection cannot be followed; null behind any other. */
-function toRefusal(error: unknown): MillraceError | null {
-  if (isCapped(error)) return new MillraceError('forbidden', CAPPED, { cause: error });
-  if (!isDerived(error)) return null;
-  return new MillraceError('forbidden', DERIVED, { cause: error });
 }
 
 function concern(at: Timestamp | null): Document {
