@@ -103,8 +103,7 @@ export const RENEWED = Type.Object(TOKENS, { description: 'Fresh tokens.' });
 export const SIGNED_IN = Type.Object({ ...TOKENS, user: USER }, { description: 'A session.' });
 export const SET_UP = Type.Object(
   {
-    ...TOKENS,
-    user: USER,
+    ...SIGNED_IN.properties,
     note: Type.Optional(Type.String({ description: 'What development mode left behind and is heeded from now on.' })),
   },
   { description: "The first owner's session." },

@@ -3,6 +3,7 @@
  * decode a part of it. Comparing two members is comparing their bytes. Not here: BSON to JSON, which is json.ts.
  */
 import { BSON, type Timestamp } from 'mongodb';
+import { DATE, DOUBLE, INT32, INT64, OBJECT_ID, STRING } from './bson-bytes.ts';
 
 /** A member of a raw document: its type byte, its name, and the place of its value. */
 export interface RawMember {
@@ -94,8 +95,8 @@ export function decodeExactly(bytes: Uint8Array): Record<string, unknown> {
   return BSON.deserialize(bytes, { ...LENIENT, promoteValues: false, bsonRegExp: true });
 }
 
-/** Values of these types are written as they were read: double, string, ObjectId, date, int and long. */
-const PLAIN: ReadonlySet<number> = new Set([1, 2, 7, 9, 16, 18]);
+/** Values of these types are written as they were read. */
+const PLAIN: ReadonlySet<number> = new Set([DOUBLE, STRING, OBJECT_ID, DATE, INT32, INT64]);
 
 /** Whether a document can be written again: it may hold values that the driver of today refuses to read or to write. */
 export function isWritable(bytes: Buffer): boolean {

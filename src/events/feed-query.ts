@@ -3,6 +3,7 @@
  * is refused by name, because a parameter that is ignored answers another question than the one asked.
  */
 import { MillraceError } from '../kernel/errors.ts';
+import { queryText } from '../kernel/request.ts';
 import type { OpenFilter } from '../query/filter.ts';
 import { type Parameter, readParameters } from '../query/parameters.ts';
 import { parseQuery, RESERVED } from '../query/parse-query.ts';
@@ -23,7 +24,7 @@ export interface FeedQuery {
 /** Reads `since`, `types`, `wait` and `limit`. Throws MillraceError `unknown-parameter`, `invalid-parameter`. */
 export function parseEventsQuery(url: string): FeedQuery {
   const known = ['since', 'types', 'wait', 'limit'];
-  const found = readParameters(searchOf(url));
+  const found = readParameters(queryText({ url }));
   for (const [name] of found) if (!known.includes(name)) throw unknown(name, known);
   return common(found);
 }
@@ -31,16 +32,11 @@ export function parseEventsQuery(url: string): FeedQuery {
 /** Reads `since`, `wait`, `limit` and the conditions of a filter in the query language; throws what those throw. */
 export function parseChangesQuery(url: string): FeedQuery & { readonly filter: OpenFilter } {
   const own = ['since', 'wait', 'limit'];
-  const found = readParameters(searchOf(url));
+  const found = readParameters(queryText({ url }));
   const rest = found.filter(([name]) => !own.includes(name));
   const known: readonly string[] = [...own, 'filter'];
   for (const [name] of rest) if (RESERVED.some((one) => one === name) && name !== 'filter') throw unknown(name, known);
   return { ...common(found.filter(([name]) => own.includes(name))), filter: parseQuery(rest).filter };
-}
-
-function searchOf(url: string): string {
-  const start = url.indexOf('?');
-  return start < 0 ? '' : url.slice(start + 1);
 }
 
 function unknown(name: string, known: readonly string[]): MillraceError {

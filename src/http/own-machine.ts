@@ -8,6 +8,7 @@ import type { ServerConfig } from '../kernel/config.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { isLoopback } from '../kernel/loopback.ts';
 import { isOriginAllowed } from '../kernel/origin.ts';
+import { asksForSocket } from './protection.ts';
 
 export interface OwnMachineOptions {
   readonly config: Pick<ServerConfig, 'mode' | 'corsOrigins' | 'publicUrl'>;
@@ -19,14 +20,14 @@ export const ownMachine = fp<OwnMachineOptions>(
     if (config.mode !== 'development') return;
     const publicHost = config.publicUrl === undefined ? null : new URL(config.publicUrl).hostname;
     app.addHook('onRequest', (request, _reply, done) => {
-      const { host, origin, upgrade } = request.headers;
+      const { host, origin } = request.headers;
       const name = host?.replace(/:\d*$/, '').toLowerCase();
       if (name !== undefined && name !== publicHost && !isLoopback(name)) {
         done(
           refused(`The server is not '${name.slice(0, 80)}'`, 'set MILLRACE_PUBLIC_URL to the name it is reached by'),
         );
-      } else if (upgrade === undefined && !isOriginAllowed(origin, host, config)) {
-        // Sockets are refused with a code of their own (realtime/routes.ts); no page can set this header otherwise.
+      } else if (!asksForSocket(request.headers) && !isOriginAllowed(origin, host, config)) {
+        // Sockets are refused with a code of their own (realtime/routes.ts); no page can say that it asks for one.
         done(refused(`Pages of ${origin?.slice(0, 80)} may not ask`, 'name their origin in MILLRACE_CORS_ORIGINS'));
       } else done();
     });

@@ -8,6 +8,7 @@ import fp from 'fastify-plugin';
 import type { Authenticator } from '../auth/authenticator.ts';
 import type { Principal } from '../auth/principal.ts';
 import { MillraceError } from '../kernel/errors.ts';
+import { queryText } from '../kernel/request.ts';
 import type { BadCredentials } from './bad-credentials.ts';
 import { asksForSocket } from './protection.ts';
 
@@ -52,11 +53,11 @@ export const streamTickets = fp<StreamTicketsOptions>(
   { name: 'stream-tickets', dependencies: ['authentication'] },
 );
 
-function ticketOf({ headers, method, url }: FastifyRequest): string | null {
+function ticketOf(request: FastifyRequest): string | null {
+  const { headers, method } = request;
   if (method !== 'GET' || headers.authorization !== undefined || asksForSocket(headers)) return null;
   if (headers.accept?.includes('text/event-stream') !== true) return null;
-  const start = url.indexOf('?');
-  return start < 0 ? null : new URLSearchParams(url.slice(start)).get('ticket');
+  return new URLSearchParams(queryText(request)).get('ticket');
 }
 
 function passOf(cookies: string | undefined): string | null {

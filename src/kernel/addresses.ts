@@ -11,13 +11,8 @@ export function withoutSlash(address: string): string {
 
 /** Whether a setting is no such address as it has to be, in ways that no pattern of its schema can say. */
 export function isAddressFault(setting: string, value: unknown): boolean {
-  if (setting === 'MILLRACE_PUBLIC_URL') return !isServerAddress(String(value));
+  if (setting === 'MILLRACE_PUBLIC_URL') return !URL.canParse(String(value));
   return setting === 'MILLRACE_TRUST_PROXY' && !areProxies(String(value));
-}
-
-/** Whether it is a scheme and an authority, and nothing else. */
-function isServerAddress(address: string): boolean {
-  return /^https?:\/\/[^/?#@\s]+$/.test(address) && URL.canParse(address);
 }
 
 /** Whether it is a number of hops, or a list of proxies. */

@@ -49,7 +49,7 @@ export const SETTINGS = Type.Object({
     minLength: 1,
   }),
   MILLRACE_PUBLIC_URL: text('The URL under which clients reach this server, when it differs from the one they ask.', {
-    pattern: '^https?://[^/?#]+$',
+    pattern: '^https?://[^/?#@\\s]+$',
     expected: 'must be the address of a server and nothing more, such as https://api.example.org',
   }),
   MILLRACE_CORS_ORIGINS: text(

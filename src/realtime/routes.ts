@@ -7,6 +7,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { WebSocket } from 'ws';
 import type { ServerConfig } from '../kernel/config.ts';
 import { isOriginAllowed } from '../kernel/origin.ts';
+import { queryText } from '../kernel/request.ts';
 import { Connection } from './connection.ts';
 import { Outlet } from './outlet.ts';
 import { CLOSE, SUBPROTOCOL } from './protocol.ts';
@@ -67,8 +68,7 @@ export async function realtimeRoutes(app: FastifyInstance, { realtime, config }:
 }
 
 function ticketOf(request: FastifyRequest): string | null {
-  const start = request.url.indexOf('?');
-  return start < 0 ? null : new URLSearchParams(request.url.slice(start)).get('ticket');
+  return new URLSearchParams(queryText(request)).get('ticket');
 }
 
 function toBuffer(message: Buffer | ArrayBuffer | Buffer[]): Buffer {

@@ -3,20 +3,10 @@ import t from 'tap';
 import { Draft } from '../../src/collections/draft.ts';
 import { applyJsonPatch, parseJsonPatch } from '../../src/collections/json-patch.ts';
 import { applyUpdate, parseUpdate } from '../../src/collections/update.ts';
-import { MillraceError } from '../../src/kernel/errors.ts';
+import { codeOf } from '../helpers/code-of.ts';
 import { Random, runCount, runSeed } from '../helpers/random.ts';
 
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
-
-function codeOf(run: () => unknown): string {
-  try {
-    run();
-    return 'none';
-  } catch (error) {
-    if (error instanceof MillraceError) return error.code;
-    throw error;
-  }
-}
 
 /** An object frozen through and through: a change of it throws. */
 function frozen<T>(value: T): T {

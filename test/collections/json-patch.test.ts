@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { Decimal128, Double, Int32, Long } from 'mongodb';
 import t from 'tap';
 import { applyJsonPatch, type JsonPatch, parseJsonPatch, parseOperation } from '../../src/collections/json-patch.ts';
-import { MillraceError } from '../../src/kernel/errors.ts';
+import { codeOf } from '../helpers/code-of.ts';
 
 interface Vector {
   readonly comment?: string;
@@ -20,16 +20,6 @@ const SUITES: readonly (readonly [string, readonly Vector[]])[] = [
   ['spec_tests', require('json-patch-test-suite/spec_tests.json')],
   ['tests', require('json-patch-test-suite/tests.json')],
 ];
-
-function codeOf(run: () => unknown): string {
-  try {
-    run();
-    return 'none';
-  } catch (error) {
-    if (error instanceof MillraceError) return error.code;
-    throw error;
-  }
-}
 
 const patched = (document: unknown, patch: unknown): unknown => applyJsonPatch(document, parseJsonPatch(patch));
 /** JSON without the null prototypes that keep hostile names harmless. */

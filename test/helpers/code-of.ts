@@ -1,0 +1,13 @@
+/** Which error of the closed table something ends with. */
+import { MillraceError } from '../../src/kernel/errors.ts';
+
+/** The code of the error that `run` throws, or `none`; other errors are thrown on. */
+export function codeOf(run: () => unknown): string {
+  try {
+    run();
+    return 'none';
+  } catch (error) {
+    if (error instanceof MillraceError) return error.code;
+    throw error;
+  }
+}
