@@ -15,20 +15,20 @@ export interface TurnOptions {
   readonly seconds: number;
 }
 
-/** So many connections make each side run hot before it is measured. */
-const WARMING = 32;
-
 /**
- * The medians of each side's rounds. Before them come a round with many connections, because a server that answers some
- * hundred calls a second takes minutes until all of its code is compiled, and one like those that count.
+ * So many connections make each side run hot before it is measured, for so long: a server that answers some hundred calls
+ * a second takes minutes until all of its code is compiled, and compiling takes of the same two cores meanwhile.
  */
+const WARMING = { connections: 32, ms: 4_000 };
+
+/** The medians of each side's rounds, behind the warming and one round like those that count. */
 export async function inTurns(
   sides: readonly Side[],
   { connections, rounds, seconds }: TurnOptions,
 ): Promise<readonly Figures[]> {
   const found = sides.map((): Figures[] => []);
   for (const { program, next } of sides) {
-    await load(program.base, program.child.pid ?? 0, WARMING, 1000 * seconds, next);
+    await load(program.base, program.child.pid ?? 0, WARMING.connections, WARMING.ms, next);
   }
   for (let round = 0; round <= rounds; round++) {
     for (const [side, { program, next }] of sides.entries()) {
