@@ -1,6 +1,10 @@
 /** A window whose next documents take the database too long begins anew: nobody else waits for it for longer than a second. */
 import { MongoServerError } from 'mongodb';
 import t from 'tap';
+import { parseCollectionName } from '../../src/database/names.ts';
+import { unlimited } from '../../src/policies/scope.ts';
+import { parseQueryJson } from '../../src/query/parse-query.ts';
+import { toAsked, toQuestion } from '../../src/realtime/question.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { LiveState } from '../helpers/live-state.ts';
 import { openSocket } from '../helpers/socket.ts';
@@ -60,4 +64,17 @@ t.test('the database is told the limit, and else the time of a query', async (t)
     asked.map(({ command }) => command.maxTimeMS),
     [750, parts.config.collections.queryTimeoutMs],
   );
+});
+
+t.test('a collection that has been dropped since is not taken for an empty one', async (t) => {
+  const { parts } = await buildTestApp(t);
+  const { data } = parts.mongo;
+  const { store } = parts.realtime.parts;
+  await data.collection('todos').insertMany([{ n: 1 }, { n: 2 }]);
+  const { operationTime } = await data.command({ ping: 1 });
+  await data.dropCollection('todos');
+  const asked = toAsked(parseQueryJson({ sort: 'n', limit: 1 }), true, new Date());
+  const question = toQuestion(parseCollectionName('todos'), asked, unlimited({ kind: 'anonymous' }, 'read'));
+  await t.rejects(store.behind(question, null, 1, operationTime), 'who follows is not known any more');
+  await t.rejects(store.byIds('todos', [1], operationTime));
 });
