@@ -1,9 +1,10 @@
 /**
- * Reads by id, single creates and changes of many requests share database calls: the driver's cost per call is several
- * times that of the HTTP request around it. Authorisation stays with each request: reads are grouped by the filter of
- * their Scope, and a write was checked before it came here.
+ * Reads by id, pages, single creates and changes of many requests share database calls: the driver's cost per call is
+ * several times that of the HTTP request around it. Authorisation stays with each request: reads are grouped by the filter
+ * of their Scope, pages by all that the database is asked, and a write was checked before it came here.
  */
 import type { Document, Filter, ObjectId } from 'mongodb';
+import { type FirstFound, type RawFind, wordsOf } from '../database/find-raw.ts';
 import type { CollectionName } from '../database/names.ts';
 import type { OrderedDocument } from '../database/stored.ts';
 import { idKey, storedIdKey } from '../database/transcode-document.ts';
@@ -16,6 +17,8 @@ const LIMITS = { count: 256, bytes: 4 * 1024 * 1024 };
 export interface SharedCalls {
   /** The documents with these ids that the filter lets through, in any order. */
   findMany(name: CollectionName, ids: readonly unknown[], filter: Filter<Document>): Promise<readonly Buffer[]>;
+  /** The first documents of what a question finds. */
+  findFirst(name: CollectionName, find: RawFind): Promise<FirstFound>;
   /** Inserts each document by itself; answers in their order, with an Error for each that failed. */
   insertEach(name: CollectionName, documents: readonly Document[]): Promise<readonly (true | Error)[]>;
   /** Replaces each document that still is what was read, by itself; false where it is not, an Error for what failed. */
@@ -35,6 +38,11 @@ interface Read {
   readonly filter: Filter<Document>;
 }
 
+interface Ask {
+  readonly name: CollectionName;
+  readonly find: RawFind;
+}
+
 interface Insert {
   readonly name: CollectionName;
   readonly document: Document;
@@ -51,6 +59,7 @@ interface Replace {
 
 export class SharedOperations {
   readonly #reads: Batches<Read, Buffer | null>;
+  readonly #pages: Batches<Ask, FirstFound>;
   readonly #inserts: Batches<Insert, true>;
   readonly #replacements: Batches<Replace, boolean>;
   /** Requests may share a read only when the very same filter stands behind them. */
@@ -59,6 +68,7 @@ export class SharedOperations {
 
   constructor(calls: SharedCalls) {
     this.#reads = new Batches((_key, reads) => readTogether(calls, reads), { ...LIMITS, bytesOf: () => 0 });
+    this.#pages = new Batches((_key, asked) => askOnce(calls, asked), { ...LIMITS, bytesOf: () => 0 });
     this.#inserts = new Batches((_key, inserts) => insertTogether(calls, inserts), {
       ...LIMITS,
       bytesOf: ({ bytes }) => bytes,
@@ -72,6 +82,11 @@ export class SharedOperations {
   /** The document with this id, or null. */
   find(name: CollectionName, id: ObjectId | string, filter: Filter<Document>): Promise<Buffer | null> {
     return this.#reads.submit(`${name}/${this.#numberOf(filter)}`, { name, id, filter });
+  }
+
+  /** The first documents of what a question finds; whoever asks the very same meanwhile shares the next answer. */
+  page(name: CollectionName, find: RawFind): Promise<FirstFound> {
+    return this.#pages.submit(`${name}/${wordsOf(find)}`, { name, find });
   }
 
   /** Inserts one document; rejects with the database's own error on a duplicate key. */
@@ -98,6 +113,13 @@ async function readTogether(calls: SharedCalls, reads: readonly Read[]): Promise
   const found = new Map<string | null, Buffer>();
   for (const raw of await calls.findMany(first.name, [...ids.values()], first.filter)) found.set(storedIdKey(raw), raw);
   return reads.map(({ id }) => found.get(idKey(id)) ?? null);
+}
+
+async function askOnce(calls: SharedCalls, asked: readonly Ask[]): Promise<FirstFound[]> {
+  const [first] = asked;
+  if (!first) return [];
+  const found = await calls.findFirst(first.name, first.find);
+  return asked.map(() => found);
 }
 
 async function insertTogether(calls: SharedCalls, inserts: readonly Insert[]): Promise<readonly (true | Error)[]> {

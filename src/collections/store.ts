@@ -38,6 +38,7 @@ export class Store {
     this.#queryTimeoutMs = queryTimeoutMs;
     this.#shared = new SharedOperations({
       findMany: (name, ids, filter) => this.#findMany(name, ids, filter),
+      findFirst: (name, find) => findFirst(this.#mongo.data, name, find),
       insertEach: (name, documents) => this.#insertEach(name, documents),
       replaceEach: (name, changes) => this.#replaceEach(name, changes),
     });
@@ -57,7 +58,7 @@ export class Store {
 
   /** The documents that a filter finds up to a limit, raw, in one call: as many as one reply holds. */
   page(name: CollectionName, filter: Filter<Document>, options: PageOptions): Promise<FirstFound> {
-    return translated(() => findFirst(this.#mongo.data, name, { filter, batchSize: options.limit, ...options }));
+    return translated(() => this.#shared.page(name, { filter, batchSize: options.limit, ...options }));
   }
 
   /** The same of an aggregation that ends with a limit. */

@@ -3,7 +3,7 @@
  * what is nearly always a single reply; it is still asked where that is not so, and after a failure, which it knows when
  * to try again. Not here: lists without a limit, and reads within a session.
  */
-import { type AggregationCursor, type Db, type Document, type FindCursor, Long, MongoNetworkError } from 'mongodb';
+import { type AggregationCursor, BSON, type Db, type Document, type FindCursor, Long, MongoNetworkError } from 'mongodb';
 import { asRaw, RAW_ENTRIES, readCursorReply } from './cursor-reply.ts';
 import { serverCode } from './errors.ts';
 import { meaningOf } from './server-codes.ts';
@@ -18,6 +18,11 @@ export interface RawFind {
   readonly limit?: number;
   /** How long the server may take, in milliseconds. */
   readonly maxTimeMS: number;
+}
+
+/** The same text for the very same question, to the last type of a value, and for no other. */
+export function wordsOf(find: RawFind): string {
+  return Buffer.from(BSON.serialize(find)).toString('latin1');
 }
 
 /** The first documents of what was found, in their order. */
