@@ -3,7 +3,15 @@
  * what is nearly always a single reply; it is still asked where that is not so, and after a failure, which it knows when
  * to try again. Not here: lists without a limit, and reads within a session.
  */
-import { type AggregationCursor, BSON, type Db, type Document, type FindCursor, Long, MongoNetworkError } from 'mongodb';
+import {
+  type AggregationCursor,
+  BSON,
+  type Db,
+  type Document,
+  type FindCursor,
+  Long,
+  MongoNetworkError,
+} from 'mongodb';
 import { asRaw, RAW_ENTRIES, readCursorReply } from './cursor-reply.ts';
 import { serverCode } from './errors.ts';
 import { meaningOf } from './server-codes.ts';
