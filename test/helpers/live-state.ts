@@ -18,6 +18,8 @@ export interface Check {
    * position, from where changes are then told again, as docs/protocol.md says.
    */
   readonly again: boolean;
+  /** How many snapshots were begun before it. */
+  readonly snapshot: number;
   /** When it was told, in milliseconds of the monotonic clock. */
   readonly at: number;
 }
@@ -38,6 +40,7 @@ export class LiveState {
   readonly #answer: LiveAnswer | null;
   #fresh = true;
   #again = false;
+  #snapshot = 0;
   #last = '';
 
   /** @param sort as in the query, when the client shows an order */
@@ -92,6 +95,7 @@ export class LiveState {
       this.live = false;
       this.#fresh = true;
       this.#again = false;
+      this.#snapshot += 1;
       this.position = null;
       if (frame.type === 'reset') this.reasons.push(String(frame['reason']));
     }
@@ -127,7 +131,8 @@ export class LiveState {
     if (before(position, this.#last)) return;
     const state = stateText(this.documents.values());
     const order = this.#answer?.documents().map(({ id }) => id) ?? null;
-    this.checks.push({ position, state, order, fresh: this.#fresh, again: this.#again, at: performance.now() });
+    const [fresh, again, snapshot] = [this.#fresh, this.#again, this.#snapshot];
+    this.checks.push({ position, state, order, fresh, again, snapshot, at: performance.now() });
   }
 }
 

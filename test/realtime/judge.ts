@@ -33,14 +33,14 @@ export class Judge {
   /** What is wrong with the first check that is; null when nothing is. */
   fault(question: LiveQuestion, checks: readonly Check[], views: readonly View[] = EVERYTHING): string | null {
     let first = 0;
-    let caughtUp = false;
+    /** The snapshot from which on what was held has been right once. */
+    let caughtUp: number | null = null;
     for (const check of checks) {
       const found = this.#view(question, check, views, first);
-      if (!check.again) caughtUp = false;
       if (typeof found !== 'string') {
         first = found;
-        caughtUp = true;
-      } else if (check.again && !caughtUp) this.counts.ahead += 1;
+        if (check.again) caughtUp = check.snapshot;
+      } else if (check.again && caughtUp !== check.snapshot) this.counts.ahead += 1;
       else return found;
     }
     return null;
@@ -69,7 +69,8 @@ export class Judge {
       this.counts.ahead += 1;
       return index;
     }
-    return `at ${check.position} holds\n${check.state}\nand not${expected}`;
+    const since = check.fresh ? 'since its snapshot' : check.again ? 'having come back' : 'for a while';
+    return `at ${check.position}, live ${since}, holds\n${check.state}\nand not${expected}`;
   }
 
   #order({ position, order }: Check, expected: readonly string[] | null): string | null {
