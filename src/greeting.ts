@@ -33,24 +33,44 @@ export interface Running {
   /** Version of the database server. */
   readonly version: string;
   readonly embedded: boolean;
+  /** What was left behind from before there was an owner, in words; null when nothing. */
+  readonly note: string | null;
+  /** The link by which somebody becomes the first owner; null when nobody has to. */
+  readonly setUp: string | null;
 }
 
 /** The summary after a successful start. */
-export function summary({ url, config, version, embedded }: Running): string {
-  const development = config.mode === 'development';
-  const open = development ? 'development: everything is allowed, from this machine only' : 'production';
+export function summary(running: Running): string {
+  const { url, config, version, embedded, note } = running;
+  const open =
+    config.mode === 'development' ? 'development: everything is allowed, from this machine only' : 'production';
   return `
   Millrace ${VERSION} is running
 
   URL       ${url}
   Data      ${embedded ? resolve(config.folder) : `database ${config.database.name}`} (MongoDB ${version}${embedded ? ', embedded' : ''})
   Mode      ${open}
+${note === null ? '' : `\n  Note      ${note.replaceAll(/[.;] /g, '$&\n            ')}\n`}
+${next(running)}
 
-  Try it:
-    curl ${url}/api/todos -H 'content-type: application/json' -d '{"title":"Buy milk"}'
-    curl ${url}/api/todos
-    curl ${url}/readyz
-${development ? `    ${url}/examples/board/    in a browser: live data\n` : ''}
   Ctrl-C ends it.
 `;
+}
+
+/** What to do first. It has to work: in production only owners get an answer, so somebody has to be one and sign in. */
+function next({ url, config, setUp }: Running): string {
+  const json = "-H 'content-type: application/json' -d";
+  if (config.mode === 'development')
+    return `  Try it:
+    curl ${url}/api/todos ${json} '{"title":"Buy milk"}'
+    curl ${url}/api/todos
+    curl ${url}/readyz
+    ${url}/examples/board/    in a browser: live data`;
+  if (setUp !== null)
+    return `  Set-up    ${setUp}
+            works once, for 30 minutes; npm run owner -- --link makes another
+            Open it and become the owner: until there is one, nobody is allowed anything.`;
+  return `  Sign in; the accessToken of the answer goes with every request:
+    curl ${url}/auth/login ${json} '{"username":"<you>","password":"<your password>"}'
+    curl ${url}/api/todos -H 'authorization: Bearer <accessToken>'`;
 }

@@ -60,8 +60,11 @@ async function serveParts(
     .catch((error: unknown) => {
       throw isPortTaken(error) ? portTaken(server.port) : error;
     });
-  print(summary({ url, config: parts.config, version: parts.mongo.version, embedded: embedded !== undefined }));
-  await offerSetUp(parts, url);
+  const setUp = await offerSetUp(parts, url);
+  const { config, auth, mongo } = parts;
+  print(
+    summary({ url, config, version: mongo.version, embedded: embedded !== undefined, note: auth.leftBehind, setUp }),
+  );
   try {
     const reason = await Promise.race([stopping, ...(embedded ? [lost(embedded, stopping)] : [])]);
     log.info(`${reason}, closing`);
@@ -70,12 +73,10 @@ async function serveParts(
   }
 }
 
-/** In production somebody must become the owner; whoever reads this output may. */
-async function offerSetUp({ config, auth }: Parts, url: string): Promise<void> {
-  if (auth.leftBehind !== null) print(`  Note      ${auth.leftBehind.replaceAll(/[.;] /g, '$&\n            ')}\n`);
-  if (config.mode !== 'production' || (await auth.owners.exists())) return;
-  const link = await auth.owners.link(config.server.publicUrl ?? url);
-  print(`  Set-up    ${link}\n            works once, for 30 minutes; npm run owner -- --link makes another\n`);
+/** In production somebody must become the owner; whoever reads this output may. Null where nobody has to. */
+async function offerSetUp({ config, auth }: Parts, url: string): Promise<string | null> {
+  if (config.mode !== 'production' || (await auth.owners.exists())) return null;
+  return auth.owners.link(config.server.publicUrl ?? url);
 }
 
 /** Starts the embedded database where one is needed, and loads the program while mongod opens its files. */

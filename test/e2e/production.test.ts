@@ -18,6 +18,7 @@ t.test('a first start in production', async (t) => {
   await until(() => link() !== null, 'the link is printed');
   const [, base = '', old = ''] = link() ?? [];
   t.equal(base, program.url);
+  t.notMatch(program.output(), /Try it|curl/, 'nothing is offered that would be refused');
   // Beside the running program, on the MongoDB that it runs.
   const script = fileURLToPath(new URL('../../scripts/owner.ts', import.meta.url));
   const settings = { ...process.env, NODE_OPTIONS: '', MILLRACE_FOLDER: folder, MILLRACE_PUBLIC_URL: base };
@@ -77,5 +78,6 @@ t.test('a first start in production', async (t) => {
 
   const again = await startMillrace(t, { folder, env });
   t.equal(await again.end('SIGTERM'), 0);
-  t.notMatch(again.output(), /Set-up/, 'with an owner there is no link');
+  t.notMatch(again.output(), /Set-up|Try it/, 'with an owner there is no link');
+  t.match(again.output(), /curl \S+\/auth\/login .*\n +curl \S+ -H 'authorization: Bearer/, 'but how to sign in');
 });
