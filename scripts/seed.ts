@@ -11,13 +11,20 @@ const ANSWER_MS = 60_000;
 
 const HELP = `Loads real documents into a running server.
 
-Usage: npm run seed -- [names] [--url http://127.0.0.1:3000] [--force]
+Usage: npm run seed -- [names] [--url http://127.0.0.1:3000] [--token TOKEN] [--force]
 
 Names (all of them when none is given):
 ${SEED_SETS.map(({ name, title }) => `  ${name.padEnd(12)}${title}`).join('\n')}
 
 A collection that has documents already is left alone. --force adds all documents once more, under new ids.
+--token is who writes: the accessToken of POST /auth/login, or an API key. In production mode it is needed.
 `;
+
+/** Where the documents go, and as whom. */
+interface Target {
+  readonly url: string;
+  readonly token: string | undefined;
+}
 
 /** What ends the program with one clear line. */
 class Refusal extends Error {}
@@ -25,17 +32,17 @@ class Refusal extends Error {}
 async function main(): Promise<void> {
   const { values, positionals } = readWords();
   if (values.help) return void process.stdout.write(HELP);
-  const url = values.url.replace(/\/+$/, '');
+  const target = { url: values.url.replace(/\/+$/, ''), token: values.token };
   const sets = chosen(positionals);
   const started = performance.now();
-  process.stdout.write(`Seeding ${url}\n`);
+  process.stdout.write(`Seeding ${target.url}\n`);
   let loaded = 0;
   for (const set of sets) {
-    if (!values.force && (await hasDocuments(url, set.name))) {
+    if (!values.force && (await hasDocuments(target, set.name))) {
       process.stdout.write(`  ${set.name.padEnd(10)} has documents already: left alone (--force adds all once more)\n`);
       continue;
     }
-    loaded += await load(url, set, values.force);
+    loaded += await load(target, set, values.force);
   }
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
   process.stdout.write(`${loaded.toLocaleString('en')} documents in ${seconds} s\n`);
@@ -47,6 +54,7 @@ function readWords() {
       allowPositionals: true,
       options: {
         url: { type: 'string', default: 'http://127.0.0.1:3000' },
+        token: { type: 'string' },
         force: { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
       },
@@ -66,8 +74,8 @@ function chosen(names: readonly string[]): readonly SeedSet[] {
 }
 
 /** Whether a collection exists and is not empty; reads no more of it than that takes. */
-async function hasDocuments(url: string, name: string): Promise<boolean> {
-  const answer = await send(url, `/api/${name}`, {});
+async function hasDocuments(target: Target, name: string): Promise<boolean> {
+  const answer = await send(target, `/api/${name}`, {});
   if (answer.status === 404) {
     await answer.body?.cancel();
     return false;
@@ -82,7 +90,7 @@ async function hasDocuments(url: string, name: string): Promise<boolean> {
 }
 
 /** Sends all documents of a set; gives back how many. */
-async function load(url: string, set: SeedSet, again: boolean): Promise<number> {
+async function load(target: Target, set: SeedSet, again: boolean): Promise<number> {
   const documents = await set.read();
   const { id } = set;
   const sent = id && !again ? documents.map((document) => ({ id: id(document), ...document })) : documents;
@@ -92,7 +100,7 @@ async function load(url: string, set: SeedSet, again: boolean): Promise<number> 
     // One generator for all lanes: each takes the next body when it is free.
     for (const { text, count } of rest) {
       const path = `/api/${set.name}`;
-      const answer = await send(url, path, {
+      const answer = await send(target, path, {
         method: 'POST',
         headers: { 'content-type': 'application/json', prefer: 'return=minimal' },
         body: text,
@@ -109,9 +117,11 @@ async function load(url: string, set: SeedSet, again: boolean): Promise<number> 
   return sent.length;
 }
 
-async function send(url: string, path: string, request: RequestInit): Promise<Response> {
+async function send({ url, token }: Target, path: string, request: RequestInit): Promise<Response> {
+  const headers = new Headers(request.headers);
   try {
-    return await fetch(`${url}${path}`, { ...request, signal: AbortSignal.timeout(ANSWER_MS) });
+    if (token !== undefined) headers.set('authorization', `Bearer ${token}`);
+    return await fetch(`${url}${path}`, { ...request, headers, signal: AbortSignal.timeout(ANSWER_MS) });
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
@@ -127,7 +137,8 @@ async function send(url: string, path: string, request: RequestInit): Promise<Re
 async function requireSuccess(answer: Response, what: string): Promise<void> {
   if (answer.ok) return;
   const text = await answer.text();
-  throw new Refusal(`${what} was answered with ${answer.status}: ${detailOf(text)}`);
+  const help = answer.status === 401 ? '\nName a valid token: npm run seed -- --token …' : '';
+  throw new Refusal(`${what} was answered with ${answer.status}: ${detailOf(text)}${help}`);
 }
 
 /** The sentence of a problem document, else the start of what came. */

@@ -57,6 +57,21 @@ t.test('what it cannot do it says in one line', async (t) => {
   t.match(await runSeed(['--url', other]), { code: 1, errors: /502: <html>Bad gateway/ });
 });
 
+t.test('a token says who writes', async (t) => {
+  const seen = new Set<string | undefined>();
+  const server = createServer((request, response) => {
+    request.resume();
+    seen.add(request.headers.authorization);
+    const status = request.headers.authorization === undefined ? 401 : request.method === 'GET' ? 404 : 201;
+    response.writeHead(status).end('{"detail":"Sign in to use this server"}');
+  });
+  t.teardown(() => new Promise((resolve) => server.close(resolve)));
+  const url = await listening(server);
+  t.match(await runSeed(['countries', '--url', url]), { code: 1, errors: /401: Sign in to use this server\n.*--token/ });
+  t.match(await runSeed(['countries', '--url', url, '--token', 'mr_key']), { code: 0, output: /250 of 250/ });
+  t.strictSame([...seen], [undefined, 'Bearer mr_key'], 'it comes with every request');
+});
+
 t.test('progress is one changing line at a terminal and plain lines in a log', async (t) => {
   const show = (isTTY: boolean) => {
     const written: string[] = [];
