@@ -4,6 +4,7 @@
  * (admin/policy-routes.ts), the database's language (policy-store.ts).
  */
 import { setTimeout as pause } from 'node:timers/promises';
+import type { ClientSession } from 'mongodb';
 import type { Transactions } from '../database/transactions.ts';
 import type { Mode } from '../kernel/config.ts';
 import { MillraceError } from '../kernel/errors.ts';
@@ -56,8 +57,7 @@ export class PolicyBook {
 
   /** Makes room for policies; a new installation in development mode gets the one that opens everything. */
   async start(): Promise<void> {
-    await this.#parts.store.start();
-    if (this.#parts.mode === 'development') await this.#begin();
+    await this.#begin();
     this.#timer = setInterval(() => {
       this.#looking = this.#look();
     }, LOOK_MS);
@@ -151,13 +151,23 @@ export class PolicyBook {
   }
 
   async #begin(): Promise<void> {
-    const { store, transactions } = this.#parts;
-    if ((await store.newest()) !== null) return;
+    const { store, transactions, mode } = this.#parts;
+    const isNew = await store.start();
+    const wanted = async (session?: ClientSession) => isNew || (await store.newest(session)) === null;
+    if (mode !== 'development' || !(await wanted())) return;
     await transactions.run(async (session) => {
-      if ((await store.newest(session)) !== null) return;
       const before = await store.all(session);
+      if (!(await wanted(session)) || before.some(({ id }) => id === OPEN_ID)) return;
       await store.change(before, [...before, { id: OPEN_ID, policy: OPEN }], null, session);
     });
+  }
+
+  /** Whoever drops the database of a running development server begins anew; the versions in the log are still there. */
+  async #all(): Promise<readonly WrittenPolicy[]> {
+    const found = await this.#parts.store.all();
+    if (found.length > 0 || this.#parts.mode !== 'development') return found;
+    await this.#begin();
+    return this.#parts.store.all();
   }
 
   async #read(): Promise<void> {
@@ -167,7 +177,7 @@ export class PolicyBook {
         // The number first: a version that comes between the two readings is read again.
         const version = await this.#parts.store.newest();
         this.#owned ||= await this.#parts.owned();
-        this.#parts.policies.use(toPolicySet(this.#owned ? await this.#parts.store.all() : []));
+        this.#parts.policies.use(toPolicySet(this.#owned ? await this.#all() : []));
         this.#version = version;
       } catch (error) {
         this.#parts.policies.close();

@@ -52,18 +52,23 @@ export class PolicyStore {
     this.#versions = mongo.log.collection<StoredVersion>('policy_versions');
   }
 
-  /** Makes sure that the collections exist; the changes of policies are events with both states. */
-  async start(): Promise<void> {
-    await translated(async () => {
-      try {
-        await this.#mongo.data.createCollection(POLICIES, { changeStreamPreAndPostImages: IMAGES });
-      } catch (error) {
-        if (serverCode(error) !== CODE.namespaceExists) throw error;
-        await this.#mongo.data.command({ collMod: POLICIES, changeStreamPreAndPostImages: IMAGES });
-      }
+  /**
+   * Makes sure that the collections exist; the changes of policies are events with both states.
+   * @returns whether there was none of policies
+   */
+  async start(): Promise<boolean> {
+    return translated(async () => {
       await this.#mongo.log.createCollection('policy_versions').catch((error: unknown) => {
         if (serverCode(error) !== CODE.namespaceExists) throw error;
       });
+      try {
+        await this.#mongo.data.createCollection(POLICIES, { changeStreamPreAndPostImages: IMAGES });
+        return true;
+      } catch (error) {
+        if (serverCode(error) !== CODE.namespaceExists) throw error;
+        await this.#mongo.data.command({ collMod: POLICIES, changeStreamPreAndPostImages: IMAGES });
+        return false;
+      }
     });
   }
 

@@ -5,6 +5,7 @@ import { buildTestApp } from '../helpers/app.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { beOwned } from '../helpers/policies.ts';
 import { owner, speakingAs, user } from '../helpers/principals.ts';
+import { until } from '../helpers/until.ts';
 
 const OWN = {
   name: 'Authors edit their own posts',
@@ -213,4 +214,17 @@ t.test('development begins with one visible policy, that production does not hee
   t.equal((await app.inject({ method: 'DELETE', url: '/admin/policies/open-in-development' })).statusCode, 204);
   for (const url of ['/api/a', '/files', '/events', '/admin/policies'])
     t.equal((await app.inject(url)).statusCode, 401, url);
+});
+
+t.test('development begins anew when its database is dropped, not when its policy is deleted', async (t) => {
+  const { app, parts } = await buildTestApp(t);
+  const write = async () => (await app.inject({ method: 'POST', url: '/api/a', payload: {} })).statusCode;
+  t.equal(await write(), 201);
+  await parts.mongo.data.dropDatabase();
+  await until(async () => (await parts.mongo.data.collection('_policies').countDocuments()) > 0, 'the policy is back');
+  await until(async () => (await write()) === 201, 'it counts');
+  t.match((await app.inject('/admin/policies')).json().policies, [{ id: 'open-in-development' }]);
+  await app.inject({ method: 'DELETE', url: '/admin/policies/open-in-development' });
+  await parts.policyBook.reload();
+  t.equal(await write(), 401, 'who deletes it has closed the server');
 });
