@@ -60,6 +60,7 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
 
   async function upload(request: FastifyRequest, expected: Expected): Promise<readonly SeenFile[]> {
     parameters(request, []);
+    refuseKey(request);
     const scope = scopeOf(request, 'create');
     if (!request.isMultipart()) throw refusedType(request);
     const stop = holdToPace(request.raw);
@@ -149,6 +150,14 @@ function translate(error: unknown): unknown {
   return new MillraceError('malformed-request', 'The multipart body is malformed or ends too early', {
     hint: 'It needs a boundary in its Content-Type and the closing boundary at its end (RFC 7578)',
     cause: error,
+  });
+}
+
+/** Whoever sends a key would repeat the upload and believe that there is one file. */
+function refuseKey({ headers }: FastifyRequest): void {
+  if (headers['idempotency-key'] === undefined) return;
+  throw new MillraceError('malformed-request', 'Idempotency-Key is not possible for uploads', {
+    hint: 'Leave it out; each upload makes files of its own, and sha256 tells whether one is there already',
   });
 }
 

@@ -204,6 +204,16 @@ await runScenarios(
   ROWS.map(({ bulk, ...row }) => ({ ...row, request: bulk ? 'POST /files/bulk' : 'POST /files' })),
 );
 
+t.test('a key that would not be heeded', async (t) => {
+  for (const url of ['/files', '/files/bulk']) {
+    const { send, headers } = await multipart({ field: url === '/files' ? 'file' : 'files' });
+    const keyed = { ...headers, 'idempotency-key': 'once' };
+    const answer = await app.inject({ method: 'POST', url, payload: send, headers: keyed });
+    t.equal(answer.statusCode, 400);
+    t.match(answer.json(), { code: 'malformed-request', detail: /Idempotency-Key/ });
+  }
+});
+
 t.test('a body without a type, and no body', async (t) => {
   for (const payload of ['x', undefined]) {
     const answer = await app.inject({ method: 'POST', url: '/files', ...(payload === undefined ? {} : { payload }) });
