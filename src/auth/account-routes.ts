@@ -5,9 +5,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { checked } from '../kernel/checked.ts';
 import { MillraceError } from '../kernel/errors.ts';
+import { parameters } from '../kernel/request.ts';
 import type { Authenticator } from './authenticator.ts';
 import { actorOf } from './principal.ts';
-import { noParameters, originOf, requireAccount, requireSmall } from './requests.ts';
+import { originOf, requireAccount, requireSmall } from './requests.ts';
 import { CHANGE_ME, CHANGE_PASSWORD } from './schema.ts';
 import type { Sessions } from './sessions.ts';
 import type { SignIn } from './sign-in.ts';
@@ -26,7 +27,7 @@ export async function accountRoutes(app: FastifyInstance, options: AccountRoutes
   const stampOf = ({ principal, id }: FastifyRequest) => ({ by: actorOf(principal), request: id });
   app.addHook('preHandler', (request, _reply, done) => {
     try {
-      noParameters(request);
+      parameters(request, []);
       done();
     } catch (error) {
       done(error instanceof Error ? error : new Error('Refused', { cause: error }));

@@ -30,11 +30,3 @@ export function requireSmall(member: string, value: object | undefined): void {
     faults: [{ pointer: `/${member}`, code: 'invalid-body', detail }],
   });
 }
-
-/** @throws MillraceError `unknown-parameter` when the address has any */
-export function noParameters({ url }: Pick<FastifyRequest, 'url'>): void {
-  const start = url.indexOf('?');
-  if (start < 0 || start === url.length - 1) return;
-  const [name = ''] = new URLSearchParams(url.slice(start + 1)).keys();
-  throw new MillraceError('unknown-parameter', `The parameter '${name.slice(0, 80)}' is not known here`);
-}

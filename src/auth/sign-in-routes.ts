@@ -4,9 +4,10 @@
  */
 import type { FastifyInstance } from 'fastify';
 import { checked } from '../kernel/checked.ts';
+import { parameters } from '../kernel/request.ts';
 import type { KeyRing } from './key-ring.ts';
 import type { Owners } from './owners.ts';
-import { noParameters, originOf, requireSmall } from './requests.ts';
+import { originOf, requireSmall } from './requests.ts';
 import { LOGIN, REFRESH, REGISTER, RESET, RESET_CONFIRM, SETUP, VERIFY } from './schema.ts';
 import type { Sessions } from './sessions.ts';
 import type { SignIn } from './sign-in.ts';
@@ -23,7 +24,7 @@ export async function signInRoutes(app: FastifyInstance, options: SignInRoutesOp
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('cache-control', 'no-store');
     try {
-      noParameters(request);
+      parameters(request, []);
       done();
     } catch (error) {
       done(error instanceof Error ? error : new Error('Refused', { cause: error }));
