@@ -101,7 +101,9 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
       await context.register(keyRoutes, parts);
       await context.register(auditRoutes, parts);
     });
-    await context.register(openApiRoutes, { contract: new Contract({ ...parts, version: VERSION }) });
+    const onError = (err: unknown, collection: string) =>
+      log.error({ err, collection }, 'The contract cannot describe a collection');
+    await context.register(openApiRoutes, { contract: new Contract({ ...parts, version: VERSION, onError }) });
     await context.register(eventRoutes, parts);
     await context.register(realtimeRoutes, { ...parts, config });
     await context.register(adminRoutes, parts);

@@ -13,6 +13,7 @@ import type { Scope } from '../policies/scope.ts';
 import { parseQuery } from '../query/parse-query.ts';
 import { membersOf } from './member-types.ts';
 import { type OpenApi, type SeenCollection, toOpenApi } from './openapi.ts';
+import { toMillraceError } from './problem.ts';
 
 const KEPT_MS = 3_000;
 /** Contracts kept at once, one a principal. */
@@ -28,6 +29,8 @@ export interface ContractParts {
   readonly registry: Registry;
   readonly policies: Policies;
   readonly version: string;
+  /** Told when a collection cannot be described for a reason that is ours to mend. */
+  readonly onError: (error: unknown, collection: string) => void;
   /** Milliseconds of a monotonic clock. */
   readonly now?: () => number;
 }
@@ -76,7 +79,10 @@ export class Contract {
 
   /** One that cannot be looked at (dropped since, ids too long for a page, a view that fails) must not take the others along. */
   async #look(scope: Scope, name: CollectionName): Promise<SeenCollection> {
-    const documents = await this.#sample(scope, name).catch(() => []);
+    const documents = await this.#sample(scope, name).catch((error: unknown) => {
+      if (toMillraceError(error).code === 'internal') this.#parts.onError(error, name);
+      return [];
+    });
     return { name, sampled: documents.length, members: membersOf(documents) };
   }
 

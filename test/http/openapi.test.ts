@@ -81,15 +81,25 @@ t.test('the contract', async (t) => {
   await t.test('tells the others when one collection cannot be looked at', async (t) => {
     const longest = Array.from({ length: 21 }, (_, n) => ({ _id: `${n}`.padStart(3_000, 'z') }));
     await parts.mongo.data.collection<{ _id: string }>('foreign').insertMany(longest);
-    const { paths } = await new Contract({ ...parts, version: '1' }).get(ANONYMOUS);
+    const told: string[] = [];
+    const onError = (_error: unknown, collection: string) => told.push(collection);
+    const { paths } = await new Contract({ ...parts, version: '1', onError }).get(ANONYMOUS);
+    t.strictSame(told, [], 'an error that a client would be told is none of ours');
     t.ok('/api/books' in paths);
     t.ok('/api/foreign' in paths);
     await parts.mongo.data.collection('foreign').drop();
+    const collections = Object.assign(Object.create(parts.collections), {
+      list: async () => {
+        throw new TypeError('A mistake of ours');
+      },
+    });
+    await new Contract({ ...parts, collections, version: '1', onError }).get(ANONYMOUS);
+    t.ok(told.includes('books'), 'a fault of the program is told');
   });
 
   await t.test('is kept for a moment', async (t) => {
     let now = 0;
-    const kept = new Contract({ ...parts, version: '1', now: () => now });
+    const kept = new Contract({ ...parts, version: '1', onError: (error) => t.fail(String(error)), now: () => now });
     const before = await kept.get(ANONYMOUS);
     await app.inject({ method: 'POST', url: '/api/late', payload: {} });
     now = 2_000;
