@@ -128,7 +128,8 @@ export class SignIn {
       if (user?.email == null || user.disabled || !isAddressOf(user, email)) return;
       if (!(await this.#parts.singleUse.isFirst(`reset ${foldName(email)}`, LETTER_MS))) return;
       const facts = { email: user.email };
-      const token = await this.#parts.singleUse.make('reset', user._id, { facts, alone: true });
+      // Older ones live on until one is used: anybody may ask, and must not make useless what the holder is reading.
+      const token = await this.#parts.singleUse.make('reset', user._id, { facts });
       await this.#parts.mail.send(resetLetter(user.email, token, this.#parts.base));
     });
   }

@@ -97,6 +97,24 @@ t.test('letters', async (t) => {
     t.equal((await ask(app, 'POST /auth/reset/confirm', { token, password: PASSWORD })).statusCode, 410);
   });
 
+  await t.test(
+    'who goes on asking for an account leaves its earlier letters alone; one used ends the others',
+    async (t) => {
+      await signUp(app, 'hedy', { email: 'hedy@example.org' });
+      await secret('verify');
+      const tokens: string[] = [];
+      for (let minute = 0; minute < 3; minute++) {
+        await ask(app, 'POST /auth/reset', { email: 'hedy@example.org' });
+        tokens.push(await secret('reset'));
+        await parts.mongo.log.collection('single_use').deleteMany({ purpose: 'held' });
+      }
+      const use = async (token = '') =>
+        (await ask(app, 'POST /auth/reset/confirm', { token, password: 'a quite new sentence' })).statusCode;
+      t.equal(await use(tokens[0]), 204);
+      t.strictSame([await use(tokens[0]), await use(tokens[1]), await use(tokens[2])], [410, 410, 410]);
+    },
+  );
+
   await t.test('of 50 that use one at once, one does', async (t) => {
     await signUp(app, 'grace', { email: 'grace@example.org' });
     await secret('verify');
