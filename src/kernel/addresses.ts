@@ -9,10 +9,28 @@ export function withoutSlash(address: string): string {
   return address.replace(/\/$/, '');
 }
 
+/** An address to listen at, as it stands in a URL: that has no place for the zone of an IPv6 address. */
+export function inUrl(host: string): string {
+  return host.includes(':') ? `[${host.replace(/%.*/, '')}]` : host;
+}
+
 /** Whether a setting is no such address as it has to be, in ways that no pattern of its schema can say. */
 export function isAddressFault(setting: string, value: unknown): boolean {
   if (setting === 'MILLRACE_PUBLIC_URL') return !URL.canParse(String(value));
+  if (setting === 'HOST') return !URL.canParse(`http://${inUrl(String(value))}`);
+  if (setting === 'MILLRACE_CORS_ORIGINS')
+    return !String(value ?? '')
+      .split(',')
+      .every(isOrigin);
   return setting === 'MILLRACE_TRUST_PROXY' && !areProxies(String(value));
+}
+
+/** Whether it is an origin in the one spelling that browsers send, or nothing; apps have schemes of their own. */
+function isOrigin(part: string): boolean {
+  const origin = withoutSlash(part.trim());
+  if (origin === '') return true;
+  if (!/^[a-z][a-z0-9+.-]*:\/\/[^/?#@*\s]+$/.test(origin) || !URL.canParse(origin)) return false;
+  return !/^https?:/.test(origin) || new URL(origin).origin === origin;
 }
 
 /** Whether it is a number of hops, or a list of proxies. */

@@ -5,7 +5,7 @@
  */
 import Type, { type Static, type TSchema } from 'typebox';
 import { Value } from 'typebox/value';
-import { isAddressFault, withoutSlash } from './addresses.ts';
+import { inUrl, isAddressFault, withoutSlash } from './addresses.ts';
 import { isLoopback } from './loopback.ts';
 import { parseMasterKeys } from './sealer.ts';
 
@@ -24,6 +24,7 @@ export const SETTINGS = Type.Object({
     description: 'Address to listen on. Development mode allows loopback addresses only.',
     default: '127.0.0.1',
     minLength: 1,
+    expected: 'must be an address or a name of this machine',
   }),
   MONGODB_URL: text('Connection string of a MongoDB replica set. Without it Millrace runs a MongoDB of its own.', {
     pattern: '^mongodb(\\+srv)?://.+',
@@ -54,6 +55,7 @@ export const SETTINGS = Type.Object({
   }),
   MILLRACE_CORS_ORIGINS: text(
     'Comma-separated origins that browsers may call from. Development mode adds every loopback origin.',
+    { expected: 'must be origins as browsers send them, with commas, such as https://app.example.org' },
   ),
   MILLRACE_TRUST_PROXY: text(
     'Proxies whose X-Forwarded-* headers are believed: a number of hops or comma-separated addresses. None by default.',
@@ -242,7 +244,7 @@ function trustedProxies(value: string | undefined): ServerConfig['trustProxy'] {
 
 function arrangeAuth(settings: Static<typeof SETTINGS>): AuthConfig {
   const { HOST, PORT, MILLRACE_MODE: mode, MILLRACE_OWNER_EMAIL: email } = settings;
-  const base = settings.MILLRACE_PUBLIC_URL ?? `http://${HOST.includes(':') ? `[${HOST}]` : HOST}:${PORT}`;
+  const base = settings.MILLRACE_PUBLIC_URL ?? `http://${inUrl(HOST)}:${PORT}`;
   const from = settings.MILLRACE_MAIL_FROM ?? `millrace@${new URL(base).hostname}`;
   const url = settings.MILLRACE_SMTP_URL;
   const passwordFile = settings.MILLRACE_OWNER_PASSWORD_FILE;

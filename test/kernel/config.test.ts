@@ -84,6 +84,26 @@ t.test('addresses that are none are faults, each in a sentence', async (t) => {
   for (const name of ['admin', 'local', 'config', 'Admin', '1', 'a.b'])
     t.match(faultsOf({ MILLRACE_DB: name }), [/^MILLRACE_DB=.*: must be a letter .* not admin, local or config/], name);
   for (const name of ['administration', 'my-config']) t.equal(loadConfig({ MILLRACE_DB: name }).database.name, name);
+  for (const HOST of ['256.1.1.1', 'a b', 'http://a.example', '127.0.0.1:3000']) {
+    t.match(faultsOf({ HOST, MILLRACE_MODE: 'production' }), [/^HOST=.*: must be an address or a name/], HOST);
+  }
+  for (const HOST of ['0.0.0.0', '::', 'fe80::1%eth0', 'example.org']) {
+    t.ok(loadConfig({ HOST, MILLRACE_MODE: 'production' }), HOST);
+  }
+  for (const origins of [
+    '*',
+    'a.example',
+    'https://*.a.example',
+    'https://A.example',
+    'https://a.example:443',
+    'null',
+  ]) {
+    const given = `https://b.example,${origins}`;
+    t.match(faultsOf({ MILLRACE_CORS_ORIGINS: given }), [/^MILLRACE_CORS_ORIGINS=.*: must be origins/], origins);
+  }
+  for (const origins of ['https://a.example/', 'http://[::1]:8080, capacitor://localhost', 'https://a.example,']) {
+    t.ok(loadConfig({ MILLRACE_CORS_ORIGINS: origins }), origins);
+  }
   t.match(faultsOf({ MONGODB_URL: 'x' }), [/must begin with mongodb:/]);
   t.match(faultsOf({ MILLRACE_MAIL_FROM: 'x' }), [/must be an e-mail address$/]);
 });
