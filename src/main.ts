@@ -26,16 +26,25 @@ async function main(): Promise<void> {
   await serve(config, log, stopping);
 }
 
-/** Runs until told to stop, then closes in the reverse order of opening. */
+/**
+ * Runs until told to stop, then closes in the reverse order of opening. Told so before it serves, it does not wait for what
+ * may never come: what is half open ends with the process, the embedded MongoDB too.
+ */
 async function serve(config: Config, log: Logger, stopping: Promise<string>): Promise<void> {
-  const [embedded, { makeParts }] = await open(config);
+  const opened = await Promise.race([open(config), stopping]);
+  if (typeof opened === 'string') return;
+  const [embedded, { makeParts }] = opened;
   try {
-    const parts = await makeParts(
-      config,
-      embedded?.url ?? config.database.url ?? '',
-      (error) => log.error({ err: error }, 'Background work failed'),
-      (letter) => log.info(letter),
-    );
+    const parts = await Promise.race([
+      makeParts(
+        config,
+        embedded?.url ?? config.database.url ?? '',
+        (error) => log.error({ err: error }, 'Background work failed'),
+        (letter) => log.info(letter),
+      ),
+      stopping,
+    ]);
+    if (typeof parts === 'string') return;
     try {
       await serveParts(parts, log, embedded, stopping);
     } finally {
@@ -58,7 +67,7 @@ async function serveParts(
   const url = await app
     .listen({ host: server.host, port: server.port, listenTextResolver: (at) => `${LISTENING}${at}` })
     .catch((error: unknown) => {
-      throw isPortTaken(error) ? portTaken(server.port) : error;
+      throw cannotListen(error, server);
     });
   const setUp = await offerSetUp(parts, url);
   const { config, auth, mongo } = parts;
@@ -129,14 +138,14 @@ async function withinTime(task: Promise<unknown>, limitMs: number): Promise<void
   await Promise.race([task, timer]);
 }
 
-function isPortTaken(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
-}
-
-function portTaken(port: number): ConfigError {
-  return new ConfigError([
-    `PORT=${port}: another program listens there. Stop it, or choose another: PORT=${port + 1} npm start`,
-  ]);
+function cannotListen(error: unknown, { host, port }: Config['server']): unknown {
+  if (!(error instanceof Error && 'syscall' in error)) return error;
+  if ('code' in error && error.code === 'EADDRINUSE') {
+    return new ConfigError([
+      `PORT=${port}: another program listens there. Stop it, or choose another: PORT=${port + 1} npm start`,
+    ]);
+  }
+  return new ConfigError([`HOST=${host}, PORT=${port}: nothing can listen there (${error.message})`]);
 }
 
 function print(text: string): void {

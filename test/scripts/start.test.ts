@@ -69,6 +69,28 @@ t.test('a port that is taken is one clear line', async (t) => {
   t.match(program.output(), new RegExp(`PORT=${port}: another program listens there`));
 });
 
+t.test('so is an address that is not of this machine', async (t) => {
+  // TEST-NET-1 (RFC 5737) is nobody's.
+  const settings = { HOST: '192.0.2.1', MILLRACE_MODE: 'production', MILLRACE_FOLDER: await dataFolder(t) };
+  const program = start(t, NODE, [START], settings);
+  t.strictSame(await program.ended, [1, null]);
+  t.match(program.output(), /HOST=192\.0\.2\.1, PORT=3000: nothing can listen there/);
+  t.notMatch(program.output(), /^ +at /m);
+});
+
+t.test('a start that waits for a database can be ended', async (t) => {
+  const silent = createServer().listen(0, '127.0.0.1');
+  t.teardown(() => silent.close());
+  await once(silent, 'listening');
+  const address = silent.address();
+  const port = address !== null && typeof address === 'object' ? address.port : 0;
+  const program = start(t, NODE, [START], { MONGODB_URL: `mongodb://127.0.0.1:${port}/?directConnection=true` });
+  await once(silent, 'connection');
+  program.child.kill('SIGINT');
+  t.strictSame(await program.ended, [0, null]);
+  t.equal(program.output(), '', 'without a complaint');
+});
+
 t.test('SIGINT ends the program and its MongoDB cleanly', async (t) => {
   const [port, folder] = [await freePort(), await dataFolder(t)];
   const program = start(t, NODE, [START], { PORT: String(port), MILLRACE_FOLDER: folder });
