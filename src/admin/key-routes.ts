@@ -3,9 +3,11 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ApiKeys } from '../auth/api-keys.ts';
 import { actorOf } from '../auth/principal.ts';
 import { NEW_KEY } from '../auth/schema.ts';
+import { isCollectionName } from '../database/names.ts';
 import { checked } from '../kernel/checked.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { parameters } from '../kernel/request.ts';
+import { OTHER_PLACES } from '../policies/evaluation.ts';
 import type { Policies } from '../policies/policies.ts';
 import type { Action } from '../policies/scope.ts';
 import { parseListQuery } from './list-query.ts';
@@ -39,6 +41,7 @@ export async function keyRoutes(app: FastifyInstance, { policies, auth }: KeyRou
     parameters(request, []);
     enter(request, 'create');
     const { name, roles = [], collections = null, actions = null, expiresAt } = checked(NEW_KEY, request.body);
+    requirePlaces(collections);
     const wanted = { name, roles, collections, actions, expiresAt: parseEnd(expiresAt ?? null) };
     const key = await keys.create(wanted, stampOf(request));
     return reply.code(201).header('location', `/admin/keys/${key.id}`).header('cache-control', 'no-store').send(key);
@@ -58,13 +61,26 @@ export async function keyRoutes(app: FastifyInstance, { policies, auth }: KeyRou
   });
 }
 
+/** A key that is bound to what there cannot be would be refused everywhere, and nobody could say why. */
+function requirePlaces(names: readonly string[] | null): void {
+  const at = (names ?? []).findIndex((name) => !OTHER_PLACES.has(name) && !isCollectionName(name));
+  const name = names?.[at];
+  if (name === undefined) return;
+  const detail = `'${name}' is no collection. Leave "collections" out for all that policies allow`;
+  throw invalid(`/collections/${at}`, detail);
+}
+
 function parseEnd(text: string | null): Date | null {
   if (text === null) return null;
   const end = new Date(text);
-  if (end.getTime() > Date.now()) return end;
-  throw new MillraceError('invalid-body', 'The end of a key lies in the future', {
-    faults: [{ pointer: '/expiresAt', code: 'invalid-body', detail: 'A time to come is expected' }],
-  });
+  if (!(end.getTime() > Date.now())) throw invalid('/expiresAt', 'The end of a key lies in the future');
+  // JavaScript takes 31 February for 3 March.
+  if (!end.toISOString().startsWith(text.slice(0, 10))) throw invalid('/expiresAt', 'There is no such day');
+  return end;
+}
+
+function invalid(pointer: string, detail: string): MillraceError {
+  return new MillraceError('invalid-body', detail, { faults: [{ pointer, code: 'invalid-body', detail }] });
 }
 
 function missing(): never {

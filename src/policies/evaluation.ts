@@ -15,7 +15,7 @@ import type { PolicySet } from './policy-set.ts';
 import type { Action, Grant } from './scope.ts';
 
 /** Places that are no collections: `*` does not mean them. */
-const OTHER_PLACES: ReadonlySet<string> = new Set(['files', 'functions', 'events', 'admin']);
+export const OTHER_PLACES: ReadonlySet<string> = new Set(['files', 'functions', 'events', 'admin']);
 
 /** For how long a time that a policy names may stand still, in milliseconds. */
 const NOW_STANDS_MS = 1_000;

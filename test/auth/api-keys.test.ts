@@ -50,11 +50,25 @@ t.test('keys', async (t) => {
     t.equal((await ask(app, 'GET /api/todos', undefined, { headers: { authorization: wrong } })).statusCode, 401);
   });
 
+  await t.test('are not bound to what there cannot be', async (t) => {
+    for (const name of ['*', '_users', 'a.b']) {
+      const answer = await ask(app, 'POST /admin/keys', { name: 'k', collections: ['todos', name] }, owner);
+      t.match(answer.json(), { code: 'invalid-body', errors: [{ pointer: '/collections/1' }] }, name);
+    }
+    await make({ name: 'k', collections: ['todos', 'files'] });
+  });
+
   await t.test('end with their time', async (t) => {
     const key = await make({ name: 'short', expiresAt: new Date(Date.now() + 60_000).toISOString() });
     t.match(await parts.authenticator.authenticate(key.headers.authorization), { kind: 'key' });
     const late = await ask(app, 'POST /admin/keys', { name: 'late', expiresAt: '2020-01-01T00:00:00Z' }, owner);
     t.match(late.json(), { code: 'invalid-body', errors: [{ pointer: '/expiresAt' }] });
+    const never = await ask(app, 'POST /admin/keys', { name: 'never', expiresAt: '2099-02-31T00:00:00Z' }, owner);
+    t.match(
+      never.json(),
+      { code: 'invalid-body', errors: [{ pointer: '/expiresAt' }] },
+      'no other day is put in its place',
+    );
     const over = await parts.auth.keys.create(
       { name: 'over', roles: [], collections: null, actions: null, expiresAt: new Date(Date.now() - 1) },
       { by: null, request: null },
