@@ -13,10 +13,10 @@ const USAGE = `npm run keys -- rotate [--drop-old]
 
 async function run(): Promise<string> {
   const { values, positionals } = parseArgs({
-    options: { 'drop-old': { type: 'boolean', default: false } },
+    options: { 'drop-old': { type: 'boolean', default: false }, help: { type: 'boolean' } },
     allowPositionals: true,
   });
-  if (positionals[0] !== 'rotate') return USAGE;
+  if (values.help || positionals[0] !== 'rotate') return USAGE;
   const config = loadConfig(process.env);
   return withDatabase(config, async (mongo) => {
     const settings = { mode: config.mode, auth: { ...config.auth, owner: null }, onError: console.error };
