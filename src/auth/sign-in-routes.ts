@@ -72,7 +72,8 @@ export async function signInRoutes(app: FastifyInstance, options: SignInRoutesOp
 
   app.get('/auth/providers', async () => ({ password: true, registration: signIn.registration, providers: [] }));
 
+  // What a cache keeps says which origin may read it.
   app.get('/.well-known/jwks.json', async (_request, reply) =>
-    reply.header('cache-control', 'public, max-age=60').send({ keys: keyRing.publicKeys() }),
+    reply.header('cache-control', 'public, max-age=60').header('vary', 'Origin').send({ keys: keyRing.publicKeys() }),
   );
 }

@@ -61,7 +61,9 @@ t.test('over HTTP', async (t) => {
   const { app, parts } = await buildTestApp(t);
   const account = await signUp(app, 'ada');
   await parts.auth.rotateKeys(false);
-  const { keys } = (await ask(app, 'GET /.well-known/jwks.json')).json();
+  const { headers, json } = await ask(app, 'GET /.well-known/jwks.json');
+  t.match(headers, { 'cache-control': /public/, vary: 'Origin' }, 'a cache keeps one for each origin');
+  const { keys } = json();
   t.match(keys, [
     { kty: 'OKP', crv: 'Ed25519', use: 'sig', alg: 'EdDSA' },
     { kty: 'OKP', crv: 'Ed25519' },
