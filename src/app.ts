@@ -128,6 +128,7 @@ function createServer(config: ServerConfig, log: FastifyBaseLogger): FastifyInst
     bodyLimit: config.bodyBytes,
     keepAliveTimeout: config.idleTimeoutMs,
     requestTimeout: 0,
+    return503OnClosing: false,
     http: {
       maxHeaderSize: MAX_HEADER_BYTES,
       headersTimeout: config.headerTimeoutMs,

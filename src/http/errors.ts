@@ -9,10 +9,19 @@ import fp from 'fastify-plugin';
 import { type ErrorCode, MillraceError } from '../kernel/errors.ts';
 import { PROBLEM_TYPE, toMillraceError, toProblem } from './problem.ts';
 
-/** Answers failed requests and unknown paths. */
+/** Answers failed requests, and those that come while the server closes, which Fastify would answer in its own words. */
 export const errors = fp(
   async (app) => {
     app.setErrorHandler(sendError);
+    let closing = false;
+    app.addHook('preClose', (done) => {
+      closing = true;
+      done();
+    });
+    app.addHook('onRequest', (_request, _reply, done) => {
+      const headers = { 'retry-after': '1' };
+      done(closing ? new MillraceError('shutting-down', 'The server is shutting down', { headers }) : undefined);
+    });
   },
   { name: 'errors' },
 );

@@ -6,6 +6,33 @@ import pino from 'pino';
 import t from 'tap';
 import { buildApp } from '../../src/app.ts';
 import { buildTestApp } from '../helpers/app.ts';
+import { until } from '../helpers/until.ts';
+
+t.test('what comes while the server closes is told so in the words of all failures', async (t) => {
+  const { app } = await buildTestApp(t);
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const address = app.server.address();
+  const socket = connect(typeof address === 'object' && address !== null ? address.port : 0, '127.0.0.1');
+  let got = '';
+  socket.setEncoding('utf8').on('data', (chunk: string) => {
+    got += chunk;
+  });
+  const arrived = once(app.server, 'request');
+  socket.write(
+    'POST /api/x HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n',
+  );
+  await arrived;
+  const closed = app.close();
+  await until(() => !app.server.listening, 'it closes');
+  const origin = 'http://localhost:5173';
+  socket.write(`{}GET /api/x HTTP/1.1\r\nHost: localhost\r\nOrigin: ${origin}\r\n\r\n`);
+  await Promise.all([closed, once(socket, 'close')]);
+  const [, second = ''] = got.split(/(?=HTTP\/1\.1 503)/);
+  t.match(got, /^HTTP\/1\.1 201 /, 'what was under way is answered');
+  t.match(second, /^HTTP\/1\.1 503 .*application\/problem\+json.*"code":"shutting-down"/s);
+  t.match(second, /^retry-after: 1\r$/im);
+  t.match(second, new RegExp(`^access-control-allow-origin: ${origin}\r$`, 'im'), 'pages may read it');
+});
 
 t.test('limits of the socket', async (t) => {
   const { app, parts } = await buildTestApp(t, {
