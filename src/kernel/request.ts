@@ -47,14 +47,17 @@ export function queryText(request: Pick<RequestLike, 'url'>): string {
 }
 
 /**
- * The query parameters, which must all be known: a parameter that is silently ignored answers another question than
- * the one that was asked.
- * @throws MillraceError `unknown-parameter`
+ * The query parameters, which must all be known and stand there once: a parameter that is silently ignored answers
+ * another question than the one that was asked.
+ * @throws MillraceError `unknown-parameter`, `invalid-parameter`
  */
 export function parameters(request: RequestLike, known: readonly string[]): URLSearchParams {
   const found = new URLSearchParams(queryText(request));
   for (const name of found.keys()) {
-    if (known.includes(name)) continue;
+    if (known.includes(name)) {
+      if (found.getAll(name).length === 1) continue;
+      throw new MillraceError('invalid-parameter', `The parameter '${name}' is given twice`);
+    }
     throw new MillraceError('unknown-parameter', `The parameter '${name.slice(0, 80)}' is not known here`, {
       hint: known.length > 0 ? `Known: ${known.join(', ')}` : 'None is possible here',
     });

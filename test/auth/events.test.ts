@@ -96,7 +96,16 @@ t.test('events of accounts', async (t) => {
     );
     const failed: Told[] = (await audit('?type=system.auth.*')).json();
     t.ok(failed.length > 0 && failed.every(({ type }) => type.startsWith('system.auth.')));
-    for (const query of ['?after=x', '?limit=0', '?limit=1001', '?other=1', '?type=a%00', '?type=%00*'])
+    for (const query of [
+      '?after=x',
+      '?limit=0',
+      '?limit=1&limit=2',
+      '?type=a&type=b',
+      '?limit=1001',
+      '?other=1',
+      '?type=a%00',
+      '?type=%00*',
+    ])
       t.equal((await audit(query)).statusCode, 400, query);
   });
 
