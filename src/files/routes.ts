@@ -5,7 +5,7 @@
 import multipart from '@fastify/multipart';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { MillraceError } from '../kernel/errors.ts';
-import { parameters, queryText } from '../kernel/request.ts';
+import { parameters, queryText, refuseEncoding } from '../kernel/request.ts';
 import { ALL, childOf } from '../policies/field-tree.ts';
 import type { Policies } from '../policies/policies.ts';
 import type { Action, Scope } from '../policies/scope.ts';
@@ -63,6 +63,7 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
     refuseKey(request);
     const scope = scopeOf(request, 'create');
     if (!request.isMultipart()) throw refusedType(request);
+    refuseEncoding(request);
     const stop = holdToPace(request.raw);
     try {
       return await files.upload(scope, incoming(request), expected, request.id);

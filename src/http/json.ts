@@ -6,6 +6,7 @@ import fp from 'fastify-plugin';
 import { parseJson } from '../database/parse-json.ts';
 import type { ServerConfig } from '../kernel/config.ts';
 import { MillraceError } from '../kernel/errors.ts';
+import { refuseEncoding } from '../kernel/request.ts';
 import { withDeadline } from './protection.ts';
 
 /** Bodies that are JSON; which of them a route takes is the route's to say. */
@@ -45,6 +46,7 @@ export const json = fp<JsonOptions>(
         // Only a keyed write asks later whether it is the same body again.
         if (request.headers['idempotency-key'] !== undefined) request.rawBody = body;
         try {
+          refuseEncoding(request);
           // Many clients always name the type. Where a body is needed, an empty one is refused as none.
           done(null, body.length === 0 ? undefined : parseJson(body));
         } catch (error) {

@@ -40,6 +40,19 @@ export function requireMediaType<T extends string>(request: RequestLike, types: 
   });
 }
 
+/**
+ * Bodies come as they are: one that was compressed on the way would be taken for damaged, or stored compressed.
+ * @throws MillraceError `unsupported-media-type`, with `Accept-Encoding` (RFC 9110 section 12.5.3)
+ */
+export function refuseEncoding({ headers }: Pick<RequestLike, 'headers'>): void {
+  const encoding = headers['content-encoding']?.trim().toLowerCase() ?? '';
+  if (encoding === '' || encoding === 'identity') return;
+  throw new MillraceError('unsupported-media-type', `The encoding '${encoding.slice(0, 80)}' is not supported here`, {
+    hint: 'Send the body without Content-Encoding',
+    headers: { 'accept-encoding': 'identity' },
+  });
+}
+
 /** What follows `?` in the address. */
 export function queryText(request: Pick<RequestLike, 'url'>): string {
   const start = request.url.indexOf('?');

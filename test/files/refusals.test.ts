@@ -1,4 +1,5 @@
 /** Uploads that are refused: each says what is expected, and none leaves anything behind. */
+import { gzipSync } from 'node:zlib';
 import t from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
 import { runScenarios, type Scenario } from '../helpers/scenario.ts';
@@ -212,6 +213,23 @@ t.test('a key that would not be heeded', async (t) => {
     t.equal(answer.statusCode, 400);
     t.match(answer.json(), { code: 'malformed-request', detail: /Idempotency-Key/ });
   }
+});
+
+t.test('a compressed body, of a file or of JSON', async (t) => {
+  const { send, headers } = await multipart({});
+  for (const [url, type, body] of [
+    ['/files', headers['content-type'], send],
+    ['/api/compressed', 'application/json', Buffer.from('{"a":1}')],
+  ] as const) {
+    const as = (encoding: string) => ({ 'content-type': type, 'content-encoding': encoding });
+    const answer = await app.inject({ method: 'POST', url, payload: gzipSync(body), headers: as('gzip') });
+    t.match(answer.json(), { code: 'unsupported-media-type', detail: /'gzip'/ }, url);
+    t.equal(answer.headers['accept-encoding'], 'identity');
+    const plain = await app.inject({ method: 'POST', url, payload: body, headers: as('identity') });
+    t.ok(plain.statusCode < 300, `${url} ${plain.statusCode}`);
+  }
+  const [{ id }] = (await app.inject('/files')).json();
+  await app.inject({ method: 'DELETE', url: `/files/${id}` });
 });
 
 t.test('a body without a type, and no body', async (t) => {
