@@ -67,7 +67,10 @@ t.test('a token says who writes', async (t) => {
   });
   t.teardown(() => new Promise((resolve) => server.close(resolve)));
   const url = await listening(server);
-  t.match(await runSeed(['countries', '--url', url]), { code: 1, errors: /401: Sign in to use this server\n.*--token/ });
+  t.match(await runSeed(['countries', '--url', url]), {
+    code: 1,
+    errors: /401: Sign in to use this server\n.*--token/,
+  });
   t.match(await runSeed(['countries', '--url', url, '--token', 'mr_key']), { code: 0, output: /250 of 250/ });
   t.strictSame([...seen], [undefined, 'Bearer mr_key'], 'it comes with every request');
 });
