@@ -85,7 +85,8 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
   const terms = { issuer, audience: `millrace:${mongo.data.databaseName}`, lifetimeMs: ACCESS_MS };
   const keyRing = new KeyRing({ store: new KeyRingStore(mongo, sealer), terms, now });
   const passwords = new Passwords(new PasswordStore(mongo), () => new Date(now()));
-  const stores = [users, sessionStore, keyStore, activityStore, delays, singleUseStore, keyRing, passwords];
+  const ownStores = [users, sessionStore, keyStore, activityStore];
+  const stores = [...ownStores, delays, singleUseStore, keyRing, passwords];
   await Promise.all(stores.map((store) => store.start())).catch(explainSeal);
 
   const tokens = new AccessTokens(keyRing);
@@ -147,6 +148,10 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
       return kid;
     },
     follow: (rows) => {
+      // With the database went the indexes that keep names apart; the first account would make its collection without.
+      if (rows?.some(({ operation }) => operation === 'dropDatabase')) {
+        Promise.all(ownStores.map((store) => store.start())).catch(onError);
+      }
       const revoked = rows === null ? { ids: new Set<string>(), everything: true, keyRing: true } : readRevoked(rows);
       if (revoked === null) return;
       authenticator.revoke(revoked);

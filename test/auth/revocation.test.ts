@@ -104,3 +104,16 @@ t.test('in a second process', async (t) => {
 
   for (const [what, ms] of Object.entries(took)) t.ok(ms < LIMIT_MS, `${what}: ${Math.round(ms)} ms`);
 });
+
+t.test('names stay apart after the database was dropped', async (t) => {
+  const { app, parts } = await buildTestApp(t);
+  await parts.mongo.data.dropDatabase();
+  await until(
+    async () => (await parts.mongo.data.listCollections({ name: '_users' }).toArray()).length > 0,
+    'accounts',
+  );
+  const register = () => ask(app, 'POST /auth/register', { username: 'ada', password: PASSWORD });
+  await until(async () => (await parts.mongo.data.collection('_users').indexes()).length > 1, 'their indexes');
+  const answers = await Promise.all([register(), register(), register()]);
+  t.strictSame(answers.map(({ statusCode }) => statusCode).sort(), [201, 409, 409]);
+});
