@@ -9,7 +9,8 @@ import { isLoopbackOrigin } from '../kernel/loopback.ts';
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 const EXPOSED =
   'ETag, Location, Link, Allow, Accept-Patch, Retry-After, RateLimit, Preference-Applied, X-Request-Id, ' +
-  'Idempotency-Replayed, Millrace-Count, Millrace-Count-Kind, Millrace-Next, Millrace-Position';
+  'Accept-Ranges, Content-Range, Content-Disposition, Accept-Encoding, ' +
+  'Idempotency-Replayed, Millrace-Count, Millrace-Count-Kind, Millrace-Next, Millrace-Position, Millrace-Explain';
 /** How long a browser may remember a preflight, in seconds. */
 const MAX_AGE = '7200';
 

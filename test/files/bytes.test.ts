@@ -131,6 +131,15 @@ await runScenarios(t, app, [
   },
 ]);
 
+t.test('pages of another origin that may ask see where a range stands', async (t) => {
+  const headers = { origin: 'http://localhost:5173', ...range('bytes=0-1') };
+  const answer = await app.inject({ url: path, headers });
+  const exposed = String(answer.headers['access-control-expose-headers']).toLowerCase().split(', ');
+  for (const name of ['accept-ranges', 'content-range', 'content-disposition', 'etag']) {
+    t.ok(name in answer.headers && exposed.includes(name), name);
+  }
+});
+
 t.test('any range is the bytes that stand there', async (t) => {
   const seed = Number(process.env['MILLRACE_SEED'] ?? 7);
   t.comment(`seed ${seed}`);
