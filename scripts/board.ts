@@ -101,6 +101,13 @@ async function whenThere<T>(send: () => Promise<T>): Promise<T> {
 const isAway = (error: unknown): boolean =>
   error instanceof TypeError || (error instanceof Problem && error.status === 503);
 
+function whatFailed(error: unknown): string {
+  if (isAway(error)) return `No server answers at ${values.url}. Start one: npm start`;
+  if (!(error instanceof Problem)) throw error;
+  const help = error.status === 401 ? '. The board is an example for development mode' : '';
+  return `The server answered ${error.status}: ${error.message}${help}`;
+}
+
 function clock(hours: number): string {
   const minutes = Math.max(0, Math.floor(hours * 60));
   return `${String(Math.floor(minutes / 60)).padStart(2, '0')}:${String(minutes % 60).padStart(2, '0')}`;
@@ -118,8 +125,7 @@ else {
     await fill(flights);
     await pass(turns(flights), foreign);
   } catch (error) {
-    if (!isAway(error)) throw error;
-    process.stderr.write(`No server answers at ${values.url}. Start one: npm start\n`);
+    process.stderr.write(`${whatFailed(error)}\n`);
     process.exitCode = 1;
   } finally {
     await foreign?.close();
