@@ -2,11 +2,11 @@
  * What a list shows of its documents: the `fields` that a client asks for within those that its Scope shows. Where every
  * document shows the same, the database cuts and the bytes stay as they came; otherwise each is cut by itself. Pure.
  */
-import { ALL, childOf, type FieldTree, fieldTree, intersection, NONE } from '../policies/field-tree.ts';
+import { type FieldTree, fieldTree, intersection } from '../policies/field-tree.ts';
 import { hidesFields, requireShown, uniformFields } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
 import type { Fields } from '../query/fields.ts';
-import { cutStored } from './shown-fields.ts';
+import { cutStored, treeOf } from './shown-fields.ts';
 import { seenBytes } from './view.ts';
 
 export interface Showing {
@@ -47,15 +47,6 @@ function within(seen: FieldTree, asked: Fields | null): Fields | undefined {
   const paths = pathsOf(fieldTree(tree.rest, members), '');
   if (paths === undefined) return undefined;
   return { mode: tree.rest ? 'exclude' : 'include', paths, id: asked?.id ?? true };
-}
-
-function treeOf({ mode, paths }: Fields): FieldTree {
-  const [idle, named] = mode === 'include' ? [NONE, ALL] : [ALL, NONE];
-  const place = (tree: FieldTree, [name = '', ...rest]: readonly string[]): FieldTree => {
-    const inner = rest.length === 0 ? named : place(childOf(tree, name), rest);
-    return fieldTree(tree.rest, new Map([...tree.members, [name, inner]]));
-  };
-  return paths.reduce((tree, path) => place(tree, path.split('.')), idle);
 }
 
 /** The paths that a projection names; it shows some or leaves out some, never both. */

@@ -2,8 +2,9 @@
  * The `fields` of a query on documents: `_meta` is shown whole or not at all, because half of it would look like the
  * `_meta` of a document that others wrote.
  */
-import { encodeStored, readStored } from '../database/stored.ts';
-import { cut, type Fields, widened } from '../query/fields.ts';
+import { cutBytes } from '../policies/cut-bytes.ts';
+import { ALL, childOf, type FieldTree, fieldTree, NONE } from '../policies/field-tree.ts';
+import { type Fields, widened } from '../query/fields.ts';
 import type { Expansion } from '../query/query.ts';
 
 const META = '_meta';
@@ -32,5 +33,17 @@ export function withIds(fields: Fields | null, expand: readonly Expansion[]): Fi
 
 /** A stored document with these fields alone. */
 export function cutStored(raw: Uint8Array, fields: Fields | null): Uint8Array {
-  return fields === null ? raw : encodeStored(cut(readStored(raw), fields));
+  if (fields === null) return raw;
+  const { rest, members } = treeOf(fields);
+  return cutBytes(raw, fieldTree(rest, new Map([...members, ['_id', fields.id ? ALL : NONE]])));
+}
+
+/** The fields as a tree; the id has a word of its own and is not in it. */
+export function treeOf({ mode, paths }: Fields): FieldTree {
+  const [idle, named] = mode === 'include' ? [NONE, ALL] : [ALL, NONE];
+  const place = (tree: FieldTree, [name = '', ...rest]: readonly string[]): FieldTree => {
+    const inner = rest.length === 0 ? named : place(childOf(tree, name), rest);
+    return fieldTree(tree.rest, new Map([...tree.members, [name, inner]]));
+  };
+  return paths.reduce((tree, path) => place(tree, path.split('.')), idle);
 }

@@ -3,9 +3,9 @@
  * it is out of reach. The entity tag is that of what is seen: the hash of a whole document would let its hidden members
  * be guessed. Not here: `fields` that clients ask for (shown-fields.ts).
  */
-import { encodeStored, readStored } from '../database/stored.ts';
+import { readStored } from '../database/stored.ts';
 import { storedRevision } from '../database/transcode-document.ts';
-import { cutTo } from '../policies/field-tree.ts';
+import { cutBytes } from '../policies/cut-bytes.ts';
 import { fieldsFor, hidesFields, reachesAll, uniformFields } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
 import { entityTag, UNSEEN } from './preconditions.ts';
@@ -24,11 +24,8 @@ export function viewOf(reader: Scope | null, raw: Uint8Array, reached = false): 
 /** The same without a tag. */
 export function seenBytes(reader: Scope, raw: Uint8Array, reached: boolean): Uint8Array | null {
   if (!hidesFields(reader) && (reached || reachesAll(reader))) return raw;
-  const document = readStored(raw);
-  const fields = (reached ? uniformFields(reader) : null) ?? fieldsFor(reader, document);
-  if (fields === null) return null;
-  const seen = cutTo(document, fields);
-  return seen === document ? raw : encodeStored(seen);
+  const fields = (reached ? uniformFields(reader) : null) ?? fieldsFor(reader, readStored(raw));
+  return fields === null ? null : cutBytes(raw, fields);
 }
 
 /** What was written, as its writer may see it. Without a view only the id of what was created is told. */

@@ -174,17 +174,18 @@ export function meetsArray(raw: Uint8Array, steps: readonly Uint8Array[]): boole
   return false;
 }
 
-/** Where the bytes of a binary start: subtype 2 (old) repeats the length before them. */
+/**
+ * Where the bytes of a binary start: subtype 2 (old) repeats the length before them. The server does not hold writers to
+ * that; where it is not so, all are bytes.
+ */
 export function binaryStart(src: Uint8Array, start: number): number {
-  return src[start + 4] === 2 ? start + 9 : start + 5;
+  const size = int32At(src, start);
+  return src[start + 4] === 2 && size >= 4 && int32At(src, start + 5) === size - 4 ? start + 9 : start + 5;
 }
 
 function binaryEnd(src: Uint8Array, start: number, end: number): number {
   const size = int32At(src, start);
   if (start + 5 > end || size < 0 || size > end - start - 5) throw damaged('a binary has a wrong length');
-  if (src[start + 4] === 2 && (size < 4 || int32At(src, start + 5) !== size - 4)) {
-    throw damaged('an old binary has a wrong length');
-  }
   return start + 5 + size;
 }
 

@@ -2,10 +2,11 @@
  * The frame of a document on its way from BSON to JSON text: `id` first, the members in stored order, `_meta` last, as
  * to-wire.ts does with objects. Values are written by transcode.ts.
  */
-import { BSON, type ObjectId } from 'mongodb';
+import type { ObjectId } from 'mongodb';
 import * as bson from './bson-bytes.ts';
 import type { ByteOutput } from './byte-output.ts';
 import { idText } from './ids.ts';
+import { readStored } from './stored.ts';
 import { GROWTH, writeMembers, writeValue } from './transcode.ts';
 import { writeInteger } from './write-numbers.ts';
 import { writeBytes, writeText } from './write-text.ts';
@@ -91,11 +92,7 @@ function readId(src: Buffer, member: number, end: number): unknown {
   const alone = Buffer.alloc(after - member + 5);
   alone.writeInt32LE(alone.length, 0);
   src.copy(alone, 4, member, after);
-  try {
-    return BSON.deserialize(alone, { promoteValues: false, bsonRegExp: true, validation: { utf8: false } })['_id'];
-  } catch {
-    throw bson.damaged('its id cannot be read');
-  }
+  return readStored(alone)['_id'];
 }
 
 function writeMeta(src: Buffer, start: number, limit: number, out: Buffer, to: number): number {

@@ -4,8 +4,9 @@
  */
 import { idText } from '../database/ids.ts';
 import { toWire } from '../database/json.ts';
-import { decode, rawDifference, rawDocument } from '../database/raw.ts';
+import { decode, rawDifference } from '../database/raw.ts';
 import { readStored } from '../database/stored.ts';
+import { storedRevision } from '../database/transcode-document.ts';
 import { formatPosition } from './position.ts';
 import type { LogRow } from './row.ts';
 import { updatedPaths } from './updated-paths.ts';
@@ -69,8 +70,8 @@ export function toEvent(row: LogRow): Event | null {
     type,
     timestamp: row.wall.toISOString(),
     collection: system ? null : row.collection,
-    documentId: row.key && idText(decode(row.key)['_id']),
-    revision: row.key && document ? revision(document) : null,
+    documentId: row.key && idText(readStored(row.key)['_id']),
+    revision: row.key && document ? storedRevision(document) : null,
     changed: changed(row),
     actor: actor(row.by),
     request: row.request,
@@ -94,12 +95,6 @@ function thing(collection: string): string {
 function activityType(after: Buffer | null): string {
   const type = after === null ? null : decode(after)['type'];
   return typeof type === 'string' && ACTIVITY_TYPE.test(type) ? type : 'system.activity.created';
-}
-
-function revision(document: Buffer): number {
-  const meta = rawDocument(document, '_meta');
-  const found = meta === null ? 0 : Number(decode(meta)['revision'] ?? 0);
-  return Number.isSafeInteger(found) ? found : 0;
 }
 
 function changed(row: LogRow): string[] | null {

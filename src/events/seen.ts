@@ -2,8 +2,10 @@
  * Rows of the log as one reader may see them: the states before and after, each cut by the reader's Scope. Pure. Not
  * here: the envelope (event.ts) and which rows are asked for (feed.ts).
  */
-import { encodeStored, readStored } from '../database/stored.ts';
-import { hidesFields, reachesAll, shown } from '../policies/reach.ts';
+import { readStored } from '../database/stored.ts';
+import { cutBytes } from '../policies/cut-bytes.ts';
+import { ALL, cutTo } from '../policies/field-tree.ts';
+import { fieldsFor, hidesFields, reachesAll } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
 import type { Match } from '../query/match.ts';
 import type { LogRow } from './row.ts';
@@ -18,11 +20,11 @@ export function seenRow(row: LogRow, scope: Scope, asked: Match): LogRow | null 
   let whole = reachesAll(scope) && !hidesFields(scope);
   const cut = (body: Buffer | null): Buffer | null => {
     const document = body && readStored(body);
-    const seen = document && shown(scope, document);
-    whole &&= seen === document;
-    if (body === null || seen === null) return null;
-    passes ||= asked(seen);
-    return seen === document ? body : Buffer.from(encodeStored(seen));
+    const fields = document && fieldsFor(scope, document);
+    whole &&= fields === ALL || body === null;
+    if (body === null || document === null || fields === null) return null;
+    passes ||= asked(cutTo(document, fields));
+    return cutBytes(body, fields);
   };
   const [after, before] = [cut(row.after), cut(row.before)];
   if (!passes) return null;

@@ -3,13 +3,14 @@
  * seen of it, and is then asked the subscription's own filter, so that what is hidden cannot be found out by filtering.
  */
 import type { Principal } from '../auth/principal.ts';
-import { encodeStored, readStored } from '../database/stored.ts';
+import { readStored } from '../database/stored.ts';
 import { type Event, eventType, toEvent } from '../events/event.ts';
 import { wantsType } from '../events/feed-query.ts';
 import type { LogRow } from '../events/row.ts';
 import { placeOfRow } from '../events/row-place.ts';
+import { cutBytes } from '../policies/cut-bytes.ts';
 import type { Policies } from '../policies/policies.ts';
-import { hidesFields, shown } from '../policies/reach.ts';
+import { fieldsFor, hidesFields } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
 import type { Filter } from '../query/filter.ts';
 import { compileMatch, type Match } from '../query/match.ts';
@@ -84,8 +85,6 @@ export class LiveEvents implements Live {
 /** The bytes of what may be seen of a state; null when it is out of reach. */
 function seen(scope: Scope, body: Buffer | null): Buffer | null {
   if (body === null) return null;
-  const document = readStored(body);
-  const visible = shown(scope, document);
-  if (visible === null || visible === document) return visible && body;
-  return Buffer.from(encodeStored(visible));
+  const fields = fieldsFor(scope, readStored(body));
+  return fields && cutBytes(body, fields);
 }

@@ -4,7 +4,6 @@
  */
 import type { Document } from 'mongodb';
 import { encodeDocument, toWire } from '../database/json.ts';
-import { encodeStored } from '../database/stored.ts';
 import { valueToWire } from '../database/wire-values.ts';
 import { hidesFields, shown } from '../policies/reach.ts';
 import { cut, type Fields } from '../query/fields.ts';
@@ -39,7 +38,7 @@ export function differences(question: Question, before: Document, after: Documen
 function sameValue(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (a === undefined || b === undefined) return false;
-  return Buffer.compare(encodeStored({ a }), encodeStored({ a: b })) === 0;
+  return JSON.stringify(valueToWire(a)) === JSON.stringify(valueToWire(b));
 }
 
 /**

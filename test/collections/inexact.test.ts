@@ -5,12 +5,16 @@
 import type { CollectionInfo } from 'mongodb';
 import t from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
-import { element, frame, string } from '../helpers/bson-parts.ts';
+import { cstring, element, frame, int32, string } from '../helpers/bson-parts.ts';
 import { insertBytes } from '../helpers/foreign-writer.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { until } from '../helpers/until.ts';
 
 const NULL = 0x0a;
+const binary = (subtype: number, bytes: Buffer) => Buffer.concat([int32(bytes.length), Buffer.of(subtype), bytes]);
+const pattern = (text: string, options: string) =>
+  Buffer.concat([text, options].map((one) => cstring(Buffer.from(one))));
+const looksLikeValue = frame([element(0x02, '_bsontype', string(Buffer.from('ObjectId')))]);
 const ODD: Readonly<Record<string, readonly Buffer[]>> = {
   undefined: [element(0x06, 'odd', Buffer.alloc(0))],
   pointer: [element(0x0c, 'odd', Buffer.concat([string(Buffer.from('x')), Buffer.alloc(12, 7)]))],
@@ -19,19 +23,48 @@ const ODD: Readonly<Record<string, readonly Buffer[]>> = {
   date: [element(0x09, 'odd', Buffer.from('ffffffffffffff7f', 'hex'))],
   repeated: [element(NULL, 'odd', Buffer.alloc(0)), element(0x08, 'odd', Buffer.of(1))],
   inside: [element(0x03, 'in', frame([element(0x06, 'odd', Buffer.alloc(0))]))],
+  options: [element(0x0b, 'odd', pattern('a', 'zg'))],
+  short: [element(0x05, 'odd', binary(2, Buffer.from('ab')))],
+  length: [element(0x05, 'odd', binary(2, Buffer.from('63000000616263', 'hex')))],
+  vector: [element(0x05, 'odd', binary(9, Buffer.of(0x27, 9, 1)))],
   meta: [element(0x03, '_meta', frame([element(0x06, 'odd', Buffer.alloc(0))]))],
 };
+
+/** What the driver writes only as a Map, or not inside of an object. */
+const CHANGEABLE: Readonly<Record<string, readonly Buffer[]>> = {
+  type: [element(0x03, 'odd', looksLikeValue)],
+  code: [element(0x0f, 'odd', scoped(string(Buffer.from('f')), looksLikeValue))],
+  uuid: [element(0x05, 'odd', binary(4, Buffer.from('abc')))],
+};
+
+function scoped(code: Buffer, scope: Buffer): Buffer {
+  return Buffer.concat([int32(code.length + scope.length + 4), code, scope]);
+}
 
 t.test('documents that cannot be written back', async (t) => {
   const place = await testMongo(t);
   const { app, parts } = await buildTestApp(t, {}, place);
   const names = Object.keys(ODD);
-  const put = (collection: string) =>
+  const put = (collection: string, documents = ODD) =>
     insertBytes(
       place.url,
       `${place.database}.${collection}`,
-      names.map((name) => frame([element(0x02, '_id', string(Buffer.from(name))), ...(ODD[name] ?? [])])),
+      Object.entries(documents).map(([name, odd]) =>
+        frame([element(0x02, '_id', string(Buffer.from(name))), ...odd, element(NULL, 'a', Buffer.alloc(0))]),
+      ),
     );
+
+  /** So many events of one kind, by their document. */
+  const tell = async (collection: string, verb: string, count: number) => {
+    const told = new Map<string, { readonly data: unknown }>();
+    for (let since = '1-1'; told.size < count; ) {
+      const { changes, position } = (await app.inject(`/api/${collection}/_changes?since=${since}&wait=10`)).json();
+      for (const event of changes) if (event.type === `${collection}.${verb}`) told.set(event.documentId, event);
+      if (position === since) break;
+      since = position;
+    }
+    return told;
+  };
 
   await t.test('are shown, and refuse to be changed', async (t) => {
     await put('shown');
@@ -53,6 +86,31 @@ t.test('documents that cannot be written back', async (t) => {
     t.match(answer.json(), { status: 400, code: 'unsupported-value' });
   });
 
+  await t.test('look the same whole, in part and in the feed', async (t) => {
+    const documents = { ...ODD, ...CHANGEABLE };
+    await put('parts', documents);
+    const told = await tell('parts', 'created', Object.keys(documents).length);
+    for (const name of Object.keys(documents)) {
+      const whole = (await app.inject(`/api/parts/${name}`)).json();
+      const { a: _a, _meta, ...rest } = whole;
+      const url = `/api/parts/${name}?fields=-a,-_meta`;
+      t.strictSame((await app.inject(url)).json(), rest, url);
+      t.strictSame(told.get(name)?.data, whole, `the event of ${name}`);
+    }
+    const listed = await app.inject('/api/parts?expand=a:parts&sort=odd&limit=100');
+    t.equal(listed.json().length, Object.keys(documents).length, listed.body.slice(0, 300));
+  });
+
+  await t.test('can be changed where the driver writes them after all', async (t) => {
+    await put('changed', CHANGEABLE);
+    for (const name of Object.keys(CHANGEABLE)) {
+      const url = `/api/changed/${name}`;
+      const { odd } = (await app.inject(url)).json();
+      const answer = await app.inject({ method: 'PATCH', url, payload: { a: 1 } });
+      t.match(answer.json(), { odd, a: 1 }, `${name}: ${answer.body}`);
+    }
+  });
+
   await t.test('can be deleted, one by one and by filter, and told', async (t) => {
     await put('gone');
     await put('all');
@@ -71,14 +129,8 @@ t.test('documents that cannot be written back', async (t) => {
     const answer = await app.inject({ method: 'DELETE', url: '/api/all?filter={}', headers });
     t.match(answer.json(), { matched: names.length });
     t.strictSame(await parts.mongo.data.collection('all').countDocuments(), 0);
-    const told = new Set<string>();
-    for (let since = '1-1'; told.size < names.length; ) {
-      const { changes, position } = (await app.inject(`/api/gone/_changes?since=${since}&wait=10`)).json();
-      for (const { type, documentId } of changes) if (type === 'gone.deleted') told.add(documentId);
-      if (position === since) break;
-      since = position;
-    }
-    t.strictSame([...told].sort(), [...names].sort(), 'each deletion is an event');
+    const told = await tell('gone', 'deleted', names.length);
+    t.strictSame([...told.keys()].sort(), [...names].sort(), 'each deletion is an event');
   });
 
   await t.test('only under a condition that has to be compared exactly they stay', async (t) => {

@@ -2,6 +2,7 @@
 import { BSON, EJSON } from 'bson';
 import t from 'tap';
 import { decodeStored } from '../../src/database/stored.ts';
+import { cutBytes } from '../../src/policies/cut-bytes.ts';
 import { parseFieldRules } from '../../src/policies/field-rules.ts';
 import {
   ALL,
@@ -64,11 +65,14 @@ t.test('a rule cuts as the same fields of a query do, which the database is prov
     const names = paths.filter((path) => !paths.some((other) => path.startsWith(`${other}.`)));
     const rule = parseFieldRules(out ? ['*', ...names.map((name) => `-${name}`)] : names);
     const fields = parseFields(out ? names.map((name) => `-${name}`) : [...names, '_meta']);
-    const document = decodeStored(BSON.serialize({ _id: id(random, n), ...documentMembers(random) }));
+    const raw = BSON.serialize({ _id: id(random, n), ...documentMembers(random) });
+    const document = decodeStored(raw);
     const sign = (one: unknown) => EJSON.stringify(one, { relaxed: false });
     const [found, expected] = [cutTo(document, rule), cut(document, fields)];
     if (sign(found) !== sign(expected))
       wrong.push(`${names} of ${sign(document)}: ${sign(found)}, not ${sign(expected)}`);
+    const bytes = decodeStored(cutBytes(raw, rule));
+    if (sign(bytes) !== sign(found)) wrong.push(`${names} of the bytes of ${sign(document)}: ${sign(bytes)}`);
   }
   t.strictSame(wrong, []);
 });
