@@ -10,6 +10,9 @@ import type { Within } from './atomic.ts';
 
 const IMAGES = { enabled: true } as const;
 
+/** How long a switch may wait for others, in milliseconds: as long as it waits, their next writes wait behind it. */
+const LOCK_MS = 1000;
+
 export class Registry {
   readonly #mongo: Mongo;
   readonly #known = new Set<CollectionName>();
@@ -32,7 +35,10 @@ export class Registry {
       .flatMap((name) => (isCollectionName(name) ? name : []));
   }
 
-  /** Makes sure that a collection exists and keeps images. Costs nothing once it is known. */
+  /**
+   * Makes sure that a collection exists and keeps images. Costs nothing once it is known.
+   * @throws MillraceError `database-unavailable` while others hold one without images
+   */
   async ensure(name: CollectionName): Promise<void> {
     if (this.#known.has(name)) return;
     await translated(async () => {
@@ -89,7 +95,18 @@ export class Registry {
   }
 
   async #keepImages(name: CollectionName): Promise<void> {
-    await this.#mongo.data.command({ collMod: name, changeStreamPreAndPostImages: IMAGES });
+    try {
+      await this.#mongo.data.command({ collMod: name, changeStreamPreAndPostImages: IMAGES, maxTimeMS: LOCK_MS });
+    } catch (error) {
+      const code = serverCode(error);
+      if (code !== CODE.maxTimeExpired && code !== CODE.indexBeingBuilt) throw error;
+      // No contention, which a transaction would wait for again and again.
+      throw new MillraceError('database-unavailable', `Collection '${name}' is held by others in the database`, {
+        hint: 'A transaction is open there or an index being built; try again when it has ended',
+        headers: { 'retry-after': '1' },
+        cause: error,
+      });
+    }
   }
 }
 

@@ -24,6 +24,8 @@ export const CODE = {
   /** OperationNotSupportedInTransaction */
   notInTransaction: 263,
   duplicateKey: 11000,
+  /** BackgroundOperationInProgressForNamespace: an index is being built. */
+  indexBeingBuilt: 12587,
   /** A step of an indexed path is a position in an array and a member's name at once. */
   ambiguousPath: 16746,
 } as const;

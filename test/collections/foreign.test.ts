@@ -114,6 +114,26 @@ t.test('foreign documents', async (t) => {
     t.strictSame(rest, { 2: 2, 10: 1, b: { 1: 1, 9: 1 }, c: 1 });
   });
 
+  await t.test('a transaction of others holds up a first write for a while, and for no longer', async (t) => {
+    await parts.mongo.data.createCollection('held');
+    const session = parts.mongo.client.startSession();
+    t.teardown(() => session.endSession());
+    session.startTransaction();
+    await parts.mongo.data.collection('held').insertOne({}, { session });
+    for (const [url, payload] of [
+      ['/api/held', { a: 1 }],
+      ['/api/held', [{ a: 1 }]],
+      ['/batch', { operations: [{ method: 'POST', path: '/api/held', body: { a: 1 } }] }],
+    ] as const) {
+      const answer = await app.inject({ method: 'POST', url, payload });
+      t.match(answer.json(), { status: 503, code: 'database-unavailable', detail: /held by others/ }, answer.body);
+      t.equal(answer.headers['retry-after'], '1');
+    }
+    await session.commitTransaction();
+    const answer = await app.inject({ method: 'POST', url: '/api/held', payload: { a: 1 } });
+    t.equal(answer.statusCode, 201, answer.body);
+  });
+
   await t.test('a collection made by others is kept with images from our first write on', async (t) => {
     await app.inject({ method: 'POST', url: '/api/foreign', payload: {} });
     const [info] = await parts.mongo.data.listCollections({ name: 'foreign' }).toArray();
