@@ -22,9 +22,14 @@ export const LIMITS = {
   pathSteps: 100,
   /** UTF-16 units of a text to look for. The server's regex engine takes no more once letter case is spelled out. */
   textLength: 1_024,
-  /** UTF-16 units of a pattern, and how often a part of it may be asked to repeat. */
+  /** UTF-16 units of a pattern. */
   patternLength: 128,
-  patternRepeats: 1_000,
+  /**
+   * Characters that a pattern may stand for at most, repetitions spelled out, and those of one filter together: what
+   * compiling takes grows with them, and what a long text takes with both.
+   */
+  patternRepeats: 300,
+  filterRepeats: 1_000,
   /** Bytes of the sort key that a page cursor carries: cursors travel in addresses and headers. */
   cursorKeyBytes: 2_048,
 } as const;

@@ -20,7 +20,7 @@ import {
   unknownOperator,
 } from './operators.ts';
 import { innerPath, storedPath } from './paths.ts';
-import { checkPattern } from './pattern.ts';
+import { Patterns } from './pattern.ts';
 import { readText } from './variables.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -34,15 +34,16 @@ interface Place {
   readonly root: boolean;
   /** In `$elemMatch` on values; `negated` once below a `$not` there. */
   readonly element: 'no' | 'yes' | 'negated';
-  readonly read: { conditions: number };
+  readonly read: { conditions: number; readonly patterns: Patterns };
 }
 
 /**
  * Reads a filter from parsed JSON. Its variables stay open; `bind` fills them.
+ * @param patterns those that have been read of the same filter already
  * @throws MillraceError `invalid-filter`, `unknown-operator`
  */
-export function parseFilterJson(value: unknown): OpenFilter {
-  return readFilter(value, { depth: 1, root: true, element: 'no', read: { conditions: 0 } }, 'A filter');
+export function parseFilterJson(value: unknown, patterns = new Patterns()): OpenFilter {
+  return readFilter(value, { depth: 1, root: true, element: 'no', read: { conditions: 0, patterns } }, 'A filter');
 }
 
 function readFilter(value: unknown, place: Place, what: string): OpenFilter {
@@ -139,7 +140,7 @@ function readTest(operator: Operator, operand: unknown, place: Place): OpenTest 
       }
       throw invalidFilter('$size is a whole number from 0');
     case 'regex':
-      return { op: 'regex', pattern: checkPattern(readString(operator, operand)) };
+      return { op: 'regex', pattern: place.read.patterns.check(readString(operator, operand)) };
     case 'contains':
     case 'icontains':
     case 'startsWith':

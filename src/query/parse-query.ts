@@ -13,6 +13,7 @@ import type { Parameter } from './parameters.ts';
 import { parseFilterJson } from './parse-json.ts';
 import { parseEquals, parseShort } from './parse-short.ts';
 import { storedPath } from './paths.ts';
+import { Patterns } from './pattern.ts';
 import { COUNTS, type Count, type Expansion, type Query } from './query.ts';
 import { BY_ID, parseSort, type Sort } from './sort.ts';
 
@@ -31,10 +32,11 @@ export function parseQuery(parameters: Iterable<Parameter>): Query {
   const settings = new Map<Reserved, string>();
   const equals = new Map<string, string[]>();
   const conditions: OpenFilter[] = [];
+  const patterns = new Patterns();
   for (const [name, value] of parameters) {
     const [path, operator] = readName(name);
     if (operator !== null) {
-      conditions.push(parseShort(storedPath(path), readOperator(operator), value));
+      conditions.push(parseShort(storedPath(path), readOperator(operator), value, patterns));
     } else if (!isReserved(name)) {
       equals.set(name, [...(equals.get(name) ?? []), value]);
     } else {
@@ -43,7 +45,7 @@ export function parseQuery(parameters: Iterable<Parameter>): Query {
     }
   }
   const filter = settings.get('filter');
-  const full = filter === undefined ? [] : [parseFilterJson(readJson(filter))];
+  const full = filter === undefined ? [] : [parseFilterJson(readJson(filter), patterns)];
   const same = [...equals].map(([name, values]) => parseEquals(storedPath(name), values));
   const text = (name: Reserved): string | null => settings.get(name) ?? null;
   return complete({

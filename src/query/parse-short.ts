@@ -13,7 +13,7 @@ import {
   TEXT_OPERATORS,
   testsAt,
 } from './operators.ts';
-import { checkPattern } from './pattern.ts';
+import type { Patterns } from './pattern.ts';
 import { readText } from './variables.ts';
 
 /** `field=a&field=b`: equal to any of the values. */
@@ -24,9 +24,10 @@ export function parseEquals(path: string, texts: readonly string[]): OpenFilter 
 
 /**
  * `field[op]=text`.
+ * @param patterns those of the filter that it is a part of
  * @throws MillraceError `invalid-filter` when the text does not suit the operator
  */
-export function parseShort(path: string, operator: Operator, text: string): OpenFilter {
+export function parseShort(path: string, operator: Operator, text: string, patterns: Patterns): OpenFilter {
   switch (operator) {
     case 'eq':
       return parseEquals(path, [text]);
@@ -51,7 +52,7 @@ export function parseShort(path: string, operator: Operator, text: string): Open
     case 'size':
       return field(path, { op: 'size', size: readSize(text) });
     case 'regex':
-      return field(path, { op: 'regex', pattern: checkPattern(text.startsWith('"') ? unquote(text) : text) });
+      return field(path, { op: 'regex', pattern: patterns.check(text.startsWith('"') ? unquote(text) : text) });
     case 'contains':
     case 'icontains':
     case 'startsWith':

@@ -19,13 +19,23 @@ interface Part {
   readonly weight: number;
 }
 
-/**
- * The pattern itself, once it is known to be one both engines read alike.
- * @throws MillraceError `invalid-filter`
- */
-export function checkPattern(pattern: string): string {
-  compilePattern(pattern);
-  return pattern;
+/** The patterns of one filter as it is read: each by itself, and not too many of them. */
+export class Patterns {
+  #repeats = 0;
+
+  /**
+   * The pattern itself, once it is known to be one both engines read alike.
+   * @throws MillraceError `invalid-filter`
+   */
+  check(pattern: string): string {
+    const rewritten = rewrite(pattern);
+    this.#repeats += rewritten.weight;
+    if (this.#repeats > LIMITS.filterRepeats) {
+      throw invalidFilter('The patterns of the filter are too much together', 'Ask for less, or for plain texts');
+    }
+    compile(rewritten.text);
+    return pattern;
+  }
 }
 
 /**
@@ -33,7 +43,10 @@ export function checkPattern(pattern: string): string {
  * @throws MillraceError `invalid-filter`
  */
 export function compilePattern(pattern: string): RE2JS {
-  const rewritten = rewritePattern(pattern);
+  return compile(rewritePattern(pattern));
+}
+
+function compile(rewritten: string): RE2JS {
   try {
     return RE2JS.compile(rewritten);
   } catch (cause) {
@@ -47,6 +60,10 @@ export function compilePattern(pattern: string): RE2JS {
  * @throws MillraceError `invalid-filter`
  */
 export function rewritePattern(pattern: string): string {
+  return rewrite(pattern).text;
+}
+
+function rewrite(pattern: string): Part {
   if (pattern.length > LIMITS.patternLength) {
     throw invalidFilter(`A pattern has at most ${LIMITS.patternLength} characters`);
   }
@@ -74,11 +91,11 @@ class PatternReader {
     this.#dotAll = dotAll;
   }
 
-  readAll(): string {
+  readAll(): Part {
     const all = this.#readAlternatives();
     if (this.#at < this.#pattern.length) throw refused('a parenthesis closes that was not opened');
     if (all.weight > LIMITS.patternRepeats) throw refused('its repetitions are too many');
-    return all.text;
+    return all;
   }
 
   #readAlternatives(): Part {

@@ -4,7 +4,8 @@
 import { MongoClient } from 'mongodb';
 import t from 'tap';
 import { caseGroup, foldCase } from '../../src/query/fold.ts';
-import { checkPattern, compilePattern, rewritePattern } from '../../src/query/pattern.ts';
+import { parseQuery, parseQueryJson } from '../../src/query/parse-query.ts';
+import { compilePattern, Patterns, rewritePattern } from '../../src/query/pattern.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { type Random, seeded } from './random.ts';
 
@@ -178,6 +179,8 @@ t.test('what is refused', async (t) => {
     'a{1001}',
     '(a{40}){40}',
     '(?:a{0,500}){0,500}',
+    '(?:a.{0,30}){30}\\z',
+    'a{0,301}',
     '^*',
     '\\b+',
     '\\x{110000}',
@@ -186,7 +189,19 @@ t.test('what is refused', async (t) => {
     'x'.repeat(129),
   );
   for (const pattern of refused)
-    t.throws(() => checkPattern(pattern), { code: 'invalid-filter' }, pattern.slice(0, 40));
+    t.throws(() => new Patterns().check(pattern), { code: 'invalid-filter' }, pattern.slice(0, 40));
+});
+
+t.test('those of one filter are bounded together, however it is written', async (t) => {
+  const condition = (n: number) => ({ [`a${n}`]: { $regex: 'a.{0,255}' } });
+  const filter = (count: number) => ({ $or: Array.from({ length: count }, (_, n) => condition(n)) });
+  const parameters = (count: number) =>
+    Array.from({ length: count }, (_, n): [string, string] => [`a${n}[regex]`, 'a.{0,255}']);
+  t.ok(parseQueryJson({ filter: filter(3) }));
+  t.throws(() => parseQueryJson({ filter: filter(4) }), { code: 'invalid-filter' });
+  t.ok(parseQuery(parameters(3)));
+  t.throws(() => parseQuery(parameters(4)), { code: 'invalid-filter' });
+  t.throws(() => parseQuery([['filter', JSON.stringify(filter(2))], ...parameters(2)]), { code: 'invalid-filter' });
 });
 
 t.test('hostile patterns are asked in linear time', async (t) => {
