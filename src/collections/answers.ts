@@ -16,6 +16,11 @@ const OPEN = Buffer.from('[');
 const COMMA = Buffer.from(',');
 const CLOSE = Buffer.from(']');
 
+/** The answer to a HEAD whose length is not known here. Sent as nothing at all, Fastify would say that it is 0. */
+export function sendHead(reply: FastifyReply): FastifyReply {
+  return reply.send(Readable.from([]));
+}
+
 /** JSON that is at hand. */
 export function sendJson(reply: FastifyReply, body: Buffer): FastifyReply {
   if (body.length > AT_ONCE_BYTES) endWhenStalled(reply.raw);
@@ -47,7 +52,7 @@ export function sendList(reply: FastifyReply, list: List, shape: ListShape): Fas
   if (reply.request.method === 'HEAD') {
     // Fastify would read the whole list only to throw it away.
     close(batches);
-    return reply.type(JSON_TYPE).send();
+    return sendHead(reply.type(JSON_TYPE));
   }
   if (expand !== undefined) return sendExpanded(reply, batches, expand, stalledMs);
   return sendStream(reply, batches, encoded(batches, meta), stalledMs);

@@ -12,7 +12,7 @@ import type { Fields } from '../query/fields.ts';
 import { readParameters } from '../query/parameters.ts';
 import { parseQuery, parseQueryJson } from '../query/parse-query.ts';
 import type { Query } from '../query/query.ts';
-import { sendJson, sendList } from './answers.ts';
+import { sendHead, sendJson, sendList } from './answers.ts';
 import { type Expansion, toExpansions } from './expansion.ts';
 import { type CollectionRoutesOptions, gate, type OnCollection, type OnDocument } from './gate.ts';
 import { isFresh, parsePreconditions } from './preconditions.ts';
@@ -74,7 +74,10 @@ export async function readRoutes(app: FastifyInstance, options: CollectionRoutes
     requireFields(scope, fields);
     const found = await collections.get(scope, name, request.params.id);
     reply.header('etag', found.etag);
-    if (isFresh(parsePreconditions(request.headers).ifNoneMatch, found.etag)) return reply.code(304).send();
+    if (isFresh(parsePreconditions(request.headers).ifNoneMatch, found.etag)) {
+      reply.code(304);
+      return request.method === 'HEAD' ? sendHead(reply) : reply.send();
+    }
     const meta = showsMeta(fields);
     if (wanted.length === 0) return sendJson(reply, encodeDocument(cutStored(found.raw, fields), { meta }));
     const { value } = await collections.expand([found.raw], { expansions: wanted, fields, meta }).next();

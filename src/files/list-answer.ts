@@ -31,7 +31,8 @@ export function sendFiles(reply: FastifyReply, list: FileList, resource: (file: 
     return reply.send(Readable.from(jsonArray(batches, resource), { objectMode: false }));
   // Fastify would read the whole list only to throw it away.
   void batches.return(undefined);
-  return reply.send();
+  // Sent as nothing at all, Fastify would say that its length is 0.
+  return reply.send(Readable.from([]));
 }
 
 /** The address of the same list at another cursor. */

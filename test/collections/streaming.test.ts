@@ -103,7 +103,13 @@ t.test('long lists', async (t) => {
   });
 
   await t.test('HEAD leaves no cursor', async (t) => {
-    t.equal((await fetch(`${url}/api/long`, { method: 'HEAD' })).status, 200);
+    const head = await fetch(`${url}/api/long`, { method: 'HEAD' });
+    t.equal(head.status, 200);
+    t.equal(head.headers.get('content-length'), null, 'a length that nobody knows is not told');
+    const tag = (await fetch(`${url}/api/long/0`)).headers.get('etag') ?? '';
+    const fresh = await fetch(`${url}/api/long/0`, { method: 'HEAD', headers: { 'if-none-match': tag } });
+    t.equal(fresh.status, 304);
+    t.equal(fresh.headers.get('content-length'), null, 'nor one of what is not sent again');
     await until(async () => ((await idleCursor(parts, 'long')) === undefined ? true : undefined));
     t.pass('no cursor is left');
   });
