@@ -3,7 +3,7 @@
  * `_meta` of a document that others wrote.
  */
 import { cutBytes } from '../policies/cut-bytes.ts';
-import { ALL, childOf, type FieldTree, fieldTree, NONE } from '../policies/field-tree.ts';
+import { ALL, type FieldTree, fieldTree, NONE } from '../policies/field-tree.ts';
 import { type Fields, widened } from '../query/fields.ts';
 import type { Expansion } from '../query/query.ts';
 
@@ -33,17 +33,38 @@ export function withIds(fields: Fields | null, expand: readonly Expansion[]): Fi
 
 /** A stored document with these fields alone. */
 export function cutStored(raw: Uint8Array, fields: Fields | null): Uint8Array {
-  if (fields === null) return raw;
-  const { rest, members } = treeOf(fields);
-  return cutBytes(raw, fieldTree(rest, new Map([...members, ['_id', fields.id ? ALL : NONE]])));
+  return fields === null ? raw : cutBytes(raw, wholeTreeOf(fields));
 }
+
+const wholeTrees = new WeakMap<Fields, FieldTree>();
+
+/** Worked out once for the documents of a list, of which each is cut by itself. */
+function wholeTreeOf(fields: Fields): FieldTree {
+  const known = wholeTrees.get(fields);
+  if (known !== undefined) return known;
+  const { rest, members } = treeOf(fields);
+  const tree = fieldTree(rest, new Map([...members, ['_id', fields.id ? ALL : NONE]]));
+  wholeTrees.set(fields, tree);
+  return tree;
+}
+
+/** The members of one level that the paths name, with what they name below. */
+type Names = Map<string, Names>;
 
 /** The fields as a tree; the id has a word of its own and is not in it. */
 export function treeOf({ mode, paths }: Fields): FieldTree {
-  const [idle, named] = mode === 'include' ? [NONE, ALL] : [ALL, NONE];
-  const place = (tree: FieldTree, [name = '', ...rest]: readonly string[]): FieldTree => {
-    const inner = rest.length === 0 ? named : place(childOf(tree, name), rest);
-    return fieldTree(tree.rest, new Map([...tree.members, [name, inner]]));
-  };
-  return paths.reduce((tree, path) => place(tree, path.split('.')), idle);
+  const top: Names = new Map();
+  for (const path of paths) {
+    let level = top;
+    for (const step of path.split('.')) {
+      const next: Names = level.get(step) ?? new Map();
+      level.set(step, next);
+      level = next;
+    }
+  }
+  const include = mode === 'include';
+  const levelOf = (names: Names): FieldTree =>
+    fieldTree(!include, new Map([...names].map(([name, inner]) => [name, inner.size > 0 ? levelOf(inner) : named])));
+  const named = include ? ALL : NONE;
+  return levelOf(top);
 }

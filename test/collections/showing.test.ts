@@ -1,6 +1,8 @@
 /** Who cuts a list: the database, where every document shows the same members, and otherwise the program. */
+import { BSON } from 'mongodb';
 import t from 'tap';
 import { showingOf } from '../../src/collections/showing.ts';
+import { cutStored } from '../../src/collections/shown-fields.ts';
 import { parseCollectionName } from '../../src/database/names.ts';
 import { Policies } from '../../src/policies/policies.ts';
 import { toPolicySet } from '../../src/policies/policy-set.ts';
@@ -57,4 +59,22 @@ t.test('a member that nobody may see is not asked for by name', async (t) => {
   t.throws(() => showing([['*', '-a'], ['b']], ['a']), { code: 'field-hidden' });
   t.ok(showing([['*', '-a'], ['a']], ['a']));
   t.ok(showing([['*', '-a'], ['b']], ['-a']));
+});
+
+t.test('what a thousand fields show is worked out once for all documents of a list', async (t) => {
+  let asked = 0;
+  const { mode, paths, id } = parseFields(Array.from({ length: 1_000 }, (_, n) => `a.m${n}`));
+  const fields = {
+    mode,
+    id,
+    get paths() {
+      asked++;
+      return paths;
+    },
+  };
+  for (let n = 0; n < 3; n++) {
+    const cut = cutStored(BSON.serialize({ _id: n, a: { m7: 1, other: 1 }, b: 1 }), fields);
+    t.strictSame(BSON.deserialize(cut), { _id: n, a: { m7: 1 } });
+  }
+  t.equal(asked, 1);
 });
