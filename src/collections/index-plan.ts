@@ -53,8 +53,12 @@ export interface IndexPlan {
  */
 export function parseIndexes(body: unknown): readonly Index[] {
   if (!Value.Check(INDEXES, body)) {
-    const [fault] = Value.Errors(INDEXES, body);
-    throw invalid(fault?.instancePath ?? '', `The list of indexes ${fault?.message ?? 'is not valid'}`);
+    // What is no member is told twice; the other time says where and nothing else.
+    const [fault] = Value.Errors(INDEXES, body).filter(({ keyword }) => keyword !== 'boolean');
+    const { instancePath: place = '', message = 'is not valid', params = {} } = fault ?? {};
+    const others: unknown = Reflect.get(params, 'additionalProperties');
+    const named = Array.isArray(others) ? `: ${others.join(', ').slice(0, 80)}` : '';
+    throw invalid(place, `The list of indexes${place === '' ? '' : `, at ${place},`} ${message}${named}`);
   }
   const seen = new Set<string>();
   return body.map(({ fields, unique = false, sparse = false }, at) => {

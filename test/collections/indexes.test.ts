@@ -170,6 +170,12 @@ t.test('indexes', async (t) => {
     ),
   );
 
+  await t.test('a member that there is not is told by its name', (t) =>
+    runScenarios(t, app, [
+      PUT('unknown', [{ fields: ['a'], uniqe: true }], 400, { expect: { detail: /, at \/0, .*: uniqe$/ } }),
+    ]),
+  );
+
   await t.test('names and media types are checked as everywhere', (t) =>
     runScenarios(t, app, [
       { name: 'internal', request: 'GET /admin/collections/_users/indexes', status: 400, code: 'invalid-name' },
