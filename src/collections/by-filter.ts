@@ -2,12 +2,13 @@
  * Writes to all documents that a filter finds, in one transaction: all of them, or none. How many they may be is said by
  * the client and bounded here. Not here: what a change is (patch.ts) and how a request says all this (write-operations).
  */
+import { setImmediate as otherWork } from 'node:timers/promises';
 import type { Document } from 'mongodb';
 import { actorOf } from '../auth/principal.ts';
 import { duplicateKey, translateError } from '../database/errors.ts';
 import { idText } from '../database/ids.ts';
 import type { CollectionName } from '../database/names.ts';
-import { decodeOrdered, decodeStored, inOrderOf } from '../database/stored.ts';
+import { decodeOrdered, decodeStored, inOrderOf, type OrderedDocument } from '../database/stored.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { reaches } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
@@ -67,11 +68,14 @@ export class ByFilter {
       const filter: Document = { _id: { $in: ids } };
       // A batch of the cursor is at most 16 MB, however many documents there are.
       for await (const batch of store.list(name, filter, { sort: { _id: 1 }, session })) {
-        const changes = batch.map((raw) => {
+        const changes: { readonly id: unknown; readonly next: OrderedDocument }[] = [];
+        for (const raw of batch) {
           const old = decodeStored(raw);
           const next = inDocument(scope.reader, old, () => permittedChange(scope, change, old, origin));
-          return { id: old['_id'], next: inOrderOf(next, decodeOrdered(raw)) };
-        });
+          changes.push({ id: old['_id'], next: inOrderOf(next, decodeOrdered(raw)) });
+          // A change may take as long as one request may: others get their turn between any two of them.
+          await otherWork();
+        }
         try {
           await store.replaceMany(name, changes, session);
         } catch (error) {

@@ -1,7 +1,12 @@
 /** Writes by filter to as many documents as are possible, and by many writers at once. */
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
+import type { Change } from '../../src/collections/change.ts';
+import { UNCONDITIONAL } from '../../src/collections/preconditions.ts';
+import { parseCollectionName } from '../../src/database/names.ts';
+import { parseFilterJson } from '../../src/query/parse-json.ts';
 import { buildTestApp } from '../helpers/app.ts';
+import { user } from '../helpers/principals.ts';
 
 const upTo = (most: number) => ({ prefer: `max-affected=${most}` });
 const UPDATE = { 'content-type': 'application/vnd.millrace.update+json' };
@@ -70,4 +75,30 @@ t.test('writes by filter to many, and by many', async (t) => {
     t.ok(done > 0);
     for (const row of (await app.inject('/api/race')).json()) t.equal(row.m, done);
   });
+});
+
+t.test('others get their turn between any two documents, however many come at once', async (t) => {
+  const { parts } = await buildTestApp(t);
+  await parts.mongo.data.collection('turns').insertMany(Array.from({ length: 50 }, (_, n) => ({ n })));
+  let turns = 0;
+  const count = setInterval(() => turns++, 0).unref();
+  const seen: number[] = [];
+  const change: Change = {
+    kind: 'edit',
+    reads: [],
+    writes: [],
+    apply: (shown) => {
+      // As long as a change may take.
+      const end = performance.now() + 5;
+      while (performance.now() < end);
+      seen.push(turns);
+      return shown;
+    },
+  };
+  const name = parseCollectionName('turns');
+  const scope = parts.policies.scope(user('ann'), 'update', name);
+  const write = { request: 'r', preconditions: UNCONDITIONAL };
+  await parts.byFilter.patch(scope, name, { filter: parseFilterJson({}), maxAffected: 100 }, change, write);
+  clearInterval(count);
+  t.equal(new Set(seen).size, 50, 'no two of them in one turn');
 });
