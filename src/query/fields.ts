@@ -25,11 +25,11 @@ export function parseFields(names: readonly string[]): Fields {
     path: storedPath(name.replace(/^-/, ''), 'invalid-parameter'),
   }));
   const id = !read.some(({ out, path }) => out && path === '_id');
+  // A part of an id is no id: it is shown whole or not at all.
   const inId = read.filter(({ path }) => path.startsWith('_id.'));
   if (!id && inId.some((one) => !one.out)) throw invalid('The id is either shown or left out, not both');
-  // What is left out whole is not left out in part: the server refuses to be told both.
-  const others = read.filter((one) => one.path !== '_id' && (id || !inId.includes(one)));
-  const out = others.length > 0 ? others.some((one) => one.out) : !id;
+  const others = read.filter((one) => one.path !== '_id' && !inId.includes(one));
+  const out = (others.length > 0 ? others : read).some((one) => one.out);
   if (others.some((one) => one.out !== out)) throw invalid('Fields are either shown or left out, not both');
   return { mode: out ? 'exclude' : 'include', paths: topmost(others.map(({ path }) => path)), id };
 }

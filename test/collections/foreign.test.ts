@@ -114,6 +114,18 @@ t.test('foreign documents', async (t) => {
     t.strictSame(rest, { 2: 2, 10: 1, b: { 1: 1, 9: 1 }, c: 1 });
   });
 
+  await t.test('an id is shown whole, wherever it stands and whatever part of it is asked for', async (t) => {
+    await parts.mongo.data.collection<{ _id: unknown }>('parts').insertMany([{ _id: 's' }, { _id: { x: 1, y: 2 } }]);
+    const ids = ['s', '{"x":1,"y":2}'].map((id) => ({ id }));
+    for (const fields of ['id', 'id.x', '-id.x,-_meta']) {
+      t.strictSame((await app.inject(`/api/parts?fields=${fields}`)).json(), ids, fields);
+      for (const { id } of ids) {
+        const url = `/api/parts/${encodeURIComponent(id)}?fields=${fields}`;
+        t.strictSame((await app.inject(url)).json(), { id }, url);
+      }
+    }
+  });
+
   await t.test('a transaction of others holds up a first write for a while, and for no longer', async (t) => {
     await parts.mongo.data.createCollection('held');
     const session = parts.mongo.client.startSession();

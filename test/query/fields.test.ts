@@ -51,6 +51,10 @@ t.test('names of fields', async (t) => {
   ])
     t.same(parseFields(names), { mode: 'exclude', paths: [], id: false });
   t.same(parseFields(['-id', '-id.x', '-a']), { mode: 'exclude', paths: ['a'], id: false });
+  t.same(parseFields(['id.x']), { mode: 'include', paths: [], id: true });
+  t.same(parseFields(['a', 'id.x']), { mode: 'include', paths: ['a'], id: true });
+  t.same(parseFields(['-id.x']), { mode: 'exclude', paths: [], id: true });
+  t.same(parseFields(['-a', '-id.x']), { mode: 'exclude', paths: ['a'], id: true });
   for (const names of [['a', '-b'], [''], ['a.$b'], ['-'], ['-id', 'id.x'], ['a', 'id.x', '-id']]) {
     t.throws(() => parseFields(names), { code: 'invalid-parameter' }, names.join());
   }
