@@ -8,7 +8,7 @@ import { actorOf } from '../auth/principal.ts';
 import { duplicateKey, translateError } from '../database/errors.ts';
 import { idText } from '../database/ids.ts';
 import type { CollectionName } from '../database/names.ts';
-import { decodeOrdered, decodeStored, inOrderOf, type OrderedDocument } from '../database/stored.ts';
+import { decodeOrdered, decodeStored, decodeStoredId, inOrderOf, type OrderedDocument } from '../database/stored.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { reaches } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
@@ -72,7 +72,7 @@ export class ByFilter {
         for (const raw of batch) {
           const old = decodeStored(raw);
           const next = inDocument(scope.reader, old, () => permittedChange(scope, change, old, origin));
-          changes.push({ id: old['_id'], next: inOrderOf(next, decodeOrdered(raw)) });
+          changes.push({ id: decodeStoredId(raw), next: inOrderOf(next, decodeOrdered(raw)) });
           // A change may take as long as one request may: others get their turn between any two of them.
           await otherWork();
         }

@@ -16,14 +16,16 @@ import { asRaw } from '../database/cursor-reply.ts';
 import { CODE, serverCode, translated, translateError } from '../database/errors.ts';
 import { type FirstFound, findFirst, findRaw, firstOf, type RawFind } from '../database/find-raw.ts';
 import type { Mongo } from '../database/mongo.ts';
+import { readNamed } from '../database/named-members.ts';
 import type { CollectionName } from '../database/names.ts';
-import type { OrderedDocument } from '../database/stored.ts';
+import { decodeStoredId, type OrderedDocument } from '../database/stored.ts';
 import { holdsMore, type Stamp, stamped, unchanged, unlessChanged } from './exchange.ts';
 import { type Replacement, SharedOperations } from './shared-operations.ts';
 import { addViolatedKeys } from './violated-index.ts';
 
 /** Documents of one driver batch; the server cuts a batch at 16 MB besides. */
 const BATCH = 1_000;
+const SIZE = Buffer.from('bytes');
 
 /** What a page asks for beside its filter. */
 export type PageOptions = Omit<RawFind, 'filter' | 'batchSize'> & { readonly limit: number };
@@ -166,11 +168,13 @@ export class Store {
     session: ClientSession,
   ): Promise<{ readonly ids: readonly unknown[]; readonly bytes: number }> {
     const projection = { _id: 1, bytes: { $bsonSize: '$$ROOT' } };
-    const options = { limit, session, projection, promoteValues: false, maxTimeMS: this.#queryTimeoutMs };
+    const options = { limit, session, projection, raw: true, maxTimeMS: this.#queryTimeoutMs };
     const found = await translated(() => this.#mongo.data.collection(name).find(filter, options).toArray());
+    const rows = found.map(asRaw);
     return {
-      ids: found.map(({ _id }): unknown => _id),
-      bytes: found.reduce((sum, { bytes }) => sum + Number(bytes), 0),
+      // The driver would read some of them as something else, and find other documents by it, or none.
+      ids: rows.map(decodeStoredId),
+      bytes: rows.reduce((sum, row) => sum + Number(readNamed(row, [SIZE])['bytes']), 0),
     };
   }
 

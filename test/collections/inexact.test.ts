@@ -156,6 +156,31 @@ t.test('documents that cannot be written back', async (t) => {
     }
   });
 
+  await t.test('by filter documents are met whatever their ids look like', async (t) => {
+    const id = (inside: readonly Buffer[]) => element(0x03, '_id', frame(inside));
+    const one = element(0x10, '1', int32(1));
+    const text = (name: string) => element(0x02, name, string(Buffer.from('x')));
+    const taken = [
+      id([text('_bsontype')]),
+      id([text('b'), one]),
+      id([element(0x02, '_bsontype', string(Buffer.from('Long'))), one]),
+    ];
+    await insertBytes(
+      place.url,
+      `${place.database}.met`,
+      taken.map((bytes) => frame([bytes])),
+    );
+    const headers = { prefer: 'max-affected=10' };
+    const met = parts.mongo.data.collection('met');
+    const url = '/api/met?filter={}';
+    const changed = await app.inject({ method: 'PATCH', url, headers, payload: { a: 1 } });
+    t.strictSame(changed.json(), { matched: taken.length, modified: taken.length });
+    t.equal(await met.countDocuments({ a: 1 }), taken.length);
+    const gone = await app.inject({ method: 'DELETE', url, headers });
+    t.strictSame(gone.json(), { matched: taken.length, modified: taken.length });
+    t.equal(await met.countDocuments(), 0);
+  });
+
   await t.test('an id that cannot be said back exactly', async (t) => {
     const id = element(0x03, '_id', frame([element(0x06, 'odd', Buffer.alloc(0))]));
     await insertBytes(place.url, `${place.database}.ids`, [frame([id])]);
