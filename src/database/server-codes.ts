@@ -23,6 +23,8 @@ export const CODE = {
   noSuchTransaction: 251,
   /** OperationNotSupportedInTransaction */
   notInTransaction: 263,
+  /** CollectionUUIDMismatch: another collection, or none, has the name by now. */
+  otherCollection: 361,
   duplicateKey: 11000,
   /** BackgroundOperationInProgressForNamespace: an index is being built. */
   indexBeingBuilt: 12587,

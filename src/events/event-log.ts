@@ -3,7 +3,7 @@
  * mark for idle times, the floor below which nothing counts. Appending is compare-and-set by the unique number.
  * Not here: who may append (recorder.ts), what is deleted when (retention.ts).
  */
-import type { Collection, Db, Document } from 'mongodb';
+import type { Binary, Collection, CollectionInfo, Db, Document } from 'mongodb';
 import { CODE, serverCode } from '../database/errors.ts';
 import { UnusableDatabase } from '../database/unusable.ts';
 import { within } from '../kernel/deadline.ts';
@@ -33,6 +33,8 @@ export class EventLog {
   readonly #mark: Collection<Named>;
   readonly #floor: Collection<Named>;
   readonly #database: string;
+  /** Which collection of that name rows are for; undefined before it was looked at. */
+  #uuid: Binary | undefined;
 
   /**
    * @param db the log's own database
@@ -53,6 +55,8 @@ export class EventLog {
       .catch((error: unknown) => {
         if (serverCode(error) !== CODE.namespaceExists) throw error;
       });
+    const [found] = await this.db.listCollections<CollectionInfo>({ name: 'log' }, { nameOnly: false }).toArray();
+    this.#uuid = found?.info?.uuid;
     const first = { db: this.#database, floor: 0 };
     const floor = await this.#floor.findOneAndUpdate(
       { _id: 'log' },
@@ -181,11 +185,14 @@ export class EventLog {
   }
 
   async #insert(documents: Document[]): Promise<void> {
-    // A command of its own is never sent twice by the driver, unlike insertMany on a client with retryable writes.
-    const command = { insert: 'log', documents, ordered: true, writeConcern: { w: 'majority' } };
+    // A command of its own is never sent twice by the driver, unlike insertMany on a client with retryable writes. Naming
+    // the very collection, it fails where that was dropped: the server would make another one, without its index of rows.
+    const which = this.#uuid === undefined ? {} : { collectionUUID: this.#uuid };
+    const command = { insert: 'log', documents, ordered: true, ...which, writeConcern: { w: 'majority' } };
     const reply = await within(ANSWER_MS, (signal) => this.db.command(command, { signal }));
     const fault = reply['writeErrors']?.[0];
     if (fault?.code === CODE.duplicateKey) throw new NumbersTaken('A row with this number exists');
+    if (fault?.code === CODE.otherCollection) throw new Error('The collection of the log was dropped');
     if (fault) throw Object.assign(new Error(String(fault.errmsg)), { code: fault.code, index: fault.index });
     if (reply['writeConcernError']) throw new Error(String(reply['writeConcernError'].errmsg));
   }

@@ -125,6 +125,24 @@ t.test('a log dropped with its database under a running process begins anew', as
   await refused(t, node, '1-2');
 });
 
+t.test('a log collection dropped under a running process begins anew, as it was made', async (t) => {
+  const set = await testReplicaSet(t);
+  const world = await eventWorld(t, set.url);
+  const node = await world.node();
+  const reader = await world.node({ records: false });
+  await put(world, 'a');
+  await until(() => told(reader).includes('a') && reader.rows.some((row) => row.operation === 'meta'), 'told');
+  const { number } = node.tail.position;
+  await world.mongo.log.dropCollection('log');
+  await put(world, 'b');
+  for (const one of [node, reader]) await until(() => one.rows.some((row) => row.operation === 'gap'), 'it begins anew');
+  await put(world, 'c');
+  for (const one of [node, reader]) await until(() => told(one).includes('c'), 'told');
+  await refused(t, node, `1-${number}`);
+  const [made] = await world.mongo.log.listCollections({ name: 'log' }).toArray();
+  t.match(made, { options: { clusteredIndex: { unique: true } } });
+});
+
 t.test('data restored without its log begins with an epoch that no earlier log reached', async (t) => {
   const set = await testReplicaSet(t);
   const world = await eventWorld(t, set.url);
