@@ -11,6 +11,7 @@ import { binary, decode } from '../database/raw.ts';
 import { Consumer, type ConsumerOptions } from './consumer.ts';
 import { EventLog } from './event-log.ts';
 import { Feed } from './feed.ts';
+import { requireChanges } from './followable.ts';
 import type { Note } from './note.ts';
 import { Recorder } from './recorder.ts';
 import { tellRefusal } from './refusal.ts';
@@ -21,6 +22,8 @@ import { Tail } from './tail.ts';
 
 /** How long a start waits for a new log to begin, in milliseconds. */
 const BEGIN_MS = 10_000;
+/** How long a look at what a collection is may take, in milliseconds. */
+const LOOK_MS = 5_000;
 
 export interface EventParts {
   readonly log: EventLog;
@@ -32,6 +35,8 @@ export interface EventParts {
   consumer(options: Pick<ConsumerOptions, 'name' | 'handle' | 'concerns' | 'tries'>): Consumer;
   /** A row whose bodies were too large, with the document as it is now; any other row as it is. */
   completed(row: LogRow): Promise<LogRow>;
+  /** @throws MillraceError `forbidden` for a collection whose changes the database does not tell */
+  requireChanges(collection: string): Promise<void>;
   state(): Promise<EventState>;
   close(): Promise<void>;
 }
@@ -79,6 +84,7 @@ export async function openEvents(mongo: { data: Db; log: Db }, settings: EventSe
       const now = await mongo.data.collection(row.collection).findOne(decode(row.key), { raw: true });
       return { ...row, after: binary(now) };
     },
+    requireChanges: async (collection) => void (await requireChanges(mongo.data, collection, LOOK_MS)),
     state: () => eventState({ data: mongo.data, log, tail, recorder }),
     close: async () => {
       await retention.stop();

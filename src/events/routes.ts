@@ -28,6 +28,8 @@ export interface EventRoutesOptions {
     readonly feed: Feed;
     /** A row whose bodies were too large, with the document as it is now. */
     readonly completed: (row: LogRow) => Promise<LogRow>;
+    /** Refuses a collection whose changes the database does not tell. */
+    readonly requireChanges: (collection: string) => Promise<void>;
   };
 }
 
@@ -39,7 +41,7 @@ export async function eventRoutes(
   app: FastifyInstance,
   { policies, authenticator, events }: EventRoutesOptions,
 ): Promise<void> {
-  const { feed, completed } = events;
+  const { feed, completed, requireChanges } = events;
   const closing = new AbortController();
   app.addHook('preClose', async () => closing.abort());
 
@@ -95,6 +97,7 @@ export async function eventRoutes(
       return scope;
     };
     scopeOf(request.principal);
+    await requireChanges(name);
     const asked = compileMatch(bind(filter, bindingsOf(request.principal, new Date())).filter);
     const gap = (row: LogRow) => row.operation === 'gap';
     const page = await pageFor(request, reply, { ...query, refuseGap: gap }, async (row, principal) => {

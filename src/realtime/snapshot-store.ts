@@ -2,9 +2,10 @@
  * Reads of users' collections as they were at one moment of the database (read concern `snapshot`): what subscriptions
  * begin with, and what fills up their windows. Not here: which moment, and what becomes of later changes.
  */
-import { type ClientSession, type CollectionInfo, type Db, type Document, Long, type Timestamp } from 'mongodb';
+import { type ClientSession, type Db, type Document, Long, type Timestamp } from 'mongodb';
 import { type CursorReply, RAW_ENTRIES, readCursorReply } from '../database/cursor-reply.ts';
-import { serverCode, translated, translateError } from '../database/errors.ts';
+import { serverCode, translateError } from '../database/errors.ts';
+import { requireChanges } from '../events/followable.ts';
 import { within } from '../kernel/deadline.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { retry } from '../kernel/retry.ts';
@@ -28,7 +29,6 @@ const BATCH = 1_000;
  */
 const BY_CODE_POINT = { collation: { locale: 'simple' } } as const;
 const CAPPED = 'A capped collection cannot be followed: the database does not read it as of one moment';
-const DERIVED = 'A view or a time series cannot be followed: the database does not tell its changes';
 
 /** The answer to a question at one moment, read batch by batch. Its reader calls `return` or reads to the end. */
 export interface SnapshotRead {
@@ -97,12 +97,8 @@ export class SnapshotStore {
   }
 
   async #requireFollowable(name: string): Promise<void> {
-    const [found] = await translated(() =>
-      this.#data.listCollections<CollectionInfo>({ name }, { maxTimeMS: this.#timeoutMs }).toArray(),
-    );
-    if (found === undefined) return;
-    if (found.type !== 'collection') throw new MillraceError('forbidden', DERIVED);
-    if (found.options?.['capped'] === true) throw new MillraceError('forbidden', CAPPED);
+    const found = await requireChanges(this.#data, name, this.#timeoutMs);
+    if (found?.options?.['capped'] === true) throw new MillraceError('forbidden', CAPPED);
   }
 
   /** How many documents a question has, counted up to `most`. */

@@ -80,6 +80,22 @@ t.test('changes are filtered in the language of lists, by the states before and 
   t.equal((await get('/api/filtered/_changes?n[foo]=1')).body.code, 'unknown-operator');
 });
 
+t.test('what the database tells no changes of is refused, and not answered by silence', async (t) => {
+  await write('POST', '/api/source', { id: 'a' });
+  const { data } = parts.mongo;
+  await data.createCollection('derived', { viewOn: 'source', pipeline: [] });
+  await data.createCollection('measured', { timeseries: { timeField: 't' } });
+  await data.createCollection('round', { capped: true, size: 4096 });
+  const since = await now();
+  for (const name of ['derived', 'measured']) {
+    for (const query of ['', `?since=${since}&wait=30`]) {
+      t.match(await get(`/api/${name}/_changes${query}`), { status: 403, body: { code: 'forbidden' } }, name);
+    }
+  }
+  await data.collection('round').insertOne({ n: 1 });
+  t.equal((await get(`/api/round/_changes?since=${since}&wait=30`)).body.changes.length, 1, 'a capped one is told');
+});
+
 t.test('a list carries the position from which nothing is missed', async (t) => {
   await write('POST', '/api/listed', { id: '1' });
   const before = await get('/api/listed');
