@@ -135,7 +135,8 @@ t.test('a log collection dropped under a running process begins anew, as it was 
   const { number } = node.tail.position;
   await world.mongo.log.dropCollection('log');
   await put(world, 'b');
-  for (const one of [node, reader]) await until(() => one.rows.some((row) => row.operation === 'gap'), 'it begins anew');
+  for (const one of [node, reader])
+    await until(() => one.rows.some((row) => row.operation === 'gap'), 'it begins anew');
   await put(world, 'c');
   for (const one of [node, reader]) await until(() => told(one).includes('c'), 'told');
   await refused(t, node, `1-${number}`);
