@@ -13,6 +13,8 @@ import type { RealtimeParts } from './realtime-parts.ts';
 
 /** Heartbeats of silence before a position is told that only some subscriptions stand at. */
 const PATIENCE = 1.2;
+/** Heartbeats after which a client is given up that says nothing, or takes nothing of what waits for it. */
+const MOST_SILENT = 2.5;
 
 export type Subscription = DocumentSubscription | EventSubscription;
 
@@ -22,6 +24,8 @@ export abstract class Client {
   protected readonly subscriptions = new Map<string, Subscription>();
   /** Null until it has said who it is. */
   principal: Principal | null = null;
+  /** When it last said something; monotonic milliseconds. */
+  protected heardAt = performance.now();
   #position = -1;
   #positionAt = performance.now();
   #fullSince: number | null = null;
@@ -35,7 +39,19 @@ export abstract class Client {
     outlet.onFull = () => this.#full();
     outlet.onDrained = () => {
       this.#fullSince = null;
+      // It could not be asked, and has taken all that stood before the question.
+      this.heardAt = performance.now();
     };
+  }
+
+  /** After how long nothing may have passed on its line while something waits for it. */
+  get patienceMs(): number {
+    return this.parts.timing.heartbeatMs * MOST_SILENT;
+  }
+
+  /** Nothing has passed on its line for that long. */
+  stalled(): void {
+    if (this.outlet.queuedBytes > 0) this.close(CLOSE.heartbeatLost, 'The heartbeat is lost');
   }
 
   get closed(): boolean {
@@ -51,7 +67,7 @@ export abstract class Client {
   /** The header that proves who it is, kept to ask again when rights change; null for a ticket, and for nobody. */
   protected abstract readonly credential: string | null;
 
-  /** Whether it answers heartbeats: whoever does not can only be given up by its silence in reading. */
+  /** Whether it answers heartbeats: whoever does not can only be given up when its line stands still. */
   protected abstract readonly answers: boolean;
 
   /** What only one kind of line has to look after. @param now monotonic milliseconds */
@@ -69,10 +85,11 @@ export abstract class Client {
     if (this.#fullSince !== null) {
       const late = now - this.#fullSince >= lagMs;
       const events = [...this.subscriptions.values()].some((one) => one instanceof EventSubscription);
-      if (late && (events || !this.answers)) this.close(CLOSE.tooSlow, 'Too slow');
+      if (late && events) this.close(CLOSE.tooSlow, 'Too slow');
       return;
     }
-    this.#beat(now);
+    if (this.answers && now - this.heardAt >= this.patienceMs) this.close(CLOSE.heartbeatLost, 'The heartbeat is lost');
+    else this.#beat(now);
   }
 
   #beat(now: number): void {
@@ -82,9 +99,12 @@ export abstract class Client {
     const number = told.length === 0 ? hub.position.number : Math.min(...told);
     // While one of them catches up, or a batch is being judged, they stand at different places: that passes.
     const together = told.every((standing) => standing === number);
-    const silent = now - this.outlet.sentAt >= timing.heartbeatMs * (together ? 1 : PATIENCE);
+    const patience = timing.heartbeatMs * (together ? 1 : PATIENCE);
+    const silent = now - this.outlet.sentAt >= patience;
     const passed = together && number !== this.#position && now - this.#positionAt >= timing.positionMs;
-    if (!silent && !passed) return;
+    // Whoever is told much has to be asked, too, or would seem dead for want of a question.
+    const unheard = this.answers && now - Math.max(this.heardAt, this.#positionAt) >= patience;
+    if (!silent && !passed && !unheard) return;
     this.#position = number;
     this.#positionAt = now;
     const position = formatPosition({ epoch: hub.position.epoch, number });

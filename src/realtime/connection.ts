@@ -45,7 +45,6 @@ export class Connection extends Client {
   readonly #socket: Socket;
   readonly #openedAt = performance.now();
   protected credential: string | null = null;
-  #heardAt = performance.now();
   #tokens = BURST;
   #tokensAt = performance.now();
   /** Whether a ticket is being looked at: what comes meanwhile waits for that. */
@@ -91,7 +90,7 @@ export class Connection extends Client {
   /** A message has come. */
   hear(bytes: Buffer, isBinary: boolean): void {
     if (this.closed) return;
-    this.#heardAt = performance.now();
+    this.heardAt = performance.now();
     if (!this.#spend()) {
       this.close(CLOSE.rate, 'Too many messages');
       return;
@@ -141,7 +140,7 @@ export class Connection extends Client {
 
   /** A control frame has come: it counts as a message, and as a sign of life. */
   heard(): void {
-    this.#heardAt = performance.now();
+    this.heardAt = performance.now();
     if (!this.#spend()) this.close(CLOSE.rate, 'Too many messages');
   }
 
@@ -249,10 +248,8 @@ export class Connection extends Client {
   }
 
   protected look(now: number): void {
-    const { helloMs, heartbeatMs } = this.parts.timing;
-    if (this.principal === null) {
-      if (now - this.#openedAt >= helloMs) this.close(CLOSE.noHello, 'No hello came');
-    } else if (now - this.#heardAt >= heartbeatMs * 2.5) this.close(CLOSE.heartbeatLost, 'The heartbeat is lost');
+    if (this.principal !== null || now - this.#openedAt < this.parts.timing.helloMs) return;
+    this.close(CLOSE.noHello, 'No hello came');
   }
 
   protected tell(type: string, members: Readonly<Record<string, unknown>>): void {

@@ -62,6 +62,7 @@ export function listStream(realtime: Realtime): ListStream {
     raw.setHeader('x-accel-buffering', 'no');
     raw.flushHeaders();
     raw.once('close', realtime.take(stream));
+    raw.setTimeout(stream.patienceMs, () => stream.stalled());
     stream.start();
     return reply;
   };

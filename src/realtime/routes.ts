@@ -46,6 +46,7 @@ export async function realtimeRoutes(app: FastifyInstance, { realtime, config }:
     const line = request.raw.socket;
     const connection = new Connection(parts, new Outlet(line, parts.turns), socket);
     const leave = realtime.take(connection);
+    line.setTimeout(connection.patienceMs, () => connection.stalled());
     socket.on('message', (message, isBinary) => connection.hear(toBuffer(message), isBinary));
     socket.on('ping', () => connection.heard());
     socket.on('pong', () => connection.heard());
