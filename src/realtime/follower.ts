@@ -21,6 +21,7 @@ import type { Outlet } from './outlet.ts';
 import { NOWHERE, type ResetReason } from './protocol.ts';
 import type { RealtimeParts } from './realtime-parts.ts';
 import { RowView } from './row-view.ts';
+import { Dropped } from './snapshot-store.ts';
 
 /** Resets of one subscription do not follow each other faster than this. */
 const RESET_PAUSE_MS = 500;
@@ -138,6 +139,7 @@ export abstract class Follower implements Member {
     task(run).catch((error: unknown) => {
       if (run.aborted) return;
       if (error instanceof Overtaken) this.reset('position-expired');
+      else if (error instanceof Dropped) this.reset('dropped');
       else this.end(error);
     });
   }

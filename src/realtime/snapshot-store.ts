@@ -16,11 +16,14 @@ import { toMongo } from '../query/to-mongo.ts';
 import type { Question } from './question.ts';
 
 const SNAPSHOT_UNAVAILABLE = 246;
+const QUERY_PLAN_KILLED = 175;
 /**
  * The moment lies outside of what the server keeps (SnapshotTooOld, or SnapshotUnavailable before the collection was made
  * or changed), or the collection was dropped in the middle of the read (QueryPlanKilled).
  */
-const NOT_AT_THAT_TIME: ReadonlySet<number> = new Set([239, SNAPSHOT_UNAVAILABLE, 175]);
+const NOT_AT_THAT_TIME: ReadonlySet<number> = new Set([239, SNAPSHOT_UNAVAILABLE, QUERY_PLAN_KILLED]);
+/** How a read that is under way learns that its collection was dropped or renamed, or made anew since. */
+const DROPPED: ReadonlySet<number> = new Set([SNAPSHOT_UNAVAILABLE, QUERY_PLAN_KILLED]);
 const BATCH = 1_000;
 
 /**
@@ -30,6 +33,11 @@ const BATCH = 1_000;
 const BY_CODE_POINT = { collation: { locale: 'simple' } } as const;
 const CAPPED = 'A capped collection cannot be followed: the database does not read it as of one moment';
 
+/** The collection was dropped or renamed while it was read. */
+export class Dropped extends Error {
+  override readonly name = 'Dropped';
+}
+
 /** The answer to a question at one moment, read batch by batch. Its reader calls `return` or reads to the end. */
 export interface SnapshotRead {
   /** The moment; null when the collection does not exist. */
@@ -38,7 +46,7 @@ export interface SnapshotRead {
   readonly first: readonly Buffer[];
   /** Whether there are more than the first ones. */
   readonly more: boolean;
-  /** The documents behind the first ones. */
+  /** The documents behind the first ones. Throws Dropped. */
   rest(): AsyncGenerator<readonly Buffer[]>;
   /** Gives the cursor back when the rest is not wanted. */
   close(): Promise<void>;
@@ -185,6 +193,7 @@ export class SnapshotStore {
           yield reply.entries;
         }
       } catch (error) {
+        if (DROPPED.has(serverCode(error) ?? 0)) throw new Dropped(`'${collection}' was dropped`, { cause: error });
         throw translateError(error);
       } finally {
         await close();
