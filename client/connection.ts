@@ -19,6 +19,8 @@ const MAX_FRAME_BYTES = 65_000;
 const COME_BACK = 4500;
 const REFUSED = 4400;
 const NOT_AUTHENTICATED = 4401;
+/** The hello took too long: a token that was slow to be refreshed, a machine that slept. Nothing was refused. */
+const NO_HELLO = 4408;
 
 /** A frame of the server with the members that concern the connection. */
 interface ServerFrame extends Frame {
@@ -207,7 +209,7 @@ export class Connection {
   async #lost(socket: WebSocket, code: number): Promise<void> {
     if (socket !== this.#socket) return;
     this.#drop();
-    const refused = code >= REFUSED && code < COME_BACK;
+    const refused = code >= REFUSED && code < COME_BACK && code !== NO_HELLO;
     if (refused && !(code === NOT_AUTHENTICATED && (await this.#renewed()))) {
       this.#end(code);
       return;

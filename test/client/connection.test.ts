@@ -105,6 +105,22 @@ t.test('it resumes where it was, and not where another principal was', async (t)
   t.equal((await third.hear()).since, undefined, 'what it holds may be of the principal before');
 });
 
+t.test('a hello that came too late is said again', async (t) => {
+  const server = await stage(t);
+  const client = createClient(server.url);
+  t.teardown(() => client.close());
+  const seen = states();
+  client.collection('todos').live({}, seen.tell);
+  // As after a token that took long to be refreshed, or a machine that slept.
+  (await server.next()).close(4408);
+  const second = await server.next();
+  t.match(await second.hear(), { type: 'hello' });
+  second.say(welcome(null));
+  const { id } = await second.hear();
+  for (const frame of answer(id, '1-5')) second.say(frame);
+  t.match(await seen.until('live'), { problem: null });
+});
+
 t.test('a question that names the moment is asked anew', async (t) => {
   const server = await stage(t);
   const client = createClient(server.url);
