@@ -28,7 +28,8 @@ export class Ring {
     this.#rows.push(row);
     this.#bytes += rowBytes(row);
     while (this.size > 1 && (this.size > this.#maxRows || this.#bytes > this.#maxBytes)) this.#drop();
-    if (this.#head > 1024 && this.#head > this.#rows.length / 2) {
+    // However few there are: each may hold megabytes.
+    if (this.#head > this.#rows.length / 2) {
       this.#rows = this.#rows.slice(this.#head);
       this.#head = 0;
     }

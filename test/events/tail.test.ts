@@ -1,4 +1,6 @@
 /** What a process is told: each row once and in order, transactions whole, holes filled, old numbers never. */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { Timestamp } from 'mongodb';
 import t from 'tap';
 import { Ring } from '../../src/events/ring.ts';
@@ -7,6 +9,9 @@ import { Tail } from '../../src/events/tail.ts';
 import { eventWorld, type World } from '../helpers/event-world.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { until } from '../helpers/until.ts';
+
+setFlagsFromString('--expose-gc');
+const collect: () => void = runInNewContext('gc');
 
 const { url } = await testMongo(t);
 
@@ -131,4 +136,20 @@ t.test('the ring keeps the newest rows within its bounds', async (t) => {
   const bytes = new Ring(100, 3 * rowBytes(row(1)));
   for (let number = 1; number <= 10; number += 1) bytes.push(row(number));
   t.equal(bytes.size, 3);
+});
+
+t.test('what the ring has dropped keeps no memory', async (t) => {
+  const ring = new Ring(100_000, 1_000_000);
+  const weak: WeakRef<LogRow>[] = [];
+  for (let number = 1; number <= 500; number += 1) {
+    const large = row(number, { after: Buffer.alloc(400_000) });
+    weak.push(new WeakRef(large));
+    ring.push(large);
+  }
+  t.equal(ring.size, 2);
+  // What a WeakRef was made of lives until the turn ends.
+  await new Promise((resolve) => setImmediate(resolve));
+  collect();
+  const kept = weak.filter((one) => one.deref() !== undefined).length;
+  t.ok(kept <= 2 * ring.size, `${kept} rows are kept`);
 });
