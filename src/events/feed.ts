@@ -6,12 +6,15 @@
 import { MillraceError } from '../kernel/errors.ts';
 import type { EventLog } from './event-log.ts';
 import { formatPosition, type Place, parsePosition } from './position.ts';
-import type { LogRow } from './row.ts';
+import { type LogRow, rowBytes } from './row.ts';
+import { BODY_LIMIT } from './row-maker.ts';
 import type { Tail } from './tail.ts';
 
 const READ_ROWS = 500;
 /** Rows looked at for one page at most, whoever matches. */
 const SCAN_ROWS = 20_000;
+/** Bodies behind which a page ends: it is one text in memory, and beyond half a gigabyte none at all. */
+const PAGE_BYTES = 16 * 1024 * 1024;
 const UNKNOWN_WAIT_MS = 2000;
 
 export interface Page<T> {
@@ -56,6 +59,7 @@ export class Feed {
     let place = await this.usable(query.since);
     const until = performance.now() + query.waitMs;
     const items: T[] = [];
+    let bytes = 0;
     for (let scanned = 0; ; ) {
       const news = this.#news(query.signal, until - performance.now());
       try {
@@ -68,8 +72,11 @@ export class Feed {
           }
           place = { epoch: row.epoch, number: row.number };
           const item = await query.pick(row);
-          if (item !== null) items.push(item);
-          if (items.length >= query.limit) return { items, position: formatPosition(place) };
+          if (item === null) continue;
+          items.push(item);
+          // One without its bodies is told with the document as it is now, which is about as large.
+          bytes += rowBytes(row) + (row.big ? BODY_LIMIT : 0);
+          if (items.length >= query.limit || bytes >= PAGE_BYTES) return { items, position: formatPosition(place) };
         }
         scanned += rows.length;
         const waiting = rows.length === 0 && items.length === 0 && performance.now() < until && !query.signal.aborted;

@@ -141,6 +141,24 @@ t.test('a document too large for a row is told as it is now', async (t) => {
   t.equal(body.changes[0].data.text.length, text.length);
 });
 
+t.test('a page of large events ends early, and goes on from there', async (t) => {
+  const since = await now();
+  const text = 'x'.repeat(1024 * 1024);
+  const many = parts.mongo.data.collection<{ _id: string; text: string }>('heavy');
+  const ids = Array.from({ length: 40 }, (_, n) => `h${n}`);
+  for (const _id of ids) await many.insertOne({ _id, text });
+  const told: string[] = [];
+  let pages = 0;
+  for (let position = since; told.length < ids.length; pages += 1) {
+    const { body } = await get(`/api/heavy/_changes?since=${position}&wait=30&limit=1000`);
+    t.ok(body.changes.length <= 17, `${body.changes.length} events of 1 MiB`);
+    told.push(...body.changes.map((one: { documentId: string }) => one.documentId));
+    position = body.position;
+  }
+  t.same(told, ids);
+  t.ok(pages >= 3);
+});
+
 t.test('an operator sees how the log is doing', async (t) => {
   const held = async () => (await get('/admin/state')).body.events.recorder.holder !== null;
   await until(held, 'the lease is held');
