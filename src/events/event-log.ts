@@ -244,6 +244,11 @@ export class EventLog {
     await this.#floor.updateOne({ _id: 'log' }, { $set: { set } });
   }
 
+  /** The time by the clock of the database. */
+  async now(): Promise<Date> {
+    return (await this.db.command({ hello: 1 }))['localTime'];
+  }
+
   /** How many rows there are and how many bytes they take, as the server estimates. */
   async size(): Promise<{ rows: number; bytes: number }> {
     const reply = await this.db.command({ collStats: 'log' });

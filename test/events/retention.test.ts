@@ -1,6 +1,7 @@
 /** What the log forgets: by age and by size, as the settings say, and never the newest rows. */
 import type { FastifyInstance } from 'fastify';
 import t from 'tap';
+import { Retention } from '../../src/events/retention.ts';
 import type { Parts } from '../../src/parts.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { until } from '../helpers/until.ts';
@@ -58,4 +59,24 @@ t.test('a process that does not record leaves the log alone', async (t) => {
   await parts.events.recorder.stop();
   t.equal(await parts.events.retention.sweep(new Date(Date.now() + 5_000)), 0);
   t.ok((await counted(parts)) >= 1800);
+});
+
+t.test('a process whose clock is wrong does not take what is young', async (t) => {
+  const { app, parts } = await buildTestApp(t);
+  for (let round = 0; round < 2; round += 1) await write(app, 900, 'x');
+  await until(async () => (await counted(parts)) >= 1800, 'all rows');
+  const { log } = parts.events;
+  let asked = 0;
+  const { Date: RealDate } = globalThis;
+  t.teardown(() => (globalThis.Date = RealDate));
+  globalThis.Date = class extends RealDate {
+    constructor(value?: number) {
+      super(value ?? RealDate.now() + 30 * 86_400_000);
+    }
+  } as DateConstructor;
+  const retention = new Retention({ log, allowed: () => ++asked > 0, everyMs: 20 });
+  retention.start();
+  await until(() => asked >= 10, 'it has swept');
+  await retention.stop();
+  t.ok((await log.floor()) <= 1, 'the clock is that of the database, by which rows are dated');
 });
