@@ -101,7 +101,8 @@ export async function eventRoutes(
     const asked = compileMatch(bind(filter, bindingsOf(request.principal, new Date())).filter);
     const gap = (row: LogRow) => row.operation === 'gap';
     const page = await pageFor(request, reply, { ...query, refuseGap: gap }, async (row, principal) => {
-      if (row.collection !== name) return null;
+      // What another collection is renamed to has none of its documents any more, and no other row says so.
+      if (row.collection !== name && row.to !== name) return null;
       const seen = seenRow(await completed(row), scopeOf(principal), asked);
       return seen && toEvent(seen);
     });

@@ -141,6 +141,15 @@ t.test('a document too large for a row is told as it is now', async (t) => {
   t.equal(body.changes[0].data.text.length, text.length);
 });
 
+t.test('a collection that another one takes the place of is told so', async (t) => {
+  await write('POST', '/api/board', { id: 'old' });
+  await write('POST', '/api/draft', { id: 'new' });
+  const since = (await get('/api/board')).headers['millrace-position'];
+  await parts.mongo.data.renameCollection('draft', 'board', { dropTarget: true });
+  const { body } = await get(`/api/board/_changes?since=${since}&wait=30`);
+  t.match(body.changes.at(-1), { type: 'draft.renamed', collection: 'draft', data: { to: 'board' } });
+});
+
 t.test('a page of large events ends early, and goes on from there', async (t) => {
   const since = await now();
   const text = 'x'.repeat(1024 * 1024);
