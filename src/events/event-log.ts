@@ -8,6 +8,7 @@ import { CODE, serverCode } from '../database/errors.ts';
 import { UnusableDatabase } from '../database/unusable.ts';
 import { within } from '../kernel/deadline.ts';
 import { decodeRow, EMPTY_ROW, encodeRow, type LogRow, rowBytes } from './row.ts';
+import { wholeBytes } from './row-maker.ts';
 
 const BATCH_ROWS = 500;
 const BATCH_BYTES = 8 * 1024 * 1024;
@@ -129,7 +130,7 @@ export class EventLog {
     for await (const stored of this.#rows.find(filter, { sort: { _id: 1 }, limit, ...MAJORITY, raw: true })) {
       const row = decodeRow(stored as unknown as Uint8Array);
       rows.push(row);
-      bytes += rowBytes(row);
+      bytes += wholeBytes(row);
       whole = rows.length < limit && bytes <= READ_BYTES;
       if (!whole) break;
     }

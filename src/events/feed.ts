@@ -6,8 +6,8 @@
 import { MillraceError } from '../kernel/errors.ts';
 import type { EventLog } from './event-log.ts';
 import { formatPosition, type Place, parsePosition } from './position.ts';
-import { type LogRow, rowBytes } from './row.ts';
-import { BODY_LIMIT } from './row-maker.ts';
+import type { LogRow } from './row.ts';
+import { wholeBytes } from './row-maker.ts';
 import type { Tail } from './tail.ts';
 
 const READ_ROWS = 500;
@@ -74,8 +74,7 @@ export class Feed {
           const item = await query.pick(row);
           if (item === null) continue;
           items.push(item);
-          // One without its bodies is told with the document as it is now, which is about as large.
-          bytes += rowBytes(row) + (row.big ? BODY_LIMIT : 0);
+          bytes += wholeBytes(row);
           if (items.length >= query.limit || bytes >= PAGE_BYTES) return { items, position: formatPosition(place) };
         }
         scanned += rows.length;

@@ -6,11 +6,16 @@
 import * as bson from '../database/bson-bytes.ts';
 import { isWritable } from '../database/raw.ts';
 import type { Change } from './change.ts';
-import { bodyBytes, EMPTY_ROW, type LogRow, type RowOperation } from './row.ts';
+import { bodyBytes, EMPTY_ROW, type LogRow, type RowOperation, rowBytes } from './row.ts';
 import { updatedPaths } from './updated-paths.ts';
 
 /** Bodies above this are left out of a row, which must fit into 16 MB with all it carries. */
 export const BODY_LIMIT = 12 * 1024 * 1024;
+
+/** Memory a row takes, nearly, with the document that is read for it where its own bodies were too large. */
+export function wholeBytes(row: LogRow): number {
+  return rowBytes(row) + (row.big ? BODY_LIMIT : 0);
+}
 
 /** How many stamps of deletions on the way are remembered. */
 const STAMP_LIMIT = 10_000;

@@ -5,6 +5,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { LogRow } from '../events/row.ts';
+import { wholeBytes } from '../events/row-maker.ts';
 import type { Tail } from '../events/tail.ts';
 import { Batch, resetAll } from './batch.ts';
 import type { Group, Member } from './group.ts';
@@ -14,6 +15,8 @@ import type { Live } from './live.ts';
 import { toSegments } from './segments.ts';
 
 const BATCH_ROWS = 500;
+/** What the rows of a batch may take in memory with their documents, but for one transaction or one row that is larger. */
+const BATCH_BYTES = 64 * 1024 * 1024;
 const RETRY_MS = 250;
 /** Rows of one transaction that are waited for; the log tells longer ones in parts. */
 const MOST_ROWS = 60_000;
@@ -162,14 +165,14 @@ export class Hub {
   }
 
   async #whole(after: number): Promise<LogRow[]> {
-    const rows = await this.#options.tail.read(after, BATCH_ROWS);
+    const rows = light(await this.#options.tail.read(after, BATCH_ROWS));
     for (;;) {
       const { open } = toSegments(rows);
       const last = rows.at(-1);
       if (open.length === 0 || last === undefined || rows.length > MOST_ROWS) return rows;
       // Rows before an open transaction can be told; it is read again as a whole.
       if (open.length < rows.length) return rows.slice(0, rows.length - open.length);
-      const more = await this.#options.tail.read(last.number, BATCH_ROWS);
+      const more = light(await this.#options.tail.read(last.number, BATCH_ROWS));
       if (more.length === 0) return rows;
       rows.push(...more);
     }
@@ -204,4 +207,14 @@ export class Hub {
     this.#arrive(this.#newest);
     for (const group of this.#book.clear()) resetAll(group, 'gap');
   }
+}
+
+/** The first of the rows, as many as a batch may hold. */
+function light(rows: LogRow[]): LogRow[] {
+  let bytes = 0;
+  const end = rows.findIndex((row) => {
+    bytes += wholeBytes(row);
+    return bytes > BATCH_BYTES;
+  });
+  return end < 0 ? rows : rows.slice(0, Math.max(1, end));
 }
