@@ -8,7 +8,7 @@ import { actorOf } from '../auth/principal.ts';
 import { duplicateKey, translateError } from '../database/errors.ts';
 import { idText } from '../database/ids.ts';
 import type { CollectionName } from '../database/names.ts';
-import { decodeOrdered, decodeStored, decodeStoredId, inOrderOf, type OrderedDocument } from '../database/stored.ts';
+import { decodeOrdered, decodeStored, decodeStoredId, inOrderOf } from '../database/stored.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { reaches } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
@@ -20,6 +20,7 @@ import { writingFilter } from './listing.ts';
 import { permittedChange } from './permitted.ts';
 import { duplicate, notAvailable } from './refusals.ts';
 import type { Registry } from './registry.ts';
+import type { Replacement } from './shared-operations.ts';
 import type { Store } from './store.ts';
 
 /** Documents that one transaction touches by filters. */
@@ -68,11 +69,12 @@ export class ByFilter {
       const filter: Document = { _id: { $in: ids } };
       // A batch of the cursor is at most 16 MB, however many documents there are.
       for await (const batch of store.list(name, filter, { sort: { _id: 1 }, session })) {
-        const changes: { readonly id: unknown; readonly next: OrderedDocument }[] = [];
+        const changes: Replacement[] = [];
         for (const raw of batch) {
           const old = decodeStored(raw);
           const next = inDocument(scope.reader, old, () => permittedChange(scope, change, old, origin));
-          changes.push({ id: decodeStoredId(raw), next: inOrderOf(next, decodeOrdered(raw)) });
+          const ordered = decodeOrdered(raw);
+          changes.push({ id: decodeStoredId(raw), old: ordered, next: inOrderOf(next, ordered) });
           // A change may take as long as one request may: others get their turn between any two of them.
           await otherWork();
         }

@@ -2,8 +2,10 @@
  * How one document is changed in the database's own language: only while it is what was read, and stamped before it goes.
  * Pure. Not here: sending it (store.ts).
  */
-import type { Document, Filter } from 'mongodb';
+import type { AnyBulkWriteOperation, Document, Filter } from 'mongodb';
 import type { OrderedDocument } from '../database/stored.ts';
+import { goesWhole } from './places.ts';
+import type { Replacement } from './shared-operations.ts';
 
 /** Who deletes, and in which request. */
 export interface Stamp {
@@ -24,6 +26,13 @@ export function unchanged(old: Document | OrderedDocument): Filter<Document> {
 export function unlessChanged(old: Document | OrderedDocument, next: Document | OrderedDocument): Document {
   const fails = { $toInt: { $concat: ['changed: ', { $type: '$_id' }] } };
   return { $cond: [{ $eq: ['$$ROOT', { $literal: old }] }, { $literal: next }, fails] };
+}
+
+/** The new state, whatever the document is: where that cannot have changed. */
+export function exchange(filter: Filter<Document>, change: Replacement): AnyBulkWriteOperation {
+  const { next } = change;
+  if (goesWhole(change)) return { replaceOne: { filter, replacement: next } };
+  return { updateOne: { filter, update: [{ $replaceWith: { $literal: next } }] } };
 }
 
 /** Whether a document has members beside its id. */

@@ -19,7 +19,8 @@ import type { Mongo } from '../database/mongo.ts';
 import { readNamed } from '../database/named-members.ts';
 import type { CollectionName } from '../database/names.ts';
 import { decodeStoredId, type OrderedDocument } from '../database/stored.ts';
-import { holdsMore, type Stamp, stamped, unchanged, unlessChanged } from './exchange.ts';
+import { exchange, holdsMore, type Stamp, stamped, unchanged, unlessChanged } from './exchange.ts';
+import { goesWhole } from './places.ts';
 import { type Replacement, SharedOperations } from './shared-operations.ts';
 import { addViolatedKeys } from './violated-index.ts';
 
@@ -129,7 +130,8 @@ export class Store {
     session?: ClientSession,
   ): Promise<boolean> {
     // Of a document that is nothing but its id, a vanished one could not be told from an unchanged one.
-    if (session === undefined && holdsMore(change.old)) return this.#shared.replace(name, change, bytes);
+    if (session === undefined && holdsMore(change.old) && !goesWhole(change))
+      return this.#shared.replace(name, change, bytes);
     return this.#replaceOne(name, change, session);
   }
 
@@ -179,14 +181,8 @@ export class Store {
   }
 
   /** Replaces documents within a transaction, which itself sees to it that they are still what was read in it. */
-  async replaceMany(
-    name: CollectionName,
-    changes: readonly { readonly id: unknown; readonly next: OrderedDocument }[],
-    session: ClientSession,
-  ): Promise<void> {
-    const operations = changes.map(({ id, next }) => ({
-      updateOne: { filter: byId(id), update: [{ $replaceWith: { $literal: next } }] },
-    }));
+  async replaceMany(name: CollectionName, changes: readonly Replacement[], session: ClientSession): Promise<void> {
+    const operations = changes.map((change) => exchange(byId(change.id), change));
     const collection = this.#mongo.data.collection(name);
     try {
       await collection.bulkWrite(operations, { session, ordered: true });
@@ -241,10 +237,13 @@ export class Store {
   }
 
   /** The filter asks for the id alone: what a condition beside it takes the server is a tenth of a replacement. */
-  async #replaceOne(name: CollectionName, { id, old, next }: Replacement, session?: ClientSession): Promise<boolean> {
-    const update = [{ $replaceWith: unlessChanged(old, next) }];
+  async #replaceOne(name: CollectionName, change: Replacement, session?: ClientSession): Promise<boolean> {
+    const { id, old, next } = change;
+    const collection = this.#mongo.data.collection(name);
     try {
-      const result = await this.#mongo.data.collection(name).updateOne(byId(id), update, inSession(session));
+      const result = goesWhole(change)
+        ? await collection.replaceOne({ ...byId(id), ...unchanged(old) }, next, inSession(session))
+        : await collection.updateOne(byId(id), [{ $replaceWith: unlessChanged(old, next) }], inSession(session));
       return result.matchedCount === 1;
     } catch (error) {
       if (serverCode(error) === CODE.conversionFailure) return false;
