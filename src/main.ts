@@ -4,6 +4,7 @@
  * ends all of it with grace. Everything that can be wrong at start ends in one clear line and exit code 1.
  */
 import './fastify.ts';
+import { setFlagsFromString } from 'node:v8';
 import pino, { type Logger } from 'pino';
 import { type EmbeddedDatabase, startEmbedded } from './database/embedded/embedded.ts';
 import { UnusableDatabase } from './database/unusable.ts';
@@ -20,10 +21,19 @@ async function main(): Promise<void> {
   if (flag !== undefined) throw new ConfigError([`${flag}: there are no such arguments; --help shows what there is`]);
 
   const config = loadConfig(process.env);
+  collectBuffersWithTheRest();
   serveUnheard();
   const log = makeLog(config);
   const stopping = onStopSignal();
   await serve(config, log, stopping);
+}
+
+/**
+ * Bytes that pass through are buffers outside of V8's heap, and many of them beside few objects. By itself V8 marks the whole
+ * heap for every 64 MB of them, ten times a second for lists of 100 KB (decisions/0066-garbage-of-buffers.md).
+ */
+function collectBuffersWithTheRest(): void {
+  setFlagsFromString('--external-memory-accounted-in-global-limit');
 }
 
 /**
