@@ -13,6 +13,11 @@ export interface Stamp {
   readonly request: string;
 }
 
+/** Ids are of any type here; the driver's own type knows ObjectId only. */
+export function byId(id: unknown): Document {
+  return { _id: id };
+}
+
 /** Finds the document only while it is what was read. */
 export function unchanged(old: Document | OrderedDocument): Filter<Document> {
   return { $expr: { $eq: ['$$ROOT', { $literal: old }] } };
@@ -29,8 +34,9 @@ export function unlessChanged(old: Document | OrderedDocument, next: Document | 
 }
 
 /** The new state, whatever the document is: where that cannot have changed. */
-export function exchange(filter: Filter<Document>, change: Replacement): AnyBulkWriteOperation {
-  const { next } = change;
+export function exchange(change: Replacement): AnyBulkWriteOperation {
+  const { id, next } = change;
+  const filter = byId(id);
   if (goesWhole(change)) return { replaceOne: { filter, replacement: next } };
   return { updateOne: { filter, update: [{ $replaceWith: { $literal: next } }] } };
 }

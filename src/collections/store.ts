@@ -19,7 +19,7 @@ import type { Mongo } from '../database/mongo.ts';
 import { readNamed } from '../database/named-members.ts';
 import type { CollectionName } from '../database/names.ts';
 import { decodeStoredId, type OrderedDocument } from '../database/stored.ts';
-import { exchange, holdsMore, type Stamp, stamped, unchanged, unlessChanged } from './exchange.ts';
+import { byId, exchange, holdsMore, type Stamp, stamped, unchanged, unlessChanged } from './exchange.ts';
 import { goesWhole } from './places.ts';
 import { type Replacement, SharedOperations } from './shared-operations.ts';
 import { addViolatedKeys } from './violated-index.ts';
@@ -130,9 +130,9 @@ export class Store {
     session?: ClientSession,
   ): Promise<boolean> {
     // Of a document that is nothing but its id, a vanished one could not be told from an unchanged one.
-    if (session === undefined && holdsMore(change.old) && !goesWhole(change))
-      return this.#shared.replace(name, change, bytes);
-    return this.#replaceOne(name, change, session);
+    const whole = goesWhole(change);
+    if (session === undefined && holdsMore(change.old) && !whole) return this.#shared.replace(name, change, bytes);
+    return this.#replaceOne(name, change, whole, session);
   }
 
   /**
@@ -182,7 +182,7 @@ export class Store {
 
   /** Replaces documents within a transaction, which itself sees to it that they are still what was read in it. */
   async replaceMany(name: CollectionName, changes: readonly Replacement[], session: ClientSession): Promise<void> {
-    const operations = changes.map((change) => exchange(byId(change.id), change));
+    const operations = changes.map(exchange);
     const collection = this.#mongo.data.collection(name);
     try {
       await collection.bulkWrite(operations, { session, ordered: true });
@@ -237,11 +237,15 @@ export class Store {
   }
 
   /** The filter asks for the id alone: what a condition beside it takes the server is a tenth of a replacement. */
-  async #replaceOne(name: CollectionName, change: Replacement, session?: ClientSession): Promise<boolean> {
-    const { id, old, next } = change;
+  async #replaceOne(
+    name: CollectionName,
+    { id, old, next }: Replacement,
+    whole: boolean,
+    session?: ClientSession,
+  ): Promise<boolean> {
     const collection = this.#mongo.data.collection(name);
     try {
-      const result = goesWhole(change)
+      const result = whole
         ? await collection.replaceOne({ ...byId(id), ...unchanged(old) }, next, inSession(session))
         : await collection.updateOne(byId(id), [{ $replaceWith: unlessChanged(old, next) }], inSession(session));
       return result.matchedCount === 1;
@@ -253,7 +257,7 @@ export class Store {
 
   async #replaceEach(name: CollectionName, changes: readonly Replacement[]): Promise<readonly (boolean | Error)[]> {
     const [only, ...others] = changes;
-    if (only !== undefined && others.length === 0) return [await this.#replaceOne(name, only)];
+    if (only !== undefined && others.length === 0) return [await this.#replaceOne(name, only, false)];
     const outcomes: (boolean | Error)[] = changes.map(() => true);
     const collection = this.#mongo.data.collection(name);
     const operations = changes.map(({ id, old, next }) => ({
@@ -290,9 +294,4 @@ function inSession(session: ClientSession | undefined): { session?: ClientSessio
 /** Both: a filter may ask for the id, too. */
 function joined(own: Filter<Document>, filter: Filter<Document>): Filter<Document> {
   return Object.keys(filter).length === 0 ? own : { $and: [own, filter] };
-}
-
-/** Ids are of any type here; the driver's own type knows ObjectId only. */
-function byId(id: unknown): Document {
-  return { _id: id };
 }

@@ -151,7 +151,7 @@ export class SnapshotStore {
       const command = { ...find, maxTimeMS: limitMs, ...concern(at) };
       const read = this.#read(String(find['find']), session, await this.#ask(session, command, limitMs));
       // Of a collection that was dropped since, the server answers with nothing, and not as of a moment.
-      if (read.time === null) throw new Error('The collection has been dropped since');
+      if (read.time === null) throw new Dropped(`'${String(find['find'])}' was dropped`);
       const found = [...read.first];
       if (read.more) for await (const batch of read.rest()) found.push(...batch);
       return found;
