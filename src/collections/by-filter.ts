@@ -66,9 +66,8 @@ export class ByFilter {
     const now = this.#now();
     const origin = { principal: scope.principal, request: write.request, now };
     return this.#within(scope, name, asked, write, now, async (ids, { session }) => {
-      const filter: Document = { _id: { $in: ids } };
       // A batch of the cursor is at most 16 MB, however many documents there are.
-      for await (const batch of store.list(name, filter, { sort: { _id: 1 }, session })) {
+      for await (const batch of store.listWithin(name, ids, session)) {
         const changes: Replacement[] = [];
         for (const raw of batch) {
           const old = decodeStored(raw);

@@ -6,15 +6,21 @@ import {
   type ClientSession,
   type Document,
   type Filter,
-  type FindOptions,
   MongoBulkWriteError,
   MongoServerError,
   ObjectId,
-  type WriteError,
 } from 'mongodb';
 import { asRaw } from '../database/cursor-reply.ts';
-import { CODE, serverCode, translated, translateError } from '../database/errors.ts';
-import { type FirstFound, findFirst, findRaw, firstOf, type RawFind } from '../database/find-raw.ts';
+import { CODE, failuresOf, serverCode, translated, translateError } from '../database/errors.ts';
+import {
+  batchesOf,
+  type FirstFound,
+  findAll,
+  findFirst,
+  findRaw,
+  firstOf,
+  type RawFind,
+} from '../database/find-raw.ts';
 import type { Mongo } from '../database/mongo.ts';
 import { readNamed } from '../database/named-members.ts';
 import type { CollectionName } from '../database/names.ts';
@@ -28,8 +34,9 @@ import { addViolatedKeys } from './violated-index.ts';
 const BATCH = 1_000;
 const SIZE = Buffer.from('bytes');
 
-/** What a page asks for beside its filter. */
-export type PageOptions = Omit<RawFind, 'filter' | 'batchSize'> & { readonly limit: number };
+/** What a list asks for beside its filter. */
+export type ListOptions = Omit<RawFind, 'filter' | 'batchSize'>;
+export type PageOptions = ListOptions & { readonly limit: number };
 
 export class Store {
   readonly #mongo: Mongo;
@@ -48,15 +55,18 @@ export class Store {
   }
 
   /** The documents that a filter finds, in raw batches. The first batch is asked for when iteration starts. */
-  async *list(name: CollectionName, filter: Filter<Document>, options: FindOptions): AsyncGenerator<readonly Buffer[]> {
-    const cursor = this.#mongo.data.collection(name).find(filter, { batchSize: BATCH, ...options, raw: true });
+  async *list(name: CollectionName, filter: Filter<Document>, options: ListOptions): AsyncGenerator<readonly Buffer[]> {
     try {
-      while (await cursor.hasNext()) yield cursor.readBufferedDocuments().map(asRaw);
+      yield* findAll(this.#mongo.data, name, { filter, batchSize: BATCH, ...options });
     } catch (error) {
       throw translateError(error);
-    } finally {
-      await cursor.close();
     }
+  }
+
+  /** Documents by their ids within a transaction, in the order of these, in raw batches. Throws the driver's errors. */
+  listWithin(name: CollectionName, ids: readonly unknown[], session: ClientSession) {
+    const options = { sort: { _id: 1 }, batchSize: BATCH, raw: true, session } as const;
+    return batchesOf(this.#mongo.data.collection(name).find(byId({ $in: ids }), options));
   }
 
   /** The documents that a filter finds up to a limit, raw, in one call: as many as one reply holds. */
@@ -274,17 +284,6 @@ export class Store {
     }
     return outcomes;
   }
-}
-
-/**
- * The writes of a shared call that failed, when the others are known to have been made.
- * @throws the error when it says nothing about single writes, or that a majority did not acknowledge the others
- */
-function failuresOf(error: unknown): readonly WriteError[] {
-  if (!(error instanceof MongoBulkWriteError)) throw error;
-  const failed = [error.writeErrors].flat();
-  if (failed.length === 0 || error.result.getWriteConcernError() !== undefined) throw error;
-  return failed;
 }
 
 function inSession(session: ClientSession | undefined): { session?: ClientSession } {

@@ -12,6 +12,7 @@ import {
   MongoOperationTimeoutError,
   MongoServerSelectionError,
   MongoTopologyClosedError,
+  type WriteError,
 } from 'mongodb';
 import { MillraceError } from '../kernel/errors.ts';
 import { CODE, type Meaning, meaningOf, UNREACHABLE } from './server-codes.ts';
@@ -40,6 +41,17 @@ export function duplicateKey(error: unknown): DuplicateKey | undefined {
   const details: unknown = first?.err ?? error;
   const pattern = details !== null && typeof details === 'object' && 'keyPattern' in details ? details.keyPattern : {};
   return { fields: Object.keys(pattern ?? {}), index: first?.index ?? 0 };
+}
+
+/**
+ * The writes of an unordered bulk write that failed, when the others are known to have been made.
+ * @throws the error when it says nothing about single writes, or that a majority did not acknowledge the others
+ */
+export function failuresOf(error: unknown): readonly WriteError[] {
+  if (!(error instanceof MongoBulkWriteError)) throw error;
+  const failed = [error.writeErrors].flat();
+  if (failed.length === 0 || error.result.getWriteConcernError() !== undefined) throw error;
+  return failed;
 }
 
 /**

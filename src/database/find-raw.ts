@@ -12,13 +12,14 @@ import {
   Long,
   MongoNetworkError,
 } from 'mongodb';
-import { asRaw, RAW_ENTRIES, readCursorReply } from './cursor-reply.ts';
+import { asRaw, type CursorReply, RAW_ENTRIES, readCursorReply } from './cursor-reply.ts';
 import { serverCode } from './errors.ts';
+import { OpenCursor } from './open-cursor.ts';
 import { meaningOf } from './server-codes.ts';
 
 export interface RawFind {
   readonly filter: Document;
-  /** Documents of the reply, at least as many as there can be. */
+  /** Documents of a reply at most: where one is to hold them all, as many as there can be. */
   readonly batchSize: number;
   readonly sort?: ReadonlyMap<string, 1 | -1>;
   readonly projection?: ReadonlyMap<string, 0 | 1>;
@@ -42,9 +43,8 @@ export interface FirstFound {
 
 /** The documents found, as many as one reply holds. Throws the driver's errors. */
 export async function findFirst(db: Db, collection: string, find: RawFind): Promise<FirstFound> {
-  const concern = db.readConcern === undefined ? {} : { readConcern: db.readConcern.toJSON() };
   try {
-    const reply = await db.command({ find: collection, ...find, ...concern }, RAW_ENTRIES);
+    const reply = await db.command(commandOf(db, collection, find), RAW_ENTRIES);
     const { id, entries } = readCursorReply(reply['cursor']);
     if (id !== 0n) await db.command({ killCursors: collection, cursors: [Long.fromBigInt(id)] });
     return { documents: entries, more: id !== 0n };
@@ -69,6 +69,43 @@ export async function firstOf(cursor: FindCursor | AggregationCursor): Promise<F
 export async function findRaw(db: Db, collection: string, find: RawFind): Promise<readonly Buffer[]> {
   const { documents, more } = await findFirst(db, collection, find);
   return more ? (await cursorOf(db, collection, find).toArray()).map(asRaw) : documents;
+}
+
+/** The same in batches, the next one asked for when the last one has been taken; none of them is empty. */
+export async function* findAll(db: Db, collection: string, find: RawFind): AsyncGenerator<readonly Buffer[]> {
+  const session = db.client.startSession({ causalConsistency: false });
+  const ask = async (command: Document) =>
+    readCursorReply((await db.command(command, { session, ...RAW_ENTRIES }))['cursor']);
+  let first: CursorReply;
+  try {
+    first = await ask(commandOf(db, collection, find));
+  } catch (error) {
+    await session.endSession();
+    if (!mayPass(error)) throw error;
+    yield* batchesOf(cursorOf(db, collection, find));
+    return;
+  }
+  const cursor = new OpenCursor({ db, collection, session, batchSize: find.batchSize, ask }, first.id);
+  try {
+    if (first.entries.length > 0) yield first.entries;
+    yield* cursor.rest();
+  } finally {
+    await cursor.close();
+  }
+}
+
+/** The documents of a raw cursor in batches; it is closed in the end. */
+export async function* batchesOf(cursor: FindCursor): AsyncGenerator<readonly Buffer[]> {
+  try {
+    while (await cursor.hasNext()) yield cursor.readBufferedDocuments().map(asRaw);
+  } finally {
+    await cursor.close();
+  }
+}
+
+function commandOf(db: Db, collection: string, find: RawFind): Document {
+  const concern = db.readConcern === undefined ? {} : { readConcern: db.readConcern.toJSON() };
+  return { find: collection, ...find, ...concern };
 }
 
 function cursorOf(db: Db, collection: string, find: RawFind): FindCursor {

@@ -2,9 +2,10 @@
  * Reads of users' collections as they were at one moment of the database (read concern `snapshot`): what subscriptions
  * begin with, and what fills up their windows. Not here: which moment, and what becomes of later changes.
  */
-import { type ClientSession, type Db, type Document, Long, type Timestamp } from 'mongodb';
+import type { ClientSession, Db, Document, Timestamp } from 'mongodb';
 import { type CursorReply, RAW_ENTRIES, readCursorReply } from '../database/cursor-reply.ts';
 import { serverCode, translateError } from '../database/errors.ts';
+import { OpenCursor } from '../database/open-cursor.ts';
 import { requireChanges } from '../events/followable.ts';
 import { within } from '../kernel/deadline.ts';
 import { MillraceError } from '../kernel/errors.ts';
@@ -172,34 +173,19 @@ export class SnapshotStore {
   }
 
   #read(collection: string, session: ClientSession, { id, entries, time }: CursorReply): SnapshotRead {
-    let cursor = id;
-    const close = async () => {
-      if (cursor !== 0n) {
-        const command = { killCursors: collection, cursors: [Long.fromBigInt(cursor)] };
-        cursor = 0n;
-        // The server forgets a cursor by itself; a failure to say so changes nothing.
-        await this.#data.command(command, { session }).catch(() => undefined);
-      }
-      await session.endSession().catch(() => undefined);
-    };
-    const more = cursor !== 0n;
-    if (!more) void close();
-    const next = () => this.#ask(session, { getMore: Long.fromBigInt(cursor), collection, batchSize: BATCH });
+    const ask = (command: Document) => this.#ask(session, command);
+    const cursor = new OpenCursor({ db: this.#data, collection, session, batchSize: BATCH, ask }, id);
+    const more = id !== 0n;
+    if (!more) void cursor.close();
     async function* rest(): AsyncGenerator<readonly Buffer[]> {
       try {
-        while (cursor !== 0n) {
-          const reply = await next();
-          cursor = reply.id;
-          yield reply.entries;
-        }
+        yield* cursor.rest();
       } catch (error) {
         if (DROPPED.has(serverCode(error) ?? 0)) throw new Dropped(`'${collection}' was dropped`, { cause: error });
         throw translateError(error);
-      } finally {
-        await close();
       }
     }
-    return { time, first: entries, more, rest, close };
+    return { time, first: entries, more, rest, close: () => cursor.close() };
   }
 
   async #ask(session: ClientSession, command: Document, limitMs = this.#timeoutMs): Promise<CursorReply> {

@@ -4,7 +4,7 @@
  */
 import { BSON, MongoClient } from 'mongodb';
 import t from 'tap';
-import { findFirst, findRaw, firstOf } from '../../src/database/find-raw.ts';
+import { findAll, findFirst, findRaw, firstOf } from '../../src/database/find-raw.ts';
 import { testReplicaSet } from '../helpers/replica-set.ts';
 
 t.test('reading documents as raw BSON', async (t) => {
@@ -54,6 +54,29 @@ t.test('reading documents as raw BSON', async (t) => {
     t.strictSame(await findRaw(db, 'nothing', find), []);
   });
 
+  const batchesOf = async (collection: string, question: object) => {
+    const batches: unknown[][] = [];
+    for await (const batch of findAll(db, collection, { ...find, ...question })) batches.push(idsOf(batch));
+    return batches;
+  };
+
+  await t.test('all there is comes in batches, in its order, and none is empty', async (t) => {
+    t.strictSame(await batchesOf('small', { batchSize: 2, sort: new Map([['n', -1]]) }), [[5, 4], [3, 2], [1]]);
+    t.strictSame(await batchesOf('small', { batchSize: 5 }), [[1, 2, 3, 4, 5]], 'nor the last one');
+    t.strictSame(await batchesOf('small', { batchSize: 2, filter: { even: true } }), [[2, 4]]);
+    t.strictSame(await batchesOf('nothing', {}), []);
+    t.strictSame(await batchesOf('large', { sort: new Map([['_id', -1]]) }), [[6, 5, 4], [3, 2, 1], [0]], 'of 16 MB');
+  });
+
+  await t.test('whoever stops reading leaves no cursor behind', async (t) => {
+    const before = await openCursors();
+    const all = findAll(db, 'small', { ...find, batchSize: 2 });
+    t.strictSame(idsOf((await all.next()).value ?? []), [1, 2]);
+    t.equal(await openCursors(), before + 1);
+    await all.return(undefined);
+    t.equal(await openCursors(), before);
+  });
+
   const failing = async (data: object, times: number) => {
     const failCommand = { configureFailPoint: 'failCommand', mode: { times }, data };
     await client.db('admin').command(failCommand);
@@ -71,11 +94,22 @@ t.test('reading documents as raw BSON', async (t) => {
     t.notOk(versions.includes('undefined'), 'the driver understands what the error says of the topology');
     await failing({ closeConnection: true, failCommands: ['find'] }, 1);
     t.equal((await findRaw(db, 'small', find)).length, 5);
+    await failing({ closeConnection: true, failCommands: ['find'] }, 1);
+    t.strictSame(await batchesOf('small', { batchSize: 3 }), [
+      [1, 2, 3],
+      [4, 5],
+    ]);
   });
 
   await t.test('a refusal is told at once', async (t) => {
     await failing({ errorCode: 13, failCommands: ['find'] }, 1);
     await t.rejects(findRaw(db, 'small', find), { code: 13 });
     t.equal((await findRaw(db, 'small', find)).length, 5, 'it was asked once');
+    await failing({ errorCode: 13, failCommands: ['find'] }, 1);
+    await t.rejects(batchesOf('small', {}), { code: 13 });
+    const before = await openCursors();
+    await failing({ errorCode: 13, failCommands: ['getMore'] }, 1);
+    await t.rejects(batchesOf('small', { batchSize: 2 }), { code: 13 });
+    t.equal(await openCursors(), before, 'the cursor was given back');
   });
 });
