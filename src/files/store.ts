@@ -4,7 +4,8 @@
  */
 import type { ClientSession, Collection, Document, Filter, FindOptions } from 'mongodb';
 import { asRaw } from '../database/cursor-reply.ts';
-import { CODE, serverCode, translated } from '../database/errors.ts';
+import { CODE, serverCode, translated, translateError } from '../database/errors.ts';
+import { batchesOf } from '../database/find-raw.ts';
 import { idFromText } from '../database/ids.ts';
 import type { Mongo } from '../database/mongo.ts';
 import { fromRaw, type StoredFile } from './file.ts';
@@ -59,11 +60,10 @@ export class Store {
 
   /** The documents that a filter finds, in raw batches. The first batch is asked for when iteration starts. */
   async *list(filter: Filter<Document>, options: FindOptions): AsyncGenerator<readonly Uint8Array[]> {
-    const cursor = this.#files.find(filter, { batchSize: BATCH, ...options, raw: true });
     try {
-      while (await translated(() => cursor.hasNext())) yield cursor.readBufferedDocuments().map(asRaw);
-    } finally {
-      await cursor.close();
+      yield* batchesOf(this.#files.find(filter, { batchSize: BATCH, ...options, raw: true }));
+    } catch (error) {
+      throw translateError(error);
     }
   }
 
