@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Document } from 'mongodb';
 import { actorOf } from '../auth/principal.ts';
 import { duplicateKey, translated, translateError } from '../database/errors.ts';
-import { idText, newId, parseNewId } from '../database/ids.ts';
+import { idText, newId } from '../database/ids.ts';
 import type { CollectionName } from '../database/names.ts';
 import { decodeOrdered, decodeStored, decodeStoredId, exactly, inOrderOf } from '../database/stored.ts';
 import { MillraceError } from '../kernel/errors.ts';
@@ -161,7 +161,7 @@ export class Collections {
         checkPreconditions(write.preconditions, null);
       }
       if (create === null) throw new TypeError('A replacement needs a Scope');
-      const document = permittedCreate(create, { ...body, id: parseNewId(id) }, this.#origin(create, write), newId);
+      const document = permittedCreate(create, { ...body, id }, this.#origin(create, write), newId);
       // A failed insert ends a transaction, so inside of one it is asked before: by the id alone, as the insert does.
       if (write.within && (await this.#parts.store.find(name, document['_id'], {}, write.within.session)) !== null) {
         if (update === null) await this.#refuseExisting(create, name, id, write);
