@@ -3,11 +3,10 @@
  * and only what the reader's own Scope of the other collection reaches. A document may be named a thousand times and be
  * large: each is made JSON once, and what is held at a time is bounded. Not here: how an answer is sent (answers.ts).
  */
-import { idFromText, idText } from '../database/ids.ts';
+import { idCandidates, idFromText, idText } from '../database/ids.ts';
 import { encodeDocument } from '../database/json.ts';
 import { readNamed } from '../database/named-members.ts';
 import { type CollectionName, parseCollectionName } from '../database/names.ts';
-import { idKey, storedIdKey } from '../database/transcode-document.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { toDatabaseFilter } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
@@ -77,10 +76,8 @@ export async function* expandBatch(
   yield* expandGroup(store, group, how);
 }
 
-type Id = ReturnType<typeof idFromText>;
-
-/** What stands at a path: an id, a list, or nothing that could be one. */
-type Named = Id | null | readonly Named[];
+/** What stands at a path: an id as its text, a list, or nothing that could be one. */
+type Named = string | null | readonly Named[];
 
 /** A document and what it names in each of the expansions. */
 interface Source {
@@ -112,8 +109,8 @@ async function* expandGroup(store: Store, group: readonly Source[], how: Expandi
   yield* expandGroup(store, group.slice(half), how);
 }
 
-/** Documents as JSON by the key of their id. */
-type Found = ReadonlyMap<string | null, Buffer>;
+/** Documents as JSON by the texts that name them. */
+type Found = ReadonlyMap<string, Buffer>;
 
 /**
  * What a group names, for each expansion. One after the other: each reply may be of 16 MB.
@@ -127,30 +124,52 @@ async function look(
   const all: Found[] = [];
   let room = MOST.bytes;
   for (const [index, { collection, scope }] of expansions.entries()) {
-    const found = new Map<string | null, Buffer>();
+    const found = new Map<string, Buffer>();
     all.push(found);
     if (scope === null) continue;
-    const ids = new Map(group.flatMap(({ named }) => idsOf(named[index])).map((id) => [idKey(id), id] as const));
-    for (const some of inPieces([...ids.values()], IDS_AT_ONCE)) {
-      const { documents, more } = await store.findMany(collection, some, toDatabaseFilter(scope));
-      if (more) return null;
+    const texts = [...new Set(group.flatMap(({ named }) => idsOf(named[index])))];
+    /** @returns whether what was found may be held */
+    const ask = async (forms: readonly Form[]): Promise<boolean> => {
+      const ids = forms.map(({ id }) => id);
+      const names = Map.groupBy(forms, ({ shown }) => shown);
+      const { documents, more } = await store.findMany(collection, ids, toDatabaseFilter(scope));
       for (const raw of documents) {
         const seen = seenBytes(scope, raw, true);
         if (seen === null) continue;
         const text = encodeDocument(seen);
         room -= text.length;
-        if (room < 0) return null;
-        found.set(storedIdKey(raw), text);
+        if (room < 0) return false;
+        for (const { named } of names.get(idText(readNamed(raw, [ID])['_id'])) ?? []) found.set(named, text);
       }
+      return !more;
+    };
+    for (const some of inPieces(texts, IDS_AT_ONCE)) {
+      if (!(await ask(some.map((named) => ({ named, shown: named, id: idFromText(named) }))))) return null;
+      const others = some.filter((named) => !found.has(named)).flatMap(otherForms);
+      if (others.length > 0 && !(await ask(others))) return null;
     }
   }
   return all;
+}
+
+/** One id that a text may stand for. */
+interface Form {
+  readonly named: string;
+  /** The text that such an id is shown as: hex digits of either case find the same document. */
+  readonly shown: string;
+  readonly id: unknown;
+}
+
+/** Ids of other kinds are asked for only where the usual one was not found, as of a document in an address. */
+function otherForms(named: string): Form[] {
+  return idCandidates(named).map((id) => ({ named, shown: idText(id), id }));
 }
 
 function inPieces<T>(items: readonly T[], size: number): readonly T[][] {
   return Array.from({ length: Math.ceil(items.length / size) }, (_, n) => items.slice(n * size, (n + 1) * size));
 }
 
+const ID = Buffer.from('_id');
 const OPEN = Buffer.from('[');
 const COMMA = Buffer.from(',');
 const CLOSE = Buffer.from(']');
@@ -174,7 +193,7 @@ function textOf({ raw, named }: Source, found: readonly Found[], { expansions, f
 /** What stands in the place of an id, or of a list of ids. */
 function append(named: Named | undefined, found: Found | undefined, to: Buffer[]): void {
   if (!isList(named)) {
-    to.push((named !== null && named !== undefined && found?.get(idKey(named))) || NULL);
+    to.push((typeof named === 'string' && found?.get(named)) || NULL);
     return;
   }
   to.push(OPEN);
@@ -185,13 +204,13 @@ function append(named: Named | undefined, found: Found | undefined, to: Buffer[]
   to.push(CLOSE);
 }
 
-/** Clients write ids as texts, other writers as ObjectIds: both name the same document. */
+/** Clients write ids as texts, other writers as what they are: both name the same document. */
 function namedBy(value: unknown): Named {
   if (Array.isArray(value)) return value.map(namedBy);
-  return value === undefined || value === null ? null : idFromText(idText(value));
+  return value === undefined || value === null ? null : idText(value);
 }
 
-function idsOf(named: Named | undefined): readonly Id[] {
+function idsOf(named: Named | undefined): readonly string[] {
   if (isList(named)) return named.flatMap(idsOf);
   return named === null || named === undefined ? [] : [named];
 }

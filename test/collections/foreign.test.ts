@@ -35,6 +35,21 @@ t.test('foreign documents', async (t) => {
     );
   });
 
+  await t.test('every id is expanded, by its value and by its text', async (t) => {
+    const naming = parts.mongo.data.collection<{ _id: string; who: unknown[] }>('naming');
+    const texts = IDS.map(([text]) => text);
+    await naming.insertOne({ _id: 'by-value', who: IDS.map(([, id]) => id) });
+    await naming.insertOne({ _id: 'by-text', who: texts });
+    await naming.insertOne({ _id: 'in-other-case', who: [UUID_TEXT.toUpperCase(), '507F1F77BCF86CD799439011'] });
+    const shown = async (id: string) => {
+      const { _expanded } = (await app.inject(`/api/naming/${id}?expand=who:foreign`)).json();
+      return _expanded.who.map((document: { id: string } | null) => document?.id ?? null);
+    };
+    t.strictSame(await shown('by-value'), texts);
+    t.strictSame(await shown('by-text'), texts);
+    t.strictSame(await shown('in-other-case'), [UUID_TEXT, '507f1f77bcf86cd799439011']);
+  });
+
   await t.test('values keep their types through PUT and PATCH when their JSON did not change', async (t) => {
     const values = {
       when: new Date('2026-01-02T03:04:05.678Z'),
