@@ -5,6 +5,7 @@
  */
 import { isPlain } from '../database/wire-values.ts';
 import { MillraceError } from '../kernel/errors.ts';
+import { Keeper } from './keeper.ts';
 import { invalidPatch } from './patch-bounds.ts';
 
 /** How much a patch may add to a document by copying, in bytes (about): no document is larger than this. */
@@ -27,6 +28,8 @@ export interface Measure {
 }
 
 export class Draft {
+  /** Keeps the types of what is put where it was. */
+  readonly keeper = new Keeper();
   /** Nodes that stand in one place only, in a node of this set or at the top. */
   readonly #owned = new Set<unknown>();
   /** Of nodes that nobody has changed since. */

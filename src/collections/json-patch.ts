@@ -10,7 +10,6 @@ import { Draft, type Node } from './draft.ts';
 import { checkChange, checkChangedPath, invalidPatch, MAX_OPERATIONS } from './patch-bounds.ts';
 import { at } from './refusals.ts';
 import { sameJson } from './same-json.ts';
-import { keepEqual } from './stored.ts';
 
 /** The reference tokens of a JSON Pointer (RFC 6901), unescaped; empty for the whole document. */
 type Pointer = readonly string[];
@@ -91,10 +90,12 @@ function apply(root: unknown, operation: Operation, draft: Draft): unknown {
     case 'test':
       if (sameJson(find(root, operation.path), operation.value, { ordered: false })) return root;
       throw new MillraceError('patch-test-failed', `the value at '${pointerTo(operation.path)}' is another one`);
-    case 'add':
-      return add(root, operation.path, operation.value, draft);
+    case 'add': {
+      const value = draft.keeper.keep(replacedAt(root, operation.path), operation.value);
+      return add(root, operation.path, value, draft);
+    }
     case 'replace': {
-      const value = keepEqual(find(root, operation.path), operation.value);
+      const value = draft.keeper.keep(find(root, operation.path), operation.value);
       return edit(root, operation.path, draft, value, (node, token) => put(node, token, value));
     }
     case 'remove':
@@ -167,6 +168,16 @@ function find(root: unknown, path: Pointer): unknown {
   for (const token of path) {
     node = isNode(node) ? memberOf(node, token) : undefined;
     if (node === undefined) throw missing(path);
+  }
+  return node;
+}
+
+/** What is replaced by adding: a member that is there. Into an array it is put between the others. */
+function replacedAt(root: unknown, path: Pointer): unknown {
+  let node = root;
+  for (const [index, token] of path.entries()) {
+    if (!isNode(node) || (Array.isArray(node) && index === path.length - 1)) return undefined;
+    node = memberOf(node, token);
   }
   return node;
 }

@@ -9,14 +9,16 @@ import { isPlain } from '../database/wire-values.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { ALL, childOf, cutValue, type FieldTree, NONE } from '../policies/field-tree.ts';
 import { isContainer } from '../policies/writing.ts';
+import type { Keeper } from './keeper.ts';
 import { sameJson } from './same-json.ts';
-import { empty, type JsonObject, keepEqual, merge, pick } from './stored.ts';
+import { empty, type JsonObject, merge, pick } from './stored.ts';
 
 export interface Rules {
   readonly read: FieldTree;
   readonly write: FieldTree;
   /** Whether leaving out a member that may be seen and not set is refused; otherwise it stays. */
   readonly strict: boolean;
+  readonly keeper: Keeper;
 }
 
 type Path = readonly string[];
@@ -70,14 +72,14 @@ export function notWritable(path: Path): MillraceError {
 
 /** The value after `next` was sent for it. */
 function replaceValue(old: unknown, next: unknown, rules: Rules, path: Path): unknown {
-  if (isFree(rules)) return keepEqual(old, next);
+  if (isFree(rules)) return rules.keeper.keep(old, next);
   const { read, write } = rules;
   const seen = old === undefined ? undefined : cutValue(old, read);
   if (seen !== undefined && sameJson(seen, next, { ordered: false })) return old;
   if (write === NONE) throw notWritable(path);
   if (isPlain(next) && (old === undefined || isPlain(old))) return replaceMembers(old ?? {}, next, rules, path);
   if (isContainer(old)) throw notWritable(path);
-  if (write === ALL || (write.rest && !isContainer(next))) return keepEqual(old, next);
+  if (write === ALL || (write.rest && !isContainer(next))) return rules.keeper.keep(old, next);
   throw notWritable(path);
 }
 
@@ -99,7 +101,7 @@ function mergeValue(old: unknown, value: unknown, rules: Rules, path: Path): unk
   if (rules.write === NONE) throw notWritable(path);
   if (value === null) return isFree(rules) ? undefined : leaveOut(old, { ...rules, strict: true }, path);
   if (!isPlain(value)) return replaceValue(old, value, rules, path);
-  if (isFree(rules)) return merge(isPlain(old) ? old : {}, value);
+  if (isFree(rules)) return merge(isPlain(old) ? old : {}, value, rules.keeper);
   if (isContainer(old) && !isPlain(old)) throw notWritable(path);
   if (old !== undefined && !isPlain(old) && !rules.write.rest) throw notWritable(path);
   return mergeMembers(isPlain(old) ? old : {}, value, rules, path);

@@ -11,13 +11,13 @@ import { fieldHidden, fieldsFor, grantsFor } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
 import { allowing, forbiddenMember, settings, writableBy } from '../policies/writing.ts';
 import type { Change, Steps } from './change.ts';
+import { Keeper } from './keeper.ts';
 import { checkNewMembers, mergeMembers, notWritable, replaceMembers } from './member-rules.ts';
 import {
   changeMembers,
   changeStored,
   createStored,
   type JsonObject,
-  keepEqual,
   mergeStored,
   type Origin,
   pick,
@@ -94,7 +94,8 @@ interface Bounds {
 
 function computeWithin(change: Change, old: Document, origin: Origin, { read, write, given }: Bounds): Document {
   const without = (members: JsonObject) => pick(members, (name) => !given.has(name));
-  const [all, rules] = [visible(old), { read, write, strict: change.kind === 'edit' }];
+  const keeper = new Keeper();
+  const [all, rules] = [visible(old), { read, write, strict: change.kind === 'edit', keeper }];
   const members = () => {
     switch (change.kind) {
       case 'replace':
@@ -111,7 +112,7 @@ function computeWithin(change: Change, old: Document, origin: Origin, { read, wr
     }
   };
   const next = members();
-  for (const [name, value] of given) next[name] = keepEqual(all[name], value);
+  for (const [name, value] of given) next[name] = keeper.keep(all[name], value);
   return withMembers(old, next, origin);
 }
 

@@ -11,6 +11,7 @@ import { refuseStoredId } from '../database/parse-json.ts';
 import { metaToWire } from '../database/to-wire.ts';
 import { isPlain, valueToWire } from '../database/wire-values.ts';
 import { MillraceError } from '../kernel/errors.ts';
+import { Keeper } from './keeper.ts';
 
 /** Who writes, in which request, when: what `_meta` records. */
 export interface Origin {
@@ -38,12 +39,12 @@ export function createStored(body: JsonObject, origin: Origin, newId: () => Obje
 
 /** The document that a full replacement stores: only what the body says remains, and what the wire hides. */
 export function replaceStored(old: Document, body: JsonObject, origin: Origin): Document {
-  return assemble(hidden(old), keepEqualMembers(old, storable(body)), nextMeta(old['_meta'], origin));
+  return assemble(hidden(old), new Keeper().keepMembers(old, storable(body)), nextMeta(old['_meta'], origin));
 }
 
 /** The document after a merge patch (RFC 7396): null removes a member, objects merge, everything else replaces. */
 export function mergeStored(old: Document, patch: JsonObject, origin: Origin): Document {
-  return assemble(hidden(old), merge(visible(old), storable(patch)), nextMeta(old['_meta'], origin));
+  return assemble(hidden(old), merge(visible(old), storable(patch), new Keeper()), nextMeta(old['_meta'], origin));
 }
 
 /**
@@ -122,30 +123,13 @@ function revisionOf(meta: unknown): number {
 }
 
 /** RFC 7396 section 2, `MergePatch`, on stored values. */
-export function merge(target: JsonObject, patch: JsonObject): JsonObject {
+export function merge(target: JsonObject, patch: JsonObject, keeper: Keeper): JsonObject {
   const result = pick(target, () => true);
   for (const [name, value] of Object.entries(patch)) {
     const before = Object.hasOwn(target, name) ? target[name] : undefined;
     if (value === null) delete result[name];
-    else if (isPlain(value)) result[name] = merge(isPlain(before) ? before : {}, value);
-    else result[name] = keepEqual(before, value);
-  }
-  return result;
-}
-
-/** `next` as JSON, with the stored value wherever its JSON is the same. */
-export function keepEqual(old: unknown, next: unknown): unknown {
-  if (Array.isArray(next)) {
-    return Array.isArray(old) ? next.map((item, index) => keepEqual(old[index], item)) : next;
-  }
-  if (isPlain(next)) return isPlain(old) ? keepEqualMembers(old, next) : next;
-  return old !== undefined && !isPlain(old) && !Array.isArray(old) && valueToWire(old) === next ? old : next;
-}
-
-function keepEqualMembers(old: JsonObject, next: JsonObject): JsonObject {
-  const result = empty();
-  for (const [name, value] of Object.entries(next)) {
-    result[name] = keepEqual(Object.hasOwn(old, name) ? old[name] : undefined, value);
+    else if (isPlain(value)) result[name] = merge(isPlain(before) ? before : {}, value, keeper);
+    else result[name] = keeper.keep(before, value);
   }
   return result;
 }

@@ -11,7 +11,6 @@ import { invalidPatch } from './patch-bounds.ts';
 import { parsePull } from './pull.ts';
 import { parsePush } from './push.ts';
 import { sameJson } from './same-json.ts';
-import { keepEqual } from './stored.ts';
 
 /** Comparisons of one `$addToSet`. */
 const MAX_COMPARISONS = 1_000_000;
@@ -25,7 +24,7 @@ export const OPERATORS: ReadonlyMap<string, ParseOperand> = new Map<string, Pars
   ['$mul', (operand) => arithmetic('multiply', operand)],
   ['$min', (operand) => extreme(operand, -1)],
   ['$max', (operand) => extreme(operand, 1)],
-  ['$set', (operand) => creating((old) => keepEqual(old, operand))],
+  ['$set', (operand) => creating((old, _now, draft) => draft.keeper.keep(old, operand))],
   ['$unset', () => ({ creates: false, lenient: true, apply: () => REMOVED })],
   ['$push', parsePush],
   ['$addToSet', parseAddToSet],
