@@ -8,6 +8,7 @@ import { readParameters } from '../query/parameters.ts';
 import { parseQuery, RESERVED } from '../query/parse-query.ts';
 import type { Asked } from './by-filter.ts';
 import { parsePrefer } from './prefer.ts';
+import { refuseConditions } from './requests.ts';
 
 /** @throws MillraceError `invalid-filter`, `max-affected-required`, `unknown-parameter`, `malformed-request` */
 export function parseAsked(request: RequestLike): Asked {
@@ -18,9 +19,7 @@ export function parseAsked(request: RequestLike): Asked {
       hint: `A field of that name is reached as ${other[0]}[eq]`,
     });
   }
-  if (request.headers['if-match'] !== undefined || request.headers['if-none-match'] !== undefined) {
-    throw new MillraceError('malformed-request', 'If-Match and If-None-Match are for one document, not for a filter');
-  }
+  refuseConditions(request);
   if (conditions.length === 0) {
     throw new MillraceError('invalid-filter', 'A write to many documents needs a filter', {
       hint: 'filter={} means all of them; a write to one has its id in the path',

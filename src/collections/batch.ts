@@ -9,7 +9,7 @@ import type { Answer } from './answer.ts';
 import type { Atomic, Within } from './atomic.ts';
 import { type BatchOperation, inOperation, parseBatch, resolveRefs } from './batch-operations.ts';
 import { isAccessRefusal } from './refusals.ts';
-import { objectBody } from './requests.ts';
+import { objectBody, refuseConditions } from './requests.ts';
 import { type PreparedWrite, prepareWrite, type WriteParts } from './write-operations.ts';
 
 /** Bytes of all results together. */
@@ -23,6 +23,7 @@ type BatchRequest = Pick<FastifyRequest, 'id' | 'url' | 'headers' | 'body' | 'pr
  */
 export function prepareBatch(request: BatchRequest, parts: WriteParts & { readonly atomic: Atomic }): PreparedWrite {
   parameters(request, []);
+  refuseConditions(request);
   requireMediaType(request, ['application/json']);
   const operations = parseBatch(objectBody(request));
   requireScopes(operations, request, parts);

@@ -39,6 +39,16 @@ function kindOf(value: unknown): string {
   return `a ${typeof value}`;
 }
 
+/**
+ * Holds a request that is not about one document at its own address to having no conditions: nothing is there that they
+ * could be held against, and who sent them counts on them.
+ * @throws MillraceError `malformed-request`
+ */
+export function refuseConditions({ headers }: RequestLike): void {
+  if (headers['if-match'] === undefined && headers['if-none-match'] === undefined) return;
+  throw new MillraceError('malformed-request', 'If-Match and If-None-Match are for one document at its own address');
+}
+
 /** The write that a request asks for, alone or as a part of a transaction. */
 export function toWrite(request: RequestLike, within?: Within): Write {
   const write = { request: request.id, preconditions: parsePreconditions(request.headers) };

@@ -16,7 +16,7 @@ import type { Collections, WriteScopes } from './collections.ts';
 import { parsePatch } from './patch.ts';
 import { parsePreconditions } from './preconditions.ts';
 import { discreet } from './refusals.ts';
-import { arrayBody, objectBody, toWrite } from './requests.ts';
+import { arrayBody, objectBody, refuseConditions, toWrite } from './requests.ts';
 import { seenBy, viewOf } from './view.ts';
 
 /** A write that has been read and allowed; nothing has been touched yet. It may run again in a new transaction. */
@@ -72,6 +72,7 @@ function discreetly(reader: Scope | null, write: PreparedWrite): PreparedWrite {
 function prepareCreate(request: WriteRequest, parts: WriteParts): PreparedWrite {
   const { collections } = parts;
   parameters(request, []);
+  refuseConditions(request);
   requireMediaType(request, ['application/json']);
   const many = arrayBody(request);
   if (many !== null) {
@@ -110,12 +111,20 @@ function enterReplace(
   upsert: boolean,
   parts: WriteParts,
 ): readonly [WriteScopes, CollectionName] {
-  if (parsePreconditions(request.headers).ifNoneMatch === '*') {
+  const { ifMatch, ifNoneMatch } = parsePreconditions(request.headers);
+  if (ifNoneMatch === '*') {
+    if (ifMatch !== undefined) throw contradiction();
     const [create, name] = enter(request, 'create', parts);
     return [{ update: null, create }, name];
   }
   const [update, name] = enter(request, 'update', parts);
   return [{ update, create: upsert ? parts.policies.find(request.principal, 'create', name) : null }, name];
+}
+
+function contradiction(): MillraceError {
+  return new MillraceError('precondition-failed', 'If-Match and If-None-Match: * never hold together', {
+    hint: 'Send If-None-Match: * to create, If-Match to change',
+  });
 }
 
 function preparePatch(request: WriteRequest, id: string, parts: WriteParts): PreparedWrite {
