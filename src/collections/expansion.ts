@@ -181,13 +181,18 @@ function textOf({ raw, named }: Source, found: readonly Found[], { expansions, f
   const before = own.length > 2 ? ',' : '';
   const shown: Buffer[] = [];
   for (const [index, { path }] of expansions.entries()) {
-    shown.push(Buffer.from(`${index === 0 ? `${before}"_expanded":{` : ','}${JSON.stringify(path)}:`));
+    shown.push(Buffer.from(`${index === 0 ? `${before}"_expanded":{` : ','}${JSON.stringify(wirePath(path))}:`));
     append(named[index], found[index], shown);
   }
   const bytes = shown.reduce((sum, { length }) => sum + length, 0);
   if (bytes > MOST.bytes) throw tooLarge(TOO_MANY_BYTES);
   // Between the members of the document and its closing brace.
   return [own.subarray(0, -1), ...shown, END];
+}
+
+/** The path as clients write it. */
+function wirePath(path: string): string {
+  return path === '_id' || path.startsWith('_id.') ? path.slice(1) : path;
 }
 
 /** What stands in the place of an id, or of a list of ids. */

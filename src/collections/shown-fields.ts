@@ -27,7 +27,8 @@ export function withIds(fields: Fields | null, expand: readonly Expansion[]): Fi
   if (fields === null || expand.length === 0) return fields;
   return widened(
     fields,
-    expand.map(({ path }) => path),
+    // A part of an id is no id: it comes whole.
+    expand.map(({ path }) => (path.startsWith('_id.') ? '_id' : path)),
   );
 }
 

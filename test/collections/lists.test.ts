@@ -207,6 +207,17 @@ t.test('lists', async (t) => {
     }
   });
 
+  await t.test('expansion of the id itself, as of rows beside rows', async (t) => {
+    await app.inject({ method: 'POST', url: '/api/profiles', payload: { id: 'ada', text: 'A.' } });
+    for (const address of ['people?id=ada&', 'people/ada?', 'people/ada?fields=-id&', 'people?fields=team&limit=1&']) {
+      const [first] = [(await ask(`${address}expand=id:profiles`)).json()].flat();
+      t.match(first._expanded, { id: { id: 'ada', text: 'A.' } }, address);
+    }
+    await parts.mongo.data.collection<{ _id: object }>('pairs').insertOne({ _id: { of: 'ada', n: 1 } });
+    const [pair] = (await ask('pairs?fields=n&expand=id.of:profiles')).json();
+    t.match(pair, { id: '{"of":"ada","n":1}', _expanded: { 'id.of': { id: 'ada' } } });
+  });
+
   await t.test('one document: fields and its tag', async (t) => {
     const whole = await ask('people/ada');
     const part = await ask('people/ada?fields=team,_meta.revision');
