@@ -218,6 +218,20 @@ t.test('lists', async (t) => {
     t.match(pair, { id: '{"of":"ada","n":1}', _expanded: { 'id.of': { id: 'ada' } } });
   });
 
+  await t.test('what is shown along may have changed while the document has not', async (t) => {
+    await app.inject({ method: 'POST', url: '/api/authors', payload: { id: 'lem', name: 'Lem' } });
+    await app.inject({ method: 'POST', url: '/api/books', payload: { id: 'solaris', author: 'lem' } });
+    const url = '/api/books/solaris?expand=author:authors';
+    const { etag } = (await app.inject(url)).headers;
+    t.equal(etag, (await ask('books/solaris')).headers['etag'], 'the tag is that of the document');
+    await app.inject({ method: 'PATCH', url: '/api/authors/lem', payload: { name: 'Stanisław Lem' } });
+    const again = await app.inject({ url, headers: { 'if-none-match': String(etag) } });
+    t.equal(again.statusCode, 200);
+    t.match(again.json(), { _expanded: { author: { name: 'Stanisław Lem' } } });
+    const alone = await app.inject({ url: '/api/books/solaris', headers: { 'if-none-match': String(etag) } });
+    t.equal(alone.statusCode, 304);
+  });
+
   await t.test('one document: fields and its tag', async (t) => {
     const whole = await ask('people/ada');
     const part = await ask('people/ada?fields=team,_meta.revision');
