@@ -176,7 +176,8 @@ export class Collections {
         if (update === null) await this.#refuseExisting(create, name, id, write);
         // What cannot be updated because it is out of reach is no faster writer's.
         if (update !== null && attempt > 1 && !reachesAll(update)) throw error;
-        if (attempt === ATTEMPTS) throw tooBusy(id);
+        // Nor is one of which only the collation of a collection says that it is this one.
+        if (attempt === ATTEMPTS) throw error;
       }
     }
   }

@@ -145,6 +145,15 @@ t.test('foreign documents', async (t) => {
     }
   });
 
+  await t.test('an id that the collation of a collection takes for another is told to exist', async (t) => {
+    await parts.mongo.data.createCollection('collated', { collation: { locale: 'en', strength: 2 } });
+    await parts.mongo.data.collection<{ _id: string }>('collated').insertOne({ _id: 'Ada' });
+    const put = await app.inject({ method: 'PUT', url: '/api/collated/ada?upsert=true', payload: {} });
+    t.match([put.statusCode, put.json()], [409, { code: 'id-exists' }]);
+    const post = await app.inject({ method: 'POST', url: '/api/collated', payload: { id: 'ADA' } });
+    t.match([post.statusCode, post.json()], [409, { code: 'id-exists' }]);
+  });
+
   await t.test('a batch may touch a collection without images before it creates in it', async (t) => {
     for (const round of [1, 2, 3]) {
       const name = `imageless${round}`;
