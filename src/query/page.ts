@@ -4,10 +4,11 @@
  * is in cursor.ts, how most pages are asked for in likely-page.ts.
  */
 import type { Document } from 'bson';
+import { MillraceError } from '../kernel/errors.ts';
 import { keyExpression } from './key-expression.ts';
 import { rangesBeyond } from './key-ranges.ts';
 import { equalValues, type Members } from './order.ts';
-import { type KeyValues, keyOf, reversed, type Sort } from './sort.ts';
+import { compareKeys, type KeyValues, keyOf, reversed, type Sort } from './sort.ts';
 
 /** A place in a sorted list: behind (`next`) or before (`prev`) the document with this key. */
 export interface Position {
@@ -103,6 +104,7 @@ export interface PageCut {
  * Cuts the page out of an answer.
  * @param answer what was found, in the order asked for, up to one more than `limit`
  * @param read the document with at least the sort's fields, exactly typed
+ * @throws MillraceError `sort-impossible` when no position can be told that the page ends at
  */
 export function cutPage<T>(
   answer: readonly T[],
@@ -110,7 +112,7 @@ export function cutPage<T>(
   read: (answered: T) => Members,
 ): Page<T> {
   const backwards = position?.direction === 'prev';
-  const kept = answer.slice(0, limit);
+  const kept = answer.slice(0, lengthOf(answer, sort, limit, read));
   const documents = backwards ? [...kept].reverse() : kept;
   const keys = (place: number): KeyValues | null => {
     const answered = answer[place];
@@ -126,6 +128,24 @@ export function cutPage<T>(
     next: next && { direction: 'next', ...next },
     prev: prev && { direction: 'prev', ...prev },
   };
+}
+
+/**
+ * How many documents of an answer are the page. Documents of a view may share their id, and no position stands between
+ * those that share all of the sort: the page ends before them, where it can.
+ */
+function lengthOf<T>(answer: readonly T[], sort: Sort, limit: number, read: (answered: T) => Members): number {
+  const shares = (place: number): boolean => {
+    const [before, behind] = answer.slice(place - 1, place + 1).map((answered) => keyOf(read(answered), sort));
+    return before !== undefined && behind !== undefined && compareKeys(before, behind, sort) === 0;
+  };
+  if (answer.length <= limit) return answer.length;
+  let length = limit;
+  while (length > 0 && shares(length)) length--;
+  if (length > 0 || limit === 0) return length;
+  throw new MillraceError('sort-impossible', 'More documents than a page holds share their id and their place', {
+    hint: 'Sort by a field in which they differ, or ask without limit',
+  });
 }
 
 function at(place: number, keys: (place: number) => KeyValues | null, sort: Sort): Omit<Position, 'direction'> {

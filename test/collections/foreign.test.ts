@@ -145,6 +145,33 @@ t.test('foreign documents', async (t) => {
     }
   });
 
+  await t.test('pages of a view whose documents share ids miss none of them', async (t) => {
+    const orders = [
+      { _id: 'a', lines: [1, 2, 3] },
+      { _id: 'b', lines: [4] },
+      { _id: 'c', lines: [5, 6] },
+    ];
+    await parts.mongo.data.collection<{ _id: string }>('orders').insertMany(orders);
+    await parts.mongo.data.createCollection('lines', { viewOn: 'orders', pipeline: [{ $unwind: '$lines' }] });
+    for (const limit of [3, 4, 5]) {
+      const address = `/api/lines?limit=${limit}`;
+      const pages: number[][] = [];
+      let answer = await app.inject(address);
+      const linesOf = () => answer.json().map(({ lines }: { lines: number }) => lines);
+      for (pages.push(linesOf()); answer.headers['millrace-next']; pages.push(linesOf())) {
+        answer = await app.inject(`${address}&cursor=${answer.headers['millrace-next']}`);
+      }
+      t.strictSame(pages.flat(), [1, 2, 3, 4, 5, 6], `limit=${limit}`);
+      const back = /cursor=([^>&]+)>; rel="prev"/.exec(String(answer.headers['link']))?.[1];
+      answer = await app.inject(`${address}&cursor=${back}`);
+      t.strictSame(linesOf().toSorted(), pages.at(-2), `limit=${limit}, back`);
+    }
+    const refused = await app.inject('/api/lines?limit=2');
+    t.match([refused.statusCode, refused.json()], [400, { code: 'sort-impossible', hint: /Sort/ }]);
+    t.strictSame((await app.inject('/api/lines?limit=2&sort=lines&fields=lines')).json().length, 2);
+    t.strictSame((await app.inject('/api/lines?limit=0&count=exact')).headers['millrace-count'], '6');
+  });
+
   await t.test('an id that the collation of a collection takes for another is told to exist', async (t) => {
     await parts.mongo.data.createCollection('collated', { collation: { locale: 'en', strength: 2 } });
     await parts.mongo.data.collection<{ _id: string }>('collated').insertOne({ _id: 'Ada' });
