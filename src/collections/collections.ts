@@ -31,6 +31,8 @@ import { tagFor, viewOf } from './view.ts';
 
 /** How often a change is computed anew before the writer is told that the document is too busy. */
 const ATTEMPTS = 8;
+/** Both states of a document, as far as they fit into one command of the database. */
+const MAX_COMPARED_BYTES = 15 * 1024 * 1024;
 /** Documents of one bulk create. */
 export const MAX_DOCUMENTS = 1_000;
 
@@ -219,25 +221,23 @@ export class Collections {
     write: Write,
     change: Change,
   ): Promise<StoredDocument | null> {
-    return this.#queued(name, id, write, async () => {
-      const raw = await this.#lookup.find(scope, name, id, write.within);
+    const attempt = async (within = write.within): Promise<StoredDocument | null | undefined> => {
+      const raw = await this.#lookup.find(scope, name, id, within);
       if (raw === null) return null;
       const old = decodeStored(raw);
       // Only a conditional write has to know the entity tag of what it replaces.
       if (write.preconditions !== UNCONDITIONAL) checkPreconditions(write.preconditions, tagFor(scope.reader, raw));
       const next = permittedChange(scope, change, old, this.#origin(scope, write));
       const placed = change.kind === 'replace' ? next : inOrderOf(next, decodeOrdered(raw));
-      const session = write.within?.session;
       const stored = written(placed);
+      const bytes = raw.length + stored.raw.length;
+      // What no command holds twice, a transaction keeps as it was read.
+      if (within === undefined && bytes > MAX_COMPARED_BYTES) return this.#parts.atomic.run(attempt);
       const exchange = { id: old['_id'], old: exactly(raw, old), next: placed };
-      const replaced = await this.#parts.store.compareAndReplace(
-        name,
-        exchange,
-        raw.length + stored.raw.length,
-        session,
-      );
+      const replaced = await this.#parts.store.compareAndReplace(name, exchange, bytes, within?.session);
       return replaced ? stored : undefined;
-    });
+    };
+    return this.#queued(name, id, write, attempt);
   }
 
   /**

@@ -129,7 +129,7 @@ export class Store {
   /**
    * Replaces a document if it still is, to the last value, what was read, together with the changes of other requests.
    * `$literal` keeps dotted, `$`-leading and empty names as they are, and the change event is an update with the small
-   * difference.
+   * difference. Within a transaction that is what keeps it as it was read.
    * @param bytes size of both states as BSON
    * @returns false when the document changed or vanished meanwhile
    */
@@ -139,10 +139,14 @@ export class Store {
     bytes: number,
     session?: ClientSession,
   ): Promise<boolean> {
+    if (session !== undefined) {
+      await this.replaceMany(name, [change], session);
+      return true;
+    }
     // Of a document that is nothing but its id, a vanished one could not be told from an unchanged one.
     const whole = goesWhole(change);
-    if (session === undefined && holdsMore(change.old) && !whole) return this.#shared.replace(name, change, bytes);
-    return this.#replaceOne(name, change, whole, session);
+    if (holdsMore(change.old) && !whole) return this.#shared.replace(name, change, bytes);
+    return this.#replaceOne(name, change, whole);
   }
 
   /**
@@ -247,17 +251,12 @@ export class Store {
   }
 
   /** The filter asks for the id alone: what a condition beside it takes the server is a tenth of a replacement. */
-  async #replaceOne(
-    name: CollectionName,
-    { id, old, next }: Replacement,
-    whole: boolean,
-    session?: ClientSession,
-  ): Promise<boolean> {
+  async #replaceOne(name: CollectionName, { id, old, next }: Replacement, whole: boolean): Promise<boolean> {
     const collection = this.#mongo.data.collection(name);
     try {
       const result = whole
-        ? await collection.replaceOne({ ...byId(id), ...unchanged(old) }, next, inSession(session))
-        : await collection.updateOne(byId(id), [{ $replaceWith: unlessChanged(old, next) }], inSession(session));
+        ? await collection.replaceOne({ ...byId(id), ...unchanged(old) }, next)
+        : await collection.updateOne(byId(id), [{ $replaceWith: unlessChanged(old, next) }]);
       return result.matchedCount === 1;
     } catch (error) {
       if (serverCode(error) === CODE.conversionFailure) return false;

@@ -1,5 +1,5 @@
 /** Documents that others wrote straight into the database: served as they are, found by id, not damaged by changes. */
-import { Binary, Decimal128, type Document, Double, Int32, Long, ObjectId, UUID } from 'mongodb';
+import { Binary, Decimal128, Double, Int32, Long, ObjectId, UUID } from 'mongodb';
 import t from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
 
@@ -88,61 +88,6 @@ t.test('foreign documents', async (t) => {
       t.same(JSON.stringify(after?.[name as keyof typeof after]), JSON.stringify(value), name);
     }
     t.match(patch.json(), { text: 'new', added: { deep: 1 }, _meta: { revision: 2, createdAt: null } });
-  });
-
-  await t.test('elements keep their types at another place of their array', async (t) => {
-    const elements = parts.mongo.data.collection<{ _id: string; [member: string]: unknown }>('elements');
-    const day = (n: number) => new Date(Date.UTC(2026, 0, n));
-    const item = (n: number) => ({
-      product: new ObjectId(`${n}`.repeat(24)),
-      price: Decimal128.fromString(`${n}.50`),
-      n,
-    });
-    const stored = { dates: [1, 2, 3, 4].map(day), items: [1, 2, 3, 4].map(item), rows: [[day(1)], [day(2), day(3)]] };
-    const shown = JSON.parse(
-      JSON.stringify(stored, (_name, value: unknown) => (isDecimal(value) ? value.$numberDecimal : value)),
-    );
-    const [first, second, third, fourth] = shown.items;
-    // What is sent, and which of the stored elements it is made of.
-    const cases: readonly [name: string, sent: object, members: object][] = [
-      ['removed', { dates: shown.dates.slice(1) }, { dates: stored.dates.slice(1) }],
-      ['put before', { dates: ['x', ...shown.dates] }, { dates: ['x', ...stored.dates] }],
-      ['turned around', { items: shown.items.toReversed() }, { items: stored.items.toReversed() }],
-      ['two removed', { items: [second, fourth] }, { items: [item(2), item(4)] }],
-      [
-        'the first removed, and the next one changed',
-        { items: [{ ...second, note: 'new' }, third, fourth] },
-        { items: [{ ...item(2), note: 'new' }, item(3), item(4)] },
-      ],
-      ['changed in its place', { items: [{ ...first, n: 9 }, second] }, { items: [{ ...item(1), n: 9 }, item(2)] }],
-      ['arrays in arrays', { rows: [shown.rows[0], shown.rows[1].slice(1)] }, { rows: [[day(1)], [day(3)]] }],
-    ];
-    const types = { put: 'application/json', merge: 'application/json', json: 'application/json-patch+json' };
-    const update = 'application/vnd.millrace.update+json';
-    for (const [name, sent, members] of cases) {
-      const [[member, value] = ['']] = Object.entries(sent);
-      const ways = [
-        ['PUT', types.put, { ...shown, ...sent }],
-        ['PATCH', types.merge, sent],
-        ['PATCH', types.json, [{ op: 'replace', path: `/${member}`, value }]],
-        ['PATCH', types.json, [{ op: 'add', path: `/${member}`, value }]],
-        ['PATCH', update, { $set: sent }],
-      ] as const;
-      for (const [method, type, payload] of ways) {
-        await elements.deleteOne({ _id: 'one' });
-        await elements.insertOne({ _id: 'one', ...stored });
-        const headers = { 'content-type': type };
-        const answer = await app.inject({
-          method,
-          url: '/api/elements/one',
-          headers,
-          payload: JSON.stringify(payload),
-        });
-        t.equal(answer.statusCode, 200, answer.body);
-        const { _id, _meta, ...after }: Document = (await elements.findOne({ _id: 'one' })) ?? {};
-        t.same(after, { ...stored, ...members }, `${name}: ${method} ${type}`);
-      }
-    }
   });
 
   await t.test('pages of a view whose documents share ids miss none of them', async (t) => {
@@ -258,7 +203,3 @@ t.test('foreign documents', async (t) => {
     t.match(info, { options: { changeStreamPreAndPostImages: { enabled: true } } });
   });
 });
-
-function isDecimal(value: unknown): value is { $numberDecimal: string } {
-  return typeof value === 'object' && value !== null && '$numberDecimal' in value;
-}
