@@ -15,7 +15,7 @@ import {
   type WriteError,
 } from 'mongodb';
 import { MillraceError } from '../kernel/errors.ts';
-import { CODE, type Meaning, meaningOf, UNREACHABLE } from './server-codes.ts';
+import { CODE, type Meaning, meaningOf, UNREACHABLE, UNWRITABLE } from './server-codes.ts';
 
 export { CODE };
 
@@ -81,6 +81,7 @@ export function translateError(error: unknown): unknown {
     return translateError(error.errorResponse);
   }
   if (isDeadline(error)) return told(UNREACHABLE, error);
+  if (isFull(error)) return told(UNWRITABLE, error);
   if (!(error instanceof MongoError)) return error;
   const unique = duplicateKey(error)?.fields ?? [];
   // A second document with the same `_id` means something else to each operation.
@@ -100,6 +101,11 @@ function told({ code, message, hint, retryAfter }: Meaning, cause: unknown): Mil
 /** Whether a command was given up before it left (kernel/deadline.ts). Of one that has left the driver says it by itself. */
 function isDeadline(error: unknown): boolean {
   return error instanceof DOMException && error.name === 'TimeoutError';
+}
+
+/** Whether the driver wrote beyond the end of its buffer, which is a little larger than what the database takes. */
+function isFull(error: unknown): boolean {
+  return error instanceof RangeError && 'code' in error && error.code === 'ERR_OUT_OF_RANGE';
 }
 
 /** Whether the server was not reached, or went away before it answered. */

@@ -148,3 +148,6 @@ export function meaningOf(code: number | undefined, text: string): Meaning | und
 
 /** For a server that cannot be reached at all. */
 export const UNREACHABLE = AWAY;
+
+/** For a document that the driver cannot even write. */
+export const UNWRITABLE = TOO_LARGE;

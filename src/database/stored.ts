@@ -3,8 +3,10 @@
  * written back as it was is refused. The driver's own deserializer is not used because it turns documents that look
  * like references into DBRef, loses the order of number-like names, and writes an unreadable date back as 1970.
  */
+
 import { BSON, Code, type Document } from 'mongodb';
 import * as bson from './bson-bytes.ts';
+import { translateError } from './errors.ts';
 import { rawMembers } from './raw.ts';
 import { MAP, OBJECT, type OrderedDocument, readDocument, readValue, SHOWN } from './stored-values.ts';
 import { isPlain } from './wire-values.ts';
@@ -74,9 +76,17 @@ function keepsOrder(value: unknown): boolean {
   return true;
 }
 
-/** The bytes under which a document is stored: the server puts `_id` first, whatever stands before it. */
+/**
+ * The bytes under which a document is stored: the server puts `_id` first, whatever stands before it.
+ * @throws MillraceError `document-too-large`
+ */
 export function encodeStored(document: Document | OrderedDocument): Uint8Array {
-  return BSON.serialize(startsWithId(document) ? document : inOrderOf(document, ID_FIRST), { ignoreUndefined: false });
+  const ordered = startsWithId(document) ? document : inOrderOf(document, ID_FIRST);
+  try {
+    return BSON.serialize(ordered, { ignoreUndefined: false });
+  } catch (error) {
+    throw translateError(error);
+  }
 }
 
 const ID_FIRST: OrderedDocument = new Map([['_id', null]]);
