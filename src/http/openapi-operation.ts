@@ -70,12 +70,16 @@ export const BODY: readonly ErrorCode[] = [
 /** Headers that come with a refusal of a status. */
 const REFUSAL_HEADERS: Readonly<Record<number, readonly string[]>> = {
   401: ['WWW-Authenticate'],
+  409: ['Retry-After'],
   412: ['ETag'],
   415: ['Accept-Patch'],
   416: ['Content-Range'],
   429: ['Retry-After'],
   503: ['Retry-After'],
 };
+
+/** Refusals that are kept under an idempotency key: those that would be the same again. */
+const KEPT: ReadonlySet<number> = new Set([400, 404, 409, 412, 413]);
 
 export function toOperation({ tag, answers, errors, ...plan }: OperationPlan): Operation {
   const responses: Record<string, object> = {};
@@ -85,7 +89,10 @@ export function toOperation({ tag, answers, errors, ...plan }: OperationPlan): O
     const { status } = ERRORS[code];
     codes.set(status, [...(codes.get(status) ?? []), code]);
   }
-  for (const [status, some] of [...codes].sort(([a], [b]) => a - b)) responses[status] = sharedRefusal(status, some);
+  const keyed = errors.includes('key-reused');
+  for (const [status, some] of [...codes].sort(([a], [b]) => a - b)) {
+    responses[status] = sharedRefusal(status, some, keyed && KEPT.has(status));
+  }
   return { ...plan, tags: [tag], responses };
 }
 
@@ -103,17 +110,17 @@ function toResponse({ description, schema, content, headers = [] }: Answer): obj
 /** The same object for the same codes: there are few combinations, and each is used many times. */
 const refusals = new Map<string, object>();
 
-function sharedRefusal(status: number, codes: readonly ErrorCode[]): object {
-  const key = codes.join(' ');
-  const known = refusals.get(key) ?? refusal(status, codes);
+function sharedRefusal(status: number, codes: readonly ErrorCode[], kept: boolean): object {
+  const key = `${kept} ${codes.join(' ')}`;
+  const known = refusals.get(key) ?? refusal(status, codes, kept);
   refusals.set(key, known);
   return known;
 }
 
-function refusal(status: number, codes: readonly ErrorCode[]): object {
+function refusal(status: number, codes: readonly ErrorCode[], kept: boolean): object {
   return {
     description: codes.map((code) => `\`${code}\`: ${ERRORS[code].title}.`).join('\n'),
-    headers: headersOf(REFUSAL_HEADERS[status] ?? []),
+    headers: headersOf([...(REFUSAL_HEADERS[status] ?? []), ...(kept ? ['Idempotency-Replayed'] : [])]),
     content: {
       'application/problem+json': {
         schema: { allOf: [ref('Problem'), { properties: { status: { const: status }, code: { enum: codes } } }] },

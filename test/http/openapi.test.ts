@@ -66,6 +66,14 @@ t.test('the contract', async (t) => {
     );
   });
 
+  await t.test('names the headers of refusals that are kept under a key, or pass', async (t) => {
+    const { patch } = contract.paths['/api/{collection}/{id}'];
+    const refusal = (status: number) => contract.components.responses[patch.responses[status].$ref.split('/').at(-1)];
+    for (const status of [400, 404, 409, 412, 413]) t.ok(refusal(status).headers['Idempotency-Replayed'], `${status}`);
+    for (const status of [401, 403, 422, 503]) t.notOk(refusal(status).headers['Idempotency-Replayed'], `${status}`);
+    for (const status of [409, 503]) t.ok(refusal(status).headers['Retry-After'], `${status}`);
+  });
+
   await t.test('tells a collection as its newest documents are', async (t) => {
     t.ok(contract.paths['/api/books/{id}'].patch);
     t.match(contract.components.schemas['books.Document'], {
