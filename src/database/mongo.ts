@@ -2,7 +2,9 @@
  * The door to MongoDB: one client, the three databases, and the checks that a deployment can carry Millrace at all.
  * Not here: starting a server (embedded/), what is stored (the stores), errors (errors.ts).
  */
-import { type Db, MongoClient } from 'mongodb';
+import { type Db, MongoClient, MongoParseError } from 'mongodb';
+import { serverCode } from './errors.ts';
+import { CODE } from './server-codes.ts';
 import { UnusableDatabase } from './unusable.ts';
 
 /** Version of the stored shapes; a database written by a newer Millrace is refused. */
@@ -36,16 +38,7 @@ export interface MongoSettings {
  */
 export async function openMongo(settings: MongoSettings): Promise<Mongo> {
   refuseImitations(settings.url);
-  const client = new MongoClient(settings.url, {
-    appName: 'millrace',
-    maxPoolSize: settings.maxPoolSize ?? 64,
-    serverSelectionTimeoutMS: 5_000,
-    connectTimeoutMS: 5_000,
-    waitQueueTimeoutMS: 10_000,
-    writeConcern: { w: 'majority' },
-    readPreference: 'primary',
-    ignoreUndefined: false,
-  });
+  const client = makeClient(settings);
   try {
     const version = await checkServer(client, settings.url);
     const log = client.db(`${settings.database}_log`);
@@ -60,8 +53,43 @@ export async function openMongo(settings: MongoSettings): Promise<Mongo> {
     };
   } catch (error) {
     await client.close();
-    throw error;
+    throw mayNot(error, settings) ?? error;
   }
+}
+
+function makeClient({ url, maxPoolSize = 64 }: MongoSettings): MongoClient {
+  try {
+    return new MongoClient(url, {
+      appName: 'millrace',
+      maxPoolSize,
+      serverSelectionTimeoutMS: 5_000,
+      connectTimeoutMS: 5_000,
+      waitQueueTimeoutMS: 10_000,
+      writeConcern: { w: 'majority' },
+      readPreference: 'primary',
+      ignoreUndefined: false,
+    });
+  } catch (cause) {
+    // Only words that can hold nothing of a password that was taken for something else.
+    const option =
+      cause instanceof MongoParseError && /^options? [\w, ]+ (?:is|are) not supported$/.exec(cause.message);
+    throw new UnusableDatabase(
+      `MONGODB_URL cannot be read as a connection string${option ? `: ${option[0]}` : ''}. It is such as ` +
+        'mongodb://user:password@host:27017/?replicaSet=rs0, and in user and password %40 stands for @, %3A for :, ' +
+        '%2F for /, %25 for %.',
+      { cause },
+    );
+  }
+}
+
+/** A database that wants to know who it is, or does not let this user do what is needed. */
+function mayNot(cause: unknown, { url, database }: MongoSettings): UnusableDatabase | null {
+  if (serverCode(cause) !== CODE.unauthorized) return null;
+  return new UnusableDatabase(
+    `The MongoDB at ${withoutPassword(url)} may not be used like this. MONGODB_URL has to name a user, and it needs ` +
+      `readWrite and dbAdmin on ${database}, ${database}_log and ${database}_files.`,
+    { cause },
+  );
 }
 
 function refuseImitations(url: string): void {
@@ -79,13 +107,19 @@ function refuseImitations(url: string): void {
 
 async function checkServer(client: MongoClient, url: string): Promise<string> {
   const admin = client.db('admin');
-  const hello = await admin.command({ hello: 1 }).catch((error: unknown) => {
-    throw new UnusableDatabase(
-      `No MongoDB answers at ${withoutPassword(url)}. Is it running, and is MONGODB_URL right?`,
-      {
-        cause: error,
-      },
-    );
+  const hello = await admin.command({ hello: 1 }).catch((cause: unknown) => {
+    const where = withoutPassword(url);
+    if (serverCode(cause) === CODE.authenticationFailed) {
+      throw new UnusableDatabase(
+        `The MongoDB at ${where} does not know this user, or not by this password. MONGODB_URL names both, and with ` +
+          '?authSource=… the database that keeps them when it is not admin.',
+        { cause },
+      );
+    }
+    const reason = cause instanceof Error ? ` (${cause.message})` : '';
+    throw new UnusableDatabase(`No MongoDB answers at ${where}${reason}. Is it running, and is MONGODB_URL right?`, {
+      cause,
+    });
   });
   const build = await admin.command({ buildInfo: 1 });
   const version = String(build['version']);

@@ -8,6 +8,8 @@ import type { ErrorCode } from '../kernel/errors.ts';
 /** Server error codes that Millrace acts on. */
 export const CODE = {
   badValue: 2,
+  unauthorized: 13,
+  authenticationFailed: 18,
   namespaceNotFound: 26,
   cursorNotFound: 43,
   namespaceExists: 48,

@@ -1,0 +1,68 @@
+/** Databases that cannot be used: whoever starts the program reads in a sentence why, and never a password. */
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Document, MongoClient } from 'mongodb';
+import t from 'tap';
+import { freePort } from '../../src/database/embedded/port.ts';
+import { openMongo } from '../../src/database/mongo.ts';
+import { testReplicaSet } from '../helpers/replica-set.ts';
+
+/** What the program says of a connection string. */
+async function refusalOf(url: string): Promise<string> {
+  const mongo = await openMongo({ url, database: 'millrace' }).catch((error: unknown) => error);
+  if (!(mongo instanceof Error)) throw new Error('It was opened');
+  return `${mongo.name}: ${mongo.message}`;
+}
+
+async function command(url: string, words: Document): Promise<void> {
+  const client = new MongoClient(`${url}/?directConnection=true`);
+  await client.db('admin').command(words);
+  await client.close();
+}
+
+t.test('a connection string that cannot be read', async (t) => {
+  for (const url of [
+    'mongodb://ann:sec@ret@127.0.0.1/',
+    'mongodb://ann:sec/ret@127.0.0.1/',
+    'mongodb://ann:sec?ret@127.0.0.1/',
+    'mongodb://ann:sec%ret@127.0.0.1/',
+    'mongodb://127.0.0.1:99999/',
+    'mongodb://127.0.0.1/?nothing=1',
+  ]) {
+    const said = await refusalOf(url);
+    t.match(said, /^UnusableDatabase: MONGODB_URL cannot be read.*%40/, url);
+    t.notMatch(said, /sec|ret@/, 'without the password');
+  }
+});
+
+t.test('nobody who answers', async (t) => {
+  const said = await refusalOf(`mongodb://ann:secret@127.0.0.1:${await freePort()}/`);
+  t.match(said, /^UnusableDatabase: No MongoDB answers at mongodb:\/\/127.*ECONNREFUSED/);
+  t.notMatch(said, /secret/);
+});
+
+t.test('a MongoDB that asks who it is', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-key-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const keyFile = join(folder, 'key');
+  await writeFile(keyFile, randomBytes(90).toString('base64'), { mode: 0o600 });
+  const { url, members } = await testReplicaSet(t, { args: ['--keyFile', keyFile] });
+  const as = (who: string) => url.replace('mongodb://', `mongodb://${who}@`);
+  const port = members[0]?.port;
+  // Until there is a user the server lets this machine make one.
+  await command(`mongodb://127.0.0.1:${port}`, { createUser: 'root', pwd: 'secret', roles: ['root'] });
+  const roles = [{ role: 'read', db: 'millrace' }];
+  await command(`mongodb://root:secret@127.0.0.1:${port}`, { createUser: 'reader', pwd: 'secret', roles });
+
+  t.match(
+    await refusalOf(as('reader:wrong')),
+    /^UnusableDatabase: The MongoDB at mongodb:\/\/127.*does not know.*user/,
+  );
+  for (const address of [url, as('reader:secret')]) {
+    const said = await refusalOf(address);
+    t.match(said, /^UnusableDatabase: The MongoDB at mongodb:\/\/127.*may not.*readWrite and dbAdmin on millrace, /);
+    t.notMatch(said, /secret/);
+  }
+});
