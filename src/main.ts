@@ -14,6 +14,12 @@ import { type Config, ConfigError, loadConfig } from './kernel/config.ts';
 import { MillraceError } from './kernel/errors.ts';
 import type { Parts } from './parts.ts';
 
+/**
+ * For how long the parts may put away what they hold, in milliseconds. It takes a moment, unless the database answers
+ * nothing; and what then stays behind is what a killed program leaves, which costs nothing but time.
+ */
+const CLOSE_MS = 5_000;
+
 async function main(): Promise<void> {
   const [flag] = process.argv.slice(2);
   if (flag === '--help' || flag === '-h') return print(HELP);
@@ -58,7 +64,7 @@ async function serve(config: Config, log: Logger, stopping: Promise<string>): Pr
     try {
       await serveParts(parts, log, embedded, stopping);
     } finally {
-      await parts.close();
+      await withinTime(parts.close(), CLOSE_MS);
     }
   } finally {
     await embedded?.stop();

@@ -1,0 +1,22 @@
+/** The end of the program where its database does not help. */
+import t from 'tap';
+import { dataFolder } from '../helpers/embedded-program.ts';
+import { startMillrace } from '../helpers/millrace.ts';
+import { type Member, testReplicaSet } from '../helpers/replica-set.ts';
+
+for (const [how, leave] of [
+  ['answers nothing', async (member: Member) => member.freeze()],
+  ['has gone', (member: Member) => member.kill()],
+] as const) {
+  t.test(`SIGTERM ends the program also while the database ${how}`, { timeout: 60_000 }, async (t) => {
+    const { url, primary } = await testReplicaSet(t);
+    const env = { MONGODB_URL: url, MILLRACE_SHUTDOWN_TIMEOUT_MS: '1000' };
+    const program = await startMillrace(t, { folder: await dataFolder(t), env });
+    await leave(await primary());
+    const waiting = fetch(`${program.url}/api/todos`).catch(() => null);
+    const told = performance.now();
+    t.equal(await program.end('SIGTERM'), 0);
+    t.ok(performance.now() - told < 15_000, 'before whoever told it loses patience');
+    await waiting;
+  });
+}
