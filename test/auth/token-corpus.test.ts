@@ -121,5 +121,11 @@ t.test('token corpus', async (t) => {
     }
   });
 
+  await t.test('one of a process whose clock is a little ahead', async (t) => {
+    const soon = { ...claims, iat: now + 5, nbf: now + 5, exp: now + 605 };
+    const headers = { authorization: `Bearer ${signed(said, soon)}` };
+    t.equal((await ask(app, 'GET /auth/me', undefined, { headers })).statusCode, 200);
+  });
+
   t.equal(called, false, 'no key was fetched from anywhere');
 });
