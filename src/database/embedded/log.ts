@@ -6,6 +6,8 @@ import { open, rename, stat } from 'node:fs/promises';
 
 const LIMIT_BYTES = 10_000_000;
 const TAIL_BYTES = 64_000;
+/** In the words of the operating system, of WiredTiger and of MongoDB itself. */
+const FULL_DISK = /No space left on device|OutOfDiskSpace/;
 
 /** Keeps one old log when the present one has grown. Answers with the size the log starts at. */
 export async function turnLog(log: string): Promise<number> {
@@ -18,9 +20,12 @@ export async function turnLog(log: string): Promise<number> {
   return 0;
 }
 
-/** The last error written after byte `since`, as one sentence; `null` when there is none. */
+/** A full disk, or the last error written after byte `since`, as one sentence; `null` when there is none. */
 export async function lastFault(log: string, since: number): Promise<string | null> {
-  for (const line of (await tail(log, since)).split('\n').reverse()) {
+  const said = await tail(log, since);
+  // Much fails of it one after the other, and the last error does not name it.
+  if (FULL_DISK.test(said)) return 'there is no space left on the disk of its data';
+  for (const line of said.split('\n').reverse()) {
     if (/"s":"[EF]"/.test(line)) return sentence(line);
   }
   return null;
