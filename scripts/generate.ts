@@ -46,6 +46,7 @@ function configurationPage(): string {
 <!-- ${MADE} -->
 
 Settings are environment variables, read once at start; all faults are reported together. Nothing is needed to begin.
+A variable whose name begins with MILLRACE_ and is none of these changes nothing; the start says so, with what may be meant.
 What an owner changes while the program runs is data and does not stand here.
 
 | variable | default | values | meaning |

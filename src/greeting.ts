@@ -1,9 +1,11 @@
 /**
- * What a person reads at the terminal: the help text and the summary of the first moments. Pure.
+ * What a person reads at the terminal: the help text, what is wrong with the settings' names, and the summary of the first
+ * moments. Pure.
  */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Config, SETTINGS } from './kernel/config.ts';
+import { nearest } from './query/nearest.ts';
 
 const PACKAGE: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 
@@ -27,6 +29,26 @@ function describe(schema: object): string {
   return 'default' in schema ? `${description} (${String(schema.default)})` : description;
 }
 
+const PREFIX = /^MILLRACE_/;
+/** What Kubernetes puts into the environment of every container when a service is named like this program. */
+const OF_KUBERNETES = /^MILLRACE_(?:SERVICE_(?:HOST|PORT)|PORT_\d|PORT=[a-z]+:)/;
+
+/**
+ * What to tell of variables that look like settings and are none: a setting that is misspelt would have no effect, and nobody
+ * would know. They stop no start: a setting of a newer version may stand there already.
+ * @param env environment variables; their values are not told
+ */
+export function unknownSettings(env: Readonly<Record<string, string | undefined>>): string[] {
+  const known = new Map(Object.keys(SETTINGS.properties).map((name) => [name.replace(PREFIX, ''), name]));
+  return Object.entries(env).flatMap(([name, value]) => {
+    const strange = PREFIX.test(name) && !(name in SETTINGS.properties) && !OF_KUBERNETES.test(`${name}=${value}`);
+    if (!strange || value === undefined || value === '') return [];
+    const near = nearest(name.replace(PREFIX, ''), [...known.keys()]);
+    const hint = near === null ? '--help shows which there are.' : `Did you mean ${known.get(near)}?`;
+    return [`${name} is no setting and changes nothing. ${hint}`];
+  });
+}
+
 export interface Running {
   readonly url: string;
   readonly config: Config;
@@ -37,19 +59,21 @@ export interface Running {
   readonly note: string | null;
   /** The link by which somebody becomes the first owner; null when nobody has to. */
   readonly setUp: string | null;
+  /** Whether everybody may do everything, as development begins. */
+  readonly open: boolean;
 }
 
 /** The summary after a successful start. */
 export function summary(running: Running): string {
-  const { url, config, version, embedded, note } = running;
-  const open =
-    config.mode === 'development' ? 'development: everything is allowed, from this machine only' : 'production';
+  const { url, config, version, embedded, note, open } = running;
+  const allowed = open ? 'everything is allowed' : 'what policies allow';
+  const mode = config.mode === 'development' ? `development: ${allowed}, from this machine only` : 'production';
   return `
   Millrace ${VERSION} is running
 
   URL       ${url}
   Data      ${embedded ? resolve(config.folder) : `database ${config.database.name}`} (MongoDB ${version}${embedded ? ', embedded' : ''})
-  Mode      ${open}
+  Mode      ${mode}
 ${note === null ? '' : `\n  Note      ${note.replaceAll(/[.;] /g, '$&\n            ')}\n`}
 ${next(running)}
 
@@ -57,10 +81,10 @@ ${next(running)}
 `;
 }
 
-/** What to do first. It has to work: in production only owners get an answer, so somebody has to be one and sign in. */
-function next({ url, config, setUp }: Running): string {
+/** What to do first. It has to work: where not everything is open, somebody has to be the owner, and sign in. */
+function next({ url, open, setUp }: Running): string {
   const json = "-H 'content-type: application/json' -d";
-  if (config.mode === 'development')
+  if (open)
     return `  Try it:
     curl ${url}/api/todos ${json} '{"title":"Buy milk"}'
     curl ${url}/api/todos

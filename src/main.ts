@@ -6,9 +6,10 @@
 import './fastify.ts';
 import { setFlagsFromString } from 'node:v8';
 import pino, { type Logger } from 'pino';
+import { ANONYMOUS } from './auth/principal.ts';
 import { type EmbeddedDatabase, startEmbedded } from './database/embedded/embedded.ts';
 import { UnusableDatabase } from './database/unusable.ts';
-import { HELP, summary, VERSION } from './greeting.ts';
+import { HELP, summary, unknownSettings, VERSION } from './greeting.ts';
 import { consoleLog, LISTENING } from './http/console-log.ts';
 import { type Config, ConfigError, loadConfig } from './kernel/config.ts';
 import { MillraceError } from './kernel/errors.ts';
@@ -30,6 +31,7 @@ async function main(): Promise<void> {
   collectBuffersWithTheRest();
   serveUnheard();
   const log = makeLog(config);
+  for (const line of unknownSettings(process.env)) log.warn(line);
   const stopping = onStopSignal();
   await serve(config, log, stopping);
 }
@@ -86,15 +88,24 @@ async function serveParts(
       throw cannotListen(error, server);
     });
   const setUp = await offerSetUp(parts, url);
-  const { config, auth, mongo } = parts;
-  print(
-    summary({ url, config, version: mongo.version, embedded: embedded !== undefined, note: auth.leftBehind, setUp }),
-  );
+  const { config, auth, mongo, policies } = parts;
+  const told = { url, config, version: mongo.version, embedded: embedded !== undefined, note: auth.leftBehind };
+  print(summary({ ...told, setUp, open: isOpen(policies) }));
   try {
     const reason = await Promise.race([stopping, ...(embedded ? [lost(embedded, stopping)] : [])]);
     log.info(`${reason}, closing`);
   } finally {
     await withinTime(app.close(), server.shutdownTimeoutMs);
+  }
+}
+
+/** Whether everybody may do everything: only the policy that development begins with opens the running of it, too. */
+function isOpen(policies: Parts['policies']): boolean {
+  try {
+    return policies.find(ANONYMOUS, 'update', 'admin') !== null;
+  } catch {
+    // Policies that cannot be read open nothing.
+    return false;
   }
 }
 

@@ -6,7 +6,8 @@ export function hintFor(unknown: string, known: readonly string[]): string {
   return near === null ? `Known are ${known.join(', ')}.` : `Did you mean '${near}'?`;
 }
 
-function nearest(unknown: string, known: readonly string[]): string | null {
+/** The known name that is nearest, or null when none is near. */
+export function nearest(unknown: string, known: readonly string[]): string | null {
   const text = unknown.slice(0, 40).toLowerCase();
   let best: string | null = null;
   // More than half the letters wrong is no longer the same word.

@@ -1,0 +1,54 @@
+/** What whoever starts the program reads: it has to be so. */
+import t from 'tap';
+import { summary, unknownSettings } from '../src/greeting.ts';
+import { loadConfig } from '../src/kernel/config.ts';
+import { dataFolder } from './helpers/embedded-program.ts';
+import { startMillrace } from './helpers/millrace.ts';
+
+t.test('a setting that there is not is told, with the one that may be meant', async (t) => {
+  const said = (name: string, value = 'x') => unknownSettings({ [name]: value });
+  for (const [name, meant] of [
+    ['MILLRACE_PROT', 'PORT'],
+    ['MILLRACE_PORT', 'PORT'],
+    ['MILLRACE_MONGODB_URL', 'MONGODB_URL'],
+    ['MILLRACE_CORS_ORIGIN', 'MILLRACE_CORS_ORIGINS'],
+    ['MILLRACE_MASTERKEY', 'MILLRACE_MASTER_KEY'],
+  ] as const) {
+    t.strictSame(said(name, 'secret'), [`${name} is no setting and changes nothing. Did you mean ${meant}?`]);
+  }
+  t.strictSame(said('MILLRACE_XYZZYXYZZY'), [
+    'MILLRACE_XYZZYXYZZY is no setting and changes nothing. --help shows which there are.',
+  ]);
+  for (const name of ['MILLRACE_MODE', 'PORT', 'PROT', 'PATH', 'MONGODB_URI']) t.strictSame(said(name), [], name);
+  t.strictSame(said('MILLRACE_XYZZYXYZZY', ''), [], 'what is empty is not set');
+});
+
+t.test('what Kubernetes tells of a service named millrace is not meant as a setting', async (t) => {
+  const told = {
+    MILLRACE_SERVICE_HOST: '10.0.0.1',
+    MILLRACE_SERVICE_PORT_HTTP: '3000',
+    MILLRACE_PORT: 'tcp://10.0.0.1:3000',
+    MILLRACE_PORT_3000_TCP_ADDR: '10.0.0.1',
+  };
+  t.strictSame(unknownSettings(told), []);
+});
+
+t.test('the summary says that everything is allowed only where it is', async (t) => {
+  const running = { url: 'http://127.0.0.1:1', config: loadConfig({}), version: '6', embedded: true };
+  const said = (open: boolean) => summary({ ...running, note: null, setUp: null, open });
+  t.match(said(true), /everything is allowed, from this machine only.*curl http:\/\/127\.0\.0\.1:1\/api\/todos/s);
+  t.notMatch(said(false), /everything is allowed/);
+  t.match(said(false), /what policies allow, from this machine only.*Sign in/s);
+});
+
+t.test('the program tells both', { timeout: 120_000 }, async (t) => {
+  const folder = await dataFolder(t);
+  const first = await startMillrace(t, { folder, env: { MILLRACE_PROT: '1' } });
+  t.match(first.output(), /MILLRACE_PROT is no setting.*PORT/);
+  t.match(first.output(), /everything is allowed/);
+  const gone = await fetch(`${first.url}/admin/policies/open-in-development`, { method: 'DELETE' });
+  t.equal(gone.status, 204);
+  await first.end('SIGTERM');
+  const second = await startMillrace(t, { folder });
+  t.notMatch(second.output(), /everything is allowed|is no setting/);
+});
