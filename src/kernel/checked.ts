@@ -3,6 +3,7 @@
  * dropped. Pure.
  */
 import type { Static, TSchema } from 'typebox';
+import type { TLocalizedValidationError } from 'typebox/error';
 import { Value } from 'typebox/value';
 import { type Fault, MillraceError } from './errors.ts';
 
@@ -17,19 +18,27 @@ export function checked<T extends TSchema>(schema: T, body: unknown): Static<T> 
     throw new MillraceError('body-required', 'A JSON body is required', { hint: 'Content-Type: application/json' });
   }
   if (Value.Check(schema, body)) return body;
-  const faults = [...Value.Errors(schema, body)].slice(0, MAX_FAULTS).map(
-    ({ instancePath, message }): Fault => ({
-      pointer: instancePath,
-      code: 'invalid-body',
-      detail: sentence(message),
-    }),
-  );
+  const found = [...Value.Errors(schema, body)];
+  const faults = found
+    // It names again what each unknown member is told of at its own place.
+    .filter(({ keyword }) => keyword !== 'additionalProperties')
+    .slice(0, MAX_FAULTS)
+    .map((error): Fault => ({ pointer: error.instancePath, code: 'invalid-body', detail: detailOf(error) }));
   const [first] = faults;
-  throw new MillraceError('invalid-body', `The body is not as expected: ${first?.pointer || '/'} ${first?.detail}`, {
+  const message = `The body is not as expected: ${first?.pointer || '/'} ${first?.detail}`;
+  const names = 'properties' in schema && typeof schema.properties === 'object' ? schema.properties : null;
+  const strange = found.some(({ keyword, instancePath }) => keyword === UNKNOWN && instancePath.lastIndexOf('/') === 0);
+  throw new MillraceError('invalid-body', message, {
+    ...(strange && names !== null ? { hint: `Known: ${Object.keys(names).join(', ')}` } : {}),
     faults,
   });
 }
 
-function sentence(text: string): string {
-  return text.slice(0, 200);
+/** Of a member that a closed object does not name, the checker says that the schema `false` does not take it. */
+const UNKNOWN = 'boolean';
+
+function detailOf(error: TLocalizedValidationError): string {
+  if (error.keyword === UNKNOWN) return 'is not known here';
+  if (error.keyword === 'enum') return `must be one of ${error.params.allowedValues.join(', ')}`;
+  return error.message.slice(0, 200);
 }
