@@ -13,6 +13,9 @@ interface Known {
   readonly methods: Set<string>;
 }
 
+/** For who opens the address that the start shows, or leaves out what stands before a collection. */
+const hint = 'Documents are at /api/{collection}, files at /files; /docs tells of everything there is';
+
 /** Register it before any route. */
 export const methods = fp(
   async (app) => {
@@ -28,7 +31,8 @@ export const methods = fp(
       const closest = matching.filter((one) => !matching.some((other) => isCloser(other, one)));
       const allowed = new Set(closest.flatMap((one) => [...one.methods]));
       const allow = [...allowed].sort().join(', ');
-      if (allow === '') throw new MillraceError('route-not-found', `There is nothing at ${path.slice(0, 200)}`);
+      if (allow === '')
+        throw new MillraceError('route-not-found', `There is nothing at ${path.slice(0, 200)}`, { hint });
       if (request.method === 'OPTIONS') {
         reply.code(204).header('allow', allow).send();
         return;

@@ -87,6 +87,7 @@ export const ERRORS = {
   'unsupported-media-type': row(415, 'The media type is not supported'),
   'range-not-satisfiable': row(416, 'The range lies outside of the file'),
   'key-reused': row(422, 'The idempotency key was used for another request'),
+  'upgrade-required': row(426, 'This place is for WebSockets'),
   'rate-limited': row(429, 'Too many requests', true),
   'headers-too-large': row(431, 'The request headers are too large'),
   internal: row(500, 'An unexpected error occurred'),

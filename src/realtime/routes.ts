@@ -6,6 +6,7 @@ import websocket from '@fastify/websocket';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { WebSocket } from 'ws';
 import type { ServerConfig } from '../kernel/config.ts';
+import { MillraceError } from '../kernel/errors.ts';
 import { isOriginAllowed } from '../kernel/origin.ts';
 import { queryText } from '../kernel/request.ts';
 import { Connection } from './connection.ts';
@@ -36,7 +37,9 @@ export async function realtimeRoutes(app: FastifyInstance, { realtime, config }:
     },
   });
 
-  app.get('/realtime', { websocket: true }, (socket, request) => {
+  app.route({ method: 'GET', url: '/realtime', handler: refuseOthers, wsHandler: open });
+
+  function open(socket: WebSocket, request: FastifyRequest): void {
     const refusal = refusalOf(request, socket);
     if (refusal !== null) {
       socket.close(...refusal);
@@ -55,7 +58,7 @@ export async function realtimeRoutes(app: FastifyInstance, { realtime, config }:
     const ticket = ticketOf(request);
     if (credential !== null) connection.welcome(request.principal, credential);
     else if (ticket !== null) connection.redeem(ticket);
-  });
+  }
 
   function refusalOf(request: FastifyRequest, socket: WebSocket): [code: number, reason: string] | null {
     const { origin, host } = request.headers;
@@ -66,6 +69,14 @@ export async function realtimeRoutes(app: FastifyInstance, { realtime, config }:
       return realtime.closing ? [CLOSE.restarting, 'Restarting'] : [CLOSE.overloaded, 'Overloaded'];
     return null;
   }
+}
+
+/** Whoever asks for no socket, or behind a proxy that takes the wish away. */
+async function refuseOthers(): Promise<never> {
+  throw new MillraceError('upgrade-required', 'Live data is spoken over a WebSocket here', {
+    hint: 'Where a client asked for one, a proxy on the way has to pass Upgrade and Connection on',
+    headers: { upgrade: 'websocket', connection: 'upgrade' },
+  });
 }
 
 function ticketOf(request: FastifyRequest): string | null {

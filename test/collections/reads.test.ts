@@ -66,6 +66,15 @@ t.test('reads, paths and methods', async (t) => {
     ]);
   });
 
+  await t.test('who asks at the wrong place is told of the right ones', async (t) => {
+    for (const url of ['/', '/api', '/todos'])
+      t.match(
+        (await app.inject({ url })).json(),
+        { code: 'route-not-found', hint: /\/api\/\{collection\}.*\/docs/ },
+        url,
+      );
+  });
+
   await t.test('paths and methods', (t) =>
     runScenarios(t, app, [
       { name: 'nothing here', request: 'GET /nowhere', status: 404, code: 'route-not-found' },

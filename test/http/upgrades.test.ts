@@ -46,3 +46,14 @@ t.test('a socket still opens', async (t) => {
   });
   t.equal(status, 101);
 });
+
+t.test('who comes to the place of sockets without asking for one is told what is missing', async (t) => {
+  const { app } = await buildTestApp(t);
+  const base = await app.listen({ host: '127.0.0.1', port: 0 });
+  const answer = await fetch(`${base}/realtime`);
+  t.equal(answer.status, 426);
+  t.equal(answer.headers.get('upgrade'), 'websocket');
+  t.match(answer.headers.get('connection'), /upgrade/i, 'RFC 9110 section 7.8');
+  t.match(await answer.json(), { code: 'upgrade-required', hint: /proxy/ });
+  t.equal((await fetch(`${base}/realtime`, { method: 'HEAD' })).status, 426);
+});
