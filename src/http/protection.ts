@@ -6,6 +6,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import fp from 'fastify-plugin';
 import { networkOf } from '../auth/sign-in-delays.ts';
+import { proxyTest } from '../kernel/addresses.ts';
 import type { ServerConfig } from '../kernel/config.ts';
 import { hasBody } from '../kernel/request.ts';
 
@@ -18,7 +19,7 @@ const SECURITY_HEADERS = Object.freeze({
 });
 
 export interface ProtectionOptions {
-  readonly config: Pick<ServerConfig, 'connectionsPerAddress'>;
+  readonly config: Pick<ServerConfig, 'connectionsPerAddress' | 'trustProxy'>;
 }
 
 /** Guards every context; register it first. */
@@ -33,7 +34,7 @@ export const protection = fp<ProtectionOptions>(
       if (asksForSocket(request.headers)) request.raw.socket.destroySoon();
       done();
     });
-    boundConnections(app.server, config.connectionsPerAddress);
+    boundConnections(app.server, config.connectionsPerAddress, proxyTest(config.trustProxy));
   },
   { name: 'protection' },
 );
@@ -46,10 +47,14 @@ export function asksForSocket({ upgrade }: IncomingHttpHeaders): boolean {
   return upgrade?.toLowerCase() === 'websocket';
 }
 
-/** Closes a connection at once when its address, or its network of IPv6, has too many open. */
-function boundConnections(server: NodeJS.EventEmitter, limit: number): void {
+/**
+ * Closes a connection at once when its address, or its network of IPv6, has too many open. Those of a proxy are of as many
+ * clients: to bound each is its own to do.
+ */
+function boundConnections(server: NodeJS.EventEmitter, limit: number, isProxy: (address: string) => boolean): void {
   const open = new Map<string, number>();
   server.on('connection', (socket: Socket) => {
+    if (isProxy(socket.remoteAddress ?? '')) return;
     const address = networkOf(socket.remoteAddress ?? '');
     const count = (open.get(address) ?? 0) + 1;
     if (count > limit) {

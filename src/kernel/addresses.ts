@@ -1,8 +1,12 @@
 /** Addresses as settings name them: of servers that clients reach, and of proxies. Pure. */
-import { isIP } from 'node:net';
+import { BlockList, isIP } from 'node:net';
 
 /** Names that stand for ranges of addresses where proxies are trusted. */
-const RANGES: ReadonlySet<string> = new Set(['loopback', 'linklocal', 'uniquelocal']);
+const RANGES: ReadonlyMap<string, readonly string[]> = new Map([
+  ['loopback', ['127.0.0.0/8', '::1/128']],
+  ['linklocal', ['169.254.0.0/16', 'fe80::/10']],
+  ['uniquelocal', ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7']],
+]);
 
 /** The address of a server without the slash that people like to end it with, which is no part of an origin. */
 export function withoutSlash(address: string): string {
@@ -31,6 +35,21 @@ function isOrigin(part: string): boolean {
   if (origin === '') return true;
   if (!/^[a-z][a-z0-9+.-]*:\/\/[^/?#@*\s]+$/.test(origin) || !URL.canParse(origin)) return false;
   return !/^https?:/.test(origin) || new URL(origin).origin === origin;
+}
+
+/**
+ * Tells of the address at the other end of a connection whether it is a proxy that is believed.
+ * @param trusted how many of the next hops are, or which addresses
+ */
+export function proxyTest(trusted: number | readonly string[] | false): (address: string) => boolean {
+  if (trusted === false || typeof trusted === 'number') return () => trusted !== false && trusted > 0;
+  const proxies = new BlockList();
+  for (const network of trusted.flatMap((part) => RANGES.get(part) ?? part)) {
+    const [address = '', bits] = network.split('/');
+    const family = isIP(address) === 4 ? 'ipv4' : 'ipv6';
+    proxies.addSubnet(address, Number(bits ?? (family === 'ipv4' ? 32 : 128)), family);
+  }
+  return (address) => isIP(address) > 0 && proxies.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6');
 }
 
 /** Whether it is a number of hops, or a list of proxies. */

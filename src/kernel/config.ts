@@ -71,7 +71,7 @@ export const SETTINGS = Type.Object({
   MILLRACE_HEADER_TIMEOUT_MS: count('Time for the request headers to arrive; then the connection is closed.', 10_000),
   MILLRACE_IDLE_TIMEOUT_MS: count('How long an idle kept-alive connection stays open.', 72_000),
   MILLRACE_CONNECTIONS_PER_ADDRESS: count(
-    'Open connections from one address, or one /64 of IPv6; more are closed at once.',
+    'Open connections from one address, or one /64 of IPv6; more are closed at once. Trusted proxies have no bound.',
     1_024,
   ),
   MILLRACE_SHUTDOWN_TIMEOUT_MS: count('Time for requests in flight to end at shutdown.', 10_000),

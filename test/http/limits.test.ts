@@ -102,6 +102,35 @@ t.test('limits of the socket', async (t) => {
   });
 });
 
+t.test('a proxy that is believed has many clients, and as many connections', async (t) => {
+  for (const [proxies, open] of [
+    ['loopback', 6],
+    ['127.0.0.0/8', 6],
+    ['1', 6],
+    ['0', 2],
+    ['10.0.0.0/8, ::1', 2],
+  ] as const) {
+    const { app } = await buildTestApp(t, { MILLRACE_CONNECTIONS_PER_ADDRESS: '2', MILLRACE_TRUST_PROXY: proxies });
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    const address = app.server.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const request = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n';
+    const sockets = Array.from({ length: 6 }, () => connect(port, '127.0.0.1'));
+    // Each is answered or closed; those that are answered stay open meanwhile.
+    const answered = await Promise.all(
+      sockets.map(
+        (socket) =>
+          new Promise<boolean>((resolve) => {
+            socket.once('data', () => resolve(true)).once('close', () => resolve(false));
+            socket.on('error', () => undefined).write(request);
+          }),
+      ),
+    );
+    for (const socket of sockets) socket.destroy();
+    t.equal(answered.filter(Boolean).length, open, proxies);
+  }
+});
+
 t.test('production without an owner', async (t) => {
   const { app } = await buildTestApp(t, { MILLRACE_MODE: 'production', MILLRACE_RATE_ANONYMOUS: '3' });
   for (const url of ['/api/todos', '/api/todos/a', '/api/no-such']) {
