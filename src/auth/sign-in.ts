@@ -64,12 +64,13 @@ export class SignIn {
    */
   async login(username: string, password: string, origin: Origin): Promise<SignedIn> {
     const name = foldName(username);
-    const user = await this.#parts.users.byName(name);
-    const { passwords, sessions } = this.#parts;
+    const { users, passwords, sessions } = this.#parts;
+    const user = await users.byName(name);
     const mark = await passwords.mark(user?._id ?? null);
     if (!(await this.#knows(user, name, password, origin)) || user === null || user.disabled) throw signInFailed();
-    // A change of the password ends the sessions it finds; one that is opened behind its back finds the new password.
-    const tokens = await sessions.open(user, origin, async () => (await passwords.mark(user._id)) === mark);
+    // What ends sessions ends those it finds; one that is opened behind its back finds the new password, or the account shut.
+    const stands = async () => (await passwords.mark(user._id)) === mark && !(await users.get(user._id)).disabled;
+    const tokens = await sessions.open(user, origin, stands);
     return { ...tokens, user: toShown(user) };
   }
 

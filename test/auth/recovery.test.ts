@@ -99,3 +99,21 @@ t.test('a sign-in with the old password that runs beside its change leaves no se
   );
   t.ok(await signIn(app, 'ada', NEW));
 });
+
+t.test('a sign-in that runs beside the disabling of its account leaves no session for later', async (t) => {
+  const { app, parts } = await buildTestApp(t);
+  const { passwords, users, sessions } = parts.auth;
+  const one = await signUp(app, 'ada');
+  const mark = passwords.mark.bind(passwords);
+  let asked = 0;
+  passwords.mark = async (user) => {
+    const found = await mark(user);
+    // The account was looked at; its sessions are ended before the one of this sign-in is there.
+    if (++asked === 1) await users.change(one.id, { disabled: true }, { by: null, request: null });
+    return found;
+  };
+  const late = await ask(app, 'POST /auth/login', { username: 'ada', password: PASSWORD });
+  t.match(late.json(), { status: 401, code: 'sign-in-failed' });
+  await users.change(one.id, { disabled: false }, { by: null, request: null });
+  t.strictSame(await sessions.list(one.id, null), []);
+});
