@@ -27,7 +27,9 @@ export function smtpMail(url: string, from: string): Mail {
   return {
     // An object is one address whatever its text holds; a string could be a list of them.
     send: async ({ to, subject, text }: Letter) => {
-      await transport.sendMail({ to: { name: '', address: to }, subject, text });
+      await transport.sendMail({ to: { name: '', address: to }, subject, text }).catch((cause: unknown) => {
+        throw new Error('A letter was not sent', { cause });
+      });
     },
     close: () => transport.close(),
   };

@@ -13,6 +13,15 @@ t.test('the door to a server', async (t) => {
   await mailSuite(t, smtpMail(smtp.url, 'millrace@example.org'), smtp.received);
 });
 
+t.test('a letter that no server takes is told as such', async (t) => {
+  const mail = smtpMail('smtp://ada:secret@127.0.0.1:1', 'millrace@example.org');
+  t.teardown(() => mail.close());
+  const sent = mail.send({ to: 'ada@example.org', subject: 'Hello', text: 'https://example.org/reset#token' });
+  const error = await sent.catch((failure: unknown) => failure);
+  t.match(error, { message: /^A letter was not sent/, cause: { code: 'ESOCKET' } });
+  t.notMatch(JSON.stringify([error, error instanceof Error && error.cause]), /secret|token/);
+});
+
 t.test('the door to the log', async (t) => {
   let printed = '';
   const mail = logMail((text) => {
