@@ -8,6 +8,7 @@ RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
 RUN node node_modules/typescript/bin/tsc --project tsconfig.build.json \
+  && chmod 755 dist/main.js \
   && npm prune --omit=dev --ignore-scripts --no-audit --no-fund \
   # Node is in the image already. The other optional packages are the native halves of dependencies.
   && rm -rf node_modules/node-linux-*
@@ -21,6 +22,8 @@ WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
+# Commands for those who run it: docker compose exec millrace millrace owner --link
+RUN ln -s /app/dist/main.js /usr/local/bin/millrace
 # The user node of the image.
 USER 1000:1000
 EXPOSE 3000

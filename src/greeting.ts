@@ -12,11 +12,19 @@ const PACKAGE: unknown = JSON.parse(readFileSync(new URL('../package.json', impo
 export const VERSION =
   PACKAGE !== null && typeof PACKAGE === 'object' && 'version' in PACKAGE ? String(PACKAGE.version) : 'unknown';
 
+/** How whoever started this calls a command of it: only a clone has npm's scripts. */
+const OWNER = import.meta.url.endsWith('.ts') ? 'npm run owner --' : 'millrace owner';
+
 export const HELP = `Millrace ${VERSION}: a backend you do not have to write.
 
 Usage: npm start        or, once installed as a package: millrace
 
 Without any configuration it runs its own MongoDB and serves http://127.0.0.1:3000.
+
+Beside serving, for those who run it (each tells its use; from a clone npm run owner -- and so on):
+  millrace owner    makes an owner, or a set-up link; mends a lost password
+  millrace keys     changes the keys that sign access tokens
+  millrace files    moves files from one store to another
 
 Settings are environment variables:
 ${Object.entries(SETTINGS.properties)
@@ -92,7 +100,7 @@ function next({ url, open, setUp }: Running): string {
     ${url}/examples/board/    in a browser: live data`;
   if (setUp !== null)
     return `  Set-up    ${setUp}
-            works once, for 30 minutes; npm run owner -- --link makes another
+            works once, for 30 minutes; ${OWNER} --link makes another
             Open it and become the owner: until there is one, nobody is allowed anything.`;
   return `  Sign in; the accessToken of the answer goes with every request:
     curl ${url}/auth/login ${json} '{"username":"<you>","password":"<your password>"}'

@@ -7,6 +7,7 @@ import './fastify.ts';
 import { setFlagsFromString } from 'node:v8';
 import pino, { type Logger } from 'pino';
 import { ANONYMOUS } from './auth/principal.ts';
+import { isCommand, runCommand } from './commands/commands.ts';
 import { type EmbeddedDatabase, startEmbedded } from './database/embedded/embedded.ts';
 import { UnusableDatabase } from './database/unusable.ts';
 import { HELP, summary, unknownSettings, VERSION } from './greeting.ts';
@@ -21,8 +22,10 @@ import type { Parts } from './parts.ts';
  */
 const CLOSE_MS = 5_000;
 
-async function main(): Promise<void> {
-  const [flag] = process.argv.slice(2);
+/** @returns the exit code */
+async function main(): Promise<0 | 1> {
+  const [flag, ...words] = process.argv.slice(2);
+  if (flag !== undefined && isCommand(flag)) return runCommand(flag, words, process.env);
   if (flag === '--help' || flag === '-h') return print(HELP);
   if (flag === '--version' || flag === '-v') return print(VERSION);
   if (flag !== undefined) throw new ConfigError([`${flag}: there are no such arguments; --help shows what there is`]);
@@ -34,6 +37,7 @@ async function main(): Promise<void> {
   for (const line of unknownSettings(process.env)) log.warn(line);
   const stopping = onStopSignal();
   await serve(config, log, stopping);
+  return 0;
 }
 
 /**
@@ -175,8 +179,9 @@ function cannotListen(error: unknown, { host, port }: Config['server']): unknown
   return new ConfigError([`HOST=${host}, PORT=${port}: nothing can listen there (${error.message})`]);
 }
 
-function print(text: string): void {
+function print(text: string): 0 {
   process.stdout.write(`${text}\n`);
+  return 0;
 }
 
 /** What went wrong, in words for the one who started the program; a stack only for what nobody foresaw. */
@@ -187,8 +192,7 @@ function explain(error: unknown): string {
 }
 
 try {
-  await main();
-  process.exit(0);
+  process.exit(await main());
 } catch (error) {
   process.stderr.write(`\n${explain(error)}\n`);
   process.exit(1);

@@ -42,6 +42,19 @@ t.test('the image is not root and takes in only what it is built from', async (t
   t.match(read('.dockerignore'), /^\*$/m);
 });
 
+t.test('what operators have to run is a part of the program, since the image has nothing else', async (t) => {
+  t.match(read('Dockerfile'), /CMD \["node", "--enable-source-maps", "dist\/main\.js"\]/);
+  t.match(read('Dockerfile'), /\nRUN ln -s \/app\/dist\/main\.js \/usr\/local\/bin\/millrace\n/);
+  for (const command of ['owner', 'keys', 'files']) {
+    const { status, stdout } = spawnSync(process.execPath, ['src/main.ts', command, '--help'], { encoding: 'utf8' });
+    t.match(stdout, new RegExp(`^millrace ${command} `, 'm'));
+    t.equal(status, 0, command);
+    t.equal(JSON.parse(read('package.json')).scripts[command], `node src/main.ts ${command}`);
+  }
+  const { status, stderr } = spawnSync(process.execPath, ['src/main.ts', 'owner', '--lnik'], { encoding: 'utf8' });
+  t.match([status, stderr], [1, /^Unknown option '--lnik'/]);
+});
+
 t.test('the image keeps the native halves of its dependencies', async (t) => {
   const { packages } = JSON.parse(read('package-lock.json'));
   t.equal(packages['node_modules/@node-rs/argon2-linux-x64-gnu'].optional, true, 'npm takes them for optional');

@@ -24,6 +24,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   webhooks: 4,
   functions: 4,
   admin: 4,
+  commands: 5,
 };
 
 /** Folders of one floor that may meet, and why. */

@@ -1,5 +1,5 @@
 /**
- * The keys that sign access tokens: made at the first start, changed by `npm run keys -- rotate`, shared by all processes.
+ * The keys that sign access tokens: made at the first start, changed by `millrace keys rotate`, shared by all processes.
  * An old key stays until the last token it signed is dead. A token's key is found by the token's exact header, so that
  * nothing a client writes there is ever interpreted.
  */

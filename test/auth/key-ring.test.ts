@@ -97,12 +97,12 @@ t.test('npm run keys', async (t) => {
   const place = await testMongo(t);
   const { app } = await buildTestApp(t, {}, place);
   const account = await signUp(app, 'ada');
-  const script = fileURLToPath(new URL('../../scripts/keys.ts', import.meta.url));
+  const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
   const env = { ...process.env, NODE_OPTIONS: '', MONGODB_URL: place.url, MILLRACE_DB: place.database };
   const run = async (...words: string[]) =>
-    (await promisify(execFile)(process.execPath, [script, ...words], { env })).stdout;
+    (await promisify(execFile)(process.execPath, [main, 'keys', ...words], { env })).stdout;
   const signing = async () => (await ask(app, 'GET /.well-known/jwks.json')).json().keys[0].kid;
-  t.match(await run(), /npm run keys -- rotate/, 'without a word it says what there is');
+  t.match(await run(), /millrace keys rotate/, 'without a word it says what there is');
   const before = await signing();
   const [, kid] = /^The key ([\w-]{12}) signs now\n$/.exec(await run('rotate')) ?? [];
   t.not(kid, before);

@@ -146,10 +146,10 @@ t.test('an owner that settings name and a user stands in the way of', async (t) 
 t.test('npm run owner', async (t) => {
   const place = await testMongo(t);
   const { app, parts } = await buildTestApp(t, PRODUCTION, place);
-  const script = fileURLToPath(new URL('../../scripts/owner.ts', import.meta.url));
+  const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
   const env = { ...process.env, NODE_OPTIONS: '', MONGODB_URL: place.url, MILLRACE_DB: place.database };
   const run = (...words: string[]) =>
-    promisify(execFile)(process.execPath, [script, ...words], { env: { ...env, MILLRACE_PUBLIC_URL: BASE } });
+    promisify(execFile)(process.execPath, [main, 'owner', ...words], { env: { ...env, MILLRACE_PUBLIC_URL: BASE } });
   const { stdout } = await run('--link');
   const [, token = ''] = /^https:\/\/app\.example\.org\/setup#([\w-]{43})\n$/.exec(stdout) ?? [];
   t.equal((await ask(app, 'POST /setup', { token, email: 'a@example.org', password: PASSWORD })).statusCode, 201);

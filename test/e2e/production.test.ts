@@ -20,9 +20,9 @@ t.test('a first start in production', async (t) => {
   t.equal(base, program.url);
   t.notMatch(program.output(), /Try it|curl/, 'nothing is offered that would be refused');
   // Beside the running program, on the MongoDB that it runs.
-  const script = fileURLToPath(new URL('../../scripts/owner.ts', import.meta.url));
+  const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
   const settings = { ...process.env, NODE_OPTIONS: '', MILLRACE_FOLDER: folder, MILLRACE_PUBLIC_URL: base };
-  const { stdout } = await promisify(execFile)(process.execPath, [script, '--link'], { env: settings });
+  const { stdout } = await promisify(execFile)(process.execPath, [main, 'owner', '--link'], { env: settings });
   const [, token = ''] = /#([\w-]{43})\n$/.exec(stdout) ?? [];
   const send = (path: string, body: object) =>
     fetch(program.url + path, {

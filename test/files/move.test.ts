@@ -9,7 +9,7 @@ import { s3Client, testS3, whyNoS3 } from '../helpers/s3.ts';
 import { bytesOf, sha256Of } from '../helpers/stream-upload.ts';
 import { countAll, uploadOne } from '../helpers/upload.ts';
 
-const SCRIPT = fileURLToPath(new URL('../../scripts/files.ts', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const why = whyNoS3('s3proxy');
 
 t.setTimeout(180_000);
@@ -104,7 +104,7 @@ t.test('from GridFS to S3 and back', why === undefined ? {} : { skip: why }, asy
 
 function runMove(settings: Record<string, string>): Promise<{ readonly code: number | null; readonly output: string }> {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, [SCRIPT, 'move'], {
+    const child = spawn(process.execPath, [MAIN, 'files', 'move'], {
       env: { ...process.env, NODE_OPTIONS: '', ...settings },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

@@ -1,25 +1,27 @@
 /**
- * `npm run owner`: how whoever can reach the database makes somebody an owner, or mends an owner's lost password: by a link
+ * `millrace owner`: how whoever can reach the database makes somebody an owner, or mends an owner's lost password: by a link
  * that works once, or at once with a password from a file. The server may run meanwhile.
  */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { Value } from 'typebox/value';
-import { openAuth } from '../src/auth/open-auth.ts';
-import { checkPassword } from '../src/auth/passwords.ts';
-import { OWNER_ROLES } from '../src/auth/principal.ts';
-import { SETUP } from '../src/auth/schema.ts';
-import { foldName, type User } from '../src/auth/user.ts';
-import type { Users } from '../src/auth/users.ts';
-import { ITSELF } from '../src/database/own-collection.ts';
-import { ConfigError, loadConfig } from '../src/kernel/config.ts';
-import { MillraceError } from '../src/kernel/errors.ts';
+import { openAuth } from '../auth/open-auth.ts';
+import { checkPassword } from '../auth/passwords.ts';
+import { OWNER_ROLES } from '../auth/principal.ts';
+import { SETUP } from '../auth/schema.ts';
+import { foldName, type User } from '../auth/user.ts';
+import type { Users } from '../auth/users.ts';
+import { ITSELF } from '../database/own-collection.ts';
+import { ConfigError, loadConfig } from '../kernel/config.ts';
+import type { Environment, Outcome } from './commands.ts';
 import { withDatabase } from './database.ts';
 
-const USAGE = `npm run owner -- --link
+const USAGE = `From a clone npm run owner -- …, from an image or a package millrace owner …
+
+millrace owner --link
   Makes a set-up link, which works once, for 30 minutes. An older one dies.
 
-npm run owner -- --email ADDRESS --password-file FILE [--roles owner]
+millrace owner --email ADDRESS --password-file FILE [--roles owner]
   Makes an owner at once. One that is there gets this password and these roles, and its sessions end.
   Roles: ${OWNER_ROLES.join(', ')}, several with commas.`;
 
@@ -31,10 +33,15 @@ const OPTIONS = {
   help: { type: 'boolean' },
 } as const;
 
-async function run(): Promise<string> {
-  const { link, email, 'password-file': file, roles: listed } = parseArgs({ options: OPTIONS }).values;
-  if (!link && (email === undefined || file === undefined)) return USAGE;
-  const config = loadConfig(process.env);
+export async function owner(words: readonly string[], env: Environment): Promise<Outcome> {
+  const {
+    link,
+    email,
+    'password-file': file,
+    roles: listed,
+  } = parseArgs({ args: [...words], options: OPTIONS }).values;
+  if (!link && (email === undefined || file === undefined)) return { text: USAGE };
+  const config = loadConfig(env);
   const roles = listed.split(',');
   const known: readonly string[] = OWNER_ROLES;
   const other = roles.find((role) => !known.includes(role));
@@ -46,14 +53,14 @@ async function run(): Promise<string> {
     const settings = { mode: config.mode, auth: { ...config.auth, owner: null }, onError: console.error };
     const auth = await openAuth(mongo, settings);
     try {
-      if (link || email === undefined || file === undefined) return await auth.owners.link(config.auth.base);
+      if (link || email === undefined || file === undefined) return { text: await auth.owners.link(config.auth.base) };
       const password = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
       const there = await auth.users.byName(foldName(email));
       const user =
         there === null
           ? await auth.users.create({ kind: 'owner', email, password, roles }, ITSELF)
           : await mend(auth.users, there, password, roles);
-      return `${email} is ${roles.join(' and ')} now (${user._id})`;
+      return { text: `${email} is ${roles.join(' and ')} now (${user._id})` };
     } finally {
       await auth.close();
     }
@@ -69,13 +76,4 @@ async function mend(users: Users, there: User, password: string, roles: readonly
   const user = await users.change(there._id, { roles, disabled: false }, ITSELF);
   await users.setPassword(user, password, 'password-reset', ITSELF);
   return user;
-}
-
-try {
-  console.log(await run());
-  process.exit(0);
-} catch (error) {
-  const hint = error instanceof MillraceError && error.hint !== undefined ? `\n${error.hint}` : '';
-  console.error(error instanceof Error ? `${error.message}${hint}` : String(error));
-  process.exit(1);
 }

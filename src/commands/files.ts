@@ -1,23 +1,26 @@
 /**
- * `npm run files -- move`: brings all files into the store where new ones go, the first in MILLRACE_FILES; the others
+ * `millrace files move`: brings all files into the store where new ones go, the first in MILLRACE_FILES; the others
  * named there are read. The server may run meanwhile; with the embedded MongoDB it must not, because the two would share
  * a data folder. Ctrl-C stops after the file at hand, and the next run goes on.
  */
-import { startEmbedded } from '../src/database/embedded/embedded.ts';
-import { openMongo } from '../src/database/mongo.ts';
-import { Transactions } from '../src/database/transactions.ts';
-import { moveFiles } from '../src/files/move.ts';
-import { openFiles } from '../src/files/open-files.ts';
-import { ConfigError, loadConfig } from '../src/kernel/config.ts';
-import { MillraceError } from '../src/kernel/errors.ts';
+import { startEmbedded } from '../database/embedded/embedded.ts';
+import { openMongo } from '../database/mongo.ts';
+import { Transactions } from '../database/transactions.ts';
+import { moveFiles } from '../files/move.ts';
+import { openFiles } from '../files/open-files.ts';
+import { loadConfig } from '../kernel/config.ts';
+import { type Environment, explain, type Outcome } from './commands.ts';
 
-const USAGE = `npm run files -- move
+const USAGE = `From a clone npm run files -- …, from an image or a package millrace files …
+
+millrace files move
 
   Moves every file to the first store in MILLRACE_FILES. Name the stores that still hold files behind it:
-  MILLRACE_FILES='s3://pictures?endpoint=http://127.0.0.1:9000 gridfs' npm run files -- move`;
+  MILLRACE_FILES='s3://pictures?endpoint=http://127.0.0.1:9000 gridfs' millrace files move`;
 
-async function move(): Promise<number> {
-  const config = loadConfig(process.env);
+export async function files([word]: readonly string[], env: Environment): Promise<Outcome> {
+  if (word !== 'move') return { text: USAGE, failed: word !== undefined && word !== '--help' };
+  const config = loadConfig(env);
   const { url, binary, name } = config.database;
   const embedded =
     url === undefined ? await startEmbedded({ folder: config.folder, binary, onProgress: console.error }) : undefined;
@@ -28,7 +31,7 @@ async function move(): Promise<number> {
   const stop = new AbortController();
   process.on('SIGINT', () => stop.abort());
   try {
-    return await follow(opened, stop.signal);
+    return { failed: !(await follow(opened, stop.signal)) };
   } finally {
     await opened.close();
     await mongo.close();
@@ -36,8 +39,11 @@ async function move(): Promise<number> {
   }
 }
 
-/** Shows the progress, one line in a terminal, one line a file elsewhere. */
-async function follow(opened: Parameters<typeof moveFiles>[0], signal: AbortSignal): Promise<number> {
+/**
+ * Shows the progress, one line in a terminal, one line a file elsewhere.
+ * @returns whether all that was tried was moved
+ */
+async function follow(opened: Parameters<typeof moveFiles>[0], signal: AbortSignal): Promise<boolean> {
   const target = opened.fileStores[0]?.name;
   let failed = 0;
   let last = `Nothing to move: every file is in ${target}.`;
@@ -50,23 +56,5 @@ async function follow(opened: Parameters<typeof moveFiles>[0], signal: AbortSign
   }
   console.log(process.stdout.isTTY ? `\r${last}` : last);
   if (signal.aborted) console.log('Stopped. Run it again to go on.');
-  return failed === 0 ? 0 : 1;
-}
-
-function explain(error: unknown): string {
-  if (error instanceof MillraceError)
-    return `${error.message}${error.cause instanceof Error ? ` (${error.cause.message})` : ''}`;
-  return error instanceof ConfigError || error instanceof Error ? error.message : String(error);
-}
-
-const [command] = process.argv.slice(2);
-if (command !== 'move') {
-  console.log(USAGE);
-  process.exit(command === undefined || command === '--help' ? 0 : 1);
-}
-try {
-  process.exit(await move());
-} catch (error) {
-  console.error(explain(error));
-  process.exit(1);
+  return failed === 0;
 }

@@ -1,12 +1,12 @@
 /**
- * The database that the settings name, for scripts: a deployment, the embedded one of the program that runs now, or the
- * embedded one started for the moment. Not here: what the scripts do with it.
+ * The database that the settings name, for commands: a deployment, the embedded one of the program that runs now, or the
+ * embedded one started for the moment. Not here: what the commands do with it.
  */
 import { join, resolve } from 'node:path';
-import { findHolder } from '../src/database/embedded/claim.ts';
-import { startEmbedded } from '../src/database/embedded/embedded.ts';
-import { type Mongo, openMongo } from '../src/database/mongo.ts';
-import type { Config } from '../src/kernel/config.ts';
+import { findHolder } from '../database/embedded/claim.ts';
+import { startEmbedded } from '../database/embedded/embedded.ts';
+import { type Mongo, openMongo } from '../database/mongo.ts';
+import type { Config } from '../kernel/config.ts';
 
 /** Opens it, does the work and closes all that was opened. */
 export async function withDatabase<T>(config: Config, work: (mongo: Mongo) => Promise<T>): Promise<T> {
