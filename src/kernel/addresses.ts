@@ -20,7 +20,7 @@ export function inUrl(host: string): string {
 
 /** Whether a setting is no such address as it has to be, in ways that no pattern of its schema can say. */
 export function isAddressFault(setting: string, value: unknown): boolean {
-  if (setting === 'MILLRACE_PUBLIC_URL') return !URL.canParse(String(value));
+  if (setting === 'MILLRACE_PUBLIC_URL' || setting === 'MILLRACE_SMTP_URL') return !URL.canParse(String(value));
   if (setting === 'HOST') return !URL.canParse(`http://${inUrl(String(value))}`);
   if (setting === 'MILLRACE_CORS_ORIGINS')
     return !String(value ?? '')

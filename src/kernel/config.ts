@@ -12,6 +12,9 @@ import { parseMasterKeys } from './sealer.ts';
 const text = (description: string, options: object = {}) => Type.Optional(Type.String({ description, ...options }));
 const count = (description: string, value: number, minimum = 1, maximum = Number.MAX_SAFE_INTEGER) =>
   Type.Integer({ description, default: value, minimum, maximum });
+/** Milliseconds that a timer waits: of more than 2^31 - 1 it would be over at once. */
+const time = (description: string, value: number, minimum = 1, maximum = 2_147_483_647) =>
+  count(description, value, minimum, maximum);
 const rate = (description: string) =>
   Type.Optional(Type.Integer({ description: `${description} Development: unlimited.`, minimum: 1 }));
 const choice = <const T extends readonly string[]>(values: T, value: T[number], description: string) =>
@@ -67,16 +70,17 @@ export const SETTINGS = Type.Object({
     'Least severe level that is logged.',
   ),
   MILLRACE_BODY_BYTES: count('Largest JSON body, in bytes.', 1_048_576, 1_024, 16_000_000),
-  MILLRACE_BODY_TIMEOUT_MS: count('Time for a JSON body to arrive; then the connection is closed.', 30_000),
-  MILLRACE_HEADER_TIMEOUT_MS: count('Time for the request headers to arrive; then the connection is closed.', 10_000),
-  MILLRACE_IDLE_TIMEOUT_MS: count('How long an idle kept-alive connection stays open.', 72_000),
+  MILLRACE_BODY_TIMEOUT_MS: time('Time for a JSON body to arrive; then the connection is closed.', 30_000),
+  // Node itself gives a request five minutes.
+  MILLRACE_HEADER_TIMEOUT_MS: time('Time for request headers; then the connection is closed.', 10_000, 1, 300_000),
+  MILLRACE_IDLE_TIMEOUT_MS: time('How long an idle kept-alive connection stays open.', 72_000),
   MILLRACE_CONNECTIONS_PER_ADDRESS: count(
     'Open connections from one address, or one /64 of IPv6; more are closed at once. Trusted proxies have no bound.',
     1_024,
   ),
-  MILLRACE_SHUTDOWN_TIMEOUT_MS: count('Time for requests in flight to end at shutdown.', 10_000),
-  MILLRACE_QUERY_TIMEOUT_MS: count('Database time of one query.', 5_000),
-  MILLRACE_LIST_TIMEOUT_MS: count('Database time of a list without limit.', 60_000),
+  MILLRACE_SHUTDOWN_TIMEOUT_MS: time('Time for requests in flight to end at shutdown.', 10_000),
+  MILLRACE_QUERY_TIMEOUT_MS: time('Database time of one query.', 5_000),
+  MILLRACE_LIST_TIMEOUT_MS: time('Database time of a list without limit.', 60_000),
   MILLRACE_EVENT_LOG_AGE_MS: count('How long events are kept; older positions are refused.', 259_200_000, 1_000),
   MILLRACE_EVENT_LOG_BYTES: count(
     'Size of the event log beyond which its oldest events go, in bytes. The newest 1,000 events are always kept.',
@@ -105,7 +109,7 @@ export const SETTINGS = Type.Object({
   ),
   MILLRACE_SMTP_URL: text('Server that mail is sent by; development mode prints mail instead.', {
     pattern: '^smtps?://.+',
-    expected: 'must begin with smtp:// or smtps://',
+    expected: 'must be such as smtps://user:password@mail.example.org, with %40 for @ and %2F for / in the password',
   }),
   MILLRACE_MAIL_FROM: text('Sender of mail; without it millrace@ and the host of MILLRACE_PUBLIC_URL.', {
     pattern: '^[^\\s@]+@[^\\s@]+$',
@@ -117,7 +121,7 @@ export const SETTINGS = Type.Object({
   }),
   MILLRACE_OWNER_PASSWORD_FILE: text("File with the password of MILLRACE_OWNER_EMAIL's owner.", { minLength: 1 }),
   MILLRACE_LIVE_CLIENTS: count('Clients with live data that one process serves; more are sent away.', 50_000),
-  MILLRACE_HEARTBEAT_MS: count('How long a connection with live data may be silent before a heartbeat.', 25_000, 100),
+  MILLRACE_HEARTBEAT_MS: time('How long a connection with live data may be silent before a heartbeat.', 25_000, 100),
   MILLRACE_RATE_ANONYMOUS: rate(
     'Requests a minute from one anonymous address, or one /64 of IPv6. Production default: 600.',
   ),

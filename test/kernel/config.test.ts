@@ -116,3 +116,24 @@ function faultsOf(env: Record<string, string>): readonly string[] {
   }
   throw new Error('The configuration was accepted');
 }
+
+t.test('a time that no timer can wait is a fault: it would be over at once', async (t) => {
+  for (const name of ['BODY', 'IDLE', 'SHUTDOWN', 'QUERY', 'LIST'].map((one) => `MILLRACE_${one}_TIMEOUT_MS`)) {
+    t.match(faultsOf({ [name]: '2147483648' }), [new RegExp(`^${name}=2147483648: must be <= 2147483647`)]);
+    t.ok(loadConfig({ [name]: '2147483647' }));
+  }
+  t.match(faultsOf({ MILLRACE_HEARTBEAT_MS: '2147483648' }), [/<= 2147483647/]);
+  t.match(faultsOf({ MILLRACE_HEADER_TIMEOUT_MS: '300001' }), [/<= 300000/], 'Node waits no longer for a request');
+  t.ok(loadConfig({ MILLRACE_EVENT_LOG_AGE_MS: String(100 * 86_400_000) }), 'an age is no timer');
+});
+
+t.test('a mail server whose address cannot be read is a fault, and its password is not shown', async (t) => {
+  for (const url of ['smtp://[bad', 'smtp://ann:sec/ret@mail.example.org', 'smtp://mail.example.org:99999', 'smtps://'])
+    t.match(faultsOf({ MILLRACE_SMTP_URL: url }), [/^MILLRACE_SMTP_URL=…: must be/], url);
+  for (const url of [
+    'smtp://127.0.0.1:25',
+    'smtps://ann:s%2Fcret@mail.example.org',
+    'smtp://ann@example.org:p@a.example',
+  ])
+    t.ok(loadConfig({ MILLRACE_SMTP_URL: url }), url);
+});
