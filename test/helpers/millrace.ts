@@ -94,7 +94,7 @@ export async function gone(program: Running | null): Promise<boolean> {
 }
 
 /** The environment of the tests without what would set up the program, or load the test runner into it. */
-function withoutSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+export function withoutSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const settings = /^(?:MILLRACE_|MONGODB_URL$|HOST$|PORT$|NODE_OPTIONS$)/;
   return Object.fromEntries(Object.entries(env).filter(([name]) => !settings.test(name)));
 }

@@ -9,6 +9,7 @@ import { findHolder } from '../../src/database/embedded/claim.ts';
 import { freePort } from '../../src/database/embedded/port.ts';
 import { hasEnded } from '../../src/database/embedded/running.ts';
 import { dataFolder } from '../helpers/embedded-program.ts';
+import { withoutSettings } from '../helpers/millrace.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const NODE = process.execPath;
@@ -27,7 +28,7 @@ function start(
   words: readonly string[],
   settings: Readonly<Record<string, string>>,
 ): Started {
-  const env = { ...process.env, ...settings };
+  const env = { ...withoutSettings(process.env), ...settings };
   const child = spawn(command, words, { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
