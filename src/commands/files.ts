@@ -1,15 +1,13 @@
 /**
  * `millrace files move`: brings all files into the store where new ones go, the first in MILLRACE_FILES; the others
- * named there are read. The server may run meanwhile; with the embedded MongoDB it must not, because the two would share
- * a data folder. Ctrl-C stops after the file at hand, and the next run goes on.
+ * named there are read. The server may run meanwhile. Ctrl-C stops after the file at hand, and the next run goes on.
  */
-import { startEmbedded } from '../database/embedded/embedded.ts';
-import { openMongo } from '../database/mongo.ts';
 import { Transactions } from '../database/transactions.ts';
 import { moveFiles } from '../files/move.ts';
 import { openFiles } from '../files/open-files.ts';
 import { loadConfig } from '../kernel/config.ts';
 import { type Environment, explain, type Outcome } from './commands.ts';
+import { withDatabase } from './database.ts';
 
 const USAGE = `From a clone npm run files -- …, from an image or a package millrace files …
 
@@ -21,22 +19,18 @@ millrace files move
 export async function files([word]: readonly string[], env: Environment): Promise<Outcome> {
   if (word !== 'move') return { text: USAGE, failed: word !== undefined && word !== '--help' };
   const config = loadConfig(env);
-  const { url, binary, name } = config.database;
-  const embedded =
-    url === undefined ? await startEmbedded({ folder: config.folder, binary, onProgress: console.error }) : undefined;
-  const mongo = await openMongo({ url: embedded?.url ?? url ?? '', database: name });
-  const transactions = new Transactions(mongo);
   const settings = { ...config.collections, ...config.files };
-  const opened = await openFiles({ mongo, transactions }, settings, (error) => console.error(explain(error)));
   const stop = new AbortController();
   process.on('SIGINT', () => stop.abort());
-  try {
-    return { failed: !(await follow(opened, stop.signal)) };
-  } finally {
-    await opened.close();
-    await mongo.close();
-    await embedded?.stop();
-  }
+  return withDatabase(config, async (mongo) => {
+    const transactions = new Transactions(mongo);
+    const opened = await openFiles({ mongo, transactions }, settings, (error) => console.error(explain(error)));
+    try {
+      return { failed: !(await follow(opened, stop.signal)) };
+    } finally {
+      await opened.close();
+    }
+  });
 }
 
 /**

@@ -24,6 +24,8 @@ t.test('a first start in production', async (t) => {
   const settings = { ...process.env, NODE_OPTIONS: '', MILLRACE_FOLDER: folder, MILLRACE_PUBLIC_URL: base };
   const { stdout } = await promisify(execFile)(process.execPath, [main, 'owner', '--link'], { env: settings });
   const [, token = ''] = /#([\w-]{43})\n$/.exec(stdout) ?? [];
+  const moved = await promisify(execFile)(process.execPath, [main, 'files', 'move'], { env: settings });
+  t.match(moved.stdout, /^Nothing to move/, 'files are moved beside it, too');
   const send = (path: string, body: object) =>
     fetch(program.url + path, {
       method: 'POST',
