@@ -13,8 +13,9 @@ import { buildTestApp } from '../helpers/app.ts';
 import { inPage, testBrowser, whyNoBrowser } from '../helpers/browser.ts';
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
-/** What only sockets are told. */
+/** What only sockets are told, or who comes to their place without one: OpenAPI has no words for that place. */
 const SOCKET_ONLY: ReadonlySet<string> = new Set([
+  'upgrade-required',
   'unknown-message',
   'too-many-subscriptions',
   'too-large',
