@@ -253,6 +253,8 @@ export class DocumentSubscription extends Follower {
       bytes = 0;
     };
     for await (const batch of batches(read)) {
+      // While the database was asked for it, the subscription may have ended, or begun anew: its name may be another's.
+      if (run.aborted) return;
       for (const raw of batch) {
         const document = question.keyed || !isPlainRead(question) ? readStored(raw) : null;
         if (window !== null && document !== null) members.push(toMember(document, question));
@@ -268,6 +270,7 @@ export class DocumentSubscription extends Follower {
         if (run.aborted) return;
       }
     }
+    if (run.aborted) return;
     window?.fill(members, members.length === live.capacity);
     part(position);
   }
