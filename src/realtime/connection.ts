@@ -47,8 +47,6 @@ export class Connection extends Client {
   protected credential: string | null = null;
   #tokens = BURST;
   #tokensAt = performance.now();
-  /** Whether a ticket is being looked at: what comes meanwhile waits for that. */
-  #redeeming = false;
   #waiting = 0;
   #last: Promise<void> = Promise.resolve();
 
@@ -75,7 +73,6 @@ export class Connection extends Client {
 
   /** A ticket takes the place of a hello. */
   redeem(ticket: string): void {
-    this.#redeeming = true;
     this.#enqueue(async () => {
       try {
         const principal = await this.parts.authenticator.redeemTicket(ticket);
@@ -112,8 +109,10 @@ export class Connection extends Client {
         return;
       }
       if (!(error instanceof BadMessage)) throw error;
-      if (this.principal === null && !this.#redeeming) this.close(CLOSE.badFrame, error.message);
-      else this.#enqueue(() => this.#refuse(error));
+      this.#enqueue(() => {
+        if (this.principal === null) this.close(CLOSE.badFrame, error.message);
+        else this.#refuse(error);
+      });
       return;
     }
     if (message.type === 'pong') return;

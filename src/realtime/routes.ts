@@ -28,7 +28,8 @@ export async function realtimeRoutes(app: FastifyInstance, { realtime, config }:
       maxPayload: MAX_PAYLOAD,
       perMessageDeflate: false,
       clientTracking: false,
-      handleProtocols: (offered: Set<string>) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : false),
+      // Another one is confirmed to be refused with a code: a client that is confirmed none never hears of it.
+      handleProtocols: (offered: Set<string>) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : ([...offered][0] ?? false)),
     },
     errorHandler: (_error: Error, socket: WebSocket) => socket.terminate(),
     preClose: (done: () => void) => {

@@ -139,6 +139,16 @@ t.test('attacks on sockets', async (t) => {
     t.equal((await again.end()).code, 4401, 'a ticket works once');
   });
 
+  await t.test('what is said right behind a hello is said by whoever that is', async (t) => {
+    const bob = await signUp(app, 'bob');
+    const socket = await openSocket(t, url, { hello: { type: 'hello', token: bob.accessToken } });
+    socket.send({ type: 'subscribe', id: 's', collection: 'calm', colour: 'red' });
+    socket.send({ type: 'subscribe', id: 'calm', collection: 'calm' });
+    await socket.frame({ type: 'live', id: 'calm' });
+    t.match(socket.frames, [{ type: 'welcome' }, { type: 'unsubscribed', problem: { code: 'unknown-parameter' } }]);
+    t.equal(socket.closed, null);
+  });
+
   await t.test('origins and versions', async (t) => {
     const foreign = await openSocket(t, url, { headers: { origin: 'https://evil.example' } });
     t.equal((await foreign.end()).code, 4403);
@@ -149,6 +159,11 @@ t.test('attacks on sockets', async (t) => {
     t.equal(local.socket.protocol, 'millrace.v1');
     await local.frame({ type: 'welcome' });
     t.equal(await closeCodeOf(url, 'Sec-WebSocket-Protocol: other.v9\r\n', []), 4406);
+    // Clients that name protocols fail a connection that confirms none, before anybody can tell them why.
+    const newer = await openSocket(t, url, { protocols: ['millrace.v9', 'millrace.v10'] });
+    t.equal((await newer.end()).code, 4406);
+    const both = await openSocket(t, url, { protocols: ['millrace.v9', 'millrace.v1'] });
+    t.equal(both.socket.protocol, 'millrace.v1');
   });
 
   await t.test('bad UTF-8, and a message in a thousand fragments', async (t) => {
