@@ -51,6 +51,11 @@ export function toAsked(query: Query, keyed: boolean, now: Date): Asked {
     });
   }
   if (query.limit === 0) throw new MillraceError('invalid-parameter', "A subscription's limit is 1 to 1,000");
+  if (query.fields?.id === false) {
+    throw new MillraceError('invalid-parameter', 'A subscription shows the id of every document', {
+      hint: "Leave '-id' out of fields: clients tell documents apart by it",
+    });
+  }
   return { query, keyed: keyed || query.limit !== null, now };
 }
 

@@ -72,6 +72,7 @@ t.test('streams', async (t) => {
     ['?since=abc', 'invalid-parameter'],
     ['?since=', 'invalid-parameter'],
     ['?limit=0', 'invalid-parameter'],
+    ['?fields=-id', 'invalid-parameter'],
     ['?title[what]=1', 'unknown-operator'],
   ] as const;
   for (const [query, code] of refusals) {
