@@ -59,6 +59,13 @@ export function eventType(row: LogRow): string | null {
   return `system.${THINGS.get(row.collection) ?? thing(row.collection)}.${verb}`;
 }
 
+/** Whether there can be events of a type, in which `*` stands for anything: one that is misspelt would be waited for in vain. */
+export function mayHappen(type: string): boolean {
+  if (type.includes('*') || type.startsWith('system.')) return true;
+  const dot = type.lastIndexOf('.');
+  return dot > 0 && [...VERBS.values()].includes(type.slice(dot + 1));
+}
+
 /** The event of a row, or null when the row is none. Every call makes a fresh one. */
 export function toEvent(row: LogRow): Event | null {
   const type = eventType(row);

@@ -7,6 +7,7 @@ import { queryText } from '../kernel/request.ts';
 import type { OpenFilter } from '../query/filter.ts';
 import { type Parameter, readParameters } from '../query/parameters.ts';
 import { parseQuery, RESERVED } from '../query/parse-query.ts';
+import { mayHappen } from './event.ts';
 
 const MAX_LIMIT = 1000;
 const MAX_WAIT_S = 60;
@@ -60,6 +61,15 @@ function common(parameters: readonly Parameter[]): FeedQuery {
   };
 }
 
+/** @throws MillraceError `invalid-parameter` when one of them is a type that no event has */
+export function requireTypes(wanted: readonly string[]): void {
+  const other = wanted.find((type) => !mayHappen(type));
+  if (other === undefined) return;
+  throw new MillraceError('invalid-parameter', `There are no events of the type '${other.slice(0, 80)}'`, {
+    hint: 'Types are todos.created, .updated, .deleted, .dropped, .renamed, those of system.*, and patterns such as todos.*',
+  });
+}
+
 /** Whether an event type is one of the wanted ones, in which `*` stands for anything. */
 export function wantsType(wanted: readonly string[], type: string): boolean {
   return wanted.some((one) => fits(one.split('*'), type));
@@ -84,6 +94,7 @@ function types(text: string | null): readonly string[] | null {
   if (wanted.length > MAX_TYPES || wanted.some((one) => one === '' || one.length > MAX_TYPE_LENGTH)) {
     throw invalid('types', `is a list of up to ${MAX_TYPES} event types, such as todos.created,system.file.*`);
   }
+  requireTypes(wanted);
   return wanted;
 }
 

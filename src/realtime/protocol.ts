@@ -4,6 +4,7 @@
  */
 import { parseJson } from '../database/json.ts';
 import { isPlain } from '../database/wire-values.ts';
+import { requireTypes } from '../events/feed-query.ts';
 import { MillraceError } from '../kernel/errors.ts';
 
 export const SUBPROTOCOL = 'millrace.v1';
@@ -176,6 +177,7 @@ function eventWish(message: Record<string, unknown>, id: string): EventWish {
   if (!Array.isArray(events) || events.length === 0 || events.length > MAX_TYPES || !events.every(fits)) {
     throw invalid(`'events' is a list of 1 to ${MAX_TYPES} event types, such as "todos.created" or "system.file.*"`);
   }
+  requireTypes(events);
   return { kind: 'events', id, types: events, filter: filter === undefined ? {} : filter, since: since(message) };
 }
 

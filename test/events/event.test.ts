@@ -1,7 +1,7 @@
 /** Envelopes: types, authors, what changed, and that the system's events say `system`. */
 import { BSON, Timestamp } from 'mongodb';
 import t from 'tap';
-import { eventType, toEvent } from '../../src/events/event.ts';
+import { eventType, mayHappen, toEvent } from '../../src/events/event.ts';
 import { wantsType } from '../../src/events/feed-query.ts';
 import { formatPosition, parsePosition } from '../../src/events/position.ts';
 import { EMPTY_ROW, type LogRow } from '../../src/events/row.ts';
@@ -104,6 +104,13 @@ t.test('a star in a wanted type stands for anything', async (t) => {
   const started = performance.now();
   t.notOk(wantsType([`${'a*'.repeat(99)}b`], 'a'.repeat(200)));
   t.ok(performance.now() - started < 50, 'however it is written');
+});
+
+t.test('a type that no event ever has is known by its last word', async (t) => {
+  for (const type of ['todos.created', 'a.b.renamed', 'system.log.gap', '*', 'todos*', 'todos.*', '*.deleted'])
+    t.ok(mayHappen(type), type);
+  for (const type of ['todos', 'todos.create', 'created', '.created', 'todos.created.', 'system'])
+    t.notOk(mayHappen(type), type);
 });
 
 t.test('positions are read as they are written, and nothing else is one', async (t) => {

@@ -123,7 +123,15 @@ t.test('a position that cannot be used is refused, with the current one', async 
   await refused(`${epoch}-${Number(number) + 1000}`, 410, 'position-unknown');
   await refused(`${Number(epoch) + 1}-${number}`, 410, 'position-unknown');
   await refused('0-1', 400, 'invalid-parameter');
-  for (const query of ['wait=61', 'wait=-1', 'limit=0', 'limit=1001', 'since=1-1&since=1-2', 'types='])
+  for (const query of [
+    'wait=61',
+    'wait=-1',
+    'limit=0',
+    'limit=1001',
+    'since=1-1&since=1-2',
+    'types=',
+    'types=todos.create',
+  ])
     t.equal((await get(`/events?${query}`)).body.code, 'invalid-parameter', query);
   t.equal((await get('/events?foo=1')).body.code, 'unknown-parameter');
   t.equal((await get('/api/_users/_changes')).body.code, 'invalid-name');

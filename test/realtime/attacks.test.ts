@@ -90,6 +90,7 @@ t.test('attacks on sockets', async (t) => {
       't',
       'invalid-parameter',
     ],
+    ['a type of nothing', '{"type":"subscribe","id":"n","events":["todos"]}', 'n', 'invalid-parameter'],
     ['a second hello', '{"type":"hello","token":"x"}', undefined, 'malformed-request'],
     ['nothing to end', '{"type":"unsubscribe","id":"zz"}', 'zz', 'subscription-unknown'],
   ];
