@@ -12,11 +12,13 @@ import type { LogRow } from './row.ts';
 
 /**
  * The row with what the Scope shows of its states; null when it shows neither, or neither passes the question. Rows
- * about a whole collection are for all of its readers.
+ * about a whole collection are for all of its readers. What came without its states is for whom any document may be
+ * shown: whose it was, and what the question makes of it, nobody knows.
  * @param asked asked of what is shown: a reader cannot find out the rest by asking
  */
 export function seenRow(row: LogRow, scope: Scope, asked: Match): LogRow | null {
-  let passes = row.key === null;
+  const isBlind = row.after === null && row.before === null;
+  let passes = row.key === null || (isBlind && reachesAll(scope));
   let whole = reachesAll(scope) && !hidesFields(scope);
   const cut = (body: Buffer | null): Buffer | null => {
     const document = body && readStored(body);

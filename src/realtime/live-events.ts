@@ -3,14 +3,12 @@
  * seen of it, and is then asked the subscription's own filter, so that what is hidden cannot be found out by filtering.
  */
 import type { Principal } from '../auth/principal.ts';
-import { readStored } from '../database/stored.ts';
 import { type Event, eventType, toEvent } from '../events/event.ts';
 import { wantsType } from '../events/feed-query.ts';
 import type { LogRow } from '../events/row.ts';
 import { placeOfRow } from '../events/row-place.ts';
-import { cutBytes } from '../policies/cut-bytes.ts';
+import { seenRow } from '../events/seen.ts';
 import type { Policies } from '../policies/policies.ts';
-import { fieldsFor, hidesFields } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
 import type { Filter } from '../query/filter.ts';
 import { compileMatch, type Match } from '../query/match.ts';
@@ -61,14 +59,8 @@ export class LiveEvents implements Live {
   /** The event, cut to the states that may be seen; null when none may. */
   #visible(row: LogRow): Event | null {
     const scope = this.#scope(row.collection);
-    if (scope === null) return null;
-    if (row.key === null) return toEvent(row);
-    const cut = { ...row, after: seen(scope, row.after), before: seen(scope, row.before) };
-    if (cut.after === null && cut.before === null && (row.after !== null || row.before !== null)) return null;
-    const event = toEvent(cut);
-    if (event === null || !hidesFields(scope)) return event;
-    const names = new Set([...Object.keys(event.data ?? {}), ...Object.keys(event.before ?? {})]);
-    return { ...event, changed: event.changed?.filter((name) => names.has(name)) ?? null };
+    const cut = scope && seenRow(row, scope, () => true);
+    return cut && toEvent(cut);
   }
 
   #scope(collection: string | null): Scope | null {
@@ -80,11 +72,4 @@ export class LiveEvents implements Live {
     this.#scopes.set(place, scope);
     return scope;
   }
-}
-
-/** The bytes of what may be seen of a state; null when it is out of reach. */
-function seen(scope: Scope, body: Buffer | null): Buffer | null {
-  if (body === null) return null;
-  const fields = fieldsFor(scope, readStored(body));
-  return fields && cutBytes(body, fields);
 }
