@@ -7,7 +7,8 @@ import { queryText } from '../kernel/request.ts';
 import type { OpenFilter } from '../query/filter.ts';
 import { type Parameter, readParameters } from '../query/parameters.ts';
 import { parseQuery, RESERVED } from '../query/parse-query.ts';
-import { mayHappen } from './event.ts';
+import { eventType, mayHappen } from './event.ts';
+import type { LogRow } from './row.ts';
 
 const MAX_LIMIT = 1000;
 const MAX_WAIT_S = 60;
@@ -73,6 +74,13 @@ export function requireTypes(wanted: readonly string[]): void {
 /** Whether an event type is one of the wanted ones, in which `*` stands for anything. */
 export function wantsType(wanted: readonly string[], type: string): boolean {
   return wanted.some((one) => fits(one.split('*'), type));
+}
+
+/** Whether a row is asked for: by its type, or as a rename by that of the name it takes, whose documents are gone by it. */
+export function wantsRow(wanted: readonly string[], row: LogRow): boolean {
+  const type = eventType(row);
+  if (type === null) return false;
+  return wantsType(wanted, type) || (row.operation === 'rename' && wantsType(wanted, `${row.to}.renamed`));
 }
 
 function fits([first = '', ...rest]: readonly string[], type: string): boolean {

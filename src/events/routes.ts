@@ -15,10 +15,10 @@ import { pathsOf } from '../query/filter.ts';
 import { compileMatch } from '../query/match.ts';
 import { eventType, toEvent } from './event.ts';
 import type { Feed, Page, PageQuery } from './feed.ts';
-import { parseChangesQuery, parseEventsQuery, wantsType } from './feed-query.ts';
+import { parseChangesQuery, parseEventsQuery, wantsRow } from './feed-query.ts';
 import { reader } from './reader.ts';
 import type { LogRow } from './row.ts';
-import { placeOfRow } from './row-place.ts';
+import { placesOfRow } from './row-place.ts';
 import { seenRow } from './seen.ts';
 
 export interface EventRoutesOptions {
@@ -76,13 +76,12 @@ export async function eventRoutes(
     const { types, ...query } = parseEventsQuery(request.url);
     isLimited(request.principal);
     const page = await pageFor(request, reply, { ...query, refuseGap: () => false }, async (row, principal) => {
-      const type = eventType(row);
-      if (type === null || (types !== null && !wantsType(types, type))) return null;
-      const place = placeOfRow(row.collection);
-      if (!isLimited(principal) && place !== 'admin:accounts') return toEvent(await completed(row));
-      const scope = policies.find(principal, 'read', place);
+      if (types === null ? eventType(row) === null : !wantsRow(types, row)) return null;
+      const places = placesOfRow(row);
+      if (!isLimited(principal) && !places.includes('admin:accounts')) return toEvent(await completed(row));
+      const [scope] = places.flatMap((place) => policies.find(principal, 'read', place) ?? []);
       const seen = scope && seenRow(await completed(row), scope, () => true);
-      return seen && toEvent(seen);
+      return seen ? toEvent(seen) : null;
     });
     return answer(reply, page.position, { events: page.items, position: page.position });
   });

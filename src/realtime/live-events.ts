@@ -3,12 +3,12 @@
  * seen of it, and is then asked the subscription's own filter, so that what is hidden cannot be found out by filtering.
  */
 import type { Principal } from '../auth/principal.ts';
-import { type Event, eventType, toEvent } from '../events/event.ts';
-import { wantsType } from '../events/feed-query.ts';
+import { type Event, toEvent } from '../events/event.ts';
+import { wantsRow } from '../events/feed-query.ts';
 import type { LogRow } from '../events/row.ts';
-import { placeOfRow } from '../events/row-place.ts';
+import { placesOfRow } from '../events/row-place.ts';
 import { seenRow } from '../events/seen.ts';
-import type { Policies } from '../policies/policies.ts';
+import type { Place, Policies } from '../policies/policies.ts';
 import type { Scope } from '../policies/scope.ts';
 import type { Filter } from '../query/filter.ts';
 import { compileMatch, type Match } from '../query/match.ts';
@@ -31,8 +31,8 @@ export class LiveEvents implements Live {
   readonly #question: EventQuestion;
   readonly #policies: Pick<Policies, 'find'>;
   readonly #match: Match;
-  /** By collection, for as long as the policies are what they are: a changed policy makes another subscription. */
-  readonly #scopes = new Map<string, Scope | null>();
+  /** By place, for as long as the policies are what they are: a changed policy makes another subscription. */
+  readonly #scopes = new Map<Place, Scope | null>();
 
   constructor(question: EventQuestion, policies: Pick<Policies, 'find'>) {
     this.#question = question;
@@ -45,8 +45,7 @@ export class LiveEvents implements Live {
   }
 
   judge(view: RowView): Judgement {
-    const type = eventType(view.row);
-    if (type === null || !wantsType(this.#question.types, type)) return NOTHING;
+    if (!wantsRow(this.#question.types, view.row)) return NOTHING;
     const event = this.#visible(view.row);
     if (event === null || !this.#match({ ...event, _id: event.id })) return NOTHING;
     return [new SharedMessage('event', view.event, () => Buffer.from(`"event":${JSON.stringify(event)}`))];
@@ -58,13 +57,12 @@ export class LiveEvents implements Live {
 
   /** The event, cut to the states that may be seen; null when none may. */
   #visible(row: LogRow): Event | null {
-    const scope = this.#scope(row.collection);
-    const cut = scope && seenRow(row, scope, () => true);
+    const [scope] = placesOfRow(row).flatMap((place) => this.#scope(place) ?? []);
+    const cut = scope === undefined ? null : seenRow(row, scope, () => true);
     return cut && toEvent(cut);
   }
 
-  #scope(collection: string | null): Scope | null {
-    const place = placeOfRow(collection);
+  #scope(place: Place): Scope | null {
     const known = this.#scopes.get(place);
     const isOld = known != null && known.until !== null && known.until <= Date.now();
     if (known !== undefined && !isOld) return known;

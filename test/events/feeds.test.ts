@@ -1,6 +1,7 @@
 /** The feeds over HTTP: who changed what, from a position on, with waiting, and what a position that is void gets. */
 import t from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
+import { openSocket } from '../helpers/socket.ts';
 import { until } from '../helpers/until.ts';
 
 const { app, parts } = await buildTestApp(t);
@@ -150,12 +151,23 @@ t.test('a document too large for a row is told as it is now', async (t) => {
 });
 
 t.test('a collection that another one takes the place of is told so', async (t) => {
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
   await write('POST', '/api/board', { id: 'old' });
   await write('POST', '/api/draft', { id: 'new' });
   const since = (await get('/api/board')).headers['millrace-position'];
+  const socket = await openSocket(t, url);
+  socket.send({ type: 'subscribe', id: 'board', events: ['board.*'] });
+  socket.send({ type: 'subscribe', id: 'other', events: ['board.created', 'other.*'] });
+  for (const id of ['board', 'other']) await socket.frame({ type: 'live', id });
   await parts.mongo.data.renameCollection('draft', 'board', { dropTarget: true });
+  await write('POST', '/api/other', { id: 'x' });
+  const renamed = { type: 'draft.renamed', collection: 'draft', data: { to: 'board' } };
   const { body } = await get(`/api/board/_changes?since=${since}&wait=30`);
-  t.match(body.changes.at(-1), { type: 'draft.renamed', collection: 'draft', data: { to: 'board' } });
+  t.match(body.changes.at(-1), renamed);
+  t.match(await socket.frame({ type: 'event', id: 'board' }), { event: renamed });
+  t.match(await socket.frame({ type: 'event', id: 'other' }), { event: { type: 'other.created' } });
+  for (const types of ['board.*', 'board.renamed', 'draft.renamed'])
+    t.match((await get(`/events?since=${since}&types=${types}`)).body.events.at(-1), renamed, types);
 });
 
 t.test('a page of large events ends early, and goes on from there', async (t) => {
