@@ -5,8 +5,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Principal } from '../auth/principal.ts';
 import type { CollectionName } from '../database/names.ts';
+import { MillraceError } from '../kernel/errors.ts';
 import { Client } from './client.ts';
 import { DocumentSubscription } from './document-subscription.ts';
+import { problemOf } from './frames.ts';
 import { toBytes } from './messages.ts';
 import type { Outlet } from './outlet.ts';
 import { CLOSE, type CloseCode } from './protocol.ts';
@@ -70,8 +72,11 @@ export class Stream extends Client {
   }
 
   protected shut(code: CloseCode, reason: string, retryAfterMs: number | null): void {
-    if (retryAfterMs === null) this.tell('unsubscribed', { problem: { code, detail: reason }, retryable: false }, null);
-    else {
+    if (retryAfterMs === null) {
+      // Of what ends a line for good, only this befalls a stream: it sends nothing that could be wrong.
+      const problem = problemOf(new MillraceError('not-authenticated', reason));
+      this.tell('unsubscribed', { problem, retryable: false }, null);
+    } else {
       this.outlet.push(Buffer.from(`retry: ${retryAfterMs}\n\n`));
       this.tell('bye', { code, retryAfterMs }, null);
     }

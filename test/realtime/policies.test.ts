@@ -155,7 +155,8 @@ t.test('live data under policies', async (t) => {
     const started = performance.now();
     await ask(app, 'POST /auth/logout', undefined, eve);
     t.equal((await socket.end()).code, 4401);
-    t.match((await stream.event('unsubscribed')).data, { retryable: false });
+    const ended = { problem: { status: 401, code: 'not-authenticated' }, retryable: false };
+    t.match((await stream.event('unsubscribed')).data, ended);
     t.ok(performance.now() - started < MAX_MS);
     t.equal(other.closed, null);
   });
