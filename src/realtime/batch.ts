@@ -10,6 +10,7 @@ import type { GroupBook } from './group-book.ts';
 import type { ResetReason } from './protocol.ts';
 import { RowView } from './row-view.ts';
 import { type Segment, toSegments } from './segments.ts';
+import { voidBy } from './snapshot-store.ts';
 
 /**
  * How long everybody waits for the database to say what follows in some windows, in milliseconds. Whoever needs longer
@@ -95,8 +96,7 @@ export class Batch {
       try {
         return { ...common, told: await group.live.settle(at, SETTLE_MS), reset: null };
       } catch (error) {
-        this.#onError(error);
-        return { ...common, told: [], reset: 'window' };
+        return { ...common, told: [], reset: voidBy(error, this.#onError) };
       }
     };
     for (const outcome of await Promise.all(groups.map(settle))) {

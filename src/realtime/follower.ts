@@ -21,7 +21,7 @@ import type { Outlet } from './outlet.ts';
 import { NOWHERE, type ResetReason } from './protocol.ts';
 import type { RealtimeParts } from './realtime-parts.ts';
 import { RowView } from './row-view.ts';
-import { Dropped } from './snapshot-store.ts';
+import { Dropped, voidBy } from './snapshot-store.ts';
 
 /** Resets of one subscription do not follow each other faster than this. */
 const RESET_PAUSE_MS = 500;
@@ -233,8 +233,7 @@ export abstract class Follower implements Member {
     try {
       return await live.settle(new RowView(last));
     } catch (error) {
-      this.parts.onError(error);
-      this.reset('window');
+      this.reset(voidBy(error, this.parts.onError));
       return [];
     }
   }

@@ -39,6 +39,13 @@ export class Dropped extends Error {
   override readonly name = 'Dropped';
 }
 
+/** Why an answer is void that could not be completed. What is no matter of course is reported. */
+export function voidBy(error: unknown, report: (error: unknown) => void): 'dropped' | 'window' {
+  if (error instanceof Dropped) return 'dropped';
+  report(error);
+  return 'window';
+}
+
 /** The answer to a question at one moment, read batch by batch. Its reader calls `return` or reads to the end. */
 export interface SnapshotRead {
   /** The moment; null when the collection does not exist. */

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { get, type IncomingMessage } from 'node:http';
 import t from 'tap';
+import { Dropped, voidBy } from '../../src/realtime/snapshot-store.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { openSocket } from '../helpers/socket.ts';
 import { until } from '../helpers/until.ts';
@@ -58,4 +59,37 @@ t.test('in the middle of a snapshot', async (t) => {
       t.notMatch(told, /^event: (unsubscribed|bye)$/m);
     });
   }
+});
+
+t.test('while a window is filled up', async (t) => {
+  const { app, parts } = await buildTestApp(t);
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const { store } = parts.realtime.parts;
+  const todos = parts.mongo.data.collection<{ _id: number }>('todos');
+  await todos.insertMany(Array.from({ length: 40 }, (_, n) => ({ _id: n })));
+  const socket = await openSocket(t, url);
+  socket.send({ type: 'subscribe', id: 's', collection: 'todos', query: { limit: 2 } });
+  await socket.frame({ type: 'live' });
+  const behind = store.behind.bind(store);
+  store.behind = async (...asked) => {
+    store.behind = behind;
+    await todos.drop();
+    return behind(...asked);
+  };
+  const from = socket.frames.length;
+  for (let n = 0; n < 20; n++) await todos.deleteOne({ _id: n });
+  const reset = await socket.frame({ type: 'reset' }, from);
+  t.equal(reset['reason'], 'dropped', 'it is told as what it is');
+  await socket.frame({ type: 'live' }, socket.frames.indexOf(reset));
+});
+
+t.test('a collection that goes away is no fault of ours, other failures are', (t) => {
+  const reported: unknown[] = [];
+  const report = (error: unknown) => reported.push(error);
+  t.equal(voidBy(new Dropped('It was dropped'), report), 'dropped');
+  t.strictSame(reported, []);
+  const other = new Error('No answer');
+  t.equal(voidBy(other, report), 'window');
+  t.strictSame(reported, [other]);
+  t.end();
 });
