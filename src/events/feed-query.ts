@@ -14,6 +14,8 @@ const MAX_LIMIT = 1000;
 const MAX_WAIT_S = 60;
 const MAX_TYPES = 50;
 const MAX_TYPE_LENGTH = 200;
+/** Types that an asker knows at one time; there are a few for each collection. */
+const MOST_KNOWN = 1_000;
 
 export interface FeedQuery {
   readonly since: string | null;
@@ -71,16 +73,28 @@ export function requireTypes(wanted: readonly string[]): void {
   });
 }
 
-/** Whether an event type is one of the wanted ones, in which `*` stands for anything. */
-export function wantsType(wanted: readonly string[], type: string): boolean {
-  return wanted.some((one) => fits(one.split('*'), type));
+/**
+ * Asks of event types whether they are wanted. What was found out about a type is kept: else each row would be compared
+ * with every pattern of every client.
+ * @param patterns types in which `*` stands for anything
+ */
+export function wanting(patterns: readonly string[]): (type: string) => boolean {
+  const parts = patterns.map((one) => one.split('*'));
+  const known = new Map<string, boolean>();
+  return (type) => {
+    const before = known.get(type);
+    if (before !== undefined) return before;
+    if (known.size >= MOST_KNOWN) known.clear();
+    const found = parts.some((one) => fits(one, type));
+    known.set(type, found);
+    return found;
+  };
 }
 
 /** Whether a row is asked for: by its type, or as a rename by that of the name it takes, whose documents are gone by it. */
-export function wantsRow(wanted: readonly string[], row: LogRow): boolean {
-  const type = eventType(row);
+export function wantsRow(wants: (type: string) => boolean, row: LogRow, type = eventType(row)): boolean {
   if (type === null) return false;
-  return wantsType(wanted, type) || (row.operation === 'rename' && wantsType(wanted, `${row.to}.renamed`));
+  return wants(type) || (row.operation === 'rename' && wants(`${row.to}.renamed`));
 }
 
 function fits([first = '', ...rest]: readonly string[], type: string): boolean {

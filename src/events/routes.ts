@@ -13,9 +13,9 @@ import type { Scope } from '../policies/scope.ts';
 import { bind } from '../query/bind.ts';
 import { pathsOf } from '../query/filter.ts';
 import { compileMatch } from '../query/match.ts';
-import { eventType, toEvent } from './event.ts';
+import { toEvent } from './event.ts';
 import type { Feed, Page, PageQuery } from './feed.ts';
-import { parseChangesQuery, parseEventsQuery, wantsRow } from './feed-query.ts';
+import { parseChangesQuery, parseEventsQuery, wanting, wantsRow } from './feed-query.ts';
 import { reader } from './reader.ts';
 import type { LogRow } from './row.ts';
 import { placesOfRow } from './row-place.ts';
@@ -75,8 +75,9 @@ export async function eventRoutes(
   app.get('/events', async (request, reply) => {
     const { types, ...query } = parseEventsQuery(request.url);
     isLimited(request.principal);
+    const wants = types === null ? () => true : wanting(types);
     const page = await pageFor(request, reply, { ...query, refuseGap: () => false }, async (row, principal) => {
-      if (types === null ? eventType(row) === null : !wantsRow(types, row)) return null;
+      if (!wantsRow(wants, row)) return null;
       const places = placesOfRow(row);
       if (!isLimited(principal) && !places.includes('admin:accounts')) return toEvent(await completed(row));
       const [scope] = places.flatMap((place) => policies.find(principal, 'read', place) ?? []);

@@ -2,6 +2,7 @@
  * What one batch of rows makes of all groups: judged row by row, completed from the database where windows need it, and
  * only then told, in the order of the log and whole transactions at a time.
  */
+import { setImmediate as otherWork } from 'node:timers/promises';
 import type { LogRow } from '../events/row.ts';
 import { Bundles } from './bundle.ts';
 import type { Told } from './change.ts';
@@ -18,6 +19,9 @@ import { voidBy } from './snapshot-store.ts';
  */
 const SETTLE_MS = 1_000;
 
+/** How long one turn of the event loop may be judged. */
+const TURN_MS = 10;
+
 /** What a row, or the completion behind it, makes of one group. */
 interface Outcome {
   readonly group: Group;
@@ -33,6 +37,7 @@ export class Batch {
   readonly #onError: (error: unknown) => void;
   readonly #outcomes: Outcome[] = [];
   readonly #wanting = new Set<Group>();
+  #breathedAt = performance.now();
   /** The row judged before. */
   #judged: LogRow | null = null;
 
@@ -53,6 +58,7 @@ export class Batch {
     const last = rows.at(-1);
     const transaction = joined && last !== undefined ? new RowView(last).event : null;
     for (const row of rows) {
+      await this.#breathe();
       await this.#settleBefore(row);
       this.#judged = row;
       const view = new RowView(row);
@@ -62,6 +68,13 @@ export class Batch {
       for (const group of concerned) this.#judgeGroup(group, view, transaction);
     }
     if (joined && last !== undefined) await this.#settle(last, transaction, this.#wanting);
+  }
+
+  /** Lets others go on in between, however much there is to judge. */
+  async #breathe(): Promise<void> {
+    if (performance.now() - this.#breathedAt < TURN_MS) return;
+    await otherWork();
+    this.#breathedAt = performance.now();
   }
 
   #judgeGroup(group: Group, view: RowView, transaction: string | null): void {

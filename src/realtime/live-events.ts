@@ -4,8 +4,7 @@
  */
 import type { Principal } from '../auth/principal.ts';
 import { type Event, toEvent } from '../events/event.ts';
-import { wantsRow } from '../events/feed-query.ts';
-import type { LogRow } from '../events/row.ts';
+import { wanting, wantsRow } from '../events/feed-query.ts';
 import { placesOfRow } from '../events/row-place.ts';
 import { seenRow } from '../events/seen.ts';
 import type { Place, Policies } from '../policies/policies.ts';
@@ -15,6 +14,7 @@ import { compileMatch, type Match } from '../query/match.ts';
 import { SharedMessage } from './change.ts';
 import { type Judgement, type Live, NOTHING } from './live.ts';
 import type { RowView } from './row-view.ts';
+import { scopeKey } from './scope-key.ts';
 
 export interface EventQuestion {
   readonly types: readonly string[];
@@ -31,6 +31,7 @@ export class LiveEvents implements Live {
   readonly #question: EventQuestion;
   readonly #policies: Pick<Policies, 'find'>;
   readonly #match: Match;
+  readonly #wants: (type: string) => boolean;
   /** By place, for as long as the policies are what they are: a changed policy makes another subscription. */
   readonly #scopes = new Map<Place, Scope | null>();
 
@@ -38,6 +39,7 @@ export class LiveEvents implements Live {
     this.#question = question;
     this.#policies = policies;
     this.#match = compileMatch(question.filter);
+    this.#wants = wanting(question.types);
   }
 
   get key(): string {
@@ -45,8 +47,8 @@ export class LiveEvents implements Live {
   }
 
   judge(view: RowView): Judgement {
-    if (!wantsRow(this.#question.types, view.row)) return NOTHING;
-    const event = this.#visible(view.row);
+    if (!wantsRow(this.#wants, view.row, view.type)) return NOTHING;
+    const event = this.#visible(view);
     if (event === null || !this.#match({ ...event, _id: event.id })) return NOTHING;
     return [new SharedMessage('event', view.event, () => Buffer.from(`"event":${JSON.stringify(event)}`))];
   }
@@ -56,10 +58,14 @@ export class LiveEvents implements Live {
   }
 
   /** The event, cut to the states that may be seen; null when none may. */
-  #visible(row: LogRow): Event | null {
+  #visible(view: RowView): Event | null {
+    const { row } = view;
     const [scope] = placesOfRow(row).flatMap((place) => this.#scope(place) ?? []);
-    const cut = scope === undefined ? null : seenRow(row, scope, () => true);
-    return cut && toEvent(cut);
+    if (scope === undefined) return null;
+    return view.shown(scopeKey(scope), () => {
+      const cut = seenRow(row, scope, () => true);
+      return cut && toEvent(cut);
+    });
   }
 
   #scope(place: Place): Scope | null {

@@ -6,6 +6,7 @@ import type { Document, Timestamp } from 'mongodb';
 import { idText } from '../database/ids.ts';
 import { rawDifference } from '../database/raw.ts';
 import { readStored } from '../database/stored.ts';
+import { type Event, eventType } from '../events/event.ts';
 import { formatPosition } from '../events/position.ts';
 import type { LogRow } from '../events/row.ts';
 import { kindOf } from '../query/order.ts';
@@ -22,6 +23,8 @@ export class RowView {
   #id: { readonly identity: string; readonly text: string } | undefined;
   #event: string | undefined;
   #changed: readonly string[] | undefined;
+  #type: string | null | undefined;
+  readonly #shown = new Map<string, Event | null>();
 
   constructor(row: LogRow) {
     this.row = row;
@@ -72,6 +75,24 @@ export class RowView {
     if (before === null || after === null) return null;
     this.#changed ??= rawDifference(before, after).filter((name) => name !== '_id' && name !== '_meta');
     return this.#changed;
+  }
+
+  /** The type of its event; null when it is none. */
+  get type(): string | null {
+    if (this.#type === undefined) this.#type = eventType(this.row);
+    return this.#type;
+  }
+
+  /**
+   * Its event as readers see it, made once for all of the same sight.
+   * @param sight equal for those who see the same
+   */
+  shown(sight: string, make: () => Event | null): Event | null {
+    const known = this.#shown.get(sight);
+    if (known !== undefined) return known;
+    const event = make();
+    this.#shown.set(sight, event);
+    return event;
   }
 
   #known(): { readonly identity: string; readonly text: string } {

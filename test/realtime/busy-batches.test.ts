@@ -1,0 +1,83 @@
+/** Rows that many subscriptions have to judge: what is the same for several is made once, and others go on in between. */
+import { BSON } from 'mongodb';
+import t from 'tap';
+import { EMPTY_ROW, type LogRow } from '../../src/events/row.ts';
+import { type Scope, unlimited } from '../../src/policies/scope.ts';
+import { everything } from '../../src/query/filter.ts';
+import { Batch } from '../../src/realtime/batch.ts';
+import { GroupBook } from '../../src/realtime/group-book.ts';
+import type { Live } from '../../src/realtime/live.ts';
+import { LiveEvents } from '../../src/realtime/live-events.ts';
+import { Outlet, Turns } from '../../src/realtime/outlet.ts';
+import { RowView } from '../../src/realtime/row-view.ts';
+
+const rowOf = (number: number): LogRow => ({
+  ...EMPTY_ROW,
+  operation: 'insert',
+  collection: 'todos',
+  key: Buffer.from(BSON.serialize({ _id: number })),
+  after: Buffer.from(BSON.serialize({ _id: number, secret: 1 })),
+  number,
+  epoch: 1,
+  token: '',
+  time: new BSON.Timestamp({ t: 1, i: number }),
+  wall: new Date(0),
+});
+
+t.test('a batch that takes long leaves others their turns', async (t) => {
+  const live: Live = {
+    key: 'slow',
+    collection: null,
+    remembers: false,
+    wanting: false,
+    judge: () => {
+      const started = performance.now();
+      while (performance.now() - started < 5);
+      return [];
+    },
+    settle: async () => [],
+  };
+  const line = { writableLength: 0, writable: true, cork: () => {}, uncork: () => {}, on: () => {}, write: () => true };
+  const outlet = new Outlet(line, new Turns());
+  const book = new GroupBook();
+  book.join({ id: 's', outlet, after: 0, until: null, absent: null, reset: () => t.fail('a reset') }, live, null);
+  let turns = 0;
+  let going = true;
+  const tick = () => {
+    turns += 1;
+    if (going) setImmediate(tick);
+  };
+  setImmediate(tick);
+  const rows = Array.from({ length: 40 }, (_, n) => rowOf(n + 1));
+  await new Batch(book, (error) => t.fail(String(error))).judge(rows);
+  going = false;
+  t.ok(turns >= 10, `${turns} turns in 200 ms`);
+});
+
+t.test('an event is made once for all who see the same of it', async (t) => {
+  let read = 0;
+  const { after, ...rest } = rowOf(1);
+  const row = {
+    ...rest,
+    get after() {
+      read += 1;
+      return after;
+    },
+  };
+  const view = new RowView(row);
+  const ask = (scope: Scope) => {
+    const question = { types: ['todos.*'], filter: everything, principal: scope.principal, key: '' };
+    const judged = new LiveEvents(question, { find: () => scope }).judge(view);
+    return typeof judged === 'string' ? judged : judged.map((told) => String(told.chunk()));
+  };
+  const whole = unlimited({ kind: 'anonymous' }, 'read');
+  const [chunk] = ask(whole);
+  t.match(chunk, '"secret":1');
+  const before = read;
+  t.strictSame(ask(unlimited({ kind: 'anonymous' }, 'read')), [chunk]);
+  t.equal(read, before, 'by nobody else');
+  const [grant] = whole.grants;
+  if (grant === undefined) throw new Error('Nothing is granted');
+  const hidden = { rest: true, members: new Map([['secret', { rest: false, members: new Map() }]]) };
+  t.notMatch(ask({ ...whole, grants: [{ ...grant, read: hidden }] }), /secret/, 'who sees less is told less');
+});
