@@ -121,7 +121,9 @@ export class EventLog {
     readonly limit: number;
   }): Promise<{ readonly rows: readonly LogRow[]; readonly through: number } | null> {
     const { after, through, collections, limit } = asked;
-    const names = { $in: collections };
+    // A pattern of events such as `fs.*` means `fs.files` of others, too; no name of ours has anything below it.
+    const below = collections.filter((name) => !name.startsWith('_')).map((name) => new RegExp(`^${name}\\.`));
+    const names = { $in: [...collections, ...below] };
     const concerns = [{ c: names }, { to: names }, { op: { $in: ['gap', 'dropDatabase'] } }, { 'x.z': true }];
     const filter = { _id: { $gt: after, $lte: through }, $or: concerns } as Document;
     const rows: LogRow[] = [];

@@ -111,6 +111,18 @@ t.test('coming back', async (t) => {
     const frames = await subscribe(await openSocket(t, url), since);
     t.comment(`in ${Math.round(performance.now() - started)} ms`);
     t.match(frames, [{ from: 'resume' }, { op: 'enter', documentId: 'far' }, { type: 'live' }]);
+
+    await data.collection<Named>('todos.old').insertOne({ _id: 'dotted' });
+    await insert('others', FOREIGN, FOREIGN);
+    const events = await openSocket(t, url);
+    events.send({ type: 'subscribe', id: 'e', events: ['todos.*'], since });
+    await events.frame({ type: 'live' });
+    t.match(events.of('e'), [
+      { from: 'resume' },
+      { event: { type: 'todos.created', documentId: 'far' } },
+      { event: { type: 'todos.old.created', documentId: 'dotted' } },
+      { type: 'live' },
+    ]);
   });
 
   await t.test('up to 1,000 missed changes come back quickly', async (t) => {
