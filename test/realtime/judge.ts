@@ -56,10 +56,16 @@ export class Judge {
     }
     const later = this.#model.rows.filter((row) => row.number > number).slice(0, MOST_AHEAD);
     let expected = '';
+    /** What is wrong with the order alone; another view may show the same documents in another one. */
+    let disorder: string | null = null;
     for (const [index, view] of views.entries()) {
       if (index < first || view.from > check.at || view.to < check.at) continue;
       const answer = answerTo(question, view.shows(this.#at(number) ?? []));
-      if (answer.state === check.state) return this.#order(check, answer.order) ?? index;
+      if (answer.state === check.state) {
+        disorder = this.#disorder(check, answer.order);
+        if (disorder === null) return index;
+        continue;
+      }
       expected += `\n${index}: ${answer.state}`;
       const isAhead = later.some(({ number }) => {
         const documents = this.#at(number);
@@ -69,11 +75,12 @@ export class Judge {
       this.counts.ahead += 1;
       return index;
     }
+    if (disorder !== null) return disorder;
     const since = check.fresh ? 'since its snapshot' : check.again ? 'having come back' : 'for a while';
     return `at ${check.position}, live ${since}, holds\n${check.state}\nand not${expected}`;
   }
 
-  #order({ position, order }: Check, expected: readonly string[] | null): string | null {
+  #disorder({ position, order }: Check, expected: readonly string[] | null): string | null {
     if (order === null || expected === null) return null;
     this.counts.drawn += 1;
     return order.join() === expected.join() ? null : `at ${position} shows ${order.join()} and not ${expected.join()}`;
