@@ -46,6 +46,11 @@ export class Batch {
     this.#onError = onError;
   }
 
+  /** Groups whose answers ended in it: they are in the book no more, and hear of it when it is told. */
+  get ended(): readonly Group[] {
+    return this.#outcomes.flatMap(({ group, reset }) => (reset === null ? [] : group));
+  }
+
   async judge(rows: readonly LogRow[]): Promise<void> {
     const { segments, open } = toSegments(rows);
     for (const segment of segments) await this.#judgeSegment(segment);

@@ -185,14 +185,14 @@ export class Hub {
     const batch = new Batch(this.#book, this.#options.onError);
     try {
       await batch.judge(rows);
-      if (this.#lost) return;
-      batch.tell();
-      this.#arrive(last);
+      if (!this.#lost) batch.tell();
     } catch (error) {
       // Nobody knows how far the answers got: they are void.
       this.#options.onError(error);
       this.#lost = true;
     }
+    if (this.#lost) this.#restart(batch.ended);
+    else this.#arrive(last);
   }
 
   #arrive({ epoch, number, time }: Mark): void {
@@ -200,12 +200,15 @@ export class Hub {
     this.#taken = number;
   }
 
-  /** The log did not go on where it was: every answer is void. */
-  #restart(): void {
+  /**
+   * The log did not go on where it was: every answer is void.
+   * @param ended groups that are in the book no more, and were not told why
+   */
+  #restart(ended: readonly Group[] = []): void {
     this.#lost = false;
     this.#turn += 1;
     this.#arrive(this.#newest);
-    for (const group of this.#book.clear()) resetAll(group, 'gap');
+    for (const group of [...this.#book.clear(), ...ended]) resetAll(group, 'gap');
   }
 }
 

@@ -1,0 +1,80 @@
+/** An answer that ends in a batch which nobody is told, because the log breaks off meanwhile: its client begins anew. */
+import { Timestamp } from 'mongodb';
+import t from 'tap';
+import { EMPTY_ROW, type LogRow } from '../../src/events/row.ts';
+import type { TailListener } from '../../src/events/tail.ts';
+import { Hub } from '../../src/realtime/hub.ts';
+import type { Judgement, Live } from '../../src/realtime/live.ts';
+import { Outlet, Turns } from '../../src/realtime/outlet.ts';
+
+const rows = [1, 2].map(
+  (number): LogRow => ({
+    ...EMPTY_ROW,
+    operation: 'drop',
+    collection: 'todos',
+    number,
+    epoch: 1,
+    token: '',
+    time: new Timestamp({ t: 1, i: number }),
+    wall: new Date(0),
+  }),
+);
+
+const liveOf = (key: string, judge: (number: number) => Judgement): Live => ({
+  key,
+  collection: null,
+  remembers: false,
+  wanting: false,
+  judge: ({ number }) => judge(number),
+  settle: async () => [],
+});
+
+const ways: Record<string, (listener: TailListener | null) => void> = {
+  'rows are missing': (listener) => listener?.lost?.(),
+  'another answer fails': () => {
+    throw new Error('It cannot be judged');
+  },
+};
+
+for (const [way, breakOff] of Object.entries(ways)) {
+  t.test(way, async (t) => {
+    let listener: TailListener | null = null;
+    const tail = {
+      position: { epoch: 1, number: 0 },
+      attach: (attached: TailListener) => {
+        listener = attached;
+        return () => {};
+      },
+      read: async (after: number) => rows.filter(({ number }) => number > after),
+    };
+    const hub = new Hub({ tail, completed: async (row) => row, onError: () => {} });
+    t.teardown(() => hub.close());
+    const line = {
+      writableLength: 0,
+      writable: true,
+      cork: () => {},
+      uncork: () => {},
+      on: () => {},
+      write: () => true,
+    };
+    const outlet = new Outlet(line, new Turns());
+    const resets: string[] = [];
+    const other = await new Promise<string>((resolve) => {
+      const follow = (live: Live, onReset: (reason: string) => void) => {
+        hub.join({ id: live.key, outlet, after: 0, until: null, absent: null, reset: onReset }, live, null);
+      };
+      follow(
+        liveOf('ended', (number) => (number === 1 ? 'dropped' : [])),
+        (reason) => resets.push(reason),
+      );
+      const judge = (number: number) => {
+        if (number === 2) breakOff(listener);
+        return [];
+      };
+      follow(liveOf('other', judge), resolve);
+      Object(listener).rows(rows);
+    });
+    t.equal(other, 'gap');
+    t.strictSame(resets, ['gap']);
+  });
+}
