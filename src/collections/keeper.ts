@@ -14,12 +14,14 @@ type Members = Readonly<Record<string, unknown>>;
 /** Serves one change of one document. */
 export class Keeper {
   #left = MAX_COMPARISONS;
+  /** Each is made once: that of a large binary takes long, and thousands may be compared with it. */
+  readonly #shown = new Map<unknown, unknown>();
 
   /** `next` as JSON, with the stored value wherever its JSON is the same. */
   keep(old: unknown, next: unknown): unknown {
     if (Array.isArray(next)) return Array.isArray(old) ? this.#keepElements(old, next) : next;
     if (isPlain(next)) return isPlain(old) ? this.keepMembers(old, next) : next;
-    return old !== undefined && !isPlain(old) && !Array.isArray(old) && valueToWire(old) === next ? old : next;
+    return old !== undefined && !isPlain(old) && !Array.isArray(old) && this.#shownAs(old) === next ? old : next;
   }
 
   /** The same of all members of `next`. */
@@ -71,7 +73,7 @@ export class Keeper {
       return stored.every((item, index) => this.#isSame(item, json[index]));
     }
     if (isPlain(stored)) return isPlain(json) && this.#hasSame(stored, json);
-    return stored === json || (!isPlain(json) && !Array.isArray(json) && valueToWire(stored) === json);
+    return stored === json || (!isPlain(json) && !Array.isArray(json) && this.#shownAs(stored) === json);
   }
 
   #hasSame(stored: Members, json: Members): boolean {
@@ -80,5 +82,12 @@ export class Keeper {
     this.#left -= names.length + others.length;
     if (names.length !== others.length) return false;
     return names.every((name) => Object.hasOwn(json, name) && this.#isSame(stored[name], json[name]));
+  }
+
+  #shownAs(stored: unknown): unknown {
+    if (typeof stored !== 'object') return valueToWire(stored);
+    const shown = this.#shown.get(stored) ?? valueToWire(stored);
+    this.#shown.set(stored, shown);
+    return shown;
   }
 }

@@ -1,5 +1,5 @@
 /** Which stored values a change keeps, where looking for them has an end. */
-import { Int32, ObjectId } from 'mongodb';
+import { Binary, Int32, ObjectId } from 'mongodb';
 import t from 'tap';
 import { Keeper } from '../../src/collections/keeper.ts';
 
@@ -33,4 +33,18 @@ t.test('where too much would have to be compared, elements are taken to stand wh
   const next = old.map(({ n, ref }) => ({ n: -n - 1, ref: ref.toHexString() }));
   const kept: unknown = new Keeper().keep(old, next);
   t.ok(Object(kept).every(({ ref }: { ref: unknown }, n: number) => ref === old[n]?.ref));
+});
+
+t.test('what a stored value is shown as is made once, however many it is compared with', async (t) => {
+  const picture = new Binary(Buffer.alloc(1_000));
+  let read = 0;
+  const value = picture.value.bind(picture);
+  picture.value = () => {
+    read += 1;
+    return value();
+  };
+  const texts = Array.from({ length: 100 }, (_, n) => `text ${n}`);
+  const kept: unknown = new Keeper().keep([picture], [...texts, Buffer.alloc(1_000).toString('base64')]);
+  t.equal(Object(kept).at(-1), picture);
+  t.equal(read, 1);
 });
