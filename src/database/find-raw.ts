@@ -1,7 +1,7 @@
 /**
- * Reading documents as raw BSON in one round trip. The driver's cursor takes twice as long as the command by itself, for
- * what is nearly always a single reply; it is still asked where that is not so, and after a failure, which it knows when
- * to try again. Not here: lists without a limit, and reads within a session.
+ * Reading documents as raw BSON by commands, in one round trip as a rule. The driver's cursor takes twice as long for the
+ * same; it is asked where a single answer does not fit one reply, and after a failure, which it knows when to try again.
+ * Not here: how a list of all there is goes on behind its first reply (open-cursor.ts), and reads within a transaction.
  */
 import {
   type AggregationCursor,
