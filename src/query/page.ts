@@ -112,7 +112,7 @@ export function cutPage<T>(
   read: (answered: T) => Members,
 ): Page<T> {
   const backwards = position?.direction === 'prev';
-  const kept = answer.slice(0, lengthOf(answer, sort, limit, read));
+  const kept = answer.slice(0, lengthOf(answer, { sort, limit, more }, read));
   const documents = backwards ? [...kept].reverse() : kept;
   const keys = (place: number): KeyValues | null => {
     const answered = answer[place];
@@ -134,13 +134,18 @@ export function cutPage<T>(
  * How many documents of an answer are the page. Documents of a view may share their id, and no position stands between
  * those that share all of the sort: the page ends before them, where it can.
  */
-function lengthOf<T>(answer: readonly T[], sort: Sort, limit: number, read: (answered: T) => Members): number {
+function lengthOf<T>(
+  answer: readonly T[],
+  { sort, limit, more }: Pick<Required<PageCut>, 'sort' | 'limit' | 'more'>,
+  read: (answered: T) => Members,
+): number {
   const shares = (place: number): boolean => {
     const [before, behind] = answer.slice(place - 1, place + 1).map((answered) => keyOf(read(answered), sort));
     return before !== undefined && behind !== undefined && compareKeys(before, behind, sort) === 0;
   };
-  if (answer.length <= limit) return answer.length;
-  let length = limit;
+  if (answer.length <= limit && (!more || answer.length <= 1)) return answer.length;
+  // Of an answer that was ended early the last document is taken for the one more: what follows it is not known.
+  let length = Math.min(limit, answer.length - 1);
   while (length > 0 && shares(length)) length--;
   if (length > 0 || limit === 0) return length;
   throw new MillraceError('sort-impossible', 'More documents than a page holds share their id and their place', {

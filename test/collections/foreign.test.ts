@@ -117,6 +117,25 @@ t.test('foreign documents', async (t) => {
     t.strictSame((await app.inject('/api/lines?limit=0&count=exact')).headers['millrace-count'], '6');
   });
 
+  await t.test('nor do pages that end at 16 MB', async (t) => {
+    const filling = 'x'.repeat(2_000_000);
+    const loads = ['a', 'b', 'c'].map((id) => ({ _id: id, filling, parts: [1, 2, 3, 4, 5].map((n) => `${id}${n}`) }));
+    await parts.mongo.data.collection<{ _id: string }>('loads').insertMany(loads);
+    await parts.mongo.data.createCollection('pieces', { viewOn: 'loads', pipeline: [{ $unwind: '$parts' }] });
+    const found: string[] = [];
+    for (let cursor = ''; ; ) {
+      const answer = await app.inject(`/api/pieces?limit=15${cursor}`);
+      found.push(...answer.json().map((document: { parts: string }) => document.parts));
+      const next = answer.headers['millrace-next'];
+      if (next === undefined) break;
+      cursor = `&cursor=${next}`;
+    }
+    t.strictSame(
+      found,
+      loads.flatMap((load) => load.parts),
+    );
+  });
+
   await t.test('an id that the collation of a collection takes for another is told to exist', async (t) => {
     await parts.mongo.data.createCollection('collated', { collation: { locale: 'en', strength: 2 } });
     await parts.mongo.data.collection<{ _id: string }>('collated').insertOne({ _id: 'Ada' });
