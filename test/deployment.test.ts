@@ -46,13 +46,17 @@ t.test('what operators have to run is a part of the program, since the image has
   t.match(read('Dockerfile'), /CMD \["node", "--enable-source-maps", "dist\/main\.js"\]/);
   t.match(read('Dockerfile'), /\nRUN ln -s \/app\/dist\/main\.js \/usr\/local\/bin\/millrace\n/);
   for (const command of ['owner', 'keys', 'files']) {
-    const { status, stdout } = spawnSync(process.execPath, ['src/main.ts', command, '--help'], { encoding: 'utf8' });
+    const { status, stdout } = spawnSync(process.execPath, ['src/main.ts', command, '-h'], { encoding: 'utf8' });
     t.match(stdout, new RegExp(`^millrace ${command} `, 'm'));
     t.equal(status, 0, command);
     t.equal(JSON.parse(read('package.json')).scripts[command], `node src/main.ts ${command}`);
   }
   const { status, stderr } = spawnSync(process.execPath, ['src/main.ts', 'owner', '--lnik'], { encoding: 'utf8' });
   t.match([status, stderr], [1, /^Unknown option '--lnik'/]);
+  for (const words of ['owner --email ada@example.org', 'keys rotat', 'files mvoe']) {
+    const { status, stdout } = spawnSync(process.execPath, ['src/main.ts', ...words.split(' ')], { encoding: 'utf8' });
+    t.match([status, stdout], [1, /^millrace /m], `${words}: a script that calls it goes no further`);
+  }
 });
 
 t.test('the image keeps the native halves of its dependencies', async (t) => {

@@ -111,7 +111,7 @@ export async function userRoutes(app: FastifyInstance, { policies, auth }: UserR
 function requireOwnerFor(principal: Principal, kind: User['kind']): void {
   if (kind === 'user' || (principal.kind === 'owner' && principal.roles.includes('owner'))) return;
   throw new MillraceError('forbidden', 'Owners are made and changed by owners alone', {
-    hint: 'npm run owner makes one',
+    hint: 'The command `millrace owner` makes one',
   });
 }
 

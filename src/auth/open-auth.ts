@@ -212,7 +212,7 @@ async function ensureOwner(owners: Owners, { auth, onError }: AuthSettings): Pro
     if (error instanceof MillraceError && error.code === 'unique-violation') {
       const taken = `MILLRACE_OWNER_EMAIL=${wanted.email}: the account of this name is a user's, no owner was made`;
       if (!(await owners.exists()))
-        throw new ConfigError([`${taken}; name another address, or make an owner by npm run owner`]);
+        throw new ConfigError([`${taken}; name another address, or make an owner by millrace owner`]);
       onError(new Error(taken));
       return;
     }

@@ -2,6 +2,7 @@
  * `millrace files move`: brings all files into the store where new ones go, the first in MILLRACE_FILES; the others
  * named there are read. The server may run meanwhile. Ctrl-C stops after the file at hand, and the next run goes on.
  */
+import { parseArgs } from 'node:util';
 import { Transactions } from '../database/transactions.ts';
 import { moveFiles } from '../files/move.ts';
 import { openFiles } from '../files/open-files.ts';
@@ -16,8 +17,13 @@ millrace files move
   Moves every file to the first store in MILLRACE_FILES. Name the stores that still hold files behind it:
   MILLRACE_FILES='s3://pictures?endpoint=http://127.0.0.1:9000 gridfs' millrace files move`;
 
-export async function files([word]: readonly string[], env: Environment): Promise<Outcome> {
-  if (word !== 'move') return { text: USAGE, failed: word !== undefined && word !== '--help' };
+export async function files(words: readonly string[], env: Environment): Promise<Outcome> {
+  const { values, positionals } = parseArgs({
+    args: [...words],
+    options: { help: { type: 'boolean', short: 'h' } },
+    allowPositionals: true,
+  });
+  if (values.help || positionals.join(' ') !== 'move') return { text: USAGE, failed: !values.help && words.length > 0 };
   const config = loadConfig(env);
   const settings = { ...config.collections, ...config.files };
   const stop = new AbortController();

@@ -17,10 +17,11 @@ millrace keys rotate [--drop-old]
 export async function keys(words: readonly string[], env: Environment): Promise<Outcome> {
   const { values, positionals } = parseArgs({
     args: [...words],
-    options: { 'drop-old': { type: 'boolean', default: false }, help: { type: 'boolean' } },
+    options: { 'drop-old': { type: 'boolean', default: false }, help: { type: 'boolean', short: 'h' } },
     allowPositionals: true,
   });
-  if (values.help || positionals[0] !== 'rotate') return { text: USAGE };
+  if (values.help || positionals.join(' ') !== 'rotate')
+    return { text: USAGE, failed: !values.help && words.length > 0 };
   const config = loadConfig(env);
   return withDatabase(config, async (mongo) => {
     const settings = { mode: config.mode, auth: { ...config.auth, owner: null }, onError: console.error };

@@ -30,17 +30,15 @@ const OPTIONS = {
   email: { type: 'string' },
   'password-file': { type: 'string' },
   roles: { type: 'string', default: 'owner' },
-  help: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
 } as const;
 
 export async function owner(words: readonly string[], env: Environment): Promise<Outcome> {
-  const {
-    link,
-    email,
-    'password-file': file,
-    roles: listed,
-  } = parseArgs({ args: [...words], options: OPTIONS }).values;
-  if (!link && (email === undefined || file === undefined)) return { text: USAGE };
+  const { values } = parseArgs({ args: [...words], options: OPTIONS });
+  const { link, email, 'password-file': file, roles: listed, help } = values;
+  if (help || (!link && (email === undefined || file === undefined))) {
+    return { text: USAGE, failed: !help && words.length > 0 };
+  }
   const config = loadConfig(env);
   const roles = listed.split(',');
   const known: readonly string[] = OWNER_ROLES;

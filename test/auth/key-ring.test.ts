@@ -93,7 +93,7 @@ t.test('a token is good in every process of the installation, wherever each list
   t.equal(issuerOf(await signUp(named.app, 'grace')), TERMS.issuer, 'settings give another');
 });
 
-t.test('npm run keys', async (t) => {
+t.test('millrace keys', async (t) => {
   const place = await testMongo(t);
   const { app } = await buildTestApp(t, {}, place);
   const account = await signUp(app, 'ada');

@@ -143,7 +143,7 @@ t.test('an owner that settings name and a user stands in the way of', async (t) 
   t.match(errors, [{ message: says }], 'with another owner it is told');
 });
 
-t.test('npm run owner', async (t) => {
+t.test('millrace owner', async (t) => {
   const place = await testMongo(t);
   const { app, parts } = await buildTestApp(t, PRODUCTION, place);
   const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));

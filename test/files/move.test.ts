@@ -1,4 +1,4 @@
-/** A switch of stores: both serve what each holds, and `npm run files -- move` brings all to where new files go. */
+/** A switch of stores: both serve what each holds, and `millrace files move` brings all to where new files go. */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { ListObjectsV2Command } from '@aws-sdk/client-s3';
