@@ -16,7 +16,7 @@ import { Indexes } from './collections/indexes.ts';
 import { KeyStore } from './collections/key-store.ts';
 import { Registry } from './collections/registry.ts';
 import { Store } from './collections/store.ts';
-import { type Mongo, openMongo } from './database/mongo.ts';
+import { type Mongo, mayNot, openMongo } from './database/mongo.ts';
 import { isCollectionName } from './database/names.ts';
 import { sharedSecret } from './database/secrets.ts';
 import { Transactions } from './database/transactions.ts';
@@ -66,7 +66,19 @@ export async function makeParts(
   onError: (error: unknown) => void = () => undefined,
   onLetter: (text: string) => void = () => undefined,
 ): Promise<Parts> {
-  const mongo = await openMongo({ url, database: config.database.name });
+  const settings = { url, database: config.database.name };
+  const mongo = await openMongo(settings);
+  return makeOn(mongo, config, onError, onLetter).catch((error: unknown) => {
+    throw mayNot(error, settings) ?? error;
+  });
+}
+
+async function makeOn(
+  mongo: Mongo,
+  config: Config,
+  onError: (error: unknown) => void,
+  onLetter: (text: string) => void,
+): Promise<Parts> {
   const transactions = new Transactions(mongo);
   await transactions.start();
 

@@ -5,7 +5,7 @@
 import { join, resolve } from 'node:path';
 import { findHolder } from '../database/embedded/claim.ts';
 import { startEmbedded } from '../database/embedded/embedded.ts';
-import { type Mongo, openMongo } from '../database/mongo.ts';
+import { type Mongo, mayNot, openMongo } from '../database/mongo.ts';
 import type { Config } from '../kernel/config.ts';
 
 /** Opens it, does the work and closes all that was opened. */
@@ -15,9 +15,12 @@ export async function withDatabase<T>(config: Config, work: (mongo: Mongo) => Pr
   const embedded =
     known === undefined ? await startEmbedded({ folder: config.folder, binary, onProgress: console.error }) : undefined;
   try {
-    const mongo = await openMongo({ url: known ?? embedded?.url ?? '', database: name });
+    const settings = { url: known ?? embedded?.url ?? '', database: name };
+    const mongo = await openMongo(settings);
     try {
       return await work(mongo);
+    } catch (error) {
+      throw mayNot(error, settings) ?? error;
     } finally {
       await mongo.close();
     }

@@ -82,8 +82,11 @@ function makeClient({ url, maxPoolSize = 64 }: MongoSettings): MongoClient {
   }
 }
 
-/** A database that wants to know who it is, or does not let this user do what is needed. */
-function mayNot(cause: unknown, { url, database }: MongoSettings): UnusableDatabase | null {
+/**
+ * A sentence for a database that wants to know who it is, or does not let this user do what is needed; null for every other
+ * failure. What is not allowed shows only where it is tried: at the opening, or in what is begun with it.
+ */
+export function mayNot(cause: unknown, { url, database }: MongoSettings): UnusableDatabase | null {
   if (serverCode(cause) !== CODE.unauthorized) return null;
   return new UnusableDatabase(
     `The MongoDB at ${withoutPassword(url)} may not be used like this. MONGODB_URL has to name a user, and it needs ` +
@@ -152,6 +155,7 @@ async function checkFormat(log: Db): Promise<void> {
   }
 }
 
+/** The addresses alone: who asks stands before them, and options behind them can be passwords too, as of a proxy. */
 function withoutPassword(url: string): string {
-  return url.replace(/\/\/[^@/]*@/, '//');
+  return url.replace(/\/\/[^@/]*@/, '//').replace(/\?.*/, '');
 }

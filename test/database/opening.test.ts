@@ -1,13 +1,18 @@
 /** Databases that cannot be used: whoever starts the program reads in a sentence why, and never a password. */
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { type Document, MongoClient } from 'mongodb';
 import t from 'tap';
 import { freePort } from '../../src/database/embedded/port.ts';
 import { openMongo } from '../../src/database/mongo.ts';
+import { withoutSettings } from '../helpers/millrace.ts';
 import { testReplicaSet } from '../helpers/replica-set.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 /** What the program says of a connection string. */
 async function refusalOf(url: string): Promise<string> {
@@ -20,6 +25,22 @@ async function command(url: string, words: Document): Promise<void> {
   const client = new MongoClient(`${url}/?directConnection=true`);
   await client.db('admin').command(words);
   await client.close();
+}
+
+function run(
+  words: readonly string[],
+  settings: Record<string, string>,
+): Promise<{ status: number | null; stderr: string }> {
+  const child = spawn(process.execPath, [MAIN, ...words], {
+    env: { ...withoutSettings(process.env), ...settings },
+    stdio: ['ignore', 'ignore', 'pipe'],
+    timeout: 20_000,
+  });
+  let stderr = '';
+  child.stderr.on('data', (bytes: Buffer) => {
+    stderr += bytes.toString();
+  });
+  return new Promise((resolve) => child.on('close', (status) => resolve({ status, stderr })));
 }
 
 t.test('a connection string that cannot be read', async (t) => {
@@ -41,6 +62,11 @@ t.test('nobody who answers', async (t) => {
   const said = await refusalOf(`mongodb://ann:secret@127.0.0.1:${await freePort()}/`);
   t.match(said, /^UnusableDatabase: No MongoDB answers at mongodb:\/\/127.*ECONNREFUSED/);
   t.notMatch(said, /secret/);
+  const options =
+    'tls=true&tlsCertificateKeyFilePassword=secret&proxyHost=127.0.0.1&proxyUsername=ann&proxyPassword=secret';
+  const told = await refusalOf(`mongodb://127.0.0.1:${await freePort()}/?${options}`);
+  t.match(told, /No MongoDB answers at mongodb:\/\/127/);
+  t.notMatch(told, /secret/, 'options can be passwords, too');
 });
 
 t.test('a MongoDB that asks who it is', async (t) => {
@@ -64,5 +90,19 @@ t.test('a MongoDB that asks who it is', async (t) => {
     const said = await refusalOf(address);
     t.match(said, /^UnusableDatabase: The MongoDB at mongodb:\/\/127.*may not.*readWrite and dbAdmin on millrace, /);
     t.notMatch(said, /secret/);
+  }
+
+  // Allowed until the first collection of the data is made.
+  const some = [{ role: 'readWrite', db: 'millrace_log' }];
+  await command(`mongodb://root:secret@127.0.0.1:${port}`, { createUser: 'logger', pwd: 'secret', roles: some });
+  const settings = { MONGODB_URL: as('logger:secret'), PORT: '0' };
+  for (const words of [[], ['keys', 'rotate']]) {
+    const { status, stderr } = await run(words, settings);
+    t.equal(status, 1);
+    t.match(
+      stderr,
+      /^\s*The MongoDB at mongodb:\/\/127.*may not.*readWrite and dbAdmin on millrace, [^\n]*\n$/,
+      'no stack',
+    );
   }
 });
