@@ -25,6 +25,7 @@ import { authentication, strangers } from './http/authentication.ts';
 import { BadCredentials } from './http/bad-credentials.ts';
 import { Contract } from './http/contract.ts';
 import { cors } from './http/cors.ts';
+import { draining } from './http/draining.ts';
 import { errors, refuseConnection, sendError } from './http/errors.ts';
 import { exampleRoutes } from './http/example-routes.ts';
 import { explain } from './http/explain.ts';
@@ -53,6 +54,7 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
   const config = parts.config.server;
   const app = createServer(config, log);
 
+  await app.register(draining);
   await app.register(protection, { config });
   await app.register(cors, { config });
   await app.register(requestLog);
