@@ -19,7 +19,7 @@ await main(async () => {
     env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...process.env },
   });
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
-  // A terminal sends Ctrl-C to both; told twice, the program would take it for impatience.
+  // A terminal sends Ctrl-C to both.
   process.on('SIGINT', () => process.stdin.isTTY || child.kill('SIGINT'));
   whenNpmIsGone(() => child.kill('SIGTERM'));
   return ended(child);

@@ -38,8 +38,8 @@ function describe(schema: object): string {
 }
 
 const PREFIX = /^MILLRACE_/;
-/** What Kubernetes puts into the environment of every container when a service is named like this program. */
-const OF_KUBERNETES = /^MILLRACE_(?:SERVICE_(?:HOST|PORT)|PORT_\d|PORT=[a-z]+:)/;
+/** What Kubernetes puts into the environment of every container when a service is named like this program, or `millrace-mongo`. */
+const OF_KUBERNETES = /^MILLRACE_(?:\w+_)?(?:SERVICE_(?:HOST|PORT)|PORT_\d|PORT=[a-z]+:)/;
 
 /**
  * What to tell of variables that look like settings and are none: a setting that is misspelt would have no effect, and nobody

@@ -23,12 +23,16 @@ t.test('a setting that there is not is told, with the one that may be meant', as
   t.strictSame(said('MILLRACE_XYZZYXYZZY', ''), [], 'what is empty is not set');
 });
 
-t.test('what Kubernetes tells of a service named millrace is not meant as a setting', async (t) => {
+t.test('what Kubernetes tells of services named millrace, or after it, is not meant as a setting', async (t) => {
   const told = {
     MILLRACE_SERVICE_HOST: '10.0.0.1',
     MILLRACE_SERVICE_PORT_HTTP: '3000',
     MILLRACE_PORT: 'tcp://10.0.0.1:3000',
     MILLRACE_PORT_3000_TCP_ADDR: '10.0.0.1',
+    MILLRACE_MONGO_SERVICE_HOST: '10.0.0.2',
+    MILLRACE_MONGO_SERVICE_PORT: '27017',
+    MILLRACE_MONGO_PORT: 'tcp://10.0.0.2:27017',
+    MILLRACE_MONGO_PORT_27017_TCP_PROTO: 'tcp',
   };
   t.strictSame(unknownSettings(told), []);
 });
