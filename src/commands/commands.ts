@@ -2,9 +2,8 @@
  * What the program does for those who run it, beside serving: `millrace owner`, `keys` and `files`. They are part of it and
  * no scripts, because an image and a package have no others. Not here: what each does.
  */
+import type { Environment } from '../kernel/config.ts';
 import { MillraceError } from '../kernel/errors.ts';
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What a command came to. */
 export interface Outcome {

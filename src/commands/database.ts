@@ -3,6 +3,7 @@
  * embedded one started for the moment. Not here: what the commands do with it.
  */
 import { join, resolve } from 'node:path';
+import { type AuthParts, openAuth } from '../auth/open-auth.ts';
 import { findHolder } from '../database/embedded/claim.ts';
 import { startEmbedded } from '../database/embedded/embedded.ts';
 import { type Mongo, mayNot, openMongo } from '../database/mongo.ts';
@@ -27,6 +28,19 @@ export async function withDatabase<T>(config: Config, work: (mongo: Mongo) => Pr
   } finally {
     await embedded?.stop();
   }
+}
+
+/** The same, with what knows accounts and keys open on it; no owner that settings name is made by the way. */
+export function withAuth<T>(config: Config, work: (auth: AuthParts) => Promise<T>): Promise<T> {
+  const settings = { mode: config.mode, auth: { ...config.auth, owner: null }, onError: console.error };
+  return withDatabase(config, async (mongo) => {
+    const auth = await openAuth(mongo, settings);
+    try {
+      return await work(auth);
+    } finally {
+      await auth.close();
+    }
+  });
 }
 
 /** The address of the embedded MongoDB that a running program uses; its own command line says the port. */

@@ -6,8 +6,8 @@ import { parseArgs } from 'node:util';
 import { Transactions } from '../database/transactions.ts';
 import { moveFiles } from '../files/move.ts';
 import { openFiles } from '../files/open-files.ts';
-import { loadConfig } from '../kernel/config.ts';
-import { type Environment, explain, type Outcome } from './commands.ts';
+import { type Environment, loadConfig } from '../kernel/config.ts';
+import { explain, type Outcome } from './commands.ts';
 import { withDatabase } from './database.ts';
 
 const USAGE = `From a clone npm run files -- …, from an image or a package millrace files …

@@ -3,10 +3,9 @@
  * old key live to their end, unless it leaked: `--drop-old` ends them at once. The server may run meanwhile.
  */
 import { parseArgs } from 'node:util';
-import { openAuth } from '../auth/open-auth.ts';
-import { loadConfig } from '../kernel/config.ts';
-import type { Environment, Outcome } from './commands.ts';
-import { withDatabase } from './database.ts';
+import { type Environment, loadConfig } from '../kernel/config.ts';
+import type { Outcome } from './commands.ts';
+import { withAuth } from './database.ts';
 
 const USAGE = `From a clone npm run keys -- …, from an image or a package millrace keys …
 
@@ -22,14 +21,7 @@ export async function keys(words: readonly string[], env: Environment): Promise<
   });
   if (values.help || positionals.join(' ') !== 'rotate')
     return { text: USAGE, failed: !values.help && words.length > 0 };
-  const config = loadConfig(env);
-  return withDatabase(config, async (mongo) => {
-    const settings = { mode: config.mode, auth: { ...config.auth, owner: null }, onError: console.error };
-    const auth = await openAuth(mongo, settings);
-    try {
-      return { text: `The key ${await auth.rotateKeys(values['drop-old'])} signs now` };
-    } finally {
-      await auth.close();
-    }
+  return withAuth(loadConfig(env), async (auth) => {
+    return { text: `The key ${await auth.rotateKeys(values['drop-old'])} signs now` };
   });
 }

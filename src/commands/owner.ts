@@ -5,16 +5,15 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { Value } from 'typebox/value';
-import { openAuth } from '../auth/open-auth.ts';
 import { checkPassword } from '../auth/passwords.ts';
 import { OWNER_ROLES } from '../auth/principal.ts';
 import { SETUP } from '../auth/schema.ts';
 import { foldName, type User } from '../auth/user.ts';
 import type { Users } from '../auth/users.ts';
 import { ITSELF } from '../database/own-collection.ts';
-import { ConfigError, loadConfig } from '../kernel/config.ts';
-import type { Environment, Outcome } from './commands.ts';
-import { withDatabase } from './database.ts';
+import { ConfigError, type Environment, loadConfig } from '../kernel/config.ts';
+import type { Outcome } from './commands.ts';
+import { withAuth } from './database.ts';
 
 const USAGE = `From a clone npm run owner -- …, from an image or a package millrace owner …
 
@@ -47,21 +46,15 @@ export async function owner(words: readonly string[], env: Environment): Promise
   if (email !== undefined && !Value.Check(SETUP.properties.email, email)) {
     throw new ConfigError([`--email ${email}: this is no e-mail address`]);
   }
-  return withDatabase(config, async (mongo) => {
-    const settings = { mode: config.mode, auth: { ...config.auth, owner: null }, onError: console.error };
-    const auth = await openAuth(mongo, settings);
-    try {
-      if (link || email === undefined || file === undefined) return { text: await auth.owners.link(config.auth.base) };
-      const password = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
-      const there = await auth.users.byName(foldName(email));
-      const user =
-        there === null
-          ? await auth.users.create({ kind: 'owner', email, password, roles }, ITSELF)
-          : await mend(auth.users, there, password, roles);
-      return { text: `${email} is ${roles.join(' and ')} now (${user._id})` };
-    } finally {
-      await auth.close();
-    }
+  return withAuth(config, async ({ owners, users }) => {
+    if (link || email === undefined || file === undefined) return { text: await owners.link(config.auth.base) };
+    const password = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+    const there = await users.byName(foldName(email));
+    const user =
+      there === null
+        ? await users.create({ kind: 'owner', email, password, roles }, ITSELF)
+        : await mend(users, there, password, roles);
+    return { text: `${email} is ${roles.join(' and ')} now (${user._id})` };
   });
 }
 
