@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { type Config, SETTINGS } from './kernel/config.ts';
+import { type Config, type Environment, SETTINGS } from './kernel/config.ts';
 import { nearest } from './query/nearest.ts';
 
 const PACKAGE: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
@@ -46,7 +46,7 @@ const OF_KUBERNETES = /^MILLRACE_(?:\w+_)?(?:SERVICE_(?:HOST|PORT)|PORT_\d|PORT=
  * would know. They stop no start: a setting of a newer version may stand there already.
  * @param env environment variables; their values are not told
  */
-export function unknownSettings(env: Readonly<Record<string, string | undefined>>): string[] {
+export function unknownSettings(env: Environment): string[] {
   const known = new Map(Object.keys(SETTINGS.properties).map((name) => [name.replace(PREFIX, ''), name]));
   return Object.entries(env).flatMap(([name, value]) => {
     const strange = PREFIX.test(name) && !(name in SETTINGS.properties) && !OF_KUBERNETES.test(`${name}=${value}`);

@@ -7,6 +7,7 @@ import { idCandidates, idFromText, idText } from '../database/ids.ts';
 import { encodeDocument } from '../database/json.ts';
 import { readNamed } from '../database/named-members.ts';
 import { type CollectionName, parseCollectionName } from '../database/names.ts';
+import { wirePath } from '../database/to-wire.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { toDatabaseFilter } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
@@ -188,11 +189,6 @@ function textOf({ raw, named }: Source, found: readonly Found[], { expansions, f
   if (bytes > MOST.bytes) throw tooLarge(TOO_MANY_BYTES);
   // Between the members of the document and its closing brace.
   return [own.subarray(0, -1), ...shown, END];
-}
-
-/** The path as clients write it. */
-function wirePath(path: string): string {
-  return path === '_id' || path.startsWith('_id.') ? path.slice(1) : path;
 }
 
 /** What stands in the place of an id, or of a list of ids. */

@@ -4,6 +4,7 @@
  */
 import Type, { type Static } from 'typebox';
 import { Value } from 'typebox/value';
+import { wirePath } from '../database/to-wire.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { storedPath } from '../query/paths.ts';
 
@@ -141,7 +142,7 @@ export function fromDatabase(listed: Readonly<Record<string, unknown>>): Existin
   const fields: string[] = [];
   for (const [path, direction] of Object.entries(key)) {
     if ((direction !== 1 && direction !== -1) || /^\d+$|\$/.test(path)) return null;
-    fields.push(`${direction === 1 ? '' : '-'}${path.replace(/^_id(?=\.|$)/, 'id')}`);
+    fields.push(`${direction === 1 ? '' : '-'}${wirePath(path)}`);
   }
   return { name, index: { fields, unique: unique === true, sparse: sparse === true } };
 }

@@ -16,6 +16,7 @@ import {
 } from 'mongodb';
 import { MillraceError } from '../kernel/errors.ts';
 import { CODE, type Meaning, meaningOf, UNREACHABLE, UNWRITABLE } from './server-codes.ts';
+import { wirePath } from './to-wire.ts';
 
 export { CODE };
 
@@ -63,7 +64,7 @@ export function uniqueViolation(
   cause: unknown,
   says = 'Another document has the same',
 ): MillraceError {
-  const names = fields.map((field) => field.replace(/^_id(?=\.|$)/, 'id'));
+  const names = fields.map(wirePath);
   return new MillraceError('unique-violation', `${says} ${names.join(' and ')}`, {
     faults: names.map((name) => ({
       pointer: `/${name.replaceAll('~', '~0').replaceAll('/', '~1').replaceAll('.', '/')}`,

@@ -3,7 +3,6 @@
  * written back as it was is refused. The driver's own deserializer is not used because it turns documents that look
  * like references into DBRef, loses the order of number-like names, and writes an unreadable date back as 1970.
  */
-
 import { BSON, Code, type Document } from 'mongodb';
 import * as bson from './bson-bytes.ts';
 import { translateError } from './errors.ts';

@@ -24,6 +24,11 @@ export interface WireMeta {
 /** Stored top-level members that clients never see under these names. */
 const HIDDEN = new Set(['_id', 'id', '_meta', '_expanded']);
 
+/** A stored path as clients write it: `_id` is `id` to them. */
+export function wirePath(path: string): string {
+  return path.replace(/^_id(?=\.|$)/, 'id');
+}
+
 /**
  * A stored document as clients see it: `id` first, its members in stored order, `_meta` last. A document without `_id`
  * (a row of a view) has no `id`.

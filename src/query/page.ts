@@ -100,6 +100,9 @@ export interface PageCut {
   readonly more?: boolean;
 }
 
+/** The sort's values of the document at a place of an answer, and before it those of the position; null where nothing is. */
+type Keys = (place: number) => KeyValues | null;
+
 /**
  * Cuts the page out of an answer.
  * @param answer what was found, in the order asked for, up to one more than `limit`
@@ -112,13 +115,17 @@ export function cutPage<T>(
   read: (answered: T) => Members,
 ): Page<T> {
   const backwards = position?.direction === 'prev';
-  const kept = answer.slice(0, lengthOf(answer, { sort, limit, more }, read));
-  const documents = backwards ? [...kept].reverse() : kept;
-  const keys = (place: number): KeyValues | null => {
+  /** By place: where a page ends is asked more than once. */
+  const known = new Map<number, KeyValues>();
+  const keys: Keys = (place) => {
     const answered = answer[place];
-    if (answered !== undefined) return keyOf(read(answered), sort);
-    return place < 0 && position !== null ? position.values : null;
+    if (answered === undefined) return place < 0 && position !== null ? position.values : null;
+    const values = known.get(place) ?? keyOf(read(answered), sort);
+    known.set(place, values);
+    return values;
   };
+  const kept = answer.slice(0, lengthOf(answer.length, { sort, limit, more }, keys));
+  const documents = backwards ? [...kept].reverse() : kept;
   // In the order asked for, the page lies between the position, if any, and the one document more, if any.
   const far = more || answer.length > limit ? at(kept.length - 1, keys, sort) : null;
   const near = position !== null && kept.length > 0 ? at(0, keys, sort) : null;
@@ -134,18 +141,18 @@ export function cutPage<T>(
  * How many documents of an answer are the page. Documents of a view may share their id, and no position stands between
  * those that share all of the sort: the page ends before them, where it can.
  */
-function lengthOf<T>(
-  answer: readonly T[],
+function lengthOf(
+  found: number,
   { sort, limit, more }: Pick<Required<PageCut>, 'sort' | 'limit' | 'more'>,
-  read: (answered: T) => Members,
+  keys: Keys,
 ): number {
   const shares = (place: number): boolean => {
-    const [before, behind] = answer.slice(place - 1, place + 1).map((answered) => keyOf(read(answered), sort));
-    return before !== undefined && behind !== undefined && compareKeys(before, behind, sort) === 0;
+    const [before, behind] = [keys(place - 1), keys(place)];
+    return before !== null && behind !== null && compareKeys(before, behind, sort) === 0;
   };
-  if (answer.length <= limit && (!more || answer.length <= 1)) return answer.length;
+  if (found <= limit && (!more || found <= 1)) return found;
   // Of an answer that was ended early the last document is taken for the one more: what follows it is not known.
-  let length = Math.min(limit, answer.length - 1);
+  let length = Math.min(limit, found - 1);
   while (length > 0 && shares(length)) length--;
   if (length > 0 || limit === 0) return length;
   throw new MillraceError('sort-impossible', 'More documents than a page holds share their id and their place', {
@@ -153,7 +160,7 @@ function lengthOf<T>(
   });
 }
 
-function at(place: number, keys: (place: number) => KeyValues | null, sort: Sort): Omit<Position, 'direction'> {
+function at(place: number, keys: Keys, sort: Sort): Omit<Position, 'direction'> {
   const values = keys(place) ?? [];
   // Of ids it is known.
   if (sort[0]?.path === '_id') return { values };
