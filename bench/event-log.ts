@@ -11,8 +11,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { BSON } from 'mongodb';
 import { openMongo } from '../src/database/mongo.ts';
-import { EventLog } from '../src/events/event-log.ts';
-import { Tail } from '../src/events/tail.ts';
+import { EventLog } from '../src/events/log/event-log.ts';
+import { Tail } from '../src/events/log/tail.ts';
 import { startReplicaSet } from '../test/helpers/replica-set.ts';
 
 const ROUNDS = Number(process.argv[2] ?? 3);

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { BSON, type Document, ObjectId } from 'mongodb';
-import { ListEncoder, parseJson, toWire } from '../src/database/json.ts';
+import { ListEncoder, parseJson, toWire } from '../src/database/json/json.ts';
 import { compare, machine } from './rounds.ts';
 
 const MOVIES = new URL('../node_modules/vega-datasets/data/movies.json', import.meta.url);

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Config, type Environment, SETTINGS } from './kernel/config.ts';
-import { nearest } from './query/nearest.ts';
+import { nearest } from './kernel/nearest.ts';
 
 const PACKAGE: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 

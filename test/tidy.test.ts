@@ -38,16 +38,16 @@ const BANNED = /manager|helper|util|service|controller|handler|info|\bdata\b|pro
 const DOORS: readonly { readonly vendor: RegExp; readonly doors: RegExp }[] = [
   {
     vendor: /^fastify$|^fastify-plugin$|^@fastify\//,
-    doors: /^src\/(app\.ts|http\/|auth\/jwt\.ts|[a-z]+\/([a-z]+-)*routes\.ts)/,
+    doors: /^src\/(app\.ts|http\/|auth\/tokens\/jwt\.ts|[a-z]+\/([a-z-]+\/)?([a-z]+-)*routes\.ts)/,
   },
   {
     vendor: /^mongodb$/,
     doors:
-      /^src\/(database\/|events\/(change-stream|event-log|recorder|tail|consumer|.*store)\.ts|files\/.*store\.ts|realtime\/.*store\.ts|collections\/store\.ts)/,
+      /^src\/(database\/|events\/(log|record|read)\/(event-log|recorder|tail|consumer)\.ts|files\/.*store\.ts|realtime\/.*store\.ts|collections\/store\/store\.ts)/,
   },
-  { vendor: /^nodemailer$/, doors: /^src\/auth\/smtp-mail\.ts/ },
-  { vendor: /^@node-rs\/argon2$/, doors: /^src\/auth\/passwords\.ts/ },
-  { vendor: /^@aws-sdk\//, doors: /^src\/files\/s3-store\.ts/ },
+  { vendor: /^nodemailer$/, doors: /^src\/auth\/sign-in\/smtp-mail\.ts/ },
+  { vendor: /^@node-rs\/argon2$/, doors: /^src\/auth\/accounts\/passwords\.ts/ },
+  { vendor: /^@aws-sdk\//, doors: /^src\/files\/stores\/s3-store\.ts/ },
 ];
 
 function files(folder: string): string[] {

@@ -2,8 +2,8 @@
 import type { Collection, Filter } from 'mongodb';
 import { translated } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
-import { insertOutputs } from '../events/consumer.ts';
-import type { Place } from '../events/position.ts';
+import type { Place } from '../events/log/position.ts';
+import { insertOutputs } from '../events/read/consumer.ts';
 
 const KEPT_SECONDS = 400 * 24 * 3_600;
 

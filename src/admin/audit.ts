@@ -2,11 +2,12 @@
  * The audit: who signed in, who failed to, what was revoked, made and changed by those who run the installation. A
  * reader of the event log keeps these events longer than the log does. Not here: making the events.
  */
-import type { Consumer, ConsumerOptions } from '../events/consumer.ts';
-import { outputId } from '../events/consumer.ts';
-import { type Event, eventType, toEvent } from '../events/event.ts';
-import { parsePosition } from '../events/position.ts';
-import type { LogRow } from '../events/row.ts';
+
+import { type Event, eventType, toEvent } from '../events/log/event.ts';
+import { parsePosition } from '../events/log/position.ts';
+import type { LogRow } from '../events/log/row.ts';
+import type { Consumer, ConsumerOptions } from '../events/read/consumer.ts';
+import { outputId } from '../events/read/consumer.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import type { AuditRow, AuditStore } from './audit-store.ts';
 

@@ -1,8 +1,8 @@
-/** API keys over HTTP for those who run the installation. Not here: what a key is (auth/api-keys.ts). */
+/** API keys over HTTP for those who run the installation. Not here: what a key is (auth/tokens/api-keys.ts). */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { ApiKeys } from '../auth/api-keys.ts';
 import { actorOf } from '../auth/principal.ts';
 import { NEW_KEY } from '../auth/schema.ts';
+import type { ApiKeys } from '../auth/tokens/api-keys.ts';
 import { isCollectionName } from '../database/names.ts';
 import { checked } from '../kernel/checked.ts';
 import { MillraceError } from '../kernel/errors.ts';

@@ -3,15 +3,15 @@
  * policy means (policies/).
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { objectBody } from '../collections/requests.ts';
+import { objectBody } from '../collections/http/request-body.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { parameters, requireBody, requireMediaType } from '../kernel/request.ts';
 import type { Policies } from '../policies/policies.ts';
 import type { PolicyBook } from '../policies/policy-book.ts';
 import type { WrittenPolicy } from '../policies/policy-set.ts';
-import { parseCheck, parseQuestion } from '../policies/question.ts';
 import type { Action, Scope } from '../policies/scope.ts';
-import { judge } from '../policies/verdict.ts';
+import { parseCheck, parseQuestion } from '../policies/trial/trial-question.ts';
+import { judge } from '../policies/trial/verdict.ts';
 
 export interface PolicyRoutesOptions {
   readonly policies: Policies;

@@ -1,14 +1,14 @@
 /**
  * Accounts over HTTP for those who run the installation: list, make, change, delete, and end their sessions. Owners are
- * made and changed by owners alone. Not here: what an account is (auth/users.ts).
+ * made and changed by owners alone. Not here: what an account is (auth/accounts/users.ts).
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Users } from '../auth/accounts/users.ts';
 import { actorOf, OWNER_ROLES, type Principal } from '../auth/principal.ts';
 import { requireSmall } from '../auth/requests.ts';
 import { CHANGE_USER, NEW_USER } from '../auth/schema.ts';
-import type { Sessions } from '../auth/sessions.ts';
+import type { Sessions } from '../auth/tokens/sessions.ts';
 import { toShown, type User } from '../auth/user.ts';
-import type { Users } from '../auth/users.ts';
 import { checked } from '../kernel/checked.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { parameters } from '../kernel/request.ts';

@@ -6,14 +6,14 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { checked } from '../kernel/checked.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { parameters } from '../kernel/request.ts';
+import type { Users } from './accounts/users.ts';
 import type { Authenticator } from './authenticator.ts';
 import { actorOf } from './principal.ts';
 import { originOf, requireAccount, requireSmall } from './requests.ts';
 import { CHANGE_ME, CHANGE_PASSWORD } from './schema.ts';
-import type { Sessions } from './sessions.ts';
-import type { SignIn } from './sign-in.ts';
+import type { SignIn } from './sign-in/sign-in.ts';
+import type { Sessions } from './tokens/sessions.ts';
 import { foldName, toShown } from './user.ts';
-import type { Users } from './users.ts';
 
 export interface AccountRoutesOptions {
   readonly authenticator: Authenticator;

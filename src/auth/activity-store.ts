@@ -2,7 +2,7 @@
 import type { Collection } from 'mongodb';
 import { translated } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
-import { makeOwnCollection, type OwnMeta } from '../database/own-collection.ts';
+import { makeOwnCollection, type OwnMeta } from '../database/system-collection.ts';
 
 const ACTIVITY = '_activity';
 

@@ -2,8 +2,8 @@
  * What happens to accounts without being a change of one: failed sign-ins, revocations, rotated keys. Each is a document
  * of `_activity`, and so an event; nothing secret may stand in it. Not here: who reads the events.
  */
-import { newId } from '../database/ids.ts';
-import { newMeta, type Stamp } from '../database/own-collection.ts';
+import { newId } from '../database/json/ids.ts';
+import { newMeta, type Stamp } from '../database/system-collection.ts';
 import type { ActivityStore } from './activity-store.ts';
 
 export type ActivityType =

@@ -1,19 +1,19 @@
 /**
  * Turns the proof that a request carries into its principal, remembers what it has verified, and tells when a principal
- * made earlier is no longer as it was. Not here: where on a request the proof stands (http/authentication.ts), and what
+ * made earlier is no longer as it was. Not here: where on a request the proof stands (http/access/authentication.ts), and what
  * the principal may do.
  */
 import { hash } from 'node:crypto';
 import { MillraceError } from '../kernel/errors.ts';
-import type { AccessTokens } from './access-tokens.ts';
-import { toKeyPrincipal } from './api-key.ts';
-import type { ApiKeys } from './api-keys.ts';
+import type { UserStore } from './accounts/user-store.ts';
 import type { KeyPrincipal, Principal } from './principal.ts';
-import { type Revoked, restsOn } from './revocations.ts';
-import type { SessionStore } from './session-store.ts';
-import { SINGLE_USE_MS, type SingleUse, type Taken } from './single-use.ts';
+import { SINGLE_USE_MS, type SingleUse, type Taken } from './sign-in/single-use.ts';
+import type { AccessTokens } from './tokens/access-tokens.ts';
+import { toKeyPrincipal } from './tokens/api-key.ts';
+import type { ApiKeys } from './tokens/api-keys.ts';
+import { type Revoked, restsOn } from './tokens/revocations.ts';
+import type { SessionStore } from './tokens/session-store.ts';
 import { toPrincipal } from './user.ts';
-import type { UserStore } from './user-store.ts';
 
 /** Verified credentials remembered; the first ones remembered go first. */
 const MAX_KEPT = 20_000;

@@ -4,35 +4,35 @@
  */
 import { readFile } from 'node:fs/promises';
 import type { Mongo } from '../database/mongo.ts';
-import { ITSELF } from '../database/own-collection.ts';
 import { sharedSecret } from '../database/secrets.ts';
+import { ITSELF } from '../database/system-collection.ts';
 import { UnusableDatabase } from '../database/unusable.ts';
 import { type AuthConfig, ConfigError, type Mode } from '../kernel/config.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { parseMasterKeys, SealBroken, Sealer } from '../kernel/sealer.ts';
-import { ACCESS_MS, AccessTokens } from './access-tokens.ts';
+import { PasswordStore } from './accounts/password-store.ts';
+import { Passwords } from './accounts/passwords.ts';
+import { UserStore } from './accounts/user-store.ts';
+import { Users } from './accounts/users.ts';
 import { Activity } from './activity.ts';
 import { ActivityStore } from './activity-store.ts';
-import { ApiKeyStore } from './api-key-store.ts';
-import { ApiKeys } from './api-keys.ts';
 import { Authenticator } from './authenticator.ts';
-import { DelayStore } from './delay-store.ts';
-import { KeyRing } from './key-ring.ts';
-import { KeyRingStore } from './key-ring-store.ts';
-import { logMail } from './log-mail.ts';
-import type { Mail } from './mail.ts';
-import { Owners } from './owners.ts';
-import { PasswordStore } from './password-store.ts';
-import { Passwords } from './passwords.ts';
-import { type ChangedRow, readRevoked } from './revocations.ts';
-import { SessionStore } from './session-store.ts';
-import { Sessions } from './sessions.ts';
-import { SignIn } from './sign-in.ts';
-import { SignInDelays } from './sign-in-delays.ts';
-import { SingleUse } from './single-use.ts';
-import { SingleUseStore } from './single-use-store.ts';
-import { UserStore } from './user-store.ts';
-import { Users } from './users.ts';
+import { DelayStore } from './sign-in/delay-store.ts';
+import { logMail } from './sign-in/log-mail.ts';
+import type { Mail } from './sign-in/mail.ts';
+import { Owners } from './sign-in/owners.ts';
+import { SignIn } from './sign-in/sign-in.ts';
+import { SignInDelays } from './sign-in/sign-in-delays.ts';
+import { SingleUse } from './sign-in/single-use.ts';
+import { SingleUseStore } from './sign-in/single-use-store.ts';
+import { ACCESS_MS, AccessTokens } from './tokens/access-tokens.ts';
+import { ApiKeyStore } from './tokens/api-key-store.ts';
+import { ApiKeys } from './tokens/api-keys.ts';
+import { KeyRing } from './tokens/key-ring.ts';
+import { KeyRingStore } from './tokens/key-ring-store.ts';
+import { type ChangedRow, readRevoked } from './tokens/revocations.ts';
+import { SessionStore } from './tokens/session-store.ts';
+import { Sessions } from './tokens/sessions.ts';
 
 const SWEEP_MS = 3_600_000;
 
@@ -191,7 +191,7 @@ async function readSecret(setting: string, path: string): Promise<string> {
 async function openMail({ mode, auth, onLetter, onError }: AuthSettings): Promise<Mail> {
   if (auth.mail !== null) {
     // Loaded where it is used: it takes a tenth of a second of every start.
-    const { smtpMail } = await import('./smtp-mail.ts');
+    const { smtpMail } = await import('./sign-in/smtp-mail.ts');
     return smtpMail(auth.mail.url, auth.mail.from);
   }
   if (mode === 'development') return logMail(onLetter ?? (() => {}));

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { MillraceError } from '../kernel/errors.ts';
 import type { Principal } from './principal.ts';
 import { MAX_KEPT_BYTES } from './schema.ts';
-import type { Origin } from './session.ts';
+import type { Origin } from './tokens/session.ts';
 
 /** Where a request comes from, for the session it opens. */
 export function originOf({ ip, id, headers }: Pick<FastifyRequest, 'ip' | 'id' | 'headers'>): Origin {

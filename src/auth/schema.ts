@@ -2,7 +2,7 @@
  * The bodies that sign-in and accounts take and answer with: one schema is the check, the type and the contract.
  */
 import Type, { type TSchema } from 'typebox';
-import { KEY_ACTIONS } from './api-key.ts';
+import { KEY_ACTIONS } from './tokens/api-key.ts';
 
 const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const closed = { additionalProperties: false } as const;

@@ -2,7 +2,7 @@
  * An account: of somebody who uses what is built here, or of somebody who runs it. Shapes and pure functions; no
  * secrets stand in it, because every change of it is an event. Not here: where it is kept (user-store.ts).
  */
-import type { OwnMeta } from '../database/own-collection.ts';
+import type { OwnMeta } from '../database/system-collection.ts';
 import { OWNER_ROLES, type OwnerRole, type Principal } from './principal.ts';
 
 export interface User {

@@ -2,32 +2,32 @@
  * What can be done with documents. Every operation takes a Scope; every change of one document is a
  * compare-and-replace of the exact stored value, repeated when somebody else was faster. It needs no transaction, and
  * can be a part of one.
- * Not here: HTTP (routes.ts), the database's language (store.ts), how a new document is computed (stored.ts).
+ * Not here: HTTP (routes.ts), the database's language (store.ts), how a new document is computed (next-document.ts).
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Document } from 'mongodb';
 import { actorOf } from '../auth/principal.ts';
+import { decodeOrdered, decodeStored, decodeStoredId, exactly, inOrderOf } from '../database/bson/stored.ts';
 import { duplicateKey, translated, translateError } from '../database/errors.ts';
-import { idText, newId } from '../database/ids.ts';
+import { idText, newId } from '../database/json/ids.ts';
 import type { CollectionName } from '../database/names.ts';
-import { decodeOrdered, decodeStored, decodeStoredId, exactly, inOrderOf } from '../database/stored.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { KeyedQueues } from '../kernel/queues.ts';
 import { reachesAll, toDatabaseFilter } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
 import type { Query } from '../query/query.ts';
 import type { Atomic, Within } from './atomic.ts';
-import type { Change } from './change.ts';
-import { type Expanding, expandBatch } from './expansion.ts';
-import { type List, Listing, type ListingParts, type Steps } from './listing.ts';
+import type { Change } from './change/change.ts';
+import type { JsonObject, Origin } from './change/next-document.ts';
+import { permittedChange, permittedCreate } from './change/permitted-change.ts';
 import { Lookup } from './lookup.ts';
-import { permittedChange, permittedCreate } from './permitted.ts';
-import { checkPreconditions, type Preconditions, UNCONDITIONAL, UNSEEN } from './preconditions.ts';
+import { tagFor, viewOf } from './read/document-view.ts';
+import { type Expanding, expandBatch } from './read/expansion.ts';
+import { type List, Listing, type ListingParts, type Steps } from './read/listing.ts';
 import { at, duplicate, notAvailable, tooBusy } from './refusals.ts';
 import type { Registry } from './registry.ts';
-import type { JsonObject, Origin } from './stored.ts';
-import { type StoredDocument, toStored, written } from './stored-document.ts';
-import { tagFor, viewOf } from './view.ts';
+import { checkPreconditions, type Preconditions, UNCONDITIONAL, UNSEEN } from './store/preconditions.ts';
+import { type StoredDocument, toStored, written } from './store/stored-document.ts';
 
 /** How often a change is computed anew before the writer is told that the document is too busy. */
 const ATTEMPTS = 8;

@@ -4,7 +4,7 @@
  */
 import Type, { type Static } from 'typebox';
 import { Value } from 'typebox/value';
-import { wirePath } from '../database/to-wire.ts';
+import { wirePath } from '../database/json/to-wire.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { storedPath } from '../query/paths.ts';
 

@@ -2,16 +2,16 @@
  * Finds one document by the id that a client wrote, and says what is missing when there is none. Not here: what is done
  * with it (collections.ts).
  */
-import { idCandidates, idFromText } from '../database/ids.ts';
+import { idCandidates, idFromText } from '../database/json/ids.ts';
 import type { CollectionName } from '../database/names.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { reachesAll, toDatabaseFilter } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
 import type { Within } from './atomic.ts';
-import { checkPreconditions, type Preconditions } from './preconditions.ts';
 import { documentNotFound, notAvailable } from './refusals.ts';
 import type { Registry } from './registry.ts';
-import type { Store } from './store.ts';
+import { checkPreconditions, type Preconditions } from './store/preconditions.ts';
+import type { Store } from './store/store.ts';
 
 export class Lookup {
   readonly #store: Store;

@@ -4,7 +4,7 @@
  */
 import type { Document } from 'mongodb';
 import { duplicateKey, uniqueViolation } from '../database/errors.ts';
-import { idText } from '../database/ids.ts';
+import { idText } from '../database/json/ids.ts';
 import type { CollectionName } from '../database/names.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { hidesFields, isReadable } from '../policies/reach.ts';

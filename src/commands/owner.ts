@@ -5,12 +5,12 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { Value } from 'typebox/value';
-import { checkPassword } from '../auth/passwords.ts';
+import { checkPassword } from '../auth/accounts/passwords.ts';
+import type { Users } from '../auth/accounts/users.ts';
 import { OWNER_ROLES } from '../auth/principal.ts';
 import { SETUP } from '../auth/schema.ts';
 import { foldName, type User } from '../auth/user.ts';
-import type { Users } from '../auth/users.ts';
-import { ITSELF } from '../database/own-collection.ts';
+import { ITSELF } from '../database/system-collection.ts';
 import { ConfigError, type Environment, loadConfig } from '../kernel/config.ts';
 import type { Outcome } from './commands.ts';
 import { withAuth } from './database.ts';

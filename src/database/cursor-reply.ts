@@ -3,7 +3,7 @@
  * Not here: asking (find-raw.ts, and whoever reads a cursor by hand).
  */
 import { type Document, Timestamp } from 'mongodb';
-import { binary } from './raw.ts';
+import { binary } from './bson/raw.ts';
 
 /**
  * Options of a command whose reply is read here. Not `raw: true`, by which the driver would leave parts of an error raw as

@@ -15,8 +15,8 @@ import {
   type WriteError,
 } from 'mongodb';
 import { MillraceError } from '../kernel/errors.ts';
+import { wirePath } from './json/to-wire.ts';
 import { CODE, type Meaning, meaningOf, UNREACHABLE, UNWRITABLE } from './server-codes.ts';
-import { wirePath } from './to-wire.ts';
 
 export { CODE };
 

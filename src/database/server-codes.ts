@@ -1,7 +1,7 @@
 /**
  * The MongoDB server's error codes that Millrace knows, and what those mean that mean the same to every operation.
  * Source: `error_codes.yml` of MongoDB 6.0. Pure. Not here: the driver's own errors (errors.ts) and what a recorder does
- * about one (events/faults.ts).
+ * about one (events/log/log-errors.ts).
  */
 import type { ErrorCode } from '../kernel/errors.ts';
 

@@ -10,16 +10,16 @@ import { bindingsOf } from '../policies/bindings.ts';
 import type { Policies } from '../policies/policies.ts';
 import { requireReadable } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
-import { bind } from '../query/bind.ts';
+import { bind } from '../query/evaluate/bind.ts';
+import { compileMatch } from '../query/evaluate/match.ts';
 import { pathsOf } from '../query/filter.ts';
-import { compileMatch } from '../query/match.ts';
-import { toEvent } from './event.ts';
-import type { Feed, Page, PageQuery } from './feed.ts';
-import { parseChangesQuery, parseEventsQuery, wanting, wantsRow } from './feed-query.ts';
-import { reader } from './reader.ts';
-import type { LogRow } from './row.ts';
-import { placesOfRow } from './row-place.ts';
-import { seenRow } from './seen.ts';
+import { toEvent } from './log/event.ts';
+import type { LogRow } from './log/row.ts';
+import { placesOfRow } from './log/row-audience.ts';
+import type { Feed, Page, PageQuery } from './read/feed.ts';
+import { parseChangesQuery, parseEventsQuery, wanting, wantsRow } from './read/feed-query.ts';
+import { reader } from './read/feed-reader.ts';
+import { seenRow } from './read/visible-row.ts';
 
 export interface EventRoutesOptions {
   readonly policies: Policies;

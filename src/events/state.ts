@@ -3,10 +3,10 @@
  * a pause. It reads and changes nothing.
  */
 import type { Db, Document } from 'mongodb';
-import type { EventLog } from './event-log.ts';
-import { formatPosition } from './position.ts';
-import type { Recorder } from './recorder.ts';
-import type { Tail } from './tail.ts';
+import type { EventLog } from './log/event-log.ts';
+import { formatPosition } from './log/position.ts';
+import type { Tail } from './log/tail.ts';
+import type { Recorder } from './record/recorder.ts';
 
 export interface EventState {
   readonly recorder: {

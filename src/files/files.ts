@@ -6,20 +6,20 @@
 import type { KeyObject } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { actorOf, type Principal } from '../auth/principal.ts';
-import { idFromText } from '../database/ids.ts';
+import { idFromText } from '../database/json/ids.ts';
 import type { Transactions } from '../database/transactions.ts';
 import { MillraceError } from '../kernel/errors.ts';
-import { SYSTEM_ONLY } from '../policies/field-rules.ts';
+import { SYSTEM_ONLY } from '../policies/fields/field-rules.ts';
 import { fieldsFor, reaches, toDatabaseFilter } from '../policies/reach.ts';
 import { readerOf, readingOne, type Scope } from '../policies/scope.ts';
 import type { Query } from '../query/query.ts';
 import { type ConditionHeaders, requireConditions } from './conditions.ts';
-import { type Draft, entityTag, fromRaw, keyFromText, type StoredFile, toDocument } from './file.ts';
-import type { ByteRange, FileStore } from './file-store.ts';
-import { type Delivery, type Expected, type Part, takeBack, takeIn } from './intake.ts';
 import { type FileList, type ListingParts, listFiles } from './listing.ts';
-import type { Marks } from './marks.ts';
-import { type SeenFile, toSeenFile } from './seen-file.ts';
+import type { ByteRange, FileStore } from './stores/file-store.ts';
+import { type Draft, entityTag, fromRaw, keyFromText, type StoredFile, toDocument } from './upload/file.ts';
+import { type Delivery, type Expected, type Part, takeBack, takeIn } from './upload/intake.ts';
+import type { Marks } from './upload/upload-marks.ts';
+import { type SeenFile, toSeenFile } from './visible-file.ts';
 
 export interface FilesParts extends ListingParts {
   readonly marks: Marks;

@@ -5,21 +5,21 @@
  */
 import type { KeyObject } from 'node:crypto';
 import type { Document } from 'mongodb';
-import { readStored } from '../database/stored.ts';
+import { readStored } from '../database/bson/stored.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { bindingsOf } from '../policies/bindings.ts';
 import { requireReadable, requireShown, toDatabaseFilter } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
-import { bind } from '../query/bind.ts';
-import { decodeCursor, encodeCursor } from '../query/cursor.ts';
+import { bind } from '../query/evaluate/bind.ts';
+import { toMongo } from '../query/evaluate/to-mongo.ts';
 import { pathsOf } from '../query/filter.ts';
-import { cutPage, exactStages, isInOrder, type Page, type Position, requestPage } from '../query/page.ts';
+import { decodeCursor, encodeCursor } from '../query/page/cursor.ts';
+import { cutPage, exactStages, isInOrder, type Page, type Position, requestPage } from '../query/page/page.ts';
+import { toMongoSort } from '../query/page/sort.ts';
 import { type Query, questionOf } from '../query/query.ts';
-import { toMongoSort } from '../query/sort.ts';
-import { toMongo } from '../query/to-mongo.ts';
-import { STORED_MEMBERS } from './file.ts';
-import { type SeenFile, toSeenFile } from './seen-file.ts';
 import type { Store } from './store.ts';
+import { STORED_MEMBERS } from './upload/file.ts';
+import { type SeenFile, toSeenFile } from './visible-file.ts';
 
 /** Files in batches, and where a page goes on. */
 export interface FileList {

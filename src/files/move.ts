@@ -5,12 +5,12 @@
  */
 import { pipeline } from 'node:stream';
 import { MillraceError } from '../kernel/errors.ts';
-import { fromRaw, type StoredFile } from './file.ts';
-import type { FileStore } from './file-store.ts';
-import { takeBack } from './intake.ts';
-import { Meter } from './meter.ts';
 import type { OpenFiles } from './open-files.ts';
 import { STORE } from './store.ts';
+import type { FileStore } from './stores/file-store.ts';
+import { fromRaw, type StoredFile } from './upload/file.ts';
+import { takeBack } from './upload/intake.ts';
+import { Meter } from './upload/meter.ts';
 
 /** How long readers that have begun may go on reading the old bytes. */
 const READERS_MS = 10 * 60_000;

@@ -7,14 +7,14 @@ import type { Mongo } from '../database/mongo.ts';
 import { sharedSecret } from '../database/secrets.ts';
 import type { Transactions } from '../database/transactions.ts';
 import { ConfigError } from '../kernel/config.ts';
-import type { FileStore } from './file-store.ts';
 import { Files } from './files.ts';
-import { openGridfsStore } from './gridfs-store.ts';
-import { Marks } from './marks.ts';
-import type { S3Settings } from './s3-store.ts';
 import { Store } from './store.ts';
-import { parseStoreAddresses, type StoreAddress } from './store-address.ts';
-import { Sweep } from './sweep.ts';
+import type { FileStore } from './stores/file-store.ts';
+import { openGridfsStore } from './stores/gridfs-store.ts';
+import type { S3Settings } from './stores/s3-store.ts';
+import { parseStoreAddresses, type StoreAddress } from './stores/store-address.ts';
+import { Sweep } from './upload/sweep.ts';
+import { Marks } from './upload/upload-marks.ts';
 
 export interface FilesSettings {
   /** As in MILLRACE_FILES: where new files go, then where others still are. */
@@ -91,7 +91,7 @@ function addresses(stores: string): readonly StoreAddress[] {
 async function openStore(address: StoreAddress, mongo: Mongo, { credentials }: FilesSettings): Promise<FileStore> {
   if (address.kind === 'gridfs') return openGridfsStore(mongo.files);
   // The S3 client takes as long to load as the web server: only those wait for it who use it.
-  const { openS3Store } = await import('./s3-store.ts');
+  const { openS3Store } = await import('./stores/s3-store.ts');
   return openS3Store(credentials === undefined ? address : { ...address, credentials });
 }
 

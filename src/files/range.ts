@@ -3,7 +3,7 @@
  * which section 14.2 allows and which spares the server the abuse of overlapping ranges. Not here: If-Range
  * (conditions.ts) and the headers of the answer (routes.ts).
  */
-import type { ByteRange } from './file-store.ts';
+import type { ByteRange } from './stores/file-store.ts';
 
 /** `whole`: no usable range, answer 200. `unsatisfiable`: answer 416. Else the part to send with 206. */
 export type RangeVerdict = 'whole' | 'unsatisfiable' | ByteRange;

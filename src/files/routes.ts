@@ -1,24 +1,24 @@
 /**
  * The HTTP face of files: scope, call, answer. The contract is docs/api.md. Multipart ends here: everything behind sees
- * parts, whoever parsed them. Not here: the rules about files (intake.ts, answers.ts) and who may touch them (policies).
+ * parts, whoever parsed them. Not here: the rules about files (intake.ts, bytes-response.ts) and who may touch them (policies).
  */
 import multipart from '@fastify/multipart';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { MillraceError } from '../kernel/errors.ts';
 import { parameters, queryText, refuseEncoding } from '../kernel/request.ts';
-import { ALL, childOf } from '../policies/field-tree.ts';
+import { ALL, childOf } from '../policies/fields/field-tree.ts';
 import type { Policies } from '../policies/policies.ts';
 import type { Action, Scope } from '../policies/scope.ts';
-import { readParameters } from '../query/parameters.ts';
-import { parseQuery } from '../query/parse-query.ts';
-import { answerBytes } from './answers.ts';
-import type { StoredFile } from './file.ts';
+import { readParameters } from '../query/parse/parameters.ts';
+import { parseQuery } from '../query/parse/parse-query.ts';
+import { answerBytes } from './bytes-response.ts';
 import type { Files } from './files.ts';
-import { type Expected, MAX_PARTS, type Part } from './intake.ts';
-import { sendFiles, show } from './list-answer.ts';
-import { holdToPace, linger } from './pace.ts';
-import { type SeenFile, seenResource } from './seen-file.ts';
+import { sendFiles, show } from './list-response.ts';
 import { isSigned } from './signature.ts';
+import type { StoredFile } from './upload/file.ts';
+import { type Expected, MAX_PARTS, type Part } from './upload/intake.ts';
+import { holdToPace, linger } from './upload/pace.ts';
+import { type SeenFile, seenResource } from './visible-file.ts';
 
 /**
  * Every part comes as a stream of bytes, fields too: the parser would decode a field's text and lose what it was. It

@@ -7,8 +7,8 @@ import { hasBody, parameters, requireMediaType } from '../kernel/request.ts';
 import type { Policies } from '../policies/policies.ts';
 import type { Files } from './files.ts';
 import { requestBase } from './routes.ts';
-import { seenResource } from './seen-file.ts';
 import { signedQuery } from './signature.ts';
+import { seenResource } from './visible-file.ts';
 
 /** Seconds. What is signed cannot be taken back before it ends. */
 const [DEFAULT_S, MAX_S] = [300, 3_600];

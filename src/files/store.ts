@@ -1,15 +1,15 @@
 /**
  * The documents of `_files` in the database, whose insertion is the commit of an upload. Not here: the bytes
- * (file-store.ts) and the marks of uploads that are not committed yet (marks.ts). Only this folder calls this one.
+ * (file-store.ts) and the marks of uploads that are not committed yet (upload-marks.ts). Only this folder calls this one.
  */
 import type { ClientSession, Collection, Document, Filter, FindOptions } from 'mongodb';
 import { asRaw } from '../database/cursor-reply.ts';
 import { CODE, serverCode, translated, translateError } from '../database/errors.ts';
 import { batchesOf } from '../database/find-raw.ts';
-import { idFromText } from '../database/ids.ts';
+import { idFromText } from '../database/json/ids.ts';
 import type { Mongo } from '../database/mongo.ts';
-import { fromRaw, type StoredFile } from './file.ts';
-import type { FileKey } from './file-store.ts';
+import type { FileKey } from './stores/file-store.ts';
+import { fromRaw, type StoredFile } from './upload/file.ts';
 
 const FILES = '_files';
 /** Where a document names the store of its bytes. */

@@ -3,7 +3,7 @@
  * accepts. Not here: the meaning of a body.
  */
 import fp from 'fastify-plugin';
-import { parseJson } from '../database/parse-json.ts';
+import { parseJson } from '../database/json/parse-json.ts';
 import type { ServerConfig } from '../kernel/config.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { refuseEncoding } from '../kernel/request.ts';

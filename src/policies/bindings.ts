@@ -1,6 +1,6 @@
 /** The values that variables have for a principal: in policies, and in the filters that it asks with. Pure. */
 import type { Principal } from '../auth/principal.ts';
-import type { Bindings } from '../query/bind.ts';
+import type { Bindings } from '../query/evaluate/bind.ts';
 
 /** @param now the moment that `$now` means */
 export function bindingsOf(principal: Principal, now: Date): Bindings {

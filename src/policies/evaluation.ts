@@ -5,11 +5,11 @@
 import type { Document } from 'mongodb';
 import type { KeyPrincipal, Principal } from '../auth/principal.ts';
 import type { Mode } from '../kernel/config.ts';
-import { type Bindings, bind, bindValue } from '../query/bind.ts';
+import { type Bindings, bind, bindValue } from '../query/evaluate/bind.ts';
+import { compileMatch } from '../query/evaluate/match.ts';
 import { everything, type Filter, nothing, or, type Value } from '../query/filter.ts';
-import { compileMatch } from '../query/match.ts';
 import { bindingsOf } from './bindings.ts';
-import { sameTree, union } from './field-tree.ts';
+import { sameTree, union } from './fields/field-tree.ts';
 import type { Policy } from './policy.ts';
 import type { PolicySet } from './policy-set.ts';
 import type { Action, Grant } from './scope.ts';

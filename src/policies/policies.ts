@@ -9,7 +9,7 @@ import type { CollectionName } from '../database/names.ts';
 import type { Mode } from '../kernel/config.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { type Granted, grant, isDenied, keyMay, placeKey, policiesFor, type Spoken, untilOf } from './evaluation.ts';
-import { ownerMay } from './owners.ts';
+import { ownerMay } from './owner-roles.ts';
 import { OPEN, OPEN_ID, type PolicySet, toPolicySet } from './policy-set.ts';
 import { type Action, type Scope, toScope, unlimited } from './scope.ts';
 

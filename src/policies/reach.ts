@@ -5,10 +5,10 @@
  */
 import type { Document } from 'mongodb';
 import { MillraceError } from '../kernel/errors.ts';
+import { compileMatch, type Match } from '../query/evaluate/match.ts';
+import { toMongo } from '../query/evaluate/to-mongo.ts';
 import { and, everything, not, or } from '../query/filter.ts';
-import { compileMatch, type Match } from '../query/match.ts';
-import { toMongo } from '../query/to-mongo.ts';
-import { ALL, covers, cutTo, type FieldTree, sameTree, touches, union } from './field-tree.ts';
+import { ALL, covers, cutTo, type FieldTree, sameTree, touches, union } from './fields/field-tree.ts';
 import type { Grant, Scope } from './scope.ts';
 
 interface Reach {

@@ -4,7 +4,7 @@
  */
 import type { Principal } from '../auth/principal.ts';
 import { everything, type Filter, field, nothing, type Value } from '../query/filter.ts';
-import { ALL, type FieldTree, NONE } from './field-tree.ts';
+import { ALL, type FieldTree, NONE } from './fields/field-tree.ts';
 
 export const ACTIONS = ['read', 'create', 'update', 'delete', 'call'] as const;
 

@@ -1,12 +1,12 @@
 /**
  * What a Scope lets be written: which grants allow a change, the values that policies give, and the members that may be
- * set. Pure, on stored values. Not here: how a request computes the new document (collections/permitted.ts).
+ * set. Pure, on stored values. Not here: how a request computes the new document (collections/change/permitted-change.ts).
  */
 import type { Document } from 'mongodb';
-import { isPlain } from '../database/wire-values.ts';
+import { isPlain } from '../database/json/wire-values.ts';
+import { equalValues } from '../query/evaluate/order.ts';
 import type { Value } from '../query/filter.ts';
-import { equalValues } from '../query/order.ts';
-import { ALL, childOf, type FieldTree, union } from './field-tree.ts';
+import { ALL, childOf, type FieldTree, union } from './fields/field-tree.ts';
 import { grantsFor } from './reach.ts';
 import type { Grant, Scope } from './scope.ts';
 

@@ -3,6 +3,7 @@
  * here, so that they mean the same.
  */
 import { MillraceError } from '../kernel/errors.ts';
+import { hintFor } from '../kernel/nearest.ts';
 import {
   and,
   everything,
@@ -18,7 +19,6 @@ import {
 } from './filter.ts';
 import { LIMITS } from './limits.ts';
 import { type OpenValue, valuesAt } from './literals.ts';
-import { hintFor } from './nearest.ts';
 
 /** Names as the short form has them; the JSON form puts `$` before. */
 export const OPERATORS = [

@@ -3,8 +3,8 @@
  * has is decided when a filter is bound (bind.ts).
  */
 import { MillraceError } from '../kernel/errors.ts';
+import { hintFor } from '../kernel/nearest.ts';
 import { Variable } from './filter.ts';
-import { hintFor } from './nearest.ts';
 
 const UNIT_MS: Readonly<Record<string, number>> = {
   ms: 1,

@@ -1,15 +1,15 @@
 /** What connections and subscriptions of one process share. */
 import type { Authenticator } from '../auth/authenticator.ts';
-import type { Feed } from '../events/feed.ts';
+import type { Feed } from '../events/read/feed.ts';
 import type { Policies } from '../policies/policies.ts';
-import type { Backlog } from './backlog.ts';
-import type { Hub } from './hub.ts';
-import type { Turns } from './outlet.ts';
-import type { Rescoping } from './rescoping.ts';
-import type { Rights } from './rights.ts';
-import type { Slots } from './slots.ts';
-import type { SnapshotStore } from './snapshot-store.ts';
-import type { Turnstile } from './turnstile.ts';
+import type { SnapshotStore } from './answer/snapshot-store.ts';
+import type { Hub } from './hub/hub.ts';
+import type { Backlog } from './subscription/backlog.ts';
+import type { Slots } from './subscription/fair-semaphore.ts';
+import type { Rights } from './subscription/rights-changes.ts';
+import type { Rescoping } from './subscription/scope-difference.ts';
+import type { Turnstile } from './subscription/turn-taking.ts';
+import type { Turns } from './wire/send-queue.ts';
 
 export interface RealtimeParts {
   readonly hub: Hub;

@@ -6,17 +6,17 @@ import type { Authenticator } from '../auth/authenticator.ts';
 import type { Mongo } from '../database/mongo.ts';
 import type { EventParts } from '../events/open-events.ts';
 import type { Policies } from '../policies/policies.ts';
-import { Backlog } from './backlog.ts';
-import type { Client } from './client.ts';
-import { Hub } from './hub.ts';
-import { Turns } from './outlet.ts';
-import { CLOSE } from './protocol.ts';
+import { SnapshotStore } from './answer/snapshot-store.ts';
+import type { Client } from './client/client.ts';
+import { Hub } from './hub/hub.ts';
 import { type RealtimeParts, timingOf } from './realtime-parts.ts';
-import { Rescoping } from './rescoping.ts';
-import { Rights } from './rights.ts';
-import { Slots } from './slots.ts';
-import { SnapshotStore } from './snapshot-store.ts';
-import { Turnstile } from './turnstile.ts';
+import { Backlog } from './subscription/backlog.ts';
+import { Slots } from './subscription/fair-semaphore.ts';
+import { Rights } from './subscription/rights-changes.ts';
+import { Rescoping } from './subscription/scope-difference.ts';
+import { Turnstile } from './subscription/turn-taking.ts';
+import { CLOSE } from './wire/protocol.ts';
+import { Turns } from './wire/send-queue.ts';
 
 /** First looks into the database that snapshots take at one time. */
 const SNAPSHOTS_AT_ONCE = 16;

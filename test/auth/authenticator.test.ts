@@ -2,7 +2,7 @@
 import t from 'tap';
 import { Authenticator, type AuthenticatorParts } from '../../src/auth/authenticator.ts';
 import { ANONYMOUS, type Principal } from '../../src/auth/principal.ts';
-import { readRevoked } from '../../src/auth/revocations.ts';
+import { readRevoked } from '../../src/auth/tokens/revocations.ts';
 import { signUp } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
 

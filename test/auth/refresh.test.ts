@@ -1,6 +1,13 @@
 /** Refresh tokens: each works once, for a moment it answers alike to everybody, and its return afterwards ends the family. */
 import t from 'tap';
-import { decodeToken, encodeToken, firstToken, hashToken, leadsTo, successor } from '../../src/auth/refresh-token.ts';
+import {
+  decodeToken,
+  encodeToken,
+  firstToken,
+  hashToken,
+  leadsTo,
+  successor,
+} from '../../src/auth/tokens/refresh-token.ts';
 import { ask, signUp, toAccount } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { testMongo } from '../helpers/mongo.ts';

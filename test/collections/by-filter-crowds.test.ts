@@ -1,10 +1,10 @@
 /** Writes by filter to as many documents as are possible, and by many writers at once. */
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
-import type { Change } from '../../src/collections/change.ts';
-import { UNCONDITIONAL } from '../../src/collections/preconditions.ts';
+import type { Change } from '../../src/collections/change/change.ts';
+import { UNCONDITIONAL } from '../../src/collections/store/preconditions.ts';
 import { parseCollectionName } from '../../src/database/names.ts';
-import { parseFilterJson } from '../../src/query/parse-json.ts';
+import { parseFilterJson } from '../../src/query/parse/parse-json.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { user } from '../helpers/principals.ts';
 

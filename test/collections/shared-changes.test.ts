@@ -4,7 +4,7 @@
  */
 import { ObjectId } from 'mongodb';
 import t from 'tap';
-import { Store } from '../../src/collections/store.ts';
+import { Store } from '../../src/collections/store/store.ts';
 import { parseCollectionName } from '../../src/database/names.ts';
 import { buildTestApp } from '../helpers/app.ts';
 

@@ -4,10 +4,10 @@
  */
 import type { Document } from 'mongodb';
 import t from 'tap';
-import { type SharedCalls, SharedOperations } from '../../src/collections/shared-operations.ts';
+import { type SharedCalls, SharedOperations } from '../../src/collections/store/coalesced-operations.ts';
+import { readStored } from '../../src/database/bson/stored.ts';
 import { type FirstFound, findFirst } from '../../src/database/find-raw.ts';
 import { parseCollectionName } from '../../src/database/names.ts';
-import { readStored } from '../../src/database/stored.ts';
 import { buildTestApp } from '../helpers/app.ts';
 
 const THINGS = parseCollectionName('things');

@@ -1,9 +1,9 @@
 /** Every id that is shown finds its document again, asked of a real MongoDB. The seed is printed; MILLRACE_SEED repeats. */
 import { Code, Decimal128, type Document, Double, Int32, Long, MongoClient, ObjectId, UUID } from 'mongodb';
 import t from 'tap';
-import { idCandidates, idFromText, idText } from '../../src/database/ids.ts';
-import { encodeDocument } from '../../src/database/json.ts';
-import { decodeOrdered } from '../../src/database/stored.ts';
+import { decodeOrdered } from '../../src/database/bson/stored.ts';
+import { idCandidates, idFromText, idText } from '../../src/database/json/ids.ts';
+import { encodeDocument } from '../../src/database/json/json.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { Random, runSeed } from '../helpers/random.ts';
 import { randomBson } from '../helpers/random-bson.ts';

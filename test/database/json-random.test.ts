@@ -5,8 +5,8 @@
 import { isUtf8 } from 'node:buffer';
 import { BSON } from 'mongodb';
 import t from 'tap';
-import { encodeDocument, toWire } from '../../src/database/json.ts';
-import { decodeStored } from '../../src/database/stored.ts';
+import { decodeStored } from '../../src/database/bson/stored.ts';
+import { encodeDocument, toWire } from '../../src/database/json/json.ts';
 import { MillraceError } from '../../src/kernel/errors.ts';
 import { Random, runSeed } from '../helpers/random.ts';
 import { randomBson } from '../helpers/random-bson.ts';

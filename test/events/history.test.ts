@@ -4,7 +4,7 @@
  */
 import { BSON, type Document } from 'mongodb';
 import t from 'tap';
-import { Feed } from '../../src/events/feed.ts';
+import { Feed } from '../../src/events/read/feed.ts';
 import { eventWorld, type Node, type World } from '../helpers/event-world.ts';
 import { testReplicaSet } from '../helpers/replica-set.ts';
 import { until } from '../helpers/until.ts';

@@ -4,7 +4,7 @@
  */
 import { BSON, type Document } from 'mongodb';
 import t, { type Test } from 'tap';
-import type { LogRow } from '../../src/events/row.ts';
+import type { LogRow } from '../../src/events/log/row.ts';
 import { eventWorld, type Node, type World } from '../helpers/event-world.ts';
 import { testReplicaSet } from '../helpers/replica-set.ts';
 import { until } from '../helpers/until.ts';

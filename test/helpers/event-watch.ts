@@ -5,7 +5,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Test } from 'tap';
-import { type Event, toEvent } from '../../src/events/event.ts';
+import { type Event, toEvent } from '../../src/events/log/event.ts';
 import type { Parts } from '../../src/parts.ts';
 import { until } from './until.ts';
 

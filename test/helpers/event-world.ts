@@ -7,10 +7,10 @@ import { MongoClient } from 'mongodb';
 import type { Test } from 'tap';
 import { Lease } from '../../src/database/lease.ts';
 import { type Mongo, openMongo } from '../../src/database/mongo.ts';
-import { EventLog } from '../../src/events/event-log.ts';
-import { Recorder, type RecorderOptions } from '../../src/events/recorder.ts';
-import type { LogRow } from '../../src/events/row.ts';
-import { Tail } from '../../src/events/tail.ts';
+import { EventLog } from '../../src/events/log/event-log.ts';
+import type { LogRow } from '../../src/events/log/row.ts';
+import { Tail } from '../../src/events/log/tail.ts';
+import { Recorder, type RecorderOptions } from '../../src/events/record/recorder.ts';
 import { until } from './until.ts';
 
 export interface Note {

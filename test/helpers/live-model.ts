@@ -3,17 +3,17 @@
  * whether the order of an answer can be drawn from what JSON says of its sort keys. What clients hold is live-state.ts.
  */
 import type { Document } from 'mongodb';
-import { toWire } from '../../src/database/json.ts';
-import { readStored } from '../../src/database/stored.ts';
-import type { LogRow } from '../../src/events/row.ts';
-import { bind } from '../../src/query/bind.ts';
-import { cut } from '../../src/query/fields.ts';
-import { compileMatch, type Match } from '../../src/query/match.ts';
-import { isNaNValue, isNumber } from '../../src/query/numbers.ts';
-import { equalValues, KIND, kindOf } from '../../src/query/order.ts';
-import { parseQueryJson } from '../../src/query/parse-query.ts';
-import { compareBy, type KeyValues, keyOf } from '../../src/query/sort.ts';
-import { identityOf } from '../../src/realtime/row-view.ts';
+import { readStored } from '../../src/database/bson/stored.ts';
+import { toWire } from '../../src/database/json/json.ts';
+import type { LogRow } from '../../src/events/log/row.ts';
+import { bind } from '../../src/query/evaluate/bind.ts';
+import { cut } from '../../src/query/evaluate/fields.ts';
+import { compileMatch, type Match } from '../../src/query/evaluate/match.ts';
+import { isNaNValue, isNumber } from '../../src/query/evaluate/numbers.ts';
+import { equalValues, KIND, kindOf } from '../../src/query/evaluate/order.ts';
+import { compareBy, type KeyValues, keyOf } from '../../src/query/page/sort.ts';
+import { parseQueryJson } from '../../src/query/parse/parse-query.ts';
+import { identityOf } from '../../src/realtime/answer/row-view.ts';
 import { stateText } from './live-state.ts';
 
 /** A question as clients write it. */

@@ -1,7 +1,7 @@
 /** The rows of the log that a test has caused: all behind a number, and the row of a write behind all others. */
 import type { FastifyInstance } from 'fastify';
-import type { LogRow } from '../../src/events/row.ts';
-import type { Tail } from '../../src/events/tail.ts';
+import type { LogRow } from '../../src/events/log/row.ts';
+import type { Tail } from '../../src/events/log/tail.ts';
 
 /** Writes once more, over HTTP; the number of its row, which is behind those of all earlier writes. */
 export async function markLog(app: FastifyInstance, tail: Tail): Promise<number> {

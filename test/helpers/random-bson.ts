@@ -3,7 +3,7 @@
  * careless code. Written byte by byte, because the driver refuses to write much of what a database can hold.
  * Read them with `BSON.deserialize` where objects are wanted.
  */
-import * as bson from '../../src/database/bson-bytes.ts';
+import * as bson from '../../src/database/bson/bson-bytes.ts';
 import {
   DAMAGED_TEXTS,
   DATES,

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import type { Test } from 'tap';
-import type { S3Settings } from '../../src/files/s3-store.ts';
+import type { S3Settings } from '../../src/files/stores/s3-store.ts';
 
 /** Where `scripts/s3-servers.ts` puts them. */
 export const S3_CACHE = join(homedir(), '.cache', 'millrace', 's3');

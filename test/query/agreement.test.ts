@@ -5,10 +5,10 @@
 import { BSON, type Document, EJSON } from 'bson';
 import { type Collection, MongoClient } from 'mongodb';
 import t, { type Test } from 'tap';
-import { decodeStored } from '../../src/database/stored.ts';
+import { decodeStored } from '../../src/database/bson/stored.ts';
+import { compileMatch } from '../../src/query/evaluate/match.ts';
+import { toMongo } from '../../src/query/evaluate/to-mongo.ts';
 import { type Filter, field } from '../../src/query/filter.ts';
-import { compileMatch } from '../../src/query/match.ts';
-import { toMongo } from '../../src/query/to-mongo.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { type Random, seeded } from './random.ts';
 import { documentMembers, id } from './random-documents.ts';

@@ -1,9 +1,9 @@
 /** What an id's text may stand for in a filter is what a look-up by id would try, for every common type of id. */
 import { Binary, Decimal128, ObjectId } from 'mongodb';
 import t from 'tap';
-import { idCandidates, idFromText, idText } from '../../src/database/ids.ts';
+import { idCandidates, idFromText, idText } from '../../src/database/json/ids.ts';
+import { compareValues } from '../../src/query/evaluate/order.ts';
 import { readDate, readNumber, valuesAt } from '../../src/query/literals.ts';
-import { compareValues } from '../../src/query/order.ts';
 
 t.test('filters and look-ups know the same ids', async (t) => {
   const texts = ['abc', '', '5', '-1.5', '0.1', '007', '1e3', '9007199254740993', '65a000000000000000000000'];

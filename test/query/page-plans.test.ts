@@ -5,9 +5,9 @@
 import type { Document } from 'bson';
 import { type Collection, MongoClient } from 'mongodb';
 import t from 'tap';
-import { likelyRequest } from '../../src/query/likely-page.ts';
-import { type PageRequest, requestPage } from '../../src/query/page.ts';
-import { keyOf, parseSort, toMongoSort } from '../../src/query/sort.ts';
+import { likelyRequest } from '../../src/query/page/optimistic-page.ts';
+import { type PageRequest, requestPage } from '../../src/query/page/page.ts';
+import { keyOf, parseSort, toMongoSort } from '../../src/query/page/sort.ts';
 import { testMongo } from '../helpers/mongo.ts';
 
 const LIMIT = 2;

@@ -6,10 +6,10 @@ import { createSecretKey, randomBytes } from 'node:crypto';
 import { BSON, type Document, EJSON } from 'bson';
 import { type Collection, type CreateCollectionOptions, MongoClient } from 'mongodb';
 import t, { type Test } from 'tap';
-import { meetsArray } from '../../src/database/bson-bytes.ts';
-import { decodeStored } from '../../src/database/stored.ts';
-import { decodeCursor, encodeCursor } from '../../src/query/cursor.ts';
-import { likelyPage, likelyRequest } from '../../src/query/likely-page.ts';
+import { meetsArray } from '../../src/database/bson/bson-bytes.ts';
+import { decodeStored } from '../../src/database/bson/stored.ts';
+import { decodeCursor, encodeCursor } from '../../src/query/page/cursor.ts';
+import { likelyPage, likelyRequest } from '../../src/query/page/optimistic-page.ts';
 import {
   cutPage,
   exactStages,
@@ -18,8 +18,8 @@ import {
   type PageRequest,
   type Position,
   requestPage,
-} from '../../src/query/page.ts';
-import { compareBy, keyOf, parseSort, type Sort, toMongoSort } from '../../src/query/sort.ts';
+} from '../../src/query/page/page.ts';
+import { compareBy, keyOf, parseSort, type Sort, toMongoSort } from '../../src/query/page/sort.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { type Random, seeded } from './random.ts';
 import { id, value } from './random-documents.ts';

@@ -1,15 +1,15 @@
 /** Rows that many subscriptions have to judge: what is the same for several is made once, and others go on in between. */
 import { BSON } from 'mongodb';
 import t from 'tap';
-import { EMPTY_ROW, type LogRow } from '../../src/events/row.ts';
+import { EMPTY_ROW, type LogRow } from '../../src/events/log/row.ts';
 import { type Scope, unlimited } from '../../src/policies/scope.ts';
 import { everything } from '../../src/query/filter.ts';
-import { Batch } from '../../src/realtime/batch.ts';
-import { GroupBook } from '../../src/realtime/group-book.ts';
-import type { Live } from '../../src/realtime/live.ts';
-import { LiveEvents } from '../../src/realtime/live-events.ts';
-import { Outlet, Turns } from '../../src/realtime/outlet.ts';
-import { RowView } from '../../src/realtime/row-view.ts';
+import type { Live } from '../../src/realtime/answer/live-answer.ts';
+import { LiveEvents } from '../../src/realtime/answer/live-events.ts';
+import { RowView } from '../../src/realtime/answer/row-view.ts';
+import { GroupBook } from '../../src/realtime/hub/group-index.ts';
+import { Batch } from '../../src/realtime/hub/row-batch.ts';
+import { Outlet, Turns } from '../../src/realtime/wire/send-queue.ts';
 
 const rowOf = (number: number): LogRow => ({
   ...EMPTY_ROW,

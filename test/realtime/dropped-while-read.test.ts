@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { get, type IncomingMessage } from 'node:http';
 import t from 'tap';
-import { Dropped, voidBy } from '../../src/realtime/snapshot-store.ts';
+import { Dropped, voidBy } from '../../src/realtime/answer/snapshot-store.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { openSocket } from '../helpers/socket.ts';
 import { until } from '../helpers/until.ts';

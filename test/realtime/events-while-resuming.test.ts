@@ -1,8 +1,8 @@
 /** Rights change while an event subscription still looks for what it missed: it says so nevertheless, and tells it. */
 import t from 'tap';
-import type { LogRow } from '../../src/events/row.ts';
-import { EventSubscription } from '../../src/realtime/event-subscription.ts';
-import { Outlet } from '../../src/realtime/outlet.ts';
+import type { LogRow } from '../../src/events/log/row.ts';
+import { EventSubscription } from '../../src/realtime/subscription/event-subscription.ts';
+import { Outlet } from '../../src/realtime/wire/send-queue.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { until } from '../helpers/until.ts';
 

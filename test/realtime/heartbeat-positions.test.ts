@@ -1,8 +1,8 @@
 /** A ping's position is that of every live subscription: while they stand at different places, it waits for a while. */
 import t from 'tap';
-import { Client } from '../../src/realtime/client.ts';
-import { DocumentSubscription } from '../../src/realtime/document-subscription.ts';
-import { Outlet } from '../../src/realtime/outlet.ts';
+import { Client } from '../../src/realtime/client/client.ts';
+import { DocumentSubscription } from '../../src/realtime/subscription/document-subscription.ts';
+import { Outlet } from '../../src/realtime/wire/send-queue.ts';
 import { buildTestApp } from '../helpers/app.ts';
 
 const HEARTBEAT_MS = 1_000;

@@ -1,9 +1,9 @@
 /** Rows whose documents were too large for the log are completed a few at a time, however many there are. */
 import { Timestamp } from 'mongodb';
 import t from 'tap';
-import { EMPTY_ROW, type LogRow } from '../../src/events/row.ts';
-import { Backlog } from '../../src/realtime/backlog.ts';
-import { Hub } from '../../src/realtime/hub.ts';
+import { EMPTY_ROW, type LogRow } from '../../src/events/log/row.ts';
+import { Hub } from '../../src/realtime/hub/hub.ts';
+import { Backlog } from '../../src/realtime/subscription/backlog.ts';
 
 const ROWS = 100;
 const MOST = 8;

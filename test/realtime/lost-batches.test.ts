@@ -1,11 +1,11 @@
 /** An answer that ends in a batch which nobody is told, because the log breaks off meanwhile: its client begins anew. */
 import { Timestamp } from 'mongodb';
 import t from 'tap';
-import { EMPTY_ROW, type LogRow } from '../../src/events/row.ts';
-import type { TailListener } from '../../src/events/tail.ts';
-import { Hub } from '../../src/realtime/hub.ts';
-import type { Judgement, Live } from '../../src/realtime/live.ts';
-import { Outlet, Turns } from '../../src/realtime/outlet.ts';
+import { EMPTY_ROW, type LogRow } from '../../src/events/log/row.ts';
+import type { TailListener } from '../../src/events/log/tail.ts';
+import type { Judgement, Live } from '../../src/realtime/answer/live-answer.ts';
+import { Hub } from '../../src/realtime/hub/hub.ts';
+import { Outlet, Turns } from '../../src/realtime/wire/send-queue.ts';
 
 const rows = [1, 2].map(
   (number): LogRow => ({

@@ -3,7 +3,7 @@
  * the log without a gap; a client that does not read costs nothing and misses nothing.
  */
 import t from 'tap';
-import { formatPosition } from '../../src/events/position.ts';
+import { formatPosition } from '../../src/events/log/position.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { LiveState, numberOf, stateText } from '../helpers/live-state.ts';
 import { type Frame, openSocket, type TestSocket } from '../helpers/socket.ts';

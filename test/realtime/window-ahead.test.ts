@@ -5,15 +5,15 @@
 import { BSON, type Timestamp } from 'mongodb';
 import t from 'tap';
 import { parseCollectionName } from '../../src/database/names.ts';
-import { EMPTY_ROW, type LogRow } from '../../src/events/row.ts';
+import { EMPTY_ROW, type LogRow } from '../../src/events/log/row.ts';
 import { unlimited } from '../../src/policies/scope.ts';
-import { parseQueryJson } from '../../src/query/parse-query.ts';
-import { Batch } from '../../src/realtime/batch.ts';
-import { GroupBook } from '../../src/realtime/group-book.ts';
-import { LiveQuery, toMember } from '../../src/realtime/live-query.ts';
-import { Outlet, Turns } from '../../src/realtime/outlet.ts';
-import { toAsked, toQuestion } from '../../src/realtime/question.ts';
-import { SnapshotStore } from '../../src/realtime/snapshot-store.ts';
+import { parseQueryJson } from '../../src/query/parse/parse-query.ts';
+import { LiveQuery, toMember } from '../../src/realtime/answer/live-query.ts';
+import { toAsked, toQuestion } from '../../src/realtime/answer/live-question.ts';
+import { SnapshotStore } from '../../src/realtime/answer/snapshot-store.ts';
+import { GroupBook } from '../../src/realtime/hub/group-index.ts';
+import { Batch } from '../../src/realtime/hub/row-batch.ts';
+import { Outlet, Turns } from '../../src/realtime/wire/send-queue.ts';
 import { buildTestApp } from '../helpers/app.ts';
 
 const turns = new Turns();

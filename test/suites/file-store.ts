@@ -1,12 +1,12 @@
 /**
- * What every file store must do, whoever made it: the promises of src/files/file-store.ts, one by one. A store passes
+ * What every file store must do, whoever made it: the promises of src/files/stores/file-store.ts, one by one. A store passes
  * or it is none. Not here: what only one of them does (test/files/gridfs-store.test.ts, s3-store.test.ts).
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type { Test } from 'tap';
-import { type FileKey, type FileStore, fileKey } from '../../src/files/file-store.ts';
+import { type FileKey, type FileStore, fileKey } from '../../src/files/stores/file-store.ts';
 
 export interface StoreUnderTest {
   readonly store: FileStore;

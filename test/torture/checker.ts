@@ -5,11 +5,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { BSON } from 'mongodb';
+import { changeStream } from '../../src/database/change-stream.ts';
 import type { Mongo } from '../../src/database/mongo.ts';
-import { changeStream } from '../../src/events/change-stream.ts';
-import type { EventLog } from '../../src/events/event-log.ts';
-import type { LogRow } from '../../src/events/row.ts';
-import { RowMaker } from '../../src/events/row-maker.ts';
+import type { EventLog } from '../../src/events/log/event-log.ts';
+import type { LogRow } from '../../src/events/log/row.ts';
+import { RowMaker } from '../../src/events/record/row-maker.ts';
 
 export interface Verdict {
   /** Nothing in it: all held. */

@@ -1,8 +1,8 @@
 /** A process with one consumer, which writes an output for each insert it is told; made to be killed. */
 import { openMongo } from '../../src/database/mongo.ts';
-import { Consumer, insertOutputs, outputId } from '../../src/events/consumer.ts';
-import { EventLog } from '../../src/events/event-log.ts';
-import { Tail } from '../../src/events/tail.ts';
+import { EventLog } from '../../src/events/log/event-log.ts';
+import { Tail } from '../../src/events/log/tail.ts';
+import { Consumer, insertOutputs, outputId } from '../../src/events/read/consumer.ts';
 
 const [url = '', database = ''] = process.argv.slice(2);
 const mongo = await openMongo({ url, database });

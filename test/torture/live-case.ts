@@ -2,7 +2,7 @@
  * What the cases of all subscriptions have in common: how far the log has been told, that the numbers rise on each line
  * and that nothing due is left out or told in parts of a transaction. Not here: the answer (live-answer-case.ts).
  */
-import { parsePosition } from '../../src/events/position.ts';
+import { parsePosition } from '../../src/events/log/position.ts';
 import { nextBehind, type Oracle, placeOf, type Track } from './live-oracle.ts';
 import type { Shown } from './live-questions.ts';
 import { changesOf, type Frame } from './live-subscriber.ts';

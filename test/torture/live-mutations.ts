@@ -14,25 +14,25 @@ interface Mutation {
 export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   /** Goes on one position behind where the client was. */
   'late-resume': {
-    file: 'src/realtime/document-subscription.ts',
+    file: 'src/realtime/subscription/document-subscription.ts',
     from: 'this.after = place.number;',
     to: 'this.after = place.number + 1;',
   },
   /** Leaves a frame out now and then. */
   'lost-frame': {
-    file: 'src/realtime/group.ts',
+    file: 'src/realtime/hub/group.ts',
     from: 'for (const one of told) outlet',
     to: 'for (const one of told) if (Math.random() < 0.0005) continue; else outlet',
   },
   /** Tells what a snapshot has already. */
   'blind-snapshot': {
-    file: 'src/realtime/document-subscription.ts',
+    file: 'src/realtime/subscription/document-subscription.ts',
     from: 'this.until = read.time;',
     to: 'this.until = null;',
   },
   /** Tells the changes of a transaction one by one. */
   'parted-transactions': {
-    file: 'src/realtime/batch.ts',
+    file: 'src/realtime/hub/row-batch.ts',
     from: 'const transaction = joined && last !== undefined ? new RowView(last).event : null;',
     to: 'const transaction = null;',
   },

@@ -3,10 +3,10 @@
  * answer holds behind every number. It replays the rows document by document; the product's live queries are not asked.
  */
 import { hash } from 'node:crypto';
-import { idText } from '../../src/database/ids.ts';
-import { toWire } from '../../src/database/json.ts';
-import { readStored } from '../../src/database/stored.ts';
-import type { LogRow } from '../../src/events/row.ts';
+import { readStored } from '../../src/database/bson/stored.ts';
+import { idText } from '../../src/database/json/ids.ts';
+import { toWire } from '../../src/database/json/json.ts';
+import type { LogRow } from '../../src/events/log/row.ts';
 import { type DocumentQuestion, type EventQuestion, order, type Question, type Shown } from './live-questions.ts';
 
 /** One change that must be told. */

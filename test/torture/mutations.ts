@@ -4,8 +4,8 @@
  */
 import type { Document } from 'mongodb';
 import type { Lease } from '../../src/database/lease.ts';
-import { EventLog, NumbersTaken } from '../../src/events/event-log.ts';
-import { decodeRow, encodeRow, type LogRow } from '../../src/events/row.ts';
+import { EventLog, NumbersTaken } from '../../src/events/log/event-log.ts';
+import { decodeRow, encodeRow, type LogRow } from '../../src/events/log/row.ts';
 
 export const MUTATIONS = ['none', 'pipelined', 'local-tail', 'w1'] as const;
 export type Mutation = (typeof MUTATIONS)[number];

@@ -11,7 +11,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { openMongo } from '../../src/database/mongo.ts';
-import { EventLog } from '../../src/events/event-log.ts';
+import { EventLog } from '../../src/events/log/event-log.ts';
 import { startReplicaSet } from '../helpers/replica-set.ts';
 import { check, type Verdict } from './checker.ts';
 import { type Deeds, noDeeds, openTransactions, rage, type Victim } from './nemesis.ts';

@@ -1,0 +1,104 @@
+/**
+ * Passwords: which are accepted, how they are hashed (argon2id), and whether one is right, in a time that does not tell
+ * whether the account exists. A few are worked on at once, because each takes memory and a core. Not here: the delays
+ * after wrong ones (sign-in-delays.ts).
+ */
+import { hash, verify } from '@node-rs/argon2';
+import { MillraceError } from '../../kernel/errors.ts';
+import { Slots } from '../../kernel/slots.ts';
+import { foldName } from '../user.ts';
+import { COMMON_PASSWORDS } from './common-passwords.ts';
+import type { PasswordStore } from './password-store.ts';
+
+const PASSWORD_LENGTH = { min: 8, max: 256 } as const;
+
+/** OWASP's second choice of parameters for argon2id (the library's kind by default): 19 MiB, two passes, one lane. */
+const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
+
+/** Hashes under way, and waiting; more are refused. */
+const AT_ONCE = 4;
+const WAITING = 256;
+
+export class Passwords {
+  readonly #store: PasswordStore;
+  readonly #now: () => Date;
+  readonly #slots = new Slots(AT_ONCE, WAITING);
+  #nobody: Promise<string> = Promise.resolve('');
+
+  constructor(store: PasswordStore, now: () => Date = () => new Date()) {
+    this.#store = store;
+    this.#now = now;
+  }
+
+  /** Makes the hash that unknown accounts are held to; nobody waits for it. */
+  start(): void {
+    this.#nobody = hash('no account has this hash', COST);
+  }
+
+  /** @throws MillraceError `overloaded` */
+  async set(user: string, password: string): Promise<void> {
+    const hashed = await this.#slots.run(() => hash(prepared(password), COST));
+    await this.#store.set(user, hashed, this.#now());
+  }
+
+  /**
+   * Whether a password is the one of an account.
+   * @param user null when there is none: then it takes the same time, and is not
+   * @param allowed asked when its turn has come, just before; what it throws is thrown
+   * @param wrong told of one that is not, before another's turn comes, so that what it counts is seen there
+   * @throws MillraceError `overloaded`
+   */
+  matches(
+    user: string | null,
+    password: string,
+    allowed: () => Promise<void>,
+    wrong: () => Promise<void>,
+  ): Promise<boolean> {
+    return this.#slots.run(async () => {
+      await allowed();
+      const known = await this.#store.find(user ?? '');
+      const same = await verify(known ?? (await this.#nobody), prepared(password));
+      const right = same && known !== null;
+      if (!right) await wrong();
+      return right;
+    });
+  }
+
+  /** What is another text as soon as another password is set; null for an account without one. */
+  mark(user: string | null): Promise<string | null> {
+    return this.#store.find(user ?? '');
+  }
+
+  async remove(user: string): Promise<void> {
+    await this.#store.remove(user);
+  }
+}
+
+/**
+ * Holds a new password to the rules: its length, and that it is not among the first ones anybody would try.
+ * @param names of the account
+ * @throws MillraceError `password-refused`
+ */
+export function checkPassword(password: string, names: readonly string[]): void {
+  const { length } = [...password];
+  const { min, max } = PASSWORD_LENGTH;
+  if (length < min || length > max) throw refused(`The password must have ${min} to ${max} characters`);
+  const folded = foldName(password);
+  const own = names.flatMap((name) => [name, name.split('@', 1)[0] ?? name]);
+  if (own.includes(folded)) throw refused('The password is the name of the account');
+  if (COMMON_PASSWORDS.has(folded) || new Set(folded).size < 3) {
+    throw refused('The password is among the first ones anybody would try');
+  }
+}
+
+/** One password typed on two keyboards may arrive in two forms of Unicode (RFC 8265 section 4.2). */
+function prepared(password: string): string {
+  return password.normalize('NFC');
+}
+
+function refused(message: string): MillraceError {
+  return new MillraceError('password-refused', message, {
+    hint: 'Three or four words that do not belong together are long and easy to keep',
+    faults: [{ pointer: '/password', code: 'password-refused', detail: message }],
+  });
+}

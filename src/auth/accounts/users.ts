@@ -1,0 +1,172 @@
+/**
+ * Accounts as those who run the installation see and change them, and as their holders change their own. Not here:
+ * signing in (sign-in.ts), sessions (sessions.ts), and who may do which (admin/, account-routes.ts).
+ */
+import { newId } from '../../database/json/ids.ts';
+import { newMeta, type Stamp } from '../../database/system-collection.ts';
+import { MillraceError } from '../../kernel/errors.ts';
+import type { EndReason } from '../tokens/session.ts';
+import type { Sessions } from '../tokens/sessions.ts';
+import { namesOf, type User } from '../user.ts';
+import { checkPassword, type Passwords } from './passwords.ts';
+import type { UserChange, UserStore } from './user-store.ts';
+
+/** How often a change of names is begun anew because another one was faster: each time somebody's change is made. */
+const TRIES = 100;
+
+export interface NewUser extends Partial<Pick<User, 'kind' | 'username' | 'email' | 'roles' | 'claims' | 'profile'>> {
+  /** Without one nobody can sign in until it is set by mail. */
+  readonly password?: string;
+}
+
+export interface UsersParts {
+  readonly store: UserStore;
+  readonly passwords: Passwords;
+  readonly sessions: Sessions;
+  /** Told of accounts whose rights changed here, before anything else is answered. */
+  readonly onChanged: (id: string) => void;
+  readonly now?: () => number;
+}
+
+export class Users {
+  readonly #parts: UsersParts;
+  readonly #now: () => number;
+
+  constructor(parts: UsersParts) {
+    this.#parts = parts;
+    this.#now = parts.now ?? Date.now;
+  }
+
+  /**
+   * Makes an account.
+   * @param stamp null when it makes itself
+   * @throws MillraceError `unique-violation`, `password-refused`
+   */
+  async create({ password, ...wanted }: NewUser, stamp: Stamp | { readonly request: string }): Promise<User> {
+    const { kind = 'user', username = null, email = null, roles = [], claims = {}, profile = {} } = wanted;
+    const id = newId().toHexString();
+    const by = 'by' in stamp ? stamp : { by: `${kind}:${id}`, request: stamp.request };
+    const names = namesOf({ username, email });
+    const account = { kind, username, email, emailVerified: false, names, roles, claims, profile, disabled: false };
+    const user: User = { _id: id, ...account, _meta: newMeta(by, new Date(this.#now())) };
+    if (password !== undefined) {
+      checkPassword(password, names);
+      // Before the account: a hash without one harms nobody, an account without one cannot be used.
+      await this.#parts.passwords.set(id, password);
+    }
+    try {
+      await this.#parts.store.insert(user);
+    } catch (error) {
+      await this.#parts.passwords.remove(id);
+      throw error;
+    }
+    return user;
+  }
+
+  /** @throws MillraceError `document-not-found` */
+  async get(id: string): Promise<User> {
+    return existing(await this.#parts.store.find(id));
+  }
+
+  /** @param name as somebody typed it, folded */
+  byName(name: string): Promise<User | null> {
+    return this.#parts.store.findByName(name);
+  }
+
+  list(kind: User['kind'] | null, after: string | null, limit: number): Promise<User[]> {
+    return this.#parts.store.list(kind, after, limit);
+  }
+
+  count(): Promise<number> {
+    return this.#parts.store.count();
+  }
+
+  hasOwner(): Promise<boolean> {
+    return this.#parts.store.hasOwner();
+  }
+
+  /**
+   * Changes an account.
+   * @throws MillraceError `document-not-found`, `unique-violation`, `contention`, `last-owner`
+   */
+  async change(id: string, change: UserChange, stamp: Stamp): Promise<User> {
+    const before = await this.get(id);
+    const user = isOwner(before) && !isOwner({ ...before, ...change }) ? await this.#step(before, change, stamp) : null;
+    const after = user ?? (await this.#write(before, change, stamp));
+    this.#parts.onChanged(id);
+    if (after.disabled) await this.#parts.sessions.endAll(id, 'user-disabled', stamp);
+    return after;
+  }
+
+  /** @throws MillraceError `document-not-found`, `last-owner` */
+  async remove(id: string, stamp: Stamp): Promise<void> {
+    const before = await this.get(id);
+    if (isOwner(before)) await this.#step(before, { disabled: true }, stamp);
+    if (!(await this.#parts.store.remove(id, stamp))) existing(null);
+    this.#parts.onChanged(id);
+    await this.#parts.passwords.remove(id);
+    await this.#parts.sessions.endAll(id, 'user-deleted', stamp);
+  }
+
+  /**
+   * Sets a password and ends the sessions that were opened with the old one.
+   * @param but a session that goes on
+   * @throws MillraceError `password-refused`
+   */
+  async setPassword(
+    { _id, names }: User,
+    password: string,
+    reason: EndReason,
+    stamp: Stamp,
+    but: string | null = null,
+  ): Promise<void> {
+    checkPassword(password, names);
+    await this.#parts.passwords.set(_id, password);
+    await this.#parts.sessions.endAll(_id, reason, stamp, but);
+  }
+
+  /**
+   * A change after which an owner is none any more. It is looked at before and after: of two owners who end each other in
+   * the same moment both would find the other one before, and nobody afterwards; then it is taken back.
+   */
+  async #step(before: User, change: UserChange, stamp: Stamp): Promise<User> {
+    const { store } = this.#parts;
+    if ((await store.countOwners()) <= 1) throw lastOwner();
+    const user = await this.#write(before, change, stamp);
+    if ((await store.countOwners()) > 0) return user;
+    await this.#write(user, { roles: before.roles, disabled: before.disabled }, stamp);
+    throw lastOwner();
+  }
+
+  /**
+   * Of the names that sign-in knows, user name and address each are a part: a change of one holds only for the other one
+   * that it was made with.
+   */
+  async #write({ _id: id }: User, change: UserChange, stamp: Stamp): Promise<User> {
+    const { store } = this.#parts;
+    const now = new Date(this.#now());
+    if (!('username' in change || 'email' in change)) return existing(await store.change(id, change, stamp, now));
+    for (let tries = 1; tries <= TRIES; tries++) {
+      const before = await this.get(id);
+      const { username, email } = before;
+      const names = namesOf({ ...before, ...change });
+      const user = await store.change(id, { ...change, names }, stamp, now, { username, email });
+      if (user !== null) return user;
+    }
+    throw new MillraceError('contention', 'The names of the account are being changed by too many at once');
+  }
+}
+
+/** Whether an account keeps an installation from being nobody's. */
+function isOwner({ kind, roles, disabled }: User): boolean {
+  return kind === 'owner' && !disabled && roles.includes('owner');
+}
+
+function lastOwner(): MillraceError {
+  return new MillraceError('last-owner', 'This is the last owner', { hint: 'Make another owner first' });
+}
+
+function existing(user: User | null): User {
+  if (user !== null) return user;
+  throw new MillraceError('document-not-found', 'There is no such account');
+}

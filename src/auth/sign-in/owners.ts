@@ -1,0 +1,99 @@
+/**
+ * How somebody comes to run this installation: by a link that works once and is told to whoever can read the program's
+ * log, by settings, or by a script; never by being the first to come. Not here: what owners may do.
+ */
+import { ITSELF } from '../../database/system-collection.ts';
+import type { Mode } from '../../kernel/config.ts';
+import type { Users } from '../accounts/users.ts';
+import type { Activity } from '../activity.ts';
+import { linkUnusable } from '../refusals.ts';
+import type { ApiKeys } from '../tokens/api-keys.ts';
+import { type Origin, stampOf } from '../tokens/session.ts';
+import { foldName, type User } from '../user.ts';
+import type { SignedIn, SignIn } from './sign-in.ts';
+import type { SingleUse } from './single-use.ts';
+
+export interface OwnersParts {
+  readonly mode: Mode;
+  readonly users: Users;
+  readonly keys: ApiKeys;
+  readonly countPolicies: () => Promise<number>;
+  readonly signIn: SignIn;
+  readonly singleUse: SingleUse;
+  readonly activity: Activity;
+}
+
+export class Owners {
+  readonly #parts: OwnersParts;
+
+  constructor(parts: OwnersParts) {
+    this.#parts = parts;
+  }
+
+  exists(): Promise<boolean> {
+    return this.#parts.users.hasOwner();
+  }
+
+  /**
+   * What will hold in production as soon as there is an owner, in words: whoever used development mode may have made it.
+   * @returns null when there is nothing, or an owner who can have looked at it
+   */
+  async leftBehind(): Promise<string | null> {
+    const { mode, users, keys, countPolicies } = this.#parts;
+    if (mode === 'development' || (await this.exists())) return null;
+    const counts = await Promise.all([countPolicies(), keys.count(), users.count()]);
+    const [policies, keyCount, accounts] = counts;
+    if (counts.every((count) => count === 0)) return null;
+    return (
+      `From before there was an owner: policies ${policies}, API keys ${keyCount}, accounts ${accounts}. ` +
+      'They hold from the first owner on; look at /admin/policies, /admin/keys and /admin/users'
+    );
+  }
+
+  /**
+   * Makes a set-up link; older ones die.
+   * @param base scheme and authority under which people reach this server
+   */
+  async link(base: string): Promise<string> {
+    const token = await this.#parts.singleUse.make('setup', null, { alone: true });
+    await this.#parts.activity.record('system.auth.setup-link', {}, ITSELF);
+    return `${base}/setup#${token}`;
+  }
+
+  /**
+   * @returns the owner, signed in, and what the first one should look at
+   * @throws MillraceError `link-unusable`, `password-refused`, `unique-violation`
+   */
+  async setUp(token: string, email: string, password: string, origin: Origin): Promise<SignedIn & { note?: string }> {
+    const { singleUse, users } = this.#parts;
+    const owner = { kind: 'owner', email, password, roles: ['owner'] } as const;
+    // The link first: only whoever holds it may learn which addresses have accounts.
+    const made = await singleUse.spend('setup', token, async () => ({
+      note: await this.leftBehind(),
+      user: await users.create(owner, stampOf(origin)),
+    }));
+    if (made === null) throw linkUnusable();
+    const welcome = await this.#parts.signIn.welcome(made.user, origin);
+    return made.note === null ? welcome : { ...welcome, note: made.note };
+  }
+
+  /**
+   * Makes an owner of this address unless there is one, who stays as it is.
+   * @returns the owner
+   * @throws MillraceError `password-refused`, `unique-violation` when the account of that name is a user's
+   */
+  async ensure(email: string, password: string): Promise<User> {
+    const { users } = this.#parts;
+    const wanted = { kind: 'owner', email, password, roles: ['owner'] } as const;
+    const there = await users.byName(foldName(email));
+    if (there?.kind === 'owner') return there;
+    try {
+      return await users.create(wanted, ITSELF);
+    } catch (error) {
+      // Another process may have been faster.
+      const faster = await users.byName(foldName(email));
+      if (faster?.kind === 'owner') return faster;
+      throw error;
+    }
+  }
+}

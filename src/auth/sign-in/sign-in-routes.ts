@@ -1,0 +1,79 @@
+/**
+ * The HTTP face of becoming somebody: what a stranger may ask. Registered where no credential is looked at, so that an
+ * expired one does not stand in the way of a new one. Not here: what signing in is (sign-in.ts).
+ */
+import type { FastifyInstance } from 'fastify';
+import { checked } from '../../kernel/checked.ts';
+import { parameters } from '../../kernel/request.ts';
+import { originOf, requireSmall } from '../requests.ts';
+import { LOGIN, REFRESH, REGISTER, RESET, RESET_CONFIRM, SETUP, VERIFY } from '../schema.ts';
+import type { KeyRing } from '../tokens/key-ring.ts';
+import type { Sessions } from '../tokens/sessions.ts';
+import type { Owners } from './owners.ts';
+import type { SignIn } from './sign-in.ts';
+
+export interface SignInRoutesOptions {
+  readonly signIn: SignIn;
+  readonly sessions: Sessions;
+  readonly owners: Owners;
+  readonly keyRing: KeyRing;
+}
+
+export async function signInRoutes(app: FastifyInstance, options: SignInRoutesOptions): Promise<void> {
+  const { signIn, sessions, owners, keyRing } = options;
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('cache-control', 'no-store');
+    try {
+      parameters(request, []);
+      done();
+    } catch (error) {
+      done(error instanceof Error ? error : new Error('Refused', { cause: error }));
+    }
+  });
+
+  app.post('/auth/register', async (request, reply) => {
+    const body = checked(REGISTER, request.body);
+    requireSmall('profile', body.profile);
+    return reply.code(201).send(await signIn.register(body, originOf(request)));
+  });
+
+  app.post('/auth/login', async (request) => {
+    const { username, password } = checked(LOGIN, request.body);
+    return signIn.login(username, password, originOf(request));
+  });
+
+  app.post('/auth/refresh', async (request) => {
+    const { refreshToken } = checked(REFRESH, request.body);
+    return sessions.refresh(refreshToken, originOf(request));
+  });
+
+  app.post('/auth/verify', async (request, reply) => {
+    const { token } = checked(VERIFY, request.body);
+    await signIn.verify(token, originOf(request));
+    return reply.code(204).send();
+  });
+
+  app.post('/auth/reset', async (request, reply) => {
+    const { email } = checked(RESET, request.body);
+    signIn.requestReset(email);
+    return reply.code(202).send();
+  });
+
+  app.post('/auth/reset/confirm', async (request, reply) => {
+    const { token, password } = checked(RESET_CONFIRM, request.body);
+    await signIn.reset(token, password, originOf(request));
+    return reply.code(204).send();
+  });
+
+  app.post('/setup', async (request, reply) => {
+    const { token, email, password } = checked(SETUP, request.body);
+    return reply.code(201).send(await owners.setUp(token, email, password, originOf(request)));
+  });
+
+  app.get('/auth/providers', async () => ({ password: true, registration: signIn.registration, providers: [] }));
+
+  // What a cache keeps says which origin may read it.
+  app.get('/.well-known/jwks.json', async (_request, reply) =>
+    reply.header('cache-control', 'public, max-age=60').header('vary', 'Origin').send({ keys: keyRing.publicKeys() }),
+  );
+}

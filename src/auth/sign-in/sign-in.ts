@@ -1,0 +1,203 @@
+/**
+ * How somebody becomes a principal: registering, signing in with a password, proving an address and setting a new
+ * password by mail. One answer for every cause of a failure, in the same time. Not here: HTTP (sign-in-routes.ts).
+ */
+
+import { checkPassword, type Passwords } from '../accounts/passwords.ts';
+import type { NewUser, Users } from '../accounts/users.ts';
+import type { Activity } from '../activity.ts';
+import { linkUnusable, registrationClosed, signInFailed, tooManyLetters } from '../refusals.ts';
+import { type Origin, stampOf } from '../tokens/session.ts';
+import type { Sessions, Tokens } from '../tokens/sessions.ts';
+import { foldName, type ShownUser, toShown, type User } from '../user.ts';
+import { resetLetter, verifyLetter } from './letters.ts';
+import type { Mail } from './mail.ts';
+import type { SignInDelays } from './sign-in-delays.ts';
+import type { SingleUse } from './single-use.ts';
+
+/** Letters on their way at once. */
+const MAX_LETTERS = 500;
+/** One letter of a kind to one address within this time. */
+const LETTER_MS = 60_000;
+
+export interface SignedIn extends Tokens {
+  readonly user: ShownUser;
+}
+
+export interface SignInParts {
+  readonly users: Users;
+  readonly passwords: Passwords;
+  readonly sessions: Sessions;
+  readonly delays: SignInDelays;
+  readonly singleUse: SingleUse;
+  readonly activity: Activity;
+  readonly mail: Mail;
+  /** Where people reach this server. */
+  readonly base: string;
+  readonly registration: 'open' | 'closed';
+  /** Told what went wrong where no answer can say it. */
+  readonly onError: (error: unknown) => void;
+}
+
+export class SignIn {
+  readonly #parts: SignInParts;
+  readonly #letters = new Set<Promise<void>>();
+
+  constructor(parts: SignInParts) {
+    this.#parts = parts;
+  }
+
+  get registration(): 'open' | 'closed' {
+    return this.#parts.registration;
+  }
+
+  /** @throws MillraceError `registration-closed`, `unique-violation`, `password-refused` */
+  async register(wanted: NewUser, origin: Origin): Promise<SignedIn> {
+    if (this.#parts.registration === 'closed') throw registrationClosed();
+    const user = await this.#parts.users.create({ ...wanted, kind: 'user' }, { request: origin.request });
+    if (user.email !== null) this.sendVerification(user, user.email);
+    return this.welcome(user, origin);
+  }
+
+  /**
+   * @param username user name or e-mail address
+   * @throws MillraceError `sign-in-failed` for every cause, `rate-limited`, `overloaded`
+   */
+  async login(username: string, password: string, origin: Origin): Promise<SignedIn> {
+    const name = foldName(username);
+    const { users, passwords, sessions } = this.#parts;
+    const user = await users.byName(name);
+    const mark = await passwords.mark(user?._id ?? null);
+    if (!(await this.#knows(user, name, password, origin)) || user === null || user.disabled) throw signInFailed();
+    // What ends sessions ends those it finds; one that is opened behind its back finds the new password, or the account shut.
+    const stands = async () => (await passwords.mark(user._id)) === mark && !(await users.get(user._id)).disabled;
+    const tokens = await sessions.open(user, origin, stands);
+    return { ...tokens, user: toShown(user) };
+  }
+
+  /** Opens a session for an account that has proved who it is. */
+  async welcome(user: User, origin: Origin): Promise<SignedIn> {
+    return { ...(await this.#parts.sessions.open(user, origin)), user: toShown(user) };
+  }
+
+  /**
+   * Makes sure that whoever holds a session also knows the password.
+   * @throws MillraceError `sign-in-failed`, `rate-limited`
+   */
+  async confirmPassword(user: User, password: string, origin: Origin): Promise<void> {
+    if (!(await this.#knows(user, user._id, password, origin))) throw signInFailed();
+  }
+
+  /** @throws MillraceError `sign-in-failed`, `password-refused`, `rate-limited` */
+  async changePassword(user: User, session: string, current: string, next: string, origin: Origin): Promise<void> {
+    checkPassword(next, user.names);
+    await this.confirmPassword(user, current, origin);
+    const stamp = stampOf(origin, `${user.kind}:${user._id}`);
+    await this.#parts.users.setPassword(user, next, 'password-changed', stamp, session);
+    await this.#forgetLetters(user);
+    await this.#parts.activity.record('system.auth.password-changed', { user: user._id, how: 'known' }, stamp);
+  }
+
+  /**
+   * Sends a letter that proves an address; the address becomes the account's when the letter is answered.
+   * @throws MillraceError `overloaded`
+   */
+  sendVerification({ _id }: User, email: string): void {
+    this.#inBackground(async () => {
+      if (!(await this.#parts.singleUse.isFirst(`verify ${_id} ${foldName(email)}`, LETTER_MS))) return;
+      const token = await this.#parts.singleUse.make('verify', _id, { facts: { email }, alone: true });
+      await this.#parts.mail.send(verifyLetter(email, token, this.#parts.base));
+    });
+  }
+
+  /** @throws MillraceError `link-unusable`, `unique-violation` */
+  async verify(token: string, origin: Origin): Promise<void> {
+    const taken = await this.#parts.singleUse.take('verify', token);
+    const email = taken?.facts['email'];
+    if (taken?.subject == null || typeof email !== 'string') throw linkUnusable();
+    const user = await this.#parts.users.get(taken.subject);
+    await this.#parts.users.change(user._id, { email, emailVerified: true }, stampOf(origin, actor(user)));
+    if (!isAddressOf(user, email)) await this.#parts.singleUse.forget('reset', user._id);
+  }
+
+  /**
+   * Sends a letter to the account of an address, if there is one; nobody can tell.
+   * @throws MillraceError `overloaded`
+   */
+  requestReset(email: string): void {
+    this.#inBackground(async () => {
+      const user = await this.#parts.users.byName(foldName(email));
+      if (user?.email == null || user.disabled || !isAddressOf(user, email)) return;
+      if (!(await this.#parts.singleUse.isFirst(`reset ${foldName(email)}`, LETTER_MS))) return;
+      const facts = { email: user.email };
+      // Older ones live on until one is used: anybody may ask, and must not make useless what the holder is reading.
+      const token = await this.#parts.singleUse.make('reset', user._id, { facts });
+      await this.#parts.mail.send(resetLetter(user.email, token, this.#parts.base));
+    });
+  }
+
+  /** @throws MillraceError `link-unusable`, `password-refused` */
+  async reset(token: string, password: string, origin: Origin): Promise<void> {
+    const seen = await this.#parts.singleUse.see('reset', token);
+    const email = seen?.facts['email'];
+    if (seen?.subject == null || typeof email !== 'string') throw linkUnusable();
+    const user = await this.#parts.users.get(seen.subject);
+    // The account may have got another address between the letter and its answer.
+    if (!isAddressOf(user, email)) throw linkUnusable();
+    // Before the token is used up: a refused password may be corrected.
+    checkPassword(password, user.names);
+    if ((await this.#parts.singleUse.take('reset', token)) === null) throw linkUnusable();
+    const stamp = stampOf(origin, actor(user));
+    await this.#parts.users.setPassword(user, password, 'password-reset', stamp);
+    await this.#forgetLetters(user);
+    if (!user.emailVerified) await this.#parts.users.change(user._id, { emailVerified: true }, stamp);
+    await this.#parts.activity.record('system.auth.password-changed', { user: user._id, how: 'by-mail' }, stamp);
+  }
+
+  /** Waits for letters on their way. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#letters);
+  }
+
+  async close(): Promise<void> {
+    await this.settled();
+    this.#parts.mail.close();
+  }
+
+  /** What somebody else may have asked for who knew the password, or read the letters, is off with a new password. */
+  async #forgetLetters({ _id }: User): Promise<void> {
+    await Promise.all([this.#parts.singleUse.forget('verify', _id), this.#parts.singleUse.forget('reset', _id)]);
+  }
+
+  async #knows(user: User | null, name: string, password: string, origin: Origin): Promise<boolean> {
+    const { passwords, delays, activity } = this.#parts;
+    // The account where there is one: all its names count together.
+    const attempt = { name: user?._id ?? name, address: origin.address };
+    const failed = () => delays.failed(attempt);
+    const right = await passwords.matches(user?._id ?? null, password, () => delays.pass(attempt), failed);
+    if (right && !user?.disabled) {
+      await delays.succeeded(attempt);
+      return true;
+    }
+    if (right) await failed();
+    // Not what was typed: people type passwords where their name belongs.
+    await activity.record('system.auth.failed', { user: user?._id ?? null, address: origin.address }, stampOf(origin));
+    return false;
+  }
+
+  #inBackground(task: () => Promise<void>): void {
+    if (this.#letters.size >= MAX_LETTERS) throw tooManyLetters();
+    const running = task()
+      .catch(this.#parts.onError)
+      .finally(() => this.#letters.delete(running));
+    this.#letters.add(running);
+  }
+}
+
+function isAddressOf(user: User, email: string): boolean {
+  return user.email !== null && foldName(user.email) === foldName(email);
+}
+
+function actor({ kind, _id }: User): string {
+  return `${kind}:${_id}`;
+}

@@ -1,0 +1,64 @@
+/**
+ * Where single-use secrets are kept: `<db>_log.single_use`, hashed, until they expire. Each is taken by one atomic
+ * delete, so that it works once however many try. Only this folder calls it.
+ */
+import type { Collection } from 'mongodb';
+import { duplicateKey, translated } from '../../database/errors.ts';
+import type { Mongo } from '../../database/mongo.ts';
+
+export interface SingleUseRow {
+  /** SHA-256 of the secret, base64url. */
+  readonly _id: string;
+  readonly purpose: string;
+  /** What it is for: an account, a principal; null for nobody in particular. */
+  readonly subject: string | null;
+  /** Further facts, as JSON. */
+  readonly facts: string;
+  readonly madeAt: Date;
+  readonly expiresAt: Date;
+}
+
+export class SingleUseStore {
+  readonly #rows: Collection<SingleUseRow>;
+
+  constructor({ log }: Pick<Mongo, 'log'>) {
+    this.#rows = log.collection<SingleUseRow>('single_use');
+  }
+
+  async start(): Promise<void> {
+    await translated(() =>
+      this.#rows.createIndexes([{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }, { key: { purpose: 1, subject: 1 } }]),
+    );
+  }
+
+  async insert(row: SingleUseRow): Promise<void> {
+    await translated(() => this.#rows.insertOne({ ...row }));
+  }
+
+  /** Takes it: whoever gets it is the only one. */
+  take(id: string, purpose: string, now: Date): Promise<SingleUseRow | null> {
+    return translated(() => this.#rows.findOneAndDelete({ _id: id, purpose, expiresAt: { $gt: now } }));
+  }
+
+  find(id: string, purpose: string, now: Date): Promise<SingleUseRow | null> {
+    return translated(() => this.#rows.findOne({ _id: id, purpose, expiresAt: { $gt: now } }));
+  }
+
+  async removeAll(purpose: string, subject: string | null): Promise<void> {
+    await translated(() => this.#rows.deleteMany({ purpose, subject }));
+  }
+
+  /** Takes a place of a name that nobody else holds; false while somebody does. */
+  async hold(name: string, now: Date, expiresAt: Date): Promise<boolean> {
+    const facts = { purpose: 'held', subject: null, facts: '{}', madeAt: now, expiresAt };
+    return translated(async () => {
+      try {
+        await this.#rows.updateOne({ _id: name, expiresAt: { $lte: now } }, { $set: facts }, { upsert: true });
+        return true;
+      } catch (error) {
+        if (duplicateKey(error)) return false;
+        throw error;
+      }
+    });
+  }
+}

@@ -1,0 +1,78 @@
+/**
+ * Reads from rows of the event log whose proofs are no longer what they were: ended sessions, changed or deleted
+ * accounts and keys, other signing keys. Pure. Not here: forgetting them (authenticator.ts).
+ */
+
+import { decode, rawDifference } from '../../database/bson/raw.ts';
+import { idText } from '../../database/json/ids.ts';
+import type { Principal } from '../principal.ts';
+
+/** What is read of a row of the event log. */
+export interface ChangedRow {
+  readonly operation: string;
+  readonly collection: string | null;
+  /** Raw `{_id: …}`. */
+  readonly key: Buffer | null;
+  readonly after: Buffer | null;
+  readonly before: Buffer | null;
+}
+
+/** What changed: `session:…`, `user:…` (owners too), `key:…`; or everything may have. */
+export interface Revoked {
+  readonly ids: ReadonlySet<string>;
+  readonly everything: boolean;
+  /** Whether other keys sign now. */
+  readonly keyRing: boolean;
+}
+
+const KINDS: ReadonlyMap<string, string> = new Map([
+  ['_sessions', 'session'],
+  ['_users', 'user'],
+  ['_keys', 'key'],
+]);
+/** Members of an account or key that say what it may. */
+const TELLING: ReadonlySet<string> = new Set([
+  'kind',
+  'roles',
+  'claims',
+  'disabled',
+  'user',
+  'collections',
+  'actions',
+  'expiresAt',
+]);
+const WHOLE: ReadonlySet<string> = new Set(['drop', 'rename', 'dropDatabase', 'gap', 'reset']);
+
+/** Null when the rows concern nobody. */
+export function readRevoked(rows: readonly ChangedRow[]): Revoked | null {
+  const ids = new Set<string>();
+  let everything = false;
+  let keyRing = false;
+  for (const row of rows) {
+    const { operation, collection, key, after } = row;
+    const kind = KINDS.get(collection ?? '');
+    if (collection === '_activity' && operation === 'insert') {
+      keyRing ||= after !== null && decode(after)['type'] === 'system.key-ring.rotated';
+    } else if (WHOLE.has(operation)) everything ||= collection === null || kind !== undefined;
+    else if (kind !== undefined && key !== null && tells(row)) ids.add(`${kind}:${idText(decode(key)['_id'])}`);
+  }
+  return ids.size > 0 || everything || keyRing ? { ids, everything: everything || keyRing, keyRing } : null;
+}
+
+function tells({ operation, before, after }: ChangedRow): boolean {
+  if (operation === 'insert') return false;
+  if (operation === 'delete' || before === null || after === null) return true;
+  return rawDifference(before, after).some((name) => TELLING.has(name));
+}
+
+/** The ids that a principal rests on. */
+export function restsOn(principal: Principal): readonly string[] {
+  switch (principal.kind) {
+    case 'anonymous':
+      return [];
+    case 'key':
+      return [`key:${principal.id}`];
+    default:
+      return [`user:${principal.id}`, `session:${principal.session}`];
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * Where sessions are kept: `_sessions` in `<db>`, whose changes are events, and beside each in `<db>_log` the hash of its
+ * current refresh token. Only this folder calls it.
+ */
+import type { Collection } from 'mongodb';
+import { translated } from '../../database/errors.ts';
+import type { Mongo } from '../../database/mongo.ts';
+import { makeOwnCollection, type Stamp, stampedForDeletion } from '../../database/system-collection.ts';
+import type { Session } from './session.ts';
+
+const SESSIONS = '_sessions';
+/** Used tokens of one session that are remembered. */
+const MAX_USED = 8;
+
+/** The family of refresh tokens of a session. */
+export interface Family {
+  /** Id of the session. */
+  readonly _id: string;
+  readonly user: string;
+  readonly generation: number;
+  readonly hash: string;
+  /** Hashes of the tokens that were used last, and when; the newest last. */
+  readonly used: readonly { readonly hash: string; readonly at: Date }[];
+  readonly rotatedAt: Date;
+  readonly expiresAt: Date;
+}
+
+export class SessionStore {
+  readonly #mongo: Mongo;
+  readonly #sessions: Collection<Session>;
+  readonly #families: Collection<Family>;
+
+  constructor(mongo: Mongo) {
+    this.#mongo = mongo;
+    this.#sessions = mongo.data.collection<Session>(SESSIONS);
+    this.#families = mongo.log.collection<Family>('refresh');
+  }
+
+  async start(): Promise<void> {
+    await makeOwnCollection(this.#mongo, SESSIONS, [{ key: { user: 1, '_meta.createdAt': 1 } }]);
+    await translated(() => this.#families.createIndex({ expiresAt: 1 }));
+  }
+
+  /** The family first: a session without one would never end. */
+  async insert(session: Session, family: Family): Promise<void> {
+    await translated(() => this.#families.insertOne({ ...family }));
+    await translated(() => this.#sessions.insertOne({ ...session }));
+  }
+
+  find(id: string): Promise<Session | null> {
+    return translated(() => this.#sessions.findOne({ _id: id }));
+  }
+
+  /** All sessions of an account, oldest first. */
+  list(user: string): Promise<Session[]> {
+    return translated(() => this.#sessions.find({ user }).sort({ '_meta.createdAt': 1, _id: 1 }).toArray());
+  }
+
+  families(ids: readonly string[]): Promise<Family[]> {
+    return translated(() => this.#families.find({ _id: { $in: [...ids] } }).toArray());
+  }
+
+  /**
+   * Puts the next token in the place of the current one.
+   * @returns false when the given one is not the current one, or has expired
+   */
+  async rotate(family: Pick<Family, '_id' | 'hash'>, next: string, now: Date, expiresAt: Date): Promise<boolean> {
+    const { _id, hash } = family;
+    const { matchedCount } = await translated(() =>
+      this.#families.updateOne(
+        { _id, hash, expiresAt: { $gt: now } },
+        {
+          $set: { hash: next, rotatedAt: now, expiresAt },
+          $push: { used: { $each: [{ hash, at: now }], $slice: -MAX_USED } },
+          $inc: { generation: 1 },
+        },
+      ),
+    );
+    return matchedCount === 1;
+  }
+
+  async family(id: string): Promise<Family | null> {
+    return translated(() => this.#families.findOne({ _id: id }));
+  }
+
+  /** Sessions whose refresh tokens have expired. */
+  async expired(now: Date, limit: number): Promise<string[]> {
+    const found = await translated(() =>
+      this.#families
+        .find({ expiresAt: { $lte: now } }, { projection: { _id: 1 } })
+        .sort({ expiresAt: 1 })
+        .limit(limit)
+        .toArray(),
+    );
+    return found.map(({ _id }) => _id);
+  }
+
+  /** Ends a session; false when it had ended. The refresh token goes first, so that nothing outlives the session. */
+  async remove(id: string, stamp: Stamp): Promise<boolean> {
+    return translated(async () => {
+      await this.#families.deleteOne({ _id: id });
+      await this.#sessions.updateOne({ _id: id }, { $set: stampedForDeletion(stamp) });
+      return (await this.#sessions.deleteOne({ _id: id })).deletedCount === 1;
+    });
+  }
+}

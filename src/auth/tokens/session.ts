@@ -1,0 +1,40 @@
+/**
+ * A session: one sign-in of one account that can be revoked. Shapes only; its refresh token stands elsewhere, because
+ * every change here is an event. Not here: where it is kept (session-store.ts).
+ */
+import type { OwnMeta, Stamp } from '../../database/system-collection.ts';
+
+export interface Session {
+  readonly _id: string;
+  /** Id of the account. */
+  readonly user: string;
+  readonly kind: 'user' | 'owner';
+  /** Where it was opened from, and with what, as the client says. */
+  readonly address: string;
+  readonly agent: string | null;
+  readonly _meta: OwnMeta;
+}
+
+/** Why a session ended. */
+export type EndReason =
+  | 'logout'
+  | 'revoked'
+  | 'expired'
+  | 'token-reused'
+  | 'too-many'
+  | 'password-changed'
+  | 'password-reset'
+  | 'user-disabled'
+  | 'user-deleted';
+
+/** The request that an account is signed in by. */
+export interface Origin {
+  readonly address: string;
+  readonly agent: string | null;
+  readonly request: string;
+}
+
+/** The stamp of what a client does before it is anybody. */
+export function stampOf(origin: Origin, by: string | null = null): Stamp {
+  return { by, request: origin.request };
+}

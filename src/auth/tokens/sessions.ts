@@ -1,0 +1,189 @@
+/**
+ * Sessions: opened by a sign-in, kept alive by refresh tokens that are used once, ended by anybody with the right to,
+ * everywhere at once. Not here: who may sign in (sign-in.ts).
+ */
+import { newMeta, type Stamp } from '../../database/system-collection.ts';
+import type { Activity } from '../activity.ts';
+import { invalidCredential } from '../authenticator.ts';
+import { signInFailed } from '../refusals.ts';
+import { networkOf } from '../sign-in/sign-in-delays.ts';
+import type { User } from '../user.ts';
+import { ACCESS_MS, type AccessTokens } from './access-tokens.ts';
+import {
+  decodeToken,
+  encodeToken,
+  firstToken,
+  hashToken,
+  leadsTo,
+  type RefreshToken,
+  successor,
+} from './refresh-token.ts';
+import { type EndReason, type Origin, type Session, stampOf } from './session.ts';
+import type { SessionStore } from './session-store.ts';
+
+/** A session that is not used for so long ends. */
+const IDLE_MS = 30 * 24 * 3_600_000;
+/** For so long after its use a refresh token still answers with the same successor. */
+const GRACE_MS = 10_000;
+/** Sessions of one account; the oldest end when there are more. */
+const MAX_SESSIONS = 100;
+const SWEEP = 500;
+
+/** What a client holds of a session. */
+export interface Tokens {
+  readonly accessToken: string;
+  /** Seconds. */
+  readonly expiresIn: number;
+  readonly refreshToken: string;
+}
+
+export interface ShownSession {
+  readonly id: string;
+  readonly createdAt: string;
+  /** When its tokens were last renewed. */
+  readonly usedAt: string | null;
+  readonly address: string;
+  readonly agent: string | null;
+  readonly current: boolean;
+}
+
+export interface SessionsParts {
+  readonly store: SessionStore;
+  readonly tokens: AccessTokens;
+  readonly activity: Activity;
+  /** Key that refresh tokens are derived with. */
+  readonly key: Buffer;
+  /** Told of sessions that ended here, before anything else is answered. */
+  readonly onEnded: (id: string) => void;
+  readonly now?: () => number;
+}
+
+export class Sessions {
+  readonly #parts: SessionsParts;
+  readonly #now: () => number;
+
+  constructor(parts: SessionsParts) {
+    this.#parts = parts;
+    this.#now = parts.now ?? Date.now;
+  }
+
+  /**
+   * Opens one.
+   * @param stands asked when it is there, whether what it was opened with is still good; if not, it ends
+   * @throws MillraceError `sign-in-failed`
+   */
+  async open({ _id: user, kind }: User, origin: Origin, stands = async () => true): Promise<Tokens> {
+    const now = new Date(this.#now());
+    const token = firstToken();
+    const session: Session = {
+      _id: token.session,
+      user,
+      kind,
+      address: origin.address,
+      agent: origin.agent?.slice(0, 256) ?? null,
+      _meta: newMeta(stampOf(origin, `${kind}:${user}`), now),
+    };
+    await this.#parts.store.insert(session, {
+      _id: token.session,
+      user,
+      generation: 0,
+      hash: hashToken(token),
+      used: [],
+      rotatedAt: now,
+      expiresAt: this.#expiry(),
+    });
+    if (!(await stands())) {
+      await this.end(token.session, user, 'password-changed', stampOf(origin));
+      throw signInFailed();
+    }
+    const all = await this.#parts.store.list(user);
+    for (const { _id } of all.slice(0, -MAX_SESSIONS)) await this.end(_id, user, 'too-many', stampOf(origin));
+    return this.#hand(user, token);
+  }
+
+  /**
+   * New tokens for a refresh token, which is used up by this. The same token may come again for 10 seconds and gets the
+   * same successor; later its family ends, because two hold it.
+   * @throws MillraceError `invalid-credential`
+   */
+  async refresh(text: string, origin: Origin): Promise<Tokens> {
+    const { store, key } = this.#parts;
+    const token = decodeToken(text);
+    if (token === null) throw invalidCredential();
+    const next = successor(token, key);
+    const hash = hashToken(token);
+    const place = { _id: token.session, hash };
+    const turned = await store.rotate(place, hashToken(next), new Date(this.#now()), this.#expiry());
+    const family = await store.family(token.session);
+    if (family === null) throw invalidCredential();
+    const again = family.used.some((one) => one.hash === hash && this.#now() - one.at.getTime() < GRACE_MS);
+    if (turned || again) {
+      return this.#hand(family.user, next);
+    }
+    if (family.expiresAt.getTime() > this.#now() && leadsTo(token, family, key)) {
+      await this.end(token.session, family.user, 'token-reused', stampOf(origin));
+    }
+    throw invalidCredential();
+  }
+
+  /** Whether an account has a session that was opened in a network. */
+  async openedFrom(user: string, network: string): Promise<boolean> {
+    const sessions = await this.#parts.store.list(user);
+    return sessions.some(({ address }) => networkOf(address) === network);
+  }
+
+  /** @param current the session that asks, if it is one of these */
+  async list(user: string, current: string | null): Promise<ShownSession[]> {
+    const sessions = await this.#parts.store.list(user);
+    const families = await this.#parts.store.families(sessions.map(({ _id }) => _id));
+    const usedAt = new Map(families.map(({ _id, rotatedAt }) => [_id, rotatedAt.toISOString()]));
+    return sessions.map(({ _id, address, agent, _meta }) => ({
+      id: _id,
+      createdAt: _meta.createdAt.toISOString(),
+      usedAt: usedAt.get(_id) ?? null,
+      address,
+      agent,
+      current: _id === current,
+    }));
+  }
+
+  /** Ends one session of an account; false when it has none like this. */
+  async end(id: string, user: string, reason: EndReason, stamp: Stamp): Promise<boolean> {
+    const { store, activity, onEnded } = this.#parts;
+    const session = await store.find(id);
+    if (session !== null && session.user !== user) return false;
+    const ended = await store.remove(id, stamp);
+    onEnded(id);
+    if (ended) await activity.record('system.session.revoked', { session: id, user, reason }, stamp);
+    return ended;
+  }
+
+  /** Ends all sessions of an account, but for one. */
+  async endAll(user: string, reason: EndReason, stamp: Stamp, but: string | null = null): Promise<void> {
+    for (const { _id } of await this.#parts.store.list(user)) {
+      if (_id !== but) await this.end(_id, user, reason, stamp);
+    }
+  }
+
+  /** Ends what nobody has used for too long. */
+  async sweep(stamp: Stamp): Promise<void> {
+    const { store } = this.#parts;
+    for (;;) {
+      const expired = await store.expired(new Date(this.#now()), SWEEP);
+      for (const id of expired) await store.remove(id, stamp);
+      if (expired.length < SWEEP) return;
+    }
+  }
+
+  #expiry(): Date {
+    return new Date(this.#now() + IDLE_MS);
+  }
+
+  #hand(user: string, token: RefreshToken): Tokens {
+    return {
+      accessToken: this.#parts.tokens.issue(user, token.session),
+      expiresIn: ACCESS_MS / 1_000,
+      refreshToken: encodeToken(token),
+    };
+  }
+}

@@ -1,0 +1,158 @@
+/**
+ * Writes to all documents that a filter finds, in one transaction: all of them, or none. How many they may be is said by
+ * the client and bounded here. Not here: what a change is (patch-request.ts) and how a request says all this (write-operations).
+ */
+import { setImmediate as otherWork } from 'node:timers/promises';
+import type { Document } from 'mongodb';
+import { actorOf } from '../auth/principal.ts';
+import { decodeOrdered, decodeStored, decodeStoredId, inOrderOf } from '../database/bson/stored.ts';
+import { duplicateKey, translateError } from '../database/errors.ts';
+import { idText } from '../database/json/ids.ts';
+import type { CollectionName } from '../database/names.ts';
+import { MillraceError } from '../kernel/errors.ts';
+import { reaches } from '../policies/reach.ts';
+import type { Scope } from '../policies/scope.ts';
+import type { OpenFilter } from '../query/filter.ts';
+import type { Atomic, Within } from './atomic.ts';
+import type { Change } from './change/change.ts';
+import { permittedChange } from './change/permitted-change.ts';
+import type { Write } from './collections.ts';
+import { writingFilter } from './read/listing.ts';
+import { duplicate, notAvailable } from './refusals.ts';
+import type { Registry } from './registry.ts';
+import type { Replacement } from './store/coalesced-operations.ts';
+import type { Store } from './store/store.ts';
+
+/** Documents that one transaction touches by filters. */
+const MAX_AFFECTED = 10_000;
+/**
+ * Bytes of those documents. A transaction stays in the cache of the database until it ends: what does not fit ends in a
+ * conflict with nobody, however often it is tried again. This much fits the embedded server (decisions/0004).
+ */
+const MAX_BYTES = 24 * 1024 * 1024;
+
+export interface Affected {
+  readonly matched: number;
+  readonly modified: number;
+}
+
+/** Which documents, and how many of them at most. */
+export interface Asked {
+  readonly filter: OpenFilter;
+  readonly maxAffected: number;
+}
+
+export interface ByFilterParts {
+  readonly store: Store;
+  readonly registry: Registry;
+  readonly atomic: Atomic;
+  readonly now?: () => Date;
+}
+
+export class ByFilter {
+  readonly #parts: ByFilterParts;
+
+  constructor(parts: ByFilterParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Changes every document that the filter finds; each new state must be within the Scope too.
+   * What the filter asks must be readable, and then finds readable documents only: the count would tell of others.
+   * @throws MillraceError `too-many-affected`, `resource-not-available`, and what the change throws
+   */
+  patch(scope: Scope, name: CollectionName, asked: Asked, change: Change, write: Write): Promise<Affected> {
+    const { store } = this.#parts;
+    const now = this.#now();
+    const origin = { principal: scope.principal, request: write.request, now };
+    return this.#within(scope, name, asked, write, now, async (ids, { session }) => {
+      // A batch of the cursor is at most 16 MB, however many documents there are.
+      for await (const batch of store.listWithin(name, ids, session)) {
+        const changes: Replacement[] = [];
+        for (const raw of batch) {
+          const old = decodeStored(raw);
+          const next = inDocument(scope.reader, old, () => permittedChange(scope, change, old, origin));
+          const ordered = decodeOrdered(raw);
+          changes.push({ id: decodeStoredId(raw), old: ordered, next: inOrderOf(next, ordered) });
+          // A change may take as long as one request may: others get their turn between any two of them.
+          await otherWork();
+        }
+        try {
+          await store.replaceMany(name, changes, session);
+        } catch (error) {
+          throw duplicateKey(error) ? duplicate(error, undefined) : translateError(error);
+        }
+      }
+    });
+  }
+
+  /**
+   * Deletes every document that the filter finds.
+   * @throws MillraceError `too-many-affected`, `resource-not-available`
+   */
+  remove(scope: Scope, name: CollectionName, asked: Asked, write: Write): Promise<Affected> {
+    const stamp = { by: actorOf(scope.principal), request: write.request };
+    return this.#within(scope, name, asked, write, this.#now(), (ids, { session }) =>
+      this.#parts.store.removeMany(name, ids, stamp, session),
+    );
+  }
+
+  #within(
+    scope: Scope,
+    name: CollectionName,
+    asked: Asked,
+    write: Write,
+    now: Date,
+    work: (ids: readonly unknown[], within: Within) => Promise<void>,
+  ): Promise<Affected> {
+    const { store, registry, atomic } = this.#parts;
+    const filter = writingFilter(scope, asked, now);
+    return atomic.run(async (within) => {
+      const most = Math.min(asked.maxAffected, MAX_AFFECTED - within.touched);
+      const { ids, bytes } = await store.ids(name, filter, most + 1, within.session);
+      if (ids.length > most) throw tooMany(asked.maxAffected);
+      if (ids.length === 0 && !within.made.has(name) && !(await registry.exists(name))) throw notAvailable(name);
+      within.touched += ids.length;
+      within.bytes += bytes;
+      if (within.bytes > MAX_BYTES) throw tooLarge();
+      if (ids.length > 0) await work(ids, within);
+      return { matched: ids.length, modified: ids.length };
+    }, write.within);
+  }
+
+  #now(): Date {
+    return this.#parts.now?.() ?? new Date();
+  }
+}
+
+function tooLarge(): MillraceError {
+  const most = MAX_BYTES / 1024 / 1024;
+  return new MillraceError(
+    'too-many-affected',
+    `The documents are larger than ${most} MiB together; none was changed`,
+    {
+      hint: 'Narrow the filter, and write them in smaller parts',
+    },
+  );
+}
+
+function tooMany(maxAffected: number): MillraceError {
+  const most = Math.min(maxAffected, MAX_AFFECTED);
+  return new MillraceError('too-many-affected', `The filter finds more than ${most} documents; none was changed`, {
+    hint: maxAffected < MAX_AFFECTED ? 'Raise max-affected, or narrow the filter' : `At most ${MAX_AFFECTED} at once`,
+  });
+}
+
+/** One document can be the reason why none is changed: which one is said to whom may read it. */
+function inDocument<T>(reader: Scope | null, old: Document, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof MillraceError) || reader === null || !reaches(reader, old)) throw error;
+    throw new MillraceError(error.code, `Document '${idText(old['_id'])}': ${error.message}`, {
+      ...(error.hint === undefined ? {} : { hint: error.hint }),
+      faults: error.faults,
+      cause: error,
+    });
+  }
+}

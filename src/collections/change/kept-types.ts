@@ -1,0 +1,93 @@
+/**
+ * What a change leaves as it was: values that are sent as they were shown keep what is stored for them, dates, decimals
+ * and ids among it, also where they stand at another place of their array. Pure, on stored values.
+ */
+import { isPlain, valueToWire } from '../../database/json/wire-values.ts';
+
+/** Values that one change may compare to find elements elsewhere: without it, thousands that all changed would take long. */
+const MAX_COMPARISONS = 500_000;
+/** Characters of a text that take as long as any other comparison. */
+const TEXT = 64;
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** Serves one change of one document. */
+export class Keeper {
+  #left = MAX_COMPARISONS;
+  /** Each is made once: that of a large binary takes long, and thousands may be compared with it. */
+  readonly #shown = new Map<unknown, unknown>();
+
+  /** `next` as JSON, with the stored value wherever its JSON is the same. */
+  keep(old: unknown, next: unknown): unknown {
+    if (Array.isArray(next)) return Array.isArray(old) ? this.#keepElements(old, next) : next;
+    if (isPlain(next)) return isPlain(old) ? this.keepMembers(old, next) : next;
+    return old !== undefined && !isPlain(old) && !Array.isArray(old) && this.#shownAs(old) === next ? old : next;
+  }
+
+  /** The same of all members of `next`. */
+  keepMembers(old: Members, next: Members): Record<string, unknown> {
+    const result: Record<string, unknown> = Object.create(null);
+    for (const [name, value] of Object.entries(next)) {
+      result[name] = this.keep(Object.hasOwn(old, name) ? old[name] : undefined, value);
+    }
+    return result;
+  }
+
+  #keepElements(old: readonly unknown[], next: readonly unknown[]): unknown[] {
+    const places = this.#placesBefore(old, next);
+    return next.map((item, index) => this.keep(old[places[index] ?? index], item));
+  }
+
+  /** Where each element stood. One that is not there as it is was changed, or is new: it goes by its neighbours. */
+  #placesBefore(old: readonly unknown[], next: readonly unknown[]): readonly number[] {
+    const places: number[] = [];
+    let expected = 0;
+    for (const item of next) {
+      const place = this.#find(old, item, expected);
+      places.push(place);
+      expected = (place < 0 ? expected : place) + 1;
+    }
+    const first = places.findIndex((place) => place >= 0);
+    let before = first < 0 ? -1 : (places[first] ?? 0) - first - 1;
+    return places.map((place) => {
+      before = place < 0 ? before + 1 : place;
+      return before;
+    });
+  }
+
+  /** The place of an element, beginning where it is expected; -1 when there is none like it, or looking took too long. */
+  #find(old: readonly unknown[], item: unknown, expected: number): number {
+    for (let nth = 0; nth < old.length && this.#left > 0; nth++) {
+      const place = (expected + nth) % old.length;
+      if (this.#isSame(old[place], item)) return place;
+    }
+    return -1;
+  }
+
+  /** Whether a stored value is shown as this JSON. */
+  #isSame(stored: unknown, json: unknown): boolean {
+    this.#left -= typeof json === 'string' ? 1 + json.length / TEXT : 1;
+    if (this.#left < 0) return false;
+    if (Array.isArray(stored)) {
+      if (!Array.isArray(json) || json.length !== stored.length) return false;
+      return stored.every((item, index) => this.#isSame(item, json[index]));
+    }
+    if (isPlain(stored)) return isPlain(json) && this.#hasSame(stored, json);
+    return stored === json || (!isPlain(json) && !Array.isArray(json) && this.#shownAs(stored) === json);
+  }
+
+  #hasSame(stored: Members, json: Members): boolean {
+    const names = Object.keys(stored);
+    const others = Object.keys(json);
+    this.#left -= names.length + others.length;
+    if (names.length !== others.length) return false;
+    return names.every((name) => Object.hasOwn(json, name) && this.#isSame(stored[name], json[name]));
+  }
+
+  #shownAs(stored: unknown): unknown {
+    if (typeof stored !== 'object') return valueToWire(stored);
+    const shown = this.#shown.get(stored) ?? valueToWire(stored);
+    this.#shown.set(stored, shown);
+    return shown;
+  }
+}

@@ -1,0 +1,146 @@
+/**
+ * The stored form of a document and the pure functions that compute a new one: creation, replacement, merge patch, other
+ * changes.
+ * They work on exact BSON values (`decodeStored`), so what a foreign writer stored as a date or a decimal stays one
+ * when its JSON did not change. Not here: JSON and BSON bytes (database/json), access and preconditions (collections).
+ */
+import type { Document, ObjectId } from 'mongodb';
+import { actorOf, type Principal } from '../../auth/principal.ts';
+import { idText, parseNewId } from '../../database/json/ids.ts';
+import { refuseStoredId } from '../../database/json/parse-json.ts';
+import { metaToWire } from '../../database/json/to-wire.ts';
+import { isPlain, valueToWire } from '../../database/json/wire-values.ts';
+import { MillraceError } from '../../kernel/errors.ts';
+import { Keeper } from './kept-types.ts';
+
+/** Who writes, in which request, when: what `_meta` records. */
+export interface Origin {
+  readonly principal: Principal;
+  /** The request id, `req_…`. */
+  readonly request: string;
+  readonly now: Date;
+}
+
+/** A JSON object as it came out of the strict parser. */
+export type JsonObject = { [member: string]: unknown };
+
+/** Members of the wire form that a body may carry but never sets. */
+const SYSTEM_MEMBERS: ReadonlySet<string> = new Set(['id', '_meta', '_expanded']);
+
+/**
+ * The document that a create stores: `_id`, the members, `_meta` with revision 1.
+ * @param newId makes the id when the body brings none
+ * @throws MillraceError `invalid-id`, `unsupported-key`
+ */
+export function createStored(body: JsonObject, origin: Origin, newId: () => ObjectId): Document {
+  const id = Object.hasOwn(body, 'id') ? parseNewId(body['id']) : newId();
+  return assemble({ _id: id }, storable(body), firstMeta(origin));
+}
+
+/** The document that a full replacement stores: only what the body says remains, and what the wire hides. */
+export function replaceStored(old: Document, body: JsonObject, origin: Origin): Document {
+  return assemble(hidden(old), new Keeper().keepMembers(old, storable(body)), nextMeta(old['_meta'], origin));
+}
+
+/** The document after a merge patch (RFC 7396): null removes a member, objects merge, everything else replaces. */
+export function mergeStored(old: Document, patch: JsonObject, origin: Origin): Document {
+  return assemble(hidden(old), merge(visible(old), storable(patch), new Keeper()), nextMeta(old['_meta'], origin));
+}
+
+/**
+ * The document after a change of what clients see: its members between `id` and `_meta`, which the change may read.
+ * @param change computes the new members from the old ones
+ */
+export function changeStored(old: Document, change: (shown: JsonObject) => unknown, origin: Origin): Document {
+  return withMembers(old, changeMembers(old, visible(old), change), origin);
+}
+
+/** The members after a change that may read these of a document, and what every client sees of it. */
+export function changeMembers(old: Document, seen: JsonObject, change: (shown: JsonObject) => unknown): JsonObject {
+  const next = change({ id: idText(old['_id']), ...seen, _meta: metaToWire(old['_meta']) });
+  if (!isPlain(next)) throw new MillraceError('invalid-patch', 'The patch leaves no JSON object');
+  return storable(next);
+}
+
+/** The document with other members between what the wire hides and `_meta`. */
+export function withMembers(old: Document, members: JsonObject, origin: Origin): Document {
+  return assemble(hidden(old), members, nextMeta(old['_meta'], origin));
+}
+
+/** The members of `body` that a document stores. */
+export function storable(body: JsonObject): JsonObject {
+  refuseStoredId(body);
+  for (const name of SYSTEM_MEMBERS)
+    if (Object.hasOwn(body, name)) return pick(body, (one) => !SYSTEM_MEMBERS.has(one));
+  return body;
+}
+
+/** `_id` and what a foreign writer stored under the wire's own names: not shown, and kept. */
+function hidden(old: Document): Document {
+  const kept = empty();
+  for (const name of ['_id', 'id', '_expanded']) if (Object.hasOwn(old, name)) kept[name] = old[name];
+  return kept;
+}
+
+/** The members of a stored document that clients see and change. */
+export function visible(old: Document): JsonObject {
+  return pick(old, (name) => name !== '_id' && !SYSTEM_MEMBERS.has(name));
+}
+
+/** By hand, which takes half of a spread's time: a document may have a hundred thousand members. */
+function assemble(head: Document, members: JsonObject, meta: Document): Document {
+  const document = empty();
+  for (const name of Object.keys(head)) document[name] = head[name];
+  for (const name of Object.keys(members)) document[name] = members[name];
+  document['_meta'] = meta;
+  return document;
+}
+
+function firstMeta(origin: Origin): Document {
+  const actor = origin.principal.kind === 'anonymous' ? null : origin.principal.id;
+  return nextMeta({ createdAt: origin.now, createdBy: actor }, origin);
+}
+
+/** A document that others wrote has no creation that Millrace knows of: it stays null. */
+function nextMeta(old: unknown, origin: Origin): Document {
+  const before: JsonObject = isPlain(old) ? old : {};
+  return {
+    ...before,
+    revision: revisionOf(before) + 1,
+    createdAt: before['createdAt'] ?? null,
+    updatedAt: origin.now,
+    createdBy: before['createdBy'] ?? null,
+    updatedBy: origin.principal.kind === 'anonymous' ? null : origin.principal.id,
+    by: actorOf(origin.principal),
+    request: origin.request,
+  };
+}
+
+/** The revision that a stored `_meta` says; 0 for a document written by others. */
+function revisionOf(meta: unknown): number {
+  const wire = isPlain(meta) ? valueToWire(meta['revision']) : 0;
+  return typeof wire === 'number' && Number.isSafeInteger(wire) && wire >= 0 ? wire : 0;
+}
+
+/** RFC 7396 section 2, `MergePatch`, on stored values. */
+export function merge(target: JsonObject, patch: JsonObject, keeper: Keeper): JsonObject {
+  const result = pick(target, () => true);
+  for (const [name, value] of Object.entries(patch)) {
+    const before = Object.hasOwn(target, name) ? target[name] : undefined;
+    if (value === null) delete result[name];
+    else if (isPlain(value)) result[name] = merge(isPlain(before) ? before : {}, value, keeper);
+    else result[name] = keeper.keep(before, value);
+  }
+  return result;
+}
+
+export function pick(source: JsonObject, wanted: (name: string) => boolean): JsonObject {
+  const result = empty();
+  for (const name of Object.keys(source)) if (wanted(name)) result[name] = source[name];
+  return result;
+}
+
+/** An object in which every name, `__proto__` too, is an ordinary member. */
+export function empty(): JsonObject {
+  return Object.create(null);
+}

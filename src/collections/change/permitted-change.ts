@@ -1,0 +1,134 @@
+/**
+ * What a principal's change makes of a document: computed from what it may see, with the values that policies give, and
+ * refused where no policy allows the whole of it. Pure. Every write of documents goes through here.
+ * Not here: single members (member-rules.ts) and what a Scope is (policies/).
+ */
+import type { Document, ObjectId } from 'mongodb';
+import { MillraceError } from '../../kernel/errors.ts';
+import { SYSTEM_ONLY } from '../../policies/fields/field-rules.ts';
+import { ALL, coversSteps, cutTo, type FieldTree } from '../../policies/fields/field-tree.ts';
+import { fieldHidden, fieldsFor, grantsFor } from '../../policies/reach.ts';
+import type { Scope } from '../../policies/scope.ts';
+import { allowing, forbiddenMember, settings, writableBy } from '../../policies/writing.ts';
+import type { Change, Steps } from './change.ts';
+import { Keeper } from './kept-types.ts';
+import { checkNewMembers, mergeMembers, notWritable, replaceMembers } from './member-rules.ts';
+import {
+  changeMembers,
+  changeStored,
+  createStored,
+  type JsonObject,
+  mergeStored,
+  type Origin,
+  pick,
+  replaceStored,
+  storable,
+  visible,
+  withMembers,
+} from './next-document.ts';
+
+/** Members of the wire form that every client sees and none sets. */
+const SYSTEM: ReadonlySet<string> = new Set(['id', '_meta', '_expanded']);
+
+type Given = ReadonlyMap<string, unknown>;
+
+/**
+ * The document that a create stores.
+ * @param newId makes the id when the body brings none
+ * @throws MillraceError `forbidden`, `field-not-writable`, `invalid-id`, `unsupported-key`
+ */
+export function permittedCreate(scope: Scope, body: JsonObject, origin: Origin, newId: () => ObjectId): Document {
+  const given = settings(scope.grants);
+  const wanted = given.size === 0 ? body : pick(body, (name) => !given.has(name));
+  const document = createStored(given.size === 0 ? body : { ...wanted, ...valuesOf(given) }, origin, newId);
+  const grants = allowing(scope, null, document);
+  if (grants.length === 0) throw notAllowed(scope);
+  checkNewMembers(storable(wanted), writableBy(grants));
+  return document;
+}
+
+/**
+ * The document after a change.
+ * @param old as it is stored, with exact types
+ * @throws MillraceError `forbidden`, `field-hidden`, `field-not-writable`, and what the change throws
+ */
+export function permittedChange(scope: Scope, change: Change, old: Document, origin: Origin): Document {
+  const before = grantsFor(scope, old);
+  if (before.length === 0) throw notAllowed(scope);
+  const read = seenOf(scope, old);
+  const write = writableBy(before);
+  const given = settings(before);
+  const free = read === ALL && write === ALL && given.size === 0;
+  const next = free ? compute(change, old, origin) : computeWithin(change, old, origin, { read, write, given });
+  const grants = allowing(scope, old, next);
+  if (grants.length === 0) throw notAllowed(scope);
+  const forbidden = forbiddenMember(old, next, writableBy(grants), given);
+  if (forbidden !== null) throw notWritable(forbidden.split('.'));
+  return next;
+}
+
+/** What the principal may see of a document that it writes to. */
+function seenOf({ reader }: Scope, document: Document): FieldTree {
+  return (reader === null ? null : fieldsFor(reader, document)) ?? SYSTEM_ONLY;
+}
+
+function compute(change: Change, old: Document, origin: Origin): Document {
+  switch (change.kind) {
+    case 'replace':
+      return replaceStored(old, change.body, origin);
+    case 'merge':
+      return mergeStored(old, change.patch, origin);
+    case 'edit':
+      return changeStored(old, (shown) => change.apply(shown, origin), origin);
+    default:
+      return change satisfies never;
+  }
+}
+
+interface Bounds {
+  readonly read: FieldTree;
+  readonly write: FieldTree;
+  /** Members whose value the policies give: what the client sends for them is not looked at. */
+  readonly given: Given;
+}
+
+function computeWithin(change: Change, old: Document, origin: Origin, { read, write, given }: Bounds): Document {
+  const without = (members: JsonObject) => pick(members, (name) => !given.has(name));
+  const keeper = new Keeper();
+  const [all, rules] = [visible(old), { read, write, strict: change.kind === 'edit', keeper }];
+  const members = () => {
+    switch (change.kind) {
+      case 'replace':
+        return replaceMembers(without(all), without(storable(change.body)), rules);
+      case 'merge':
+        return mergeMembers(without(all), without(storable(change.patch)), rules);
+      case 'edit': {
+        checkNames(change, { read, write, given });
+        const next = changeMembers(old, { ...cutTo(all, read) }, (shown) => change.apply(shown, origin));
+        return replaceMembers(without(all), without(next), rules);
+      }
+      default:
+        return change satisfies never;
+    }
+  };
+  const next = members();
+  for (const [name, value] of given) next[name] = keeper.keep(all[name], value);
+  return withMembers(old, next, origin);
+}
+
+/** What a change names must be seen, even if it only sets it, and may be set if it does. */
+function checkNames(change: Extract<Change, { kind: 'edit' }>, { read, write, given }: Bounds): void {
+  const own = ([first = '']: Steps) => first !== '' && !SYSTEM.has(first);
+  for (const steps of change.reads) if (own(steps) && !coversSteps(read, steps)) throw fieldHidden(steps.join('.'));
+  for (const steps of change.writes) {
+    if (own(steps) && !given.has(steps[0] ?? '') && !coversSteps(write, steps)) throw notWritable(steps);
+  }
+}
+
+function valuesOf(given: Given): JsonObject {
+  return Object.fromEntries(given);
+}
+
+function notAllowed({ action }: Scope): MillraceError {
+  return new MillraceError('forbidden', `No policy allows to ${action} this document`);
+}

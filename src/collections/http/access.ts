@@ -1,0 +1,42 @@
+/**
+ * How every request for documents enters: the name is checked and the Scope is granted before anything of the
+ * collection is asked, so that a stranger learns nothing of what exists.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type CollectionName, parseCollectionName } from '../../database/names.ts';
+import type { Policies } from '../../policies/policies.ts';
+import type { Action, Scope } from '../../policies/scope.ts';
+import type { Parameter } from '../../query/parse/parameters.ts';
+import type { Collections } from '../collections.ts';
+
+export interface CollectionRoutesOptions {
+  readonly collections: Collections;
+  readonly policies: Policies;
+  /** The newest place of the event log this server has told: a list read after it misses nothing before it. */
+  readonly position: () => string;
+  /** Answers a list that was asked for as a stream of events, with the parameters of its address. */
+  readonly live: (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    parameters: readonly Parameter[],
+    name: CollectionName,
+  ) => FastifyReply;
+}
+
+export interface OnCollection {
+  Params: { collection: string };
+}
+
+export interface OnDocument {
+  Params: { collection: string; id: string };
+}
+
+export type Enter = (request: FastifyRequest<OnCollection>, action: Action) => readonly [Scope, CollectionName];
+
+/** @returns a function that throws `invalid-name`, `not-authenticated` or `forbidden` */
+export function gate(policies: Policies): Enter {
+  return (request, action) => {
+    const name = parseCollectionName(request.params.collection);
+    return [policies.scope(request.principal, action, name), name];
+  };
+}

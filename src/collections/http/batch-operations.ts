@@ -1,0 +1,147 @@
+/**
+ * What the operations of a batch look like: their shape, and `$ref.id`, by which a later operation names the document
+ * of an earlier one. Pure. Not here: making them (batch.ts).
+ */
+import { isPlain, setMember } from '../../database/json/wire-values.ts';
+import { MillraceError } from '../../kernel/errors.ts';
+
+/** Operations of one batch. */
+const MAX_OPERATIONS = 100;
+const MEMBERS: ReadonlySet<string> = new Set(['method', 'path', 'body', 'headers', 'ref']);
+const HEADERS: ReadonlySet<string> = new Set(['if-match', 'if-none-match', 'content-type', 'prefer']);
+const REF = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
+const REFERENCE = /^\$([A-Za-z][A-Za-z0-9_-]{0,63})\.id$/;
+
+export interface BatchOperation {
+  readonly method: string;
+  /** Decoded segments of the path behind `/api`: a collection, and for one document its id. */
+  readonly segments: readonly string[];
+  /** The path and its query as they were written. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** `undefined` when there is none. */
+  readonly body: unknown;
+  readonly ref: string | undefined;
+}
+
+/** Ids by the name of the operation that made them. */
+export type Refs = ReadonlyMap<string, string>;
+
+/**
+ * Reads the body of a batch.
+ * @throws MillraceError `body-type`, `too-many-operations`, `malformed-request`, `route-not-found`
+ */
+export function parseBatch(body: Record<string, unknown>): readonly BatchOperation[] {
+  const { operations, ...others } = body;
+  if (!Array.isArray(operations) || Object.keys(others).length > 0) {
+    throw new MillraceError('body-type', 'A batch is an object with one member, the array "operations"');
+  }
+  if (operations.length === 0) throw new MillraceError('body-type', 'The batch holds no operation');
+  if (operations.length > MAX_OPERATIONS) {
+    throw new MillraceError('too-many-operations', `${operations.length} operations are more than ${MAX_OPERATIONS}`);
+  }
+  const refs = new Set<string>();
+  return operations.map((item: unknown, index) => {
+    try {
+      const operation = parseOperation(item);
+      if (operation.ref !== undefined && refs.has(operation.ref))
+        throw malformed(`the ref '${operation.ref}' is taken`);
+      if (operation.ref !== undefined) refs.add(operation.ref);
+      return operation;
+    } catch (error) {
+      throw inOperation(index, error);
+    }
+  });
+}
+
+/** Puts the place of the operation into an error. */
+export function inOperation(index: number, error: unknown): unknown {
+  if (!(error instanceof MillraceError)) return error;
+  const { code, message, hint, headers, faults } = error;
+  const place = `/operations/${index}`;
+  return new MillraceError(code, message, {
+    ...(hint === undefined ? {} : { hint }),
+    headers,
+    faults:
+      faults.length === 0
+        ? [{ pointer: place, code, detail: message }]
+        : faults.map((fault) => ({ ...fault, pointer: `${place}/body${fault.pointer}` })),
+    extensions: { failedOperation: index },
+    cause: error,
+  });
+}
+
+/**
+ * The operation with `$ref.id` replaced in the segments of its path and in the values of its body.
+ * @throws MillraceError `malformed-request` when its path names an operation that is not before it
+ */
+export function resolveRefs(operation: BatchOperation, refs: Refs): BatchOperation {
+  return {
+    ...operation,
+    segments: operation.segments.map((segment) => resolveSegment(segment, refs)),
+    body: refs.size === 0 ? operation.body : resolveValue(operation.body, refs),
+  };
+}
+
+function resolveSegment(segment: string, refs: Refs): string {
+  const ref = REFERENCE.exec(segment)?.[1];
+  if (ref === undefined) return segment;
+  const id = refs.get(ref);
+  if (id === undefined) throw malformed(`no operation before this one has the ref '${ref}' and one document`);
+  return id;
+}
+
+/** A string that only looks like a reference is a string. */
+function resolveValue(value: unknown, refs: Refs): unknown {
+  if (typeof value === 'string') return refs.get(REFERENCE.exec(value)?.[1] ?? '') ?? value;
+  if (Array.isArray(value)) return value.map((item) => resolveValue(item, refs));
+  if (!isPlain(value)) return value;
+  const resolved: Record<string, unknown> = {};
+  for (const [name, member] of Object.entries(value)) setMember(resolved, name, resolveValue(member, refs));
+  return resolved;
+}
+
+function parseOperation(item: unknown): BatchOperation {
+  if (!isPlain(item)) throw malformed('an operation is an object');
+  const unknown = Object.keys(item).find((name) => !MEMBERS.has(name));
+  if (unknown !== undefined) throw malformed(`'${unknown.slice(0, 80)}' is not a member of an operation`);
+  const { method, path, ref } = item;
+  if (typeof method !== 'string') throw malformed("the 'method' is not a string");
+  if (typeof path !== 'string') throw malformed("the 'path' is not a string");
+  if (ref !== undefined && (typeof ref !== 'string' || !REF.test(ref))) throw malformed("the 'ref' is not a name");
+  const body = Object.hasOwn(item, 'body') ? item['body'] : undefined;
+  return { method, url: path, segments: segmentsOf(path), headers: headersOf(item['headers'], body), body, ref };
+}
+
+function segmentsOf(path: string): string[] {
+  const parts = (path.split('?', 1)[0] ?? '').split('/');
+  const segments = parts.slice(2).map((part) => {
+    try {
+      return decodeURIComponent(part);
+    } catch (cause) {
+      throw new MillraceError('malformed-request', 'The path is not well encoded', { cause });
+    }
+  });
+  const known = parts[0] === '' && parts[1] === 'api' && segments.length >= 1 && segments.length <= 2;
+  if (known && segments.every((segment) => segment !== '')) return segments;
+  throw new MillraceError('route-not-found', `There is nothing to write at '${path.slice(0, 200)}'`, {
+    hint: 'Paths in a batch are /api/{collection} and /api/{collection}/{id}',
+  });
+}
+
+function headersOf(value: unknown, body: unknown): Record<string, string> {
+  const headers: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
+  if (value === undefined) return headers;
+  if (!isPlain(value)) throw malformed("the 'headers' are not an object");
+  for (const [name, text] of Object.entries(value)) {
+    const known = name.toLowerCase();
+    if (!HEADERS.has(known)) throw malformed(`the header '${name.slice(0, 80)}' has no meaning here`);
+    if (typeof text !== 'string') throw malformed(`the header '${name}' is not a string`);
+    headers[known] = text;
+  }
+  return headers;
+}
+
+function malformed(what: string): MillraceError {
+  return new MillraceError('malformed-request', `The operation is malformed: ${what}`);
+}

@@ -1,0 +1,98 @@
+/**
+ * Several writes in one transaction, in order: all or none, new collections included. Each is the same write as by
+ * itself. Not here: how an operation is written (batch-operations.ts).
+ */
+import type { FastifyRequest } from 'fastify';
+import { MillraceError } from '../../kernel/errors.ts';
+import { parameters, requireMediaType } from '../../kernel/request.ts';
+import type { Atomic, Within } from '../atomic.ts';
+import { isAccessRefusal } from '../refusals.ts';
+import { type BatchOperation, inOperation, parseBatch, resolveRefs } from './batch-operations.ts';
+import { objectBody, refuseConditions } from './request-body.ts';
+import { type PreparedWrite, prepareWrite, type WriteParts } from './write-operations.ts';
+import type { Answer } from './write-response.ts';
+
+/** Bytes of all results together. */
+const MAX_RESULT_BYTES = 32 * 1024 * 1024;
+
+type BatchRequest = Pick<FastifyRequest, 'id' | 'url' | 'headers' | 'body' | 'principal'>;
+
+/**
+ * Reads a batch.
+ * @throws MillraceError as parseBatch, and `not-authenticated` or `forbidden` for any of its operations
+ */
+export function prepareBatch(request: BatchRequest, parts: WriteParts & { readonly atomic: Atomic }): PreparedWrite {
+  parameters(request, []);
+  refuseConditions(request);
+  requireMediaType(request, ['application/json']);
+  const operations = parseBatch(objectBody(request));
+  requireScopes(operations, request, parts);
+  return (within) => parts.atomic.run((open) => runAll(operations, request, parts, open), within);
+}
+
+/**
+ * Who may not make an operation is told before any of them is made, or looked up under a key. Whatever else is wrong with
+ * one is said in its turn.
+ */
+function requireScopes(operations: readonly BatchOperation[], request: BatchRequest, parts: WriteParts): void {
+  for (const [index, operation] of operations.entries()) {
+    try {
+      prepare(operation, request, parts);
+    } catch (error) {
+      if (isAccessRefusal(error)) throw inOperation(index, error);
+    }
+  }
+}
+
+async function runAll(
+  operations: readonly BatchOperation[],
+  request: BatchRequest,
+  parts: WriteParts,
+  within: Within,
+): Promise<Answer> {
+  const refs = new Map<string, string>();
+  const results: Answer[] = [];
+  let bytes = 0;
+  for (const [index, operation] of operations.entries()) {
+    try {
+      const answer = await prepare(resolveRefs(operation, refs), request, parts)(within);
+      if (operation.ref !== undefined) refs.set(operation.ref, idOf(answer));
+      bytes += answer.body?.length ?? 0;
+      if (bytes > MAX_RESULT_BYTES) throw tooLarge();
+      results.push(answer);
+    } catch (error) {
+      throw inOperation(index, error);
+    }
+  }
+  return { status: 200, headers: {}, body: encodeResults(results) };
+}
+
+function prepare(operation: BatchOperation, request: BatchRequest, parts: WriteParts): PreparedWrite {
+  const { method, url, headers, body, segments } = operation;
+  const [collection = '', id] = segments;
+  const params = id === undefined ? { collection } : { collection, id };
+  return prepareWrite({ id: request.id, principal: request.principal, method, url, headers, body, params }, parts);
+}
+
+function idOf({ id }: Answer): string {
+  if (id !== undefined) return id;
+  throw new MillraceError('malformed-request', "Only an operation on one document can have a 'ref'");
+}
+
+function tooLarge(): MillraceError {
+  return new MillraceError('answer-too-large', 'The results of the batch are too large together', {
+    hint: 'Give operations the header prefer: return=minimal',
+  });
+}
+
+/** The bodies are JSON text already. */
+function encodeResults(results: readonly Answer[]): Buffer {
+  const chunks: Buffer[] = [Buffer.from('{"results":[')];
+  for (const [index, { status, headers, body }] of results.entries()) {
+    const head = JSON.stringify({ status, headers });
+    chunks.push(Buffer.from(`${index === 0 ? '' : ','}${body === null ? head : `${head.slice(0, -1)},"body":`}`));
+    if (body !== null) chunks.push(body, Buffer.from('}'));
+  }
+  chunks.push(Buffer.from(']}'));
+  return Buffer.concat(chunks);
+}

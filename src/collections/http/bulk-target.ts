@@ -1,0 +1,36 @@
+/**
+ * Which documents a write by filter asks for: conditions in the address, in the language of lists, and in `Prefer` how
+ * many documents it may touch. Pure. Forgetting either is refused: a slip must not reach a whole collection.
+ */
+import { MillraceError } from '../../kernel/errors.ts';
+import { queryText, type RequestLike } from '../../kernel/request.ts';
+import { readParameters } from '../../query/parse/parameters.ts';
+import { parseQuery, RESERVED } from '../../query/parse/parse-query.ts';
+import type { Asked } from '../bulk-writes.ts';
+import { parsePrefer } from './prefer.ts';
+import { refuseConditions } from './request-body.ts';
+
+/** @throws MillraceError `invalid-filter`, `max-affected-required`, `unknown-parameter`, `malformed-request` */
+export function parseAsked(request: RequestLike): Asked {
+  const conditions = readParameters(queryText(request));
+  const other = conditions.find(([name]) => name !== 'filter' && RESERVED.some((reserved) => reserved === name));
+  if (other !== undefined) {
+    throw new MillraceError('unknown-parameter', `The parameter '${other[0]}' means nothing for a write by filter`, {
+      hint: `A field of that name is reached as ${other[0]}[eq]`,
+    });
+  }
+  refuseConditions(request);
+  if (conditions.length === 0) {
+    throw new MillraceError('invalid-filter', 'A write to many documents needs a filter', {
+      hint: 'filter={} means all of them; a write to one has its id in the path',
+    });
+  }
+  const { filter } = parseQuery(conditions);
+  const { maxAffected } = parsePrefer(request.headers['prefer']);
+  if (maxAffected === undefined) {
+    throw new MillraceError('max-affected-required', 'A write by filter must say how many documents it may touch', {
+      hint: 'Prefer: max-affected=100',
+    });
+  }
+  return { filter, maxAffected };
+}

@@ -1,0 +1,49 @@
+/** The three languages of a PATCH, by media type, each as a change of stored documents. Pure. */
+
+import { type RequestLike, requireBody, requireMediaType } from '../../kernel/request.ts';
+import type { Change, Steps } from '../change/change.ts';
+import { applyJsonPatch, type JsonPatch, parseJsonPatch } from '../patch/json-patch.ts';
+import { applyUpdate, parseUpdate } from '../patch/update.ts';
+import { objectBody } from './request-body.ts';
+
+/** Plain JSON is a merge patch. */
+const PATCH_TYPES = [
+  'application/merge-patch+json',
+  'application/json',
+  'application/json-patch+json',
+  'application/vnd.millrace.update+json',
+] as const;
+
+/**
+ * Reads the patch that a request carries.
+ * @throws MillraceError `unsupported-media-type`, `body-type`, `invalid-patch`, `unsupported-key`
+ */
+export function parsePatch(request: RequestLike): Change {
+  const type = requireMediaType(request, PATCH_TYPES);
+  switch (type) {
+    case 'application/json':
+    case 'application/merge-patch+json':
+      return { kind: 'merge', patch: objectBody(request) };
+    case 'application/json-patch+json': {
+      const patch = parseJsonPatch(requireBody(request));
+      return { kind: 'edit', ...namesOf(patch), apply: (shown) => applyJsonPatch(shown, patch) };
+    }
+    case 'application/vnd.millrace.update+json': {
+      const update = parseUpdate(objectBody(request));
+      const names = update.map(({ steps }) => steps);
+      return { kind: 'edit', reads: names, writes: names, apply: (shown, { now }) => applyUpdate(shown, update, now) };
+    }
+    default:
+      return type satisfies never;
+  }
+}
+
+function namesOf(patch: JsonPatch): { readonly reads: readonly Steps[]; readonly writes: readonly Steps[] } {
+  return {
+    reads: patch.flatMap((operation) => ('from' in operation ? [operation.from, operation.path] : [operation.path])),
+    writes: patch.flatMap((operation) => {
+      if (operation.op === 'test') return [];
+      return operation.op === 'move' ? [operation.from, operation.path] : [operation.path];
+    }),
+  };
+}

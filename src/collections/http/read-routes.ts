@@ -1,0 +1,106 @@
+/**
+ * The HTTP face of reading: lists with the query language, by address or by `_query` body, and one document. Not here:
+ * the language (query/) and what a list is (listing.ts).
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { encodeDocument } from '../../database/json/json.ts';
+import { MillraceError } from '../../kernel/errors.ts';
+import { parameters, queryText, requireMediaType } from '../../kernel/request.ts';
+import { requireReadable } from '../../policies/reach.ts';
+import type { Scope } from '../../policies/scope.ts';
+import type { Fields } from '../../query/evaluate/fields.ts';
+import { readParameters } from '../../query/parse/parameters.ts';
+import { parseQuery, parseQueryJson } from '../../query/parse/parse-query.ts';
+import type { Query } from '../../query/query.ts';
+import { type Expansion, toExpansions } from '../read/expansion.ts';
+import { cutStored, showsMeta, withIds, withWholeMeta } from '../read/field-selection.ts';
+import { requireFields } from '../read/projection.ts';
+import { isFresh, parsePreconditions } from '../store/preconditions.ts';
+import { type CollectionRoutesOptions, gate, type OnCollection, type OnDocument } from './access.ts';
+import { sendHead, sendJson, sendList } from './list-response.ts';
+import { objectBody } from './request-body.ts';
+
+const STREAM_TYPE = 'text/event-stream';
+
+/** Parameters that say what of a document is shown, and so make sense for a single one. */
+const SHOWING: readonly string[] = ['fields', 'expand'];
+
+export async function readRoutes(app: FastifyInstance, options: CollectionRoutesOptions): Promise<void> {
+  const { collections, policies, position, live } = options;
+  const enter = gate(policies);
+
+  function expansions(request: FastifyRequest, scope: Scope, query: Query): Expansion[] {
+    requireReadable(
+      scope,
+      query.expand.map(({ path }) => path),
+    );
+    return toExpansions(query.expand, (name) => policies.find(request.principal, 'read', name));
+  }
+
+  async function answerList(
+    request: FastifyRequest<OnCollection>,
+    reply: FastifyReply,
+    asked: Query,
+  ): Promise<FastifyReply> {
+    const query = { ...asked, fields: withWholeMeta(asked.fields) };
+    const [scope, name] = enter(request, 'read');
+    const wanted = expansions(request, scope, query);
+    reply.header('millrace-position', position());
+    const list = await collections.list(scope, name, query);
+    const meta = showsMeta(query.fields);
+    if (wanted.length === 0) return sendList(reply, list, { meta });
+    const how = { expansions: wanted, fields: toCut(query), meta };
+    return sendList(reply, list, { meta, expand: (batch) => collections.expand(batch, how) });
+  }
+
+  app.get<OnCollection>('/:collection', { config: { streams: true } }, async (request, reply) => {
+    const found = readParameters(queryText(request));
+    if (!asksForStream(request)) return answerList(request, reply, parseQuery(found));
+    const [, name] = enter(request, 'read');
+    return live(request, reply, found, name);
+  });
+
+  app.post<OnCollection>('/:collection/_query', { config: { reads: true } }, async (request, reply) => {
+    parameters(request, []);
+    requireMediaType(request, ['application/json']);
+    return answerList(request, reply, parseQueryJson(objectBody(request)));
+  });
+
+  app.get<OnDocument>('/:collection/:id', async (request, reply) => {
+    const { fields: asked, ...query } = parseShowing(queryText(request));
+    const fields = withWholeMeta(asked);
+    const [scope, name] = enter(request, 'read');
+    const wanted = expansions(request, scope, { ...query, fields });
+    requireFields(scope, fields);
+    const found = await collections.get(scope, name, request.params.id);
+    reply.header('etag', found.etag);
+    const { ifNoneMatch } = parsePreconditions(request.headers);
+    // The tag is the document's own: what is shown along may be others by now, and browsers ask with it by themselves.
+    if (wanted.length === 0 && isFresh(ifNoneMatch, found.etag)) {
+      reply.code(304);
+      return request.method === 'HEAD' ? sendHead(reply) : reply.send();
+    }
+    const meta = showsMeta(fields);
+    if (wanted.length === 0) return sendJson(reply, encodeDocument(cutStored(found.raw, fields), { meta }));
+    const { value } = await collections.expand([found.raw], { expansions: wanted, fields, meta }).next();
+    return sendJson(reply, Buffer.concat(value ?? []));
+  });
+}
+
+/** The fields that are still to be cut once the ids have been read; null when the list comes with these alone. */
+function toCut({ fields, expand }: Query): Fields | null {
+  return withIds(fields, expand) === fields ? null : fields;
+}
+
+function asksForStream({ method, headers }: FastifyRequest): boolean {
+  return method === 'GET' && headers.accept?.split(',').some((one) => one.trim().startsWith(STREAM_TYPE)) === true;
+}
+
+function parseShowing(search: string): Query {
+  const found = readParameters(search);
+  const other = found.find(([name]) => !SHOWING.includes(name));
+  if (other === undefined) return parseQuery(found);
+  throw new MillraceError('unknown-parameter', `The parameter '${other[0].slice(0, 80)}' is not known here`, {
+    hint: `Known: ${SHOWING.join(', ')}`,
+  });
+}

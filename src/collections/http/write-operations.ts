@@ -1,0 +1,166 @@
+/**
+ * The writes, read and authorised: each takes a request apart, asks for its Scope, and gives back what can be made
+ * alone, under an idempotency key or as a part of a batch, by the same rules. Not here: HTTP (write-routes.ts).
+ */
+import type { Principal } from '../../auth/principal.ts';
+import { type CollectionName, parseCollectionName } from '../../database/names.ts';
+import { MillraceError } from '../../kernel/errors.ts';
+import { flag, parameters, type RequestLike, requireMediaType } from '../../kernel/request.ts';
+import type { Policies } from '../../policies/policies.ts';
+import type { Action, Scope } from '../../policies/scope.ts';
+import type { Within } from '../atomic.ts';
+import type { ByFilter } from '../bulk-writes.ts';
+import type { Collections, WriteScopes } from '../collections.ts';
+import { seenBy, viewOf } from '../read/document-view.ts';
+import { discreet } from '../refusals.ts';
+import { parsePreconditions } from '../store/preconditions.ts';
+import { parseAsked } from './bulk-target.ts';
+import { parsePatch } from './patch-request.ts';
+import { arrayBody, objectBody, refuseConditions, toWrite } from './request-body.ts';
+import { type Answer, affectedAnswer, createdAnswer, removedAnswer, writtenAnswer } from './write-response.ts';
+
+/** A write that has been read and allowed; nothing has been touched yet. It may run again in a new transaction. */
+export type PreparedWrite = (within?: Within) => Promise<Answer>;
+
+/** One request to write, from the wire or from inside a batch. */
+export interface WriteRequest extends RequestLike {
+  readonly method: string;
+  readonly principal: Principal;
+  readonly params: { readonly collection: string; readonly id?: string };
+}
+
+export interface WriteParts {
+  readonly collections: Collections;
+  readonly byFilter: ByFilter;
+  readonly policies: Policies;
+}
+
+/**
+ * Reads a write and asks for its Scope, in this order of checks: a stranger learns nothing of what exists.
+ * @throws MillraceError what is wrong with the request, `not-authenticated`, `forbidden`, `method-not-allowed`
+ */
+export function prepareWrite(request: WriteRequest, parts: WriteParts): PreparedWrite {
+  const { id } = request.params;
+  if (id === undefined) {
+    if (request.method === 'POST') return prepareCreate(request, parts);
+    if (request.method === 'PATCH') return preparePatchMany(request, parts);
+    if (request.method === 'DELETE') return prepareRemoveMany(request, parts);
+  } else {
+    if (request.method === 'PUT') return prepareReplace(request, id, parts);
+    if (request.method === 'PATCH') return preparePatch(request, id, parts);
+    if (request.method === 'DELETE') return prepareRemove(request, id, parts);
+  }
+  throw new MillraceError('method-not-allowed', `${request.method} is not possible here`);
+}
+
+function enter(request: WriteRequest, action: Action, { policies }: WriteParts): readonly [Scope, CollectionName] {
+  const name = parseCollectionName(request.params.collection);
+  return [policies.scope(request.principal, action, name), name];
+}
+
+/** A write whose refusals name no member that the writer may not see. */
+function discreetly(reader: Scope | null, write: PreparedWrite): PreparedWrite {
+  return async (within) => {
+    try {
+      return await write(within);
+    } catch (error) {
+      throw discreet(error, reader);
+    }
+  };
+}
+
+function prepareCreate(request: WriteRequest, parts: WriteParts): PreparedWrite {
+  const { collections } = parts;
+  parameters(request, []);
+  refuseConditions(request);
+  requireMediaType(request, ['application/json']);
+  const many = arrayBody(request);
+  if (many !== null) {
+    const [scope, name] = enter(request, 'create', parts);
+    return discreetly(scope.reader, async (within) => {
+      const created = await collections.createMany(scope, name, many, toWrite(request, within));
+      return createdAnswer(
+        request,
+        created.map(({ raw }) => viewOf(scope.reader, raw)),
+      );
+    });
+  }
+  const body = objectBody(request);
+  const [scope, name] = enter(request, 'create', parts);
+  return discreetly(scope.reader, async (within) => {
+    const created = await collections.create(scope, name, body, toWrite(request, within));
+    return writtenAnswer(request, seenBy(scope.reader, created), name);
+  });
+}
+
+function prepareReplace(request: WriteRequest, id: string, parts: WriteParts): PreparedWrite {
+  const upsert = flag(parameters(request, ['upsert']), 'upsert');
+  requireMediaType(request, ['application/json']);
+  const body = objectBody(request);
+  const [scopes, name] = enterReplace(request, upsert, parts);
+  const reader = (scopes.update ?? scopes.create)?.reader ?? null;
+  return discreetly(reader, async (within) => {
+    const replaced = await parts.collections.replace(scopes, name, id, body, toWrite(request, within));
+    return { id, ...writtenAnswer(request, seenBy(reader, replaced), name) };
+  });
+}
+
+/** `If-None-Match: *` only creates; an upsert creates where that is allowed, and otherwise finds nothing. */
+function enterReplace(
+  request: WriteRequest,
+  upsert: boolean,
+  parts: WriteParts,
+): readonly [WriteScopes, CollectionName] {
+  const { ifMatch, ifNoneMatch } = parsePreconditions(request.headers);
+  if (ifNoneMatch === '*') {
+    if (ifMatch !== undefined) throw contradiction();
+    const [create, name] = enter(request, 'create', parts);
+    return [{ update: null, create }, name];
+  }
+  const [update, name] = enter(request, 'update', parts);
+  return [{ update, create: upsert ? parts.policies.find(request.principal, 'create', name) : null }, name];
+}
+
+function contradiction(): MillraceError {
+  return new MillraceError('precondition-failed', 'If-Match and If-None-Match: * never hold together', {
+    hint: 'Send If-None-Match: * to create, If-Match to change',
+  });
+}
+
+function preparePatch(request: WriteRequest, id: string, parts: WriteParts): PreparedWrite {
+  parameters(request, []);
+  const change = parsePatch(request);
+  const [scope, name] = enter(request, 'update', parts);
+  return discreetly(scope.reader, async (within) => {
+    const patched = await parts.collections.patch(scope, name, id, change, toWrite(request, within));
+    return { id, ...writtenAnswer(request, seenBy(scope.reader, patched), name) };
+  });
+}
+
+function prepareRemove(request: WriteRequest, id: string, parts: WriteParts): PreparedWrite {
+  parameters(request, []);
+  const [scope, name] = enter(request, 'delete', parts);
+  return async (within) => {
+    const removed = await parts.collections.remove(scope, name, id, toWrite(request, within));
+    return { id, ...removedAnswer(request, seenBy(scope.reader, removed)) };
+  };
+}
+
+function preparePatchMany(request: WriteRequest, parts: WriteParts): PreparedWrite {
+  const asked = parseAsked(request);
+  const change = parsePatch(request);
+  const [scope, name] = enter(request, 'update', parts);
+  return discreetly(scope.reader, async (within) => {
+    const affected = await parts.byFilter.patch(scope, name, asked, change, toWrite(request, within));
+    return affectedAnswer(affected, asked.maxAffected);
+  });
+}
+
+function prepareRemoveMany(request: WriteRequest, parts: WriteParts): PreparedWrite {
+  const asked = parseAsked(request);
+  const [scope, name] = enter(request, 'delete', parts);
+  return async (within) => {
+    const affected = await parts.byFilter.remove(scope, name, asked, toWrite(request, within));
+    return affectedAnswer(affected, asked.maxAffected);
+  };
+}

@@ -1,0 +1,80 @@
+/**
+ * The answer to a write as a value: it can be sent, kept under an idempotency key, or stand among the results of a
+ * batch. Not here: answers that are streamed (list-response.ts) and refusals, which are errors.
+ */
+import type { FastifyReply } from 'fastify';
+import { encodeDocument, ListEncoder } from '../../database/json/json.ts';
+import type { RequestLike } from '../../kernel/request.ts';
+import type { Written } from '../read/document-view.ts';
+import type { StoredDocument } from '../store/stored-document.ts';
+import { parsePrefer } from './prefer.ts';
+
+export const JSON_TYPE = 'application/json; charset=utf-8';
+
+export interface Answer {
+  readonly status: number;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** JSON text, or null for none. */
+  readonly body: Buffer | null;
+  /** The id of the document that a write of one document made or changed. */
+  readonly id?: string;
+}
+
+type Preferring = Pick<RequestLike, 'headers'>;
+
+export function sendAnswer(reply: FastifyReply, { status, headers, body }: Answer): FastifyReply {
+  reply.code(status).headers(headers);
+  return body === null ? reply.send() : reply.type(JSON_TYPE).send(body);
+}
+
+/**
+ * The outcome of a write: 201 with its place, or 200; without a body (204) when the client prefers so, or may not see
+ * what it wrote.
+ */
+export function writtenAnswer(request: Preferring, { seen, createdId }: Written, collection: string): Answer {
+  const wanted = parsePrefer(request.headers['prefer']).return;
+  const applied = seen === null ? 'minimal' : wanted;
+  const headers: Record<string, string> = seen === null ? {} : { etag: seen.etag };
+  if (createdId !== undefined) headers['location'] = `/api/${collection}/${encodeURIComponent(createdId)}`;
+  if (wanted !== undefined && wanted === applied) headers['preference-applied'] = `return=${wanted}`;
+  const created = createdId !== undefined;
+  const body = seen === null || applied === 'minimal' ? null : encodeDocument(seen.raw);
+  return {
+    status: created ? 201 : body === null ? 204 : 200,
+    headers,
+    body,
+    ...(created ? { id: createdId } : {}),
+  };
+}
+
+/** The documents of a bulk create, in order; without a body when one of them may not be seen. */
+export function createdAnswer(request: Preferring, created: readonly (StoredDocument | null)[]): Answer {
+  const wanted = parsePrefer(request.headers['prefer']).return;
+  const seen = created.flatMap((document) => document ?? []);
+  const minimal = wanted === 'minimal' || seen.length < created.length;
+  const headers: Record<string, string> =
+    wanted === undefined || (wanted === 'minimal') !== minimal ? {} : { 'preference-applied': `return=${wanted}` };
+  if (minimal) return { status: 201, headers, body: null };
+  const encoder = new ListEncoder({ chunkBytes: Number.POSITIVE_INFINITY });
+  for (const { raw } of seen) encoder.append(raw);
+  return { status: 201, headers, body: encoder.end() };
+}
+
+/** The outcome of a deletion: nothing, or the document that was, as far as it could be seen. */
+export function removedAnswer(request: Preferring, { seen }: Written): Answer {
+  if (seen === null || parsePrefer(request.headers['prefer']).return !== 'representation') {
+    return { status: 204, headers: {}, body: null };
+  }
+  const headers = { 'preference-applied': 'return=representation', etag: seen.etag };
+  return { status: 200, headers, body: encodeDocument(seen.raw) };
+}
+
+/** How many documents a write by filter found and changed. */
+export function affectedAnswer(
+  affected: { readonly matched: number; readonly modified: number },
+  most: number,
+): Answer {
+  const headers = { 'preference-applied': `max-affected=${most}` };
+  return { status: 200, headers, body: Buffer.from(JSON.stringify(affected)) };
+}

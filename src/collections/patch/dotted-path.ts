@@ -1,0 +1,107 @@
+/**
+ * Dotted paths as MongoDB's update operators walk them: through embedded documents by name and through arrays by
+ * position, making documents where there is nothing. Pure. Names that hold a dot or start with `$` cannot be said this
+ * way; a JSON Patch can.
+ */
+import { isPlain, setMember } from '../../database/json/wire-values.ts';
+import { compareText } from '../../query/evaluate/order.ts';
+import type { Draft } from './draft.ts';
+import { checkChange, checkChangedPath, checkDepth, invalidPatch } from './patch-bounds.ts';
+
+/** Nulls that fill an array up to a position behind its end. */
+const MAX_PADDING = 10_000;
+
+export type Steps = readonly string[];
+
+/** What becomes of the value at a path; `undefined` is a missing one. */
+export interface PathChange {
+  /** Whether a missing path comes into being; otherwise nothing happens. */
+  readonly creates: boolean;
+  /** Whether a path through a scalar is passed over too, instead of refused. */
+  readonly lenient?: boolean;
+  /** The new value, or {@link REMOVED}. */
+  readonly apply: (old: unknown, now: Date, draft: Draft) => unknown;
+}
+
+/** A change at a moment. */
+export type DatedChange = Omit<PathChange, 'apply'> & { readonly apply: (old: unknown) => unknown };
+
+export const REMOVED = Symbol('removed');
+
+/** @throws MillraceError `invalid-patch`, `unsupported-key` */
+export function parseSteps(path: string): Steps {
+  const steps = path.split('.');
+  checkChangedPath(steps);
+  for (const step of steps) {
+    if (step === '') throw invalidPatch(`'${path}' has an empty name in it`, 'A JSON Patch can reach such members');
+    if (step.startsWith('$')) throw invalidPatch(`'${path}' holds '${step}', which is not possible here`);
+  }
+  return steps;
+}
+
+/** By name, positions by number: the order in which MongoDB applies the paths of one update, and so adds members. */
+export function compareSteps(a: Steps, b: Steps): number {
+  const length = Math.min(a.length, b.length);
+  for (let i = 0; i < length; i++) {
+    const x = a[i] ?? '';
+    const y = b[i] ?? '';
+    const order = isPosition(x) && isPosition(y) ? Number(x) - Number(y) : compareText(x, y);
+    if (order !== 0) return order;
+  }
+  return a.length - b.length;
+}
+
+/**
+ * The document with the value at a path changed; what is beside the path is as it was.
+ * @throws MillraceError `invalid-patch` when a path leads through a scalar, `too-deep`
+ */
+export function changeAt(document: unknown, steps: Steps, change: DatedChange, draft: Draft): unknown {
+  if (change.creates) checkDepth(steps.length);
+  return walk(document, steps, 0, change, draft);
+}
+
+function walk(node: unknown, steps: Steps, depth: number, change: DatedChange, draft: Draft): unknown {
+  if (node === undefined && !change.creates) return REMOVED;
+  if (depth === steps.length) {
+    const value = change.apply(node);
+    if (value !== REMOVED && value !== node) checkChange(steps, value, draft);
+    return value;
+  }
+  if (node === undefined) return walk(Object.create(null), steps, depth, change, draft);
+  const step = steps[depth] ?? '';
+  if (Array.isArray(node) && isPosition(step)) return walkArray(node, steps, depth, change, draft);
+  if (!isPlain(node)) {
+    if (change.lenient === true) return node;
+    throw invalidPatch(`'${steps.slice(0, depth + 1).join('.')}' cannot be there: what is above it is no object`);
+  }
+  draft.work(1);
+  const old = Object.hasOwn(node, step) ? node[step] : undefined;
+  const value = walk(old, steps, depth + 1, change, draft);
+  // Also when it was changed in place: then this node is owned already. Paths of one update do not meet, so that nobody
+  // measures it any more.
+  if (value === old || (value === REMOVED && old === undefined)) return node;
+  const changed = draft.own(node);
+  if (value === REMOVED) delete changed[step];
+  else setMember(changed, step, value);
+  return changed;
+}
+
+function walkArray(node: unknown[], steps: Steps, depth: number, change: DatedChange, draft: Draft): unknown {
+  const index = Number(steps[depth]);
+  const padding = index - node.length;
+  if (padding >= 0 && !change.creates) return node;
+  if (padding > MAX_PADDING) throw invalidPatch(`'${steps.join('.')}' is too far behind the end of the array`);
+  draft.work(1);
+  const old: unknown = node[index];
+  const value = walk(old, steps, depth + 1, change, draft);
+  if (value === old && padding < 0) return node;
+  draft.work(Math.max(0, padding));
+  const changed = draft.own(node);
+  while (changed.length < index) changed.push(null);
+  changed[index] = value === REMOVED ? null : value;
+  return changed;
+}
+
+function isPosition(step: string): boolean {
+  return /^(?:0|[1-9]\d{0,8})$/.test(step);
+}

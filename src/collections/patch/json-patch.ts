@@ -1,0 +1,220 @@
+/**
+ * JSON Patch (RFC 6902) on stored values: dates, decimals and ids are leaves that move and copy as what they are, and a
+ * test compares what clients see. Pure: neither the document nor the patch is changed. Own code, because the libraries
+ * for it walk into the objects behind such leaves, mistake `constructor` for a prototype, or change what they are given.
+ */
+import { pointerTo } from '../../database/json/json-faults.ts';
+import { isPlain, setMember } from '../../database/json/wire-values.ts';
+import { MillraceError } from '../../kernel/errors.ts';
+import { sameJson } from '../change/same-json.ts';
+import { at } from '../refusals.ts';
+import { Draft, type Node } from './draft.ts';
+import { checkChange, checkChangedPath, invalidPatch, MAX_OPERATIONS } from './patch-bounds.ts';
+
+/** The reference tokens of a JSON Pointer (RFC 6901), unescaped; empty for the whole document. */
+type Pointer = readonly string[];
+
+export type Operation =
+  | { readonly op: 'add' | 'replace' | 'test'; readonly path: Pointer; readonly value: unknown }
+  | { readonly op: 'remove'; readonly path: Pointer }
+  | { readonly op: 'move' | 'copy'; readonly path: Pointer; readonly from: Pointer };
+
+export type JsonPatch = readonly Operation[];
+
+/**
+ * Reads a patch; `id`, `_meta` and what is inside may be tested and copied, not changed.
+ * @throws MillraceError `invalid-patch`, `unsupported-key`, naming the operation
+ */
+export function parseJsonPatch(body: unknown): JsonPatch {
+  if (!Array.isArray(body)) throw invalidPatch('A JSON Patch is an array of operations');
+  if (body.length > MAX_OPERATIONS) throw invalidPatch(`A patch has at most ${MAX_OPERATIONS} operations`);
+  return body.map((item: unknown, index) => {
+    try {
+      const operation = parseOperation(item);
+      if (operation.op !== 'test') checkChangedPath(operation.path);
+      if (operation.op === 'move') checkChangedPath(operation.from);
+      return operation;
+    } catch (error) {
+      throw inOperation(index, error);
+    }
+  });
+}
+
+/**
+ * Applies all operations in order, or none.
+ * @throws MillraceError `patch-test-failed`, `invalid-patch`, `too-deep`, `document-too-large`, naming the operation
+ */
+export function applyJsonPatch(document: unknown, patch: JsonPatch, draft = new Draft()): unknown {
+  return patch.reduce<unknown>((root, operation, index) => {
+    try {
+      return apply(root, operation, draft);
+    } catch (error) {
+      throw inOperation(index, error);
+    }
+  }, document);
+}
+
+/** Reads one operation by RFC 6902 section 4; members that are not defined for it are ignored, as section 4 asks. */
+export function parseOperation(item: unknown): Operation {
+  if (!isPlain(item)) throw invalidPatch('it is not an object');
+  const { op } = item;
+  switch (op) {
+    case 'add':
+    case 'replace':
+    case 'test':
+      if (!Object.hasOwn(item, 'value')) throw invalidPatch(`'${op}' needs a value`);
+      return { op, path: pointerMember(item, 'path'), value: item['value'] };
+    case 'remove':
+      return { op, path: pointerMember(item, 'path') };
+    case 'move':
+    case 'copy':
+      return { op, path: pointerMember(item, 'path'), from: pointerMember(item, 'from') };
+    default:
+      throw invalidPatch("its 'op' is not one of add, remove, replace, move, copy, test");
+  }
+}
+
+function pointerMember(item: Record<string, unknown>, name: 'path' | 'from'): Pointer {
+  const text = Object.hasOwn(item, name) ? item[name] : undefined;
+  if (typeof text !== 'string') throw invalidPatch(`its '${name}' is not a string`);
+  if (text === '') return [];
+  if (!text.startsWith('/') || /~(?![01])/.test(text)) {
+    throw invalidPatch(`its '${name}' is not a JSON Pointer`, 'A pointer is empty or starts with /; ~ is written ~0');
+  }
+  const tokens = text.slice(1).split('/');
+  return tokens.map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+function apply(root: unknown, operation: Operation, draft: Draft): unknown {
+  switch (operation.op) {
+    case 'test':
+      if (sameJson(find(root, operation.path), operation.value, { ordered: false })) return root;
+      throw new MillraceError('patch-test-failed', `the value at '${pointerTo(operation.path)}' is another one`);
+    case 'add': {
+      const value = draft.keeper.keep(replacedAt(root, operation.path), operation.value);
+      return add(root, operation.path, value, draft);
+    }
+    case 'replace': {
+      const value = draft.keeper.keep(find(root, operation.path), operation.value);
+      return edit(root, operation.path, draft, value, (node, token) => put(node, token, value));
+    }
+    case 'remove':
+      return remove(root, operation.path, draft);
+    case 'move': {
+      const { from, path } = operation;
+      const value = find(root, from);
+      if (pointerTo(from) === pointerTo(path)) return root;
+      if (pointerTo(path).startsWith(`${pointerTo(from)}/`)) throw invalidPatch('a value cannot move into itself');
+      return add(remove(root, from, draft), path, value, draft);
+    }
+    case 'copy': {
+      const value = find(root, operation.from);
+      draft.grow(draft.measure(value).bytes);
+      draft.share(value);
+      return add(root, operation.path, value, draft);
+    }
+    default:
+      return operation satisfies never;
+  }
+}
+
+function add(root: unknown, path: Pointer, value: unknown, draft: Draft): unknown {
+  return edit(root, path, draft, value, (node, token) => {
+    if (!Array.isArray(node)) return put(node, token, value);
+    const index = token === '-' ? node.length : indexIn(token, node.length + 1);
+    if (index === undefined) throw missing(path);
+    draft.work(node.length - index);
+    node.splice(index, 0, value);
+  });
+}
+
+function remove(root: unknown, path: Pointer, draft: Draft): unknown {
+  if (path.length === 0) throw invalidPatch('the document itself cannot be removed', 'DELETE removes it');
+  find(root, path);
+  return edit(root, path, draft, null, (node, token) => {
+    if (!Array.isArray(node)) {
+      delete node[token];
+      return;
+    }
+    draft.work(node.length - Number(token));
+    node.splice(Number(token), 1);
+  });
+}
+
+/** Changes a node that the draft owns. */
+type Change = (node: Node, token: string) => void;
+
+/** The document with the node that holds `path` changed; everything beside the path is as it was. */
+function edit(root: unknown, path: Pointer, draft: Draft, value: unknown, change: Change): unknown {
+  checkChange(path, value, draft);
+  const last = path.at(-1);
+  if (last === undefined) return value;
+  if (!isNode(root)) throw missing(path);
+  const top = draft.own(root);
+  let node: Node = top;
+  for (const token of path.slice(0, -1)) {
+    const inner = memberOf(node, token);
+    if (!isNode(inner)) throw missing(path);
+    const owned = draft.own(inner);
+    if (owned !== inner) put(node, token, owned);
+    node = owned;
+  }
+  change(node, last);
+  return top;
+}
+
+function find(root: unknown, path: Pointer): unknown {
+  let node = root;
+  for (const token of path) {
+    node = isNode(node) ? memberOf(node, token) : undefined;
+    if (node === undefined) throw missing(path);
+  }
+  return node;
+}
+
+/** What is replaced by adding: a member that is there. Into an array it is put between the others. */
+function replacedAt(root: unknown, path: Pointer): unknown {
+  let node = root;
+  for (const [index, token] of path.entries()) {
+    if (!isNode(node) || (Array.isArray(node) && index === path.length - 1)) return undefined;
+    node = memberOf(node, token);
+  }
+  return node;
+}
+
+function memberOf(node: Node, token: string): unknown {
+  if (!Array.isArray(node)) return Object.hasOwn(node, token) ? node[token] : undefined;
+  const index = indexIn(token, node.length);
+  return index === undefined ? undefined : node[index];
+}
+
+/** RFC 6901 section 4: digits without leading zeros. */
+function indexIn(token: string, length: number): number | undefined {
+  return /^(?:0|[1-9]\d*)$/.test(token) && Number(token) < length ? Number(token) : undefined;
+}
+
+/** Sets what is there, in an array; in an object also what is not. */
+function put(node: Node, token: string, value: unknown): void {
+  if (Array.isArray(node)) node[Number(token)] = value;
+  else setMember(node, token, value);
+}
+
+function isNode(value: unknown): value is Node {
+  return Array.isArray(value) || isPlain(value);
+}
+
+function missing(path: Pointer): MillraceError {
+  return invalidPatch(`there is nothing at '${pointerTo(path)}' or above it`);
+}
+
+/** Puts the place of the operation before an error: a patch is refused as a whole, and the client learns why. */
+function inOperation(index: number, error: unknown): unknown {
+  if (!(error instanceof MillraceError)) return error;
+  const { code, hint, headers } = error;
+  const named = new MillraceError(code, `Operation ${index}: ${error.message}`, {
+    ...(hint === undefined ? {} : { hint }),
+    headers,
+    cause: error,
+  });
+  return at(`/${index}`, named);
+}

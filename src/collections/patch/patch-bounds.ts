@@ -1,0 +1,54 @@
+/**
+ * What every change of a document by paths has to keep to: names that may be stored, members that are the server's own,
+ * and depth. Not here: how a path is written (json-patch.ts, dotted-path.ts), and how much work a patch may be (draft.ts).
+ */
+import { keyProblem, pointerTo } from '../../database/json/json-faults.ts';
+import { MAX_DEPTH } from '../../database/json/parse-json.ts';
+import { isPlain } from '../../database/json/wire-values.ts';
+import { MillraceError } from '../../kernel/errors.ts';
+import type { Draft } from './draft.ts';
+
+/** Operations of one patch, or paths of one update. */
+export const MAX_OPERATIONS = 1_000;
+
+/** Members that the server sets; a patch may read them. */
+const OWN: ReadonlySet<string> = new Set(['id', '_id', '_meta', '_expanded']);
+
+/** The refusal of a patch, or of one part of it. */
+export function invalidPatch(message: string, hint?: string): MillraceError {
+  return new MillraceError('invalid-patch', message, hint === undefined ? {} : { hint });
+}
+
+/**
+ * Holds the path of a change to what may be changed.
+ * @throws MillraceError `invalid-patch` for the server's own members, `unsupported-key` for names that cannot be stored
+ */
+export function checkChangedPath(path: readonly string[]): void {
+  const [first] = path;
+  if (first !== undefined && OWN.has(first))
+    throw invalidPatch(`'${first}' is set by the server and cannot be changed`);
+  for (let length = 1; length <= path.length; length++) {
+    // The name above it is all that matters, and a path may have a million names.
+    const problem = keyProblem(path.slice(Math.max(0, length - 2), length), path[length - 1] ?? '');
+    if (problem !== null) refuseKey(path.slice(0, length), problem);
+  }
+}
+
+/** Holds a new member to what one document may hold: no hidden prototype, no deeper than 100 levels. */
+export function checkChange(path: readonly string[], value: unknown, draft: Draft): void {
+  if (path.at(-1) === 'constructor' && isPlain(value) && Object.hasOwn(value, 'prototype')) {
+    refuseKey([...path, 'prototype'], 'The key "constructor" may not hold a "prototype"');
+  }
+  checkDepth(path.length + draft.measure(value).depth);
+}
+
+export function checkDepth(depth: number): void {
+  if (depth <= MAX_DEPTH) return;
+  throw new MillraceError('too-deep', `The document would be nested more than ${MAX_DEPTH} levels deep`);
+}
+
+function refuseKey(path: readonly string[], detail: string): never {
+  throw new MillraceError('unsupported-key', detail, {
+    faults: [{ pointer: pointerTo(path).toWellFormed(), code: 'unsupported-key', detail }],
+  });
+}

@@ -1,0 +1,88 @@
+/**
+ * MongoDB's update operators, each as a pure function from its operand and the value at a path to the value after it.
+ * Not here: paths and which of them may stand together (update.ts).
+ */
+import { type Calculation, calculate, toStoredNumber, zeroLike } from '../../database/bson/arithmetic.ts';
+import { isPlain } from '../../database/json/wire-values.ts';
+import { compareValues, equalValues } from '../../query/evaluate/order.ts';
+import { sameJson } from '../change/same-json.ts';
+import { type PathChange, REMOVED } from './dotted-path.ts';
+import type { Draft } from './draft.ts';
+import { invalidPatch } from './patch-bounds.ts';
+import { parsePull } from './pull.ts';
+import { parsePush } from './push.ts';
+
+/** Comparisons of one `$addToSet`. */
+const MAX_COMPARISONS = 1_000_000;
+
+type ParseOperand = (operand: unknown) => PathChange;
+
+const creating = (apply: PathChange['apply']): PathChange => ({ creates: true, apply });
+
+export const OPERATORS: ReadonlyMap<string, ParseOperand> = new Map<string, ParseOperand>([
+  ['$inc', (operand) => arithmetic('add', operand)],
+  ['$mul', (operand) => arithmetic('multiply', operand)],
+  ['$min', (operand) => extreme(operand, -1)],
+  ['$max', (operand) => extreme(operand, 1)],
+  ['$set', (operand) => creating((old, _now, draft) => draft.keeper.keep(old, operand))],
+  ['$unset', () => ({ creates: false, lenient: true, apply: () => REMOVED })],
+  ['$push', parsePush],
+  ['$addToSet', parseAddToSet],
+  ['$pull', parsePull],
+  ['$currentDate', parseCurrentDate],
+]);
+
+function arithmetic(how: Calculation, operand: unknown): PathChange {
+  const by = typeof operand === 'number' ? toStoredNumber(operand) : null;
+  if (by === null) throw invalidPatch('the operand is not a number');
+  return creating((old) => {
+    if (old === undefined) return how === 'add' ? by : zeroLike(by);
+    const number = toStoredNumber(old);
+    if (number === null) throw invalidPatch('the stored value is not a number');
+    const result = calculate(how, number, by);
+    if (result === null) throw invalidPatch('the result does not fit into 64 bits');
+    // MongoDB leaves 1.0 alone when 1.00 is the result, and so keeps the digits that were there.
+    return result.constructor === number.constructor && equalValues(result, number) ? old : result;
+  });
+}
+
+/** The smaller (`sign` -1) or larger (1) of the two in MongoDB's order of all values; of equal ones the stored one. */
+function extreme(operand: unknown, sign: -1 | 1): PathChange {
+  return creating((old) => (old === undefined || compareValues(operand, old) * sign > 0 ? operand : old));
+}
+
+function parseAddToSet(operand: unknown): PathChange {
+  const each = isPlain(operand) && Object.keys(operand)[0] === '$each' ? operand : null;
+  const values: unknown = each === null ? [operand] : each['$each'];
+  if (!Array.isArray(values) || (each !== null && Object.keys(each).length > 1)) {
+    throw invalidPatch("'$each' is an array and stands alone");
+  }
+  return creating((old, _now, draft) => {
+    const set = old === undefined ? [] : old;
+    if (!Array.isArray(set)) throw invalidPatch('the stored value is not an array');
+    if (values.length * (set.length + values.length) > MAX_COMPARISONS) {
+      throw invalidPatch('so many values cannot be compared at once', 'Send them in several requests');
+    }
+    countComparisons(set, values, draft);
+    const added: unknown[] = [];
+    for (const value of values) {
+      const known = (item: unknown): boolean => sameJson(item, value, { ordered: true });
+      if (!set.some(known) && !added.some(known)) added.push(value);
+    }
+    return old !== undefined && added.length === 0 ? old : [...set, ...added];
+  });
+}
+
+/** A comparison looks at no more than the smaller of both, so that one value compared with all looks at all at most. */
+function countComparisons(set: unknown[], values: unknown[], draft: Draft): void {
+  const all = draft.measure(set).cells + draft.measure(values).cells;
+  for (const value of values) {
+    draft.work(Math.min(all, draft.measure(value).cells * (set.length + values.length)));
+  }
+}
+
+function parseCurrentDate(operand: unknown): PathChange {
+  const asked = isPlain(operand) && Object.keys(operand).length === 1 ? operand['$type'] : operand;
+  if (asked !== true && asked !== 'date') throw invalidPatch('the operand is true or {"$type":"date"}');
+  return creating((_old, now) => now);
+}

@@ -1,0 +1,91 @@
+/**
+ * An update by operators (`application/vnd.millrace.update+json`): `{"$inc":{"n":1},"$set":{"a.b":true}}` with MongoDB's
+ * meaning, as a pure function on stored values. Not here: what each operator does (update-operators.ts).
+ */
+import { isPlain } from '../../database/json/wire-values.ts';
+import { MillraceError } from '../../kernel/errors.ts';
+import { at } from '../refusals.ts';
+import { changeAt, compareSteps, type PathChange, parseSteps, type Steps } from './dotted-path.ts';
+import { Draft } from './draft.ts';
+import { invalidPatch, MAX_OPERATIONS } from './patch-bounds.ts';
+import { OPERATORS } from './update-operators.ts';
+
+/** One operator at one path. */
+export interface Clause extends PathChange {
+  readonly operator: string;
+  readonly path: string;
+  readonly steps: Steps;
+}
+
+/** The clauses in the order in which MongoDB applies them: by path. */
+export type Update = readonly Clause[];
+
+/**
+ * Reads an update.
+ * @throws MillraceError `invalid-patch`, `unsupported-key`, naming operator and path
+ */
+export function parseUpdate(body: unknown): Update {
+  if (!isPlain(body) || Object.keys(body).length === 0) {
+    throw invalidPatch('An update is an object of operators', `Possible: ${[...OPERATORS.keys()].join(', ')}`);
+  }
+  const update = Object.entries(body).flatMap(([operator, paths]) => parseOperator(operator, paths));
+  if (update.length > MAX_OPERATIONS) throw invalidPatch(`An update has at most ${MAX_OPERATIONS} paths`);
+  return refuseConflicts(update.toSorted((a, b) => compareSteps(a.steps, b.steps)));
+}
+
+/**
+ * Applies all clauses, or none.
+ * @param now the time that `$currentDate` sets
+ * @throws MillraceError `invalid-patch`, `too-deep`, `document-too-large`, naming operator and path
+ */
+export function applyUpdate(document: unknown, update: Update, now: Date, draft = new Draft()): unknown {
+  return update.reduce((root, { operator, path, steps, apply, ...rest }) => {
+    const change = { ...rest, apply: (old: unknown) => apply(old, now, draft) };
+    try {
+      return changeAt(root, steps, change, draft);
+    } catch (error) {
+      throw inClause(operator, path, error);
+    }
+  }, document);
+}
+
+function parseOperator(operator: string, paths: unknown): Clause[] {
+  const parse = OPERATORS.get(operator);
+  if (parse === undefined) {
+    throw invalidPatch(
+      `'${operator.slice(0, 80)}' is not an operator`,
+      `Possible: ${[...OPERATORS.keys()].join(', ')}`,
+    );
+  }
+  if (!isPlain(paths)) throw invalidPatch(`The operand of ${operator} is an object from paths to values`);
+  return Object.entries(paths).map(([path, operand]) => {
+    try {
+      const steps = parseSteps(path);
+      return { operator, path, steps, ...parse(operand) };
+    } catch (error) {
+      throw inClause(operator, path, error);
+    }
+  });
+}
+
+/** One path may be changed once, and not together with a part of itself: no order would be the right one. */
+function refuseConflicts(update: Update): Update {
+  for (const [index, { steps, path, operator }] of update.entries()) {
+    // In order of paths, whatever starts with this one follows it at once.
+    const next = update[index + 1];
+    if (next === undefined || !steps.every((step, depth) => next.steps[depth] === step)) continue;
+    throw invalidPatch(`'${path}' (${operator}) and '${next.path}' (${next.operator}) are in conflict`);
+  }
+  return update;
+}
+
+/** Puts the place before an error; the pointer leads into the body of the request. */
+function inClause(operator: string, path: string, error: unknown): unknown {
+  if (!(error instanceof MillraceError)) return error;
+  const shown = path.length > 80 ? `${path.slice(0, 80)}…` : path;
+  const named = new MillraceError(error.code, `${operator} of '${shown}': ${error.message}`, {
+    ...(error.hint === undefined ? {} : { hint: error.hint }),
+    cause: error,
+  });
+  return at(`/${operator}/${path.replaceAll('~', '~0').replaceAll('/', '~1')}`, named);
+}

@@ -1,0 +1,47 @@
+/**
+ * A stored document as a reader may see it: its bytes when nothing is hidden, cut ones when something is, nothing when
+ * it is out of reach. The entity tag is that of what is seen: the hash of a whole document would let its hidden members
+ * be guessed. Not here: `fields` that clients ask for (field-selection.ts).
+ */
+import { readStored } from '../../database/bson/stored.ts';
+import { storedRevision } from '../../database/json/transcode-document.ts';
+import { cutBytes } from '../../policies/fields/cut-bytes.ts';
+import { fieldsFor, hidesFields, reachesAll, uniformFields } from '../../policies/reach.ts';
+import type { Scope } from '../../policies/scope.ts';
+import { entityTag, UNSEEN } from '../store/preconditions.ts';
+import type { StoredDocument } from '../store/stored-document.ts';
+
+/**
+ * @param reader null when nothing may be read
+ * @param reached whether the database has said already that the reader's Scope reaches it
+ * @returns null when the reader does not reach it
+ */
+export function viewOf(reader: Scope | null, raw: Uint8Array, reached = false): StoredDocument | null {
+  const seen = reader === null ? null : seenBytes(reader, raw, reached);
+  return seen === null ? null : { raw: seen, etag: entityTag(seen, storedRevision(raw)) };
+}
+
+/** The same without a tag. */
+export function seenBytes(reader: Scope, raw: Uint8Array, reached: boolean): Uint8Array | null {
+  if (!hidesFields(reader) && (reached || reachesAll(reader))) return raw;
+  const fields = (reached ? uniformFields(reader) : null) ?? fieldsFor(reader, readStored(raw));
+  return fields === null ? null : cutBytes(raw, fields);
+}
+
+/** What was written, as its writer may see it. Without a view only the id of what was created is told. */
+export function seenBy(reader: Scope | null, { createdId, ...document }: StoredDocument): Written {
+  const whole = reader !== null && reachesAll(reader) && !hidesFields(reader);
+  const seen = whole ? document : viewOf(reader, document.raw);
+  return createdId === undefined ? { seen } : { seen, createdId };
+}
+
+export interface Written {
+  /** Null when it may not be seen. */
+  readonly seen: StoredDocument | null;
+  readonly createdId?: string;
+}
+
+/** The entity tag that a reader knows a document by; one that nobody can know when it is out of reach. */
+export function tagFor(reader: Scope | null, raw: Uint8Array): string {
+  return viewOf(reader, raw)?.etag ?? UNSEEN;
+}

@@ -1,0 +1,239 @@
+/**
+ * Expansion: documents named by an id inside other documents are shown with the answer, under `_expanded`. One level,
+ * and only what the reader's own Scope of the other collection reaches. A document may be named a thousand times and be
+ * large: each is made JSON once, and what is held at a time is bounded. Not here: how an answer is sent (list-response.ts).
+ */
+
+import { readNamed } from '../../database/bson/named-members.ts';
+import { idCandidates, idFromText, idText } from '../../database/json/ids.ts';
+import { encodeDocument } from '../../database/json/json.ts';
+import { wirePath } from '../../database/json/to-wire.ts';
+import { type CollectionName, parseCollectionName } from '../../database/names.ts';
+import { MillraceError } from '../../kernel/errors.ts';
+import { toDatabaseFilter } from '../../policies/reach.ts';
+import type { Scope } from '../../policies/scope.ts';
+import type { Fields } from '../../query/evaluate/fields.ts';
+import { isPosition } from '../../query/paths.ts';
+import type { Expansion as Wish } from '../../query/query.ts';
+import type { Store } from '../store/store.ts';
+import { seenBytes } from './document-view.ts';
+import { cutStored } from './field-selection.ts';
+
+/** What is shown along with one document: ids of all its expansions, and bytes of JSON, as often as each is named. */
+const MOST = { ids: 10_000, bytes: 16 * 1024 * 1024 };
+/** Ids that are looked up in one question. */
+const IDS_AT_ONCE = 1_000;
+
+/** One expansion that may be made: where the ids stand, and the Scope of the other collection; null shows nothing. */
+export interface Expansion {
+  /** Path of an id, or of a list of ids; it reaches into arrays. */
+  readonly path: string;
+  readonly collection: CollectionName;
+  readonly scope: Scope | null;
+}
+
+/** How documents are shown with what they name. */
+export interface Expanding {
+  readonly expansions: readonly Expansion[];
+  /** What is shown of the documents themselves, where they come with more; null is all that comes. */
+  readonly fields: Fields | null;
+  /** Whether `_meta` of the documents themselves is shown. */
+  readonly meta: boolean;
+}
+
+/**
+ * @param scopeOf the reader's Scope of a collection, null when there is none
+ * @throws MillraceError `invalid-name`
+ */
+export function toExpansions(wishes: readonly Wish[], scopeOf: (name: CollectionName) => Scope | null): Expansion[] {
+  return wishes.map(({ path, collection }) => {
+    const name = parseCollectionName(collection);
+    return { path, collection: name, scope: scopeOf(name) };
+  });
+}
+
+/**
+ * The documents of one batch, in their order, as JSON with what was expanded: the text of each in pieces, where
+ * documents that were found are the same bytes wherever they are shown.
+ * @throws MillraceError `answer-too-large`
+ */
+export async function* expandBatch(
+  store: Store,
+  batch: readonly Uint8Array[],
+  how: Expanding,
+): AsyncGenerator<readonly Buffer[]> {
+  const members = how.expansions.map(({ path }) => Buffer.from(path.split('.', 1)[0] ?? ''));
+  let group: Source[] = [];
+  let ids = 0;
+  for (const raw of batch) {
+    const source = toSource(raw, how.expansions, members);
+    if (group.length > 0 && ids + source.ids > IDS_AT_ONCE) {
+      yield* expandGroup(store, group, how);
+      group = [];
+      ids = 0;
+    }
+    group.push(source);
+    ids += source.ids;
+  }
+  yield* expandGroup(store, group, how);
+}
+
+/** What stands at a path: an id as its text, a list, or nothing that could be one. */
+type Named = string | null | readonly Named[];
+
+/** A document and what it names in each of the expansions. */
+interface Source {
+  readonly raw: Uint8Array;
+  readonly named: readonly Named[];
+  /** Ids of the expansion that has most of them. */
+  readonly ids: number;
+}
+
+function toSource(raw: Uint8Array, expansions: readonly Expansion[], members: readonly Buffer[]): Source {
+  const document = readNamed(raw, members);
+  const named = expansions.map(({ path }) => namedBy(valueAt(document, path.split('.'))));
+  const counts = named.map((one) => idsOf(one).length);
+  const all = counts.reduce((sum, count) => sum + count, 0);
+  if (all > MOST.ids) throw tooLarge(`names ${all} others, and up to ${MOST.ids} are shown with it`);
+  return { raw, named, ids: Math.max(...counts) };
+}
+
+/** Where the documents named are too large to be held together, fewer are expanded at a time. */
+async function* expandGroup(store: Store, group: readonly Source[], how: Expanding): AsyncGenerator<readonly Buffer[]> {
+  const found = await look(store, group, how.expansions);
+  if (found !== null) {
+    for (const source of group) yield textOf(source, found, how);
+    return;
+  }
+  if (group.length === 1) throw tooLarge(TOO_MANY_BYTES);
+  const half = Math.ceil(group.length / 2);
+  yield* expandGroup(store, group.slice(0, half), how);
+  yield* expandGroup(store, group.slice(half), how);
+}
+
+/** Documents as JSON by the texts that name them. */
+type Found = ReadonlyMap<string, Buffer>;
+
+/**
+ * What a group names, for each expansion. One after the other: each reply may be of 16 MB.
+ * @returns null when it is more than may be held at a time
+ */
+async function look(
+  store: Store,
+  group: readonly Source[],
+  expansions: readonly Expansion[],
+): Promise<readonly Found[] | null> {
+  const all: Found[] = [];
+  let room = MOST.bytes;
+  for (const [index, { collection, scope }] of expansions.entries()) {
+    const found = new Map<string, Buffer>();
+    all.push(found);
+    if (scope === null) continue;
+    const texts = [...new Set(group.flatMap(({ named }) => idsOf(named[index])))];
+    /** @returns whether what was found may be held */
+    const ask = async (forms: readonly Form[]): Promise<boolean> => {
+      const ids = forms.map(({ id }) => id);
+      const names = Map.groupBy(forms, ({ shown }) => shown);
+      const { documents, more } = await store.findMany(collection, ids, toDatabaseFilter(scope));
+      for (const raw of documents) {
+        const seen = seenBytes(scope, raw, true);
+        if (seen === null) continue;
+        const text = encodeDocument(seen);
+        room -= text.length;
+        if (room < 0) return false;
+        for (const { named } of names.get(idText(readNamed(raw, [ID])['_id'])) ?? []) found.set(named, text);
+      }
+      return !more;
+    };
+    for (const some of inPieces(texts, IDS_AT_ONCE)) {
+      if (!(await ask(some.map((named) => ({ named, shown: named, id: idFromText(named) }))))) return null;
+      const others = some.filter((named) => !found.has(named)).flatMap(otherForms);
+      if (others.length > 0 && !(await ask(others))) return null;
+    }
+  }
+  return all;
+}
+
+/** One id that a text may stand for. */
+interface Form {
+  readonly named: string;
+  /** The text that such an id is shown as: hex digits of either case find the same document. */
+  readonly shown: string;
+  readonly id: unknown;
+}
+
+/** Ids of other kinds are asked for only where the usual one was not found, as of a document in an address. */
+function otherForms(named: string): Form[] {
+  return idCandidates(named).map((id) => ({ named, shown: idText(id), id }));
+}
+
+function inPieces<T>(items: readonly T[], size: number): readonly T[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, n) => items.slice(n * size, (n + 1) * size));
+}
+
+const ID = Buffer.from('_id');
+const OPEN = Buffer.from('[');
+const COMMA = Buffer.from(',');
+const CLOSE = Buffer.from(']');
+const NULL = Buffer.from('null');
+const END = Buffer.from('}}');
+
+function textOf({ raw, named }: Source, found: readonly Found[], { expansions, fields, meta }: Expanding): Buffer[] {
+  const own = encodeDocument(cutStored(raw, fields), { meta });
+  const before = own.length > 2 ? ',' : '';
+  const shown: Buffer[] = [];
+  for (const [index, { path }] of expansions.entries()) {
+    shown.push(Buffer.from(`${index === 0 ? `${before}"_expanded":{` : ','}${JSON.stringify(wirePath(path))}:`));
+    append(named[index], found[index], shown);
+  }
+  const bytes = shown.reduce((sum, { length }) => sum + length, 0);
+  if (bytes > MOST.bytes) throw tooLarge(TOO_MANY_BYTES);
+  // Between the members of the document and its closing brace.
+  return [own.subarray(0, -1), ...shown, END];
+}
+
+/** What stands in the place of an id, or of a list of ids. */
+function append(named: Named | undefined, found: Found | undefined, to: Buffer[]): void {
+  if (!isList(named)) {
+    to.push((typeof named === 'string' && found?.get(named)) || NULL);
+    return;
+  }
+  to.push(OPEN);
+  for (const [index, one] of named.entries()) {
+    if (index > 0) to.push(COMMA);
+    append(one, found, to);
+  }
+  to.push(CLOSE);
+}
+
+/** Clients write ids as texts, other writers as what they are: both name the same document. */
+function namedBy(value: unknown): Named {
+  if (Array.isArray(value)) return value.map(namedBy);
+  return value === undefined || value === null ? null : idText(value);
+}
+
+function idsOf(named: Named | undefined): readonly string[] {
+  if (isList(named)) return named.flatMap(idsOf);
+  return named === null || named === undefined ? [] : [named];
+}
+
+function isList(named: Named | undefined): named is readonly Named[] {
+  return Array.isArray(named);
+}
+
+/** Of an array it is what stands in each of its elements, in their order, unless the path names one by its place. */
+function valueAt(value: unknown, [step, ...others]: readonly string[]): unknown {
+  if (step === undefined || value === null || typeof value !== 'object') return step === undefined ? value : undefined;
+  if (Array.isArray(value) && !isPosition(step)) {
+    return value.map((element: unknown) => valueAt(element, [step, ...others]));
+  }
+  return Object.hasOwn(value, step) ? valueAt(Reflect.get(value, step), others) : undefined;
+}
+
+const TOO_MANY_BYTES = `names others that are more than ${MOST.bytes / 1024 / 1024} MiB together`;
+
+function tooLarge(what: string): MillraceError {
+  return new MillraceError('answer-too-large', `A document ${what}`, {
+    hint: 'Ask for the documents it names by their ids',
+  });
+}

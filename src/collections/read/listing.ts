@@ -1,0 +1,204 @@
+/**
+ * Lists of documents: a query and a Scope become database reads. Without `limit` a list is a stream of all there is;
+ * with it, a page by key that goes on from a signed cursor. Not here: the query language (query/) and expansion.
+ */
+import type { KeyObject } from 'node:crypto';
+import type { Document } from 'mongodb';
+import { meetsArray } from '../../database/bson/bson-bytes.ts';
+import { readNamed } from '../../database/bson/named-members.ts';
+import { translated } from '../../database/errors.ts';
+import type { FirstFound } from '../../database/find-raw.ts';
+import type { CollectionName } from '../../database/names.ts';
+import { bindingsOf } from '../../policies/bindings.ts';
+import { fieldHidden, requireReadable, toDatabaseFilter } from '../../policies/reach.ts';
+import type { Scope } from '../../policies/scope.ts';
+import { bind } from '../../query/evaluate/bind.ts';
+import { covers, type Fields, toMongoProjection } from '../../query/evaluate/fields.ts';
+import { toMongo } from '../../query/evaluate/to-mongo.ts';
+import { pathsOf } from '../../query/filter.ts';
+import { decodeCursor, encodeCursor } from '../../query/page/cursor.ts';
+import { likelyPage, likelyRequest } from '../../query/page/optimistic-page.ts';
+import {
+  cutPage,
+  exactStages,
+  type Page,
+  type PageRequest,
+  type Position,
+  requestPage,
+} from '../../query/page/page.ts';
+import { type Sort, toMongoSort } from '../../query/page/sort.ts';
+import { type Query, questionOf } from '../../query/query.ts';
+import type { Store } from '../store/store.ts';
+import { cutStored, withIds } from './field-selection.ts';
+import { type Showing, showingOf } from './projection.ts';
+
+/** A sequence whose reader calls `return` when it does not read to the end: that closes the cursor behind it. */
+export interface Steps<T> extends AsyncIterableIterator<T> {
+  return(value: undefined): Promise<IteratorResult<T>>;
+}
+
+/** Raw documents, and where a page goes on. */
+export interface List {
+  /** The documents of a page, which are all at hand; of a list of all there is, they come in batches. */
+  readonly documents: readonly Uint8Array[] | Steps<readonly Uint8Array[]>;
+  /** Cursors; null where there is no further page, or the list is no page. */
+  readonly next: string | null;
+  readonly prev: string | null;
+  readonly count: { readonly kind: 'exact' | 'estimated'; readonly value: number } | null;
+}
+
+export interface ListingParts {
+  readonly store: Store;
+  readonly queryTimeoutMs: number;
+  readonly listTimeoutMs: number;
+  /** Signs page cursors. */
+  readonly cursorKey: KeyObject;
+}
+
+/** The filter of a query with the Scope's, as the database takes it. */
+export function joinedFilter(scope: Scope, query: Pick<Query, 'filter'>, now: Date): Document {
+  const asked = toMongo(bind(query.filter, bindingsOf(scope.principal, now)).filter);
+  const granted = toDatabaseFilter(scope);
+  const parts = [granted, asked].filter((part) => Object.keys(part).length > 0);
+  return parts.length > 1 ? { $and: parts } : (parts[0] ?? {});
+}
+
+/**
+ * The filter of a write: what it asks must be readable, and is then asked of readable documents alone, because how many
+ * were touched would tell of the others. The id is known to whoever names it.
+ * @throws MillraceError `field-hidden`
+ */
+export function writingFilter(scope: Scope, query: Pick<Query, 'filter'>, now: Date): Document {
+  const filter = joinedFilter(scope, query, now);
+  const { reader } = scope;
+  const [path, ...others] = [...pathsOf(query.filter)].filter((one) => one !== '_id');
+  if (path === undefined) return filter;
+  if (reader === null) throw fieldHidden(path);
+  requireReadable(reader, [path, ...others]);
+  const readable = toDatabaseFilter(reader);
+  if (Object.keys(readable).length === 0) return filter;
+  return Object.keys(filter).length === 0 ? readable : { $and: [readable, filter] };
+}
+
+export class Listing {
+  readonly #parts: ListingParts;
+
+  constructor(parts: ListingParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * A list with the fields of the query, and what `expand` needs besides: whoever expands it cuts it to the fields.
+   * @throws MillraceError `cursor-mismatch`, `query-timeout`
+   */
+  async list(scope: Scope, name: CollectionName, query: Query, now: Date): Promise<List> {
+    requireReadable(scope, pathsOf(query.filter));
+    requireReadable(
+      scope,
+      query.sort.map(({ path }) => path),
+    );
+    const showing = showingOf(scope, withIds(query.fields, query.expand));
+    const filter = joinedFilter(scope, query, now);
+    const count = await this.#count(name, query, filter);
+    if (query.limit === null) {
+      return { documents: this.#all(name, query, showing, filter), next: null, prev: null, count };
+    }
+    const question = questionOf(name, query);
+    const { cursorKey } = this.#parts;
+    const position = query.cursor === null ? null : decodeCursor(cursorKey, question, query.cursor);
+    const page = await this.#page(name, query, showing, filter, position);
+    const written = (at: Position | null) => (at === null ? null : encodeCursor(cursorKey, question, at));
+    return { documents: page.documents, next: written(page.next), prev: written(page.prev), count };
+  }
+
+  #all(
+    name: CollectionName,
+    query: Query,
+    { fields, cut }: Showing,
+    filter: Document,
+  ): AsyncGenerator<readonly Uint8Array[]> {
+    const batches = this.#parts.store.list(name, filter, {
+      sort: toMongoSort(query.sort),
+      skip: query.skip,
+      maxTimeMS: this.#parts.listTimeoutMs,
+      ...projected(fields),
+    });
+    return cut === null ? batches : mapped(batches, cut);
+  }
+
+  async #page(
+    name: CollectionName,
+    query: Query,
+    { fields, cut }: Showing,
+    filter: Document,
+    position: Position | null,
+  ): Promise<Page<Uint8Array>> {
+    const { sort, skip } = query;
+    const limit = query.limit ?? 0;
+    if (limit === 0) return { documents: [], next: null, prev: null };
+    // The cursor is made of the sort's own fields: where the client does not want to see them, they are cut off here.
+    const whole =
+      fields !== null &&
+      !covers(
+        fields,
+        sort.map(({ path }) => path),
+      );
+    const options = { skip, maxTimeMS: this.#parts.queryTimeoutMs, ...(whole ? {} : projected(fields)) };
+    const ask = (request: PageRequest, limit: number) =>
+      this.#parts.store.page(name, request.filter, { ...options, sort: toMongoSort(request.sort), limit });
+    const { read, holdsArray } = readers(sort);
+    const found = async () => {
+      const request = requestPage(filter, sort, position);
+      const answer = await ask(request, limit + 1);
+      // Asked to sort the other way around, the server takes the other end of an array for its key.
+      if (position?.direction !== 'prev' || !answer.documents.some(holdsArray)) return answer;
+      return this.#inExactOrder(name, request.filter, query, limit + 1);
+    };
+    const likely = async (position: Position) => {
+      const request = likelyRequest(filter, sort, position, limit);
+      if (request === null) return null;
+      const { documents, more } = await ask(request, request.limit);
+      const page = likelyPage(documents, { request, position, limit, more }, { read, holdsArray });
+      return page && { documents: page, more };
+    };
+    // What one reply of the server holds is enough for a page: of large documents it is a shorter one.
+    const { documents, more } = (position && (await likely(position))) ?? (await found());
+    const page = cutPage(documents, { sort, limit, position, more }, read);
+    if (cut !== null) return { ...page, documents: page.documents.flatMap((raw) => cut(raw) ?? []) };
+    if (!whole || fields === null) return page;
+    return { ...page, documents: page.documents.map((raw) => cutStored(raw, fields)) };
+  }
+
+  #inExactOrder(name: CollectionName, filter: Document, { sort }: Query, limit: number): Promise<FirstFound> {
+    const stages = [{ $match: filter }, ...exactStages(sort, limit)];
+    return this.#parts.store.aggregate(name, stages, limit, this.#parts.queryTimeoutMs);
+  }
+
+  async #count(name: CollectionName, query: Query, filter: Document): Promise<List['count']> {
+    if (query.count === 'none') return null;
+    // The server's estimate knows no filter: what is asked of a part is counted.
+    const kind = query.count === 'estimated' && Object.keys(filter).length === 0 ? 'estimated' : 'exact';
+    return { kind, value: await translated(() => this.#parts.store.count(name, filter, kind)) };
+  }
+}
+
+/** What of a raw document its place in the sort hangs on. */
+function readers(sort: Sort): { read: (raw: Uint8Array) => Document; holdsArray: (raw: Uint8Array) => boolean } {
+  const paths = sort.map(({ path }) => path.split('.').map((step) => Buffer.from(step)));
+  const names = paths.flatMap((steps) => steps.slice(0, 1));
+  return {
+    read: (raw) => readNamed(raw, names),
+    holdsArray: (raw) => paths.some((steps) => meetsArray(raw, steps)),
+  };
+}
+
+function projected(fields: Fields | null): { projection?: Map<string, 0 | 1> } {
+  return fields === null ? {} : { projection: toMongoProjection(fields) };
+}
+
+async function* mapped(
+  batches: AsyncIterable<readonly Uint8Array[]>,
+  cut: (raw: Uint8Array) => Uint8Array | null,
+): AsyncGenerator<readonly Uint8Array[]> {
+  for await (const batch of batches) yield batch.flatMap((raw) => cut(raw) ?? []);
+}

@@ -1,0 +1,65 @@
+/**
+ * What a list shows of its documents: the `fields` that a client asks for within those that its Scope shows. Where every
+ * document shows the same, the database cuts and the bytes stay as they came; otherwise each is cut by itself. Pure.
+ */
+import { type FieldTree, fieldTree, intersection } from '../../policies/fields/field-tree.ts';
+import { hidesFields, requireShown, uniformFields } from '../../policies/reach.ts';
+import type { Scope } from '../../policies/scope.ts';
+import type { Fields } from '../../query/evaluate/fields.ts';
+import { seenBytes } from './document-view.ts';
+import { cutStored, treeOf } from './field-selection.ts';
+
+export interface Showing {
+  /** What the database is asked to show; null is all. */
+  readonly fields: Fields | null;
+  /** Cuts what came, null when it may not be seen after all; null when nothing is left to cut. */
+  readonly cut: ((raw: Uint8Array) => Uint8Array | null) | null;
+}
+
+/** @throws MillraceError `field-hidden` */
+export function showingOf(scope: Scope, asked: Fields | null): Showing {
+  if (!hidesFields(scope)) return { fields: asked, cut: null };
+  requireFields(scope, asked);
+  const seen = uniformFields(scope);
+  const fields = seen === null ? undefined : within(seen, asked);
+  if (fields !== undefined) return { fields, cut: null };
+  return {
+    fields: null,
+    cut: (raw) => {
+      const bytes = seenBytes(scope, raw, true);
+      return bytes === null ? null : cutStored(bytes, asked);
+    },
+  };
+}
+
+/**
+ * Members that a client names must be such as it may see in some document.
+ * @throws MillraceError `field-hidden`
+ */
+export function requireFields(scope: Scope, asked: Fields | null): void {
+  if (asked?.mode === 'include') requireShown(scope, asked.paths);
+}
+
+/** The fields within the tree, or undefined when a projection cannot say that. */
+function within(seen: FieldTree, asked: Fields | null): Fields | undefined {
+  const tree = asked === null ? seen : intersection([seen, treeOf(asked)]);
+  const members = new Map([...tree.members].filter(([name]) => name !== '_id'));
+  const paths = pathsOf(fieldTree(tree.rest, members), '');
+  if (paths === undefined) return undefined;
+  return { mode: tree.rest ? 'exclude' : 'include', paths, id: asked?.id ?? true };
+}
+
+/** The paths that a projection names; it shows some or leaves out some, never both. */
+function pathsOf({ rest, members }: FieldTree, prefix: string): string[] | undefined {
+  const paths: string[] = [];
+  for (const [name, tree] of members) {
+    if (tree.members.size === 0) {
+      paths.push(prefix + name);
+      continue;
+    }
+    const inner = tree.rest === rest ? pathsOf(tree, `${prefix}${name}.`) : undefined;
+    if (inner === undefined) return undefined;
+    paths.push(...inner);
+  }
+  return paths;
+}

@@ -1,0 +1,53 @@
+/**
+ * How one document is changed in the database's own language: only while it is what was read, and stamped before it goes.
+ * Pure. Not here: sending it (store.ts).
+ */
+import type { AnyBulkWriteOperation, Document, Filter } from 'mongodb';
+import type { OrderedDocument } from '../../database/bson/stored.ts';
+import type { Replacement } from './coalesced-operations.ts';
+import { goesWhole } from './member-order.ts';
+
+/** Who deletes, and in which request. */
+export interface Stamp {
+  readonly by: string | null;
+  readonly request: string;
+}
+
+/** Ids are of any type here; the driver's own type knows ObjectId only. */
+export function byId(id: unknown): Document {
+  return { _id: id };
+}
+
+/** Finds the document only while it is what was read. */
+export function unchanged(old: Document | OrderedDocument): Filter<Document> {
+  return { $expr: { $eq: ['$$ROOT', { $literal: old }] } };
+}
+
+/**
+ * The new state, or an error where the document is not what was read. The answer to a shared update counts matches but
+ * does not say which; errors have an index. With `upsert` a vanished document is met too: the server computes what to
+ * insert from the id alone, which is not what was read either, and fails in the same way. Nothing is ever inserted.
+ */
+export function unlessChanged(old: Document | OrderedDocument, next: Document | OrderedDocument): Document {
+  const fails = { $toInt: { $concat: ['changed: ', { $type: '$_id' }] } };
+  return { $cond: [{ $eq: ['$$ROOT', { $literal: old }] }, { $literal: next }, fails] };
+}
+
+/** The new state, whatever the document is: where that cannot have changed. */
+export function exchange(change: Replacement): AnyBulkWriteOperation {
+  const { id, next } = change;
+  const filter = byId(id);
+  if (goesWhole(change)) return { replaceOne: { filter, replacement: next } };
+  return { updateOne: { filter, update: [{ $replaceWith: { $literal: next } }] } };
+}
+
+/** Whether a document has members beside its id. */
+export function holdsMore(document: Document | OrderedDocument): boolean {
+  return (document instanceof Map ? document.size : Object.keys(document).length) > 1;
+}
+
+/** An update of `_meta` alone, which is no event: the deletion that follows it names who it was. */
+export function stamped({ by, request }: Stamp): Document[] {
+  const meta = { $cond: [{ $eq: [{ $type: '$_meta' }, 'object'] }, '$_meta', {}] };
+  return [{ $set: { _meta: { $mergeObjects: [meta, { $literal: { by, request } }] } } }];
+}

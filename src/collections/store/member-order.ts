@@ -1,0 +1,52 @@
+/**
+ * Whether a change leaves members where they were. Of an update the database may keep only the difference, and its change
+ * stream then tells a member that has moved where it was before: the document in the log is in another order than the one
+ * in the collection, and an embedded one in another order is another value. Of a replacement it keeps the document. Pure.
+ */
+import type { Document } from 'mongodb';
+import type { OrderedDocument } from '../../database/bson/stored.ts';
+import { isPlain } from '../../database/json/wire-values.ts';
+import type { Replacement } from './coalesced-operations.ts';
+
+/** Clients are always shown it last, wherever it stands. */
+const META = '_meta';
+
+/**
+ * Whether a change has to be made by a replacement: members have moved, and none has a name that begins with `$`, which the
+ * server does not take in replacements.
+ */
+export function goesWhole({ old, next }: Replacement): boolean {
+  return !keepsPlaces(old, next) && !namesOf(next).some((name) => name.startsWith('$'));
+}
+
+/** Whether members that stay keep their order, before new ones, in embedded documents too. */
+function keepsPlaces(old: Document | OrderedDocument, next: Document | OrderedDocument): boolean {
+  const before = namesOf(old).filter((name) => name !== META);
+  const after = namesOf(next).filter((name) => name !== META);
+  const there = new Set(after);
+  let at = 0;
+  for (const name of before) {
+    if (!there.has(name)) continue;
+    if (after[at] !== name || !keepsWithin(memberOf(old, name), memberOf(next, name))) return false;
+    at++;
+  }
+  return true;
+}
+
+function keepsWithin(old: unknown, next: unknown): boolean {
+  if (Array.isArray(old)) return !Array.isArray(next) || next.every((value, at) => keepsWithin(old[at], value));
+  return !isDocument(old) || !isDocument(next) || keepsPlaces(old, next);
+}
+
+function isDocument(value: unknown): value is Document | OrderedDocument {
+  return value instanceof Map || isPlain(value);
+}
+
+/** The names of its members, in their order. */
+function namesOf(document: Document | OrderedDocument): string[] {
+  return document instanceof Map ? [...document.keys()] : Object.keys(document);
+}
+
+function memberOf(document: Document | OrderedDocument, name: string): unknown {
+  return document instanceof Map ? document.get(name) : document[name];
+}

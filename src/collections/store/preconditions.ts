@@ -1,0 +1,76 @@
+/**
+ * Entity tags and the conditions that requests put on them (RFC 9110 sections 8.8.3 and 13.1). Pure.
+ * Not here: which operation asks which condition.
+ */
+import { hash } from 'node:crypto';
+import { MillraceError } from '../../kernel/errors.ts';
+
+/** `*`, or the tags of an `If-Match` or `If-None-Match` header as they stand there. */
+export type Tags = '*' | readonly string[];
+
+/** The conditions of one request. */
+export interface Preconditions {
+  readonly ifMatch: Tags | undefined;
+  readonly ifNoneMatch: Tags | undefined;
+}
+
+export const UNCONDITIONAL: Preconditions = { ifMatch: undefined, ifNoneMatch: undefined };
+
+/** Stands for the tag of a document that exists and may not be seen: it equals no tag, and is not told. */
+export const UNSEEN = '';
+
+/**
+ * The strong entity tag of a stored document: `"<revision>-<hash of the raw BSON>"`. The hash moves with a foreign
+ * writer's change, which leaves the revision alone.
+ */
+export function entityTag(raw: Uint8Array, revision: number): string {
+  return `"${revision}-${hash('sha1', raw, 'base64url')}"`;
+}
+
+/**
+ * Reads `If-Match` and `If-None-Match`.
+ * @throws MillraceError `malformed-request` when a header is not a list of entity tags
+ */
+export function parsePreconditions(headers: {
+  readonly 'if-match'?: string | undefined;
+  readonly 'if-none-match'?: string | undefined;
+}): Preconditions {
+  const ifMatch = headers['if-match'];
+  const ifNoneMatch = headers['if-none-match'];
+  if (ifMatch === undefined && ifNoneMatch === undefined) return UNCONDITIONAL;
+  return { ifMatch: parseTags('If-Match', ifMatch), ifNoneMatch: parseTags('If-None-Match', ifNoneMatch) };
+}
+
+function parseTags(name: string, header: string | undefined): Tags | undefined {
+  if (header === undefined) return undefined;
+  if (header.trim() === '*') return '*';
+  const tags = header.match(/(?:W\/)?"[^"]*"/g) ?? [];
+  const rest = header.replace(/(?:W\/)?"[^"]*"/g, '').replace(/[\s,]/g, '');
+  if (rest === '' && tags.length > 0) return tags;
+  throw new MillraceError('malformed-request', `${name} is not a list of entity tags`, {
+    hint: 'Send the ETag of an earlier answer with its quotes',
+  });
+}
+
+/** `If-None-Match` by weak comparison: true when the client's copy is the current one. */
+export function isFresh(condition: Tags | undefined, current: string): boolean {
+  if (condition === undefined) return false;
+  return condition === '*' || condition.some((tag) => tag.replace(/^W\//, '') === current);
+}
+
+/**
+ * Holds a write to its conditions.
+ * @param current the entity tag of the document as it is, null when there is none
+ * @throws MillraceError `precondition-failed`, with the current tag as `ETag`
+ */
+export function checkPreconditions({ ifMatch, ifNoneMatch }: Preconditions, current: string | null): void {
+  const matched = ifMatch === undefined || (current !== null && (ifMatch === '*' || ifMatch.includes(current)));
+  const unmatched = ifNoneMatch === undefined || current === null || !isFresh(ifNoneMatch, current);
+  if (matched && unmatched) return;
+  const [name, holds] = matched ? ['If-None-Match', 'matches'] : ['If-Match', 'does not match'];
+  const state = current === null ? 'does not exist' : 'has another entity tag';
+  throw new MillraceError('precondition-failed', matched ? 'The document exists already' : `The document ${state}`, {
+    hint: `${name} ${holds} its current state`,
+    headers: current === null || current === UNSEEN ? {} : { etag: current },
+  });
+}

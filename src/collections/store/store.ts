@@ -1,0 +1,295 @@
+/**
+ * One function per database operation on users' collections: raw BSON in reads, compare-and-replace for every change.
+ * Not here: who may do it, preconditions and retries (collections.ts); only that folder calls this one.
+ */
+import {
+  type ClientSession,
+  type Document,
+  type Filter,
+  MongoBulkWriteError,
+  MongoServerError,
+  ObjectId,
+} from 'mongodb';
+import { readNamed } from '../../database/bson/named-members.ts';
+import { decodeStoredId, type OrderedDocument } from '../../database/bson/stored.ts';
+import { asRaw } from '../../database/cursor-reply.ts';
+import { CODE, failuresOf, serverCode, translated, translateError } from '../../database/errors.ts';
+import {
+  batchesOf,
+  type FirstFound,
+  findAll,
+  findFirst,
+  findRaw,
+  firstOf,
+  type RawFind,
+} from '../../database/find-raw.ts';
+import type { Mongo } from '../../database/mongo.ts';
+import type { CollectionName } from '../../database/names.ts';
+import { type Replacement, SharedOperations } from './coalesced-operations.ts';
+import { byId, exchange, holdsMore, type Stamp, stamped, unchanged, unlessChanged } from './compare-and-replace.ts';
+import { goesWhole } from './member-order.ts';
+import { addViolatedKeys } from './violated-index.ts';
+
+/** Documents of one driver batch; the server cuts a batch at 16 MB besides. */
+const BATCH = 1_000;
+const SIZE = Buffer.from('bytes');
+
+/** What a list asks for beside its filter. */
+export type ListOptions = Omit<RawFind, 'filter' | 'batchSize'>;
+export type PageOptions = ListOptions & { readonly limit: number };
+
+export class Store {
+  readonly #mongo: Mongo;
+  readonly #queryTimeoutMs: number;
+  readonly #shared: SharedOperations;
+
+  constructor(mongo: Mongo, queryTimeoutMs: number) {
+    this.#mongo = mongo;
+    this.#queryTimeoutMs = queryTimeoutMs;
+    this.#shared = new SharedOperations({
+      findMany: (name, ids, filter) => this.#findMany(name, ids, filter),
+      findFirst: (name, find) => findFirst(this.#mongo.data, name, find),
+      insertEach: (name, documents) => this.#insertEach(name, documents),
+      replaceEach: (name, changes) => this.#replaceEach(name, changes),
+    });
+  }
+
+  /** The documents that a filter finds, in raw batches. The first batch is asked for when iteration starts. */
+  async *list(name: CollectionName, filter: Filter<Document>, options: ListOptions): AsyncGenerator<readonly Buffer[]> {
+    try {
+      yield* findAll(this.#mongo.data, name, { filter, batchSize: BATCH, ...options });
+    } catch (error) {
+      throw translateError(error);
+    }
+  }
+
+  /** Documents by their ids within a transaction, in the order of these, in raw batches. Throws the driver's errors. */
+  listWithin(name: CollectionName, ids: readonly unknown[], session: ClientSession) {
+    const options = { sort: { _id: 1 }, batchSize: BATCH, raw: true, session } as const;
+    return batchesOf(this.#mongo.data.collection(name).find(byId({ $in: ids }), options));
+  }
+
+  /** The documents that a filter finds up to a limit, raw, in one call: as many as one reply holds. */
+  page(name: CollectionName, filter: Filter<Document>, options: PageOptions): Promise<FirstFound> {
+    return translated(() => this.#shared.page(name, { filter, batchSize: options.limit, ...options }));
+  }
+
+  /** The same of an aggregation that ends with a limit. */
+  aggregate(name: CollectionName, stages: Document[], limit: number, timeoutMs: number): Promise<FirstFound> {
+    const options = { raw: true, maxTimeMS: timeoutMs, batchSize: limit + 1 };
+    return translated(() => firstOf(this.#mongo.data.collection(name).aggregate(stages, options)));
+  }
+
+  /** How many documents a filter finds; the estimate knows no filter. */
+  count(name: CollectionName, filter: Filter<Document>, kind: 'exact' | 'estimated'): Promise<number> {
+    const collection = this.#mongo.data.collection(name);
+    const limits = { maxTimeMS: this.#queryTimeoutMs };
+    return kind === 'exact' ? collection.countDocuments(filter, limits) : collection.estimatedDocumentCount(limits);
+  }
+
+  /** The documents with these ids that the filter lets through, in any order, as many as one reply holds. */
+  findMany(name: CollectionName, ids: readonly unknown[], filter: Filter<Document>): Promise<FirstFound> {
+    return translated(() => findFirst(this.#mongo.data, name, this.#byIds(ids, filter)));
+  }
+
+  /** The document with exactly this `_id`, or null. Ids of the usual types share their call with other requests. */
+  async find(
+    name: CollectionName,
+    id: unknown,
+    filter: Filter<Document>,
+    session?: ClientSession,
+  ): Promise<Buffer | null> {
+    if (session === undefined && (typeof id === 'string' || id instanceof ObjectId)) {
+      return translated(() => this.#shared.find(name, id, filter));
+    }
+    const [found] = await translated(() => this.#findMany(name, [id], filter, session));
+    return found ?? null;
+  }
+
+  /**
+   * Inserts one document, together with those of other requests; throws the database's own error on a duplicate key.
+   * @param bytes size of the document as BSON
+   */
+  async insert(name: CollectionName, document: Document, bytes: number, session?: ClientSession): Promise<void> {
+    if (session === undefined) await this.#shared.insert(name, document, bytes);
+    else await this.#mongo.data.collection(name).insertOne(document, { session });
+  }
+
+  /** Inserts many documents in order within a transaction; throws the driver's own error on a duplicate key. */
+  async insertMany(name: CollectionName, documents: readonly Document[], session: ClientSession): Promise<void> {
+    const collection = this.#mongo.data.collection(name);
+    try {
+      await collection.insertMany([...documents], { session, ordered: true });
+    } catch (error) {
+      if (error instanceof MongoBulkWriteError) await addViolatedKeys(collection, [error.writeErrors].flat());
+      throw error;
+    }
+  }
+
+  /**
+   * Replaces a document if it still is, to the last value, what was read, together with the changes of other requests.
+   * `$literal` keeps dotted, `$`-leading and empty names as they are, and the change event is an update with the small
+   * difference. Within a transaction that is what keeps it as it was read.
+   * @param bytes size of both states as BSON
+   * @returns false when the document changed or vanished meanwhile
+   */
+  async compareAndReplace(
+    name: CollectionName,
+    change: Replacement,
+    bytes: number,
+    session?: ClientSession,
+  ): Promise<boolean> {
+    if (session !== undefined) {
+      await this.replaceMany(name, [change], session);
+      return true;
+    }
+    // Of a document that is nothing but its id, a vanished one could not be told from an unchanged one.
+    const whole = goesWhole(change);
+    if (holdsMore(change.old) && !whole) return this.#shared.replace(name, change, bytes);
+    return this.#replaceOne(name, change, whole);
+  }
+
+  /**
+   * Stamps the actor and the request on a document that is about to be deleted, so that the pre-image of the deletion
+   * names them. An update of `_meta` alone is not an event.
+   * @param filter what must still hold of the document
+   * @param old when given, the document must still be what it says
+   */
+  async stamp(
+    name: CollectionName,
+    id: unknown,
+    stamp: Stamp,
+    filter: Filter<Document>,
+    old?: OrderedDocument,
+    session?: ClientSession,
+  ): Promise<boolean> {
+    const still = joined({ ...byId(id), ...(old ? unchanged(old) : {}) }, filter);
+    const result = await this.#mongo.data.collection(name).updateOne(still, stamped(stamp), inSession(session));
+    return result.matchedCount === 1;
+  }
+
+  /** Deletes the document that carries the stamp of this request; false when another request stamped it meanwhile. */
+  async removeStamped(name: CollectionName, id: unknown, request: string, session?: ClientSession): Promise<boolean> {
+    const result = await this.#mongo.data
+      .collection(name)
+      .deleteOne({ ...byId(id), '_meta.request': request }, inSession(session));
+    return result.deletedCount === 1;
+  }
+
+  /** The ids that a filter finds, with their exact types, up to a number of them, and the size of their documents. */
+  async ids(
+    name: CollectionName,
+    filter: Filter<Document>,
+    limit: number,
+    session: ClientSession,
+  ): Promise<{ readonly ids: readonly unknown[]; readonly bytes: number }> {
+    const projection = { _id: 1, bytes: { $bsonSize: '$$ROOT' } };
+    const options = { limit, session, projection, raw: true, maxTimeMS: this.#queryTimeoutMs };
+    const found = await translated(() => this.#mongo.data.collection(name).find(filter, options).toArray());
+    const rows = found.map(asRaw);
+    return {
+      // The driver would read some of them as something else, and find other documents by it, or none.
+      ids: rows.map(decodeStoredId),
+      bytes: rows.reduce((sum, row) => sum + Number(readNamed(row, [SIZE])['bytes']), 0),
+    };
+  }
+
+  /** Replaces documents within a transaction, which itself sees to it that they are still what was read in it. */
+  async replaceMany(name: CollectionName, changes: readonly Replacement[], session: ClientSession): Promise<void> {
+    const operations = changes.map(exchange);
+    const collection = this.#mongo.data.collection(name);
+    try {
+      await collection.bulkWrite(operations, { session, ordered: true });
+    } catch (error) {
+      if (error instanceof MongoBulkWriteError) await addViolatedKeys(collection, [error.writeErrors].flat());
+      throw error;
+    }
+  }
+
+  /** Stamps and deletes documents within a transaction. */
+  async removeMany(name: CollectionName, ids: readonly unknown[], stamp: Stamp, session: ClientSession): Promise<void> {
+    const collection = this.#mongo.data.collection(name);
+    await collection.updateMany(byId({ $in: ids }), stamped(stamp), { session });
+    await collection.deleteMany(byId({ $in: ids }), { session });
+  }
+
+  async #findMany(
+    name: CollectionName,
+    ids: readonly unknown[],
+    filter: Filter<Document>,
+    session?: ClientSession,
+  ): Promise<readonly Buffer[]> {
+    const find = this.#byIds(ids, filter);
+    if (session === undefined) return findRaw(this.#mongo.data, name, find);
+    const { filter: wanted, batchSize, maxTimeMS } = find;
+    const cursor = this.#mongo.data.collection(name).find(wanted, { batchSize, maxTimeMS, raw: true, session });
+    return (await cursor.toArray()).map(asRaw);
+  }
+
+  #byIds(ids: readonly unknown[], filter: Filter<Document>): RawFind {
+    const wanted = joined(byId(ids.length === 1 ? ids[0] : { $in: ids }), filter);
+    return { filter: wanted, batchSize: ids.length + 1, maxTimeMS: this.#queryTimeoutMs };
+  }
+
+  /** A single one goes by a command of its own, which takes the driver a fifth less than a batch of one. */
+  async #insertEach(name: CollectionName, documents: readonly Document[]): Promise<readonly (true | Error)[]> {
+    const outcomes: (true | Error)[] = documents.map(() => true);
+    const collection = this.#mongo.data.collection(name);
+    const [only, ...others] = documents;
+    if (only !== undefined && others.length === 0) {
+      await collection.insertOne(only);
+      return outcomes;
+    }
+    try {
+      await collection.insertMany([...documents], { ordered: false });
+    } catch (error) {
+      const failed = failuresOf(error);
+      await addViolatedKeys(collection, failed);
+      for (const { index, err } of failed) outcomes[index] = new MongoServerError({ ...err, message: err.errmsg });
+    }
+    return outcomes;
+  }
+
+  /** The filter asks for the id alone: what a condition beside it takes the server is a tenth of a replacement. */
+  async #replaceOne(name: CollectionName, { id, old, next }: Replacement, whole: boolean): Promise<boolean> {
+    const collection = this.#mongo.data.collection(name);
+    try {
+      const result = whole
+        ? await collection.replaceOne({ ...byId(id), ...unchanged(old) }, next)
+        : await collection.updateOne(byId(id), [{ $replaceWith: unlessChanged(old, next) }]);
+      return result.matchedCount === 1;
+    } catch (error) {
+      if (serverCode(error) === CODE.conversionFailure) return false;
+      throw error;
+    }
+  }
+
+  async #replaceEach(name: CollectionName, changes: readonly Replacement[]): Promise<readonly (boolean | Error)[]> {
+    const [only, ...others] = changes;
+    if (only !== undefined && others.length === 0) return [await this.#replaceOne(name, only, false)];
+    const outcomes: (boolean | Error)[] = changes.map(() => true);
+    const collection = this.#mongo.data.collection(name);
+    const operations = changes.map(({ id, old, next }) => ({
+      updateOne: { filter: byId(id), update: [{ $replaceWith: unlessChanged(old, next) }], upsert: true },
+    }));
+    try {
+      await collection.bulkWrite(operations, { ordered: false });
+    } catch (error) {
+      const failed = failuresOf(error);
+      const others = failed.filter(({ code }) => code !== CODE.conversionFailure);
+      await addViolatedKeys(collection, others);
+      for (const { index } of failed) outcomes[index] = false;
+      for (const { index, err } of others) outcomes[index] = new MongoServerError({ ...err, message: err.errmsg });
+    }
+    return outcomes;
+  }
+}
+
+function inSession(session: ClientSession | undefined): { session?: ClientSession } {
+  return session === undefined ? {} : { session };
+}
+
+/** Both: a filter may ask for the id, too. */
+function joined(own: Filter<Document>, filter: Filter<Document>): Filter<Document> {
+  return Object.keys(filter).length === 0 ? own : { $and: [own, filter] };
+}

@@ -1,0 +1,199 @@
+/**
+ * BSON as bytes (bsonspec.org, version 1.1): where a document, a name and a value end. Every length is checked against
+ * the end of the document around it, so damaged input is an error and never a read beyond it. Values are made from
+ * these places elsewhere: in JSON text (transcode.ts) and as objects (stored.ts).
+ */
+import { MillraceError } from '../../kernel/errors.ts';
+
+/** Element types, by the letter of the specification. */
+export const DOUBLE = 0x01;
+export const STRING = 0x02;
+export const DOCUMENT = 0x03;
+export const ARRAY = 0x04;
+export const BINARY = 0x05;
+export const UNDEFINED = 0x06;
+export const OBJECT_ID = 0x07;
+export const BOOLEAN = 0x08;
+export const DATE = 0x09;
+export const NULL = 0x0a;
+export const REGEX = 0x0b;
+export const DB_POINTER = 0x0c;
+export const CODE = 0x0d;
+export const SYMBOL = 0x0e;
+export const CODE_WITH_SCOPE = 0x0f;
+export const INT32 = 0x10;
+export const TIMESTAMP = 0x11;
+export const INT64 = 0x12;
+export const DECIMAL128 = 0x13;
+export const MAX_KEY = 0x7f;
+export const MIN_KEY = 0xff;
+
+/** Deepest nesting read from the database; MongoDB itself allows 200 levels. */
+export const MAX_STORED_DEPTH = 256;
+
+/** The error for bytes that are no BSON document: a fault of the store, not of the client. */
+export function damaged(what: string): MillraceError {
+  return new MillraceError('internal', `A stored document is damaged: ${what}`);
+}
+
+/** A little-endian signed 32-bit integer; bytes beyond the end count as 0, callers check the end themselves. */
+export function int32At(src: Uint8Array, at: number): number {
+  return (src[at] ?? 0) | ((src[at + 1] ?? 0) << 8) | ((src[at + 2] ?? 0) << 16) | ((src[at + 3] ?? 0) << 24);
+}
+
+/**
+ * The place of a document's last byte (its terminating 0).
+ * @param start where its length stands
+ * @param limit first byte that is not its own any more
+ */
+export function documentEnd(src: Uint8Array, start: number, limit: number): number {
+  const size = int32At(src, start);
+  if (start + 5 > limit || size < 5 || start + size > limit) throw damaged('a length is wrong');
+  const end = start + size - 1;
+  if (src[end] !== 0) throw damaged('a document does not end');
+  return end;
+}
+
+/** The place of the 0 that ends a name, given the last byte of the document around it. */
+export function nameEnd(src: Uint8Array, start: number, end: number): number {
+  let at = start;
+  while (src[at] !== 0 && at < end) at++;
+  if (at >= end) throw damaged('a name does not end');
+  return at;
+}
+
+/** The end of a string whose length stands at `start`: the place of its terminating 0. The text starts 4 bytes on. */
+export function stringEnd(src: Uint8Array, start: number, end: number): number {
+  if (start + 5 > end) throw damaged('a string is cut off');
+  const size = int32At(src, start);
+  if (size < 1 || size > end - start - 4) throw damaged('a string has a wrong length');
+  const last = start + 4 + size - 1;
+  if (src[last] !== 0) throw damaged('a string does not end');
+  return last;
+}
+
+/** First byte after a value. The inside of embedded documents and arrays is not looked at. */
+export function valueEnd(src: Uint8Array, type: number, start: number, end: number): number {
+  const after = measure(src, type, start, end);
+  if (after > end) throw damaged('a value is cut off');
+  return after;
+}
+
+function measure(src: Uint8Array, type: number, start: number, end: number): number {
+  switch (type) {
+    case DOUBLE:
+    case DATE:
+    case TIMESTAMP:
+    case INT64:
+      return start + 8;
+    case INT32:
+      return start + 4;
+    case BOOLEAN:
+      if ((src[start] ?? 2) > 1) throw damaged('a boolean is neither true nor false');
+      return start + 1;
+    case OBJECT_ID:
+      return start + 12;
+    case DECIMAL128:
+      return start + 16;
+    case NULL:
+    case UNDEFINED:
+    case MIN_KEY:
+    case MAX_KEY:
+      return start;
+    case STRING:
+    case CODE:
+    case SYMBOL:
+      return stringEnd(src, start, end) + 1;
+    case DB_POINTER:
+      return stringEnd(src, start, end) + 13;
+    case DOCUMENT:
+    case ARRAY:
+      return documentEnd(src, start, end) + 1;
+    case BINARY:
+      return binaryEnd(src, start, end);
+    case REGEX:
+      return nameEnd(src, nameEnd(src, start, end) + 1, end) + 1;
+    case CODE_WITH_SCOPE:
+      return codeWithScopeEnd(src, start, end);
+    default:
+      throw damaged(`type ${type} does not exist`);
+  }
+}
+
+/** The place of a member's type byte, searched from the member at `start` on, or -1. */
+export function findMember(src: Uint8Array, start: number, end: number, wanted: Uint8Array): number {
+  let from = start;
+  while (from < end) {
+    const name = nameEnd(src, from + 1, end);
+    if (isNamed(src, from + 1, name, wanted)) return from;
+    from = valueEnd(src, src[from] ?? 0, name + 1, end);
+  }
+  return -1;
+}
+
+/** A value: its type, its first byte, and the first byte after it. */
+export interface ValuePlace {
+  readonly type: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Where the value of a member is, or null; the document begins at `start` and ends before `limit`. */
+export function findValue(src: Uint8Array, start: number, limit: number, name: Uint8Array): ValuePlace | null {
+  const end = documentEnd(src, start, limit);
+  const member = findMember(src, start + 4, end, name);
+  if (member < 0) return null;
+  const type = src[member] ?? 0;
+  const value = member + name.length + 2;
+  return { type, start: value, end: valueEnd(src, type, value, end) };
+}
+
+/** Whether the name between two places is this one. */
+export function isNamed(src: Uint8Array, start: number, end: number, name: Uint8Array): boolean {
+  if (end - start !== name.length) return false;
+  for (let i = 0; i < name.length; i++) if (src[start + i] !== name[i]) return false;
+  return true;
+}
+
+/**
+ * Whether an array stands at a path of a document, or on the way to it.
+ * @param steps the names of the path
+ */
+export function meetsArray(raw: Uint8Array, steps: readonly Uint8Array[]): boolean {
+  let start = 0;
+  let limit = raw.length;
+  for (const step of steps) {
+    const end = documentEnd(raw, start, limit);
+    const member = findMember(raw, start + 4, end, step);
+    if (member < 0) return false;
+    const type = raw[member] ?? 0;
+    if (type !== DOCUMENT) return type === ARRAY;
+    start = member + step.length + 2;
+    limit = end;
+  }
+  return false;
+}
+
+/**
+ * Where the bytes of a binary start: subtype 2 (old) repeats the length before them. The server does not hold writers to
+ * that; where it is not so, all are bytes.
+ */
+export function binaryStart(src: Uint8Array, start: number): number {
+  const size = int32At(src, start);
+  return src[start + 4] === 2 && size >= 4 && int32At(src, start + 5) === size - 4 ? start + 9 : start + 5;
+}
+
+function binaryEnd(src: Uint8Array, start: number, end: number): number {
+  const size = int32At(src, start);
+  if (start + 5 > end || size < 0 || size > end - start - 5) throw damaged('a binary has a wrong length');
+  return start + 5 + size;
+}
+
+function codeWithScopeEnd(src: Uint8Array, start: number, end: number): number {
+  if (start + 14 > end) throw damaged('a code is cut off');
+  const after = start + int32At(src, start);
+  if (after > end || documentEnd(src, stringEnd(src, start + 4, end) + 1, end) + 1 !== after) {
+    throw damaged('a code has a wrong length');
+  }
+  return after;
+}

@@ -1,0 +1,226 @@
+/**
+ * Stored BSON as values: every type of the specification as the driver's class, read from checked bytes. What could not
+ * be written back as it was is refused, or read as what comes nearest, as the caller wants. Not here: what it is read
+ * for (stored.ts).
+ */
+import {
+  Binary,
+  BSON,
+  BSONRegExp,
+  BSONSymbol,
+  Code,
+  DBRef,
+  Decimal128,
+  type Document,
+  Double,
+  Int32,
+  Long,
+  MaxKey,
+  MinKey,
+  ObjectId,
+  Timestamp,
+} from 'mongodb';
+import { MillraceError } from '../../kernel/errors.ts';
+import { setMember } from '../json/wire-values.ts';
+import * as bson from './bson-bytes.ts';
+
+/** A stored document with its members in stored order, embedded documents alike. The driver writes it as a document. */
+export type OrderedDocument = Map<string, unknown>;
+
+/** How documents are kept once they are read. */
+export interface Shape<T extends object> {
+  make(): T;
+  has(document: T, name: string): boolean;
+  set(document: T, name: string, value: unknown): void;
+  /** Whether what could not be written back as it was is refused; else it is read as what comes nearest. */
+  readonly exact: boolean;
+}
+
+export const OBJECT: Shape<Document> = {
+  make: () => ({}),
+  has: (document, name) => Object.hasOwn(document, name),
+  set: setMember,
+  exact: true,
+};
+
+export const MAP: Shape<OrderedDocument> = {
+  make: () => new Map(),
+  has: (document, name) => document.has(name),
+  set: (document, name, value) => document.set(name, value),
+  exact: true,
+};
+
+export const SHOWN: Shape<Document> = { ...OBJECT, exact: false };
+
+export function readDocument<T extends object>(
+  src: Buffer,
+  start: number,
+  limit: number,
+  depth: number,
+  shape: Shape<T>,
+): T {
+  const document = shape.make();
+  readMembers(src, start, limit, depth, shape, (name, value) => {
+    if (shape.exact && shape.has(document, name)) throw inexact('a repeated name');
+    shape.set(document, name, value);
+  });
+  return document;
+}
+
+function readArray<T extends object>(
+  src: Buffer,
+  start: number,
+  limit: number,
+  depth: number,
+  shape: Shape<T>,
+): unknown[] {
+  const values: unknown[] = [];
+  readMembers(src, start, limit, depth, shape, (_name, value) => values.push(value));
+  return values;
+}
+
+function readMembers<T extends object>(
+  src: Buffer,
+  start: number,
+  limit: number,
+  depth: number,
+  shape: Shape<T>,
+  take: (name: string, value: unknown) => void,
+): void {
+  if (depth > bson.MAX_STORED_DEPTH) throw bson.damaged('it is nested too deeply');
+  const end = bson.documentEnd(src, start, limit);
+  let at = start + 4;
+  while (at < end) {
+    const type = src[at] ?? 0;
+    const name = bson.nameEnd(src, at + 1, end);
+    const after = bson.valueEnd(src, type, name + 1, end);
+    take(text(src, at + 1, name, shape), readValue(src, type, name + 1, after, depth, shape));
+    at = after;
+  }
+}
+
+/** Reads the value between `start` and `end`, whose length has been checked. */
+export function readValue<T extends object>(
+  src: Buffer,
+  type: number,
+  start: number,
+  end: number,
+  depth: number,
+  shape: Shape<T>,
+): unknown {
+  switch (type) {
+    case bson.DOUBLE:
+      return new Double(src.readDoubleLE(start));
+    case bson.STRING:
+      return text(src, start + 4, end - 1, shape);
+    case bson.DOCUMENT:
+      return readDocument(src, start, end, depth + 1, shape);
+    case bson.ARRAY:
+      return readArray(src, start, end, depth + 1, shape);
+    case bson.BINARY:
+      return binary(src, start, end, shape);
+    case bson.OBJECT_ID:
+      return new ObjectId(Buffer.from(src.subarray(start, end)));
+    case bson.BOOLEAN:
+      return src[start] !== 0;
+    case bson.DATE:
+      return date(src.readBigInt64LE(start), shape);
+    case bson.NULL:
+      return null;
+    case bson.REGEX:
+      return regex(src, start, end, shape);
+    case bson.CODE:
+      return new Code(text(src, start + 4, end - 1, shape));
+    case bson.SYMBOL:
+      return new BSONSymbol(text(src, start + 4, end - 1, shape));
+    case bson.CODE_WITH_SCOPE:
+      return codeWithScope(src, start, end, depth, shape);
+    case bson.INT32:
+      return new Int32(src.readInt32LE(start));
+    case bson.TIMESTAMP:
+      return new Timestamp({ i: src.readUInt32LE(start), t: src.readUInt32LE(start + 4) });
+    case bson.INT64:
+      return new Long(src.readInt32LE(start), src.readInt32LE(start + 4));
+    case bson.DECIMAL128:
+      return new Decimal128(Buffer.from(src.subarray(start, end)));
+    case bson.MIN_KEY:
+      return new MinKey();
+    case bson.MAX_KEY:
+      return new MaxKey();
+    case bson.UNDEFINED:
+      return nearest(shape, 'the value undefined', undefined);
+    default:
+      return nearest(shape, 'a DBPointer', pointer(src, start, shape));
+  }
+}
+
+/** Anything that reads text asks whether it has to be exact, and of nothing else in a shape. */
+type Exactness = Pick<Shape<object>, 'exact'>;
+
+function text(src: Buffer, start: number, end: number, how: Exactness): string {
+  const string = src.toString('utf8', start, end);
+  // Only text with a replacement character can have been damaged by decoding; it then differs in length or bytes.
+  if (how.exact && string.includes('\ufffd') && !Buffer.from(string).equals(src.subarray(start, end))) {
+    throw inexact('text that is not UTF-8');
+  }
+  return string;
+}
+
+function date(milliseconds: bigint, how: Exactness): Date {
+  const value = new Date(Number(milliseconds));
+  return Number.isNaN(value.getTime()) ? nearest(how, 'a date out of range', value) : value;
+}
+
+function regex(src: Buffer, start: number, end: number, how: Exactness): BSONRegExp {
+  const split = bson.nameEnd(src, start, end);
+  const pattern = text(src, start, split, how);
+  const options = text(src, split + 1, end - 1, how);
+  if (/^i?l?m?s?u?x?$/.test(options)) return new BSONRegExp(pattern, options);
+  // Its class takes no others when it is made.
+  return nearest(how, 'unusual regular expression options', Object.assign(new BSONRegExp(pattern), { options }));
+}
+
+function binary(src: Buffer, start: number, end: number, how: Exactness): Binary {
+  const first = bson.binaryStart(src, start);
+  const subtype = src[start + 4] ?? 0;
+  const value = new Binary(Buffer.from(src.subarray(first, end)), subtype);
+  if (subtype === Binary.SUBTYPE_BYTE_ARRAY && first === start + 5) return nearest(how, 'an old binary', value);
+  return how.exact && subtype === Binary.SUBTYPE_VECTOR && !isWritten(value) ? nearest(how, 'a vector', value) : value;
+}
+
+/** Whether the driver writes a value, and does not find it damaged. */
+function isWritten(value: Binary): boolean {
+  try {
+    return BSON.serialize({ value }).length > 0;
+  } catch {
+    return false;
+  }
+}
+
+function pointer(src: Buffer, start: number, how: Exactness): DBRef {
+  const last = bson.stringEnd(src, start, src.length);
+  return new DBRef(text(src, start + 4, last, how), new ObjectId(Buffer.from(src.subarray(last + 1, last + 13))));
+}
+
+function codeWithScope<T extends object>(
+  src: Buffer,
+  start: number,
+  end: number,
+  depth: number,
+  shape: Shape<T>,
+): Code {
+  const codeEnd = bson.stringEnd(src, start + 4, end);
+  return new Code(text(src, start + 8, codeEnd, shape), readDocument(src, codeEnd + 1, end, depth + 1, shape));
+}
+
+/** A value that stands for one that JavaScript or the driver cannot hold, where that is enough. */
+function nearest<V>(how: Exactness, what: string, value: V): V {
+  if (how.exact) throw inexact(what);
+  return value;
+}
+
+function inexact(what: string): MillraceError {
+  return new MillraceError('unsupported-value', `The stored document holds ${what} and cannot be changed here`, {
+    hint: 'Delete it and create it anew, or change it in the database itself',
+  });
+}

@@ -1,0 +1,87 @@
+/**
+ * The slow half of strict decoding: walks a JSON text token by token and finds the first key or value that cannot be
+ * stored as it is. It expects a text that JSON.parse has accepted, uses no recursion, and builds no value.
+ */
+import type { Fault } from '../../kernel/errors.ts';
+
+/** A place in a JSON text: member names and array indices from the outside in. */
+export type Path = readonly (string | number)[];
+
+/** JSON Pointer (RFC 6901) of a path; empty for the whole text. */
+export function pointerTo(path: Path): string {
+  return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+}
+
+const NUMBER = /-?[0-9][0-9.eE+-]*/y;
+
+/** The first thing in a valid JSON text that cannot be stored without changing it, or null. */
+export function findFault(text: string): Fault | null {
+  const path: (string | number)[] = [];
+  let atKey = false;
+  let at = 0;
+  while (at < text.length) {
+    const char = text[at];
+    if (char === '"') {
+      const end = endOfString(text, at);
+      const content = text.slice(at, end);
+      const string = content.includes('\\') ? String(JSON.parse(content)) : content.slice(1, -1);
+      if (atKey) path[path.length - 1] = string;
+      const fault = atKey ? keyFault(path, string) : valueFault(path, stringProblem(string));
+      if (fault) return fault;
+      at = end;
+      continue;
+    }
+    if (char === '-' || (char !== undefined && char >= '0' && char <= '9')) {
+      NUMBER.lastIndex = at;
+      const literal = NUMBER.exec(text)?.[0] ?? char;
+      const fault = valueFault(path, numberProblem(literal));
+      if (fault) return fault;
+      at += literal.length;
+      continue;
+    }
+    if (char === '{' || char === '[') path.push(char === '{' ? '' : 0);
+    if (char === '}' || char === ']') path.pop();
+    const last = path.at(-1);
+    if (char === ',' && typeof last === 'number') path[path.length - 1] = last + 1;
+    if (char === '{' || char === ',') atKey = typeof last === 'string';
+    if (char === '[' || char === ':' || char === '}' || char === ']') atKey = false;
+    at++;
+  }
+  return null;
+}
+
+function endOfString(text: string, start: number): number {
+  let at = start + 1;
+  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
+  return at + 1;
+}
+
+function keyFault(path: Path, key: string): Fault | null {
+  const detail = keyProblem(path, key);
+  // A key that is not well formed would not survive in a pointer either.
+  return detail === null ? null : { pointer: pointerTo(path).toWellFormed(), code: 'unsupported-key', detail };
+}
+
+function valueFault(path: Path, detail: string | null): Fault | null {
+  return detail === null ? null : { pointer: pointerTo(path), code: 'unsupported-value', detail };
+}
+
+/** Why a name may not be stored at the end of this path, or null. */
+export function keyProblem(path: Path, key: string): string | null {
+  if (key === '__proto__' || key === '_bsontype') return `The key "${key}" is not allowed`;
+  if (key === 'prototype' && path.at(-2) === 'constructor') return 'The key "constructor" may not hold a "prototype"';
+  if (key.includes('\0')) return 'A key may not contain NUL';
+  return key.isWellFormed() ? null : 'A key holds a lone surrogate';
+}
+
+function stringProblem(string: string): string | null {
+  return string.isWellFormed() ? null : 'The string holds a lone surrogate';
+}
+
+/** A literal with a fraction or an exponent is a double; one without is an integer and must be exact. */
+function numberProblem(literal: string): string | null {
+  if (!Number.isFinite(Number(literal))) return 'The number is too large for a double';
+  if (/[.eE]/.test(literal)) return null;
+  const integer = BigInt(literal);
+  return integer <= 2n ** 53n && integer >= -(2n ** 53n) ? null : 'The integer is beyond ±2^53 and would lose digits';
+}

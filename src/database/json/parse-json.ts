@@ -1,0 +1,119 @@
+/**
+ * Strict decoding of a JSON request body: what it returns can be stored and read back as it was, the rest is refused
+ * by name. It is not a validator of shapes: whether a body must be an object or an array is the caller's question.
+ */
+import { isUtf8 } from 'node:buffer';
+import { MillraceError } from '../../kernel/errors.ts';
+import { parseExactJson } from '../../kernel/exact-json.ts';
+import { findFault, pointerTo } from './json-faults.ts';
+
+/** Deepest nesting of a stored document; the outer object is depth 1. */
+export const MAX_DEPTH = 100;
+
+/**
+ * Spellings that may need a refusal: escapes that can make a dangerous key or a lone surrogate, the dangerous keys
+ * themselves, and exponents of three digits. A match only means that the slow check runs.
+ */
+const SUSPECT = /\\u(?:00[0-7]|[dD][89a-fA-F])|__proto__|_bsontype|constructor|[0-9][eE]\+?[0-9]{3}/;
+
+/** 2^53 has 16 digits, so a shorter run of digits is exact. */
+const LONG_RUN = 16;
+
+/**
+ * Decodes a JSON text strictly (RFC 8259); of duplicate keys the last one wins.
+ * @throws MillraceError `malformed-json` (not UTF-8, a byte order mark, empty, not JSON), `too-deep` (over 100 levels),
+ *   `unsupported-value` (integer beyond ±2^53, number beyond a double, lone surrogate), `unsupported-key` (NUL,
+ *   `__proto__`, `constructor` with a `prototype`, `_bsontype`); the last two name the place in `faults`.
+ */
+export function parseJson(bytes: Buffer): unknown {
+  if (bytes.length === 0) throw new MillraceError('malformed-json', 'The body is empty');
+  if (!isUtf8(bytes)) throw new MillraceError('malformed-json', 'The body is not valid UTF-8');
+  const text = bytes.toString('utf8');
+  if (text.charCodeAt(0) === 0xfeff) {
+    throw new MillraceError('malformed-json', 'The body starts with a byte order mark', {
+      hint: 'Send UTF-8 without a byte order mark.',
+    });
+  }
+  if (isDeeper(bytes, text)) {
+    throw new MillraceError('too-deep', `The JSON is nested more than ${MAX_DEPTH} levels deep`);
+  }
+  const value = parse(text);
+  if (SUSPECT.test(text) || hasLongRun(bytes)) {
+    const fault = findFault(text);
+    if (fault) throw new MillraceError(fault.code, fault.detail, { faults: [fault] });
+  }
+  return value;
+}
+
+/**
+ * Refuses a document with a member `_id`: the database would take it for the document's id, which is called `id` here.
+ * @param pointer JSON Pointer of the document inside the body, empty for the body itself
+ * @throws MillraceError `unsupported-key`
+ */
+export function refuseStoredId(document: object, pointer = ''): void {
+  if (!Object.hasOwn(document, '_id')) return;
+  const detail = 'The member "_id" is reserved for the database';
+  throw new MillraceError('unsupported-key', detail, {
+    hint: 'The id of a document is its member "id".',
+    faults: [{ pointer: pointer + pointerTo(['_id']), code: 'unsupported-key', detail }],
+  });
+}
+
+function parse(text: string): unknown {
+  try {
+    return parseExactJson(text);
+  } catch (cause) {
+    // V8's message quotes the body; only its place is passed on.
+    const place = cause instanceof Error ? /line \d+ column \d+/.exec(cause.message)?.[0] : undefined;
+    throw new MillraceError(
+      'malformed-json',
+      place ? `The body is not valid JSON: ${place}` : 'The body is not valid JSON',
+      {
+        cause,
+      },
+    );
+  }
+}
+
+/** Whether brackets nest deeper than MAX_DEPTH. Few brackets cannot; only many are worth a walk over the bytes. */
+function isDeeper(bytes: Buffer, text: string): boolean {
+  let openers = 0;
+  for (const bracket of '{[') {
+    for (let at = text.indexOf(bracket); at >= 0; at = text.indexOf(bracket, at + 1)) {
+      if (++openers > MAX_DEPTH) return deepest(bytes) > MAX_DEPTH;
+    }
+  }
+  return false;
+}
+
+function deepest(bytes: Buffer): number {
+  let depth = 0;
+  let most = 0;
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i];
+    if (byte === 0x22) {
+      for (i++; i < bytes.length && bytes[i] !== 0x22; i++) if (bytes[i] === 0x5c) i++;
+    } else if (byte === 0x7b || byte === 0x5b) {
+      if (++depth > most) most = depth;
+    } else if (byte === 0x7d || byte === 0x5d) depth--;
+  }
+  return most;
+}
+
+/** Whether 16 digits stand in a row. Such a run covers a multiple of 16, so only every 16th byte is looked at. */
+function hasLongRun(bytes: Buffer): boolean {
+  for (let i = 0; i < bytes.length; i += LONG_RUN) {
+    if (!isDigit(bytes[i])) continue;
+    let first = i;
+    let last = i;
+    while (isDigit(bytes[first - 1])) first--;
+    while (isDigit(bytes[last + 1])) last++;
+    if (last - first + 1 >= LONG_RUN) return true;
+    i = last - (last % LONG_RUN);
+  }
+  return false;
+}
+
+function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= 0x30 && byte <= 0x39;
+}

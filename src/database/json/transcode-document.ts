@@ -1,0 +1,164 @@
+/**
+ * The frame of a document on its way from BSON to JSON text: `id` first, the members in stored order, `_meta` last, as
+ * to-wire.ts does with objects. Values are written by transcode.ts.
+ */
+import type { ObjectId } from 'mongodb';
+import * as bson from '../bson/bson-bytes.ts';
+import { readStored } from '../bson/stored.ts';
+import type { ByteOutput } from './byte-output.ts';
+import { idText } from './ids.ts';
+import { GROWTH, writeMembers, writeValue } from './transcode.ts';
+import { writeInteger } from './write-numbers.ts';
+import { writeBytes, writeText } from './write-text.ts';
+
+const COMMA = 0x2c;
+const ID = Buffer.from('_id');
+const FOREIGN_ID = Buffer.from('id');
+const EXPANDED = Buffer.from('_expanded');
+const META = Buffer.from('_meta');
+const REVISION = Buffer.from('revision');
+/** The other members of `_meta` in the order they are shown, each with the one type it may have. */
+const META_MEMBERS = [
+  { name: Buffer.from('createdAt'), label: Buffer.from(',"createdAt":'), type: bson.DATE },
+  { name: Buffer.from('updatedAt'), label: Buffer.from(',"updatedAt":'), type: bson.DATE },
+  { name: Buffer.from('createdBy'), label: Buffer.from(',"createdBy":'), type: bson.STRING },
+  { name: Buffer.from('updatedBy'), label: Buffer.from(',"updatedBy":'), type: bson.STRING },
+];
+const NO_META = Buffer.from(
+  '"_meta":{"revision":0,"createdAt":null,"updatedAt":null,"createdBy":null,"updatedBy":null}',
+);
+const META_LABEL = Buffer.from('"_meta":{"revision":');
+const ID_LABEL = Buffer.from('"id":');
+const NULL = Buffer.from('null');
+
+/** Room for the names, punctuation and nulls of `id` and `_meta`, in bytes. */
+const FRAME = 512;
+
+/**
+ * Appends a stored document as a JSON object.
+ * @param withMeta whether to write `_meta`
+ * @throws MillraceError `internal` when the bytes are no BSON document; the output's length is unchanged then
+ */
+export function appendDocument(raw: Uint8Array, output: ByteOutput, withMeta: boolean): void {
+  const src = asBuffer(raw);
+  const end = bson.documentEnd(src, 0, src.length);
+  if (end + 1 !== src.length) throw bson.damaged('bytes follow its end');
+  const id = bson.findMember(src, 4, end, ID);
+  const oddId = id < 0 || src[id] === bson.OBJECT_ID || src[id] === bson.STRING ? '' : idText(readId(src, id, end));
+  output.reserve((src.length + oddId.length) * GROWTH + FRAME);
+  const out = output.bytes;
+  let at = output.length;
+  out[at++] = 0x7b;
+  if (id >= 0) at = writeId(src, id, end, oddId, out, at);
+  metaStart = -1;
+  at = writeMembers(src, 4, end, out, at, 1, isReserved);
+  if (withMeta) at = metaStart < 0 ? writeBytes(NO_META, out, at) : writeMeta(src, metaStart, end, out, at);
+  else if (out[at - 1] === COMMA) at--;
+  out[at] = 0x7d;
+  output.length = at + 1;
+}
+
+/** Where the length of the present document's `_meta` stands, or -1: what isReserved saw. */
+let metaStart = -1;
+
+/** Whether a top-level member is left out of the members, being shown elsewhere or not at all. */
+function isReserved(src: Buffer, type: number, start: number, end: number): boolean {
+  const first = src[start];
+  if (first === 0x69) return bson.isNamed(src, start, end, FOREIGN_ID);
+  if (first !== 0x5f) return false;
+  if (bson.isNamed(src, start, end, META)) {
+    metaStart = type === bson.DOCUMENT ? end + 1 : -1;
+    return true;
+  }
+  return bson.isNamed(src, start, end, ID) || bson.isNamed(src, start, end, EXPANDED);
+}
+
+function writeId(src: Buffer, member: number, end: number, oddId: string, out: Buffer, to: number): number {
+  let at = writeBytes(ID_LABEL, out, to);
+  const type = src[member] ?? 0;
+  const start = member + 1 + ID.length + 1;
+  if (type === bson.STRING || type === bson.OBJECT_ID) {
+    at = writeValue(src, type, start, bson.valueEnd(src, type, start, end), out, at, 1);
+  } else {
+    at = writeText(oddId, out, at);
+  }
+  out[at] = COMMA;
+  return at + 1;
+}
+
+/** Reads an `_id` of an uncommon type as an object, by way of a document that holds nothing else. */
+function readId(src: Buffer, member: number, end: number): unknown {
+  const after = bson.valueEnd(src, src[member] ?? 0, member + 1 + ID.length + 1, end);
+  const alone = Buffer.alloc(after - member + 5);
+  alone.writeInt32LE(alone.length, 0);
+  src.copy(alone, 4, member, after);
+  return readStored(alone)['_id'];
+}
+
+function writeMeta(src: Buffer, start: number, limit: number, out: Buffer, to: number): number {
+  const end = bson.documentEnd(src, start, limit);
+  const first = start + 4;
+  let member = bson.findMember(src, first, end, REVISION);
+  let at = writeInteger(readRevision(src, member, end), out, writeBytes(META_LABEL, out, to));
+  for (const { name, label, type } of META_MEMBERS) {
+    at = writeBytes(label, out, at);
+    // They are stored in this order, so the search goes on from the last one found before it starts again.
+    const next = bson.findMember(src, Math.max(member, first), end, name);
+    member = next < 0 ? bson.findMember(src, first, end, name) : next;
+    if (member < 0 || src[member] !== type) {
+      at = writeBytes(NULL, out, at);
+    } else {
+      const value = member + 1 + name.length + 1;
+      at = writeValue(src, type, value, bson.valueEnd(src, type, value, end), out, at, 2);
+    }
+  }
+  out[at] = 0x7d;
+  return at + 1;
+}
+
+/** The revision when it is an integer, as a foreign writer may have given it any type and value; else 0. */
+function readRevision(src: Buffer, member: number, end: number): number {
+  if (member < 0) return 0;
+  const type = src[member] ?? 0;
+  const start = member + 1 + REVISION.length + 1;
+  bson.valueEnd(src, type, start, end);
+  let revision = 0;
+  if (type === bson.INT32) revision = src.readInt32LE(start);
+  if (type === bson.DOUBLE) revision = src.readDoubleLE(start);
+  if (type === bson.INT64) revision = Number(src.readBigInt64LE(start));
+  return Number.isSafeInteger(revision) ? revision : 0;
+}
+
+/**
+ * The revision of a stored document, 0 when others wrote it.
+ * @throws MillraceError `internal` when the bytes are no BSON document
+ */
+export function storedRevision(raw: Uint8Array): number {
+  const src = asBuffer(raw);
+  const end = bson.documentEnd(src, 0, src.length);
+  const meta = bson.findMember(src, 4, end, META);
+  if (meta < 0 || src[meta] !== bson.DOCUMENT) return 0;
+  const start = meta + 1 + META.length + 1;
+  const metaEnd = bson.documentEnd(src, start, end);
+  return readRevision(src, bson.findMember(src, start + 4, metaEnd, REVISION), metaEnd);
+}
+
+/** Tells ids apart within their type: `o` and the hex digits of an ObjectId, or `s` and a string. */
+export function idKey(id: ObjectId | string): string {
+  return typeof id === 'string' ? `s${id}` : `o${id.toHexString()}`;
+}
+
+/** The `idKey` of a stored document, or null when its id is of another type. */
+export function storedIdKey(raw: Uint8Array): string | null {
+  const src = asBuffer(raw);
+  const end = bson.documentEnd(src, 0, src.length);
+  const member = bson.findMember(src, 4, end, ID);
+  const at = member + 1 + ID.length + 1;
+  if (src[member] === bson.OBJECT_ID) return `o${src.toString('hex', at, at + 12)}`;
+  if (src[member] === bson.STRING) return `s${src.toString('utf8', at + 4, bson.stringEnd(src, at, end))}`;
+  return null;
+}
+
+function asBuffer(raw: Uint8Array): Buffer {
+  return Buffer.isBuffer(raw) ? raw : Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength);
+}

@@ -1,0 +1,216 @@
+/**
+ * Stored BSON to JSON text without making objects: walks a document's bytes and writes the JSON of each value as
+ * wire-values.ts defines it. It knows one document at a time and nothing of reserved members (json.ts does).
+ */
+import { Binary, Decimal128 } from 'mongodb';
+import * as bson from '../bson/bson-bytes.ts';
+import { isShort, writeDate, writeDouble, writeDoubles, writeInt64, writeInteger } from './write-numbers.ts';
+import { copyPlain, writeAscii, writeBytes, writeHex, writeString, writeText } from './write-text.ts';
+
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const QUOTE = 0x22;
+const TRUE = Buffer.from('true');
+const FALSE = Buffer.from('false');
+const NULL = Buffer.from('null');
+
+/** Bytes of JSON that one byte of BSON can become at most: a control character in a string or a name. */
+export const GROWTH = 6;
+
+/** Doubles of an array that are printed in one call. */
+const MOST_WAITING = 256;
+
+/** Decides whether a member is left out, by its type and the place of its name. */
+export type Skips = (src: Buffer, type: number, nameStart: number, nameEnd: number) => boolean;
+
+/** Writes an embedded document or an array whose length stands at `start` and whose last byte is at `end`. */
+function writeNested(src: Buffer, start: number, end: number, out: Buffer, to: number, depth: number): number {
+  out[to] = 0x7b;
+  let at = writeMembers(src, start + 4, end, out, to + 1, depth, null);
+  if (at > to + 1) at--;
+  out[at] = 0x7d;
+  return at + 1;
+}
+
+/**
+ * Writes the members of a document, each with a comma behind it. Returns the place after the last comma.
+ * @param start where the first member stands
+ * @param end the place of the document's last byte, as `documentEnd` gives it
+ * @param out a buffer with room for GROWTH bytes for every byte of the document
+ * @param skips tells which members to leave out, null for none
+ * @throws MillraceError `internal` when the bytes are no BSON
+ */
+export function writeMembers(
+  src: Buffer,
+  start: number,
+  end: number,
+  out: Buffer,
+  to: number,
+  depth: number,
+  skips: Skips | null,
+): number {
+  if (depth > bson.MAX_STORED_DEPTH) throw bson.damaged('it is nested too deeply');
+  let at = to;
+  let from = start;
+  while (from < end) {
+    const type = src[from] ?? 0;
+    const name = from + 1;
+    // The name is copied at once; the 0 behind it is not plain.
+    let nameEnd = copyPlain(src, name, end, out, at + 1);
+    let valueAt = at + nameEnd - name + 3;
+    if (src[nameEnd] === 0 && nameEnd < end) {
+      out[at] = QUOTE;
+      out[valueAt - 2] = QUOTE;
+      out[valueAt - 1] = COLON;
+    } else {
+      nameEnd = bson.nameEnd(src, nameEnd, end);
+      valueAt = writeString(src, name, nameEnd, out, at) + 1;
+      out[valueAt - 1] = COLON;
+    }
+    const value = nameEnd + 1;
+    if (skips?.(src, type, name, nameEnd)) {
+      from = bson.valueEnd(src, type, value, end);
+      continue;
+    }
+    if (type === bson.STRING) {
+      const last = bson.stringEnd(src, value, end);
+      at = writeString(src, value + 4, last, out, valueAt);
+      from = last + 1;
+    } else if (type === bson.INT32) {
+      from = value + 4;
+      if (from > end) throw bson.damaged('a value is cut off');
+      at = writeInteger(bson.int32At(src, value), out, valueAt);
+    } else {
+      from = bson.valueEnd(src, type, value, end);
+      at = writeValue(src, type, value, from, out, valueAt, depth);
+    }
+    out[at++] = COMMA;
+  }
+  return at;
+}
+
+function writeArray(src: Buffer, start: number, end: number, out: Buffer, to: number, depth: number): number {
+  if (depth > bson.MAX_STORED_DEPTH) throw bson.damaged('it is nested too deeply');
+  out[to] = 0x5b;
+  let at = to + 1;
+  let from = start + 4;
+  // Long doubles in a row (coordinates, vectors) wait to be printed in one call, which costs half.
+  const waiting: number[] = [];
+  while (from < end) {
+    const type = src[from] ?? 0;
+    const value = bson.nameEnd(src, from + 1, end) + 1;
+    from = bson.valueEnd(src, type, value, end);
+    const double = type === bson.DOUBLE ? src.readDoubleLE(value) : 0;
+    if (type === bson.DOUBLE && (waiting.length > 0 || !isShort(double))) {
+      waiting.push(double);
+      if (waiting.length === MOST_WAITING) at = writeWaiting(waiting, out, at);
+      continue;
+    }
+    if (waiting.length > 0) at = writeWaiting(waiting, out, at);
+    at = writeValue(src, type, value, from, out, at, depth);
+    out[at++] = COMMA;
+  }
+  if (waiting.length > 0) at = writeWaiting(waiting, out, at);
+  if (at > to + 1) at--;
+  out[at] = 0x5d;
+  return at + 1;
+}
+
+function writeWaiting(waiting: number[], out: Buffer, to: number): number {
+  const at = writeDoubles(waiting, out, to);
+  waiting.length = 0;
+  out[at] = COMMA;
+  return at + 1;
+}
+
+/** Writes one value. Its place must have been checked by `valueEnd`, which gave `end`. */
+export function writeValue(
+  src: Buffer,
+  type: number,
+  start: number,
+  end: number,
+  out: Buffer,
+  to: number,
+  depth: number,
+): number {
+  switch (type) {
+    case bson.STRING:
+    case bson.CODE:
+    case bson.SYMBOL:
+      return writeString(src, start + 4, end - 1, out, to);
+    case bson.INT32:
+      return writeInteger(bson.int32At(src, start), out, to);
+    case bson.DOUBLE:
+      return writeDouble(src.readDoubleLE(start), out, to);
+    case bson.DOCUMENT:
+      return writeNested(src, start, end - 1, out, to, depth + 1);
+    case bson.ARRAY:
+      return writeArray(src, start, end - 1, out, to, depth + 1);
+    case bson.OBJECT_ID:
+      return writeObjectId(src, start, out, to);
+    case bson.BOOLEAN:
+      return writeBytes(src[start] === 1 ? TRUE : FALSE, out, to);
+    case bson.DATE:
+      return writeDate(bson.int32At(src, start), bson.int32At(src, start + 4), out, to);
+    case bson.INT64:
+      return writeInt64(bson.int32At(src, start), bson.int32At(src, start + 4), out, to);
+    case bson.NULL:
+    case bson.UNDEFINED:
+      return writeBytes(NULL, out, to);
+    default:
+      return writeRareValue(src, type, start, end, out, to);
+  }
+}
+
+function writeRareValue(src: Buffer, type: number, start: number, end: number, out: Buffer, to: number): number {
+  switch (type) {
+    case bson.DECIMAL128:
+      return writeAscii(`"${new Decimal128(Buffer.from(src.subarray(start, end)))}"`, out, to);
+    case bson.BINARY:
+      return writeBinary(src, start, end, out, to);
+    case bson.TIMESTAMP:
+      return writeAscii(`"${src.readUInt32LE(start + 4)}:${src.readUInt32LE(start)}"`, out, to);
+    case bson.REGEX: {
+      const split = bson.nameEnd(src, start, end);
+      const pattern = src.toString('utf8', start, split);
+      return writeText(`/${pattern}/${src.toString('utf8', split + 1, end - 1)}`, out, to);
+    }
+    case bson.CODE_WITH_SCOPE:
+      return writeString(src, start + 8, bson.stringEnd(src, start + 4, end), out, to);
+    case bson.DB_POINTER: {
+      const namespace = bson.stringEnd(src, start, end);
+      let at = writeAscii('{"$ref":', out, to);
+      at = writeString(src, start + 4, namespace, out, at);
+      at = writeAscii(',"$id":', out, at);
+      at = writeObjectId(src, namespace + 1, out, at);
+      return writeAscii('}', out, at);
+    }
+    default:
+      return writeAscii(type === bson.MIN_KEY ? '"MinKey"' : '"MaxKey"', out, to);
+  }
+}
+
+function writeObjectId(src: Buffer, start: number, out: Buffer, to: number): number {
+  out[to] = QUOTE;
+  const at = writeHex(src, start, start + 12, out, to + 1);
+  out[at] = QUOTE;
+  return at + 1;
+}
+
+function writeBinary(src: Buffer, start: number, end: number, out: Buffer, to: number): number {
+  const first = bson.binaryStart(src, start);
+  if (src[start + 4] !== Binary.SUBTYPE_UUID || end - first !== 16) {
+    out[to] = QUOTE;
+    const at = to + 1 + out.write(src.toString('base64', first, end), to + 1, 'latin1');
+    out[at] = QUOTE;
+    return at + 1;
+  }
+  let at = to;
+  out[at++] = QUOTE;
+  for (let i = 0; i < 16; i++) {
+    if (i === 4 || i === 6 || i === 8 || i === 10) out[at++] = 0x2d;
+    at = writeHex(src, first + i, first + i + 1, out, at);
+  }
+  out[at++] = QUOTE;
+  return at;
+}

@@ -1,0 +1,56 @@
+/**
+ * What a recorder's error means: which of its few ways to go on it takes. A table and nothing else; the recorder acts.
+ * Whatever is not listed is unknown: close, wait, and begin again from the log's newest row.
+ */
+import { serverCode } from '../../database/errors.ts';
+import { NumbersTaken, UnusableLog } from './event-log.ts';
+
+export type Verdict =
+  /** Another recorder wrote first: look at the newest row again. */
+  | 'behind'
+  /** The token is not in the history, though its time may be. */
+  | 'token-unknown'
+  /** The history since the newest row is gone. */
+  | 'history-lost'
+  /** An entry does not fit into a reply. */
+  | 'too-large'
+  /** The database refuses us: a person has to act. */
+  | 'refused'
+  /** One row cannot be stored as it is. */
+  | 'row-refused'
+  /** The server is away or changing: it may answer in a moment. */
+  | 'away'
+  | 'unknown';
+
+const BY_CODE: ReadonlyMap<number, Verdict> = new Map([
+  [280, 'token-unknown'],
+  [286, 'history-lost'],
+  [40576, 'history-lost'],
+  [40615, 'history-lost'],
+  [10334, 'too-large'],
+  [13, 'refused'],
+  [18, 'refused'],
+  [8000, 'refused'],
+]);
+
+const NETWORK =
+  /^(MongoNetwork|MongoServerSelection|MongoNotConnected|MongoPoolCleared|MongoTopologyClosed|MongoOperationTimeout|AbortError|TimeoutError)/;
+
+/** The verdict on an error of the stream, the log or the lease. */
+export function judge(error: unknown): Verdict {
+  if (error instanceof NumbersTaken) return 'behind';
+  if (error instanceof UnusableLog) return 'refused';
+  if (error instanceof Error && 'index' in error) return 'row-refused';
+  const code = serverCode(error);
+  const known = code === undefined ? undefined : BY_CODE.get(code);
+  if (known !== undefined) return known;
+  return error instanceof Error && NETWORK.test(error.name) ? 'away' : 'unknown';
+}
+
+/** How long to wait before the next try, in milliseconds: 0.1 s doubling to 5 s, to 1 s while the server is away. */
+export function backOff(verdict: Verdict, failures: number, random: number): number {
+  if (verdict === 'behind') return 5 + random * 45;
+  if (verdict === 'too-large' || verdict === 'token-unknown' || verdict === 'row-refused')
+    return failures > 3 ? 1000 : 0;
+  return Math.min(100 * 2 ** Math.min(failures, 10), verdict === 'away' ? 1000 : 5000) * (0.75 + random / 4);
+}

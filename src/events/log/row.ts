@@ -1,0 +1,146 @@
+/**
+ * A row of the event log: its shape in memory, and how it is stored. Bodies are kept and stored as the very bytes the
+ * change stream gave, so nothing is altered on the way and nothing is decoded that nobody looks at.
+ * Not here: how a change becomes a row (row-maker.ts), what clients see of it (event.ts).
+ */
+import type { Document, Timestamp } from 'mongodb';
+import { binary, decode, decodeExactly, decodeShallow, timestamp } from '../../database/bson/raw.ts';
+
+const OPERATIONS = [
+  'insert',
+  'update',
+  'replace',
+  'delete',
+  'create',
+  'drop',
+  'rename',
+  'dropDatabase',
+  'invalidate',
+  'meta',
+  'start',
+  'gap',
+  'reset',
+] as const;
+
+export type RowOperation = (typeof OPERATIONS)[number];
+
+export interface LogRow {
+  /** Gapless number from 1. */
+  readonly number: number;
+  readonly epoch: number;
+  /** Resume token that made the row, upper-case hex. */
+  readonly token: string;
+  /** Cluster time. */
+  readonly time: Timestamp;
+  readonly wall: Date;
+  readonly operation: RowOperation;
+  /** Collection, null for what concerns all of them. */
+  readonly collection: string | null;
+  /** Raw `{_id: …}` of the document. */
+  readonly key: Buffer | null;
+  /** Raw document after the change; null when there is none or no image was kept. */
+  readonly after: Buffer | null;
+  readonly before: Buffer | null;
+  /** Raw `{updatedFields, removedFields, truncatedArrays}` of an update. */
+  readonly update: Buffer | null;
+  readonly transaction: { readonly id: string; readonly index: number; readonly last: boolean } | null;
+  /** Who did it, as `user:u1`; null when nobody of ours. */
+  readonly by: string | null;
+  /** Request id. */
+  readonly request: string | null;
+  /** The bodies were too large for a row. */
+  readonly big: boolean;
+  /** A renamed collection's new name; an end of a gap as text. */
+  readonly to: string | null;
+  /** The other end of a gap. */
+  readonly from: string | null;
+}
+
+/** What a row without news in its optional members looks like. */
+export const EMPTY_ROW = {
+  collection: null,
+  key: null,
+  after: null,
+  before: null,
+  update: null,
+  transaction: null,
+  by: null,
+  request: null,
+  big: false,
+  to: null,
+  from: null,
+} as const;
+
+/** Memory a row takes, nearly: its bodies and a flat sum for the rest. */
+export function rowBytes(row: LogRow): number {
+  return 400 + (row.key?.length ?? 0) + bodyBytes(row);
+}
+
+/** Size of a row's bodies. */
+export function bodyBytes(row: Pick<LogRow, 'after' | 'before' | 'update'>): number {
+  return (row.after?.length ?? 0) + (row.before?.length ?? 0) + (row.update?.length ?? 0);
+}
+
+/** The stored form. Members that say nothing are left out. */
+export function encodeRow(row: LogRow): Document {
+  const { transaction } = row;
+  const stored: Document = {
+    _id: BigInt(row.number),
+    e: row.epoch,
+    tk: Buffer.from(row.token, 'hex'),
+    t: row.time,
+    w: row.wall,
+    op: row.operation,
+  };
+  const rest = {
+    c: row.collection,
+    k: row.key && decodeExactly(row.key),
+    a: row.after,
+    b: row.before,
+    u: row.update,
+    x: transaction && { id: transaction.id, i: transaction.index, ...(transaction.last ? { z: true } : {}) },
+    by: row.by,
+    rid: row.request,
+    big: row.big || null,
+    to: row.to,
+    from: row.from,
+  };
+  for (const [name, value] of Object.entries(rest)) if (value !== null) stored[name] = value;
+  return stored;
+}
+
+/** Reads a stored row. Throws TypeError when the bytes are no row. */
+export function decodeRow(bytes: Uint8Array): LogRow {
+  const stored = decodeShallow(bytes);
+  const operation = OPERATIONS.find((one) => one === stored['op']);
+  const token = binary(stored['tk']);
+  if (operation === undefined || token === null) throw new TypeError(`Row ${String(stored['_id'])} cannot be read`);
+  const transaction = stored['x'] instanceof Uint8Array ? decode(stored['x']) : null;
+  return {
+    number: Number(stored['_id']),
+    epoch: Number(stored['e']),
+    token: token.toString('hex').toUpperCase(),
+    time: timestamp(stored['t']),
+    wall: stored['w'] instanceof Date ? stored['w'] : new Date(0),
+    operation,
+    collection: text(stored['c']),
+    key: binary(stored['k']),
+    after: binary(stored['a']),
+    before: binary(stored['b']),
+    update: binary(stored['u']),
+    transaction: transaction && {
+      id: String(transaction['id']),
+      index: Number(transaction['i']),
+      last: transaction['z'] === true,
+    },
+    by: text(stored['by']),
+    request: text(stored['rid']),
+    big: stored['big'] === true,
+    to: text(stored['to']),
+    from: text(stored['from']),
+  };
+}
+
+function text(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}

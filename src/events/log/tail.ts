@@ -1,0 +1,230 @@
+/**
+ * Follows the log in one process and tells its readers of every row once, in order, whole transactions at a time. Rows
+ * come from a change stream on the log, or are handed over by the recorder of the same process; whatever a broken
+ * stream missed is read from the log. It keeps no token and needs none.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { changeStream } from '../../database/change-stream.ts';
+import type { EventLog } from './event-log.ts';
+import type { Note } from './note.ts';
+import type { Place } from './position.ts';
+import { Ring } from './ring-buffer.ts';
+import { decodeRow, type LogRow } from './row.ts';
+
+const READ_ROWS = 1000;
+/** Rows of an unfinished transaction held back at most; a longer one is told in parts. */
+const HELD_ROWS = 50_000;
+
+export interface TailListener {
+  /** Rows in their order; the rows of one transaction are never parted. */
+  rows(rows: readonly LogRow[]): void;
+  /** Rows are missing before the next ones: retention overtook this process. */
+  lost?(): void;
+}
+
+export interface TailOptions {
+  readonly log: EventLog;
+  readonly ring?: Ring;
+  readonly onNote?: Note;
+}
+
+export class Tail {
+  readonly #log: EventLog;
+  readonly #ring: Ring;
+  readonly #note: Note;
+  readonly #listeners = new Set<TailListener>();
+  readonly #end = new AbortController();
+  #stream = new AbortController();
+  #suspended = false;
+  #wake: () => void = () => {};
+  #last: Place = { epoch: 0, number: 0 };
+  #told: Place = { epoch: 0, number: 0 };
+  #held: LogRow[] = [];
+  #catching: Promise<void> | null = null;
+  #again = false;
+  #loop: Promise<void> = Promise.resolve();
+  #healthy = false;
+
+  constructor(options: TailOptions) {
+    this.#log = options.log;
+    this.#ring = options.ring ?? new Ring();
+    this.#note = options.onNote ?? (() => {});
+  }
+
+  /** The last place told to readers; every row up to it has been delivered here. */
+  get position(): Place {
+    return this.#told;
+  }
+
+  /** The last place seen, within an unfinished transaction maybe. */
+  get seen(): Place {
+    return this.#last;
+  }
+
+  /** Whether the process is following; not while the database is away. */
+  get healthy(): boolean {
+    return this.#healthy;
+  }
+
+  /** Begins at the newest row there is, and follows from there. */
+  async start(): Promise<void> {
+    const newest = await this.#log.newest();
+    if (newest !== null) {
+      this.#last = { epoch: newest.epoch, number: newest.number };
+      this.#told = this.#last;
+    }
+    this.#healthy = true;
+    this.#loop = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#end.abort();
+    this.#stream.abort();
+    this.#wake();
+    await this.#loop;
+    await this.#catching;
+  }
+
+  /** Adds a reader; returns how to remove it. */
+  attach(listener: TailListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Whether the recorder of this process brings the rows; then no stream of our own is needed. */
+  suspend(suspended: boolean): void {
+    if (suspended !== this.#suspended) {
+      this.#suspended = suspended;
+      this.#stream.abort();
+      this.#wake();
+    }
+    if (suspended) this.#catchUp().catch(() => {});
+  }
+
+  /** Takes rows from whoever has them: known ones are dropped, and a hole is filled from the log first. */
+  take(rows: readonly LogRow[]): void {
+    if (this.#catching !== null) {
+      this.#again = true;
+      return;
+    }
+    if (!this.#accept(rows)) this.#catchUp().catch(() => {});
+  }
+
+  /** Rows above a number that have been told, from memory or from the log. */
+  async read(after: number, limit: number): Promise<LogRow[]> {
+    const rows = this.#ring.after(after, limit) ?? (await this.#log.read(after, limit));
+    return rows.filter((row) => row.number <= this.#told.number);
+  }
+
+  #accept(rows: readonly LogRow[]): boolean {
+    const ready: LogRow[] = [];
+    let whole = true;
+    for (const row of rows) {
+      const last = this.#last;
+      const turned = row.operation === 'gap' && row.epoch > last.epoch && row.number <= last.number;
+      if (!turned && (row.number <= last.number || row.epoch < last.epoch)) continue;
+      if (!turned && row.number !== last.number + 1) {
+        whole = false;
+        break;
+      }
+      if (turned) this.#ring.clear();
+      this.#last = { epoch: row.epoch, number: row.number };
+      this.#held.push(row);
+      const open = row.transaction !== null && !row.transaction.last;
+      if (!open || this.#held.length > HELD_ROWS) ready.push(...this.#held.splice(0));
+    }
+    this.#tell(ready);
+    return whole;
+  }
+
+  #tell(rows: readonly LogRow[]): void {
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    for (const row of rows) this.#ring.push(row);
+    this.#told = { epoch: last.epoch, number: last.number };
+    for (const listener of this.#listeners) {
+      try {
+        listener.rows(rows);
+      } catch (error) {
+        this.#note('error', 'A reader of the event log failed', { fault: String(error) });
+      }
+    }
+  }
+
+  #catchUp(): Promise<void> {
+    this.#again = true;
+    this.#catching ??= this.#fill();
+    return this.#catching;
+  }
+
+  async #fill(): Promise<void> {
+    while (this.#again && !this.#end.signal.aborted) {
+      this.#again = false;
+      try {
+        for (;;) {
+          const rows = await this.#missing();
+          if (rows.length === 0) break;
+          if (!this.#accept(rows)) await this.#broken(rows);
+        }
+        this.#healthy = true;
+      } catch (error) {
+        this.#healthy = false;
+        this.#again = true;
+        this.#note('warn', 'The event log cannot be read at the moment', { fault: String(error) });
+        await pause(500, undefined, { signal: this.#end.signal }).catch(() => {});
+      }
+    }
+    // In the same turn as the last look at #again: rows that come from now on are taken directly.
+    this.#catching = null;
+  }
+
+  async #missing(): Promise<LogRow[]> {
+    const { number, epoch } = this.#last;
+    const rows = await this.#log.read(number, READ_ROWS);
+    if (rows.length > 0 && rows[0]?.epoch === epoch) return rows;
+    const gap = await this.#log.firstAbove(epoch);
+    // A log turned back to an older state goes on below what was seen here.
+    return gap !== null && gap.number <= number ? await this.#log.read(gap.number - 1, READ_ROWS) : rows;
+  }
+
+  async #broken(rows: readonly LogRow[]): Promise<void> {
+    const next = rows.find((row) => row.number > this.#last.number + 1);
+    if (next === undefined) return;
+    const floor = await this.#log.floor();
+    if (floor <= this.#last.number + 1) {
+      this.#note('error', 'The event log has a hole', { after: this.#last.number, next: next.number });
+      throw new Error(`Row ${this.#last.number + 1} is missing`);
+    }
+    this.#held = [];
+    this.#ring.clear();
+    this.#last = { epoch: next.epoch, number: Math.max(next.number, floor) - 1 };
+    this.#told = this.#last;
+    for (const listener of this.#listeners) listener.lost?.();
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#end.signal.aborted) {
+      this.#stream = new AbortController();
+      try {
+        if (this.#suspended) await new Promise<void>((resolve) => (this.#wake = resolve));
+        else await this.#follow(AbortSignal.any([this.#end.signal, this.#stream.signal]));
+      } catch (error) {
+        if (this.#end.signal.aborted || this.#suspended) continue;
+        this.#healthy = false;
+        this.#note('warn', 'Following the event log goes on after an error', { fault: String(error) });
+        await pause(100 + Math.random() * 400, undefined, { signal: this.#end.signal }).catch(() => {});
+      }
+    }
+  }
+
+  async #follow(signal: AbortSignal): Promise<void> {
+    const stages = [{ $match: { operationType: 'insert' } }];
+    let opened = false;
+    for await (const reply of changeStream({ db: this.#log.db, collection: 'log', stages, signal })) {
+      if (!opened) await this.#catchUp();
+      opened = true;
+      const rows = reply.changes.flatMap((change) => (change.after === null ? [] : [decodeRow(change.after)]));
+      this.take(rows);
+    }
+  }
+}

@@ -1,0 +1,21 @@
+/**
+ * Which paths an update touched. Only names are read: the values may be anything that a foreign writer can store, and
+ * one that JavaScript has no words for must not keep what stands behind it from being told.
+ */
+import { decode, rawMembers } from '../../database/bson/raw.ts';
+
+/** The paths of a raw `{updatedFields, removedFields, truncatedArrays}`. */
+export function updatedPaths(update: Buffer): string[] {
+  const paths: string[] = [];
+  for (const { name, start, end } of rawMembers(update)) {
+    const part = update.subarray(start, end);
+    if (name === 'updatedFields') for (const field of rawMembers(part)) paths.push(field.name);
+    else if (name === 'removedFields') paths.push(...Object.values(decode(part)).map(String));
+    else if (name === 'truncatedArrays') paths.push(...Object.values(decode(part)).map(fieldOf));
+  }
+  return paths;
+}
+
+function fieldOf(truncated: unknown): string {
+  return truncated !== null && typeof truncated === 'object' && 'field' in truncated ? String(truncated.field) : '';
+}

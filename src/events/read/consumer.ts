@@ -1,0 +1,268 @@
+/**
+ * A consumer: a named durable reader of the log with a cursor and a lease. What it does is done first, under ids that
+ * name the event, and only then the cursor moves, by compare-and-set; so whatever dies, a second try finds its outputs
+ * there already. What keeps failing is parked beside and can be replayed. Not here: what any consumer does.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Collection, Db, Document } from 'mongodb';
+import { CODE } from '../../database/errors.ts';
+import { Lease } from '../../database/lease.ts';
+import type { EventLog } from '../log/event-log.ts';
+import { backOff, judge } from '../log/log-errors.ts';
+import type { Note } from '../log/note.ts';
+import { formatPosition, type Place } from '../log/position.ts';
+import type { LogRow } from '../log/row.ts';
+import type { Tail } from '../log/tail.ts';
+
+const BATCH_ROWS = 200;
+const LEASE_POLL_MS = 250;
+/** How far behind the stored cursor may stay over rows that are nothing to the consumer. */
+const PASSED_MS = 1000;
+
+interface Cursor extends Place {
+  readonly _id: string;
+}
+
+export interface Parked extends Place {
+  readonly _id: string;
+  readonly consumer: string;
+  readonly fault: string;
+  readonly at: Date;
+}
+
+export interface ConsumerOptions {
+  readonly name: string;
+  readonly log: EventLog;
+  readonly tail: Tail;
+  /**
+   * Does the work for rows in their order; may be called again for the same rows. Outputs carry `outputId`s.
+   * `allowed` says whether the lease is still held; asking it right before an effect keeps late wakers quiet.
+   */
+  readonly handle: (rows: readonly LogRow[], allowed: () => boolean) => Promise<void>;
+  /** Whether a row is anything to the consumer, pure and cheap; the others only move the cursor. All are when absent. */
+  readonly concerns?: (row: LogRow) => boolean;
+  /** Unique for the process. */
+  readonly owner: string;
+  /** How often a single row is tried before it is parked. */
+  readonly tries?: number;
+  /** How long a grant of the lease lasts, in milliseconds. */
+  readonly leaseMs?: number;
+  readonly onNote?: Note;
+}
+
+/** The id of what a consumer makes of an event: the same on every try. */
+export function outputId(consumer: string, row: Place, target?: string): string {
+  return `${consumer}:${formatPosition(row)}${target === undefined ? '' : `:${target}`}`;
+}
+
+/** Inserts outputs; one that is there already counts as done. */
+export async function insertOutputs<T extends Document>(collection: Collection<T>, outputs: Document[]): Promise<void> {
+  if (outputs.length === 0) return;
+  const reply = await collection.db.command({
+    insert: collection.collectionName,
+    documents: outputs,
+    ordered: false,
+    writeConcern: { w: 'majority' },
+  });
+  const fault = reply['writeErrors']?.find((one: Document) => one['code'] !== CODE.duplicateKey);
+  if (fault) throw new Error(`An output could not be stored: ${fault.errmsg}`);
+  if (reply['writeConcernError']) throw new Error(String(reply['writeConcernError'].errmsg));
+}
+
+export class Consumer {
+  readonly #options: ConsumerOptions;
+  readonly #cursors: Collection<Cursor>;
+  readonly #parked: Collection<Parked>;
+  readonly #lease: Lease;
+  readonly #end = new AbortController();
+  #loop: Promise<void> = Promise.resolve();
+  #detach: () => void = () => {};
+  #wake: () => void = () => {};
+  /** What the database holds; a cursor over rows that are nothing to the consumer runs ahead of it. */
+  #stored: Place = { epoch: 0, number: 0 };
+  #storedAt = 0;
+
+  constructor(options: ConsumerOptions) {
+    const db: Db = options.log.db;
+    this.#options = options;
+    this.#cursors = db.collection('consumers');
+    this.#parked = db.collection('parked');
+    const ttlMs = options.leaseMs ?? 5000;
+    this.#lease = new Lease({
+      collection: db.collection('lease'),
+      id: `consumer:${options.name}`,
+      owner: options.owner,
+      ttlMs,
+      renewMs: ttlMs * 0.3,
+    });
+  }
+
+  /** Starts reading: behind the cursor, or from now on when there is none yet. */
+  start(): void {
+    this.#detach = this.#options.tail.attach({ rows: () => this.#wake() });
+    this.#loop = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#detach();
+    this.#end.abort();
+    this.#wake();
+    await this.#loop;
+    await this.#lease.release().catch(() => {});
+  }
+
+  /** How far the consumer got, wherever it runs; null before its first start. */
+  async cursor(): Promise<Place | null> {
+    return await this.#cursors.findOne({ _id: this.#options.name });
+  }
+
+  /** What was given up, oldest first. */
+  async parked(limit = 100): Promise<Parked[]> {
+    return await this.#parked.find({ consumer: this.#options.name }).sort({ at: 1 }).limit(limit).toArray();
+  }
+
+  /** Tries a parked event again; false when it is not parked or its row is gone. Throws what the work throws. */
+  async replay(id: string): Promise<boolean> {
+    const parked = await this.#parked.findOne({ _id: id, consumer: this.#options.name });
+    const [row] = parked === null ? [] : await this.#options.log.read(parked.number - 1, 1);
+    if (row === undefined || row.number !== parked?.number || row.epoch !== parked.epoch) return false;
+    await this.#options.handle([row], () => true);
+    await this.#parked.deleteOne({ _id: id });
+    return true;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#end;
+    let failures = 0;
+    while (!signal.aborted) {
+      try {
+        if (!(await this.#lease.acquire())) await pause(LEASE_POLL_MS, undefined, { signal });
+        else await this.#consume();
+        failures = 0;
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#options.onNote?.('warn', `Consumer '${this.#options.name}' goes on after an error`, {
+          fault: String(error),
+        });
+        const wait = backOff(judge(error), failures, Math.random());
+        failures += 1;
+        await pause(wait, undefined, { signal }).catch(() => {});
+      }
+    }
+  }
+
+  async #consume(): Promise<void> {
+    let cursor = await this.#opened();
+    const { tail } = this.#options;
+    while (this.#lease.held() && !this.#end.signal.aborted) {
+      const news = new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+      const rows = await tail.read(cursor.number, BATCH_ROWS);
+      const next = await this.#fit(cursor, rows);
+      if (next !== null) {
+        cursor = await this.#move(next);
+        continue;
+      }
+      const last = rows.at(-1);
+      if (last === undefined) {
+        await Promise.race([news, pause(PASSED_MS)]);
+        cursor = await this.#pass(cursor);
+        continue;
+      }
+      const mine = rows.filter(this.#options.concerns ?? (() => true));
+      if (mine.length > 0) await this.#work(mine);
+      cursor = mine.length > 0 ? await this.#move(last) : await this.#pass(last);
+    }
+  }
+
+  /** Goes on behind rows that left nothing behind; the cursor is stored now and then, so that little is read twice. */
+  async #pass(to: Place): Promise<Place> {
+    const here = to.number === this.#stored.number && to.epoch === this.#stored.epoch;
+    if (here || performance.now() - this.#storedAt < PASSED_MS) return { epoch: to.epoch, number: to.number };
+    return await this.#move(to);
+  }
+
+  async #opened(): Promise<Place> {
+    const { name, tail } = this.#options;
+    const cursor = await this.#cursors.findOneAndUpdate(
+      { _id: name },
+      { $setOnInsert: { ...tail.position } },
+      { upsert: true, returnDocument: 'after', writeConcern: { w: 'majority' } },
+    );
+    this.#stored = cursor ?? tail.position;
+    this.#storedAt = performance.now();
+    return this.#stored;
+  }
+
+  /** Where to go on when the rows do not continue the cursor: another history, or rows that retention took. */
+  async #fit(cursor: Place, rows: readonly LogRow[]): Promise<Place | null> {
+    const { log, tail, name, onNote } = this.#options;
+    const first = rows[0];
+    const newer = (first?.epoch ?? tail.position.epoch) > cursor.epoch;
+    if (newer && !(first?.operation === 'gap' && first.number === cursor.number + 1)) {
+      const gap = await log.firstAbove(cursor.epoch);
+      if (gap !== null && gap.number <= cursor.number) return { epoch: gap.epoch, number: gap.number - 1 };
+    }
+    if (first === undefined || first.number === cursor.number + 1) return null;
+    onNote?.('error', `Consumer '${name}' was overtaken by retention`, {
+      from: cursor.number + 1,
+      to: first.number - 1,
+    });
+    const fault = `Rows ${cursor.number + 1} to ${first.number - 1} were deleted before they were read`;
+    await this.#park({ epoch: first.epoch, number: cursor.number + 1 }, fault);
+    return { epoch: first.epoch, number: first.number - 1 };
+  }
+
+  async #work(rows: readonly LogRow[]): Promise<void> {
+    const allowed = () => this.#lease.held() && !this.#end.signal.aborted;
+    try {
+      await this.#options.handle(rows, allowed);
+    } catch (error) {
+      if (judge(error) === 'away' || !allowed()) throw error;
+      for (const row of rows) await this.#single(row, allowed);
+    }
+  }
+
+  async #single(row: LogRow, allowed: () => boolean): Promise<void> {
+    const tries = this.#options.tries ?? 5;
+    for (let count = 1; ; count += 1) {
+      try {
+        await this.#options.handle([row], allowed);
+        return;
+      } catch (error) {
+        if (judge(error) === 'away' || !allowed()) throw error;
+        if (count >= tries) {
+          this.#options.onNote?.('error', `Consumer '${this.#options.name}' parks an event`, {
+            position: formatPosition(row),
+            fault: String(error),
+          });
+          await this.#park(row, String(error));
+          return;
+        }
+        await pause(backOff('unknown', count - 1, Math.random()), undefined, { signal: this.#end.signal });
+      }
+    }
+  }
+
+  async #park(place: Place, fault: string): Promise<void> {
+    const { name } = this.#options;
+    const parked = { consumer: name, epoch: place.epoch, number: place.number, fault, at: new Date() };
+    await this.#parked.updateOne({ _id: outputId(name, place) }, { $set: parked }, { upsert: true });
+  }
+
+  async #move(to: Place): Promise<Place> {
+    const { name } = this.#options;
+    const from = this.#stored;
+    const place = { epoch: to.epoch, number: to.number };
+    const moved = await this.#cursors.updateOne(
+      { _id: name, epoch: from.epoch, number: from.number },
+      { $set: place },
+      { writeConcern: { w: 'majority' } },
+    );
+    if (moved.matchedCount !== 1) return await this.#opened();
+    this.#stored = place;
+    this.#storedAt = performance.now();
+    return place;
+  }
+}

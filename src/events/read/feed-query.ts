@@ -1,0 +1,133 @@
+/**
+ * What the feeds read from a URL: where to begin, how long to wait, how much, which types. Pure; whatever is not known
+ * is refused by name, because a parameter that is ignored answers another question than the one asked.
+ */
+import { MillraceError } from '../../kernel/errors.ts';
+import { queryText } from '../../kernel/request.ts';
+import type { OpenFilter } from '../../query/filter.ts';
+import { type Parameter, readParameters } from '../../query/parse/parameters.ts';
+import { parseQuery, RESERVED } from '../../query/parse/parse-query.ts';
+import { eventType, mayHappen } from '../log/event.ts';
+import type { LogRow } from '../log/row.ts';
+
+const MAX_LIMIT = 1000;
+const MAX_WAIT_S = 60;
+const MAX_TYPES = 50;
+const MAX_TYPE_LENGTH = 200;
+/** Types that an asker knows at one time; there are a few for each collection. */
+const MOST_KNOWN = 1_000;
+
+export interface FeedQuery {
+  readonly since: string | null;
+  readonly waitMs: number;
+  readonly limit: number;
+  /** Event types, with `*` for anything; null when all are wanted. */
+  readonly types: readonly string[] | null;
+}
+
+/** Reads `since`, `types`, `wait` and `limit`. Throws MillraceError `unknown-parameter`, `invalid-parameter`. */
+export function parseEventsQuery(url: string): FeedQuery {
+  const known = ['since', 'types', 'wait', 'limit'];
+  const found = readParameters(queryText({ url }));
+  for (const [name] of found) if (!known.includes(name)) throw unknown(name, known);
+  return common(found);
+}
+
+/** Reads `since`, `wait`, `limit` and the conditions of a filter in the query language; throws what those throw. */
+export function parseChangesQuery(url: string): FeedQuery & { readonly filter: OpenFilter } {
+  const own = ['since', 'wait', 'limit'];
+  const found = readParameters(queryText({ url }));
+  const rest = found.filter(([name]) => !own.includes(name));
+  const known: readonly string[] = [...own, 'filter'];
+  for (const [name] of rest) if (RESERVED.some((one) => one === name) && name !== 'filter') throw unknown(name, known);
+  return { ...common(found.filter(([name]) => own.includes(name))), filter: parseQuery(rest).filter };
+}
+
+function unknown(name: string, known: readonly string[]): MillraceError {
+  const hint = `Known: ${known.join(', ')}`;
+  return new MillraceError('unknown-parameter', `The parameter '${name.slice(0, 80)}' is not known here`, { hint });
+}
+
+function common(parameters: readonly Parameter[]): FeedQuery {
+  const found = new Map<string, string>();
+  for (const [name, value] of parameters) {
+    if (found.has(name)) throw invalid(name, 'may be given once');
+    found.set(name, value);
+  }
+  const since = found.get('since') ?? null;
+  if (since === '') throw invalid('since', 'is a position, or is left out');
+  return {
+    since,
+    waitMs: 1000 * integer(found, 'wait', 0, 0, MAX_WAIT_S),
+    limit: integer(found, 'limit', 500, 1, MAX_LIMIT),
+    types: types(found.get('types') ?? null),
+  };
+}
+
+/** @throws MillraceError `invalid-parameter` when one of them is a type that no event has */
+export function requireTypes(wanted: readonly string[]): void {
+  const other = wanted.find((type) => !mayHappen(type));
+  if (other === undefined) return;
+  throw new MillraceError('invalid-parameter', `There are no events of the type '${other.slice(0, 80)}'`, {
+    hint: 'Types are todos.created, .updated, .deleted, .dropped, .renamed, those of system.*, and patterns such as todos.*',
+  });
+}
+
+/**
+ * Asks of event types whether they are wanted. What was found out about a type is kept: else each row would be compared
+ * with every pattern of every client.
+ * @param patterns types in which `*` stands for anything
+ */
+export function wanting(patterns: readonly string[]): (type: string) => boolean {
+  const parts = patterns.map((one) => one.split('*'));
+  const known = new Map<string, boolean>();
+  return (type) => {
+    const before = known.get(type);
+    if (before !== undefined) return before;
+    if (known.size >= MOST_KNOWN) known.clear();
+    const found = parts.some((one) => fits(one, type));
+    known.set(type, found);
+    return found;
+  };
+}
+
+/** Whether a row is asked for: by its type, or as a rename by that of the name it takes, whose documents are gone by it. */
+export function wantsRow(wants: (type: string) => boolean, row: LogRow, type = eventType(row)): boolean {
+  if (type === null) return false;
+  return wants(type) || (row.operation === 'rename' && wants(`${row.to}.renamed`));
+}
+
+function fits([first = '', ...rest]: readonly string[], type: string): boolean {
+  if (rest.length === 0) return first === type;
+  if (!type.startsWith(first)) return false;
+  const last = rest.pop() ?? '';
+  let at = first.length;
+  for (const part of rest) {
+    const found = type.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  return type.length >= at + last.length && type.endsWith(last);
+}
+
+function types(text: string | null): readonly string[] | null {
+  if (text === null) return null;
+  const wanted = text.split(',').map((one) => one.trim());
+  if (wanted.length > MAX_TYPES || wanted.some((one) => one === '' || one.length > MAX_TYPE_LENGTH)) {
+    throw invalid('types', `is a list of up to ${MAX_TYPES} event types, such as todos.created,system.file.*`);
+  }
+  requireTypes(wanted);
+  return wanted;
+}
+
+function integer(found: ReadonlyMap<string, string>, name: string, absent: number, low: number, high: number): number {
+  const text = found.get(name);
+  if (text === undefined) return absent;
+  const value = Number(text);
+  if (/^\d{1,6}$/.test(text) && value >= low && value <= high) return value;
+  throw invalid(name, `is a whole number from ${low} to ${high}`);
+}
+
+function invalid(name: string, what: string): MillraceError {
+  return new MillraceError('invalid-parameter', `The parameter '${name}' ${what}`);
+}

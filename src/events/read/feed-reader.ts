@@ -1,0 +1,35 @@
+/**
+ * Who reads a feed, at every moment of a long wait: when sessions, roles or keys change meanwhile, the credential is
+ * asked again before anything more is shown. Not here: what the reader may see (visible-row.ts).
+ */
+import type { Authenticator } from '../../auth/authenticator.ts';
+import type { Principal } from '../../auth/principal.ts';
+
+export interface Reader {
+  /** The principal as it is now; throws or rejects as the authenticator does when it no longer is one. */
+  now(): Principal | Promise<Principal>;
+  end(): void;
+}
+
+/** @param credential the header that proved who it is; undefined for anonymous */
+export function reader(
+  authenticator: Pick<Authenticator, 'authenticate' | 'onRevoked'>,
+  first: Principal,
+  credential: string | undefined,
+): Reader {
+  if (credential === undefined) return { now: () => first, end: () => undefined };
+  let principal: Principal | null = first;
+  const end = authenticator.onRevoked((still) => {
+    if (principal !== null && !still(principal)) principal = null;
+  });
+  const again = async (): Promise<Principal> => {
+    const found = await authenticator.authenticate(credential);
+    principal = found;
+    return found;
+  };
+  const ended = (): boolean => {
+    if (principal === null) return true;
+    return principal.kind !== 'anonymous' && principal.expiresAt !== null && principal.expiresAt <= Date.now();
+  };
+  return { now: () => (principal === null || ended() ? again() : principal), end };
+}

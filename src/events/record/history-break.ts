@@ -1,0 +1,65 @@
+/**
+ * How a history begins and how it breaks: the first token, the rows that say that changes between two moments are not
+ * known, and the mark of the replica set by which a log that was carried elsewhere is told. Nothing is guessed: after a
+ * break everything a reader holds is void, and the rows say so.
+ */
+import type { Db } from 'mongodb';
+import { changeStream } from '../../database/change-stream.ts';
+import { EMPTY_ROW, type LogRow } from '../log/row.ts';
+
+/** The place a stream opened now begins at. */
+async function start(data: Db, signal: AbortSignal): Promise<Pick<LogRow, 'token' | 'time'>> {
+  const stream = changeStream({ db: data, full: true, signal });
+  try {
+    const first = await stream.next();
+    if (first.done || first.value.token === null) throw new Error('The change stream ended as it began');
+    return { token: first.value.token, time: first.value.time };
+  } finally {
+    await stream.return();
+  }
+}
+
+/** The rows of a break behind the newest row: one `gap` in a new epoch, and a `reset` for each collection. */
+async function rows(data: Db, newest: LogRow, epoch: number, signal: AbortSignal): Promise<LogRow[]> {
+  // The token comes first: a change that slips in before the rows are written is then told, not lost.
+  const place = await start(data, signal);
+  const names = (await data.listCollections({ type: 'collection' }, { nameOnly: true }).toArray())
+    .map((one) => one.name)
+    .filter((name) => !name.startsWith('system.'));
+  const wall = new Date();
+  const common = { ...EMPTY_ROW, ...place, epoch, wall };
+  const ends = { from: newest.wall.toISOString(), to: wall.toISOString() };
+  const gap: LogRow = { ...common, ...ends, number: newest.number + 1, operation: 'gap' };
+  const resets = names.map(
+    (collection, index): LogRow => ({ ...common, collection, number: newest.number + 2 + index, operation: 'reset' }),
+  );
+  return [gap, ...resets];
+}
+
+/** Epochs made of the time count its milliseconds from here. */
+const FIRST_MOMENT = Date.UTC(2026, 0, 1);
+
+/**
+ * The epoch that a log without memory begins above: 0 in an empty database. Data that is there already may have been
+ * restored without its log, and positions of that one may be about; none of them has an epoch as high as the time.
+ */
+async function former(data: Db): Promise<number> {
+  const [found] = await data.listCollections({ name: /^(?!_|system\.)/ }, { nameOnly: true }).toArray();
+  const files = found ?? (await data.collection('_files').findOne({}, { projection: { _id: 1 } }));
+  return files === null ? 0 : Math.max(0, Date.now() - FIRST_MOMENT);
+}
+
+export const breakHistory = { start, rows, former };
+
+/** Identity of the replica set, or null where we may not ask for it or there is none (a sharded cluster). */
+export async function originOf(data: Db): Promise<string | null> {
+  try {
+    const reply = await data.client.db('admin').command({ replSetGetConfig: 1 });
+    const id: unknown = reply['config']?.settings?.replicaSetId;
+    return id === undefined ? null : String(id);
+  } catch (error) {
+    // Unauthorized, or a command that mongos does not have: then only the oplog itself can tell.
+    if (error instanceof Error && 'code' in error && (error.code === 13 || error.code === 59)) return null;
+    throw error;
+  }
+}

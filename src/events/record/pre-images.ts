@@ -1,0 +1,70 @@
+/**
+ * Sees to it that collections keep pre- and post-images, without which updates and deletes carry no states. Ours are
+ * made with them; those made by others are switched over here, beside the recording: a switch waits for every lock that
+ * others hold, and the record of all the rest must not. Changes before the switch stay without images.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { CollectionInfo, Db } from 'mongodb';
+import { CODE, serverCode } from '../../database/errors.ts';
+import type { Note } from '../log/note.ts';
+
+/** How long a switch may wait for others, in milliseconds: as long as it waits, their next writes wait behind it. */
+const LOCK_MS = 1000;
+
+export interface ImageTask {
+  readonly db: Db;
+  /** The one collection to switch; all that there are when left out. */
+  readonly name?: string;
+  /** After how long what failed is tried again, in milliseconds. */
+  readonly againMs: number;
+  readonly signal: AbortSignal;
+  readonly onNote: Note | undefined;
+}
+
+type Fail = (error: unknown, collection?: string) => void;
+
+/** Switches images on where they are off, and tries again what failed until none is left or the signal aborts. */
+export async function keepImages(task: ImageTask): Promise<void> {
+  const { againMs, signal, onNote } = task;
+  const told = new Set<string>();
+  const fail: Fail = (error, collection = task.name) => {
+    const fault = String(error);
+    const line = `${collection} ${fault}`;
+    if (!told.has(line) && !signal.aborted) onNote?.('warn', 'Images could not be switched on', { collection, fault });
+    told.add(line);
+  };
+  while (!signal.aborted) {
+    try {
+      if (await switchOver(task, fail)) return;
+    } catch (error) {
+      fail(error);
+    }
+    await pause(againMs, undefined, { signal }).catch(() => {});
+  }
+}
+
+/** One look at what is without images; false when some of it stays so. */
+async function switchOver({ db, name, signal, onNote }: ImageTask, fail: Fail): Promise<boolean> {
+  const filter = { type: 'collection', ...(name === undefined ? {} : { name }) };
+  const found = await db.listCollections<CollectionInfo>(filter, { signal }).toArray();
+  const without = found.filter(
+    (one) => !one.name.startsWith('system.') && one.options?.['changeStreamPreAndPostImages']?.enabled !== true,
+  );
+  const switched: string[] = [];
+  let whole = true;
+  for (const one of without) {
+    const command = { collMod: one.name, changeStreamPreAndPostImages: { enabled: true }, maxTimeMS: LOCK_MS };
+    try {
+      await db.command(command, { signal });
+      switched.push(one.name);
+    } catch (error) {
+      signal.throwIfAborted();
+      // A collection that went away meanwhile needs no images.
+      if (serverCode(error) === CODE.namespaceNotFound) continue;
+      whole = false;
+      fail(error, one.name);
+    }
+  }
+  if (switched.length > 0) onNote?.('info', 'Collections keep images from now on', { collections: switched });
+  return whole;
+}

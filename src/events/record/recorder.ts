@@ -1,0 +1,238 @@
+/**
+ * The recorder: reads the one change stream of the data database and appends its changes as rows, as long as it holds
+ * the lease. Every row carries the token that made it, so there is no cursor that could disagree with the log, and a
+ * second recorder that wakes up late can only find its numbers taken. Not here: what an error means (log-errors.ts), one
+ * run of the stream (recording.ts), retention (retention.ts).
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Db } from 'mongodb';
+import { ANSWER_MS } from '../../database/change-stream.ts';
+import type { Lease, LeaseState } from '../../database/lease.ts';
+import { type EventLog, UnusableLog } from '../log/event-log.ts';
+import { backOff, judge, type Verdict } from '../log/log-errors.ts';
+import type { Note } from '../log/note.ts';
+import type { Place } from '../log/position.ts';
+import type { LogRow } from '../log/row.ts';
+import { breakHistory, originOf } from './history-break.ts';
+import { type Approach, record } from './recording.ts';
+
+const LEASE_POLL_MS = 250;
+const STOP_MS = 300;
+/** How long nobody may be known to record before it counts as ended, in milliseconds; taking over takes five seconds. */
+const PATIENCE_MS = 15_000;
+
+export interface RecorderOptions {
+  readonly data: Db;
+  readonly log: EventLog;
+  readonly lease: Lease;
+  /** Told of rows once a majority has them, in their order. */
+  readonly onRows?: (rows: readonly LogRow[]) => void;
+  readonly onNote?: Note;
+  /** Told once when the database refuses recording and a person has to act. */
+  readonly onRefused?: (error: unknown) => void;
+  /** The highest position this process knows of: a log that ends below it has been turned back. */
+  readonly known?: () => Place | null;
+  /** Told when recording begins behind the newest row, and when it ends. */
+  readonly onRecording?: (recording: boolean) => void;
+  readonly markMs?: number;
+  readonly imagesMs?: number;
+  readonly answerMs?: number;
+  /** A monotonic clock in milliseconds. */
+  readonly now?: () => number;
+}
+
+export interface RecorderState {
+  readonly status: 'waiting' | 'recording' | 'failing' | 'stopped';
+  /** The newest row this recorder knows of. */
+  readonly newest: Place | null;
+  /** When the stream was last heard of, as epoch milliseconds; null before the first reply. */
+  readonly heardAt: number | null;
+  readonly fault: string | null;
+}
+
+export class Recorder {
+  readonly #options: RecorderOptions;
+  readonly #end = new AbortController();
+  #loop: Promise<void> = Promise.resolve();
+  #approach: Approach;
+  #failures = 0;
+  /** When this recorder last wrote a row or heard that there is none, or learned that another one holds the lease. */
+  #fineAt = 0;
+  #state: RecorderState = { status: 'stopped', newest: null, heardAt: null, fault: null };
+
+  constructor(options: RecorderOptions) {
+    this.#options = options;
+    this.#approach = this.#usual();
+  }
+
+  get state(): RecorderState {
+    return this.#state;
+  }
+
+  /** Whether changes are being recorded, here or elsewhere, as far as this process knows without asking. */
+  get working(): boolean {
+    return this.#state.status !== 'stopped' && this.#now() - this.#fineAt < PATIENCE_MS;
+  }
+
+  #now(): number {
+    return (this.#options.now ?? performance.now.bind(performance))();
+  }
+
+  /** Who records now, in the whole deployment. */
+  async holder(): Promise<LeaseState | null> {
+    return await this.#options.lease.state();
+  }
+
+  start(): void {
+    this.#fineAt = this.#now();
+    this.#state = { ...this.#state, status: 'waiting' };
+    this.#loop = this.#run();
+  }
+
+  /** Stops recording and gives the lease back at once, so that another recorder goes on. */
+  async stop(): Promise<void> {
+    this.#end.abort();
+    await Promise.race([this.#loop, pause(STOP_MS)]);
+    await this.#options.lease.release().catch(() => {});
+    this.#state = { ...this.#state, status: 'stopped' };
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#end;
+    while (!signal.aborted) {
+      try {
+        if (!(await this.#options.lease.acquire())) {
+          this.#fineAt = this.#now();
+          this.#state = { ...this.#state, status: 'waiting' };
+          this.#options.onRecording?.(false);
+          await pause(LEASE_POLL_MS * (0.8 + Math.random() * 0.4), undefined, { signal });
+          continue;
+        }
+        await this.#record();
+      } catch (error) {
+        if (signal.aborted) return;
+        if (!(await this.#recover(error))) return;
+      }
+    }
+  }
+
+  async #record(): Promise<void> {
+    const { data, log, lease, onRows, onNote, known, onRecording } = this.#options;
+    await log.open();
+    const newest = await log.newest();
+    const origin = await originOf(data);
+    if (newest === null) {
+      await this.#begin(origin);
+      return;
+    }
+    const recorded = await log.origin();
+    const last = known?.() ?? null;
+    const foreign = origin !== null && recorded !== null && recorded !== origin;
+    if (foreign || (last !== null && (last.epoch > newest.epoch || last.number > newest.number))) {
+      const epoch = Math.max(newest.epoch, last?.epoch ?? 0);
+      await this.#break(
+        { ...newest, epoch },
+        foreign ? 'written on another replica set' : 'turned back to an older state',
+      );
+      return;
+    }
+    if (recorded === null && origin !== null) await log.setOrigin(origin);
+    this.#state = { ...this.#state, status: 'recording', newest: { number: newest.number, epoch: newest.epoch } };
+    onRecording?.(true);
+    this.#approach = await record({
+      data,
+      log,
+      newest,
+      approach: this.#approach,
+      markMs: this.#options.markMs ?? 10_000,
+      imagesMs: this.#options.imagesMs ?? 10_000,
+      answerMs: this.#options.answerMs ?? ANSWER_MS,
+      allowed: () => lease.held() && !this.#end.signal.aborted,
+      signal: this.#end.signal,
+      onRows: (rows) => {
+        this.#failures = 0;
+        this.#fineAt = this.#now();
+        const row = rows.at(-1);
+        if (row) this.#state = { ...this.#state, newest: { number: row.number, epoch: row.epoch }, fault: null };
+        onRows?.(rows);
+      },
+      onReply: (empty) => {
+        if (empty) {
+          this.#failures = 0;
+          this.#fineAt = this.#now();
+        }
+        this.#state = { ...this.#state, status: 'recording', heardAt: Date.now(), fault: null };
+      },
+      onApproach: (approach) => {
+        this.#approach = approach;
+      },
+      onNote,
+    });
+  }
+
+  #usual(): Approach {
+    return { kind: 'normal', seen: null, big: new Set(), answerMs: this.#options.answerMs ?? ANSWER_MS };
+  }
+
+  async #begin(origin: string | null): Promise<void> {
+    const { data, log } = this.#options;
+    const above = await breakHistory.former(data);
+    await log.begin(await breakHistory.start(data, this.#end.signal), above);
+    if (origin !== null) await log.setOrigin(origin);
+  }
+
+  async #break(newest: LogRow, reason: string): Promise<void> {
+    const { data, log, onNote, onRows, lease } = this.#options;
+    const epoch = await log.nextEpoch(newest.epoch);
+    onNote?.('error', 'The history is broken: a new epoch begins', { reason, epoch });
+    const rows = await breakHistory.rows(data, newest, epoch, this.#end.signal);
+    await log.append(
+      rows,
+      () => lease.held(),
+      (written) => onRows?.(written),
+    );
+    const origin = await originOf(data);
+    if (origin !== null) await log.setOrigin(origin);
+    this.#approach = this.#usual();
+  }
+
+  /** Chooses how to go on after an error; false when a person has to act. */
+  async #recover(error: unknown): Promise<boolean> {
+    const verdict: Verdict = judge(error);
+    const fault = error instanceof Error ? error.message : String(error);
+    if (verdict === 'refused') {
+      this.#options.onNote?.('error', 'Recording has stopped: the database refuses it', { fault });
+      await this.#options.lease.release().catch(() => {});
+      this.#options.onRecording?.(false);
+      this.#state = { ...this.#state, status: 'stopped', fault };
+      this.#options.onRefused?.(error);
+      return false;
+    }
+    try {
+      await this.#turn(verdict);
+    } catch (next) {
+      if (next instanceof UnusableLog || judge(next) === 'refused') return await this.#recover(next);
+    }
+    if (verdict !== 'behind') {
+      this.#state = { ...this.#state, status: 'failing', fault };
+      this.#options.onNote?.('warn', 'Recording goes on after an error', { verdict, fault });
+    }
+    const wait = backOff(verdict, this.#failures, Math.random());
+    this.#failures += 1;
+    await pause(wait, undefined, { signal: this.#end.signal }).catch(() => {});
+    return true;
+  }
+
+  async #turn(verdict: Verdict): Promise<void> {
+    const { kind } = this.#approach;
+    const lost = verdict === 'history-lost' || (verdict === 'token-unknown' && kind === 'by-time');
+    if (lost) {
+      const newest = await this.#options.log.newest();
+      if (newest !== null) await this.#break(newest, 'the oplog does not reach back to the newest row');
+    } else if (verdict === 'token-unknown') {
+      this.#approach = { ...this.#approach, kind: 'by-time', seen: null };
+    } else if (verdict === 'too-large') {
+      this.#approach = { ...this.#approach, kind: kind === 'single' ? 'bodiless' : 'single' };
+    }
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * Lets the log forget: rows older than an age or beyond a size go. The floor is raised first and only then rows are
+ * deleted, and readers ignore whatever lies below the floor; so a recorder that was frozen for longer than the
+ * retention may put old numbers back, and nobody sees them.
+ */
+import type { EventLog } from '../log/event-log.ts';
+import type { Note } from '../log/note.ts';
+
+const BLOCK_ROWS = 5000;
+
+export interface RetentionOptions {
+  readonly log: EventLog;
+  /** Whether this process is the one to sweep: the holder of the recorder's lease. */
+  readonly allowed: () => boolean;
+  readonly maxAgeMs?: number;
+  readonly maxBytes?: number;
+  /** Newest rows that are kept whatever their age. */
+  readonly keepRows?: number;
+  readonly everyMs?: number;
+  readonly onNote?: Note;
+}
+
+export class Retention {
+  readonly #options: Required<Omit<RetentionOptions, 'onNote'>> & { onNote?: Note };
+  #timer: ReturnType<typeof setInterval> | undefined;
+  #sweeping: Promise<unknown> = Promise.resolve();
+  #stopped = false;
+
+  constructor(options: RetentionOptions) {
+    this.#options = { maxAgeMs: 72 * 3_600_000, maxBytes: 10 * 1024 ** 3, keepRows: 1000, everyMs: 60_000, ...options };
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => {
+      this.#sweeping = this.#sweepNow().catch((error: unknown) => {
+        this.#options.onNote?.('warn', 'Old rows of the event log could not be deleted', { fault: String(error) });
+      });
+    }, this.#options.everyMs).unref();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearInterval(this.#timer);
+    await this.#sweeping;
+  }
+
+  /** By the clock that dates the rows: a process whose own is wrong would take them all. */
+  async #sweepNow(): Promise<void> {
+    await this.sweep(await this.#options.log.now());
+  }
+
+  /** Raises the floor as far as age and size ask for at the given moment, and deletes below it. Returns the floor. */
+  async sweep(now: Date): Promise<number> {
+    const { log, allowed, keepRows } = this.#options;
+    const newest = await log.newest();
+    const floor = await log.floor();
+    if (newest === null || !allowed()) return floor;
+    const wanted = Math.max(await this.#byAge(floor, newest.number, now), await this.#bySize(newest.number));
+    const next = Math.max(floor, Math.min(wanted, newest.number - keepRows));
+    if (next > floor) await log.raiseFloor(next);
+    // Also when the floor stays: a recorder that woke up late may have put rows below it.
+    while (!this.#stopped && allowed() && (await log.deleteBelow(next, BLOCK_ROWS)) >= BLOCK_ROWS);
+    return next;
+  }
+
+  /** The first number that is young enough, found by halving: numbers and times grow together. */
+  async #byAge(floor: number, newest: number, now: Date): Promise<number> {
+    const since = now.getTime() - this.#options.maxAgeMs;
+    let low = Math.max(1, floor);
+    let high = newest;
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2);
+      const row = await this.#options.log.row(middle);
+      if (row === null || row.wall.getTime() < since) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  async #bySize(newest: number): Promise<number> {
+    const { rows, bytes } = await this.#options.log.size();
+    if (bytes <= this.#options.maxBytes || rows === 0) return 0;
+    return newest - Math.floor(rows * (this.#options.maxBytes / bytes));
+  }
+}

@@ -1,0 +1,190 @@
+/**
+ * Turns changes into numbered rows: who did it, which transaction and whether it ends here, what is too large, and what
+ * is no event at all. It holds the last row of a transaction back until it knows whether another one follows.
+ * Pure: it reads no clock and no database, and two makers fed the same stream make the same rows.
+ */
+import * as bson from '../../database/bson/bson-bytes.ts';
+import { isWritable } from '../../database/bson/raw.ts';
+import type { Change } from '../../database/change.ts';
+import { bodyBytes, EMPTY_ROW, type LogRow, type RowOperation, rowBytes } from '../log/row.ts';
+import { updatedPaths } from '../log/updated-paths.ts';
+
+/** Bodies above this are left out of a row, which must fit into 16 MB with all it carries. */
+export const BODY_LIMIT = 12 * 1024 * 1024;
+
+/** Memory a row takes, nearly, with the document that is read for it where its own bodies were too large. */
+export function wholeBytes(row: LogRow): number {
+  return rowBytes(row) + (row.big ? BODY_LIMIT : 0);
+}
+
+/** How many stamps of deletions on the way are remembered. */
+const STAMP_LIMIT = 10_000;
+
+const SAME: ReadonlyMap<string, RowOperation> = new Map(
+  (['insert', 'update', 'replace', 'delete', 'create', 'drop', 'rename', 'dropDatabase', 'invalidate'] as const).map(
+    (name) => [name, name],
+  ),
+);
+
+export class RowMaker {
+  #number: number;
+  readonly #epoch: number;
+  #transaction: { id: string; index: number } | null;
+  #held: LogRow | null = null;
+  /** Requests that stamped a document before deleting it, by document. */
+  readonly #stamps = new Map<string, string>();
+
+  /** Starts behind the newest row of the log. */
+  constructor(newest: Pick<LogRow, 'number' | 'epoch' | 'transaction'>) {
+    this.#number = newest.number;
+    this.#epoch = newest.epoch;
+    this.#transaction = newest.transaction && { ...newest.transaction };
+  }
+
+  /** Whether a row waits for what follows; nothing may be noted as seen before it is written. */
+  get holding(): boolean {
+    return this.#held !== null;
+  }
+
+  /**
+   * The rows of the next changes.
+   * @param ended whether all that was there has been given: then an open transaction ends here
+   */
+  rows(changes: readonly Change[], ended: boolean): LogRow[] {
+    const rows: LogRow[] = [];
+    for (const change of changes) {
+      if (this.#held !== null && change.transaction !== this.#held.transaction?.id) this.#release(rows, true);
+      if (!this.#counts(change)) continue;
+      this.#release(rows, false);
+      const row = this.#row(change);
+      if (row.transaction === null) rows.push(row);
+      else this.#held = row;
+    }
+    if (ended) this.#release(rows, true);
+    return rows;
+  }
+
+  #release(rows: LogRow[], last: boolean): void {
+    const held = this.#held;
+    if (held?.transaction) rows.push({ ...held, transaction: { ...held.transaction, last } });
+    this.#held = null;
+  }
+
+  #counts(change: Change): boolean {
+    if (change.operation === 'delete' && change.collection === '_activity') return false;
+    if (change.operation !== 'update' || !touchesMetaAlone(change)) return true;
+    const { request } = meta(change.after);
+    if (request !== null) {
+      if (this.#stamps.size >= STAMP_LIMIT) this.#stamps.delete(this.#stamps.keys().next().value ?? '');
+      this.#stamps.set(place(change), request);
+    }
+    return false;
+  }
+
+  #row(change: Change): LogRow {
+    this.#number += 1;
+    if (change.transaction === null) this.#transaction = null;
+    else if (this.#transaction?.id === change.transaction) this.#transaction.index += 1;
+    else this.#transaction = { id: change.transaction, index: 0 };
+    const known = change.key === null || isWritable(change.key);
+    const big = change.big || bodyBytes(change) > BODY_LIMIT;
+    return {
+      ...EMPTY_ROW,
+      number: this.#number,
+      epoch: this.#epoch,
+      token: change.token,
+      time: change.time,
+      wall: change.wall,
+      operation: SAME.get(change.operation) ?? 'meta',
+      collection: change.collection,
+      // Without its key it says that something in the collection changed, and readers read it anew.
+      ...(known ? { key: change.key } : {}),
+      ...(big || !known ? {} : { after: change.after, before: change.before, update: change.update }),
+      transaction: this.#transaction && { ...this.#transaction, last: false },
+      ...this.#author(change),
+      big: big && known,
+      to: change.to,
+    };
+  }
+
+  /** Who did it: from the stamp the write left, and only when this very write left it. */
+  #author(change: Change): { by: string | null; request: string | null } {
+    const after = meta(change.after);
+    const before = meta(change.before);
+    if (change.operation === 'delete') {
+      const stamp = this.#stamps.get(place(change));
+      this.#stamps.delete(place(change));
+      return stamp !== undefined && stamp === before.request ? author(before) : NOBODY;
+    }
+    const known = change.before !== null || change.operation === 'insert' || movesRevision(change);
+    return known && after.revision !== null && after.revision !== before.revision ? author(after) : NOBODY;
+  }
+}
+
+const UNMARKED = { by: null, request: null, revision: null } as const;
+
+const NOBODY = { by: null, request: null } as const;
+
+const author = ({ by, request }: Meta) => ({ by, request });
+
+interface Meta {
+  readonly by: string | null;
+  readonly request: string | null;
+  readonly revision: string | null;
+}
+
+const META = Buffer.from('_meta');
+const BY = Buffer.from('by');
+const REQUEST = Buffer.from('request');
+const REVISION = Buffer.from('revision');
+
+function meta(document: Buffer | null): Meta {
+  return (document && attempted(() => readMeta(document))) ?? UNMARKED;
+}
+
+/** Looks up the three members where they stand: decoding all of `_meta` takes four times as long. */
+function readMeta(document: Buffer): Meta {
+  const found = bson.findValue(document, 0, document.length, META);
+  if (!found || found.type !== bson.DOCUMENT) return UNMARKED;
+  const member = (name: Buffer) => bson.findValue(document, found.start, found.end, name);
+  const text = (name: Buffer) => {
+    const one = member(name);
+    return one?.type === bson.STRING ? document.toString('utf8', one.start + 4, one.end - 1) : null;
+  };
+  const revision = member(REVISION);
+  return { by: text(BY), request: text(REQUEST), revision: revision && revisionOf(document, revision) };
+}
+
+/** A revision as text, so that any two can be compared: foreign writers may give it any type. */
+function revisionOf(document: Buffer, { type, start, end }: bson.ValuePlace): string {
+  if (type === bson.INT32) return String(document.readInt32LE(start));
+  if (type === bson.INT64) return String(document.readBigInt64LE(start));
+  if (type === bson.DOUBLE) return String(document.readDoubleLE(start));
+  return `${type}:${document.toString('hex', start, end)}`;
+}
+
+function paths({ update }: Change): string[] {
+  return (update && attempted(() => updatedPaths(update))) ?? [];
+}
+
+function touchesMetaAlone(change: Change): boolean {
+  const touched = paths(change);
+  return touched.length > 0 && touched.every((path) => path === '_meta' || path.startsWith('_meta.'));
+}
+
+function movesRevision(change: Change): boolean {
+  return paths(change).some((path) => path === '_meta' || path === '_meta.revision');
+}
+
+/** What could be read, or null: the bytes are of any writer, and what cannot be read must stop nobody's record. */
+function attempted<T>(read: () => T): T | null {
+  try {
+    return read();
+  } catch {
+    return null;
+  }
+}
+
+function place(change: Change): string {
+  return `${change.collection}\0${change.key?.toString('latin1')}`;
+}

@@ -1,0 +1,64 @@
+/**
+ * How the bytes of a file leave in an answer: which status, which headers, which range, pure. Not here: sending them
+ * (routes.ts).
+ */
+import { MillraceError } from '../kernel/errors.ts';
+import { type ConditionHeaders, judge, preconditionFailed, rangeAllowed } from './conditions.ts';
+import { parseRange } from './range.ts';
+import type { ByteRange } from './stores/file-store.ts';
+import { entityTag, type StoredFile } from './upload/file.ts';
+import { contentDisposition } from './upload/file-name.ts';
+import { isInline, servedType } from './upload/media-type.ts';
+
+/**
+ * What a browser may do with a file that it opens as a page of its own: show it, and nothing else. No script runs, and
+ * the sandbox gives it an origin of nobody, so that it reaches neither cookies nor storage of this one.
+ */
+const SANDBOX = "default-src 'none'; img-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox";
+/** Chromium fetches what it plays as its page's origin, which in a sandbox may not (tried). Scripts stay forbidden. */
+const PLAYER = "default-src 'none'; media-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'none'";
+
+export interface BytesAnswer {
+  readonly status: 200 | 206 | 304;
+  readonly headers: Readonly<Record<string, string | number>>;
+  /** What to send; undefined for no body. */
+  readonly range: ByteRange | 'whole' | undefined;
+}
+
+/**
+ * Plans the answer to a GET or HEAD of a file's bytes.
+ * @throws MillraceError `precondition-failed`, `range-not-satisfiable`
+ */
+export function answerBytes(method: string, headers: ConditionHeaders, file: StoredFile): BytesAnswer {
+  const validators = { etag: entityTag(file), lastModified: file.createdAt };
+  const always = {
+    etag: validators.etag,
+    'last-modified': file.createdAt.toUTCString(),
+    'accept-ranges': 'bytes',
+    'content-disposition': contentDisposition(isInline(file.type) ? 'inline' : 'attachment', file.name),
+    'content-security-policy': /^(?:audio|video)\//.test(file.type) ? PLAYER : SANDBOX,
+    // Pages of any origin may show a file that its reader may read; who may is the policies' to say.
+    'cross-origin-resource-policy': 'cross-origin',
+  };
+  const condition = judge(headers, validators);
+  if (condition === 'not-modified') return { status: 304, headers: always, range: undefined };
+  if (condition === 'failed') throw preconditionFailed(validators);
+  const typed = { ...always, 'content-type': servedType(file.type) };
+  // Ranges are defined for GET alone (RFC 9110 section 14.2).
+  const asked = method === 'GET' && rangeAllowed(headers, validators) ? headers['range'] : undefined;
+  const range = parseRange(Array.isArray(asked) ? asked.join(', ') : asked, file.size);
+  if (range === 'unsatisfiable') {
+    throw new MillraceError('range-not-satisfiable', `The file has ${file.size} bytes`, {
+      headers: { 'content-range': `bytes */${file.size}`, 'accept-ranges': 'bytes' },
+    });
+  }
+  if (range === 'whole') {
+    const body = method === 'GET' ? 'whole' : undefined;
+    return { status: 200, headers: { ...typed, 'content-length': file.size }, range: body };
+  }
+  const content = {
+    'content-range': `bytes ${range.start}-${range.end}/${file.size}`,
+    'content-length': range.end - range.start + 1,
+  };
+  return { status: 206, headers: { ...typed, ...content }, range };
+}

@@ -1,0 +1,126 @@
+/**
+ * A file as `_files` stores it and as clients see it, and the way between the two, pure. Its bytes are elsewhere: in
+ * the store that the document names, under the document's id.
+ */
+import type { Document } from 'mongodb';
+import { actorOf, type Principal } from '../../auth/principal.ts';
+import { decodeStored } from '../../database/bson/stored.ts';
+import { idFromText } from '../../database/json/ids.ts';
+import { isPlain, valueToWire } from '../../database/json/wire-values.ts';
+import { MillraceError } from '../../kernel/errors.ts';
+import { type FileKey, fileKey } from '../stores/file-store.ts';
+import { nameInPath } from './file-name.ts';
+
+/** What is known of a file once its last byte is stored. */
+export interface Draft {
+  readonly key: FileKey;
+  readonly name: string;
+  readonly type: string;
+  /** Bytes. */
+  readonly size: number;
+  /** Of the bytes, in hex. */
+  readonly sha256: string;
+}
+
+/** A file that exists. */
+export interface StoredFile extends Draft {
+  /** Name of the store that has the bytes. */
+  readonly store: string;
+  readonly createdAt: Date;
+  readonly createdBy: string | null;
+  /** What the client sent along, as JSON; null for nothing. */
+  readonly custom: unknown;
+}
+
+/** A file as clients see it. */
+export interface FileResource {
+  readonly id: string;
+  readonly url: string;
+  readonly name: string;
+  readonly type: string;
+  readonly size: number;
+  readonly sha256: string;
+  readonly createdAt: string;
+  readonly createdBy: string | null;
+  readonly custom: unknown;
+}
+
+/** Members of a FileResource that stand in the database, by their stored names. */
+export const STORED_MEMBERS: ReadonlySet<string> = new Set([
+  '_id',
+  'name',
+  'type',
+  'size',
+  'sha256',
+  'createdAt',
+  'createdBy',
+  'custom',
+]);
+
+/**
+ * The document that makes a file exist. The store is machinery: in `_meta` it is in no answer and no event, and a move to
+ * another store is none either.
+ */
+export function toDocument(file: StoredFile, principal: Principal, request: string): Document {
+  const { key, name, type, size, sha256, createdAt, createdBy, custom, store } = file;
+  const by = { createdBy, updatedBy: createdBy, by: actorOf(principal), request };
+  const _meta = { revision: 1, createdAt, updatedAt: createdAt, ...by, store };
+  return { _id: idFromText(key), name, type, size, sha256, createdAt, createdBy, custom, _meta };
+}
+
+/**
+ * Reads a document of `_files`, as `decodeStored` gives it.
+ * @throws MillraceError `internal` when somebody else wrote one that is no file
+ */
+function fromDocument(document: Document): StoredFile {
+  const text = (member: string, holder: Document = document): string => {
+    const value: unknown = holder[member];
+    if (typeof value === 'string') return value;
+    throw damaged(member);
+  };
+  const meta: unknown = document['_meta'];
+  if (!isPlain(meta)) throw damaged('_meta');
+  const size = valueToWire(document['size']);
+  const createdAt: unknown = document['createdAt'];
+  if (typeof size !== 'number' || !Number.isSafeInteger(size) || size < 0) throw damaged('size');
+  if (!(createdAt instanceof Date)) throw damaged('createdAt');
+  return {
+    key: fileKey(String(valueToWire(document['_id']))),
+    name: text('name'),
+    type: text('type'),
+    size,
+    sha256: text('sha256'),
+    store: text('store', meta),
+    createdAt,
+    createdBy: document['createdBy'] === null ? null : text('createdBy'),
+    custom: valueToWire(document['custom']),
+  };
+}
+
+/** The same of raw BSON. */
+export function fromRaw(raw: Uint8Array): StoredFile {
+  return fromDocument(decodeStored(raw));
+}
+
+/** @param base scheme and authority under which the client reaches this server, such as `https://example.com` */
+export function toResource(file: StoredFile, base: string): FileResource {
+  const { key, name, type, size, sha256, createdAt, createdBy, custom } = file;
+  const url = `${base}/files/${key}/${nameInPath(name)}`;
+  return { id: key, url, name, type, size, sha256, createdAt: createdAt.toISOString(), createdBy, custom };
+}
+
+/** Entity tag of the bytes (RFC 9110 section 8.8.3), strong because the hash is. */
+export function entityTag(file: Draft): string {
+  return `"${file.sha256}"`;
+}
+
+function damaged(member: string): MillraceError {
+  return new MillraceError('internal', 'A file has a damaged document', {
+    cause: new TypeError(`_files: the member ${member} is not what Millrace writes`),
+  });
+}
+
+/** The key a client's text stands for, or undefined when no file can have that id. */
+export function keyFromText(text: string): FileKey | undefined {
+  return /^[0-9a-f]{24}$/.test(text) ? fileKey(text) : undefined;
+}

@@ -1,0 +1,191 @@
+/**
+ * Takes in the parts of one upload request, in the order they arrive: holds them to the limits and to what the route
+ * expects, stores the bytes of each file, reads what comes along. Whatever fails, it takes back what it stored. Not
+ * here: how multipart is parsed (routes.ts) and what makes the files exist (files.ts).
+ */
+import { pipeline, type Readable } from 'node:stream';
+import { newId } from '../../database/json/ids.ts';
+import { parseJson } from '../../database/json/parse-json.ts';
+import { MillraceError } from '../../kernel/errors.ts';
+import { type FileKey, type FileStore, fileKey } from '../stores/file-store.ts';
+import type { Draft } from './file.ts';
+import { cleanName } from './file-name.ts';
+import { agreedType } from './media-type.ts';
+import { Meter } from './meter.ts';
+import type { Marks } from './upload-marks.ts';
+
+/** Parts of one request, files and fields together. */
+export const MAX_PARTS = 32;
+const MAX_FILES = 20;
+const MAX_FIELDS = 12;
+const MAX_CUSTOM_BYTES = 8_192;
+const CUSTOM = 'custom';
+
+/** One part of a multipart body as it arrives. Its bytes must be read to the end before the next one comes. */
+export interface Part {
+  readonly field: string | undefined;
+  /** Undefined for a part that is no file. */
+  readonly fileName: string | undefined;
+  readonly type: string | undefined;
+  readonly bytes: Readable;
+}
+
+/** What a route expects: one file in `file`, or several in `files`. */
+export type Expected = 'file' | 'files';
+
+export interface IntakeParts {
+  readonly fileStore: FileStore;
+  readonly marks: Marks;
+  readonly maxFileBytes: number;
+}
+
+/** What one request brought. Its marks are held until `settle` or `takeBack`. */
+export interface Delivery {
+  readonly drafts: readonly Draft[];
+  /** For each draft what the client sent along, null for nothing. */
+  readonly customs: readonly unknown[];
+}
+
+/**
+ * Reads all parts.
+ * @throws MillraceError `malformed-request`, `too-many-parts`, `file-too-large`, `file-store-unavailable`, and what
+ *   `parseJson` throws; nothing stays behind then
+ */
+export async function takeIn(parts: AsyncIterable<Part>, expected: Expected, intake: IntakeParts): Promise<Delivery> {
+  const drafts: Draft[] = [];
+  const customs: unknown[] = [];
+  try {
+    for await (const part of parts) {
+      if (part.fileName === undefined) {
+        if (customs.length === MAX_FIELDS) throw tooMany(`More than ${MAX_FIELDS} fields`);
+        customs.push(await readCustom(part, expected));
+        continue;
+      }
+      checkFile(part, drafts.length, expected);
+      drafts.push(await storeFile(part, part.fileName, intake));
+    }
+    if (drafts.length === 0) throw wrong('The upload has no file', expected);
+    return { drafts, customs: spread(customs, drafts.length, expected) };
+  } catch (error) {
+    await takeBack(
+      drafts.map(({ key }) => key),
+      intake,
+    );
+    throw error;
+  }
+}
+
+/** Removes stored bytes that will not become files; what cannot be removed now is left to the sweep. */
+export async function takeBack(
+  keys: readonly FileKey[],
+  { fileStore, marks }: Pick<IntakeParts, 'fileStore' | 'marks'>,
+): Promise<void> {
+  for (const key of keys) {
+    try {
+      await fileStore.remove(key);
+      await marks.settle(fileStore.name, key);
+    } catch {
+      marks.letGo(fileStore.name, key);
+    }
+  }
+}
+
+function checkFile({ field }: Part, before: number, expected: Expected): void {
+  if (field !== expected) throw wrong(`The file came in the field '${shown(field)}'`, expected);
+  if (expected === 'file' && before === 1) {
+    throw new MillraceError('malformed-request', 'There is more than one file', {
+      hint: 'Send several files to /files/bulk, each in a field named files',
+    });
+  }
+  if (before === MAX_FILES) throw tooMany(`More than ${MAX_FILES} files`);
+}
+
+/** Stores one file under a new key, behind a mark. */
+async function storeFile(part: Part, fileName: string, intake: IntakeParts): Promise<Draft> {
+  const { fileStore, marks } = intake;
+  const key = fileKey(newId().toHexString());
+  const meter = new Meter(intake.maxFileBytes);
+  const failures = failuresOf(part);
+  // Ends the one when the other breaks; the store sees the error as that of its source.
+  const metered = pipeline(part.bytes, meter, () => undefined);
+  try {
+    const lost = await marks.hold(fileStore.name, key);
+    await fileStore.write(key, metered, lost);
+  } catch (error) {
+    meter.destroy();
+    await takeBack([key], intake);
+    throw cutShort(error, failures);
+  }
+  const type = agreedType(part.type, meter.head);
+  return { key, name: cleanName(fileName), type, size: meter.size, sha256: meter.digest() };
+}
+
+async function readCustom(part: Part, expected: Expected): Promise<unknown> {
+  const { field, bytes } = part;
+  if (field !== CUSTOM) {
+    const why = field === expected ? 'has no file name, so it is not a file' : 'is not known';
+    throw wrong(`The field '${shown(field)}' ${why}`, expected);
+  }
+  const chunks: Buffer[] = [];
+  const failures = failuresOf(part);
+  let size = 0;
+  try {
+    for await (const chunk of bytes) {
+      size += chunk.length;
+      if (size > MAX_CUSTOM_BYTES) {
+        throw new MillraceError('body-too-large', `The field custom may have ${MAX_CUSTOM_BYTES} bytes`);
+      }
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw cutShort(error, failures);
+  }
+  try {
+    return parseJson(Buffer.concat(chunks));
+  } catch (error) {
+    if (!(error instanceof MillraceError)) throw error;
+    const { code, message, faults, cause } = error;
+    throw new MillraceError(code, `In the field custom: ${message}`, { hint: 'custom holds JSON', faults, cause });
+  }
+}
+
+/** One `custom` goes to every file; as many as there are files go to them in order. */
+function spread(customs: readonly unknown[], files: number, expected: Expected): readonly unknown[] {
+  if (customs.length === files) return customs;
+  if (customs.length <= 1) return Array.from({ length: files }, () => customs[0] ?? null);
+  throw wrong(`There are ${customs.length} fields custom for ${files} files`, expected);
+}
+
+/**
+ * Gathers the errors that a part ends with. The parser may have destroyed it before; or it tells of an error without
+ * destroying the part, and destroys it with another: `errored` is not the one then that its readers were told.
+ */
+function failuresOf({ bytes }: Part): ReadonlySet<unknown> {
+  const failures = new Set<unknown>([bytes.errored]);
+  bytes.on('error', (error) => failures.add(error));
+  return failures;
+}
+
+/** The error of a part whose bytes broke off, in place of the parser's own. */
+function cutShort(error: unknown, failures: ReadonlySet<unknown>): unknown {
+  if (error instanceof MillraceError || !failures.has(error)) return error;
+  return new MillraceError('malformed-request', 'The multipart body ends too early', { cause: error });
+}
+
+function wrong(message: string, expected: Expected): MillraceError {
+  const files = expected === 'file' ? 'one file in the field file' : 'the files in fields named files';
+  const custom = expected === 'file' ? 'a field custom' : 'a field custom (one for all, or one for each file)';
+  return new MillraceError('malformed-request', message, {
+    hint: `Send multipart/form-data with ${files} and, if you like, ${custom} with JSON`,
+  });
+}
+
+function tooMany(message: string): MillraceError {
+  return new MillraceError('too-many-parts', `${message} in one request`, {
+    hint: `At most ${MAX_PARTS} parts: ${MAX_FILES} files and ${MAX_FIELDS} fields`,
+  });
+}
+
+function shown(field: string | undefined): string {
+  return (field ?? '').slice(0, 80);
+}

@@ -1,0 +1,50 @@
+/**
+ * Watches the bytes of one upload on their way from the socket to the store: counts them, hashes them, keeps the first
+ * ones for sniffing, and breaks the stream at the size limit. It holds no more than those first bytes.
+ */
+import { createHash } from 'node:crypto';
+import { Transform, type TransformCallback } from 'node:stream';
+import { MillraceError } from '../../kernel/errors.ts';
+import { SNIFF_BYTES } from './media-type.ts';
+
+/** Passes bytes through unchanged; its findings are complete when it has ended. */
+export class Meter extends Transform {
+  readonly #hash = createHash('sha256');
+  readonly #maxBytes: number;
+  #head: Buffer = Buffer.alloc(0);
+  #size = 0;
+
+  /** @param maxBytes largest file; the first byte beyond fails the stream with `file-too-large` */
+  constructor(maxBytes: number) {
+    super();
+    this.#maxBytes = maxBytes;
+  }
+
+  override _transform(chunk: Buffer, _encoding: string, done: TransformCallback): void {
+    this.#size += chunk.length;
+    if (this.#size > this.#maxBytes) {
+      done(new MillraceError('file-too-large', `A file may have ${this.#maxBytes} bytes`));
+      return;
+    }
+    if (this.#head.length < SNIFF_BYTES) {
+      this.#head = Buffer.concat([this.#head, chunk.subarray(0, SNIFF_BYTES - this.#head.length)]);
+    }
+    this.#hash.update(chunk);
+    done(null, chunk);
+  }
+
+  /** Bytes seen. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** The first `SNIFF_BYTES`, fewer of a smaller file. */
+  get head(): Buffer {
+    return this.#head;
+  }
+
+  /** SHA-256 in hex; ends the counting, ask once. */
+  digest(): string {
+    return this.#hash.digest('hex');
+  }
+}

@@ -1,0 +1,39 @@
+/**
+ * A file as one reader may see it: what is known of it, and which members of that are shown. Pure. Not here: the Scope
+ * (policies/) and how a resource is written (file.ts).
+ */
+import { readStored } from '../database/bson/stored.ts';
+import { SYSTEM_ONLY } from '../policies/fields/field-rules.ts';
+import { ALL, childOf, cutTo, type FieldTree } from '../policies/fields/field-tree.ts';
+import { fieldsFor, hidesFields, uniformFields } from '../policies/reach.ts';
+import type { Scope } from '../policies/scope.ts';
+import { type FileResource, fromRaw, type StoredFile, toResource } from './upload/file.ts';
+
+export interface SeenFile {
+  readonly file: StoredFile;
+  /** Members that are shown, by their stored names. */
+  readonly fields: FieldTree;
+}
+
+/** @param reader whose Scope reaches the document; null shows its id alone */
+export function toSeenFile(reader: Scope | null, raw: Uint8Array): SeenFile {
+  return { file: fromRaw(raw), fields: fieldsOf(reader, raw) };
+}
+
+function fieldsOf(reader: Scope | null, raw: Uint8Array): FieldTree {
+  if (reader === null) return SYSTEM_ONLY;
+  if (!hidesFields(reader)) return ALL;
+  return uniformFields(reader) ?? fieldsFor(reader, readStored(raw)) ?? SYSTEM_ONLY;
+}
+
+/**
+ * The resource with what is shown: always its id and a URL, which then has no name that may not be seen.
+ * @param base scheme and authority under which the client reaches this server
+ */
+export function seenResource({ file, fields }: SeenFile, base: string): Partial<FileResource> {
+  if (fields === ALL) return toResource(file, base);
+  const named = childOf(fields, 'name') === ALL ? file : { ...file, name: 'file' };
+  const { id, url } = toResource(named, base);
+  const { id: _id, url: _url, ...members } = toResource(file, base);
+  return { id, url, ...cutTo(members, fields) };
+}

@@ -1,0 +1,47 @@
+/**
+ * `Millrace-Explain: 1`: tells those who may look at the policies which of them decided a request, in a header of the
+ * answer. From others the wish is passed over. Not here: the decisions themselves (policies/policies.ts).
+ */
+import fp from 'fastify-plugin';
+import type { Decision, Policies } from '../../policies/policies.ts';
+
+/** Characters of the header at most. */
+const MAX_LENGTH = 4_000;
+
+export interface ExplainOptions {
+  readonly policies: Policies;
+}
+
+/** Register it after authentication. */
+export const explain = fp<ExplainOptions>(
+  async (app, { policies }) => {
+    const explained = new WeakMap<object, readonly Decision[]>();
+
+    app.addHook('onRequest', (request, _reply, done) => {
+      if (request.headers['millrace-explain'] === '1' && policies.find(request.principal, 'read', 'admin') !== null) {
+        const { principal, decisions } = policies.watch(request.principal);
+        request.principal = principal;
+        explained.set(request, decisions);
+      }
+      done();
+    });
+
+    app.addHook('onSend', (request, reply, _payload, done) => {
+      const decisions = explained.get(request);
+      if (decisions !== undefined) reply.header('millrace-explain', toHeader(decisions));
+      done();
+    });
+  },
+  { name: 'explain', dependencies: ['authentication'] },
+);
+
+/** JSON in ASCII: ids of policies and names of collections hold nothing else. */
+function toHeader(decisions: readonly Decision[]): string {
+  let header = '';
+  for (const decision of decisions) {
+    const longer = `${header}${header === '' ? '' : ','}${JSON.stringify(decision)}`;
+    if (header !== '' && longer.length > MAX_LENGTH) break;
+    header = longer;
+  }
+  return `[${header}]`;
+}

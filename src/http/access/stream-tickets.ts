@@ -1,0 +1,75 @@
+/**
+ * Tickets of streams: a browser's EventSource can send no header, so `?ticket=` says who it is. A ticket works once, but
+ * EventSource comes back with the same address: a cookie of ten minutes stands for the ticket that was used up.
+ * Sockets redeem theirs themselves, because only they can say by a close code that one is not valid.
+ */
+import type { FastifyRequest } from 'fastify';
+import fp from 'fastify-plugin';
+import type { Authenticator } from '../../auth/authenticator.ts';
+import type { Principal } from '../../auth/principal.ts';
+import { MillraceError } from '../../kernel/errors.ts';
+import { queryText } from '../../kernel/request.ts';
+import { asksForSocket } from '../protection.ts';
+import type { BadCredentials } from './bad-credentials.ts';
+
+const COOKIE = 'millrace-stream';
+const MAX_AGE_S = 600;
+
+export interface StreamTicketsOptions {
+  readonly authenticator: Pick<Authenticator, 'redeemTicket' | 'issuePass' | 'byPass'>;
+  readonly badCredentials: BadCredentials;
+}
+
+/** Register it behind authentication. */
+export const streamTickets = fp<StreamTicketsOptions>(
+  async (app, { authenticator, badCredentials }) => {
+    app.addHook('onRequest', (request, reply, done) => {
+      const ticket = ticketOf(request);
+      if (ticket === null) {
+        done();
+        return;
+      }
+      badCredentials
+        .look(request.ip, () => enter(ticket, request))
+        .then(([principal, pass]) => {
+          request.principal = principal;
+          if (pass !== null) reply.header('set-cookie', cookie(request, pass));
+          done();
+        }, done);
+    });
+
+    /** Whoever the ticket is for; with a pass when it was used just now. */
+    async function enter(ticket: string, request: FastifyRequest): Promise<[Principal, string | null]> {
+      try {
+        const principal = await authenticator.redeemTicket(ticket);
+        return [principal, principal.kind === 'anonymous' ? null : await authenticator.issuePass(principal, ticket)];
+      } catch (error) {
+        const pass = passOf(request.headers.cookie);
+        if (pass === null || !(error instanceof MillraceError) || error.code !== 'invalid-credential') throw error;
+        return [await authenticator.byPass(pass, ticket), null];
+      }
+    }
+  },
+  { name: 'stream-tickets', dependencies: ['authentication'] },
+);
+
+function ticketOf(request: FastifyRequest): string | null {
+  const { headers, method } = request;
+  if (method !== 'GET' || headers.authorization !== undefined || asksForSocket(headers)) return null;
+  if (headers.accept?.includes('text/event-stream') !== true) return null;
+  return new URLSearchParams(queryText(request)).get('ticket');
+}
+
+function passOf(cookies: string | undefined): string | null {
+  for (const pair of cookies?.split(';') ?? []) {
+    const [name, value] = pair.trim().split('=', 2);
+    if (name === COOKIE && value !== undefined) return value;
+  }
+  return null;
+}
+
+function cookie(request: FastifyRequest, pass: string): string {
+  const path = request.url.split('?', 1)[0] ?? '/';
+  const secure = request.protocol === 'https' ? '; Secure' : '';
+  return `${COOKIE}=${pass}; Path=${path}; Max-Age=${MAX_AGE_S}; HttpOnly; SameSite=Strict${secure}`;
+}

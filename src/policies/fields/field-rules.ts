@@ -1,0 +1,69 @@
+/**
+ * The rules by which a policy names members, `["*","-secret"]` or `["title","author.name"]`, read into a tree. Pure.
+ * Not here: what is done with the tree (field-tree.ts).
+ */
+import { MillraceError } from '../../kernel/errors.ts';
+import { isPosition, storedPath } from '../../query/paths.ts';
+import { ALL, type FieldTree, fieldTree, NONE } from './field-tree.ts';
+
+/** Members that everybody sees who sees the document, and that nobody sets. */
+const ALWAYS = ['_id', '_meta'];
+
+/**
+ * Reads the rules: all members but some, or some.
+ * @returns a tree in which `_id` and `_meta` are in
+ * @throws MillraceError `invalid-policy` with the place of the rule
+ */
+export function parseFieldRules(rules: readonly string[] | undefined): FieldTree {
+  if (rules === undefined) return ALL;
+  const all = rules.includes('*');
+  const paths = rules.flatMap((rule, index) => (rule === '*' ? [] : [readRule(rule, index, all)]));
+  for (const [index, rule] of rules.entries()) {
+    const path = rule.replace(/^-/, '');
+    const above = paths.find((other) => other !== path && path.startsWith(`${other}.`));
+    if (above !== undefined) throw invalid(index, `'${rule}' lies within '${above}', which is named already`);
+    if (rules.indexOf(rule) !== index) throw invalid(index, `'${rule}' is named twice`);
+  }
+  const tree = paths.reduce((level, path) => withRule(level, path.split('.'), all), all ? ALL : NONE);
+  return ALWAYS.reduce((level, name) => fieldTree(level.rest, new Map([...level.members, [name, ALL]])), tree);
+}
+
+/** What is seen of a document where nothing is granted. */
+export const SYSTEM_ONLY: FieldTree = parseFieldRules([]);
+
+function readRule(rule: string, index: number, all: boolean): string {
+  const left = rule.startsWith('-');
+  const path = left ? rule.slice(1) : rule;
+  if (left && !all) {
+    throw invalid(index, `'${rule}' leaves out what is not in`, "Begin with '*', or name the members that are in");
+  }
+  if (!left && all) throw invalid(index, `'${rule}' is in already by '*'`, "Leave it out, or leave '*' out");
+  const [first = '', ...rest] = readPath(path, index).split('.');
+  if (ALWAYS.includes(first)) throw invalid(index, `'${path}' is always seen and never set`, 'Leave it out');
+  if ([first, ...rest].some(isPosition)) {
+    throw invalid(index, `'${path}' names a place in an array`, 'Rules look through arrays: write items.cost');
+  }
+  return path;
+}
+
+function readPath(path: string, index: number): string {
+  try {
+    return storedPath(path);
+  } catch (error) {
+    throw invalid(index, error instanceof Error ? error.message : 'It is no path');
+  }
+}
+
+/** The level with all of a path in, or with all of it out. */
+function withRule(level: FieldTree, [name = '', ...rest]: readonly string[], out: boolean): FieldTree {
+  const before = level.members.get(name) ?? (out ? ALL : NONE);
+  const after = rest.length > 0 ? withRule(before, rest, out) : out ? NONE : ALL;
+  return fieldTree(level.rest, new Map([...level.members, [name, after]]));
+}
+
+function invalid(index: number, detail: string, hint?: string): MillraceError {
+  const told = hint === undefined ? detail : `${detail}. ${hint}`;
+  return new MillraceError('invalid-policy', 'The fields of the policy are not valid', {
+    faults: [{ pointer: `/${index}`, code: 'invalid-policy', detail: told }],
+  });
+}

@@ -1,0 +1,109 @@
+/**
+ * Questions to the policies as JSON, for `/admin/policies/test` and `/admin/policies/check`: read and turned into the
+ * principals and documents that requests would bring. Pure. Not here: the answers (verdict.ts).
+ */
+import type { Document } from 'mongodb';
+import Type, { type Static } from 'typebox';
+import { Value } from 'typebox/value';
+import { ANONYMOUS, OWNER_ROLES, type Principal } from '../../auth/principal.ts';
+import { idFromText } from '../../database/json/ids.ts';
+import { isCollectionName } from '../../database/names.ts';
+import { MillraceError } from '../../kernel/errors.ts';
+import { ACTIONS } from '../scope.ts';
+import type { Question } from './verdict.ts';
+
+const NAMES = Type.Array(Type.String({ maxLength: 256 }), { maxItems: 200 });
+const DOCUMENT = Type.Object({}, { additionalProperties: true });
+
+const PRINCIPAL = Type.Object(
+  {
+    kind: Type.Enum(['anonymous', 'user', 'key', 'owner']),
+    id: Type.Optional(Type.String({ maxLength: 256 })),
+    roles: Type.Optional(NAMES),
+    claims: Type.Optional(Type.Object({}, { additionalProperties: true })),
+    collections: Type.Optional(NAMES),
+    actions: Type.Optional(NAMES),
+  },
+  { additionalProperties: false },
+);
+
+const MEMBERS = {
+  principal: PRINCIPAL,
+  action: Type.Enum([...ACTIONS, 'subscribe']),
+  collection: Type.String({ minLength: 1, maxLength: 64 }),
+  document: Type.Optional(DOCUMENT),
+  before: Type.Optional(DOCUMENT),
+};
+
+export const QUESTION = Type.Object(MEMBERS, { additionalProperties: false });
+
+const CASE = Type.Object(
+  { ...MEMBERS, expect: Type.Enum(['allow', 'deny']), name: Type.Optional(Type.String({ maxLength: 200 })) },
+  { additionalProperties: false },
+);
+
+export const CHECK = Type.Object(
+  { cases: Type.Array(CASE, { minItems: 1, maxItems: 1_000 }) },
+  { additionalProperties: false },
+);
+
+export interface Case {
+  readonly question: Question;
+  readonly expect: 'allow' | 'deny';
+  readonly name: string | undefined;
+}
+
+/** @throws MillraceError `body-type`, naming the place */
+export function parseQuestion(body: unknown): Question {
+  if (!Value.Check(QUESTION, body)) throw misshapen(Value.Errors(QUESTION, body));
+  return toQuestion(body);
+}
+
+/** @throws MillraceError `body-type`, naming the place */
+export function parseCheck(body: unknown): readonly Case[] {
+  if (!Value.Check(CHECK, body)) throw misshapen(Value.Errors(CHECK, body));
+  return body.cases.map(({ expect, name, ...question }) => ({ question: toQuestion(question), expect, name }));
+}
+
+function toQuestion(json: Static<typeof QUESTION>): Question {
+  const { principal, action, collection, document, before } = json;
+  if (!isCollectionName(collection) && collection !== 'files' && collection !== 'functions') {
+    throw new MillraceError('invalid-name', `'${collection}' is no collection, files or functions`);
+  }
+  return {
+    principal: toPrincipal(principal),
+    action: action === 'subscribe' ? 'read' : action,
+    place: collection,
+    document: document === undefined ? null : toDocument(document),
+    before: before === undefined ? null : toDocument(before),
+  };
+}
+
+function toPrincipal({ kind, id = '', roles = [], ...rest }: Static<typeof PRINCIPAL>): Principal {
+  const expiresAt = Number.MAX_SAFE_INTEGER;
+  switch (kind) {
+    case 'anonymous':
+      return ANONYMOUS;
+    case 'user':
+      return { kind, id, roles, claims: Object.fromEntries(Object.entries(rest.claims ?? {})), session: '', expiresAt };
+    case 'key':
+      return { kind, id, roles, collections: rest.collections ?? null, actions: rest.actions ?? null, expiresAt };
+    case 'owner':
+      return { kind, id, roles: OWNER_ROLES.filter((role) => roles.includes(role)), session: '', expiresAt };
+    default:
+      return kind satisfies never;
+  }
+}
+
+/** The document as it would be stored. */
+function toDocument(json: object): Document {
+  const { id, ...members }: Readonly<Record<string, unknown>> = { ...json };
+  return typeof id === 'string' ? { _id: idFromText(id), ...members } : members;
+}
+
+function misshapen(found: readonly { readonly instancePath: string; readonly message: string }[]): MillraceError {
+  const [first] = found;
+  return new MillraceError('body-type', `The question is not understood: ${first?.message ?? 'it is malformed'}`, {
+    faults: found.map(({ instancePath, message }) => ({ pointer: instancePath, code: 'body-type', detail: message })),
+  });
+}

@@ -1,0 +1,82 @@
+/**
+ * What the policies say of one document, and which of them decides: for trying policies out before anybody meets them.
+ * It asks the same Scopes and the same rules as the requests themselves. Not here: HTTP (admin/policy-routes.ts).
+ */
+import type { Document } from 'mongodb';
+import type { Principal } from '../../auth/principal.ts';
+import type { FieldTree } from '../fields/field-tree.ts';
+import { ALL, childOf } from '../fields/field-tree.ts';
+import type { Place, Policies } from '../policies.ts';
+import { fieldsFor, grantsFor } from '../reach.ts';
+import { type Action, type Grant, readerOf } from '../scope.ts';
+import { allowing, forbiddenMember, settings, writableBy } from '../writing.ts';
+
+export interface Question {
+  readonly principal: Principal;
+  readonly action: Action;
+  readonly place: Place;
+  /** The document, for an update the one after it; null asks about the collection alone. */
+  readonly document: Document | null;
+  /** For an update, the document before it; null for the same as after. */
+  readonly before: Document | null;
+}
+
+export interface Verdict {
+  readonly verdict: 'allow' | 'deny';
+  /** Id of the policy that decides; null when none speaks, and for owners, who need none. */
+  readonly policy: string | null;
+  /** The rules for members; null when it is denied. */
+  readonly fields: { readonly read: readonly string[]; readonly write: readonly string[] } | null;
+  /** Why it is so, where a policy alone does not say it. */
+  readonly reason?: string;
+}
+
+/** @throws MillraceError `policies-unavailable` */
+export function judge(policies: Policies, question: Question): Verdict {
+  const { principal, action, place, document } = question;
+  const scope = policies.find(principal, action, place);
+  const denied = (reason?: string): Verdict => ({
+    verdict: 'deny',
+    policy: policies.denying(principal, action, place, document),
+    fields: null,
+    ...(reason === undefined ? {} : { reason }),
+  });
+  if (scope === null) return denied();
+  const reader = readerOf(scope);
+  const allowed = (grants: readonly Grant[], seen: FieldTree | null): Verdict => ({
+    verdict: 'allow',
+    policy: grants[0]?.policy ?? null,
+    fields: { read: rulesOf(seen), write: action === 'read' ? [] : rulesOf(writableBy(grants)) },
+    ...(principal.kind === 'owner' ? { reason: 'Owners pass without a policy' } : {}),
+  });
+  const seenOf = (one: Document) => (reader === null ? null : fieldsFor(reader, one));
+  if (document === null) return allowed(scope.grants, null);
+  if (action !== 'create' && action !== 'update') {
+    const grants = grantsFor(scope, document);
+    return grants.length === 0 ? denied() : allowed(grants, seenOf(document));
+  }
+  const before = action === 'update' ? (question.before ?? document) : null;
+  const reached = before === null ? scope.grants : grantsFor(scope, before);
+  const set = settings(reached);
+  const after = { ...document, ...Object.fromEntries(set) };
+  const grants = allowing(scope, before, after);
+  if (grants.length === 0) return denied(reached.length > 0 ? 'The document after it is out of reach' : undefined);
+  const member = forbiddenMember(before ?? {}, after, writableBy(grants), set);
+  if (member !== null) return { ...denied(`The member '${member}' may not be set`), policy: null };
+  return allowed(grants, seenOf(after));
+}
+
+/** The tree as rules that a policy could have. */
+function rulesOf(tree: FieldTree | null): readonly string[] {
+  if (tree === null) return [];
+  return tree === ALL ? ['*'] : namesIn(tree, '').filter((rule) => !/^-?_(id|meta)$/.test(rule));
+}
+
+function namesIn(tree: FieldTree, prefix: string): string[] {
+  const own = [...tree.members.keys()].flatMap((name) => {
+    const child = childOf(tree, name);
+    if (child.members.size > 0) return namesIn(child, `${prefix}${name}.`);
+    return [`${child.rest ? '' : '-'}${prefix}${name}`];
+  });
+  return tree.rest ? [`${prefix}*`, ...own] : own;
+}

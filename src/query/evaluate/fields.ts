@@ -1,0 +1,140 @@
+/**
+ * Which members of a document an answer shows (`fields=a,b.c` or `fields=-body`): as a projection of the database, and
+ * of a document in hand. What a principal may see at all is the policies' matter.
+ */
+import { MillraceError } from '../../kernel/errors.ts';
+import { LIMITS } from '../limits.ts';
+import { isPosition, storedPath } from '../paths.ts';
+import { isMembers, type Members, membersOf } from './order.ts';
+
+/** Paths that are shown, or all but some. No path lies below another. The `_id` has a word of its own. */
+export interface Fields {
+  readonly mode: 'include' | 'exclude';
+  readonly paths: readonly string[];
+  readonly id: boolean;
+}
+
+/**
+ * Reads the names of `fields`; `-` leaves out.
+ * @throws MillraceError `invalid-parameter` when some are shown and others left out, other than the id
+ */
+export function parseFields(names: readonly string[]): Fields {
+  if (names.length > LIMITS.fields) throw invalid(`There are more than ${LIMITS.fields} fields`);
+  const read = names.map((name) => ({
+    out: name.startsWith('-'),
+    path: storedPath(name.replace(/^-/, ''), 'invalid-parameter'),
+  }));
+  const id = !read.some(({ out, path }) => out && path === '_id');
+  // A part of an id is no id: it is shown whole or not at all.
+  const inId = read.filter(({ path }) => path.startsWith('_id.'));
+  if (!id && inId.some((one) => !one.out)) throw invalid('The id is either shown or left out, not both');
+  const others = read.filter((one) => one.path !== '_id' && !inId.includes(one));
+  const out = (others.length > 0 ? others : read).some((one) => one.out);
+  if (others.some((one) => one.out !== out)) throw invalid('Fields are either shown or left out, not both');
+  return { mode: out ? 'exclude' : 'include', paths: topmost(others.map(({ path }) => path)), id };
+}
+
+/** Without paths below others, which the server refuses. */
+function topmost(paths: readonly string[]): string[] {
+  const all = new Set(paths);
+  return [...all].filter((path) => !parentsOf(path).some((parent) => all.has(parent)));
+}
+
+function parentsOf(path: string): string[] {
+  const steps = path.split('.');
+  return steps.slice(1).map((_, index) => steps.slice(0, index + 1).join('.'));
+}
+
+/** The projection for `find`. */
+export function toMongoProjection({ mode, paths, id }: Fields): Map<string, 0 | 1> {
+  const projection = new Map<string, 0 | 1>(paths.map((path) => [path, mode === 'include' ? 1 : 0]));
+  if (!id || (mode === 'include' && paths.length === 0)) projection.set('_id', id ? 1 : 0);
+  return projection;
+}
+
+/**
+ * Whether every one of the paths is still whole in what the fields show. A page whose sort is not covered is asked for
+ * without projection, and cut by {@link cut} once its cursor is known.
+ */
+export function covers({ mode, paths, id }: Fields, needed: readonly string[]): boolean {
+  return needed.every((path) => {
+    if (path === '_id') return id;
+    if (mode === 'include') return [path, ...parentsOf(path)].some((shown) => paths.includes(shown));
+    return !paths.some((out) => out === path || path.startsWith(`${out}.`) || out.startsWith(`${path}.`));
+  });
+}
+
+/**
+ * Fields that show what these paths need besides, for whoever cuts to the fields themselves later; the same ones when
+ * they do already. A projection knows no places in arrays, so such an array is shown whole.
+ */
+export function widened(fields: Fields, needed: readonly string[]): Fields {
+  const paths = needed.map(withoutPlaces);
+  if (covers(fields, paths)) return fields;
+  const id = fields.id || paths.includes('_id');
+  const others = paths.filter((path) => path !== '_id');
+  if (fields.mode === 'include') return { ...fields, id, paths: topmost([...fields.paths, ...others]) };
+  return { ...fields, id, paths: fields.paths.filter((out) => covers({ ...fields, paths: [out] }, others)) };
+}
+
+function withoutPlaces(path: string): string {
+  const steps = path.split('.');
+  const place = steps.findIndex((step, index) => index > 0 && isPosition(step));
+  return place < 0 ? path : steps.slice(0, place).join('.');
+}
+
+/** The members of one level: those that are named whole, and those whose inside is. */
+type Tree = Map<string, Tree>;
+
+/** The document as the projection shows it; members keep their order. */
+export function cut(document: Members, fields: Fields): Members {
+  const tree: Tree = new Map();
+  for (const path of fields.paths) {
+    let level = tree;
+    for (const step of path.split('.')) {
+      const next = level.get(step) ?? new Map();
+      level.set(step, next);
+      level = next;
+    }
+  }
+  const shown = fields.mode === 'include' ? includeIn(document, tree) : excludeFrom(document, tree);
+  const { _id: _, ...rest } = shown;
+  return fields.id && Object.hasOwn(document, '_id') ? { _id: document['_id'], ...rest } : rest;
+}
+
+function includeIn(node: Members, tree: Tree): Members {
+  const kept = Object.entries(node).flatMap(([name, value]): [string, unknown][] => {
+    const inside = tree.get(name);
+    if (inside === undefined) return [];
+    if (inside.size === 0) return [[name, value]];
+    const shown = includeInValue(value, inside);
+    return shown === undefined ? [] : [[name, shown]];
+  });
+  return Object.fromEntries(kept);
+}
+
+/** Below a path that goes on, only documents are left, and arrays with the documents in them. */
+function includeInValue(value: unknown, tree: Tree): unknown {
+  if (Array.isArray(value)) {
+    return value.map((element) => includeInValue(element, tree)).filter((element) => element !== undefined);
+  }
+  return isMembers(value) ? includeIn(membersOf(value), tree) : undefined;
+}
+
+function excludeFrom(node: Members, tree: Tree): Members {
+  const kept = Object.entries(node).flatMap(([name, value]): [string, unknown][] => {
+    const inside = tree.get(name);
+    if (inside === undefined) return [[name, value]];
+    return inside.size === 0 ? [] : [[name, excludeFromValue(value, inside)]];
+  });
+  return Object.fromEntries(kept);
+}
+
+function excludeFromValue(value: unknown, tree: Tree): unknown {
+  if (Array.isArray(value)) return value.map((element) => excludeFromValue(element, tree));
+  return isMembers(value) ? excludeFrom(membersOf(value), tree) : value;
+}
+
+function invalid(message: string): MillraceError {
+  return new MillraceError('invalid-parameter', message, { hint: 'Write fields=title,author.name or fields=-body.' });
+}

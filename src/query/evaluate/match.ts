@@ -1,0 +1,213 @@
+/**
+ * A filter as a function of a document in hand: the exact twin of what to-mongo asks the server, proven against it on
+ * random documents. It does not read the database and it does not know how a document was come by.
+ *
+ * Documents are taken as BSON decoding gives them with exact types (`deserialize(bytes, { promoteValues: false })`):
+ * Int32, Double, Long, Decimal128, Binary and their kin. Plain JavaScript numbers are as good where they are exact.
+ */
+
+import type { Filter, Test, TypeName, Value } from '../filter.ts';
+import { isPosition } from '../paths.ts';
+import { compilePattern } from '../text/pattern.ts';
+import { textMatcher } from '../text/text.ts';
+import { isBson } from './bson-types.ts';
+import { isNaNValue } from './numbers.ts';
+import {
+  compareValues,
+  equalValues,
+  isMembers,
+  KIND,
+  type Kind,
+  kindOf,
+  type Members,
+  membersOf,
+  textOf,
+} from './order.ts';
+
+/** Whether a document passes. */
+export type Match = (document: Members) => boolean;
+
+/** A question to one value; `undefined` is a missing one. */
+type Question = (value: unknown) => boolean;
+
+/** A question to a document, or to an array taken as one (its elements named "0", "1" …). */
+type NodeMatch = (node: Members | readonly unknown[]) => boolean;
+
+/** Compiles once; the function may then be asked of any number of documents. */
+export function compileMatch(filter: Filter): Match {
+  return compileFilter(filter);
+}
+
+function compileFilter(filter: Filter): NodeMatch {
+  switch (filter.kind) {
+    case 'and': {
+      const all = filter.filters.map(compileFilter);
+      return (node) => all.every((match) => match(node));
+    }
+    case 'or': {
+      const any = filter.filters.map(compileFilter);
+      return (node) => any.some((match) => match(node));
+    }
+    case 'nor': {
+      const none = filter.filters.map(compileFilter);
+      return (node) => !none.some((match) => match(node));
+    }
+    case 'field':
+      return compileField(filter.path.split('.'), filter.test);
+    default:
+      return filter satisfies never;
+  }
+}
+
+/** Asks of the values at a path whether any passes; a negation is of the whole answer. */
+function compileField(steps: readonly string[], test: Test): NodeMatch {
+  switch (test.op) {
+    case 'not': {
+      const all = test.tests.map((inner) => compileField(steps, inner));
+      return (node) => !all.every((match) => match(node));
+    }
+    case 'all': {
+      const each = test.values.map((value) => compileField(steps, { op: 'in', values: [value] }));
+      return (node) => each.length > 0 && each.every((match) => match(node));
+    }
+    case 'exists': {
+      if (test.exists) break;
+      const present = compileField(steps, { op: 'exists', exists: true });
+      return (node) => !present(node);
+    }
+    default:
+  }
+  const path: Path = { steps, opens: opensArrays(test) };
+  const question = compileQuestion(test);
+  return (node) => someAt(node, path, 0, question);
+}
+
+interface Path {
+  readonly steps: readonly string[];
+  /** Whether an array at the end is opened: its elements are asked, and it itself. */
+  readonly opens: boolean;
+}
+
+/** Questions about an array as a whole are not asked of its elements. */
+const opensArrays = (test: Test): boolean => test.op !== 'size' && test.op !== 'elem' && test.op !== 'elemWhere';
+
+/** Whether any value passes that the path, from the step `at` on, leads to below a document. */
+function someAt(node: Members | readonly unknown[], path: Path, at: number, question: Question): boolean {
+  const value = memberOf(node, path.steps[at] ?? '');
+  const isLast = at === path.steps.length - 1;
+  if (Array.isArray(value)) {
+    if (!isLast) return someInArray(value, path, at + 1, question);
+    return (path.opens && value.some(question)) || question(value);
+  }
+  if (isLast) return question(value);
+  return isMembers(value) ? someAt(membersOf(value), path, at + 1, question) : question(undefined);
+}
+
+/**
+ * The same below an array with steps left: its documents are looked into, and an element whose position is the next
+ * step is followed. A scalar element leads nowhere, not even to a missing value; an array named by its position at the
+ * end is not opened.
+ */
+function someInArray(array: readonly unknown[], path: Path, at: number, question: Question): boolean {
+  const step = path.steps[at] ?? '';
+  if (array.some((element) => isMembers(element) && someAt(membersOf(element), path, at, question))) return true;
+  if (!isPosition(step) || Number(step) >= array.length) return false;
+  const element = array[Number(step)];
+  if (at === path.steps.length - 1) return question(element);
+  if (Array.isArray(element)) return someInArray(element, path, at + 1, question);
+  return isMembers(element) && someAt(membersOf(element), path, at + 1, question);
+}
+
+function memberOf(node: Members | readonly unknown[], step: string): unknown {
+  if (!isArray(node)) return Object.hasOwn(node, step) ? node[step] : undefined;
+  return isPosition(step) ? node[Number(step)] : undefined;
+}
+
+const isArray = (node: Members | readonly unknown[]): node is readonly unknown[] => Array.isArray(node);
+
+/** The test as a question to one value by itself. */
+function compileQuestion(test: Test): Question {
+  switch (test.op) {
+    case 'in':
+      return compileIn(test.values);
+    case 'all': {
+      const each = test.values.map((value) => compileIn([value]));
+      return (value) => each.length > 0 && each.every((question) => question(value));
+    }
+    case 'gt':
+    case 'gte':
+    case 'lt':
+    case 'lte':
+      return compileRange(test.op, test.value);
+    case 'exists':
+      return (value) => (value !== undefined) === test.exists;
+    case 'type': {
+      const kinds = new Set<Kind>(test.types.map((type) => KIND_OF_TYPE[type]));
+      return (value) => kinds.has(kindOf(value)) && !isBson(value, 'BSONSymbol');
+    }
+    case 'size':
+      return (value) => Array.isArray(value) && value.length === test.size;
+    case 'text': {
+      const matches = textMatcher(test);
+      return (value) => kindOf(value) === KIND.string && matches(textOf(value));
+    }
+    case 'regex': {
+      const pattern = compilePattern(test.pattern);
+      return (value) => kindOf(value) === KIND.string && pattern.test(textOf(value));
+    }
+    case 'not': {
+      const all = test.tests.map(compileQuestion);
+      return (value) => !all.every((question) => question(value));
+    }
+    case 'elem': {
+      const all = test.tests.map(compileQuestion);
+      return (value) => Array.isArray(value) && value.some((element) => all.every((question) => question(element)));
+    }
+    case 'elemWhere': {
+      const match = compileFilter(test.filter);
+      return (value) => Array.isArray(value) && value.some((element) => isNode(element) && match(element));
+    }
+    default:
+      return test satisfies never;
+  }
+}
+
+const isNode = (value: unknown): value is Members | readonly unknown[] => Array.isArray(value) || isMembers(value);
+
+const KIND_OF_TYPE: Readonly<Record<TypeName, Kind>> = {
+  string: KIND.string,
+  number: KIND.number,
+  boolean: KIND.boolean,
+  object: KIND.object,
+  array: KIND.array,
+  null: KIND.null,
+  date: KIND.date,
+  objectId: KIND.objectId,
+  binary: KIND.binary,
+};
+
+function compileIn(values: readonly Value[]): Question {
+  const texts = new Set(values.filter((value) => typeof value === 'string'));
+  const others = values.filter((value) => typeof value !== 'string' && value !== null);
+  const withNull = values.includes(null);
+  return (value) => {
+    if (typeof value === 'string') return texts.has(value);
+    if (value === undefined || value === null) return withNull;
+    if (isBson(value, 'BSONSymbol')) return texts.has(value.value);
+    return others.some((other) => equalValues(other, value));
+  };
+}
+
+/** Only a value of the operand's own kind can be before or after it. NaN is beside all other numbers. */
+function compileRange(op: 'gt' | 'gte' | 'lt' | 'lte', operand: Value): Question {
+  const kind = kindOf(operand);
+  const allowsEqual = op === 'gte' || op === 'lte';
+  if (kind === KIND.null) return (value) => allowsEqual && (value === undefined || value === null);
+  if (isNaNValue(operand)) return (value) => allowsEqual && isNaNValue(value);
+  const sign = op === 'gt' || op === 'gte' ? 1 : -1;
+  return (value) => {
+    if (kindOf(value) !== kind || (kind === KIND.number && isNaNValue(value))) return false;
+    const order = compareValues(value, operand) * sign;
+    return order > 0 || (allowsEqual && order === 0);
+  };
+}

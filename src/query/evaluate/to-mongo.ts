@@ -1,0 +1,112 @@
+/**
+ * A filter as the MongoDB filter document that asks the same. Every operator here is written by this file; values of
+ * clients stand only where the server takes values. Its twin for a document in hand is match.ts.
+ */
+import type { Document } from 'bson';
+import type { Filter, Test, TypeName, Value } from '../filter.ts';
+import { rewritePattern } from '../text/pattern.ts';
+import { textPattern } from '../text/text.ts';
+
+const TYPE_ALIASES: Readonly<Record<TypeName, string>> = {
+  string: 'string',
+  number: 'number',
+  boolean: 'bool',
+  object: 'object',
+  array: 'array',
+  null: 'null',
+  date: 'date',
+  objectId: 'objectId',
+  binary: 'binData',
+};
+
+/** The filter document, for `find`, `$match` and writes by filter. */
+export function toMongo(filter: Filter): Document {
+  switch (filter.kind) {
+    case 'field':
+      return { [filter.path]: allOf([filter.test]) };
+    case 'and':
+      return filter.filters.length === 0 ? {} : { $and: filter.filters.map(toMongo) };
+    case 'or':
+      return filter.filters.length === 0 ? { _id: { $in: [] } } : { $or: filter.filters.map(toMongo) };
+    case 'nor':
+      return filter.filters.length === 0 ? {} : { $nor: filter.filters.map(toMongo) };
+    default:
+      return filter satisfies never;
+  }
+}
+
+/**
+ * The operators that hold when all of the tests do. An object has each operator once, so tests of one kind join: of
+ * two patterns both must be found, and what is in neither of two lists is not in both together.
+ */
+function allOf(tests: readonly Test[]): Document {
+  const operators: Document = {};
+  const patterns: string[] = [];
+  const notPatterns: string[] = [];
+  let notIn: readonly Value[] | null = null;
+  for (const test of tests) {
+    const [negated] = test.op === 'not' && test.tests.length === 1 ? test.tests : [];
+    if (test.op === 'text' || test.op === 'regex') patterns.push(patternOf(test));
+    else if (negated?.op === 'text' || negated?.op === 'regex') notPatterns.push(patternOf(negated));
+    else if (negated?.op === 'in') notIn = [...(notIn ?? []), ...negated.values];
+    else add(operators, operatorOf(test));
+  }
+  if (patterns.length > 0) add(operators, { $regex: bothOf(patterns) });
+  if (notPatterns.length > 0) add(operators, { $not: { $regex: eitherOf(notPatterns) } });
+  if (notIn !== null) add(operators, notIn.length === 1 ? { $ne: notIn[0] } : { $nin: notIn });
+  return operators;
+}
+
+function add(operators: Document, more: Document): void {
+  for (const [name, operand] of Object.entries(more)) {
+    // `$eq` and `$in` are the same question, and a list may ask both.
+    const free = name === '$eq' && name in operators ? '$in' : name;
+    if (free in operators) throw new TypeError(`Two tests of one element both need ${name}`);
+    operators[free] = free === name ? operand : [operand];
+  }
+}
+
+function operatorOf(test: Test): Document {
+  switch (test.op) {
+    case 'in':
+      return test.values.length === 1 ? { $eq: test.values[0] } : { $in: test.values };
+    case 'all':
+      return { $all: test.values };
+    case 'gt':
+    case 'gte':
+    case 'lt':
+    case 'lte':
+      return { [`$${test.op}`]: test.value };
+    case 'exists':
+      return { $exists: test.exists };
+    case 'type':
+      return { $type: test.types.map((type) => TYPE_ALIASES[type]) };
+    case 'size':
+      return { $size: test.size };
+    case 'text':
+    case 'regex':
+      return { $regex: patternOf(test) };
+    case 'not':
+      return { $not: allOf(test.tests) };
+    case 'elem':
+      return { $elemMatch: allOf(test.tests) };
+    case 'elemWhere':
+      return { $elemMatch: toMongo(test.filter) };
+    default:
+      return test satisfies never;
+  }
+}
+
+function patternOf(test: Extract<Test, { op: 'text' | 'regex' }>): string {
+  return test.op === 'text' ? textPattern(test) : rewritePattern(test.pattern);
+}
+
+function bothOf(patterns: readonly string[]): string {
+  const [only = ''] = patterns;
+  return patterns.length === 1 ? only : `^${patterns.map((pattern) => `(?=(?s:.*?)(?:${pattern}))`).join('')}`;
+}
+
+function eitherOf(patterns: readonly string[]): string {
+  const [only = ''] = patterns;
+  return patterns.length === 1 ? only : patterns.map((pattern) => `(?:${pattern})`).join('|');
+}

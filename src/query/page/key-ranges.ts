@@ -1,0 +1,72 @@
+/**
+ * The documents beyond a sort key, said as ranges for which the server has index bounds.
+ *
+ * A comparison by `$expr` crosses types and is bounded by an index, but sees an array as a whole and not as its
+ * elements, and a missing value not as null. So each range is of documents without an array on the way to its keys, and
+ * those with one are asked for apart, between two values that only arrays come between: in an index without arrays
+ * that is next to nothing. Of them key-expression.ts decides, which no index can.
+ */
+import { Binary, type Document, MaxKey } from 'bson';
+import { KIND, kindOf } from '../evaluate/order.ts';
+import { keyBeyond } from './key-expression.ts';
+import type { KeyValues, Sort } from './sort.ts';
+
+/** Arrays come behind all objects and before all binary values. */
+const LAST_OBJECT = { '\u{10ffff}': new MaxKey() };
+const FIRST_BINARY = new Binary(Buffer.alloc(0), 0);
+
+/**
+ * Filter documents; those documents lie beyond the key, before it when `backwards`, that meet one of them. Each is a
+ * range of an index that begins with the sort's keys.
+ */
+export function rangesBeyond(sort: Sort, values: KeyValues, backwards: boolean): readonly Document[] {
+  const ranges: Document[] = [];
+  const same: Document[] = [];
+  for (const [index, { path, direction }] of sort.entries()) {
+    const value = values[index];
+    const beyond = (direction === 1) === backwards ? below(path, value) : above(path, value);
+    // An id is never an array, nor missing.
+    if (path === '_id') ranges.push(allOf([...same, beyond]));
+    else {
+      ranges.push(allOf([...same, beyond, notArrayAt(path)]));
+      const rest = keyBeyond(sort.slice(index), values.slice(index), backwards);
+      ranges.push(allOf([...same, ...arrayAt(path), { $expr: rest }]));
+    }
+    // No single value has these keys, only arrays, and those are asked for already.
+    if (value === undefined || kindOf(value) === KIND.array) break;
+    same.push(...equalTo(path, value));
+  }
+  return ranges;
+}
+
+function allOf(conditions: readonly Document[]): Document {
+  const [only] = conditions;
+  return only !== undefined && conditions.length === 1 ? only : { $and: conditions };
+}
+
+/** The key of an empty array, undefined, comes before null; of single values only MinKey comes before that. */
+function above(path: string, value: unknown): Document {
+  return value === undefined ? { [path]: { $not: { $type: ['minKey'] } } } : comparison(path, '$gt', value);
+}
+
+function below(path: string, value: unknown): Document {
+  // A missing value, whose key is null, would be found below null by an expression.
+  if (value === undefined || value === null) return { [path]: { $type: ['minKey'] } };
+  return comparison(path, '$lt', value);
+}
+
+function equalTo(path: string, value: unknown): Document[] {
+  return value === null ? [{ [path]: null }, notArrayAt(path)] : [comparison(path, '$eq', value)];
+}
+
+function comparison(path: string, operator: '$lt' | '$gt' | '$eq', value: unknown): Document {
+  return { $expr: { [operator]: [`$${path}`, { $literal: value }] } };
+}
+
+function notArrayAt(path: string): Document {
+  return { $expr: { $not: [{ $isArray: [`$${path}`] }] } };
+}
+
+function arrayAt(path: string): Document[] {
+  return [comparison(path, '$gt', LAST_OBJECT), comparison(path, '$lt', FIRST_BINARY)];
+}

@@ -1,0 +1,176 @@
+/**
+ * Reading a whole query: the parameters of an address, or the JSON body of `_query`. What it does not know it refuses
+ * by name. Each part has its own file; here is which part a parameter is.
+ */
+import { type ErrorCode, MillraceError } from '../../kernel/errors.ts';
+import { parseExactJson } from '../../kernel/exact-json.ts';
+import { hintFor } from '../../kernel/nearest.ts';
+import { type Fields, parseFields } from '../evaluate/fields.ts';
+import { and, type OpenFilter } from '../filter.ts';
+import { LIMITS } from '../limits.ts';
+import { readOperator } from '../operators.ts';
+import { BY_ID, parseSort, type Sort } from '../page/sort.ts';
+import { storedPath } from '../paths.ts';
+import { COUNTS, type Count, type Expansion, type Query } from '../query.ts';
+import { Patterns } from '../text/pattern.ts';
+import type { Parameter } from './parameters.ts';
+import { parseFilterJson } from './parse-json.ts';
+import { parseEquals, parseShort } from './parse-short.ts';
+
+/** Parameters that are not fields; a field of that name is reached as `limit[eq]=5`. */
+export const RESERVED = ['filter', 'sort', 'fields', 'limit', 'cursor', 'skip', 'count', 'expand'] as const;
+
+type Reserved = (typeof RESERVED)[number];
+
+const isReserved = (name: string): name is Reserved => RESERVED.some((reserved) => reserved === name);
+
+/**
+ * Reads the parameters of an address (`readParameters`). A route takes its own parameters out before.
+ * @throws MillraceError 400 with the code of what is wrong
+ */
+export function parseQuery(parameters: Iterable<Parameter>): Query {
+  const settings = new Map<Reserved, string>();
+  const equals = new Map<string, string[]>();
+  const conditions: OpenFilter[] = [];
+  const patterns = new Patterns();
+  for (const [name, value] of parameters) {
+    const [path, operator] = readName(name);
+    if (operator !== null) {
+      conditions.push(parseShort(storedPath(path), readOperator(operator), value, patterns));
+    } else if (!isReserved(name)) {
+      equals.set(name, [...(equals.get(name) ?? []), value]);
+    } else {
+      if (settings.has(name)) throw invalid(`The parameter '${name}' is given twice`);
+      settings.set(name, value);
+    }
+  }
+  const filter = settings.get('filter');
+  const full = filter === undefined ? [] : [parseFilterJson(readJson(filter), patterns)];
+  const same = [...equals].map(([name, values]) => parseEquals(storedPath(name), values));
+  const text = (name: Reserved): string | null => settings.get(name) ?? null;
+  return complete({
+    filter: and([...full, ...same, ...conditions]),
+    sort: listOf(text('sort')),
+    fields: listOf(text('fields')),
+    limit: wholeNumber('limit', text('limit'), LIMITS.limit),
+    cursor: text('cursor'),
+    skip: wholeNumber('skip', text('skip'), LIMITS.skip),
+    count: text('count'),
+    expand: listOf(text('expand')),
+  });
+}
+
+/**
+ * Reads the body of `_query`, or the `query` of a subscription: the same parameters as members.
+ * @throws MillraceError 400 with the code of what is wrong
+ */
+export function parseQueryJson(body: unknown): Query {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw invalid('A query is a JSON object');
+  const members = new Map<string, unknown>(Object.entries(body));
+  for (const name of members.keys()) if (!isReserved(name)) throw unknownParameter(name);
+  const filter = members.has('filter') ? parseFilterJson(members.get('filter')) : and([]);
+  return complete({
+    filter,
+    sort: jsonList('sort', members.get('sort')),
+    fields: jsonList('fields', members.get('fields')),
+    limit: jsonNumber('limit', members.get('limit'), LIMITS.limit),
+    cursor: jsonText('cursor', members.get('cursor')),
+    skip: jsonNumber('skip', members.get('skip'), LIMITS.skip),
+    count: jsonText('count', members.get('count')),
+    expand: jsonList('expand', members.get('expand')),
+  });
+}
+
+/** The parts of a query as texts, whichever way they came; null where one was not given. */
+interface Parts {
+  readonly filter: OpenFilter;
+  readonly sort: readonly string[] | null;
+  readonly fields: readonly string[] | null;
+  readonly limit: number | null;
+  readonly cursor: string | null;
+  readonly skip: number | null;
+  readonly count: string | null;
+  readonly expand: readonly string[] | null;
+}
+
+function complete(parts: Parts): Query {
+  const { filter, limit, cursor } = parts;
+  const skip = parts.skip ?? 0;
+  if (cursor !== null && parts.skip !== null) throw invalid('A cursor says where to go on; skip cannot be added to it');
+  if (cursor !== null && limit === null) throw invalid('A cursor needs the limit of its page');
+  const sort: Sort = parts.sort === null ? BY_ID : parseSort(parts.sort);
+  const fields: Fields | null = parts.fields === null ? null : parseFields(parts.fields);
+  return { filter, sort, fields, limit, cursor, skip, count: readCount(parts.count), expand: readExpand(parts.expand) };
+}
+
+/** `field`, or `field[op]`. */
+function readName(name: string): [path: string, operator: string | null] {
+  if (!/[[\]]/.test(name)) return [name, null];
+  const parts = /^([^[\]]+)\[([^[\]]+)\]$/.exec(name);
+  if (parts === null) throw unknownParameter(name);
+  return [parts[1] ?? '', parts[2] ?? ''];
+}
+
+function unknownParameter(name: string): MillraceError {
+  const shown = name.length > 60 ? `${name.slice(0, 60)}…` : name;
+  const hint = /[[\]]/.test(name) ? 'Conditions are field=value or field[operator]=value.' : hintFor(name, RESERVED);
+  return new MillraceError('unknown-parameter', `Unknown parameter '${shown}'`, { hint });
+}
+
+function invalid(message: string, code: ErrorCode = 'invalid-parameter'): MillraceError {
+  return new MillraceError(code, message);
+}
+
+function readJson(text: string): unknown {
+  try {
+    return parseExactJson(text);
+  } catch {
+    throw invalid("The parameter 'filter' is not JSON", 'invalid-filter');
+  }
+}
+
+const listOf = (text: string | null): string[] | null => (text === null ? null : text.split(','));
+
+function wholeNumber(name: Reserved, text: string | null, most: number): number | null {
+  if (text === null) return null;
+  const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  if (number <= most) return number;
+  throw invalid(`The parameter '${name}' is a whole number from 0 to ${most.toLocaleString('en')}`);
+}
+
+function jsonNumber(name: Reserved, value: unknown, most: number): number | null {
+  if (value === undefined) return null;
+  return wholeNumber(name, typeof value === 'number' ? String(value) : '', most);
+}
+
+function jsonText(name: Reserved, value: unknown): string | null {
+  if (value === undefined) return null;
+  if (typeof value === 'string') return value;
+  throw invalid(`'${name}' is a string`);
+}
+
+/** `"a,b"` or `["a", "b"]`. */
+function jsonList(name: Reserved, value: unknown): readonly string[] | null {
+  if (typeof value === 'string') return listOf(value);
+  if (value === undefined) return null;
+  if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value;
+  throw invalid(`'${name}' is a string or a list of strings`);
+}
+
+function readCount(text: string | null): Count {
+  const count = COUNTS.find((known) => known === (text ?? 'none'));
+  if (count !== undefined) return count;
+  throw invalid("The parameter 'count' is none, estimated or exact");
+}
+
+function readExpand(texts: readonly string[] | null): readonly Expansion[] {
+  const expand = (texts ?? []).map((text): Expansion => {
+    const [path = '', collection = '', ...more] = text.split(':');
+    if (path !== '' && collection !== '' && more.length === 0)
+      return { path: storedPath(path, 'invalid-parameter'), collection };
+    throw invalid("The parameter 'expand' is a list of field:collection, such as authorId:users");
+  });
+  if (expand.length > LIMITS.expansions) throw invalid(`At most ${LIMITS.expansions} fields can be expanded`);
+  if (new Set(expand.map(({ path }) => path)).size < expand.length) throw invalid('A field is expanded once');
+  return expand;
+}

@@ -1,0 +1,31 @@
+/**
+ * What follows an answer along the log, whatever was asked: the face that hub and subscriptions know. Documents are
+ * followed by live-query.ts, events by live-events.ts.
+ */
+import type { Told } from '../wire/shared-message.ts';
+import type { RowView } from './row-view.ts';
+
+/** What a row makes of an answer: messages in order, or the news that nobody can tell what it makes of it. */
+export type Judgement = readonly Told[] | 'gap' | 'dropped';
+
+export const NOTHING: readonly Told[] = [];
+
+export interface Live {
+  /** Equal for subscriptions that get the same messages. */
+  readonly key: string;
+  /** The one collection it is about; null for all of them. */
+  readonly collection: string | null;
+  /** Whether it keeps an answer of its own, which must take every row once; else each row says by itself what it means. */
+  readonly remembers: boolean;
+  /** Takes a row. Rows come in their order, each once. */
+  judge(view: RowView): Judgement;
+  /** Whether the answer has to be completed from the database before more rows come. */
+  readonly wanting: boolean;
+  /**
+   * Completes the answer.
+   * @param at the last row that was judged by anybody: the answer is completed as of then
+   * @param limitMs how long the database may take, in milliseconds; the usual time of a query when left out
+   * @throws when the database cannot say, or not in time; the answer is void then
+   */
+  settle(at: RowView, limitMs?: number): Promise<readonly Told[]>;
+}

@@ -1,0 +1,79 @@
+/**
+ * Follows events themselves: each row of a wanted type whose states may be seen becomes an event, cut to what may be
+ * seen of it, and is then asked the subscription's own filter, so that what is hidden cannot be found out by filtering.
+ */
+import type { Principal } from '../../auth/principal.ts';
+import { type Event, toEvent } from '../../events/log/event.ts';
+import { placesOfRow } from '../../events/log/row-audience.ts';
+import { wanting, wantsRow } from '../../events/read/feed-query.ts';
+import { seenRow } from '../../events/read/visible-row.ts';
+import type { Place, Policies } from '../../policies/policies.ts';
+import type { Scope } from '../../policies/scope.ts';
+import { compileMatch, type Match } from '../../query/evaluate/match.ts';
+import type { Filter } from '../../query/filter.ts';
+import { SharedMessage } from '../wire/shared-message.ts';
+import { type Judgement, type Live, NOTHING } from './live-answer.ts';
+import type { RowView } from './row-view.ts';
+import { scopeKey } from './scope-key.ts';
+
+export interface EventQuestion {
+  readonly types: readonly string[];
+  readonly filter: Filter;
+  readonly principal: Principal;
+  /** Equal for questions that are told the same. */
+  readonly key: string;
+}
+
+export class LiveEvents implements Live {
+  readonly collection = null;
+  readonly wanting = false;
+  readonly remembers = false;
+  readonly #question: EventQuestion;
+  readonly #policies: Pick<Policies, 'find'>;
+  readonly #match: Match;
+  readonly #wants: (type: string) => boolean;
+  /** By place, for as long as the policies are what they are: a changed policy makes another subscription. */
+  readonly #scopes = new Map<Place, Scope | null>();
+
+  constructor(question: EventQuestion, policies: Pick<Policies, 'find'>) {
+    this.#question = question;
+    this.#policies = policies;
+    this.#match = compileMatch(question.filter);
+    this.#wants = wanting(question.types);
+  }
+
+  get key(): string {
+    return this.#question.key;
+  }
+
+  judge(view: RowView): Judgement {
+    if (!wantsRow(this.#wants, view.row, view.type)) return NOTHING;
+    const event = this.#visible(view);
+    if (event === null || !this.#match({ ...event, _id: event.id })) return NOTHING;
+    return [new SharedMessage('event', view.event, () => Buffer.from(`"event":${JSON.stringify(event)}`))];
+  }
+
+  async settle(): Promise<readonly never[]> {
+    return [];
+  }
+
+  /** The event, cut to the states that may be seen; null when none may. */
+  #visible(view: RowView): Event | null {
+    const { row } = view;
+    const [scope] = placesOfRow(row).flatMap((place) => this.#scope(place) ?? []);
+    if (scope === undefined) return null;
+    return view.shown(scopeKey(scope), () => {
+      const cut = seenRow(row, scope, () => true);
+      return cut && toEvent(cut);
+    });
+  }
+
+  #scope(place: Place): Scope | null {
+    const known = this.#scopes.get(place);
+    const isOld = known != null && known.until !== null && known.until <= Date.now();
+    if (known !== undefined && !isOld) return known;
+    const scope = this.#policies.find(this.#question.principal, 'read', place);
+    this.#scopes.set(place, scope);
+    return scope;
+  }
+}

@@ -1,0 +1,204 @@
+/**
+ * Follows the answer of one question along the log. Without a window it remembers nothing: the states before and after
+ * a change say by themselves whether the document enters, stays or leaves. A window remembers ids and sort keys, and
+ * asks the database who follows.
+ */
+import type { Document } from 'mongodb';
+import { readStored } from '../../database/bson/stored.ts';
+import { idText } from '../../database/json/ids.ts';
+import { reaches, reachesAll } from '../../policies/reach.ts';
+import { everything } from '../../query/filter.ts';
+import { keyOf } from '../../query/page/sort.ts';
+import { type LeaveReason, type Told, toMessage } from '../wire/shared-message.ts';
+import { type Judgement, type Live, NOTHING } from './live-answer.ts';
+import type { Question } from './live-question.ts';
+import { differences, isWhole, keyText, rendered } from './rendering.ts';
+import { identityOf, type RowView } from './row-view.ts';
+import type { SnapshotStore } from './snapshot-store.ts';
+import { type Member, Window } from './window.ts';
+
+export class LiveQuery implements Live {
+  readonly question: Question;
+  readonly #store: SnapshotStore;
+  readonly window: Window | null;
+  /** The last row that had to do with the window. */
+  #touched: RowView | null = null;
+
+  constructor(question: Question, store: SnapshotStore) {
+    this.question = question;
+    this.#store = store;
+    this.window = question.limit === null ? null : new Window(question.sort, question.limit);
+  }
+
+  get key(): string {
+    return this.question.key;
+  }
+
+  get collection(): string {
+    return this.question.collection;
+  }
+
+  /** How many documents a snapshot has to read; null for all. */
+  get capacity(): number | null {
+    return this.window?.capacity ?? null;
+  }
+
+  get remembers(): boolean {
+    return this.window !== null;
+  }
+
+  get wanting(): boolean {
+    return this.window !== null && this.window.want !== null;
+  }
+
+  judge(view: RowView): Judgement {
+    const { row } = view;
+    switch (row.operation) {
+      case 'insert':
+      case 'update':
+      case 'replace':
+      case 'delete':
+        if (row.collection !== this.collection) return NOTHING;
+        return this.window === null ? this.#judgePlain(view) : this.#judgeInWindow(view, this.window);
+      case 'drop':
+        return row.collection === this.collection ? 'dropped' : NOTHING;
+      case 'rename':
+        return row.collection === this.collection || row.to === this.collection ? 'dropped' : NOTHING;
+      case 'dropDatabase':
+        return 'dropped';
+      case 'gap':
+        return 'gap';
+      default:
+        return NOTHING;
+    }
+  }
+
+  #judgePlain(view: RowView): Judgement {
+    const { operation, big } = view.row;
+    const { before, after } = view;
+    if (operation !== 'insert' && before === null) return this.#judgeBlind(view);
+    if (operation !== 'delete' && after === null && !big) return 'gap';
+    const was = before !== null && this.question.match(before);
+    const is = after !== null && this.question.match(after);
+    if (is) return this.#shown(view, was ? 'update' : 'enter', after);
+    return was ? [this.#left(view, this.#reason(view))] : NOTHING;
+  }
+
+  /** The state before is not known. What clients may see anyway can be told; else it would tell what they may not. */
+  #judgeBlind(view: RowView): Judgement {
+    const { scope, filter } = this.question;
+    if (filter !== everything || !reachesAll(scope)) return 'gap';
+    if (view.row.operation === 'delete') return [this.#left(view, 'deleted')];
+    if (view.after !== null) return this.#shown(view, 'update', view.after);
+    // A large document that is gone by now: its deletion follows.
+    return view.row.big ? NOTHING : 'gap';
+  }
+
+  #judgeInWindow(view: RowView, window: Window): Judgement {
+    const { row, after, identity } = view;
+    if (row.operation !== 'delete' && after === null && !row.big) return 'gap';
+    const matching = after !== null && this.question.match(after) ? after : null;
+    if (matching === null && !window.has(identity)) return NOTHING;
+    this.#touched = view;
+    const key = matching && keyOf(matching, this.question.sort);
+    const id: unknown = row.key === null ? null : readStored(row.key)['_id'];
+    const { own, displaced } = window.apply({ identity, text: view.documentId, id, key });
+    const told: Told[] = [];
+    if (displaced !== null) told.push(this.#leftWindow(displaced, view));
+    if (own === 'leave') told.push(this.#left(view, matching === null ? this.#reason(view) : 'window'));
+    else if (own !== null && after !== null) told.push(...this.#shown(view, own, after));
+    return told;
+  }
+
+  #shown(view: RowView, op: 'enter' | 'update', after: Document): readonly Told[] {
+    const { question } = this;
+    const { before, row } = view;
+    let changed: readonly string[] | null = null;
+    if (op === 'update' && before !== null && !isWhole(question)) {
+      // A revision counts what is hidden, too: by itself it is no news to whom was not asking for it.
+      const told = question.fields?.mode === 'include' && question.fields.paths.includes('_meta');
+      const differing = differences(question, before, after).filter((name) => told || name !== '_meta');
+      const moved = question.keyed && keyText(question, before) !== keyText(question, after);
+      if (differing.length === 0 && !moved) return NOTHING;
+      changed = differing.filter((name) => name !== '_id' && name !== '_meta');
+    }
+    const raw = row.after;
+    if (raw === null) return NOTHING;
+    const message = toMessage(view.event, () => ({
+      op,
+      documentId: view.documentId,
+      document: rendered(question, raw, () => after),
+      changed: op === 'update' ? (changed ?? view.changed) : null,
+      sortKey: question.keyed ? keyText(question, after) : null,
+      at: view.at,
+    }));
+    return [message];
+  }
+
+  #left(view: RowView, reason: LeaveReason): Told {
+    return toMessage(view.event, () => ({ op: 'leave', documentId: view.documentId, reason, at: view.at }));
+  }
+
+  #leftWindow(member: Member, view: RowView): Told {
+    return toMessage(view.event, () => ({ op: 'leave', documentId: member.text, reason: 'window', at: view.at }));
+  }
+
+  #reason({ row, after }: RowView): LeaveReason {
+    if (row.operation === 'delete' || after === null) return 'deleted';
+    return reaches(this.question.scope, after) ? 'filter' : 'gone';
+  }
+
+  async settle(at: RowView, limitMs?: number): Promise<readonly Told[]> {
+    const { window, question } = this;
+    const want = window?.want ?? null;
+    if (window === null || want === null) return NOTHING;
+    const { untold, further, behind } = want;
+    const [known, next] = await Promise.all([
+      untold.length === 0
+        ? []
+        : this.#store.byIds(
+            question.collection,
+            untold.map(({ id }) => id),
+            at.time,
+            limitMs,
+          ),
+      further === 0 ? null : this.#store.behind(question, behind, further, at.time, limitMs),
+    ]);
+    const documents = new Map<string, { readonly raw: Buffer; readonly read: Document }>();
+    const followers: Member[] = [];
+    for (const raw of known) {
+      const read = readStored(raw);
+      documents.set(identityOf(read['_id']), { raw, read });
+    }
+    for (const raw of next ?? []) {
+      const read = readStored(raw);
+      const member = toMember(read, question);
+      documents.set(member.identity, { raw, read });
+      followers.push(member);
+    }
+    const entered = window.supply(followers, next === null ? null : next.length === further);
+    const cause = this.#touched ?? at;
+    return entered.map(({ identity, text }) => {
+      const found = documents.get(identity);
+      if (found === undefined) throw new Error(`The document ${text} of a window is not there`);
+      return this.entering(found.read, found.raw, cause);
+    });
+  }
+
+  /** A document of a window as entering it by what a row did. */
+  entering(document: Document, raw: Buffer, cause: RowView): Told {
+    return toMessage(cause.event, () => ({
+      op: 'enter',
+      documentId: idText(document['_id']),
+      document: rendered(this.question, raw, () => document),
+      sortKey: keyText(this.question, document),
+      at: cause.at,
+    }));
+  }
+}
+
+/** A document as a member of its question's window. */
+export function toMember(document: Document, { sort }: Question): Member {
+  const id: unknown = document['_id'];
+  return { identity: identityOf(id), text: idText(id), id, key: keyOf(document, sort) };
+}

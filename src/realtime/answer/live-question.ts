@@ -1,0 +1,95 @@
+/**
+ * What a subscription to documents asks, read, bound and checked: the filter with its variables filled, order, window,
+ * fields, and the Scope it is asked with. It answers for one document in hand; following the answer over time is
+ * live-query.ts.
+ */
+import type { CollectionName } from '../../database/names.ts';
+import { MillraceError } from '../../kernel/errors.ts';
+import { bindingsOf } from '../../policies/bindings.ts';
+import { reaches, requireReadable, requireShown } from '../../policies/reach.ts';
+import type { Scope } from '../../policies/scope.ts';
+import { bind } from '../../query/evaluate/bind.ts';
+import type { Fields } from '../../query/evaluate/fields.ts';
+import { compileMatch, type Match } from '../../query/evaluate/match.ts';
+import { type Filter, pathsOf } from '../../query/filter.ts';
+import type { Sort } from '../../query/page/sort.ts';
+import { type Query, questionOf } from '../../query/query.ts';
+import { scopeKey } from './scope-key.ts';
+
+export interface Question {
+  readonly collection: CollectionName;
+  readonly scope: Scope;
+  /** What was asked, without what the Scope adds. */
+  readonly filter: Filter;
+  readonly sort: Sort;
+  /** Documents of a window; null when all that match are told. */
+  readonly limit: number | null;
+  readonly fields: Fields | null;
+  /** Whether sort keys are told with documents. */
+  readonly keyed: boolean;
+  /** Whether a document matches and may be seen. */
+  readonly match: Match;
+  /** Equal for questions with equal answers. */
+  readonly key: string;
+}
+
+/** A question as a client put it, before anybody's Scope. */
+export interface Asked {
+  readonly query: Query;
+  /** The moment `$now` means. */
+  readonly now: Date;
+  /** Whether the client named an order or a limit. */
+  readonly keyed: boolean;
+}
+
+/** @throws MillraceError `unknown-parameter`, `invalid-parameter` for what has no meaning in a subscription */
+export function toAsked(query: Query, keyed: boolean, now: Date): Asked {
+  const idle = query.cursor === null && query.skip === 0 && query.count === 'none' && query.expand.length === 0;
+  if (!idle) {
+    throw new MillraceError('unknown-parameter', 'cursor, skip, count and expand mean nothing in a subscription', {
+      hint: 'Known: filter, sort, limit, fields',
+    });
+  }
+  if (query.limit === 0) throw new MillraceError('invalid-parameter', "A subscription's limit is 1 to 1,000");
+  if (query.fields?.id === false) {
+    throw new MillraceError('invalid-parameter', 'A subscription shows the id of every document', {
+      hint: "Leave '-id' out of fields: clients tell documents apart by it",
+    });
+  }
+  return { query, keyed: keyed || query.limit !== null, now };
+}
+
+/** Whether time alone changes the answer: then what happened since is not all that an earlier answer lacks. */
+export function moves({ query, now }: Asked, scope: Scope): boolean {
+  if (scope.until !== null) return true;
+  const at = (moment: Date) => {
+    const { filter } = bind(query.filter, bindingsOf(scope.principal, moment));
+    return questionOf('', { ...query, filter });
+  };
+  return at(now) !== at(new Date(now.getTime() + 1));
+}
+
+/**
+ * The question with a Scope. Asked again with another Scope when policies change.
+ * @throws MillraceError `field-hidden`
+ */
+export function toQuestion(collection: CollectionName, asked: Asked, scope: Scope): Question {
+  const { query, now, keyed } = asked;
+  const sortPaths = keyed ? query.sort.map(({ path }) => path) : [];
+  requireReadable(scope, [...pathsOf(query.filter), ...sortPaths]);
+  if (query.fields?.mode === 'include') requireShown(scope, query.fields.paths);
+  const { filter } = bind(query.filter, bindingsOf(scope.principal, now));
+  const asks = compileMatch(filter);
+  const text = questionOf(collection, { ...query, filter });
+  return {
+    collection,
+    scope,
+    filter,
+    sort: query.sort,
+    limit: query.limit,
+    fields: query.fields,
+    keyed,
+    match: (document) => reaches(scope, document) && asks(document),
+    key: `${text} ${query.limit ?? ''} ${keyed} ${scopeKey(scope)}`,
+  };
+}

@@ -1,0 +1,79 @@
+/**
+ * A document as the clients of one question see it: cut to what the Scope shows and the fields asked for, as JSON bytes.
+ * Where nothing is cut, stored bytes become JSON without objects in between.
+ */
+import type { Document } from 'mongodb';
+import { encodeDocument, toWire } from '../../database/json/json.ts';
+import { valueToWire } from '../../database/json/wire-values.ts';
+import { hidesFields, shown } from '../../policies/reach.ts';
+import { cut, type Fields } from '../../query/evaluate/fields.ts';
+import { compareNumbers, isNaNValue, isNumber, type NumberValue } from '../../query/evaluate/numbers.ts';
+import { keyOf } from '../../query/page/sort.ts';
+import type { Question } from './live-question.ts';
+
+/** Whether documents leave as they are stored. */
+export function isWhole({ scope, fields }: Question): boolean {
+  return fields === null && !hidesFields(scope);
+}
+
+/** A document that the Scope reaches, as clients see it. */
+export function rendered(question: Question, raw: Buffer, read: () => Document): Buffer {
+  if (isWhole(question)) return encodeDocument(raw);
+  return Buffer.from(JSON.stringify(toWire(visible(question, read()), { meta: showsMeta(question.fields) })));
+}
+
+/** What of a reached document is shown, as members with exact types. */
+export function visible({ scope, fields }: Question, document: Document): Document {
+  const seen = shown(scope, document) ?? {};
+  return fields === null ? seen : cut(seen, fields);
+}
+
+/** Whether two states of a document look alike to the question's clients; null when that takes no look at all. */
+export function differences(question: Question, before: Document, after: Document): readonly string[] {
+  const [a, b] = [visible(question, before), visible(question, after)];
+  const names = new Set([...Object.keys(a), ...Object.keys(b)]);
+  return [...names].filter((name) => !sameValue(a[name], b[name]));
+}
+
+function sameValue(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (a === undefined || b === undefined) return false;
+  return JSON.stringify(valueToWire(a)) === JSON.stringify(valueToWire(b));
+}
+
+/**
+ * The document's sort key as JSON, made for comparing: numbers are numbers in it, also those that a document tells as
+ * texts, and what lies beyond the numbers and dates that JSON and its readers have takes the place of the outermost.
+ */
+export function keyText({ sort }: Question, document: Document): string {
+  return `[${keyOf(document, sort).map(keyValueText).join()}]`;
+}
+
+function keyValueText(value: unknown): string {
+  const wire = valueToWire(value);
+  if (isNumber(value)) return numberText(value, String(wire));
+  return JSON.stringify(value instanceof Date ? withinYears(value, wire) : wire);
+}
+
+/** RFC 8259, section 6. */
+const NUMBER = /^-?\d+(\.\d+)?([Ee][+-]?\d+)?$/;
+
+function numberText(value: NumberValue, text: string): string {
+  if (NUMBER.test(text) && Number.isFinite(Number(text))) return text;
+  // NaN comes before every other number.
+  const isLow = isNaNValue(value) || compareNumbers(value, 0) < 0;
+  return JSON.stringify(isLow ? -Number.MAX_VALUE : Number.MAX_VALUE);
+}
+
+const FIRST = '0000-01-01T00:00:00.000Z';
+const LAST = '9999-12-31T23:59:59.999Z';
+
+/** Years of more than four digits, and those before 0, do not sort as texts. */
+function withinYears(date: Date, text: unknown): unknown {
+  if (typeof text !== 'string' || /^\d/.test(text)) return text;
+  return date.getTime() < 0 ? FIRST : LAST;
+}
+
+function showsMeta(fields: Fields | null): boolean {
+  return fields === null || fields.paths.includes('_meta') === (fields.mode === 'include');
+}

@@ -1,0 +1,104 @@
+/**
+ * A row of the log as subscriptions look at it: its documents decoded once, whoever asks first, and what identifies the
+ * document. Not here: what a row means for a subscription.
+ */
+import type { Document, Timestamp } from 'mongodb';
+import { rawDifference } from '../../database/bson/raw.ts';
+import { readStored } from '../../database/bson/stored.ts';
+import { idText } from '../../database/json/ids.ts';
+import { type Event, eventType } from '../../events/log/event.ts';
+import { formatPosition } from '../../events/log/position.ts';
+import type { LogRow } from '../../events/log/row.ts';
+import { kindOf } from '../../query/evaluate/order.ts';
+
+/** What tells documents apart: two ids may have one text. */
+export function identityOf(id: unknown): string {
+  return `${kindOf(id)}:${idText(id)}`;
+}
+
+export class RowView {
+  readonly row: LogRow;
+  #before: Document | null | undefined;
+  #after: Document | null | undefined;
+  #id: { readonly identity: string; readonly text: string } | undefined;
+  #event: string | undefined;
+  #changed: readonly string[] | undefined;
+  #type: string | null | undefined;
+  readonly #shown = new Map<string, Event | null>();
+
+  constructor(row: LogRow) {
+    this.row = row;
+  }
+
+  get number(): number {
+    return this.row.number;
+  }
+
+  get time(): Timestamp {
+    return this.row.time;
+  }
+
+  /** The position of the row. */
+  get event(): string {
+    this.#event ??= formatPosition(this.row);
+    return this.#event;
+  }
+
+  /** When the database made the change, ISO 8601. */
+  get at(): string {
+    return this.row.wall.toISOString();
+  }
+
+  /** The document before, exactly typed; null when there was none or it is not known. */
+  get before(): Document | null {
+    this.#before ??= this.row.before && readStored(this.row.before);
+    return this.#before;
+  }
+
+  get after(): Document | null {
+    this.#after ??= this.row.after && readStored(this.row.after);
+    return this.#after;
+  }
+
+  get identity(): string {
+    return this.#known().identity;
+  }
+
+  /** The document's id as clients see it. */
+  get documentId(): string {
+    return this.#known().text;
+  }
+
+  /** Top-level members that differ, as they are stored; null where that is not known. */
+  get changed(): readonly string[] | null {
+    const { before, after } = this.row;
+    if (before === null || after === null) return null;
+    this.#changed ??= rawDifference(before, after).filter((name) => name !== '_id' && name !== '_meta');
+    return this.#changed;
+  }
+
+  /** The type of its event; null when it is none. */
+  get type(): string | null {
+    if (this.#type === undefined) this.#type = eventType(this.row);
+    return this.#type;
+  }
+
+  /**
+   * Its event as readers see it, made once for all of the same sight.
+   * @param sight equal for those who see the same
+   */
+  shown(sight: string, make: () => Event | null): Event | null {
+    const known = this.#shown.get(sight);
+    if (known !== undefined) return known;
+    const event = make();
+    this.#shown.set(sight, event);
+    return event;
+  }
+
+  #known(): { readonly identity: string; readonly text: string } {
+    if (this.#id !== undefined) return this.#id;
+    const id: unknown = this.row.key === null ? null : readStored(this.row.key)['_id'];
+    this.#id = { identity: identityOf(id), text: idText(id) };
+    return this.#id;
+  }
+}

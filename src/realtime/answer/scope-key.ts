@@ -1,0 +1,25 @@
+/**
+ * A text that is the same for Scopes that reach and show the same, whoever holds them: what lets the subscriptions of
+ * many clients be one group. Pure; worked out once for each array of grants.
+ */
+import { createHash } from 'node:crypto';
+import { EJSON } from 'bson';
+import type { FieldTree } from '../../policies/fields/field-tree.ts';
+import type { Scope } from '../../policies/scope.ts';
+
+const keys = new WeakMap<Scope['grants'], string>();
+
+export function scopeKey({ grants, denied }: Scope): string {
+  const known = keys.get(grants);
+  if (known !== undefined) return known;
+  const seen = grants.map(({ filter, read }) => ({ filter, read: treeText(read) }));
+  const text = EJSON.stringify({ seen, denied }, { relaxed: false });
+  const key = createHash('sha256').update(text).digest('base64url');
+  keys.set(grants, key);
+  return key;
+}
+
+function treeText({ rest, members }: FieldTree): string {
+  const own = [...members].sort(([a], [b]) => (a < b ? -1 : 1));
+  return `${rest ? '*' : '-'}{${own.map(([name, tree]) => `${JSON.stringify(name)}:${treeText(tree)}`).join()}}`;
+}

@@ -1,0 +1,219 @@
+/**
+ * Reads of users' collections as they were at one moment of the database (read concern `snapshot`): what subscriptions
+ * begin with, and what fills up their windows. Not here: which moment, and what becomes of later changes.
+ */
+import type { ClientSession, Db, Document, Timestamp } from 'mongodb';
+import { type CursorReply, RAW_ENTRIES, readCursorReply } from '../../database/cursor-reply.ts';
+import { serverCode, translateError } from '../../database/errors.ts';
+import { OpenCursor } from '../../database/open-cursor.ts';
+import { requireChanges } from '../../events/read/followable.ts';
+import { within } from '../../kernel/deadline.ts';
+import { MillraceError } from '../../kernel/errors.ts';
+import { retry } from '../../kernel/retry.ts';
+import { toDatabaseFilter } from '../../policies/reach.ts';
+import { toMongo } from '../../query/evaluate/to-mongo.ts';
+import { requestPage } from '../../query/page/page.ts';
+import { type KeyValues, toMongoSort } from '../../query/page/sort.ts';
+import type { Question } from './live-question.ts';
+
+const SNAPSHOT_UNAVAILABLE = 246;
+const QUERY_PLAN_KILLED = 175;
+/**
+ * The moment lies outside of what the server keeps (SnapshotTooOld, or SnapshotUnavailable before the collection was made
+ * or changed), or the collection was dropped in the middle of the read (QueryPlanKilled).
+ */
+const NOT_AT_THAT_TIME: ReadonlySet<number> = new Set([239, SNAPSHOT_UNAVAILABLE, QUERY_PLAN_KILLED]);
+/** How a read that is under way learns that its collection was dropped or renamed, or made anew since. */
+const DROPPED: ReadonlySet<number> = new Set([SNAPSHOT_UNAVAILABLE, QUERY_PLAN_KILLED]);
+const BATCH = 1_000;
+
+/**
+ * A collection may have a collation of its own. Changes are judged without one, and a window must not begin as another
+ * than it goes on as. Where a collection has none, this costs it none of its indexes.
+ */
+const BY_CODE_POINT = { collation: { locale: 'simple' } } as const;
+const CAPPED = 'A capped collection cannot be followed: the database does not read it as of one moment';
+
+/** The collection was dropped or renamed while it was read. */
+export class Dropped extends Error {
+  override readonly name = 'Dropped';
+}
+
+/** Why an answer is void that could not be completed. What is no matter of course is reported. */
+export function voidBy(error: unknown, report: (error: unknown) => void): 'dropped' | 'window' {
+  if (error instanceof Dropped) return 'dropped';
+  report(error);
+  return 'window';
+}
+
+/** The answer to a question at one moment, read batch by batch. Its reader calls `return` or reads to the end. */
+export interface SnapshotRead {
+  /** The moment; null when the collection does not exist. */
+  readonly time: Timestamp | null;
+  /** The first documents, raw. */
+  readonly first: readonly Buffer[];
+  /** Whether there are more than the first ones. */
+  readonly more: boolean;
+  /** The documents behind the first ones. Throws Dropped. */
+  rest(): AsyncGenerator<readonly Buffer[]>;
+  /** Gives the cursor back when the rest is not wanted. */
+  close(): Promise<void>;
+}
+
+export class SnapshotStore {
+  readonly #data: Db;
+  readonly #timeoutMs: number;
+  /** Collections that are being asked about: many come back to the same one at one moment. */
+  readonly #asking = new Map<string, Promise<void>>();
+
+  constructor(data: Db, timeoutMs: number) {
+    this.#data = data;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /**
+   * The documents of a question, in its order when it has one.
+   * @param at the moment; now when that cannot be read any more, or when it is null
+   * @param limit documents at most; null for all
+   * @throws MillraceError `forbidden` for a collection that cannot be followed
+   */
+  async open(question: Question, at: Timestamp | null, limit: number | null): Promise<SnapshotRead> {
+    const find = {
+      find: question.collection,
+      filter: filterOf(question),
+      ...(question.keyed ? { sort: toMongoSort(question.sort) } : {}),
+      ...(limit === null ? {} : { limit }),
+      batchSize: limit ?? BATCH,
+      ...BY_CODE_POINT,
+      maxTimeMS: this.#timeoutMs,
+    };
+    const session = this.#data.client.startSession({ causalConsistency: false });
+    const followable = this.requireFollowable(question.collection);
+    try {
+      const [reply] = await Promise.all([this.#atOrNow(session, find, at), followable]);
+      return this.#read(question.collection, session, reply);
+    } catch (error) {
+      await session.endSession();
+      // What it is comes before how reading it failed.
+      await followable;
+      throw translateError(error);
+    }
+  }
+
+  /**
+   * Makes sure that a collection can be read as of a moment and that the database tells its changes.
+   * @throws MillraceError `forbidden`
+   */
+  requireFollowable(collection: string): Promise<void> {
+    const known = this.#asking.get(collection);
+    if (known !== undefined) return known;
+    const asking = this.#requireFollowable(collection).finally(() => this.#asking.delete(collection));
+    this.#asking.set(collection, asking);
+    return asking;
+  }
+
+  async #requireFollowable(name: string): Promise<void> {
+    const found = await requireChanges(this.#data, name, this.#timeoutMs);
+    if (found?.options?.['capped'] === true) throw new MillraceError('forbidden', CAPPED);
+  }
+
+  /** How many documents a question has, counted up to `most`. */
+  async count(question: Question, most: number): Promise<number> {
+    const options = { limit: most, ...BY_CODE_POINT, maxTimeMS: this.#timeoutMs };
+    try {
+      return await this.#data.collection(question.collection).countDocuments(filterOf(question), options);
+    } catch (error) {
+      throw translateError(error);
+    }
+  }
+
+  /**
+   * Documents by their ids, as they were at a moment; in the collection's own collation, without which its index of ids
+   * is of no use, and in which no two ids are equal. Throws when the server no longer knows, or not in time.
+   */
+  byIds(collection: string, ids: readonly unknown[], at: Timestamp, limitMs?: number): Promise<readonly Buffer[]> {
+    return this.#all({ find: collection, filter: { _id: { $in: ids } }, batchSize: ids.length + 1 }, at, limitMs);
+  }
+
+  /**
+   * The documents of a question behind a sort key, as they were at a moment. Throws when the server no longer knows, or
+   * not in time.
+   */
+  behind(
+    question: Question,
+    key: KeyValues | null,
+    limit: number,
+    at: Timestamp,
+    limitMs?: number,
+  ): Promise<readonly Buffer[]> {
+    const position = key === null ? null : ({ direction: 'next', values: key } as const);
+    const { filter, sort } = requestPage(filterOf(question), question.sort, position);
+    const options = { limit, batchSize: limit, ...BY_CODE_POINT };
+    const find = { find: question.collection, filter, sort: toMongoSort(sort), ...options };
+    return this.#all(find, at, limitMs);
+  }
+
+  async #all(find: Document, at: Timestamp, limitMs = this.#timeoutMs): Promise<readonly Buffer[]> {
+    const session = this.#data.client.startSession({ causalConsistency: false });
+    try {
+      const command = { ...find, maxTimeMS: limitMs, ...concern(at) };
+      const read = this.#read(String(find['find']), session, await this.#ask(session, command, limitMs));
+      // Of a collection that was dropped since, the server answers with nothing, and not as of a moment.
+      if (read.time === null) throw new Dropped(`'${String(find['find'])}' was dropped`);
+      const found = [...read.first];
+      if (read.more) for await (const batch of read.rest()) found.push(...batch);
+      return found;
+    } finally {
+      await session.endSession();
+    }
+  }
+
+  /** A collection that was made or changed a moment ago cannot be read as of a snapshot for some milliseconds. */
+  async #atOrNow(session: ClientSession, find: Document, at: Timestamp | null): Promise<CursorReply> {
+    let moment = at;
+    const retryable = (error: unknown) => {
+      moment = null;
+      return NOT_AT_THAT_TIME.has(serverCode(error) ?? 0) && !isCapped(error);
+    };
+    const ask = () => this.#ask(session, { ...find, ...concern(moment) });
+    return await retry(ask, { limitMs: this.#timeoutMs, delayMs: 10, maxDelayMs: 200, retryable });
+  }
+
+  #read(collection: string, session: ClientSession, { id, entries, time }: CursorReply): SnapshotRead {
+    const ask = (command: Document) => this.#ask(session, command);
+    const cursor = new OpenCursor({ db: this.#data, collection, session, batchSize: BATCH, ask }, id);
+    const more = id !== 0n;
+    if (!more) void cursor.close();
+    async function* rest(): AsyncGenerator<readonly Buffer[]> {
+      try {
+        yield* cursor.rest();
+      } catch (error) {
+        if (DROPPED.has(serverCode(error) ?? 0)) throw new Dropped(`'${collection}' was dropped`, { cause: error });
+        throw translateError(error);
+      }
+    }
+    return { time, first: entries, more, rest, close: () => cursor.close() };
+  }
+
+  async #ask(session: ClientSession, command: Document, limitMs = this.#timeoutMs): Promise<CursorReply> {
+    const reply = await within(limitMs + 1_000, (signal) =>
+      this.#data.command(command, { session, ...RAW_ENTRIES, signal }),
+    );
+    return readCursorReply(reply['cursor']);
+  }
+}
+
+/** The server says it in words alone: the code is that of a moment that passes. */
+function isCapped(error: unknown): boolean {
+  return serverCode(error) === SNAPSHOT_UNAVAILABLE && error instanceof Error && error.message.includes('capped');
+}
+
+function concern(at: Timestamp | null): Document {
+  return { readConcern: { level: 'snapshot', ...(at === null ? {} : { atClusterTime: at }) } };
+}
+
+/** The filter of a question with its Scope's, as the database takes it. */
+function filterOf({ scope, filter }: Question): Document {
+  const parts = [toDatabaseFilter(scope), toMongo(filter)].filter((part) => Object.keys(part).length > 0);
+  return parts.length > 1 ? { $and: parts } : (parts[0] ?? {});
+}

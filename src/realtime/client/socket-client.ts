@@ -1,0 +1,273 @@
+/**
+ * One WebSocket: reads its messages in their order, holds them to the limits, and does what they ask. The frames of
+ * answers are written past the socket's own sender, which is why nothing here is compressed.
+ */
+import { randomBytes } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Principal } from '../../auth/principal.ts';
+import { parseCollectionName } from '../../database/names.ts';
+import { formatPosition } from '../../events/log/position.ts';
+import { MillraceError } from '../../kernel/errors.ts';
+import { parseQueryJson } from '../../query/parse/parse-query.ts';
+import { toAsked } from '../answer/live-question.ts';
+import type { RealtimeParts } from '../realtime-parts.ts';
+import { DocumentSubscription } from '../subscription/document-subscription.ts';
+import { EventSubscription } from '../subscription/event-subscription.ts';
+import { problemOf } from '../wire/frames.ts';
+import { toBytes } from '../wire/messages.ts';
+import {
+  BadFrame,
+  BadMessage,
+  CLOSE,
+  type ClientMessage,
+  type CloseCode,
+  parseMessage,
+  type Wish,
+} from '../wire/protocol.ts';
+import type { Outlet } from '../wire/send-queue.ts';
+import { Client, type Subscription } from './client.ts';
+
+export const LIMITS = { subscriptions: 200, frameBytes: 65_536, messagesPerSecond: 50 } as const;
+const BURST = 100;
+/** Messages that may wait while an earlier one is being answered. */
+const MOST_WAITING = 200;
+const BYE_MS = 50;
+
+/** The part of a WebSocket that is needed here. */
+export interface Socket {
+  close(code: number, reason: string): void;
+  terminate(): void;
+}
+
+export class Connection extends Client {
+  readonly #id = `c_${randomBytes(9).toString('base64url')}`;
+  protected readonly answers = true;
+  readonly #socket: Socket;
+  readonly #openedAt = performance.now();
+  protected credential: string | null = null;
+  #tokens = BURST;
+  #tokensAt = performance.now();
+  #waiting = 0;
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(parts: RealtimeParts, outlet: Outlet, socket: Socket) {
+    super(parts, outlet);
+    this.#socket = socket;
+  }
+
+  /** Goes on as a principal that the upgrade proved. @param credential the header; null for a ticket */
+  welcome(principal: Principal, credential: string | null): void {
+    this.credential = credential;
+    const { hub, timing } = this.parts;
+    const shown =
+      principal.kind === 'anonymous' ? { kind: principal.kind } : { kind: principal.kind, id: principal.id };
+    this.tell('welcome', {
+      connection: this.#id,
+      principal: shown,
+      position: formatPosition(hub.position),
+      heartbeatMs: timing.heartbeatMs,
+      limits: LIMITS,
+    });
+    this.become(principal);
+  }
+
+  /** A ticket takes the place of a hello. */
+  redeem(ticket: string): void {
+    this.#enqueue(async () => {
+      try {
+        const principal = await this.parts.authenticator.redeemTicket(ticket);
+        if (!this.closed) this.welcome(principal, null);
+      } catch (error) {
+        if (!(error instanceof MillraceError) || error.status >= 500) throw error;
+        this.close(CLOSE.notAuthenticated, 'The ticket is not valid');
+      }
+    });
+  }
+
+  /** A message has come. */
+  hear(bytes: Buffer, isBinary: boolean): void {
+    if (this.closed) return;
+    this.heardAt = performance.now();
+    if (!this.#spend()) {
+      this.close(CLOSE.rate, 'Too many messages');
+      return;
+    }
+    if (bytes.length > LIMITS.frameBytes) {
+      this.close(CLOSE.frameTooBig, 'The frame is too big');
+      return;
+    }
+    if (isBinary) {
+      this.close(CLOSE.badFrame, 'Frames are text');
+      return;
+    }
+    let message: ClientMessage;
+    try {
+      message = parseMessage(bytes);
+    } catch (error) {
+      if (error instanceof BadFrame) {
+        this.close(CLOSE.badFrame, error.message);
+        return;
+      }
+      if (!(error instanceof BadMessage)) throw error;
+      this.#enqueue(() => {
+        if (this.principal === null) this.close(CLOSE.badFrame, error.message);
+        else this.#refuse(error);
+      });
+      return;
+    }
+    if (message.type === 'pong') return;
+    this.#enqueue(() => this.#do(message));
+  }
+
+  /** Does something when all that came before is done. */
+  #enqueue(task: () => Promise<void> | void): void {
+    if (++this.#waiting > MOST_WAITING) {
+      this.close(CLOSE.rate, 'Too many messages');
+      return;
+    }
+    // In their order: what follows an authenticate is asked as the new principal.
+    this.#last = this.#last
+      .then(() => (this.closed ? undefined : task()))
+      .catch((error: unknown) => {
+        this.parts.onError(error);
+        this.close(CLOSE.serverError, 'An unexpected error occurred');
+      })
+      .finally(() => {
+        this.#waiting -= 1;
+      });
+  }
+
+  /** A control frame has come: it counts as a message, and as a sign of life. */
+  heard(): void {
+    this.heardAt = performance.now();
+    if (!this.#spend()) this.close(CLOSE.rate, 'Too many messages');
+  }
+
+  async #do(message: ClientMessage): Promise<void> {
+    if (this.principal === null && message.type !== 'hello') {
+      this.close(CLOSE.badFrame, 'The first is hello');
+      return;
+    }
+    switch (message.type) {
+      case 'hello':
+        if (this.principal !== null && message.token === null) return;
+        if (this.principal !== null) {
+          this.#refuse(new BadMessage(again(), null));
+          return;
+        }
+        return await this.#signIn(message.token);
+      case 'authenticate':
+        return await this.#signIn(message.token);
+      case 'subscribe':
+        return this.#subscribe(message.wish);
+      case 'unsubscribe':
+        return this.#unsubscribe(message.id);
+      case 'pong':
+        return;
+      default:
+        return message satisfies never;
+    }
+  }
+
+  async #signIn(token: string | null): Promise<void> {
+    if (token === null) return this.welcome({ kind: 'anonymous' }, null);
+    const credential = `Bearer ${token}`;
+    try {
+      const principal = await this.parts.authenticator.authenticate(credential);
+      if (!this.closed) this.welcome(principal, credential);
+    } catch (error) {
+      if (!(error instanceof MillraceError) || error.status >= 500) throw error;
+      this.close(CLOSE.notAuthenticated, 'The token is not valid');
+    }
+  }
+
+  #subscribe(wish: Wish): void {
+    const { id } = wish;
+    if (this.subscriptions.has(id)) {
+      const fault = new MillraceError('subscription-exists', `The subscription '${id}' exists`);
+      this.#refuse(new BadMessage(fault, id));
+      return;
+    }
+    try {
+      if (this.subscriptions.size >= LIMITS.subscriptions) {
+        throw new MillraceError('too-many-subscriptions', `A connection has at most ${LIMITS.subscriptions}`);
+      }
+      const subscription = this.#make(wish);
+      this.subscriptions.set(id, subscription);
+      this.noteScopes();
+      subscription.start(wish.since);
+    } catch (error) {
+      if (!(error instanceof MillraceError)) throw error;
+      this.#refuse(new BadMessage(error, id, true));
+    }
+  }
+
+  #make(wish: Wish): Subscription {
+    const { id } = wish;
+    const { principal, parts, outlet } = this;
+    const common = {
+      id,
+      outlet,
+      parts,
+      principal: principal ?? { kind: 'anonymous' },
+      onEnd: () => this.subscriptions.delete(id),
+      onTooSlow: () => this.close(CLOSE.tooSlow, 'Too slow'),
+    } as const;
+    if (wish.kind === 'events') return new EventSubscription({ ...common, wish });
+    const collection = parseCollectionName(wish.collection);
+    const asked = toAsked(parseQueryJson(wish.query), hasSort(wish.query), new Date());
+    return new DocumentSubscription({ ...common, collection, asked });
+  }
+
+  #unsubscribe(id: string): void {
+    const subscription = this.subscriptions.get(id);
+    if (subscription === undefined) {
+      const fault = new MillraceError('subscription-unknown', `There is no subscription '${id}'`);
+      this.#refuse(new BadMessage(fault, id));
+      return;
+    }
+    subscription.stop();
+    this.subscriptions.delete(id);
+    this.outlet.push(toBytes(id, 'unsubscribed', {}));
+  }
+
+  #refuse({ fault, id, subscribes }: BadMessage): void {
+    const problem = problemOf(fault);
+    if (subscribes && id !== null && !this.subscriptions.has(id)) {
+      this.outlet.push(toBytes(id, 'unsubscribed', { problem, retryable: false }));
+    } else this.outlet.push(toBytes(id ?? undefined, 'error', { problem }));
+  }
+
+  #spend(): boolean {
+    const now = performance.now();
+    this.#tokens = Math.min(BURST, this.#tokens + ((now - this.#tokensAt) * LIMITS.messagesPerSecond) / 1_000);
+    this.#tokensAt = now;
+    this.#tokens -= 1;
+    return this.#tokens >= 0;
+  }
+
+  protected look(now: number): void {
+    if (this.principal !== null || now - this.#openedAt < this.parts.timing.helloMs) return;
+    this.close(CLOSE.noHello, 'No hello came');
+  }
+
+  protected tell(type: string, members: Readonly<Record<string, unknown>>): void {
+    this.outlet.push(toBytes(undefined, type, members));
+  }
+
+  protected shut(code: CloseCode, reason: string, retryAfterMs: number | null): void {
+    if (retryAfterMs !== null) this.tell('bye', { code, retryAfterMs });
+    this.outlet.flush();
+    this.outlet.close();
+    this.#socket.close(code, reason);
+    // Whoever does not answer the closing is cut off; the socket's own limit for that is half a minute.
+    pause(BYE_MS * 40, undefined, { ref: false }).then(() => this.#socket.terminate());
+  }
+}
+
+const again = (): MillraceError =>
+  new MillraceError('malformed-request', 'hello comes once', { hint: 'A newer token comes with authenticate' });
+
+function hasSort(query: unknown): boolean {
+  return typeof query === 'object' && query !== null && Object.hasOwn(query, 'sort');
+}

@@ -1,0 +1,92 @@
+/**
+ * One subscription over Server-Sent Events (HTML standard, "Server-sent events"): the same messages as on a socket,
+ * told as events of a response that does not end. Not here: who may have it and what it asks (stream-routes.ts).
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { Principal } from '../../auth/principal.ts';
+import type { CollectionName } from '../../database/names.ts';
+import { MillraceError } from '../../kernel/errors.ts';
+import type { Asked } from '../answer/live-question.ts';
+import type { RealtimeParts } from '../realtime-parts.ts';
+import { DocumentSubscription } from '../subscription/document-subscription.ts';
+import { problemOf } from '../wire/frames.ts';
+import { toBytes } from '../wire/messages.ts';
+import { CLOSE, type CloseCode } from '../wire/protocol.ts';
+import type { Outlet } from '../wire/send-queue.ts';
+import { Client } from './client.ts';
+
+export interface StreamOptions {
+  readonly principal: Principal;
+  /** The header that proves who it is; null for a ticket or nobody. */
+  readonly credential: string | null;
+  readonly collection: CollectionName;
+  readonly asked: Asked;
+  readonly since: string | null;
+  /** Ends the response. */
+  readonly end: () => void;
+}
+
+export class Stream extends Client {
+  protected readonly answers = false;
+  readonly #options: StreamOptions;
+  protected readonly credential: string | null;
+
+  /** @throws MillraceError `field-hidden` and what policies refuse with */
+  constructor(parts: RealtimeParts, outlet: Outlet, options: StreamOptions) {
+    super(parts, outlet);
+    this.#options = options;
+    this.credential = options.credential;
+    this.principal = options.principal;
+    const { collection, asked, principal } = options;
+    const subscription = new DocumentSubscription({
+      id: null,
+      outlet,
+      parts,
+      principal,
+      collection,
+      asked,
+      onEnd: () => this.#finish(),
+      onTooSlow: () => this.close(CLOSE.tooSlow, 'Too slow'),
+    });
+    this.subscriptions.set('', subscription);
+    this.noteScopes();
+  }
+
+  start(): void {
+    this.subscriptions.get('')?.start(this.#options.since);
+    this.#confirm().catch((error: unknown) => this.notRenewed(error));
+  }
+
+  /** Asks once more who it is: what was revoked between the proof and now was told to no client. */
+  async #confirm(): Promise<void> {
+    const { principal } = this.#options;
+    if (principal.kind === 'anonymous') return;
+    const now = await this.renewed(principal);
+    if (!this.closed && this.principal === principal && !isDeepStrictEqual(now, principal)) this.become(now);
+  }
+
+  protected look(): void {}
+
+  protected tell(type: string, members: Readonly<Record<string, unknown>>, position: string | null): void {
+    this.outlet.push(toBytes(null, type, members, position));
+  }
+
+  protected shut(code: CloseCode, reason: string, retryAfterMs: number | null): void {
+    if (retryAfterMs === null) {
+      // Of what ends a line for good, only this befalls a stream: it sends nothing that could be wrong.
+      const problem = problemOf(new MillraceError('not-authenticated', reason));
+      this.tell('unsubscribed', { problem, retryable: false }, null);
+    } else {
+      this.outlet.push(Buffer.from(`retry: ${retryAfterMs}\n\n`));
+      this.tell('bye', { code, retryAfterMs }, null);
+    }
+    this.#finish();
+  }
+
+  /** The last has been said. */
+  #finish(): void {
+    this.outlet.flush();
+    this.gone();
+    this.#options.end();
+  }
+}

@@ -1,0 +1,143 @@
+/** Groups whose handles are about one path, found by the values that a document has there. */
+import type { Document } from 'mongodb';
+import { isMembers, membersOf } from '../../query/evaluate/order.ts';
+import type { Group } from './group.ts';
+import { type Handle, type Key, keyOfValue, type Lane, laneOf, numberOf } from './index-key.ts';
+
+interface Bounded {
+  readonly bound: number;
+  readonly group: Group;
+}
+
+/** Groups by a bound, in ascending order. */
+class Bounds {
+  readonly #list: Bounded[] = [];
+
+  add(bound: number, group: Group): void {
+    this.#list.splice(this.#first(bound), 0, { bound, group });
+  }
+
+  remove(bound: number, group: Group): void {
+    for (let at = this.#first(bound); this.#list[at]?.bound === bound; at++) {
+      if (this.#list[at]?.group !== group) continue;
+      this.#list.splice(at, 1);
+      return;
+    }
+  }
+
+  /** Those whose bound is at most the value. */
+  upTo(value: number, found: Set<Group>): void {
+    for (const { bound, group } of this.#list) {
+      if (bound > value) return;
+      found.add(group);
+    }
+  }
+
+  /** Those whose bound is at least the value. */
+  from(value: number, found: Set<Group>): void {
+    for (let at = this.#first(value); at < this.#list.length; at++) {
+      const one = this.#list[at];
+      if (one !== undefined) found.add(one.group);
+    }
+  }
+
+  /** The first place whose bound is not below the value. */
+  #first(value: number): number {
+    let low = 0;
+    let high = this.#list.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#list[middle]?.bound ?? Number.POSITIVE_INFINITY) < value) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+export class PathIndex {
+  readonly #steps: readonly string[];
+  readonly #byKey = new Map<Key, Set<Group>>();
+  readonly #lengths = new Map<number, number>();
+  readonly #above: Readonly<Record<Lane, Bounds>> = { number: new Bounds(), date: new Bounds() };
+  readonly #below: Readonly<Record<Lane, Bounds>> = { number: new Bounds(), date: new Bounds() };
+  #size = 0;
+
+  constructor(path: string) {
+    this.#steps = path.split('.');
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  add(handle: Handle, group: Group): void {
+    this.#size += 1;
+    if (handle.kind === 'above') this.#above[handle.lane].add(handle.bound, group);
+    else if (handle.kind === 'below') this.#below[handle.lane].add(handle.bound, group);
+    else for (const key of keysOf(handle)) this.#byKey.set(key, (this.#byKey.get(key) ?? new Set()).add(group));
+    if (handle.kind === 'prefix') this.#count(handle.prefix.length, 1);
+  }
+
+  remove(handle: Handle, group: Group): void {
+    this.#size -= 1;
+    if (handle.kind === 'above') this.#above[handle.lane].remove(handle.bound, group);
+    else if (handle.kind === 'below') this.#below[handle.lane].remove(handle.bound, group);
+    else {
+      for (const key of keysOf(handle)) {
+        const groups = this.#byKey.get(key);
+        groups?.delete(group);
+        if (groups?.size === 0) this.#byKey.delete(key);
+      }
+    }
+    if (handle.kind === 'prefix') this.#count(handle.prefix.length, -1);
+  }
+
+  /** Adds the groups that a document may concern. */
+  find(document: Document, found: Set<Group>): void {
+    this.#findAt(document, 0, found);
+  }
+
+  #count(length: number, by: number): void {
+    const count = (this.#lengths.get(length) ?? 0) + by;
+    if (count === 0) this.#lengths.delete(length);
+    else this.#lengths.set(length, count);
+  }
+
+  #findAt(node: Document, at: number, found: Set<Group>): void {
+    const step = this.#steps[at] ?? '';
+    if (!Object.hasOwn(node, step)) return;
+    const value: unknown = node[step];
+    if (!Array.isArray(value)) this.#findIn(value, at, found);
+    else for (const one of value) this.#findIn(one, at, found);
+  }
+
+  #findIn(value: unknown, at: number, found: Set<Group>): void {
+    if (at < this.#steps.length - 1) {
+      if (isMembers(value)) this.#findAt(membersOf(value), at + 1, found);
+      return;
+    }
+    const key = keyOfValue(value);
+    if (key === null) return;
+    this.#addOf(key, found);
+    if (typeof key === 'number') this.#addBounds('number', key, found);
+    else if (laneOf(value) === 'date') this.#addBounds('date', numberOf(value), found);
+    else if (key.startsWith('s')) {
+      for (const length of this.#lengths.keys())
+        if (key.length > length) this.#addOf(`p${key.slice(1, length + 1)}`, found);
+    }
+  }
+
+  #addBounds(lane: Lane, number: number, found: Set<Group>): void {
+    this.#above[lane].upTo(number, found);
+    this.#below[lane].from(number, found);
+  }
+
+  #addOf(key: Key, found: Set<Group>): void {
+    const groups = this.#byKey.get(key);
+    if (groups !== undefined) for (const group of groups) found.add(group);
+  }
+}
+
+function keysOf(handle: Exclude<Handle, { kind: 'above' | 'below' }>): readonly Key[] {
+  return handle.kind === 'values' ? handle.keys : [`p${handle.prefix}`];
+}

@@ -1,0 +1,162 @@
+/**
+ * What one batch of rows makes of all groups: judged row by row, completed from the database where windows need it, and
+ * only then told, in the order of the log and whole transactions at a time.
+ */
+import { setImmediate as otherWork } from 'node:timers/promises';
+import type { LogRow } from '../../events/log/row.ts';
+import { RowView } from '../answer/row-view.ts';
+import { voidBy } from '../answer/snapshot-store.ts';
+import type { ResetReason } from '../wire/protocol.ts';
+import type { Told } from '../wire/shared-message.ts';
+import { type Group, knows, tell } from './group.ts';
+import type { GroupBook } from './group-index.ts';
+import { Bundles } from './transaction-frame.ts';
+import { type Segment, toSegments } from './transactions.ts';
+
+/**
+ * How long everybody waits for the database to say what follows in some windows, in milliseconds. Whoever needs longer
+ * begins anew, at the cost of nobody else.
+ */
+const SETTLE_MS = 1_000;
+
+/** How long one turn of the event loop may be judged. */
+const TURN_MS = 10;
+
+/** What a row, or the completion behind it, makes of one group. */
+interface Outcome {
+  readonly group: Group;
+  readonly row: LogRow;
+  /** Position of its transaction's last row; null outside of one. */
+  readonly transaction: string | null;
+  readonly told: readonly Told[];
+  readonly reset: ResetReason | null;
+}
+
+export class Batch {
+  readonly #book: GroupBook;
+  readonly #onError: (error: unknown) => void;
+  readonly #outcomes: Outcome[] = [];
+  readonly #wanting = new Set<Group>();
+  #breathedAt = performance.now();
+  /** The row judged before. */
+  #judged: LogRow | null = null;
+
+  constructor(book: GroupBook, onError: (error: unknown) => void) {
+    this.#book = book;
+    this.#onError = onError;
+  }
+
+  /** Groups whose answers ended in it: they are in the book no more, and hear of it when it is told. */
+  get ended(): readonly Group[] {
+    return this.#outcomes.flatMap(({ group, reset }) => (reset === null ? [] : group));
+  }
+
+  async judge(rows: readonly LogRow[]): Promise<void> {
+    const { segments, open } = toSegments(rows);
+    for (const segment of segments) await this.#judgeSegment(segment);
+    if (open.length > 0) await this.#judgeSegment({ rows: open, joined: true });
+    const last = rows.at(-1);
+    if (last !== undefined) await this.#settle(last, null, this.#wanting);
+  }
+
+  async #judgeSegment({ rows, joined }: Segment): Promise<void> {
+    const last = rows.at(-1);
+    const transaction = joined && last !== undefined ? new RowView(last).event : null;
+    for (const row of rows) {
+      await this.#breathe();
+      await this.#settleBefore(row);
+      this.#judged = row;
+      const view = new RowView(row);
+      // Collected first: a group whose answer ends leaves the book.
+      const concerned: Group[] = [];
+      this.#book.concerned(view, (group) => concerned.push(group));
+      for (const group of concerned) this.#judgeGroup(group, view, transaction);
+    }
+    if (joined && last !== undefined) await this.#settle(last, transaction, this.#wanting);
+  }
+
+  /** Lets others go on in between, however much there is to judge. */
+  async #breathe(): Promise<void> {
+    if (performance.now() - this.#breathedAt < TURN_MS) return;
+    await otherWork();
+    this.#breathedAt = performance.now();
+  }
+
+  #judgeGroup(group: Group, view: RowView, transaction: string | null): void {
+    const { row } = view;
+    if (group.has(row)) return;
+    const judgement = group.live.judge(view);
+    if (typeof judgement === 'string') {
+      this.#end({ group, row, transaction, told: [], reset: judgement });
+      return;
+    }
+    // Who found no collection hears of its being made, though that says nothing by itself.
+    if (judgement.length > 0 || row.operation === 'create')
+      this.#outcomes.push({ group, row, transaction, told: judgement, reset: null });
+    if (group.live.wanting) this.#wanting.add(group);
+  }
+
+  /** A member whose snapshot ends before the row has the answer as of then: what it makes of the row must rest on it. */
+  async #settleBefore(row: LogRow): Promise<void> {
+    const last = this.#judged;
+    if (last === null || this.#wanting.size === 0) return;
+    const parting = [...this.#wanting].filter((group) => group.parts(last, row));
+    await this.#settle(last, null, parting);
+  }
+
+  async #settle(last: LogRow, transaction: string | null, wanting: Iterable<Group>): Promise<void> {
+    const groups = [...wanting];
+    if (groups.length === 0) return;
+    const at = new RowView(last);
+    for (const group of groups) this.#wanting.delete(group);
+    const settle = async (group: Group): Promise<Outcome> => {
+      const common = { group, row: last, transaction };
+      try {
+        return { ...common, told: await group.live.settle(at, SETTLE_MS), reset: null };
+      } catch (error) {
+        return { ...common, told: [], reset: voidBy(error, this.#onError) };
+      }
+    };
+    for (const outcome of await Promise.all(groups.map(settle))) {
+      if (outcome.reset === null) this.#outcomes.push(outcome);
+      else this.#end(outcome);
+    }
+  }
+
+  #end(outcome: Outcome): void {
+    this.#book.remove(outcome.group);
+    this.#wanting.delete(outcome.group);
+    this.#outcomes.push(outcome);
+  }
+
+  /** Hands everything to the members of the groups, as they are now. */
+  tell(): void {
+    let bundles: Bundles | null = null;
+    let bundled: string | null = null;
+    for (const { group, row, transaction, told, reset } of this.#outcomes) {
+      // What was bundled before a reset belongs before it.
+      if (transaction !== bundled || reset !== null) {
+        bundles?.push();
+        bundles = transaction === null ? null : new Bundles(transaction);
+        bundled = transaction;
+      }
+      if (reset !== null) {
+        resetAll(group, reset);
+        continue;
+      }
+      for (const member of group.members) {
+        if (knows(member, row)) continue;
+        if (bundles === null) tell(member, told);
+        else bundles.add(member, told);
+      }
+    }
+    bundles?.push();
+  }
+}
+
+/** The answer of a group is void for all of its members. */
+export function resetAll(group: Group, reason: ResetReason): void {
+  const members = [...group.members];
+  group.members.clear();
+  for (const member of members) member.reset(reason);
+}

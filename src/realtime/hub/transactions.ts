@@ -1,0 +1,33 @@
+/** Cuts rows of the log into what is told together: the rows of one database transaction, or one row by itself. Pure. */
+import type { LogRow } from '../../events/log/row.ts';
+
+export interface Segment {
+  readonly rows: readonly LogRow[];
+  /** Whether it is a transaction, however few of its rows are here. */
+  readonly joined: boolean;
+}
+
+export interface Cut {
+  readonly segments: readonly Segment[];
+  /** The beginning of a transaction whose end is not here. */
+  readonly open: readonly LogRow[];
+}
+
+export function toSegments(rows: readonly LogRow[]): Cut {
+  const segments: Segment[] = [];
+  let open: LogRow[] = [];
+  const close = () => {
+    if (open.length > 0) segments.push({ rows: open, joined: true });
+    open = [];
+  };
+  for (const row of rows) {
+    if (open[0]?.transaction?.id !== row.transaction?.id) close();
+    if (row.transaction === null) {
+      segments.push({ rows: [row], joined: false });
+      continue;
+    }
+    open.push(row);
+    if (row.transaction.last) close();
+  }
+  return { segments, open };
+}

@@ -1,0 +1,290 @@
+/**
+ * A subscription to the documents of a collection: begins with a snapshot or with what was missed, and begins anew when
+ * its answer is void or its Scope has become another one.
+ */
+import type { Principal } from '../../auth/principal.ts';
+import { readStored } from '../../database/bson/stored.ts';
+import type { CollectionName } from '../../database/names.ts';
+import { formatPosition, type Place } from '../../events/log/position.ts';
+import { MillraceError } from '../../kernel/errors.ts';
+import { and } from '../../query/filter.ts';
+import type { Judgement } from '../answer/live-answer.ts';
+import { LiveQuery, toMember } from '../answer/live-query.ts';
+import { type Asked, moves, type Question, toQuestion } from '../answer/live-question.ts';
+import { keyText, rendered } from '../answer/rendering.ts';
+import type { RowView } from '../answer/row-view.ts';
+import type { SnapshotRead } from '../answer/snapshot-store.ts';
+import type { Member } from '../answer/window.ts';
+import { tell } from '../hub/group.ts';
+import { type Handle, handleOf } from '../hub/index-key.ts';
+import { snapshotPart } from '../wire/messages.ts';
+import { NOWHERE } from '../wire/protocol.ts';
+import type { Told } from '../wire/shared-message.ts';
+import { judgeMissed, rowAt, type Verdict } from './resume-check.ts';
+import { Follower, type FollowerOptions } from './subscription.ts';
+
+const MOST_DOCUMENTS = 10_000;
+const PART_BYTES = 256 * 1024;
+
+export interface DocumentOptions extends FollowerOptions {
+  readonly collection: CollectionName;
+  readonly asked: Asked;
+  readonly principal: Principal;
+}
+
+export class DocumentSubscription extends Follower {
+  readonly #collection: CollectionName;
+  readonly #asked: Asked;
+  #principal: Principal;
+  #question: Question;
+  protected readonly collections: readonly string[];
+
+  /** @throws MillraceError `not-authenticated`, `forbidden`, `field-hidden` */
+  constructor(options: DocumentOptions) {
+    super(options);
+    this.#collection = options.collection;
+    this.#asked = options.asked;
+    this.#principal = options.principal;
+    this.collections = [options.collection];
+    const scope = this.parts.policies.scope(options.principal, 'read', options.collection);
+    this.#question = toQuestion(options.collection, options.asked, scope);
+  }
+
+  /** When its Scope has to be asked for anew because a policy names the time; milliseconds since 1970, or null. */
+  get scopeUntil(): number | null {
+    return this.#question.scope.until;
+  }
+
+  /** Asks the policies again, for the same principal or the one that took its place. */
+  rescope(principal: Principal): void {
+    if (this.ended) return;
+    this.#principal = principal;
+    try {
+      const scope = this.parts.policies.find(principal, 'read', this.#collection);
+      if (scope === null) {
+        throw new MillraceError('policy-revoked', `Reading '${this.#collection}' is no longer allowed`);
+      }
+      const [old, question] = [this.#question, toQuestion(this.#collection, this.#asked, scope)];
+      this.#question = question;
+      if (question.key !== old.key) this.#change(old);
+    } catch (error) {
+      this.end(error);
+    }
+  }
+
+  /** Tells what the new Scope makes of an answer that is live; any other begins anew. */
+  #change(old: Question): void {
+    if (!this.isLive) {
+      this.reset('policy-changed');
+      return;
+    }
+    const mark = this.step();
+    // A snapshot that is ahead of the log stands at its own moment still.
+    if (mark.time !== null && this.until?.lessThanOrEqual(mark.time)) this.until = null;
+    const moment = this.until ?? (this.after === mark.number ? mark.time : null);
+    this.launch(async (run) => {
+      const stand = { position: formatPosition(mark), moment, now: new Date() };
+      const difference = await this.parts.rescoping.difference(old, this.#question, stand);
+      if (run.aborted) return;
+      if (difference === null) {
+        this.reset('policy-changed');
+        return;
+      }
+      tell(this, difference.told);
+      const live = new LiveQuery(this.#question, this.parts.store);
+      live.window?.fill(difference.members, difference.members.length === live.capacity);
+      await this.follow(run, live, this.#handle(), false);
+    });
+  }
+
+  protected async begin(run: AbortSignal, since: string | null): Promise<void> {
+    if (since !== null) {
+      const followable = this.#question.limit === null ? this.parts.store.requireFollowable(this.#collection) : null;
+      const [verdict] = await Promise.all([this.#judgeReturn(since), followable]);
+      if (run.aborted) return;
+      const cause = 'place' in verdict ? await this.#causeAt(verdict.place) : null;
+      if (run.aborted) return;
+      const again: Told[] = [];
+      const live = 'place' in verdict ? await this.#resumed(verdict, cause, again) : null;
+      if (run.aborted) return;
+      if ('place' in verdict && live !== null) {
+        this.say('subscribed', { from: 'resume' }, formatPosition(verdict.place));
+        tell(this, again);
+        return await this.follow(run, live, this.#handle(), true);
+      }
+      this.say('reset', { reason: 'reason' in verdict ? verdict.reason : 'window' }, NOWHERE);
+    }
+    await this.#snapshot(run);
+  }
+
+  /** Whether it can come back, with what its client was told up to a place and may be allowed to see by now. */
+  async #judgeReturn(since: string): Promise<Verdict> {
+    const anew = { reason: 'policy-changed' } as const;
+    if (moves(this.#asked, this.#question.scope)) return anew;
+    const verdict = await this.#missed(since);
+    const isUnsure = 'place' in verdict && (await this.parts.rights.unsureAt(verdict.place, this.#principal));
+    return isUnsure ? anew : verdict;
+  }
+
+  protected async goOn(run: AbortSignal): Promise<void> {
+    const { hub } = this.parts;
+    if (this.#question.limit === null) {
+      return await this.follow(run, new LiveQuery(this.#question, this.parts.store), this.#handle(), false);
+    }
+    await this.outlet.ready(run);
+    if (run.aborted) return;
+    const verdict = await this.#missed(formatPosition({ epoch: hub.position.epoch, number: this.after }));
+    const live = !run.aborted && 'place' in verdict ? await this.#resumed(verdict) : null;
+    if (run.aborted) return;
+    if (live === null) return this.reset('reason' in verdict ? verdict.reason : 'window');
+    await this.follow(run, live, this.#handle(), false);
+  }
+
+  protected tooSlow(): void {
+    this.reset('lagging');
+  }
+
+  #missed(since: string): Promise<Verdict> {
+    const question = this.#question;
+    const live = new LiveQuery({ ...question, limit: null }, this.parts.store);
+    const touches = (view: RowView): Judgement | 'window' => {
+      if (view.row.collection === question.collection && view.row.big) return 'window';
+      const { before, after } = view;
+      const judgement = live.judge(view);
+      if (typeof judgement === 'string' || view.row.collection !== question.collection) return judgement;
+      const is = [before, after].some((state) => state !== null && question.match(state));
+      return is ? 'window' : judgement;
+    };
+    return judgeMissed(this.parts, since, {
+      collections: this.collections,
+      principal: this.#principal,
+      judge: question.limit === null ? (view) => live.judge(view) : touches,
+    });
+  }
+
+  /**
+   * The row at a place, when it had to do with the window. A client may have come to know the place by the first of
+   * several frames that told that row, and its line may have been cut just there.
+   */
+  async #causeAt({ number }: Place): Promise<RowView | null> {
+    const question = this.#question;
+    const view = question.limit === null ? null : await rowAt(this.parts.backlog, number, this.collections);
+    if (view?.row.collection !== question.collection) return null;
+    return [view.before, view.after].some((state) => state !== null && question.match(state)) ? view : null;
+  }
+
+  /**
+   * Goes on behind what was missed; a window has to know its members first. Null when it cannot.
+   * @param cause whose frames the client may have a part of: its whole window is told again
+   */
+  async #resumed(
+    { place, through }: Exclude<Verdict, { reason: unknown }>,
+    cause: RowView | null = null,
+    again: Told[] = [],
+  ): Promise<LiveQuery | null> {
+    const live = new LiveQuery(this.#question, this.parts.store);
+    this.until = null;
+    this.absent = null;
+    this.after = place.number;
+    if (live.window === null) return live;
+    if (through.time === null) return null;
+    const read = await this.#open(live, through.time);
+    const members: Member[] = [];
+    try {
+      if (read.time === null || !read.time.equals(through.time)) return null;
+      for await (const batch of batches(read)) {
+        for (const raw of batch) {
+          const document = readStored(raw);
+          members.push(toMember(document, live.question));
+          const isShown = members.length <= (live.question.limit ?? 0);
+          if (cause !== null && isShown) again.push(live.entering(document, raw, cause));
+        }
+      }
+    } finally {
+      await read.close();
+    }
+    live.window.fill(members, members.length === live.capacity);
+    this.after = through.number;
+    return live;
+  }
+
+  #open(live: LiveQuery, at: Parameters<typeof this.parts.store.open>[1]): Promise<SnapshotRead> {
+    return this.parts.slots.run(this.outlet, () => this.parts.store.open(live.question, at, live.capacity));
+  }
+
+  async #snapshot(run: AbortSignal): Promise<void> {
+    const live = new LiveQuery(this.#question, this.parts.store);
+    const mark = this.parts.hub.newest;
+    const read = await this.#open(live, null);
+    try {
+      if (run.aborted) return;
+      if (read.more && live.window === null) await this.#refuseTooLarge();
+      if (run.aborted) return;
+      this.after = mark.number;
+      // What the snapshot holds beyond its position is not told again.
+      this.until = read.time;
+      this.absent = read.time === null ? this.#collection : null;
+      this.say('subscribed', { from: 'snapshot' }, null);
+      await this.#tell(run, live, read, formatPosition(mark));
+    } finally {
+      await read.close();
+    }
+    if (!run.aborted) await this.follow(run, live, this.#handle(), true);
+  }
+
+  async #refuseTooLarge(): Promise<void> {
+    if ((await this.parts.store.count(this.#question, MOST_DOCUMENTS + 1)) <= MOST_DOCUMENTS) return;
+    throw new MillraceError('too-large', `More than ${MOST_DOCUMENTS.toLocaleString('en')} documents match`, {
+      hint: 'Give the query a limit, or a narrower filter',
+    });
+  }
+
+  /** Sends the documents in parts, as fast as the client takes them. */
+  async #tell(run: AbortSignal, live: LiveQuery, read: SnapshotRead, position: string): Promise<void> {
+    const { window, question } = live;
+    const members: Member[] = [];
+    let documents: Buffer[] = [];
+    let keys: string[] = [];
+    let bytes = 0;
+    const part = (at: string | null) => {
+      this.outlet.push(snapshotPart(this.id, documents, question.keyed ? keys : null, at));
+      documents = [];
+      keys = [];
+      bytes = 0;
+    };
+    for await (const batch of batches(read)) {
+      // While the database was asked for it, the subscription may have ended, or begun anew: its name may be another's.
+      if (run.aborted) return;
+      for (const raw of batch) {
+        const document = question.keyed || !isPlainRead(question) ? readStored(raw) : null;
+        if (window !== null && document !== null) members.push(toMember(document, question));
+        if (question.limit !== null && members.length > question.limit) continue;
+        const json = rendered(question, raw, () => document ?? readStored(raw));
+        documents.push(json);
+        if (document !== null && question.keyed) keys.push(keyText(question, document));
+        bytes += json.length;
+        if (bytes < PART_BYTES) continue;
+        part(null);
+        await this.parts.turnstile.pass();
+        await this.outlet.ready(run);
+        if (run.aborted) return;
+      }
+    }
+    if (run.aborted) return;
+    window?.fill(members, members.length === live.capacity);
+    part(position);
+  }
+
+  #handle(): Handle | null {
+    const { scope, filter } = this.#question;
+    const [grant] = scope.grants;
+    return handleOf(scope.grants.length === 1 && grant !== undefined ? and([filter, grant.filter]) : filter);
+  }
+}
+
+const isPlainRead = (question: Question): boolean => question.fields === null;
+
+async function* batches(read: SnapshotRead): AsyncGenerator<readonly Buffer[]> {
+  yield read.first;
+  if (read.more) yield* read.rest();
+}

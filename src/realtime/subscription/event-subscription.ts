@@ -1,0 +1,126 @@
+/**
+ * A subscription to events: begins now, or behind a position with what was missed. There is no snapshot of events, so
+ * where going on is impossible it says so and begins now.
+ */
+import type { Principal } from '../../auth/principal.ts';
+import { isCollectionName } from '../../database/names.ts';
+import { formatPosition } from '../../events/log/position.ts';
+import { MillraceError } from '../../kernel/errors.ts';
+import { bindingsOf } from '../../policies/bindings.ts';
+import { bind } from '../../query/evaluate/bind.ts';
+import type { Filter } from '../../query/filter.ts';
+import { BY_ID } from '../../query/page/sort.ts';
+import { parseFilterJson } from '../../query/parse/parse-json.ts';
+import { questionOf } from '../../query/query.ts';
+import { LiveEvents } from '../answer/live-events.ts';
+import type { EventWish, ResetReason } from '../wire/protocol.ts';
+import { judgeMissed } from './resume-check.ts';
+import { Follower, type FollowerOptions } from './subscription.ts';
+
+export interface EventOptions extends FollowerOptions {
+  readonly wish: EventWish;
+  readonly principal: Principal;
+}
+
+export class EventSubscription extends Follower {
+  readonly #types: readonly string[];
+  readonly #filter: Filter;
+  #principal: Principal;
+  /** Where it is to go on from, and whether its client has been told of that. */
+  #since: string | null = null;
+  #begun = false;
+  protected readonly collections: readonly string[] | null;
+
+  /** @throws MillraceError `invalid-filter`, `not-authenticated`, `forbidden` */
+  constructor(options: EventOptions) {
+    super(options);
+    const { wish, principal } = options;
+    this.#types = wish.types;
+    this.#principal = principal;
+    this.#filter = bind(parseFilterJson(wish.filter), bindingsOf(principal, new Date())).filter;
+    const named = wish.types.map(placeOf).flatMap((place) => (place === 'events' ? [] : (place ?? [])));
+    this.collections = named.length === wish.types.length ? named : null;
+    this.#require();
+  }
+
+  /** Policies are asked of each event. */
+  readonly scopeUntil = null;
+
+  /** Asks the policies again. Nothing that was told becomes wrong by that. */
+  rescope(principal: Principal): void {
+    if (this.ended) return;
+    this.#principal = principal;
+    try {
+      this.#require();
+    } catch {
+      this.end(new MillraceError('policy-revoked', 'Reading these events is no longer allowed'));
+      return;
+    }
+    if (this.isLive) this.step();
+    this.launch((run) => (this.#begun ? this.goOn(run) : this.begin(run, this.#since)));
+  }
+
+  override reset(reason: ResetReason): void {
+    this.#begun = false;
+    this.#since = null;
+    super.reset(reason);
+  }
+
+  protected async begin(run: AbortSignal, since: string | null): Promise<void> {
+    const { hub } = this.parts;
+    this.after = hub.taken;
+    this.#since = since;
+    if (since === null) {
+      this.#begun = true;
+      this.say('subscribed', { from: 'now' }, formatPosition({ epoch: hub.position.epoch, number: this.after }));
+      return await this.follow(run, this.#live(), null, true);
+    }
+    const live = this.#live();
+    const verdict = await judgeMissed(this.parts, since, {
+      collections: this.collections,
+      principal: this.#principal,
+      judge: (view) => live.judge(view),
+    });
+    if (run.aborted) return;
+    if ('reason' in verdict) {
+      this.say('reset', { reason: verdict.reason });
+      return await this.begin(run, null);
+    }
+    this.after = verdict.place.number;
+    this.#begun = true;
+    this.say('subscribed', { from: 'resume' }, formatPosition(verdict.place));
+    await this.follow(run, this.#live(), null, true);
+  }
+
+  protected async goOn(run: AbortSignal): Promise<void> {
+    await this.follow(run, this.#live(), null, this.standing === null);
+  }
+
+  protected tooSlow(): void {
+    this.options.onTooSlow();
+  }
+
+  #live(): LiveEvents {
+    const { policies, policyVersion } = this.parts;
+    const principal = this.#principal;
+    const filter = questionOf('', { filter: this.#filter, sort: BY_ID, fields: null });
+    const who = principal.kind === 'anonymous' ? '' : `${principal.kind} ${principal.id} ${principal.roles.join()}`;
+    const key = `events ${JSON.stringify(this.#types)} ${filter} ${policyVersion} ${who}`;
+    return new LiveEvents({ types: this.#types, filter: this.#filter, principal, key }, policies);
+  }
+
+  /** What is asked for by name must be allowed. */
+  #require(): void {
+    for (const type of this.#types) {
+      const place = placeOf(type);
+      if (place !== null) this.parts.policies.scope(this.#principal, 'read', place);
+    }
+  }
+}
+
+/** Whose events a type names; null where that is left open. */
+function placeOf(type: string) {
+  const [thing = ''] = type.split('.');
+  if (thing === 'system') return 'events' as const;
+  return isCollectionName(thing) && type.includes('.') ? thing : null;
+}

@@ -1,0 +1,86 @@
+/**
+ * Whether a subscription can go on from an earlier position: all that matters and happened since is looked through once,
+ * before anything is told, so that a client never gets a part of it.
+ */
+
+import type { Principal } from '../../auth/principal.ts';
+import type { Place } from '../../events/log/position.ts';
+import { MillraceError } from '../../kernel/errors.ts';
+import type { Judgement } from '../answer/live-answer.ts';
+import { RowView } from '../answer/row-view.ts';
+import type { Mark } from '../hub/hub.ts';
+import type { RealtimeParts } from '../realtime-parts.ts';
+import type { ResetReason } from '../wire/protocol.ts';
+import { Overtaken } from './backlog.ts';
+import { changesRights, RIGHTS } from './rights-changes.ts';
+
+const MOST_MISSED = 10_000;
+
+/** The place to go on from, or why that is impossible. */
+export type Verdict = { readonly place: Place; readonly through: Mark } | { readonly reason: ResetReason };
+
+/**
+ * @param judge what a row means for the subscription; a number of missed messages or the end of resuming
+ * @throws MillraceError `invalid-parameter` when `since` is no position
+ */
+export async function judgeMissed(
+  { feed, hub, backlog, turnstile }: Pick<RealtimeParts, 'feed' | 'hub' | 'backlog' | 'turnstile'>,
+  since: string,
+  asked: {
+    readonly collections: readonly string[] | null;
+    readonly principal: Principal;
+    readonly judge: (view: RowView) => Judgement | 'window';
+  },
+): Promise<Verdict> {
+  const place = await usable(feed, since);
+  if (typeof place === 'string') return { reason: place };
+  const through = hub.newest;
+  const turn = hub.turn;
+  const collections = asked.collections && [...asked.collections, ...RIGHTS];
+  let missed = 0;
+  try {
+    for await (const { segments } of backlog.read(place.number, through.number, collections)) {
+      await turnstile.pass();
+      for (const { rows } of segments) {
+        for (const row of rows) {
+          if (changesRights(row, asked.principal)) return { reason: 'policy-changed' };
+          const judgement = asked.judge(new RowView(row));
+          if (typeof judgement === 'string') return { reason: judgement };
+          missed += judgement.length;
+          if (missed > MOST_MISSED) return { reason: 'too-far-behind' };
+        }
+      }
+      if (hub.turn !== turn) return { reason: 'epoch-changed' };
+    }
+  } catch (error) {
+    if (error instanceof Overtaken) return { reason: 'position-expired' };
+    throw error;
+  }
+  return { place, through };
+}
+
+/**
+ * The row of a number, when it is about one of the collections.
+ * @throws Overtaken when it is gone
+ */
+export async function rowAt(
+  backlog: RealtimeParts['backlog'],
+  number: number,
+  collections: readonly string[],
+): Promise<RowView | null> {
+  for await (const { segments } of backlog.read(number - 1, number, collections)) {
+    const row = segments.flatMap(({ rows }) => rows).find((one) => one.number === number);
+    if (row !== undefined) return new RowView(row);
+  }
+  return null;
+}
+
+async function usable(feed: RealtimeParts['feed'], since: string): Promise<Place | ResetReason> {
+  try {
+    return await feed.usable(since);
+  } catch (error) {
+    const code = error instanceof MillraceError ? error.code : null;
+    if (code === 'position-expired' || code === 'position-unknown' || code === 'epoch-changed') return code;
+    throw error;
+  }
+}

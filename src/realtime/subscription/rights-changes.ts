@@ -1,0 +1,82 @@
+/**
+ * Changes of rights that a client who comes back may not have been told the consequences of. Before its position: new
+ * policies hold up to a second after the log tells of them, and positions behind that are given out meanwhile. Not here:
+ * what happened behind the position (resume-check.ts).
+ */
+import type { Principal } from '../../auth/principal.ts';
+import { readStored } from '../../database/bson/stored.ts';
+import { idText } from '../../database/json/ids.ts';
+import type { EventLog } from '../../events/log/event-log.ts';
+import type { Place } from '../../events/log/position.ts';
+import type { LogRow } from '../../events/log/row.ts';
+import type { Tail } from '../../events/log/tail.ts';
+
+/** Collections whose rows may change what a principal sees. */
+export const RIGHTS = ['_policies', '_users', '_keys'] as const;
+
+/** How long after a change of rights every client has been told what it means; with time to spare. */
+const UNSURE_MS = 5_000;
+const MOST_ROWS = 1_000;
+/** Rows of before this process that are looked through, once. */
+const EARLIER_ROWS = 10_000;
+
+export interface RightsOptions {
+  readonly tail: Pick<Tail, 'attach' | 'position' | 'read'>;
+  readonly log: Pick<EventLog, 'about'>;
+}
+
+export class Rights {
+  readonly #options: RightsOptions;
+  /** The last changes, oldest first. */
+  #rows: LogRow[] = [];
+  #earlier: Promise<void> | null = null;
+  readonly #start: number;
+  readonly close: () => void;
+
+  constructor(options: RightsOptions) {
+    this.#options = options;
+    this.#start = options.tail.position.number;
+    this.close = options.tail.attach({
+      rows: (rows) => {
+        const changes = rows.filter(isAboutRights);
+        if (changes.length > 0) this.#rows = [...this.#rows, ...changes].slice(-MOST_ROWS);
+      },
+    });
+  }
+
+  /** Whether whoever stood at a place may not know yet what its rights had become by then. */
+  async unsureAt(place: Place, principal: Principal): Promise<boolean> {
+    this.#earlier ??= this.#look();
+    await this.#earlier;
+    const change = this.#rows.findLast((row) => isUpTo(row, place) && changesRights(row, principal));
+    if (change === undefined) return false;
+    const [row] = await this.#options.tail.read(place.number - 1, 1);
+    return row === undefined || row.wall.getTime() - change.wall.getTime() < UNSURE_MS;
+  }
+
+  async #look(): Promise<void> {
+    try {
+      const range = { after: Math.max(0, this.#start - EARLIER_ROWS), through: this.#start };
+      const found = await this.#options.log.about({ ...range, collections: RIGHTS, limit: MOST_ROWS });
+      this.#rows = [...(found?.rows ?? []).filter(isAboutRights), ...this.#rows];
+    } catch (error) {
+      this.#earlier = null;
+      throw error;
+    }
+  }
+}
+
+const isUpTo = (row: LogRow, { epoch, number }: Place): boolean => row.epoch === epoch && row.number <= number;
+
+function isAboutRights({ collection, operation }: LogRow): boolean {
+  // Every server that starts sees to the collections' settings.
+  if (operation === 'meta' || operation === 'create') return false;
+  return collection === '_policies' || ((collection === '_users' || collection === '_keys') && operation !== 'insert');
+}
+
+/** Whether a principal may see something else since the row. */
+export function changesRights(row: LogRow, principal: Principal): boolean {
+  if (!isAboutRights(row)) return false;
+  if (row.collection === '_policies') return true;
+  return principal.kind !== 'anonymous' && row.key !== null && idText(readStored(row.key)['_id']) === principal.id;
+}

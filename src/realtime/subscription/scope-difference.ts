@@ -1,0 +1,119 @@
+/**
+ * What another Scope makes of an answer that a client holds: both answers are read as of the very position at which the
+ * client stands, and what differs is told. Where that moment cannot be read any more there is no difference to tell.
+ */
+import type { Timestamp } from 'mongodb';
+import { readStored } from '../../database/bson/stored.ts';
+import { LiveQuery, toMember } from '../answer/live-query.ts';
+import type { Question } from '../answer/live-question.ts';
+import { keyText, rendered } from '../answer/rendering.ts';
+import type { SnapshotStore } from '../answer/snapshot-store.ts';
+import type { Member } from '../answer/window.ts';
+import { type Told, toMessage } from '../wire/shared-message.ts';
+import type { Slots } from './fair-semaphore.ts';
+
+/** Above this a new snapshot is cheaper than a difference. */
+const MOST_DOCUMENTS = 2_000;
+
+interface Shown {
+  readonly text: string;
+  readonly json: Buffer;
+  readonly sortKey: string | null;
+}
+
+interface Answer {
+  readonly shown: ReadonlyMap<string, Shown>;
+  readonly members: readonly Member[];
+}
+
+export interface Difference {
+  readonly told: readonly Told[];
+  /** The first documents of the new answer, with which a window goes on. */
+  readonly members: readonly Member[];
+}
+
+/** Differences that are being read: many clients may need the same one at the same moment. */
+export class Rescoping {
+  readonly #store: SnapshotStore;
+  readonly #slots: Slots;
+  readonly #reading = new Map<string, Promise<Difference | null>>();
+
+  constructor(store: SnapshotStore, slots: Slots) {
+    this.#store = store;
+    this.#slots = slots;
+  }
+
+  /** @returns null when a new snapshot has to do */
+  difference(old: Question, next: Question, stand: Stand): Promise<Difference | null> {
+    const key = `${old.key} ${next.key} ${stand.position} ${stand.moment}`;
+    const known = this.#reading.get(key);
+    if (known !== undefined) return known;
+    const read = () => differenceOf(this.#store, [old, next], stand);
+    // What many wait for is of no one client.
+    const reading = this.#slots.run(key, read).finally(() => this.#reading.delete(key));
+    this.#reading.set(key, reading);
+    return reading;
+  }
+}
+
+/** Where the client stands. */
+export interface Stand {
+  readonly position: string;
+  /** The moment of what it holds; null when that is not known. */
+  readonly moment: Timestamp | null;
+  /** When the difference is told. */
+  readonly now: Date;
+}
+
+async function differenceOf(
+  store: SnapshotStore,
+  [old, next]: readonly [Question, Question],
+  { position, moment, now }: Stand,
+): Promise<Difference | null> {
+  const { capacity } = new LiveQuery(next, store);
+  const was = await answerAt(store, old, capacity, moment);
+  const is = was && (await answerAt(store, next, capacity, moment));
+  if (was === null || is === null) return null;
+  const at = now.toISOString();
+  const told: Told[] = [];
+  for (const [identity, { text }] of was.shown) {
+    if (!is.shown.has(identity))
+      told.push(toMessage(position, () => ({ op: 'leave', documentId: text, reason: 'gone', at })));
+  }
+  for (const [identity, { text, json, sortKey }] of is.shown) {
+    const before = was.shown.get(identity);
+    if (before?.json.equals(json)) continue;
+    const op = before === undefined ? 'enter' : 'update';
+    told.push(toMessage(position, () => ({ op, documentId: text, document: json, sortKey, at })));
+  }
+  return { told, members: is.members };
+}
+
+async function answerAt(
+  store: SnapshotStore,
+  question: Question,
+  capacity: number | null,
+  time: Timestamp | null,
+): Promise<Answer | null> {
+  if (time === null) return null;
+  const read = await store.open(question, time, capacity ?? MOST_DOCUMENTS + 1);
+  try {
+    if (read.time === null || !read.time.equals(time)) return null;
+    const shown = new Map<string, Shown>();
+    const members: Member[] = [];
+    const take = (raw: Buffer) => {
+      const document = readStored(raw);
+      const member = toMember(document, question);
+      members.push(member);
+      if (question.limit !== null && members.length > question.limit) return;
+      const json = rendered(question, raw, () => document);
+      const sortKey = question.keyed ? keyText(question, document) : null;
+      shown.set(member.identity, { text: member.text, json, sortKey });
+    };
+    read.first.forEach(take);
+    if (read.more) for await (const batch of read.rest()) batch.forEach(take);
+    return capacity === null && members.length > MOST_DOCUMENTS ? null : { shown, members };
+  } finally {
+    await read.close();
+  }
+}

@@ -1,0 +1,255 @@
+/**
+ * The life that every subscription has, whatever it asks: it follows the log by itself until it has caught up, is taken
+ * along in a group from then on, and steps out again when its client is too slow, to read on from the log when it can.
+ * Not here: how an answer begins (document-subscription.ts, event-subscription.ts).
+ */
+import type { Timestamp } from 'mongodb';
+import { translateError } from '../../database/errors.ts';
+import { formatPosition } from '../../events/log/position.ts';
+import type { LogRow } from '../../events/log/row.ts';
+import { ERRORS, MillraceError } from '../../kernel/errors.ts';
+import type { Live } from '../answer/live-answer.ts';
+import { RowView } from '../answer/row-view.ts';
+import { Dropped, voidBy } from '../answer/snapshot-store.ts';
+import { type Group, knows, type Member } from '../hub/group.ts';
+import type { Mark } from '../hub/hub.ts';
+import type { Handle } from '../hub/index-key.ts';
+import { tellAlone } from '../hub/transaction-frame.ts';
+import type { RealtimeParts } from '../realtime-parts.ts';
+import { problemOf } from '../wire/frames.ts';
+import { toBytes } from '../wire/messages.ts';
+import { NOWHERE, type ResetReason } from '../wire/protocol.ts';
+import type { Outlet } from '../wire/send-queue.ts';
+import type { Told } from '../wire/shared-message.ts';
+import { Overtaken, type Stretch } from './backlog.ts';
+
+/** Resets of one subscription do not follow each other faster than this. */
+const RESET_PAUSE_MS = 500;
+/** How long the log is waited for after a snapshot. It takes a few milliseconds; on a quiet database nothing comes. */
+const AHEAD_MS = 100;
+
+export interface FollowerOptions {
+  readonly id: string | null;
+  readonly outlet: Outlet;
+  readonly parts: RealtimeParts;
+  /** Told when it has ended by itself. */
+  readonly onEnd: () => void;
+  /** Told when it is behind for too long and cannot begin anew. */
+  readonly onTooSlow: () => void;
+}
+
+export abstract class Follower implements Member {
+  readonly id: string | null;
+  readonly outlet: Outlet;
+  protected readonly parts: RealtimeParts;
+  protected readonly options: FollowerOptions;
+  after = 0;
+  until: Timestamp | null = null;
+  absent: string | null = null;
+  /** Since when it has not been taken along because its client is slow; monotonic milliseconds. */
+  protected behindSince: number | null = null;
+  #group: Group | null = null;
+  #run = new AbortController();
+  #turn = 0;
+  #resetAt = 0;
+  #ended = false;
+  #announced = false;
+
+  constructor(options: FollowerOptions) {
+    this.options = options;
+    this.id = options.id;
+    this.outlet = options.outlet;
+    this.parts = options.parts;
+  }
+
+  get isLive(): boolean {
+    return this.#group !== null;
+  }
+
+  /**
+   * The number up to which its client may believe that it has been told everything; null while it has not been told
+   * that it is live.
+   */
+  get standing(): number | null {
+    if (!this.#announced) return null;
+    return this.#group === null ? this.after : Math.max(this.after, this.parts.hub.position.number);
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  /** The collections whose rows it reads to catch up; null for all. */
+  protected abstract readonly collections: readonly string[] | null;
+
+  /** Begins, or begins anew. */
+  protected abstract begin(run: AbortSignal, since: string | null): Promise<void>;
+
+  /** Goes on from `after` as if it had not been away. */
+  protected abstract goOn(run: AbortSignal): Promise<void>;
+
+  /** @param since where to go on from */
+  start(since: string | null): void {
+    this.launch((run) => this.begin(run, since));
+  }
+
+  /** Stops without a word. */
+  stop(): void {
+    this.#ended = true;
+    this.#run.abort();
+    this.#leave();
+  }
+
+  /** Its client does not read: what happens from now on is read from the log later. */
+  lag(): void {
+    if (this.#group === null) return;
+    this.step();
+    this.behindSince ??= performance.now();
+    this.launch((run) => this.goOn(run));
+  }
+
+  reset(reason: ResetReason): void {
+    this.#leave();
+    if (this.#ended) return;
+    this.#announced = false;
+    this.say('reset', { reason }, NOWHERE);
+    const wait = this.#resetAt + RESET_PAUSE_MS - performance.now();
+    this.#resetAt = Math.max(performance.now(), this.#resetAt + RESET_PAUSE_MS);
+    this.launch(async (run) => {
+      if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
+      if (!run.aborted) await this.begin(run, null);
+    });
+  }
+
+  /** Leaves its group at the place up to which it has been told everything. */
+  protected step(): Mark {
+    const { hub } = this.parts;
+    this.#leave();
+    if (hub.position.number > this.after) this.after = hub.position.number;
+    return hub.position;
+  }
+
+  /** Begins another task in the place of the one under way, which is told by its signal. */
+  protected launch(task: (run: AbortSignal) => Promise<void>): void {
+    if (this.#ended) return;
+    this.#run.abort();
+    this.#run = new AbortController();
+    const { signal: run } = this.#run;
+    this.#turn = this.parts.hub.turn;
+    task(run).catch((error: unknown) => {
+      if (run.aborted) return;
+      if (error instanceof Overtaken) this.reset('position-expired');
+      else if (error instanceof Dropped) this.reset('dropped');
+      else this.end(error);
+    });
+  }
+
+  /** Ends it and says why. */
+  protected end(cause: unknown): void {
+    this.stop();
+    const error = translateError(cause);
+    const known = error instanceof MillraceError;
+    const problem = known ? error : new MillraceError('internal', 'An unexpected error occurred', { cause: error });
+    if (!known || ERRORS[problem.code].status >= 500) this.parts.onError(error);
+    this.say('unsubscribed', { problem: problemOf(problem), retryable: ERRORS[problem.code].retryable });
+    this.options.onEnd();
+  }
+
+  protected say(type: string, members: Readonly<Record<string, unknown>>, position: string | null = null): void {
+    this.outlet.push(toBytes(this.id, type, members, position));
+  }
+
+  /** Follows the log from `after` until it can be taken along. @param announce whether its client hears of that */
+  protected async follow(run: AbortSignal, live: Live, handle: Handle | null, announce: boolean): Promise<void> {
+    const { hub, backlog, turnstile } = this.parts;
+    let waited = false;
+    for (;;) {
+      await this.outlet.ready(run);
+      if (run.aborted) return;
+      if (this.#isLate()) return;
+      if (hub.turn !== this.#turn) return this.reset('gap');
+      if (this.after >= hub.taken && (!announce || waited)) break;
+      if (this.after >= hub.taken) {
+        waited = true;
+        await this.#settleDown();
+        continue;
+      }
+      // Read, told and taken along in one turn: while it waited, more could come, and never end.
+      await turnstile.pass();
+      if (run.aborted) return;
+      const through = hub.newest.number;
+      for await (const stretch of backlog.read(this.after, through, this.collections)) {
+        if (run.aborted || !(await this.#tellStretch(run, live, stretch))) return;
+        if (this.after < through) await turnstile.pass();
+        await this.outlet.ready(run);
+        if (run.aborted || this.#isLate()) return;
+      }
+    }
+    this.behindSince = null;
+    this.#group = hub.join(this, live, handle);
+    if (!announce) return;
+    this.#announced = true;
+    const position = formatPosition({ epoch: hub.newest.epoch, number: this.after });
+    this.say('live', { position }, position);
+  }
+
+  /**
+   * A snapshot may be ahead of the log by what is on its way. A moment is given to that, so that as a rule the client
+   * stands where it is said to stand. Whether anything is on its way cannot be known.
+   */
+  async #settleDown(): Promise<void> {
+    if (this.until !== null) await this.parts.hub.passed(this.until, AHEAD_MS);
+  }
+
+  /** Whether it goes on. */
+  async #tellStretch(run: AbortSignal, live: Live, { segments, through }: Stretch): Promise<boolean> {
+    let last: LogRow | undefined;
+    for (const { rows, joined } of segments) {
+      const told: Told[] = [];
+      last = rows.at(-1);
+      const transaction = joined && last !== undefined ? formatPosition(last) : null;
+      for (const row of rows) {
+        if (knows(this, row)) continue;
+        const judgement = live.judge(new RowView(row));
+        if (typeof judgement !== 'string') {
+          told.push(...judgement);
+          continue;
+        }
+        tellAlone(this, told, transaction);
+        this.reset(judgement);
+        return false;
+      }
+      if (joined && last !== undefined && live.wanting) told.push(...(await this.#settled(live, last)));
+      if (run.aborted) return false;
+      tellAlone(this, told, transaction);
+    }
+    if (last !== undefined && live.wanting) tellAlone(this, await this.#settled(live, last), null);
+    if (run.aborted) return false;
+    this.after = through;
+    return true;
+  }
+
+  async #settled(live: Live, last: LogRow): Promise<readonly Told[]> {
+    try {
+      return await live.settle(new RowView(last));
+    } catch (error) {
+      this.reset(voidBy(error, this.parts.onError));
+      return [];
+    }
+  }
+
+  #isLate(): boolean {
+    if (this.behindSince === null || performance.now() - this.behindSince < this.parts.timing.lagMs) return false;
+    this.behindSince = null;
+    this.tooSlow();
+    return true;
+  }
+
+  protected abstract tooSlow(): void;
+
+  #leave(): void {
+    const group = this.#group;
+    this.#group = null;
+    if (group !== null) this.parts.hub.leave(group, this);
+  }
+}

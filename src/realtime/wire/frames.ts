@@ -1,0 +1,52 @@
+/**
+ * Bytes of what the server sends. A frame is framed once (RFC 6455 section 5.2) and the same buffer is written to every
+ * socket that gets it, which holds because nothing is compressed or masked. Pure. Not here: when a frame is sent.
+ */
+import { ERRORS, type MillraceError } from '../../kernel/errors.ts';
+
+export const CHANGE_EVENT = 'change';
+
+const TEXT = 0x81;
+
+/** A whole text message of a server. @param parts UTF-8, in order */
+export function socketFrame(parts: readonly Buffer[]): Buffer {
+  let length = 0;
+  for (const part of parts) length += part.length;
+  const head = length < 126 ? 2 : length < 65_536 ? 4 : 10;
+  const frame = Buffer.allocUnsafe(head + length);
+  frame[0] = TEXT;
+  if (head === 2) frame[1] = length;
+  else if (head === 4) {
+    frame[1] = 126;
+    frame.writeUInt16BE(length, 2);
+  } else {
+    frame[1] = 127;
+    frame.writeBigUInt64BE(BigInt(length), 2);
+  }
+  let at = head;
+  for (const part of parts) {
+    part.copy(frame, at);
+    at += part.length;
+  }
+  return frame;
+}
+
+/** One event of a stream (HTML standard, "Server-sent events"). JSON holds no line break, so it is one line. */
+export function streamChunk(type: string, json: readonly Buffer[], position: string | null): Buffer {
+  const id = position === null ? '' : `\nid: ${position}`;
+  return Buffer.concat([Buffer.from(`event: ${type}\ndata: `), ...json, Buffer.from(`${id}\n\n`)]);
+}
+
+/** The members of a problem document that make sense on an open connection. */
+export function problemOf(error: MillraceError): Record<string, unknown> {
+  const { status, title } = ERRORS[error.code];
+  return {
+    type: `urn:millrace:error:${error.code}`,
+    title,
+    status,
+    code: error.code,
+    detail: error.message,
+    ...(error.hint === undefined ? {} : { hint: error.hint }),
+    ...(error.faults.length === 0 ? {} : { errors: error.faults }),
+  };
+}

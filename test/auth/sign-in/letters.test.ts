@@ -1,0 +1,151 @@
+/** Letters: they prove an address and set a new password, once, and tell strangers nothing. */
+import t from 'tap';
+import { logMail } from '../../../src/auth/sign-in/log-mail.ts';
+import { smtpMail } from '../../../src/auth/sign-in/smtp-mail.ts';
+import { ask, PASSWORD, signIn, signUp } from '../../helpers/accounts.ts';
+import { buildTestApp } from '../../helpers/app.ts';
+import { testSmtp } from '../../helpers/smtp.ts';
+import { until } from '../../helpers/until.ts';
+import { mailSuite } from '../../suites/mail.ts';
+
+t.test('the door to a server', async (t) => {
+  const smtp = await testSmtp(t);
+  await mailSuite(t, smtpMail(smtp.url, 'millrace@example.org'), smtp.received);
+});
+
+t.test('a letter that no server takes is told as such', async (t) => {
+  const mail = smtpMail('smtp://ada:secret@127.0.0.1:1', 'millrace@example.org');
+  t.teardown(() => mail.close());
+  const sent = mail.send({ to: 'ada@example.org', subject: 'Hello', text: 'https://example.org/reset#token' });
+  const error = await sent.catch((failure: unknown) => failure);
+  t.match(error, { message: /^A letter was not sent/, cause: { code: 'ESOCKET' } });
+  t.notMatch(JSON.stringify([error, error instanceof Error && error.cause]), /secret|token/);
+});
+
+t.test('the door to the log', async (t) => {
+  let printed = '';
+  const mail = logMail((text) => {
+    printed += text;
+  });
+  await mailSuite(t, mail, () => printed);
+});
+
+t.test('letters', async (t) => {
+  const smtp = await testSmtp(t);
+  const settings = { MILLRACE_SMTP_URL: smtp.url, MILLRACE_PUBLIC_URL: 'https://app.example.org' };
+  const { app, parts } = await buildTestApp(t, settings);
+  let seen = 0;
+  /** The secret of the next letter that arrives. */
+  const secret = async (path: 'verify' | 'reset') => {
+    const links = () => [...smtp.received().matchAll(/https:\/\/app\.example\.org\/(verify|reset)#([\w-]{43})/g)];
+    await until(() => links().length > seen, 'a letter arrives');
+    const [, kind, token = ''] = links()[seen] ?? [];
+    seen += 1;
+    t.equal(kind, path);
+    return token;
+  };
+
+  await t.test('prove an address, once', async (t) => {
+    const account = await signUp(app, 'ada', { email: 'ada@example.org' });
+    const token = await secret('verify');
+    const verified = async () => (await ask(app, 'GET /auth/me', undefined, account)).json().emailVerified;
+    t.equal(await verified(), false);
+    t.equal((await ask(app, 'POST /auth/verify', { token })).statusCode, 204);
+    t.equal(await verified(), true);
+    t.match((await ask(app, 'POST /auth/verify', { token })).json(), { status: 410, code: 'link-unusable' });
+    t.equal((await ask(app, 'POST /auth/reset/confirm', { token, password: PASSWORD })).statusCode, 410);
+  });
+
+  await t.test('a new address needs the password, and counts when its letter is answered', async (t) => {
+    const account = await signIn(app, 'ada');
+    const change = (body: object) => ask(app, 'PATCH /auth/me', body, account);
+    t.match((await change({ email: 'ada@new.example' })).json(), { code: 'sign-in-failed' });
+    const asked = await change({ email: 'ada@new.example', password: PASSWORD });
+    t.match(asked.json(), { email: 'ada@example.org' }, 'not yet');
+    await ask(app, 'POST /auth/verify', { token: await secret('verify') });
+    t.match((await ask(app, 'GET /auth/me', undefined, account)).json(), {
+      email: 'ada@new.example',
+      emailVerified: true,
+    });
+  });
+
+  await t.test('prove an address while the name changes, and neither change loses the other', async (t) => {
+    for (let round = 0; round < 30; round++) {
+      const email = `proved-${round}@example.org`;
+      const account = await signUp(app, `first-${round}`);
+      await ask(app, 'PATCH /auth/me', { email, password: PASSWORD }, account);
+      const token = await secret('verify');
+      const rename = (end: string) => ask(app, 'PATCH /auth/me', { username: `${end}-${round}` }, account);
+      const answers = await Promise.all([rename('a'), ask(app, 'POST /auth/verify', { token }), rename('b')]);
+      t.strictSame(
+        answers.map(({ statusCode }) => statusCode),
+        [200, 204, 200],
+      );
+      const { username } = (await ask(app, 'GET /auth/me', undefined, account)).json();
+      t.strictSame((await parts.auth.users.get(account.id)).names, [username, email], `round ${round}`);
+      for (const name of [username, email]) t.equal((await signIn(app, name)).id, account.id);
+      const other = await ask(app, 'POST /auth/register', { username: `other-${round}`, email, password: PASSWORD });
+      t.match(other.json(), { status: 409, code: 'unique-violation' });
+    }
+  });
+
+  await t.test('set a new password, once, and end every session', async (t) => {
+    const account = await signIn(app, 'ada');
+    const asked = await ask(app, 'POST /auth/reset', { email: 'ADA@new.example' });
+    t.equal(asked.statusCode, 202);
+    t.equal(asked.body, '');
+    const token = await secret('reset');
+    const weak = await ask(app, 'POST /auth/reset/confirm', { token, password: 'password1' });
+    t.match(weak.json(), { code: 'password-refused' }, 'the token is not used up by a refused password');
+    const named = await ask(app, 'POST /auth/reset/confirm', { token, password: 'ada@new.example' });
+    t.match(named.json(), { code: 'password-refused' }, 'nor by one that is the name of the account');
+    t.equal((await ask(app, 'POST /auth/reset/confirm', { token, password: 'a quite new sentence' })).statusCode, 204);
+    t.equal((await ask(app, 'GET /auth/me', undefined, account)).statusCode, 401);
+    t.equal((await ask(app, 'POST /auth/refresh', { refreshToken: account.refreshToken })).statusCode, 401);
+    t.ok(await signIn(app, 'ada', 'a quite new sentence'));
+    t.equal((await ask(app, 'POST /auth/reset/confirm', { token, password: PASSWORD })).statusCode, 410);
+  });
+
+  await t.test(
+    'who goes on asking for an account leaves its earlier letters alone; one used ends the others',
+    async (t) => {
+      await signUp(app, 'hedy', { email: 'hedy@example.org' });
+      await secret('verify');
+      const tokens: string[] = [];
+      for (let minute = 0; minute < 3; minute++) {
+        await ask(app, 'POST /auth/reset', { email: 'hedy@example.org' });
+        tokens.push(await secret('reset'));
+        await parts.mongo.log.collection('single_use').deleteMany({ purpose: 'held' });
+      }
+      const use = async (token = '') =>
+        (await ask(app, 'POST /auth/reset/confirm', { token, password: 'a quite new sentence' })).statusCode;
+      t.equal(await use(tokens[0]), 204);
+      t.strictSame([await use(tokens[0]), await use(tokens[1]), await use(tokens[2])], [410, 410, 410]);
+    },
+  );
+
+  await t.test('of 50 that use one at once, one does', async (t) => {
+    await signUp(app, 'grace', { email: 'grace@example.org' });
+    await secret('verify');
+    await ask(app, 'POST /auth/reset', { email: 'grace@example.org' });
+    const token = await secret('reset');
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, n) =>
+        ask(app, 'POST /auth/reset/confirm', { token, password: `sentence number ${n}` }),
+      ),
+    );
+    const codes = answers.map(({ statusCode }) => statusCode);
+    t.equal(codes.filter((code) => code === 204).length, 1);
+    t.equal(codes.filter((code) => code === 410).length, 49);
+  });
+
+  await t.test('strangers learn nothing, and nobody is flooded', async (t) => {
+    const before = smtp.received().length;
+    for (const email of ['nobody@example.org', 'grace@example.org', 'grace@example.org']) {
+      const answer = await ask(app, 'POST /auth/reset', { email });
+      t.equal(`${answer.statusCode} ${answer.body}`, '202 ');
+    }
+    await parts.auth.signIn.settled();
+    t.equal(smtp.received().length, before, 'no address, and another letter within the minute');
+  });
+});

@@ -1,0 +1,117 @@
+/** API keys: shown once, known by their prefix, ended by time and by owners; one that may only read changes nothing. */
+import t from 'tap';
+import { makeKey, parseKey } from '../../../src/auth/tokens/api-key.ts';
+import { ask, signInOwner } from '../../helpers/accounts.ts';
+import { buildTestApp } from '../../helpers/app.ts';
+
+t.test('the form of a key', async (t) => {
+  const { id, secret, text } = makeKey();
+  t.strictSame(parseKey(text), { id, secret });
+  for (const other of [text.slice(0, -1), `${text}A`, text.replace('mr_', 'mr-'), ` ${text}`, '']) {
+    t.equal(parseKey(other), null, other);
+  }
+});
+
+t.test('keys', async (t) => {
+  const { app, parts } = await buildTestApp(t);
+  const owner = await signInOwner(app, parts);
+  const make = async (body: object) => {
+    const answer = await ask(app, 'POST /admin/keys', body, owner);
+    t.equal(answer.statusCode, 201, answer.body);
+    const { key, ...shown } = answer.json();
+    return { id: String(shown.id), shown, text: String(key), headers: { authorization: `Bearer ${key}` } };
+  };
+
+  await t.test('are shown once', async (t) => {
+    const { id, shown, text } = await make({ name: 'import', roles: ['robot'] });
+    t.match(text, /^mr_[A-Za-z]{12}_[\w-]{43}$/);
+    t.ok(text.startsWith(String(shown.prefix)));
+    const again = (await ask(app, `GET /admin/keys/${id}`, undefined, owner)).json();
+    t.strictSame(again, shown);
+    t.match(again, { name: 'import', roles: ['robot'], collections: null, actions: null, lastUsedAt: null });
+    t.strictSame((await ask(app, 'GET /admin/keys', undefined, owner)).json(), [again]);
+    const kept = await parts.mongo.log.collection<{ _id: string }>('api_keys').findOne({ _id: id });
+    t.notOk(JSON.stringify(kept).includes(text.slice(-43)));
+  });
+
+  await t.test('say who it is, and when they were used last', async (t) => {
+    const key = await make({ name: 'used', roles: ['robot'] });
+    t.match(await parts.authenticator.authenticate(key.headers.authorization), {
+      kind: 'key',
+      id: key.id,
+      roles: ['robot'],
+      collections: null,
+      expiresAt: null,
+    });
+    t.match((await ask(app, 'GET /auth/me', undefined, key)).json(), { code: 'forbidden' }, 'no account');
+    const { lastUsedAt } = (await ask(app, `GET /admin/keys/${key.id}`, undefined, owner)).json();
+    t.ok(Math.abs(Date.now() - Date.parse(lastUsedAt)) < 60_000, lastUsedAt);
+    const wrong = `Bearer ${key.text.slice(0, -1)}${key.text.endsWith('A') ? 'B' : 'A'}`;
+    t.equal((await ask(app, 'GET /api/todos', undefined, { headers: { authorization: wrong } })).statusCode, 401);
+  });
+
+  await t.test('are not bound to what there cannot be', async (t) => {
+    for (const name of ['*', '_users', 'a.b']) {
+      const answer = await ask(app, 'POST /admin/keys', { name: 'k', collections: ['todos', name] }, owner);
+      t.match(answer.json(), { code: 'invalid-body', errors: [{ pointer: '/collections/1' }] }, name);
+    }
+    await make({ name: 'k', collections: ['todos', 'files'] });
+  });
+
+  await t.test('end with their time', async (t) => {
+    const key = await make({ name: 'short', expiresAt: new Date(Date.now() + 60_000).toISOString() });
+    t.match(await parts.authenticator.authenticate(key.headers.authorization), { kind: 'key' });
+    const late = await ask(app, 'POST /admin/keys', { name: 'late', expiresAt: '2020-01-01T00:00:00Z' }, owner);
+    t.match(late.json(), { code: 'invalid-body', errors: [{ pointer: '/expiresAt' }] });
+    const never = await ask(app, 'POST /admin/keys', { name: 'never', expiresAt: '2099-02-31T00:00:00Z' }, owner);
+    t.match(
+      never.json(),
+      { code: 'invalid-body', errors: [{ pointer: '/expiresAt' }] },
+      'no other day is put in its place',
+    );
+    const over = await parts.auth.keys.create(
+      { name: 'over', roles: [], collections: null, actions: null, expiresAt: new Date(Date.now() - 1) },
+      { by: null, request: null },
+    );
+    t.equal(
+      (await ask(app, 'GET /api/x', undefined, { headers: { authorization: `Bearer ${over.key}` } })).statusCode,
+      401,
+    );
+  });
+
+  await t.test('that may only read reach no route that could do more', async (t) => {
+    const key = await make({ name: 'reader', actions: ['read'] });
+    await ask(app, 'POST /api/todos', { id: 'milk' });
+    t.equal((await ask(app, 'GET /api/todos/milk', undefined, key)).statusCode, 200);
+    t.equal((await ask(app, 'POST /api/todos/_query', {}, key)).statusCode, 200, 'a query is a read');
+    for (const [request, body] of [
+      ['POST /api/todos', { a: 1 }],
+      ['PUT /api/todos/milk', { a: 1 }],
+      ['PATCH /api/todos/milk', { a: 1 }],
+      ['DELETE /api/todos/milk', undefined],
+      ['DELETE /api/todos?all=true', undefined],
+      ['POST /batch', { operations: [] }],
+      ['POST /files', {}],
+      ['POST /files/bulk', {}],
+      ['DELETE /files/6b021d6715e9e04fb9dd38b0', undefined],
+      ['POST /auth/ticket', undefined],
+      ['POST /auth/logout', undefined],
+      ['POST /admin/keys', { name: 'x' }],
+      ['POST /admin/users', { username: 'x' }],
+      ['PUT /admin/collections/todos/indexes', []],
+    ] as const) {
+      const answer = await ask(app, request, body, key);
+      t.match(answer.json(), { status: 403, code: 'forbidden' }, `${request}: ${answer.body}`);
+    }
+    t.equal((await ask(app, 'GET /api/todos/milk', undefined, key)).statusCode, 200, 'it is still there');
+  });
+
+  await t.test('are ended by owners', async (t) => {
+    const key = await make({ name: 'gone' });
+    t.equal((await ask(app, 'GET /api/todos', undefined, key)).statusCode, 200);
+    t.equal((await ask(app, `DELETE /admin/keys/${key.id}`, undefined, owner)).statusCode, 204);
+    t.equal((await ask(app, 'GET /api/todos', undefined, key)).statusCode, 401);
+    t.equal((await ask(app, `DELETE /admin/keys/${key.id}`, undefined, owner)).statusCode, 404);
+    t.equal((await ask(app, `GET /admin/keys/${key.id}`, undefined, owner)).statusCode, 404);
+  });
+});

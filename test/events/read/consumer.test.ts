@@ -1,0 +1,135 @@
+/** A consumer's effects happen once, whatever dies; what keeps failing is parked; a broken history is not misread. */
+import { Timestamp } from 'mongodb';
+import t from 'tap';
+import { EMPTY_ROW, encodeRow } from '../../../src/events/log/row.ts';
+import { Consumer, type ConsumerOptions, outputId } from '../../../src/events/read/consumer.ts';
+import { eventWorld, type Node } from '../../helpers/event-world.ts';
+import { testMongo } from '../../helpers/mongo.ts';
+import { until } from '../../helpers/until.ts';
+import { tortureConsumer } from '../../torture/consumer-run.ts';
+import { randomOf } from '../../torture/run.ts';
+
+const { url } = await testMongo(t);
+
+/** Notes the inserts it is told. Told from now on; stopped with the test. */
+async function consumer(
+  t: import('tap').Test,
+  node: Node,
+  handle: ConsumerOptions['handle'],
+  more: Partial<ConsumerOptions> = {},
+) {
+  const one = new Consumer({ name: 'test', log: node.log, tail: node.tail, owner: 'me', handle, ...more });
+  one.start();
+  t.teardown(() => one.stop());
+  await until(async () => (await one.cursor()) !== null, 'the cursor stands');
+  return one;
+}
+
+t.test('processes are killed while they work, and every effect is there once', async (t) => {
+  const kills = Number(process.env['MILLRACE_KILLS'] ?? 3);
+  const seed = Number(process.env['MILLRACE_SEED'] ?? Date.now() % 1_000_000);
+  t.comment(`MILLRACE_SEED=${seed} MILLRACE_KILLS=${kills}`);
+  const world = await eventWorld(t, url);
+  await world.node();
+  const verdict = await tortureConsumer(world, kills, randomOf(seed));
+  t.comment(JSON.stringify(verdict));
+  t.match(verdict, { kills, missing: 0 });
+  t.equal(verdict.outputs, verdict.events);
+});
+
+t.test('an event that keeps failing is parked, the others go on, and it can be replayed', async (t) => {
+  const world = await eventWorld(t, url);
+  const node = await world.node();
+  const done: number[] = [];
+  let broken = true;
+  const one = await consumer(
+    t,
+    node,
+    async (rows) => {
+      for (const row of rows)
+        if (row.operation === 'insert' && broken && row.after?.includes('bad')) throw new Error('It is bad');
+      done.push(...rows.filter((row) => row.operation === 'insert').map((row) => row.number));
+    },
+    { tries: 2 },
+  );
+  await world.mongo.data.collection<{ _id: string }>('x').insertMany([{ _id: 'a' }, { _id: 'bad' }, { _id: 'c' }]);
+  await until(async () => (await one.parked()).length === 1, 'it is parked');
+  await until(() => done.length === 2, 'the others are done');
+  const [parked] = await one.parked();
+  t.match(parked, { consumer: 'test', fault: /It is bad/ });
+  await t.rejects(one.replay(parked?._id ?? ''), /It is bad/);
+  broken = false;
+  t.equal(await one.replay(parked?._id ?? ''), true);
+  t.same(await one.parked(), []);
+  t.equal(await one.replay(parked?._id ?? ''), false);
+  t.ok(done.includes(parked?.number ?? 0));
+  t.equal(parked?._id, outputId('test', { epoch: 1, number: parked?.number ?? 0 }));
+});
+
+t.test('of two processes one consumes, and the other goes on when it stops', async (t) => {
+  const world = await eventWorld(t, url);
+  const node = await world.node();
+  const by: string[] = [];
+  const make = (owner: string) =>
+    consumer(
+      t,
+      node,
+      async (rows) => void by.push(...rows.flatMap((row) => (row.operation === 'insert' ? [owner] : []))),
+      { owner },
+    );
+  const one = await make('one');
+  await make('two');
+  await world.mongo.data.collection('x').insertOne({});
+  await until(() => by.length === 1, 'consumed');
+  await one.stop();
+  await world.mongo.data.collection('x').insertOne({});
+  await until(() => by.length === 2, 'consumed by the other');
+  t.same(by, ['one', 'two']);
+});
+
+t.test('a cursor ahead of a log that was turned back goes on from the gap', async (t) => {
+  const world = await eventWorld(t, url);
+  await world.log.open();
+  const put = async (number: number, epoch: number, operation: 'insert' | 'gap' = 'insert') => {
+    const row = {
+      ...EMPTY_ROW,
+      number,
+      epoch,
+      operation,
+      collection: 'a',
+      token: '82AA',
+      time: new Timestamp({ t: 1, i: 1 }),
+      wall: new Date(),
+    };
+    await world.mongo.log.command({ insert: 'log', documents: [encodeRow(row)], writeConcern: { w: 'majority' } });
+  };
+  for (let number = 1; number <= 5; number += 1) await put(number, 1);
+  await put(6, 2, 'gap');
+  await put(7, 2);
+  await world.mongo.log
+    .collection<{ _id: string; epoch: number; number: number }>('consumers')
+    .insertOne({ _id: 'test', epoch: 1, number: 5000 });
+  const node = await world.node({ records: false });
+  const seen: number[] = [];
+  await consumer(t, node, async (rows) => void seen.push(...rows.map((row) => row.number)));
+  await until(() => seen.length === 2, 'told');
+  t.same(seen, [6, 7]);
+});
+
+t.test('who is overtaken by retention goes on behind it, and the hole is on record', async (t) => {
+  const world = await eventWorld(t, url);
+  const node = await world.node();
+  await world.mongo.data.collection('x').insertMany(Array.from({ length: 50 }, () => ({})));
+  await until(() => node.tail.position.number >= 50, 'told');
+  await world.mongo.log
+    .collection<{ _id: string; epoch: number; number: number }>('consumers')
+    .insertOne({ _id: 'test', epoch: 1, number: 3 });
+  await world.log.raiseFloor(40);
+  await world.log.deleteBelow(40, 1000);
+  const late = await world.node({ records: false });
+  const seen: number[] = [];
+  const one = await consumer(t, late, async (rows) => void seen.push(...rows.map((row) => row.number)));
+  await until(() => seen.includes(50), 'told');
+  t.equal(seen[0], 40);
+  t.match(await one.parked(), [{ number: 4, fault: /Rows 4 to 39 were deleted/ }]);
+});

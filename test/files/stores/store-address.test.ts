@@ -1,0 +1,52 @@
+/** What may stand in MILLRACE_FILES. */
+import t from 'tap';
+import { parseStoreAddresses, storeName } from '../../../src/files/stores/store-address.ts';
+
+t.test('gridfs', async (t) => {
+  t.same(parseStoreAddresses('gridfs'), [{ kind: 'gridfs' }]);
+});
+
+t.test('a bucket of a server, in its path', async (t) => {
+  t.same(parseStoreAddresses('s3://pictures/a/b?endpoint=http://127.0.0.1:9000&region=eu-1'), [
+    {
+      kind: 's3',
+      bucket: 'pictures',
+      prefix: 'a/b/',
+      endpoint: 'http://127.0.0.1:9000',
+      region: 'eu-1',
+      pathStyle: true,
+    },
+  ]);
+});
+
+t.test('a bucket of AWS, in the host name', async (t) => {
+  t.same(parseStoreAddresses('s3://pictures'), [
+    { kind: 's3', bucket: 'pictures', prefix: '', endpoint: undefined, region: 'us-east-1', pathStyle: false },
+  ]);
+});
+
+t.test('the first is written to, the others are still read', async (t) => {
+  const addresses = parseStoreAddresses(' s3://new?endpoint=http://a:1   gridfs s3://old/p ');
+  t.same(addresses.map(storeName), ['s3:new', 'gridfs', 's3:old/p/']);
+});
+
+const WRONG: readonly (readonly [string, RegExp])[] = [
+  ['', /at least one store/],
+  ['disk', /'disk' is no store/],
+  ['s3://UP_PER', /no bucket/],
+  ['s3://me:secret@pictures', /credentials do not belong/],
+  ['s3://pictures?endpoint=ftp://x', /no URL of a server/],
+  ['s3://pictures?endpoint=http://u:p@x', /no URL of a server/],
+  ['s3://pictures?secret=x', /'secret' is not known/],
+];
+
+for (const [text, message] of WRONG) {
+  t.test(`refuses '${text}'`, async (t) => {
+    t.throws(() => parseStoreAddresses(text), message);
+    try {
+      parseStoreAddresses(text);
+    } catch (error) {
+      t.notMatch(String(error), /me:secret|u:p/, 'and does not repeat a secret');
+    }
+  });
+}

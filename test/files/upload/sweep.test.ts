@@ -1,0 +1,127 @@
+/** The sweep and the marks it follows: what it takes, what it leaves alone, and that a commit and a sweep exclude each other. */
+import { Readable } from 'node:stream';
+import t from 'tap';
+import { ANONYMOUS } from '../../../src/auth/principal.ts';
+import { openMongo } from '../../../src/database/mongo.ts';
+import { Transactions } from '../../../src/database/transactions.ts';
+import { type OpenFiles, openFiles } from '../../../src/files/open-files.ts';
+import type { Part } from '../../../src/files/upload/intake.ts';
+import { Policies } from '../../../src/policies/policies.ts';
+import { testMongo } from '../../helpers/mongo.ts';
+import { countAll } from '../../helpers/upload.ts';
+import { newKey } from '../../suites/file-store.ts';
+
+const place = await testMongo(t);
+const mongo = await openMongo(place);
+const transactions = new Transactions(mongo);
+await transactions.start();
+t.teardown(async () => {
+  await transactions.stop();
+  await mongo.close();
+});
+const marks = mongo.log.collection('uploads');
+const may = (action: 'create' | 'delete') => new Policies('development').scope(ANONYMOUS, action, 'files');
+const NEVER = new AbortController().signal;
+
+/** As a process would open them; two of these stand for two processes. */
+async function open(): Promise<OpenFiles> {
+  const settings = { stores: 'gridfs', maxFileBytes: 1e9, queryTimeoutMs: 5_000, listTimeoutMs: 5_000 };
+  const opened = await openFiles({ mongo, transactions }, settings, (error) => t.fail(String(error)));
+  t.teardown(() => opened.close());
+  return opened;
+}
+
+const expire = () => marks.updateMany({}, { $set: { until: new Date(0) } });
+const here = await open();
+const elsewhere = await open();
+
+/** An upload that stands still after its first chunk until it is told to end. */
+async function standing() {
+  const bytes = new Readable({ read: () => undefined });
+  bytes.push(Buffer.alloc(1_048_576));
+  const part: Part = { field: 'file', fileName: 'a', type: undefined, bytes };
+  const upload = here.files.upload(may('create'), Readable.from([part]), 'file', 'req_1');
+  const done = upload.then((seen) => seen.map(({ file }) => file));
+  const chunks = mongo.files.collection('files.chunks');
+  while ((await chunks.countDocuments()) === 0) await new Promise((resolve) => setImmediate(resolve));
+  return { done, end: () => bytes.push(null) };
+}
+
+t.test('an upload in progress is safe from the sweep of another process', async (t) => {
+  const upload = await standing();
+  t.equal(await elsewhere.sweep.run(), 0, 'the sweep leaves it alone');
+  upload.end();
+  const [file] = await upload.done;
+  t.match(file, { size: 1_048_576 });
+  t.match(await countAll({ mongo }), { documents: 1, heads: 1, chunks: 1, marks: 0 });
+  await here.files.remove(may('delete'), String(file?.key), 'req_2');
+});
+
+t.test('an upload whose lease ran out cannot be committed any more', async (t) => {
+  const upload = await standing();
+  await expire();
+  t.equal(await elsewhere.sweep.run(), 1, 'the sweep takes it');
+  upload.end();
+  await t.rejects(upload.done, { code: 'upload-expired' });
+  t.match(await countAll({ mongo }), { documents: 0, marks: 1 }, 'its mark stays for a second look');
+  await expire();
+  await elsewhere.sweep.run();
+  t.match(await countAll({ mongo }), { documents: 0, heads: 0, chunks: 0, marks: 0 }, 'what landed late is gone too');
+});
+
+t.test('bytes of a process that died go, and are looked for twice', async (t) => {
+  const key = newKey();
+  await here.marks.condemn('gridfs', key, 0);
+  const [store] = here.fileStores;
+  await store?.write(key, Readable.from([Buffer.from('x')]), NEVER);
+  await expire();
+  t.equal(await elsewhere.sweep.run(), 1);
+  t.match(await countAll({ mongo }), { heads: 0, chunks: 0, marks: 1 });
+  t.equal(await elsewhere.sweep.run(), 0, 'not at once again');
+  await expire();
+  t.equal(await elsewhere.sweep.run(), 1);
+  t.match(await countAll({ mongo }), { marks: 0 });
+});
+
+t.test('a file whose deletion stopped before it began stays', async (t) => {
+  const upload = await standing();
+  upload.end();
+  const [file] = await upload.done;
+  if (file === undefined) throw new Error('There is no file');
+  await here.marks.condemn('gridfs', file.key, 0);
+  await expire();
+  t.equal(await elsewhere.sweep.run(), 0);
+  t.match(await countAll({ mongo }), { documents: 1, heads: 1, chunks: 1, marks: 0 });
+  await here.files.remove(may('delete'), file.key, 'req_3');
+});
+
+t.test('a mark of a store that is not configured waits for it', async (t) => {
+  await here.marks.condemn('s3:elsewhere', newKey(), 0);
+  await expire();
+  t.equal(await elsewhere.sweep.run(), 0);
+  t.match(await countAll({ mongo }), { marks: 1 });
+  await marks.deleteMany({});
+});
+
+t.test('two sweeps at once do each mark once', async (t) => {
+  for (let i = 0; i < 20; i++) await here.marks.condemn('gridfs', newKey(), 0);
+  await expire();
+  const cleaned = await Promise.all([here.sweep.run(), elsewhere.sweep.run(), here.sweep.run()]);
+  t.equal(
+    cleaned.reduce((sum, count) => sum + count, 0),
+    20,
+  );
+  await marks.deleteMany({});
+});
+
+t.test('two who delete one file: one does, the other is told it is gone', async (t) => {
+  const upload = await standing();
+  upload.end();
+  const [file] = await upload.done;
+  const key = String(file?.key);
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: 5 }, (_, i) => here.files.remove(may('delete'), key, `req_${i}`)),
+  );
+  t.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
+  t.match(await countAll({ mongo }), { documents: 0, heads: 0, chunks: 0 });
+});

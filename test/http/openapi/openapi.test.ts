@@ -1,0 +1,180 @@
+/**
+ * The contract: valid by the schema of its format, true to the routes that exist, telling each collection as its newest
+ * documents are, kept for a moment, closed to strangers in production; and its page, which runs and fetches nothing.
+ */
+import { Validator } from '@seriousme/openapi-schema-validator';
+import t from 'tap';
+import { ANONYMOUS } from '../../../src/auth/principal.ts';
+import { Contract } from '../../../src/http/openapi/contract.ts';
+import { membersOf } from '../../../src/http/openapi/member-types.ts';
+import { toOpenApi } from '../../../src/http/openapi/openapi.ts';
+import { ERRORS } from '../../../src/kernel/errors.ts';
+import { buildTestApp } from '../../helpers/app.ts';
+import { inPage, testBrowser, whyNoBrowser } from '../../helpers/browser.ts';
+
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+/** What only sockets are told, or who comes to their place without one: OpenAPI has no words for that place. */
+const SOCKET_ONLY: ReadonlySet<string> = new Set([
+  'upgrade-required',
+  'unknown-message',
+  'too-many-subscriptions',
+  'too-large',
+  'policy-revoked',
+  'subscription-unknown',
+  'subscription-exists',
+]);
+
+const HOSTILE = '<img src=x onerror=alert(1)>&"\'';
+
+t.test('the contract', async (t) => {
+  const { app, parts } = await buildTestApp(t);
+  const read = async () => (await app.inject('/openapi.json')).json();
+  await app.inject({
+    method: 'POST',
+    url: '/api/books',
+    payload: [
+      { title: 'A', year: 1999, [HOSTILE]: 1 },
+      { title: null, year: '2001', at: '2026-01-01T00:00:00Z' },
+    ],
+  });
+  const contract = await read();
+
+  await t.test('is OpenAPI 3.1', async (t) => {
+    const validator = new Validator();
+    const result = await validator.validate(structuredClone(contract));
+    t.equal(result.valid, true, JSON.stringify(result.errors));
+    t.equal(validator.version, '3.1');
+  });
+
+  await t.test('names only routes that exist, each under a name of its own', async (t) => {
+    const ids = new Set<string>();
+    for (const [path, methods] of Object.entries<Record<string, { operationId: string }>>(contract.paths)) {
+      for (const [method, operation] of Object.entries(methods)) {
+        const known = METHODS.find((one) => one === method.toUpperCase());
+        const url = path.replace('/api/books', '/api/{collection}').replace(/\{(\w+)\}/g, ':$1');
+        t.ok(known && app.hasRoute({ method: known, url }), `${method} ${url}`);
+        t.notOk(ids.has(operation.operationId), operation.operationId);
+        ids.add(operation.operationId);
+      }
+    }
+  });
+
+  await t.test('names every code of the table that HTTP can answer with', async (t) => {
+    const told = JSON.stringify(contract.components.responses);
+    t.strictSame(
+      Object.keys(ERRORS).filter((code) => !told.includes(`"${code}"`) && !SOCKET_ONLY.has(code)),
+      [],
+    );
+  });
+
+  await t.test('names the headers of refusals that are kept under a key, or pass', async (t) => {
+    const { patch } = contract.paths['/api/{collection}/{id}'];
+    const refusal = (status: number) => contract.components.responses[patch.responses[status].$ref.split('/').at(-1)];
+    for (const status of [400, 404, 409, 412, 413]) t.ok(refusal(status).headers['Idempotency-Replayed'], `${status}`);
+    for (const status of [401, 403, 422, 503]) t.notOk(refusal(status).headers['Idempotency-Replayed'], `${status}`);
+    for (const status of [409, 503]) t.ok(refusal(status).headers['Retry-After'], `${status}`);
+  });
+
+  await t.test('tells a collection as its newest documents are', async (t) => {
+    t.ok(contract.paths['/api/books/{id}'].patch);
+    t.match(contract.components.schemas['books.Document'], {
+      allOf: [{ $ref: '#/components/schemas/Document' }],
+      properties: {
+        title: { 'x-millrace-types': ['null', 'string'], description: 'null or string, in 2 of 2' },
+        year: { 'x-millrace-types': ['string', 'integer'] },
+        at: { 'x-millrace-types': ['date-time'], description: 'date-time, in 1 of 2' },
+      },
+    });
+  });
+
+  await t.test('tells the others when one collection cannot be looked at', async (t) => {
+    const longest = Array.from({ length: 21 }, (_, n) => ({ _id: `${n}`.padStart(3_000, 'z') }));
+    await parts.mongo.data.collection<{ _id: string }>('foreign').insertMany(longest);
+    const told: string[] = [];
+    const onError = (_error: unknown, collection: string) => told.push(collection);
+    const { paths } = await new Contract({ ...parts, version: '1', onError }).get(ANONYMOUS);
+    t.strictSame(told, [], 'an error that a client would be told is none of ours');
+    t.ok('/api/books' in paths);
+    t.ok('/api/foreign' in paths);
+    await parts.mongo.data.collection('foreign').drop();
+    const collections = Object.assign(Object.create(parts.collections), {
+      list: async () => {
+        throw new TypeError('A mistake of ours');
+      },
+    });
+    await new Contract({ ...parts, collections, version: '1', onError }).get(ANONYMOUS);
+    t.ok(told.includes('books'), 'a fault of the program is told');
+  });
+
+  await t.test('is kept for a moment', async (t) => {
+    let now = 0;
+    const kept = new Contract({ ...parts, version: '1', onError: (error) => t.fail(String(error)), now: () => now });
+    const before = await kept.get(ANONYMOUS);
+    await app.inject({ method: 'POST', url: '/api/late', payload: {} });
+    now = 2_000;
+    t.equal(await kept.get(ANONYMOUS), before);
+    now = 4_000;
+    t.ok('/api/late' in (await kept.get(ANONYMOUS)).paths);
+  });
+
+  await t.test('is small for many collections', async (t) => {
+    const members = membersOf([{ a: 1, b: 'x' }]);
+    const many = Array.from({ length: 50 }, (_, n) => ({ name: `c${n}`, sampled: 1, members }));
+    const size = JSON.stringify(toOpenApi(many, '1')).length;
+    t.ok(size < 1_000_000, `${size} bytes`);
+  });
+
+  await t.test('its page shows names as text and lets nothing run', async (t) => {
+    const page = await app.inject('/docs');
+    t.match(page.headers, { 'content-type': 'text/html; charset=utf-8' });
+    t.match(
+      String(page.headers['content-security-policy']),
+      /^default-src 'none'; style-src 'sha256-[^']+'; base-uri 'none'/,
+    );
+    const tags = (page.body.match(/<[a-z][^>]*>/g) ?? []).filter((tag) =>
+      /^<(script|img|link)| (style|src|on\w+)=|"https?:/.test(tag),
+    );
+    t.strictSame(tags, []);
+    t.match(page.body, /&lt;img src=x onerror=alert\(1\)&gt;&amp;&quot;&#39;/);
+    t.match(page.body, '<code>/api/books/{id}</code>');
+  });
+
+  await t.test('its page in a browser', { skip: whyNoBrowser() ?? false }, async (t) => {
+    const url = await app.listen({ host: '127.0.0.1', port: 0 });
+    const browser = await testBrowser(t);
+    for (const [colorScheme, paper] of [
+      ['light', 'rgb(251, 251, 249)'],
+      ['dark', 'rgb(20, 24, 31)'],
+    ] as const) {
+      const page = await browser.newPage({ colorScheme, viewport: { width: 360, height: 740 } });
+      const complaints: string[] = [];
+      page.on('console', (message) => complaints.push(message.text()));
+      await page.goto(`${url}/docs`);
+      await page.locator('summary').first().click();
+      t.strictSame(complaints, [], 'its own policy lets its style through');
+      t.equal(await inPage(page, 'function paper() { return getComputedStyle(document.body).backgroundColor }'), paper);
+      const width = await inPage<number>(page, 'function width() { return document.documentElement.scrollWidth }');
+      t.equal(width, 360, 'a phone needs no scrolling sideways');
+      await page.close();
+    }
+  });
+});
+
+t.test('in production strangers do not see it', async (t) => {
+  const { app } = await buildTestApp(t, { MILLRACE_MODE: 'production' });
+  for (const url of ['/openapi.json', '/docs']) t.equal((await app.inject(url)).statusCode, 401, url);
+});
+
+t.test('what no route answers is refused before its body is read', async (t) => {
+  const { app } = await buildTestApp(t);
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  for (const [method, path, status] of [
+    ['QUERY', '/healthz', 405],
+    ['QUERY', '/nothing', 404],
+    ['DELETE', '/healthz', 405],
+  ] as const) {
+    const answer = await fetch(url + path, { method });
+    t.equal(answer.status, status, `${method} ${path}`);
+    await answer.body?.cancel();
+  }
+});

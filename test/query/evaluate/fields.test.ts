@@ -1,0 +1,71 @@
+/** Projections: how they are read, and that `cut` shows of a document in hand what the server shows of it. */
+import { BSON, type Document, EJSON } from 'bson';
+import { MongoClient } from 'mongodb';
+import t from 'tap';
+import { decodeStored } from '../../../src/database/bson/stored.ts';
+import { covers, cut, parseFields, toMongoProjection } from '../../../src/query/evaluate/fields.ts';
+import { testMongo } from '../../helpers/mongo.ts';
+import { seeded } from '../random.ts';
+import { documentMembers, id } from '../random-documents.ts';
+
+const PATHS = ['a', 'b', 'a.a', 'a.b', 'a.b.a', 'b.a', '0', 'a.0', 'b.1.a', 'c', '_meta.revision'];
+
+t.test('cut and the server show the same', { timeout: 60_000 }, async (t) => {
+  const random = seeded(t);
+  const { url, database } = await testMongo(t);
+  const client = new MongoClient(url);
+  t.teardown(() => client.close());
+  const collection = client.db(database).collection('documents');
+  const documents = Array.from(
+    { length: 120 },
+    (_, n): Document => ({ ...documentMembers(random), _id: id(random, n) }),
+  );
+  await collection.insertMany(documents);
+  const sign = (document: unknown): string => EJSON.stringify(document, { relaxed: false });
+  for (let n = 0; n < 40; n++) {
+    const out = random.chance(0.5);
+    const names = random.several(1, 4, () => (out ? '-' : '') + random.pick(PATHS));
+    if (random.chance(0.3)) names.push(random.pick(out ? ['-id', 'id'] : ['-id', 'id']));
+    const fields = parseFields(names);
+    const options = { projection: toMongoProjection(fields), promoteValues: false, bsonRegExp: true };
+    const shown = await collection.find({}, options).toArray();
+    const wrong = shown.findIndex((document, index) => {
+      const inHand = cut(decodeStored(BSON.serialize(documents[index] ?? {})), fields);
+      return sign(decodeStored(BSON.serialize(document))) !== sign(inHand);
+    });
+    t.equal(wrong, -1, `${names}${wrong < 0 ? '' : ` of ${sign(documents[wrong])}: ${sign(shown[wrong])}`}`);
+  }
+});
+
+t.test('names of fields', async (t) => {
+  t.same(parseFields(['a', 'b.c']), { mode: 'include', paths: ['a', 'b.c'], id: true });
+  t.same(parseFields(['-a']), { mode: 'exclude', paths: ['a'], id: true });
+  t.same(parseFields(['a', '-id']), { mode: 'include', paths: ['a'], id: false });
+  t.same(parseFields(['-a', 'id']), { mode: 'exclude', paths: ['a'], id: true });
+  t.same(parseFields(['id']), { mode: 'include', paths: [], id: true });
+  t.same(parseFields(['-id']), { mode: 'exclude', paths: [], id: false });
+  t.same(parseFields(['a.b', 'a', 'a', 'ab']), { mode: 'include', paths: ['a', 'ab'], id: true });
+  for (const names of [
+    ['-id.x', '-id'],
+    ['-id', '-id.x'],
+  ])
+    t.same(parseFields(names), { mode: 'exclude', paths: [], id: false });
+  t.same(parseFields(['-id', '-id.x', '-a']), { mode: 'exclude', paths: ['a'], id: false });
+  t.same(parseFields(['id.x']), { mode: 'include', paths: [], id: true });
+  t.same(parseFields(['a', 'id.x']), { mode: 'include', paths: ['a'], id: true });
+  t.same(parseFields(['-id.x']), { mode: 'exclude', paths: [], id: true });
+  t.same(parseFields(['-a', '-id.x']), { mode: 'exclude', paths: ['a'], id: true });
+  for (const names of [['a', '-b'], [''], ['a.$b'], ['-'], ['-id', 'id.x'], ['a', 'id.x', '-id']]) {
+    t.throws(() => parseFields(names), { code: 'invalid-parameter' }, names.join());
+  }
+});
+
+t.test('whether a sort survives the fields', async (t) => {
+  t.ok(covers(parseFields(['a', 'b.c']), ['_id', 'a', 'a.x', 'b.c', 'b.c.d']));
+  t.notOk(covers(parseFields(['b.c']), ['b']));
+  t.notOk(covers(parseFields(['b']), ['a']));
+  t.notOk(covers(parseFields(['a', '-id']), ['_id']));
+  t.ok(covers(parseFields(['-a']), ['b', 'ab', '_id']));
+  for (const path of ['a', 'a.b']) t.notOk(covers(parseFields(['-a']), [path]), path);
+  t.notOk(covers(parseFields(['-a.b']), ['a']));
+});

@@ -1,0 +1,71 @@
+/** Page cursors: what comes back is what went in, and nothing but what was made here for the same question. */
+import { createSecretKey, randomBytes } from 'node:crypto';
+import { Decimal128, Double, Int32, Long, ObjectId } from 'bson';
+import t from 'tap';
+import { compareValues } from '../../../src/query/evaluate/order.ts';
+import { decodeCursor, encodeCursor } from '../../../src/query/page/cursor.ts';
+import type { Position } from '../../../src/query/page/page.ts';
+import { seeded } from '../random.ts';
+import { value } from '../random-documents.ts';
+
+const KEY = createSecretKey(randomBytes(32));
+
+t.test('values of every type travel exactly', async (t) => {
+  const random = seeded(t);
+  for (let n = 0; n < 200; n++) {
+    const position: Position = { direction: random.pick(['next', 'prev']), values: [value(random), undefined, n] };
+    const back = decodeCursor(KEY, 'q', encodeCursor(KEY, 'q', position));
+    t.equal(back.direction, position.direction);
+    t.ok(position.values.every((one, index) => compareValues(one, back.values[index]) === 0));
+  }
+  const exact = [new Int32(1), new Double(1), Long.fromString('9007199254740993'), Decimal128.fromString('1.10')];
+  const { values } = decodeCursor(
+    KEY,
+    'q',
+    encodeCursor(KEY, 'q', { direction: 'next', values: [...exact, new ObjectId()] }),
+  );
+  t.same(values.slice(0, 4).map(String), ['1', '1', '9007199254740993', '1.10']);
+});
+
+t.test('what was seen of neighbours travels with it, and is not known where nothing says so', async (t) => {
+  const position: Position = { direction: 'prev', values: ['a', new Int32(1)] };
+  for (const [at, alone] of [
+    [position, false],
+    [{ ...position, alone: false }, false],
+    [{ ...position, alone: true }, true],
+  ] as const) {
+    t.equal(decodeCursor(KEY, 'q', encodeCursor(KEY, 'q', at)).alone, alone);
+  }
+});
+
+t.test('a date that cannot be told is refused, and not taken for another', async (t) => {
+  const position: Position = { direction: 'next', values: [new Date(Number.NaN), new Int32(1)] };
+  t.throws(() => encodeCursor(KEY, 'q', position), { code: 'invalid-parameter', message: /date out of range/ });
+});
+
+t.test('another question, another key, and any change are refused', async (t) => {
+  const position: Position = { direction: 'next', values: ['a', new Int32(1)] };
+  const cursor = encodeCursor(KEY, 'question', position);
+  t.match(cursor, /^[A-Za-z0-9_-]{40,200}$/);
+  const refused = [
+    () => decodeCursor(KEY, 'other', cursor),
+    () => decodeCursor(createSecretKey(randomBytes(32)), 'question', cursor),
+    () => decodeCursor(KEY, 'question', ''),
+    () => decodeCursor(KEY, 'question', 'x'.repeat(100_000)),
+    () => decodeCursor(KEY, 'question', `${cursor}=`),
+    () => decodeCursor(KEY, 'question', cursor.slice(1)),
+    () => decodeCursor(KEY, 'question', `${cursor.slice(0, -4)}BBBB`),
+    () =>
+      decodeCursor(
+        KEY,
+        'question',
+        cursor.replace(/./, (first) => (first === 'A' ? 'B' : 'A')),
+      ),
+  ];
+  for (const attempt of refused) t.throws(attempt, { code: 'cursor-mismatch', status: 400 });
+});
+
+t.test('a key too large to travel is told', async (t) => {
+  const large: Position = { direction: 'next', values: ['x'.repeat(3_000)] };
+  t.throws(() => encodeCursor(KEY, 'q', large), { code: 'invalid-parameter' });
+});

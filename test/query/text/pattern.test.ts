@@ -1,0 +1,224 @@
+/**
+ * Patterns: what is allowed, and that the server's engine and RE2 find the same with it, on random patterns and texts.
+ */
+import { MongoClient } from 'mongodb';
+import t from 'tap';
+import { parseQuery, parseQueryJson } from '../../../src/query/parse/parse-query.ts';
+import { caseGroup, foldCase } from '../../../src/query/text/case-folding.ts';
+import { compilePattern, Patterns, rewritePattern } from '../../../src/query/text/pattern.ts';
+import { testMongo } from '../../helpers/mongo.ts';
+import { type Random, seeded } from '../random.ts';
+
+const CHARACTERS = [
+  'a',
+  'b',
+  'k',
+  'K',
+  '\u212a',
+  's',
+  'ſ',
+  'ß',
+  'é',
+  '1',
+  '_',
+  ' ',
+  '\t',
+  '\v',
+  '\n',
+  '\r',
+  '-',
+  '.',
+  '\0',
+  '\u{1F600}',
+  '\u0085',
+  '\u00a0',
+  '\u2028',
+  ']',
+];
+const ATOMS = [
+  'a',
+  'b',
+  'k',
+  'é',
+  's',
+  '.',
+  '\\d',
+  '\\D',
+  '\\w',
+  '\\W',
+  '\\s',
+  '\\S',
+  '\\.',
+  '\\n',
+  '\\t',
+  '\\v',
+  '\\x00',
+  '\\x{1F600}',
+  '\u{1F600}',
+  '-',
+  ']',
+  '\\]',
+  'ß',
+];
+const CLASS_ITEMS = [
+  'a',
+  'k',
+  'a-k',
+  '\\w',
+  '\\d',
+  '\\s',
+  '\\S',
+  'é',
+  '\\-',
+  '.',
+  '\\]',
+  '\\^',
+  '\u{1F600}',
+  '\\x{80}-\\x{ffff}',
+  'ſ',
+];
+const QUANTIFIERS = ['', '', '', '', '*', '+', '?', '*?', '+?', '{2}', '{0,2}', '{1,}'];
+const ASSERTIONS = ['^', '$', '\\b', '\\B', '\\A', '\\z'];
+
+function sequence(random: Random, depth: number): string {
+  return random.several(0, 4, () => piece(random, depth)).join('');
+}
+
+function piece(random: Random, depth: number): string {
+  if (random.chance(0.12)) return random.pick(ASSERTIONS);
+  const quantifier = random.pick(QUANTIFIERS);
+  if (depth > 0 && random.chance(0.25)) {
+    const alternatives = random.several(1, 3, () => sequence(random, depth - 1)).join('|');
+    return `(${random.chance(0.5) ? '?:' : ''}${alternatives})${quantifier}`;
+  }
+  if (random.chance(0.2)) {
+    return `[${random.chance(0.3) ? '^' : ''}${random.several(1, 3, () => random.pick(CLASS_ITEMS)).join('')}]${quantifier}`;
+  }
+  return random.pick(ATOMS) + quantifier;
+}
+
+t.test('both engines find the same', { timeout: 120_000 }, async (t) => {
+  const random = seeded(t);
+  const { url, database } = await testMongo(t);
+  const client = new MongoClient(url);
+  t.teardown(() => client.close());
+  const collection = client.db(database).collection<{ _id: number; text: string }>('texts');
+  const texts = Array.from({ length: 200 }, () => random.several(0, 6, () => random.pick(CHARACTERS)).join(''));
+  await collection.insertMany(texts.map((text, _id) => ({ _id, text })));
+  let hits = 0;
+  for (let n = 0; n < 300; n++) {
+    const pattern = random.pick(['', '', '(?i)', '(?s)', '(?is)']) + sequence(random, 2);
+    if (pattern.length > 128) continue;
+    const rewritten = rewritePattern(pattern);
+    const found = await collection.find({ text: { $regex: rewritten } }).toArray();
+    const matcher = compilePattern(pattern);
+    const expected = new Set(found.map(({ _id }) => _id));
+    const wrong = texts.findIndex((text, index) => matcher.test(text) !== expected.has(index));
+    if (wrong >= 0)
+      t.fail(`${pattern} → ${rewritten} of ${JSON.stringify(texts[wrong])}: server ${expected.has(wrong)}`);
+    hits += found.length;
+  }
+  t.ok(hits > 2_000 && hits < 58_000, `${hits} hits`);
+});
+
+t.test('what is written and what is sent', async (t) => {
+  const cases: [string, string][] = [
+    ['^ab$', '^ab\\z'],
+    ['a.b', 'a[^\\n]b'],
+    ['(?s)a.b', 'a(?s:.)b'],
+    ['(?i)k1', '[Kk\u212a]1'],
+    ['(?i)[k]', '[Kk\u212a]'],
+    ['\\s', '[\\x{9}-\\x{d}\\x{20}]'],
+    ['[\\d\\-x]', '[\\-0-9x]'],
+    ['(a|b)+?', '(?:a|b)+'],
+    ['\\x41\\x{e9}', 'Aé'],
+    ['\\x00', '\\x{0}'],
+    ['a/b', 'a\\/b'],
+    ['', ''],
+  ];
+  for (const [pattern, rewritten] of cases) t.equal(rewritePattern(pattern), rewritten, pattern);
+});
+
+t.test('what is refused', async (t) => {
+  const refused = [
+    '(',
+    ')',
+    '(?=a)',
+    '(?!a)',
+    '(?<=a)',
+    '(?<n>a)',
+    '(?P<n>a)',
+    '(?m)a',
+    'a(?i)b',
+    '\\1',
+    '\\k',
+    '\\Q',
+    '\\pL',
+    '\\p{L}',
+  ];
+  refused.push(
+    '\\h',
+    '\\R',
+    '\\Z',
+    '\\C',
+    '[',
+    '[]',
+    '[^]',
+    '[a',
+    '[[:alpha:]]',
+    '[b-a]',
+    '[a-\\d]',
+    '*a',
+    'a**',
+    'a++',
+    'a{2',
+    '{2}',
+  );
+  refused.push(
+    'a{3,2}',
+    'a{1001}',
+    '(a{40}){40}',
+    '(?:a{0,500}){0,500}',
+    '(?:a.{0,30}){30}\\z',
+    'a{0,301}',
+    '^*',
+    '\\b+',
+    '\\x{110000}',
+    '\\x{d800}',
+    '\\',
+    'x'.repeat(129),
+  );
+  for (const pattern of refused)
+    t.throws(() => new Patterns().check(pattern), { code: 'invalid-filter' }, pattern.slice(0, 40));
+});
+
+t.test('those of one filter are bounded together, however it is written', async (t) => {
+  const condition = (n: number) => ({ [`a${n}`]: { $regex: 'a.{0,255}' } });
+  const filter = (count: number) => ({ $or: Array.from({ length: count }, (_, n) => condition(n)) });
+  const parameters = (count: number) =>
+    Array.from({ length: count }, (_, n): [string, string] => [`a${n}[regex]`, 'a.{0,255}']);
+  t.ok(parseQueryJson({ filter: filter(3) }));
+  t.throws(() => parseQueryJson({ filter: filter(4) }), { code: 'invalid-filter' });
+  t.ok(parseQuery(parameters(3)));
+  t.throws(() => parseQuery(parameters(4)), { code: 'invalid-filter' });
+  t.throws(() => parseQuery([['filter', JSON.stringify(filter(2))], ...parameters(2)]), { code: 'invalid-filter' });
+});
+
+t.test('hostile patterns are asked in linear time', async (t) => {
+  const text = `${'a'.repeat(50_000)}b`;
+  for (const pattern of ['^(a|a)*$', '^(a+)+$', '(a*)*c', '^(a|aa)+$', 'a*a*a*a*a*c']) {
+    t.equal(compilePattern(pattern).test(text), false, pattern);
+  }
+});
+
+t.test('letter case follows simple folding, the Kelvin sign with K', async (t) => {
+  t.same(caseGroup(0x6b), [0x4b, 0x6b, 0x212a]);
+  t.same(caseGroup(0x73), [0x53, 0x73, 0x17f]);
+  t.same(caseGroup(0xdf), [0xdf, 0x1e9e]);
+  t.same(caseGroup(0x3c2), [0x3a3, 0x3c2, 0x3c3]);
+  t.same(caseGroup(0x69), [0x49, 0x69], 'no dotted or dotless i');
+  t.same(caseGroup(0x10400), [0x10400, 0x10428]);
+  t.same(caseGroup(0x31), [0x31]);
+  t.equal(foldCase('Straße \u212a\u{10428}'), foldCase('STRAẞE k\u{10400}'));
+  t.not(foldCase('ss'), foldCase('ß'));
+});

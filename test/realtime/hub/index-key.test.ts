@@ -1,0 +1,95 @@
+/**
+ * Looking groups up by handles never misses one whose filter a document meets, on random filters and documents, whatever
+ * else it finds; and takes groups out again without a trace.
+ */
+import { BSON } from 'mongodb';
+import t from 'tap';
+import { EMPTY_ROW } from '../../../src/events/log/row.ts';
+import { compileMatch } from '../../../src/query/evaluate/match.ts';
+import { and, type Filter } from '../../../src/query/filter.ts';
+import type { Live } from '../../../src/realtime/answer/live-answer.ts';
+import { RowView } from '../../../src/realtime/answer/row-view.ts';
+import { Groups } from '../../../src/realtime/hub/collection-groups.ts';
+import { Group } from '../../../src/realtime/hub/group.ts';
+import { handleOf } from '../../../src/realtime/hub/index-key.ts';
+import { seeded } from '../../query/random.ts';
+import { documentMembers, id } from '../../query/random-documents.ts';
+import { filter, test as randomTest, TEST_NAMES } from '../../query/random-filters.ts';
+
+const FILTERS = 400;
+const DOCUMENTS = 400;
+const PATHS = ['a', 'b', 'a.a', 'a.b', 'b.a', 'a.b.a'];
+
+t.test('every group that is concerned is found', async (t) => {
+  const random = seeded(t);
+  const groups = new Groups();
+  const filters = new Map<Group, Filter>();
+  for (let count = 0; count < FILTERS; count++) {
+    const asked =
+      count % 3 === 0
+        ? filter(random)
+        : and([
+            {
+              kind: 'field',
+              path: PATHS[count % PATHS.length] ?? 'a',
+              test: randomTest(random, TEST_NAMES[count % 6] ?? 'in'),
+            },
+            ...(count % 2 === 0 ? [filter(random)] : []),
+          ]);
+    const live: Live = {
+      key: String(count),
+      collection: 'c',
+      judge: () => [],
+      wanting: false,
+      remembers: false,
+      settle: async () => [],
+    };
+    const group = new Group(live, handleOf(asked), { after: 0, until: null, absent: null });
+    filters.set(group, asked);
+    groups.add(group);
+  }
+  const handled = [...filters.keys()].filter(({ handle }) => handle !== null).length;
+  t.ok(handled > FILTERS / 10, `${handled} of them have handles`);
+
+  let asked = 0;
+  let met = 0;
+  for (let number = 1; number <= DOCUMENTS; number++) {
+    const state = () => Buffer.from(BSON.serialize({ _id: id(random, number) as never, ...documentMembers(random) }));
+    const time = new BSON.Timestamp({ t: 1, i: number });
+    const row = {
+      ...EMPTY_ROW,
+      number,
+      epoch: 1,
+      token: '',
+      time,
+      wall: new Date(0),
+      operation: 'update',
+      collection: 'c',
+    } as const;
+    const view = new RowView({
+      ...row,
+      key: Buffer.from(BSON.serialize({ _id: number })),
+      before: state(),
+      after: state(),
+    });
+    const found = new Set<Group>();
+    groups.concerned(view, (group) => {
+      if (found.has(group)) t.fail('a group is found once');
+      found.add(group);
+    });
+    asked += found.size;
+    for (const [group, wanted] of filters) {
+      const match = compileMatch(wanted);
+      if (!match(view.before ?? {}) && !match(view.after ?? {})) continue;
+      met += 1;
+      if (!found.has(group))
+        t.fail(`${JSON.stringify(wanted)} of ${JSON.stringify(view.after)} or ${JSON.stringify(view.before)}`);
+    }
+  }
+  t.comment(`${met} of ${asked} found are concerned, ${DOCUMENTS * FILTERS} there are`);
+  t.ok(met > 0 && asked < DOCUMENTS * FILTERS);
+
+  for (const group of filters.keys()) groups.remove(group);
+  t.equal(groups.size, 0);
+  groups.all(() => t.fail('nothing is left'));
+});

@@ -1,0 +1,87 @@
+/** What one client waits for: gathered in a turn, written in its order, and told when it is too much and when it is gone. */
+import t from 'tap';
+import { Outlet, Turns, type Writable } from '../../../src/realtime/wire/send-queue.ts';
+
+/** A line that keeps what it is given until it is let go, and calls 16 KiB enough. */
+class Line implements Writable {
+  writableLength = 0;
+  writable = true;
+  readonly written: string[] = [];
+  corks = 0;
+  #drain: () => void = () => {};
+  cork(): void {
+    this.corks += 1;
+  }
+  uncork(): void {}
+  write(chunk: Buffer): boolean {
+    this.written.push(chunk.toString('latin1', 0, 3));
+    this.writableLength += chunk.length;
+    return this.writableLength < 16_384;
+  }
+  on(_event: 'drain', listener: () => void): void {
+    this.#drain = listener;
+  }
+  letGo(): void {
+    this.writableLength = 0;
+    this.#drain();
+  }
+}
+
+function open() {
+  const line = new Line();
+  const turns = new Turns();
+  const outlet = new Outlet(line, turns);
+  const heard: string[] = [];
+  outlet.onFull = () => heard.push('full');
+  outlet.onDrained = () => heard.push('drained');
+  const push = (text: string, bytes = 3) => outlet.push(Buffer.from(text.padEnd(bytes, '.')));
+  return { line, turns, outlet, heard, push };
+}
+
+t.test('chunks of one turn leave in their order and in one write', async (t) => {
+  const { line, turns, outlet, push } = open();
+  push('one');
+  turns.flush();
+  t.equal(line.corks, 0, 'one alone needs no cork');
+  for (const text of ['two', 'thr', 'fou']) push(text);
+  t.equal(outlet.queuedBytes, 12);
+  turns.flush();
+  turns.flush();
+  t.strictSame(line.written, ['one', 'two', 'thr', 'fou']);
+  t.equal(line.corks, 1);
+  t.equal(outlet.queuedBytes, 12, 'nothing waits here, all of it in the line');
+});
+
+t.test('more than 1 MiB is too much, until all of it is gone', async (t) => {
+  const { line, turns, outlet, heard, push } = open();
+  push('few', 500_000);
+  turns.flush();
+  t.strictSame(heard, []);
+  push('mor', 600_000);
+  turns.flush();
+  push('still');
+  turns.flush();
+  t.strictSame(heard, ['full'], 'told once');
+  const ready = outlet.ready(new AbortController().signal);
+  line.letGo();
+  await ready;
+  t.strictSame(heard, ['full', 'drained']);
+  for (let n = 0; n < 3; n++) push('man', 400_000);
+  turns.flush();
+  t.strictSame(heard, ['full', 'drained', 'full'], 'many in one turn as well');
+});
+
+t.test('nothing is written to a line that has ended, or after the close', async (t) => {
+  const { line, turns, outlet, push } = open();
+  push('one');
+  line.writable = false;
+  turns.flush();
+  line.writable = true;
+  turns.flush();
+  push('two');
+  outlet.close();
+  push('thr');
+  turns.flush();
+  t.strictSame(line.written, []);
+  t.equal(outlet.queuedBytes, 0);
+});
