@@ -147,6 +147,27 @@ function collect(filter: OpenFilter, prefix: string, paths: Set<string>): void {
 
 function collectTest(test: OpenTest, path: string, paths: Set<string>): void {
   paths.add(path);
-  if (test.op === 'elemWhere') collect(test.filter, `${path}.`, paths);
-  if (test.op === 'not' || test.op === 'elem') for (const inner of test.tests) collectTest(inner, path, paths);
+  switch (test.op) {
+    case 'elemWhere':
+      collect(test.filter, `${path}.`, paths);
+      return;
+    case 'not':
+    case 'elem':
+      for (const inner of test.tests) collectTest(inner, path, paths);
+      return;
+    case 'in':
+    case 'all':
+    case 'gt':
+    case 'gte':
+    case 'lt':
+    case 'lte':
+    case 'exists':
+    case 'type':
+    case 'size':
+    case 'text':
+    case 'regex':
+      return;
+    default:
+      test satisfies never;
+  }
 }

@@ -118,8 +118,16 @@ function testAt(path: string, test: OpenTest): OpenFilter {
       return or(valuesAt(path, [test.value]).map((value) => field(path, { op: test.op, value })));
     case 'not':
       return test.tests.length === 0 ? not(everything) : not(testsAt(path, test.tests));
-    default:
+    case 'exists':
+    case 'type':
+    case 'size':
+    case 'text':
+    case 'regex':
+    case 'elem':
+    case 'elemWhere':
       return field(path, test);
+    default:
+      return test satisfies never;
   }
 }
 

@@ -105,8 +105,15 @@ function bindField(path: string, test: OpenTest, outer: Binding): Filter {
       return not(and(test.tests.map((inner) => bindField(path, inner, outer))));
     case 'elem':
       return or(spellingsOfNow(test).map((now) => field(path, bindTest(test, { ...binding, at: '', now }))));
-    default:
+    case 'exists':
+    case 'type':
+    case 'size':
+    case 'text':
+    case 'regex':
+    case 'elemWhere':
       return field(path, bindTest(test, { ...binding, at: '' }));
+    default:
+      return test satisfies never;
   }
 }
 
@@ -129,8 +136,13 @@ function bindTest(test: OpenTest, binding: Binding): Test {
       return { op: 'elemWhere', filter: bindFilter(test.filter, { ...binding, root: false, at: '' }) };
     case 'text':
       return { ...test, text: bindText(test.text, binding) };
-    default:
+    case 'exists':
+    case 'type':
+    case 'size':
+    case 'regex':
       return test;
+    default:
+      return test satisfies never;
   }
 }
 
@@ -140,10 +152,32 @@ function spellingsOfNow(test: OpenTest): readonly Binding['now'][] {
 }
 
 function namesNow(test: OpenTest): boolean {
-  if (test.op === 'not' || test.op === 'elem') return test.tests.some(namesNow);
-  const values = test.op === 'in' || test.op === 'all' ? test.values : 'value' in test ? [test.value] : [];
-  return values.some((value) => value instanceof Variable && value.name === 'now');
+  switch (test.op) {
+    case 'in':
+    case 'all':
+      return test.values.some(isNow);
+    case 'gt':
+    case 'gte':
+    case 'lt':
+    case 'lte':
+      return isNow(test.value);
+    case 'not':
+    case 'elem':
+      return test.tests.some(namesNow);
+    // A text to look for is always a text, and the documents of `elemWhere` bind each of their fields by themselves.
+    case 'text':
+    case 'elemWhere':
+    case 'exists':
+    case 'type':
+    case 'size':
+    case 'regex':
+      return false;
+    default:
+      return test satisfies never;
+  }
 }
+
+const isNow = (value: OpenValue): boolean => value instanceof Variable && value.name === 'now';
 
 /** The values that will do in the place of one: the items of a list, the date and the text of `$now`. */
 function anyOf(value: OpenValue, binding: Binding): readonly Value[] {

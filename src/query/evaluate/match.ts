@@ -71,13 +71,30 @@ function compileField(steps: readonly string[], test: Test): NodeMatch {
       return (node) => each.length > 0 && each.every((match) => match(node));
     }
     case 'exists': {
-      if (test.exists) break;
-      const present = compileField(steps, { op: 'exists', exists: true });
-      return (node) => !present(node);
+      const present = compileAnyValue(steps, { op: 'exists', exists: true }, true);
+      return test.exists ? present : (node) => !present(node);
     }
+    case 'size':
+    case 'elem':
+    case 'elemWhere':
+      return compileAnyValue(steps, test, false);
+    case 'in':
+    case 'gt':
+    case 'gte':
+    case 'lt':
+    case 'lte':
+    case 'type':
+    case 'text':
+    case 'regex':
+      return compileAnyValue(steps, test, true);
     default:
+      return test satisfies never;
   }
-  const path: Path = { steps, opens: opensArrays(test) };
+}
+
+/** @param opens false for questions about an array as a whole, which are not asked of its elements */
+function compileAnyValue(steps: readonly string[], test: Test, opens: boolean): NodeMatch {
+  const path: Path = { steps, opens };
   const question = compileQuestion(test);
   return (node) => someAt(node, path, 0, question);
 }
@@ -87,9 +104,6 @@ interface Path {
   /** Whether an array at the end is opened: its elements are asked, and it itself. */
   readonly opens: boolean;
 }
-
-/** Questions about an array as a whole are not asked of its elements. */
-const opensArrays = (test: Test): boolean => test.op !== 'size' && test.op !== 'elem' && test.op !== 'elemWhere';
 
 /** Whether any value passes that the path, from the step `at` on, leads to below a document. */
 function someAt(node: Members | readonly unknown[], path: Path, at: number, question: Question): boolean {

@@ -58,8 +58,17 @@ function handleOfTest(path: string, test: Test): Handle | null {
       const bound = lane === null ? Number.NaN : numberOf(test.value);
       return lane === null || Number.isNaN(bound) ? null : { kind, path, lane, bound };
     }
-    default:
+    case 'all':
+    case 'exists':
+    case 'type':
+    case 'size':
+    case 'regex':
+    case 'not':
+    case 'elem':
+    case 'elemWhere':
       return null;
+    default:
+      return test satisfies never;
   }
 }
 
