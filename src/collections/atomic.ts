@@ -2,23 +2,10 @@
  * Several writes as one: a transaction, and what has to be remembered while it is open. Single writes need none; bulk
  * creates, writes by filter, batches and keyed writes do. Not here: sessions and their leases (database/transactions).
  */
-import type { ClientSession } from 'mongodb';
 import type { CollectionName } from '../database/names.ts';
 import type { Transactions } from '../database/transactions.ts';
+import type { OpenTransaction } from './open-transaction.ts';
 import type { Registry } from './registry.ts';
-
-/** An open transaction, for the operations inside. */
-export interface Within {
-  readonly session: ClientSession;
-  /** Collections that came to be in it: nobody else sees them yet. */
-  readonly made: Set<CollectionName>;
-  /** Collections that have to be prepared outside of it, before it can go on: it is run again. */
-  readonly unprepared: Set<CollectionName>;
-  /** Documents that filters have touched in it so far. */
-  touched: number;
-  /** How large those were, in bytes. */
-  bytes: number;
-}
 
 export class Atomic {
   readonly #transactions: Transactions;
@@ -34,7 +21,7 @@ export class Atomic {
    * that a second run would do twice.
    * @param within the transaction that is open already, if any: then `work` becomes a part of it
    */
-  async run<T>(work: (within: Within) => Promise<T>, within?: Within): Promise<T> {
+  async run<T>(work: (within: OpenTransaction) => Promise<T>, within?: OpenTransaction): Promise<T> {
     if (within !== undefined) return work(within);
     const made = new Set<CollectionName>();
     const unprepared = new Set<CollectionName>();

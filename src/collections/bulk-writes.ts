@@ -13,10 +13,11 @@ import { MillraceError } from '../kernel/errors.ts';
 import { reaches } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
 import type { OpenFilter } from '../query/filter.ts';
-import type { Atomic, Within } from './atomic.ts';
+import type { Atomic } from './atomic.ts';
 import type { Change } from './change/change.ts';
 import { permittedChange } from './change/permitted-change.ts';
 import type { Write } from './collections.ts';
+import type { OpenTransaction } from './open-transaction.ts';
 import { writingFilter } from './read/listing.ts';
 import { duplicate, notAvailable } from './refusals.ts';
 import type { Registry } from './registry.ts';
@@ -103,7 +104,7 @@ export class ByFilter {
     asked: Asked,
     write: Write,
     now: Date,
-    work: (ids: readonly unknown[], within: Within) => Promise<void>,
+    work: (ids: readonly unknown[], within: OpenTransaction) => Promise<void>,
   ): Promise<Affected> {
     const { store, registry, atomic } = this.#parts;
     const filter = writingFilter(scope, asked, now);

@@ -15,12 +15,13 @@ import { MillraceError } from '../kernel/errors.ts';
 import { KeyedQueues } from '../kernel/queues.ts';
 import { reachesAll, toDatabaseFilter } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
-import type { Query } from '../query/query.ts';
-import type { Atomic, Within } from './atomic.ts';
+import type { Query } from '../query/parse/query.ts';
+import type { Atomic } from './atomic.ts';
 import type { Change } from './change/change.ts';
 import type { JsonObject, Origin } from './change/next-document.ts';
 import { permittedChange, permittedCreate } from './change/permitted-change.ts';
 import { Lookup } from './lookup.ts';
+import type { OpenTransaction } from './open-transaction.ts';
 import { tagFor, viewOf } from './read/document-view.ts';
 import { type Expanding, expandBatch } from './read/expansion.ts';
 import { type List, Listing, type ListingParts, type Steps } from './read/listing.ts';
@@ -41,7 +42,7 @@ export interface Write {
   readonly request: string;
   readonly preconditions: Preconditions;
   /** The transaction that the write is a part of. */
-  readonly within?: Within;
+  readonly within?: OpenTransaction;
 }
 
 /** What a replacement may do: change what is there, bring into being what is not. */

@@ -7,7 +7,7 @@ import type { CollectionName } from '../database/names.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { reachesAll, toDatabaseFilter } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
-import type { Within } from './atomic.ts';
+import type { OpenTransaction } from './open-transaction.ts';
 import { documentNotFound, notAvailable } from './refusals.ts';
 import type { Registry } from './registry.ts';
 import { checkPreconditions, type Preconditions } from './store/preconditions.ts';
@@ -23,7 +23,7 @@ export class Lookup {
   }
 
   /** The raw document, or null. Asks the canonical form of the id first, the other forms only on a miss. */
-  async find(scope: Scope, name: CollectionName, id: string, within?: Within): Promise<Buffer | null> {
+  async find(scope: Scope, name: CollectionName, id: string, within?: OpenTransaction): Promise<Buffer | null> {
     const filter = toDatabaseFilter(scope);
     const canonical = await this.#store.find(name, idFromText(id), filter, within?.session);
     if (canonical !== null) return canonical;
@@ -43,7 +43,7 @@ export class Lookup {
     name: CollectionName,
     id: string,
     preconditions?: Preconditions,
-    within?: Within,
+    within?: OpenTransaction,
   ): Promise<Error> {
     const { reader } = scope;
     if (reader !== null && !reachesAll(scope) && (await this.find(reader, name, id, within)) !== null) {

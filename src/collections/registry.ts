@@ -6,7 +6,7 @@ import { CODE, serverCode, translated } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
 import { type CollectionName, isCollectionName } from '../database/names.ts';
 import { MillraceError } from '../kernel/errors.ts';
-import type { Within } from './atomic.ts';
+import type { OpenTransaction } from './open-transaction.ts';
 
 const IMAGES = { enabled: true } as const;
 
@@ -55,7 +55,7 @@ export class Registry {
    * @throws MillraceError `contention` for a collection without images, which is prepared before the second run
    * @throws MongoServerError error 48 (somebody else was faster), whose second run finds the collection
    */
-  async ensureWithin(name: CollectionName, { session, made, unprepared }: Within): Promise<void> {
+  async ensureWithin(name: CollectionName, { session, made, unprepared }: OpenTransaction): Promise<void> {
     if (this.#known.has(name) || made.has(name)) return;
     const options = await this.#options(name);
     if (options === undefined) {

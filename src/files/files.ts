@@ -12,7 +12,7 @@ import { MillraceError } from '../kernel/errors.ts';
 import { SYSTEM_ONLY } from '../policies/fields/field-rules.ts';
 import { fieldsFor, reaches, toDatabaseFilter } from '../policies/reach.ts';
 import { readerOf, readingOne, type Scope } from '../policies/scope.ts';
-import type { Query } from '../query/query.ts';
+import type { Query } from '../query/parse/query.ts';
 import { type ConditionHeaders, requireConditions } from './conditions.ts';
 import { type FileList, type ListingParts, listFiles } from './listing.ts';
 import type { ByteRange, FileStore } from './stores/file-store.ts';

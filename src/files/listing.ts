@@ -16,7 +16,7 @@ import { pathsOf } from '../query/filter.ts';
 import { decodeCursor, encodeCursor } from '../query/page/cursor.ts';
 import { cutPage, exactStages, isInOrder, type Page, type Position, requestPage } from '../query/page/page.ts';
 import { toMongoSort } from '../query/page/sort.ts';
-import { type Query, questionOf } from '../query/query.ts';
+import { type Query, questionOf } from '../query/parse/query.ts';
 import type { Store } from './store.ts';
 import { STORED_MEMBERS } from './upload/file.ts';
 import { type SeenFile, toSeenFile } from './visible-file.ts';

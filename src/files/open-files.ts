@@ -13,7 +13,7 @@ import type { FileStore } from './stores/file-store.ts';
 import { openGridfsStore } from './stores/gridfs-store.ts';
 import type { S3Settings } from './stores/s3-store.ts';
 import { parseStoreAddresses, type StoreAddress } from './stores/store-address.ts';
-import { Sweep } from './upload/sweep.ts';
+import { Sweep } from './sweep.ts';
 import { Marks } from './upload/upload-marks.ts';
 
 export interface FilesSettings {

@@ -5,8 +5,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import fp from 'fastify-plugin';
-import { networkOf } from '../auth/sign-in/sign-in-delays.ts';
-import { proxyTest } from '../kernel/addresses.ts';
+import { networkOf, proxyTest } from '../kernel/addresses.ts';
 import type { ServerConfig } from '../kernel/config.ts';
 import { hasBody } from '../kernel/request.ts';
 

@@ -1,5 +1,5 @@
-/** Addresses as settings name them: of servers that clients reach, and of proxies. Pure. */
-import { BlockList, isIP } from 'node:net';
+/** Addresses: of servers and proxies as settings name them, and of clients as they are counted. Pure. */
+import { BlockList, isIP, isIPv6 } from 'node:net';
 
 /** Names that stand for ranges of addresses where proxies are trusted. */
 const RANGES: ReadonlyMap<string, readonly string[]> = new Map([
@@ -66,4 +66,18 @@ function isProxyAddress(text: string): boolean {
   return (
     bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) >= 1 && Number(bits) <= (version === 4 ? 32 : 128))
   );
+}
+
+/**
+ * The network that is counted as one client: an IPv4 address, or the first 64 bits of an IPv6 address, because one
+ * customer usually gets all 2^64 addresses below them (RFC 4291 section 2.5.4).
+ */
+export function networkOf(address: string): string {
+  const [, mapped] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? [];
+  if (mapped !== undefined || !isIPv6(address)) return mapped ?? address;
+  const [head = '', tail] = (address.split('%', 1)[0] ?? '').toLowerCase().split('::');
+  const groups = (text: string) => (text === '' ? [] : text.split(':').map((group) => group.replace(/^0+(?=.)/, '')));
+  const [first, last] = [groups(head), groups(tail ?? '')];
+  const gap = tail === undefined ? 0 : 8 - first.length - last.length;
+  return [...first, ...Array.from({ length: Math.max(0, gap) }, () => '0'), ...last].slice(0, 4).join(':');
 }

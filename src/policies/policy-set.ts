@@ -3,7 +3,7 @@
  * with. Pure. Not here: to whom they grant what (evaluation.ts) and where they are kept (policy-book.ts).
  */
 import { type Fault, MillraceError } from '../kernel/errors.ts';
-import { overruledBy } from './contradictions.ts';
+import { contradictionsOf, overruledBy } from './contradictions.ts';
 import { invalidPolicy, type Policy, parsePolicy } from './policy.ts';
 import type { PolicyJson } from './policy-schema.ts';
 import { ACTIONS } from './scope.ts';
@@ -53,7 +53,10 @@ export function toPolicySet(written: readonly WrittenPolicy[], changed?: string)
         if (JSON.stringify(policy).length > MAX_BYTES) {
           throw invalidPolicy([{ pointer: '', code: 'invalid-policy', detail: `It has more than ${MAX_BYTES} bytes` }]);
         }
-        return parsePolicy(id, policy);
+        const parsed = parsePolicy(id, policy);
+        const faults = contradictionsOf(parsed);
+        if (faults.length > 0) throw invalidPolicy(faults);
+        return parsed;
       } catch (error) {
         throw id === changed || !(error instanceof MillraceError) ? error : ofPolicy(id, error);
       }

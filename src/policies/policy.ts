@@ -11,7 +11,6 @@ import { bind } from '../query/evaluate/bind.ts';
 import { type OpenFilter, Variable } from '../query/filter.ts';
 import type { OpenValue } from '../query/literals.ts';
 import { parseFilterJson } from '../query/parse/parse-json.ts';
-import { contradictionsOf } from './contradictions.ts';
 import { parseFieldRules, SYSTEM_ONLY } from './fields/field-rules.ts';
 import type { FieldTree } from './fields/field-tree.ts';
 import { POLICY, type PolicyJson } from './policy-schema.ts';
@@ -78,7 +77,6 @@ export function parsePolicy(id: string, json: unknown): Policy {
     const detail = placeFault(name, json);
     if (detail !== null) faults.push({ pointer: `/collections/${index}`, code: 'invalid-policy', detail });
   });
-  if (faults.length === 0) faults.push(...contradictionsOf(policy));
   if (faults.length > 0) throw invalidPolicy(faults);
   return policy;
 }

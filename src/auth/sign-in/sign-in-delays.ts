@@ -4,8 +4,9 @@
  * only for networks it was never signed in from: else a stranger who goes on guessing would keep its holder out.
  * Names that no account has wait like others.
  */
+
 import { hash } from 'node:crypto';
-import { isIPv6 } from 'node:net';
+import { networkOf } from '../../kernel/addresses.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import type { DelayStore, DelayTerms } from './delay-store.ts';
 
@@ -64,15 +65,4 @@ export class SignInDelays {
 /** Hashed, because people type passwords where their name belongs. */
 function idsOf({ name, address }: Attempt): [string, string] {
   return [`name:${hash('sha256', name, 'base64url')}`, `address:${networkOf(address)}`];
-}
-
-/** Who has one IPv6 address has 2^64 of them (RFC 4291 section 2.5.4): their common part counts. */
-export function networkOf(address: string): string {
-  const [, mapped] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? [];
-  if (mapped !== undefined || !isIPv6(address)) return mapped ?? address;
-  const [head = '', tail] = (address.split('%', 1)[0] ?? '').toLowerCase().split('::');
-  const groups = (text: string) => (text === '' ? [] : text.split(':').map((group) => group.replace(/^0+(?=.)/, '')));
-  const [first, last] = [groups(head), groups(tail ?? '')];
-  const gap = tail === undefined ? 0 : 8 - first.length - last.length;
-  return [...first, ...Array.from({ length: Math.max(0, gap) }, () => '0'), ...last].slice(0, 4).join(':');
 }

@@ -3,10 +3,10 @@
  * everywhere at once. Not here: who may sign in (sign-in.ts).
  */
 import { newMeta, type Stamp } from '../../database/system-collection.ts';
+import { networkOf } from '../../kernel/addresses.ts';
 import type { Activity } from '../activity.ts';
 import { invalidCredential } from '../authenticator.ts';
 import { signInFailed } from '../refusals.ts';
-import { networkOf } from '../sign-in/sign-in-delays.ts';
 import type { User } from '../user.ts';
 import { ACCESS_MS, type AccessTokens } from './access-tokens.ts';
 import {

@@ -5,7 +5,8 @@
 import type { FastifyRequest } from 'fastify';
 import { MillraceError } from '../../kernel/errors.ts';
 import { parameters, requireMediaType } from '../../kernel/request.ts';
-import type { Atomic, Within } from '../atomic.ts';
+import type { Atomic } from '../atomic.ts';
+import type { OpenTransaction } from '../open-transaction.ts';
 import { isAccessRefusal } from '../refusals.ts';
 import { type BatchOperation, inOperation, parseBatch, resolveRefs } from './batch-operations.ts';
 import { objectBody, refuseConditions } from './request-body.ts';
@@ -48,7 +49,7 @@ async function runAll(
   operations: readonly BatchOperation[],
   request: BatchRequest,
   parts: WriteParts,
-  within: Within,
+  within: OpenTransaction,
 ): Promise<Answer> {
   const refs = new Map<string, string>();
   const results: Answer[] = [];

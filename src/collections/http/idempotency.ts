@@ -6,7 +6,7 @@
 import { hash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { actorOf } from '../../auth/principal.ts';
-import { networkOf } from '../../auth/sign-in/sign-in-delays.ts';
+import { networkOf } from '../../kernel/addresses.ts';
 import { ERRORS, MillraceError } from '../../kernel/errors.ts';
 import type { Atomic } from '../atomic.ts';
 import { isAccessRefusal, keyInUse } from '../refusals.ts';

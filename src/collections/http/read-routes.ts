@@ -11,7 +11,7 @@ import type { Scope } from '../../policies/scope.ts';
 import type { Fields } from '../../query/evaluate/fields.ts';
 import { readParameters } from '../../query/parse/parameters.ts';
 import { parseQuery, parseQueryJson } from '../../query/parse/parse-query.ts';
-import type { Query } from '../../query/query.ts';
+import type { Query } from '../../query/parse/query.ts';
 import { type Expansion, toExpansions } from '../read/expansion.ts';
 import { cutStored, showsMeta, withIds, withWholeMeta } from '../read/field-selection.ts';
 import { requireFields } from '../read/projection.ts';

@@ -5,9 +5,9 @@
 import { isPlain } from '../../database/json/wire-values.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { type RequestLike, requireBody } from '../../kernel/request.ts';
-import type { Within } from '../atomic.ts';
 import type { JsonObject } from '../change/next-document.ts';
 import type { Write } from '../collections.ts';
+import type { OpenTransaction } from '../open-transaction.ts';
 import { parsePreconditions } from '../store/preconditions.ts';
 
 /** @throws MillraceError `body-required`, `body-type` */
@@ -50,7 +50,7 @@ export function refuseConditions({ headers }: RequestLike): void {
 }
 
 /** The write that a request asks for, alone or as a part of a transaction. */
-export function toWrite(request: RequestLike, within?: Within): Write {
+export function toWrite(request: RequestLike, within?: OpenTransaction): Write {
   const write = { request: request.id, preconditions: parsePreconditions(request.headers) };
   return within === undefined ? write : { ...write, within };
 }

@@ -8,9 +8,9 @@ import { MillraceError } from '../../kernel/errors.ts';
 import { flag, parameters, type RequestLike, requireMediaType } from '../../kernel/request.ts';
 import type { Policies } from '../../policies/policies.ts';
 import type { Action, Scope } from '../../policies/scope.ts';
-import type { Within } from '../atomic.ts';
 import type { ByFilter } from '../bulk-writes.ts';
 import type { Collections, WriteScopes } from '../collections.ts';
+import type { OpenTransaction } from '../open-transaction.ts';
 import { seenBy, viewOf } from '../read/document-view.ts';
 import { discreet } from '../refusals.ts';
 import { parsePreconditions } from '../store/preconditions.ts';
@@ -20,7 +20,7 @@ import { arrayBody, objectBody, refuseConditions, toWrite } from './request-body
 import { type Answer, affectedAnswer, createdAnswer, removedAnswer, writtenAnswer } from './write-response.ts';
 
 /** A write that has been read and allowed; nothing has been touched yet. It may run again in a new transaction. */
-export type PreparedWrite = (within?: Within) => Promise<Answer>;
+export type PreparedWrite = (within?: OpenTransaction) => Promise<Answer>;
 
 /** One request to write, from the wire or from inside a batch. */
 export interface WriteRequest extends RequestLike {

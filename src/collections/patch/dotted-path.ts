@@ -64,7 +64,7 @@ function walk(node: unknown, steps: Steps, depth: number, change: DatedChange, d
   if (node === undefined && !change.creates) return REMOVED;
   if (depth === steps.length) {
     const value = change.apply(node);
-    if (value !== REMOVED && value !== node) checkChange(steps, value, draft);
+    if (value !== REMOVED && value !== node) checkChange(steps, value, draft.measure(value).depth);
     return value;
   }
   if (node === undefined) return walk(Object.create(null), steps, depth, change, draft);

@@ -146,7 +146,7 @@ type Change = (node: Node, token: string) => void;
 
 /** The document with the node that holds `path` changed; everything beside the path is as it was. */
 function edit(root: unknown, path: Pointer, draft: Draft, value: unknown, change: Change): unknown {
-  checkChange(path, value, draft);
+  checkChange(path, value, draft.measure(value).depth);
   const last = path.at(-1);
   if (last === undefined) return value;
   if (!isNode(root)) throw missing(path);

@@ -6,7 +6,6 @@ import { keyProblem, pointerTo } from '../../database/json/json-faults.ts';
 import { MAX_DEPTH } from '../../database/json/parse-json.ts';
 import { isPlain } from '../../database/json/wire-values.ts';
 import { MillraceError } from '../../kernel/errors.ts';
-import type { Draft } from './draft.ts';
 
 /** Operations of one patch, or paths of one update. */
 export const MAX_OPERATIONS = 1_000;
@@ -34,12 +33,15 @@ export function checkChangedPath(path: readonly string[]): void {
   }
 }
 
-/** Holds a new member to what one document may hold: no hidden prototype, no deeper than 100 levels. */
-export function checkChange(path: readonly string[], value: unknown, draft: Draft): void {
+/**
+ * Checks a new member against what one document may hold: no hidden prototype, at most 100 levels of nesting.
+ * @param depth levels of nesting inside the value
+ */
+export function checkChange(path: readonly string[], value: unknown, depth: number): void {
   if (path.at(-1) === 'constructor' && isPlain(value) && Object.hasOwn(value, 'prototype')) {
     refuseKey([...path, 'prototype'], 'The key "constructor" may not hold a "prototype"');
   }
-  checkDepth(path.length + draft.measure(value).depth);
+  checkDepth(path.length + depth);
 }
 
 export function checkDepth(depth: number): void {

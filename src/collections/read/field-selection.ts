@@ -5,7 +5,7 @@
 import { cutBytes } from '../../policies/fields/cut-bytes.ts';
 import { ALL, type FieldTree, fieldTree, NONE } from '../../policies/fields/field-tree.ts';
 import { type Fields, widened } from '../../query/evaluate/fields.ts';
-import type { Expansion } from '../../query/query.ts';
+import type { Expansion } from '../../query/parse/query.ts';
 
 const META = '_meta';
 

@@ -27,7 +27,7 @@ import {
   requestPage,
 } from '../../query/page/page.ts';
 import { type Sort, toMongoSort } from '../../query/page/sort.ts';
-import { type Query, questionOf } from '../../query/query.ts';
+import { type Query, questionOf } from '../../query/parse/query.ts';
 import type { Store } from '../store/store.ts';
 import { cutStored, withIds } from './field-selection.ts';
 import { type Showing, showingOf } from './projection.ts';

@@ -129,7 +129,7 @@ export class Store {
   /**
    * Replaces a document if it still is, to the last value, what was read, together with the changes of other requests.
    * `$literal` keeps dotted, `$`-leading and empty names as they are, and the change event is an update with the small
-   * difference. Within a transaction that is what keeps it as it was read.
+   * difference. OpenTransaction a transaction that is what keeps it as it was read.
    * @param bytes size of both states as BSON
    * @returns false when the document changed or vanished meanwhile
    */

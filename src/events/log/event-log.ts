@@ -7,8 +7,8 @@ import type { Binary, Collection, CollectionInfo, Db, Document } from 'mongodb';
 import { CODE, serverCode } from '../../database/errors.ts';
 import { UnusableDatabase } from '../../database/unusable.ts';
 import { within } from '../../kernel/deadline.ts';
-import { wholeBytes } from '../record/row-maker.ts';
-import { decodeRow, EMPTY_ROW, encodeRow, type LogRow, rowBytes } from './row.ts';
+
+import { decodeRow, EMPTY_ROW, encodeRow, type LogRow, rowBytes, wholeBytes } from './row.ts';
 
 const BATCH_ROWS = 500;
 const BATCH_BYTES = 8 * 1024 * 1024;

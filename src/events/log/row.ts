@@ -6,6 +6,9 @@
 import type { Document, Timestamp } from 'mongodb';
 import { binary, decode, decodeExactly, decodeShallow, timestamp } from '../../database/bson/raw.ts';
 
+/** Bodies above this are left out of a row, which must fit into 16 MB with all it carries. */
+export const BODY_LIMIT = 12 * 1024 * 1024;
+
 const OPERATIONS = [
   'insert',
   'update',
@@ -74,6 +77,11 @@ export const EMPTY_ROW = {
 /** Memory a row takes, nearly: its bodies and a flat sum for the rest. */
 export function rowBytes(row: LogRow): number {
   return 400 + (row.key?.length ?? 0) + bodyBytes(row);
+}
+
+/** About how much memory a row takes, in bytes, with the document that is read for it when its own bodies were too large. */
+export function wholeBytes(row: LogRow): number {
+  return rowBytes(row) + (row.big ? BODY_LIMIT : 0);
 }
 
 /** Size of a row's bodies. */

@@ -7,8 +7,8 @@ import { MillraceError } from '../../kernel/errors.ts';
 import type { EventLog } from '../log/event-log.ts';
 import { formatPosition, type Place, parsePosition } from '../log/position.ts';
 import type { LogRow } from '../log/row.ts';
+import { wholeBytes } from '../log/row.ts';
 import type { Tail } from '../log/tail.ts';
-import { wholeBytes } from '../record/row-maker.ts';
 
 const READ_ROWS = 500;
 /** Rows looked at for one page at most, whoever matches. */

@@ -6,16 +6,8 @@
 import * as bson from '../../database/bson/bson-bytes.ts';
 import { isWritable } from '../../database/bson/raw.ts';
 import type { Change } from '../../database/change.ts';
-import { bodyBytes, EMPTY_ROW, type LogRow, type RowOperation, rowBytes } from '../log/row.ts';
+import { BODY_LIMIT, bodyBytes, EMPTY_ROW, type LogRow, type RowOperation } from '../log/row.ts';
 import { updatedPaths } from '../log/updated-paths.ts';
-
-/** Bodies above this are left out of a row, which must fit into 16 MB with all it carries. */
-export const BODY_LIMIT = 12 * 1024 * 1024;
-
-/** Memory a row takes, nearly, with the document that is read for it where its own bodies were too large. */
-export function wholeBytes(row: LogRow): number {
-  return rowBytes(row) + (row.big ? BODY_LIMIT : 0);
-}
 
 /** How many stamps of deletions on the way are remembered. */
 const STAMP_LIMIT = 10_000;

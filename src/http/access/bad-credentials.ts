@@ -3,7 +3,7 @@
  * or reads of the database, so they have a limit before they are looked at. Not here: the limit of requests
  * (rate-limit.ts), and the delays of failed sign-ins.
  */
-import { networkOf } from '../../auth/sign-in/sign-in-delays.ts';
+import { networkOf } from '../../kernel/addresses.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { RateLimiter, tooManyRequests } from './rate-limit.ts';
 

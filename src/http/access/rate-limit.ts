@@ -3,7 +3,7 @@
  * this process's memory. Not here: the delays of failed sign-ins, which all processes share.
  */
 import fp from 'fastify-plugin';
-import { networkOf } from '../../auth/sign-in/sign-in-delays.ts';
+import { networkOf } from '../../kernel/addresses.ts';
 import type { ServerConfig } from '../../kernel/config.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 

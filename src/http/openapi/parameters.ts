@@ -1,6 +1,6 @@
 /** The parameters and request headers that the contract names. Not here: which request takes which (documents.ts). */
 import { LIMITS } from '../../query/limits.ts';
-import { COUNTS } from '../../query/query.ts';
+import { COUNTS } from '../../query/parse/query.ts';
 import { ref } from './shapes.ts';
 
 export interface Parameter {

@@ -7,7 +7,7 @@ import { API_KEY, SESSION, SIGNED_IN, TICKET, USER } from '../../auth/schema.ts'
 import { INDEX } from '../../collections/index-plan.ts';
 import { ERRORS } from '../../kernel/errors.ts';
 import { LIMITS } from '../../query/limits.ts';
-import { COUNTS } from '../../query/query.ts';
+import { COUNTS } from '../../query/parse/query.ts';
 
 const nullable = (schema: TSchema) => Type.Union([schema, Type.Null()]);
 const time = () => Type.String({ format: 'date-time' });

@@ -11,11 +11,11 @@ import { LIMITS } from '../limits.ts';
 import { readOperator } from '../operators.ts';
 import { BY_ID, parseSort, type Sort } from '../page/sort.ts';
 import { storedPath } from '../paths.ts';
-import { COUNTS, type Count, type Expansion, type Query } from '../query.ts';
 import { Patterns } from '../text/pattern.ts';
 import type { Parameter } from './parameters.ts';
 import { parseFilterJson } from './parse-json.ts';
 import { parseEquals, parseShort } from './parse-short.ts';
+import { COUNTS, type Count, type Expansion, type Query } from './query.ts';
 
 /** Parameters that are not fields; a field of that name is reached as `limit[eq]=5`. */
 export const RESERVED = ['filter', 'sort', 'fields', 'limit', 'cursor', 'skip', 'count', 'expand'] as const;

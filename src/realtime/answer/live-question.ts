@@ -13,7 +13,7 @@ import type { Fields } from '../../query/evaluate/fields.ts';
 import { compileMatch, type Match } from '../../query/evaluate/match.ts';
 import { type Filter, pathsOf } from '../../query/filter.ts';
 import type { Sort } from '../../query/page/sort.ts';
-import { type Query, questionOf } from '../../query/query.ts';
+import { type Query, questionOf } from '../../query/parse/query.ts';
 import { scopeKey } from './scope-key.ts';
 
 export interface Question {

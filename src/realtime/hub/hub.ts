@@ -5,8 +5,8 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { LogRow } from '../../events/log/row.ts';
+import { wholeBytes } from '../../events/log/row.ts';
 import type { Tail } from '../../events/log/tail.ts';
-import { wholeBytes } from '../../events/record/row-maker.ts';
 import type { Live } from '../answer/live-answer.ts';
 import type { Group, Member } from './group.ts';
 import { GroupBook } from './group-index.ts';

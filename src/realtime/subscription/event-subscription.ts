@@ -11,7 +11,7 @@ import { bind } from '../../query/evaluate/bind.ts';
 import type { Filter } from '../../query/filter.ts';
 import { BY_ID } from '../../query/page/sort.ts';
 import { parseFilterJson } from '../../query/parse/parse-json.ts';
-import { questionOf } from '../../query/query.ts';
+import { questionOf } from '../../query/parse/query.ts';
 import { LiveEvents } from '../answer/live-events.ts';
 import type { EventWish, ResetReason } from '../wire/protocol.ts';
 import { judgeMissed } from './resume-check.ts';

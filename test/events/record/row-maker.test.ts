@@ -2,8 +2,8 @@
 import { BSON, Timestamp } from 'mongodb';
 import t from 'tap';
 import type { Change } from '../../../src/database/change.ts';
-import { encodeRow, type LogRow } from '../../../src/events/log/row.ts';
-import { BODY_LIMIT, RowMaker } from '../../../src/events/record/row-maker.ts';
+import { BODY_LIMIT, encodeRow, type LogRow } from '../../../src/events/log/row.ts';
+import { RowMaker } from '../../../src/events/record/row-maker.ts';
 import { cstring, element, frame, int32 } from '../../helpers/bson-parts.ts';
 
 const bytes = (document: object | null) => document && Buffer.from(BSON.serialize(document));

@@ -3,7 +3,7 @@ import t from 'tap';
 import { everything, field } from '../../../src/query/filter.ts';
 import { readParameters } from '../../../src/query/parse/parameters.ts';
 import { parseQuery, parseQueryJson } from '../../../src/query/parse/parse-query.ts';
-import { type Query, questionOf } from '../../../src/query/query.ts';
+import { type Query, questionOf } from '../../../src/query/parse/query.ts';
 
 const ask = (search: string): Query => parseQuery(readParameters(search));
 

@@ -4,9 +4,9 @@
  * in whichever process, is safe under its lease. Every process sweeps; a mark is only ever taken by one.
  */
 
-import type { Store } from '../store.ts';
-import type { FileStore } from '../stores/file-store.ts';
-import type { Mark, Marks } from './upload-marks.ts';
+import type { Store } from './store.ts';
+import type { FileStore } from './stores/file-store.ts';
+import type { Mark, Marks } from './upload/upload-marks.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

@@ -1,15 +1,15 @@
 /** The sweep and the marks it follows: what it takes, what it leaves alone, and that a commit and a sweep exclude each other. */
 import { Readable } from 'node:stream';
 import t from 'tap';
-import { ANONYMOUS } from '../../../src/auth/principal.ts';
-import { openMongo } from '../../../src/database/mongo.ts';
-import { Transactions } from '../../../src/database/transactions.ts';
-import { type OpenFiles, openFiles } from '../../../src/files/open-files.ts';
-import type { Part } from '../../../src/files/upload/intake.ts';
-import { Policies } from '../../../src/policies/policies.ts';
-import { testMongo } from '../../helpers/mongo.ts';
-import { countAll } from '../../helpers/upload.ts';
-import { newKey } from '../../suites/file-store.ts';
+import { ANONYMOUS } from '../../src/auth/principal.ts';
+import { openMongo } from '../../src/database/mongo.ts';
+import { Transactions } from '../../src/database/transactions.ts';
+import { type OpenFiles, openFiles } from '../../src/files/open-files.ts';
+import type { Part } from '../../src/files/upload/intake.ts';
+import { Policies } from '../../src/policies/policies.ts';
+import { testMongo } from '../helpers/mongo.ts';
+import { countAll } from '../helpers/upload.ts';
+import { newKey } from '../suites/file-store.ts';
 
 const place = await testMongo(t);
 const mongo = await openMongo(place);

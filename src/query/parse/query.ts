@@ -15,9 +15,9 @@
  */
 import { createHash } from 'node:crypto';
 import { EJSON } from 'bson';
-import type { Fields } from './evaluate/fields.ts';
-import type { OpenFilter } from './filter.ts';
-import type { Sort } from './page/sort.ts';
+import type { Fields } from '../evaluate/fields.ts';
+import type { OpenFilter } from '../filter.ts';
+import type { Sort } from '../page/sort.ts';
 
 export const COUNTS = ['none', 'estimated', 'exact'] as const;
 

@@ -1,0 +1,18 @@
+/**
+ * A transaction while it is open, as every operation inside of it is given it. Not here: how one is opened, repeated and
+ * committed (atomic.ts).
+ */
+import type { ClientSession } from 'mongodb';
+import type { CollectionName } from '../database/names.ts';
+
+export interface OpenTransaction {
+  readonly session: ClientSession;
+  /** Collections created in it: other sessions do not see them yet. */
+  readonly made: Set<CollectionName>;
+  /** Collections that have to be prepared outside of it before it can go on; then it is run again. */
+  readonly unprepared: Set<CollectionName>;
+  /** Documents that filters have touched in it so far. */
+  touched: number;
+  /** Size of those documents, in bytes. */
+  bytes: number;
+}
