@@ -4,8 +4,9 @@
  */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { type Config, type Environment, SETTINGS } from './kernel/config.ts';
+import type { Config, Environment } from './kernel/config.ts';
 import { nearest } from './kernel/nearest.ts';
+import { SETTINGS } from './kernel/settings.ts';
 
 const PACKAGE: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 
