@@ -7,7 +7,7 @@ import { type ConditionHeaders, judge, preconditionFailed, rangeAllowed } from '
 import { parseRange } from './range.ts';
 import type { ByteRange } from './stores/file-store.ts';
 import { entityTag, type StoredFile } from './upload/file.ts';
-import { contentDisposition } from './upload/file-name.ts';
+import { cleanName, contentDisposition } from './upload/file-name.ts';
 import { isInline, servedType } from './upload/media-type.ts';
 
 /**
@@ -30,12 +30,14 @@ export interface BytesAnswer {
  * @throws MillraceError `precondition-failed`, `range-not-satisfiable`
  */
 export function answerBytes(method: string, headers: ConditionHeaders, file: StoredFile): BytesAnswer {
+  // Not every name came in by an upload: of a file whose name is hidden it is taken from the signed address.
+  const name = cleanName(file.name);
   const validators = { etag: entityTag(file), lastModified: file.createdAt };
   const always = {
     etag: validators.etag,
     'last-modified': file.createdAt.toUTCString(),
     'accept-ranges': 'bytes',
-    'content-disposition': contentDisposition(isInline(file.type) ? 'inline' : 'attachment', file.name),
+    'content-disposition': contentDisposition(isInline(file.type) ? 'inline' : 'attachment', name),
     'content-security-policy': /^(?:audio|video)\//.test(file.type) ? PLAYER : SANDBOX,
     // Pages of any origin may show a file that its reader may read; who may is the policies' to say.
     'cross-origin-resource-policy': 'cross-origin',

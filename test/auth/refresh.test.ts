@@ -88,6 +88,17 @@ t.test('in use', async (t) => {
     t.equal((await refresh(refreshToken)).statusCode, 200);
   });
 
+  await t.test('a place in the family that no token can have is refused like every other bad one', async (t) => {
+    const { refreshToken } = await signUp(app, 'barbara');
+    const known = decodeToken(refreshToken);
+    if (known === null) throw new Error('It is no token');
+    for (const generation of [1, 2 ** 31 - 1, 2 ** 31, 2 ** 32 - 2, 2 ** 32 - 1]) {
+      const answer = await refresh(encodeToken({ ...known, generation }));
+      t.match(answer.json(), { status: 401, code: 'invalid-credential' }, String(generation));
+    }
+    t.equal((await refresh(refreshToken)).statusCode, 200);
+  });
+
   await t.test('an expired one is none', async (t) => {
     const { refreshToken, session } = await signUp(app, 'tony');
     await families.updateOne({ _id: session }, { $set: { expiresAt: new Date(Date.now() - 1) } });

@@ -180,6 +180,12 @@ t.test('places under policies', async (t) => {
         signed.replace(/signature=.*/, 'signature='),
       ])
         t.equal((await app.inject({ url: forged })).json().code, 'invalid-credential', forged);
+      const hostile = encodeURIComponent('../up/a\u202egnp\r\nX: 1.exe');
+      const renamed = signed.replace(/[^/]*\?/, `${hostile}?`);
+      withPolicies(parts, [{ collections: ['files'], actions: ['read'], fields: { read: ['*', '-name'] } }]);
+      const named = await app.inject({ url: renamed });
+      t.equal(named.body, 'hello');
+      t.equal(named.headers['content-disposition'], 'inline; filename="agnpX: 1.exe"', 'it is cleaned');
       const resource = await app.inject({ url: `/files/${mine.id}?${signed.split('?')[1]}` });
       t.equal(resource.json().code, 'unknown-parameter', 'what is known of the file has no signed address');
     });

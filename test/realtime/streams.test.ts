@@ -127,6 +127,37 @@ t.test('tickets of streams', async (t) => {
   t.ok(parts);
 });
 
+t.test('a ticket opens streams and nothing else', async (t) => {
+  const { app } = await buildTestApp(t);
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const account = await signUp(app, 'ann');
+  const { ticket } = (await ask(app, 'POST /auth/ticket', undefined, account)).json();
+  const accept = { accept: 'text/event-stream' };
+  for (const path of ['/auth/me', '/auth/sessions', '/admin/users', '/files', '/events', '/api/notes/a', '/nothing']) {
+    const answer = await app.inject({ url: `${path}?ticket=${ticket}`, headers: accept });
+    t.ok(answer.statusCode >= 400, `${path} is refused`);
+    t.notOk(answer.headers['set-cookie'], `${path} sets no cookie`);
+  }
+  const stream = await openStream(t, `${url}/api/notes?ticket=${ticket}`);
+  t.equal(stream.response.status, 200, 'the ticket was not used up');
+});
+
+t.test('the path of a stream is escaped in its cookie', async (t) => {
+  const { app } = await buildTestApp(t);
+  const account = await signUp(app, 'ann');
+  const { ticket } = (await ask(app, 'POST /auth/ticket', undefined, account)).json();
+  const url = `/api/notes;Domain=example.org;Max-Age=9?ticket=${ticket}`;
+  const answer = await app.inject({ url, headers: { accept: 'text/event-stream' } });
+  t.equal(answer.json().code, 'invalid-name');
+  const attributes = String(answer.headers['set-cookie'] ?? '').split('; ');
+  t.match(attributes.slice(1).sort(), [
+    'HttpOnly',
+    'Max-Age=600',
+    'Path=/api/notes%3BDomain=example.org%3BMax-Age=9',
+    'SameSite=Strict',
+  ]);
+});
+
 t.test('a session that ends while its stream is let in ends the stream', async (t) => {
   const { app, parts } = await buildTestApp(t);
   const { authenticator } = parts;

@@ -9,6 +9,8 @@ const PREFIX = 'mrr_';
 const SESSION_BYTES = 16;
 const SECRET_BYTES = 32;
 const LENGTH = SESSION_BYTES + 4 + SECRET_BYTES;
+/** The last place in a family: its successor's would not fit into the four bytes. No family lives to reach it. */
+const LAST = 2 ** 32 - 1;
 
 export interface RefreshToken {
   /** Id of the session: one family of tokens. */
@@ -39,7 +41,7 @@ export function encodeToken({ session, generation, secret }: RefreshToken): stri
   return PREFIX + Buffer.concat([Buffer.from(session, 'base64url'), place, secret]).toString('base64url');
 }
 
-/** Null for what no token can be. */
+/** @returns null for what no token can be, and for the last place of a family, which nothing could follow */
 export function decodeToken(text: string): RefreshToken | null {
   if (text.length > 200 || !text.startsWith(PREFIX)) return null;
   const bytes = Buffer.from(text.slice(PREFIX.length), 'base64url');
@@ -50,7 +52,7 @@ export function decodeToken(text: string): RefreshToken | null {
     secret: bytes.subarray(SESSION_BYTES + 4),
   };
   // One token has one spelling.
-  return encodeToken(token) === text ? token : null;
+  return token.generation < LAST && encodeToken(token) === text ? token : null;
 }
 
 /** What the database keeps of a token. */

@@ -16,7 +16,8 @@ const UNSHOWABLE = /[\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069\uf
  */
 export function cleanName(given: string | undefined): string {
   const last = (given ?? '').split(/[/\\]/).at(-1) ?? '';
-  const shown = last.toWellFormed().normalize('NFC').replace(UNSHOWABLE, '').trim();
+  // In this order: what is left when a mark goes may have a composed form.
+  const shown = last.toWellFormed().replace(UNSHOWABLE, '').normalize('NFC').trim();
   return /^\.*$/.test(shown) ? FALLBACK : shorten(shown);
 }
 
@@ -30,7 +31,7 @@ function shorten(name: string): string {
     if (room < 0) break;
     kept += character;
   }
-  return kept + extension;
+  return kept.trimEnd() + extension;
 }
 
 /** A name as one segment of a path (RFC 3986). Dot segments cannot occur: `cleanName` leaves none. */
@@ -41,6 +42,7 @@ export function nameInPath(name: string): string {
 /**
  * The Content-Disposition of an answer (RFC 6266): an ASCII name for old clients, and the true one as RFC 8187
  * defines it when the two differ. Percent signs leave the ASCII name because some clients decode them.
+ * @param name cleaned
  */
 export function contentDisposition(kind: 'inline' | 'attachment', name: string): string {
   const ascii = name.replace(/[^\x20-\x7e]/gu, '_').replace(/["\\%]/g, '_');

@@ -1,7 +1,8 @@
 /**
  * Tickets of streams: a browser's EventSource can send no header, so `?ticket=` says who it is. A ticket works once, but
  * EventSource comes back with the same address: a cookie of ten minutes stands for the ticket that was used up.
- * Sockets redeem theirs themselves, because only they can say by a close code that one is not valid.
+ * Only routes that stream look at a ticket. Sockets redeem theirs themselves, because only they can say by a close code
+ * that one is not valid.
  */
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
@@ -20,7 +21,7 @@ export interface StreamTicketsOptions {
   readonly badCredentials: BadCredentials;
 }
 
-/** Register it behind authentication. */
+/** Register it after authentication. */
 export const streamTickets = fp<StreamTicketsOptions>(
   async (app, { authenticator, badCredentials }) => {
     app.addHook('onRequest', (request, reply, done) => {
@@ -38,7 +39,7 @@ export const streamTickets = fp<StreamTicketsOptions>(
         }, done);
     });
 
-    /** Whoever the ticket is for; with a pass when it was used just now. */
+    /** The principal of the ticket; with a pass when it was used just now. */
     async function enter(ticket: string, request: FastifyRequest): Promise<[Principal, string | null]> {
       try {
         const principal = await authenticator.redeemTicket(ticket);
@@ -54,7 +55,8 @@ export const streamTickets = fp<StreamTicketsOptions>(
 );
 
 function ticketOf(request: FastifyRequest): string | null {
-  const { headers, method } = request;
+  const { headers, method, routeOptions } = request;
+  if (routeOptions.config?.streams !== true) return null;
   if (method !== 'GET' || headers.authorization !== undefined || asksForSocket(headers)) return null;
   if (headers.accept?.includes('text/event-stream') !== true) return null;
   return new URLSearchParams(queryText(request)).get('ticket');
@@ -68,8 +70,9 @@ function passOf(cookies: string | undefined): string | null {
   return null;
 }
 
+/** The cookie for exactly this path. What ends a path there, and what no header may hold, is escaped (RFC 6265 4.1.1). */
 function cookie(request: FastifyRequest, pass: string): string {
-  const path = request.url.split('?', 1)[0] ?? '/';
+  const path = request.url.split('?', 1)[0]?.replace(/[^\w.~!$&'()*+,=:@/%-]/gu, encodeURIComponent) ?? '/';
   const secure = request.protocol === 'https' ? '; Secure' : '';
   return `${COOKIE}=${pass}; Path=${path}; Max-Age=${MAX_AGE_S}; HttpOnly; SameSite=Strict${secure}`;
 }
