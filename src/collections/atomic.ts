@@ -4,12 +4,20 @@
  */
 import type { CollectionName } from '../database/names.ts';
 import type { Transactions } from '../database/transactions.ts';
+import { Slots } from '../kernel/slots.ts';
 import type { OpenTransaction } from './open-transaction.ts';
 import type { Registry } from './registry.ts';
+
+/**
+ * Large transactions run one at a time: each takes its documents several times over in memory here, and a good part of
+ * the database's cache (decisions/0076). So many wait for their turn; more are refused.
+ */
+const LARGE_WAITING = 16;
 
 export class Atomic {
   readonly #transactions: Transactions;
   readonly #registry: Registry;
+  readonly #largeTurn = new Slots(1, LARGE_WAITING);
 
   constructor(transactions: Transactions, registry: Registry) {
     this.#transactions = transactions;
@@ -20,16 +28,35 @@ export class Atomic {
    * Runs `work` in a transaction; the whole of it again when it met a passing conflict, so that `work` must do nothing
    * that a second run would do twice.
    * @param within the transaction that is open already, if any: then `work` becomes a part of it
+   * @throws MillraceError `overloaded` when it is large and too many large ones wait already
    */
   async run<T>(work: (within: OpenTransaction) => Promise<T>, within?: OpenTransaction): Promise<T> {
     if (within !== undefined) return work(within);
+    let needsTurn = false;
+    const noticed = async (open: OpenTransaction): Promise<T> => {
+      try {
+        return await work(open);
+      } finally {
+        needsTurn ||= open.needsTurn;
+      }
+    };
+    try {
+      return await this.#transact(noticed, false);
+    } catch (error) {
+      if (!needsTurn) throw error;
+    }
+    // It waits without a session and without an open transaction: small ones go on meanwhile.
+    return this.#largeTurn.run(() => this.#transact(work, true));
+  }
+
+  async #transact<T>(work: (within: OpenTransaction) => Promise<T>, large: boolean): Promise<T> {
     const made = new Set<CollectionName>();
     const unprepared = new Set<CollectionName>();
     const result = await this.#transactions.run(async (session) => {
       made.clear();
       // Nothing has been asked of the database yet, so that the transaction holds no lock that this would wait for.
       for (const name of unprepared) await this.#registry.ensure(name);
-      return work({ session, made, unprepared, touched: 0, bytes: 0 });
+      return work({ session, made, unprepared, touched: 0, bytes: 0, large, needsTurn: false });
     });
     for (const name of made) this.#registry.learn(name);
     return result;

@@ -31,6 +31,8 @@ const MAX_AFFECTED = 10_000;
  * conflict with nobody, however often it is tried again. This much fits the embedded server (decisions/0004).
  */
 const MAX_BYTES = 24 * 1024 * 1024;
+/** Bytes of documents from which a transaction is large: those run one at a time (atomic.ts). */
+const LARGE_BYTES = 1024 * 1024;
 
 export interface Affected {
   readonly matched: number;
@@ -60,7 +62,8 @@ export class ByFilter {
   /**
    * Changes every document that the filter finds; each new state must be within the Scope too.
    * What the filter asks must be readable, and then finds readable documents only: the count would tell of others.
-   * @throws MillraceError `too-many-affected`, `resource-not-available`, and what the change throws
+   * @throws MillraceError `too-many-affected`, `resource-not-available`, `overloaded` when too many large writes wait, and
+   *   what the change throws
    */
   patch(scope: Scope, name: CollectionName, asked: Asked, change: Change, write: Write): Promise<Affected> {
     const { store } = this.#parts;
@@ -89,7 +92,7 @@ export class ByFilter {
 
   /**
    * Deletes every document that the filter finds.
-   * @throws MillraceError `too-many-affected`, `resource-not-available`
+   * @throws MillraceError `too-many-affected`, `resource-not-available`, `overloaded` when too many large writes wait
    */
   remove(scope: Scope, name: CollectionName, asked: Asked, write: Write): Promise<Affected> {
     const stamp = { by: actorOf(scope.principal), request: write.request };
@@ -116,6 +119,10 @@ export class ByFilter {
       within.touched += ids.length;
       within.bytes += bytes;
       if (within.bytes > MAX_BYTES) throw tooLarge();
+      if (within.bytes > LARGE_BYTES && !within.large) {
+        within.needsTurn = true;
+        throw new MillraceError('overloaded', 'A large write waits for its turn');
+      }
       if (ids.length > 0) await work(ids, within);
       return { matched: ids.length, modified: ids.length };
     }, write.within);

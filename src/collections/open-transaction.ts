@@ -15,4 +15,8 @@ export interface OpenTransaction {
   touched: number;
   /** Size of those documents, in bytes. */
   bytes: number;
+  /** Whether it has the one turn that large transactions run in. */
+  readonly large: boolean;
+  /** Set by work that needs that turn, before it throws: the transaction is run again when its turn has come. */
+  needsTurn: boolean;
 }
