@@ -1,4 +1,7 @@
-/** The values that variables have for a principal: in policies, and in the filters that it asks with. Pure. */
+/**
+ * What policies can read of a principal: the values that variables have for it, in policies and in the filters that it
+ * asks with, and the text under which answers made for it may be shared. Pure.
+ */
 import type { Principal } from '../auth/principal.ts';
 import type { Bindings } from '../query/evaluate/bind.ts';
 
@@ -7,4 +10,24 @@ export function bindingsOf(principal: Principal, now: Date): Bindings {
   if (principal.kind === 'anonymous') return { now, user: null };
   const claims = principal.kind === 'user' ? principal.claims : {};
   return { now, user: { id: principal.id, roles: principal.roles, claims } };
+}
+
+/**
+ * A text that is the same only for principals that no policy can tell apart: it holds everything that policies read of
+ * one, and nothing that only proves who it is (a session, a time of expiry). What is worked out for one principal and
+ * kept for others must be kept under this text, or under what the policies made of it (a Scope's grants).
+ */
+export function bindingKey(principal: Principal): string {
+  switch (principal.kind) {
+    case 'anonymous':
+      return JSON.stringify([principal.kind]);
+    case 'user':
+      return JSON.stringify([principal.kind, principal.id, principal.roles, principal.claims]);
+    case 'key':
+      return JSON.stringify([principal.kind, principal.id, principal.roles, principal.collections, principal.actions]);
+    case 'owner':
+      return JSON.stringify([principal.kind, principal.id, principal.roles]);
+    default:
+      return principal satisfies never;
+  }
 }

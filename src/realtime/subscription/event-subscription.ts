@@ -6,9 +6,9 @@ import type { Principal } from '../../auth/principal.ts';
 import { isCollectionName } from '../../database/names.ts';
 import { formatPosition } from '../../events/log/position.ts';
 import { MillraceError } from '../../kernel/errors.ts';
-import { bindingsOf } from '../../policies/bindings.ts';
+import { bindingKey, bindingsOf } from '../../policies/bindings.ts';
 import { bind } from '../../query/evaluate/bind.ts';
-import type { Filter } from '../../query/filter.ts';
+import type { Filter, OpenFilter } from '../../query/filter.ts';
 import { BY_ID } from '../../query/page/sort.ts';
 import { parseFilterJson } from '../../query/parse/parse-json.ts';
 import { questionOf } from '../../query/parse/query.ts';
@@ -24,8 +24,12 @@ export interface EventOptions extends FollowerOptions {
 
 export class EventSubscription extends Follower {
   readonly #types: readonly string[];
-  readonly #filter: Filter;
+  readonly #asked: OpenFilter;
+  /** The moment that `$now` means. */
+  readonly #now = new Date();
   #principal: Principal;
+  /** What was asked, with the principal's values. */
+  #filter: Filter;
   /** Where it is to go on from, and whether its client has been told of that. */
   #since: string | null = null;
   #begun = false;
@@ -36,11 +40,12 @@ export class EventSubscription extends Follower {
     super(options);
     const { wish, principal } = options;
     this.#types = wish.types;
+    this.#asked = parseFilterJson(wish.filter);
     this.#principal = principal;
-    this.#filter = bind(parseFilterJson(wish.filter), bindingsOf(principal, new Date())).filter;
     const named = wish.types.map(placeOf).flatMap((place) => (place === 'events' ? [] : (place ?? [])));
     this.collections = named.length === wish.types.length ? named : null;
     this.#require();
+    this.#filter = this.#bound();
   }
 
   /** Policies are asked of each event. */
@@ -54,6 +59,12 @@ export class EventSubscription extends Follower {
       this.#require();
     } catch {
       this.end(new MillraceError('policy-revoked', 'Reading these events is no longer allowed'));
+      return;
+    }
+    try {
+      this.#filter = this.#bound();
+    } catch (error) {
+      this.end(error);
       return;
     }
     if (this.isLive) this.step();
@@ -104,9 +115,12 @@ export class EventSubscription extends Follower {
     const { policies, policyVersion } = this.parts;
     const principal = this.#principal;
     const filter = questionOf('', { filter: this.#filter, sort: BY_ID, fields: null });
-    const who = principal.kind === 'anonymous' ? '' : `${principal.kind} ${principal.id} ${principal.roles.join()}`;
-    const key = `events ${JSON.stringify(this.#types)} ${filter} ${policyVersion} ${who}`;
+    const key = `events ${JSON.stringify(this.#types)} ${filter} ${policyVersion} ${bindingKey(principal)}`;
     return new LiveEvents({ types: this.#types, filter: this.#filter, principal, key }, policies);
+  }
+
+  #bound(): Filter {
+    return bind(this.#asked, bindingsOf(this.#principal, this.#now)).filter;
   }
 
   /** What is asked for by name must be allowed. */
