@@ -11,7 +11,7 @@ import type { Policies } from '../policies/policies.ts';
 import { requireReadable } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
 import { bind } from '../query/evaluate/bind.ts';
-import { compileMatch } from '../query/evaluate/match.ts';
+import { compileMatch, type Match } from '../query/evaluate/match.ts';
 import { pathsOf } from '../query/filter.ts';
 import { toEvent } from './log/event.ts';
 import type { LogRow } from './log/row.ts';
@@ -19,7 +19,7 @@ import { placesOfRow } from './log/row-audience.ts';
 import type { Feed, Page, PageQuery } from './read/feed.ts';
 import { parseChangesQuery, parseEventsQuery, wanting, wantsRow } from './read/feed-query.ts';
 import { reader } from './read/feed-reader.ts';
-import { seenRow } from './read/visible-row.ts';
+import { namedRow, seenRow } from './read/visible-row.ts';
 
 export interface EventRoutesOptions {
   readonly policies: Policies;
@@ -78,11 +78,11 @@ export async function eventRoutes(
     const wants = types === null ? () => true : wanting(types);
     const page = await pageFor(request, reply, { ...query, refuseGap: () => false }, async (row, principal) => {
       if (!wantsRow(wants, row)) return null;
-      const places = placesOfRow(row);
-      if (!isLimited(principal) && !places.includes('admin:accounts')) return toEvent(await completed(row));
-      const [scope] = places.flatMap((place) => policies.find(principal, 'read', place) ?? []);
-      const seen = scope && seenRow(await completed(row), scope, () => true);
-      return seen ? toEvent(seen) : null;
+      if (!isLimited(principal) && !placesOfRow(row).includes('admin:accounts')) return toEvent(await completed(row));
+      const named = namedRow(row, (place) => policies.find(principal, 'read', place));
+      if (named === null || !wantsRow(wants, named.row)) return null;
+      const seen = seenRow(await completed(named.row), named.scope, () => true);
+      return seen && toEvent(seen);
     });
     return answer(reply, page.position, { events: page.items, position: page.position });
   });
@@ -98,12 +98,17 @@ export async function eventRoutes(
     };
     scopeOf(request.principal);
     await requireChanges(name);
-    const asked = compileMatch(bind(filter, bindingsOf(request.principal, new Date())).filter);
+    const now = new Date();
+    const matchOf = (principal: Principal): Match => compileMatch(bind(filter, bindingsOf(principal, now)).filter);
+    let asked = { by: request.principal, match: matchOf(request.principal) };
     const gap = (row: LogRow) => row.operation === 'gap';
     const page = await pageFor(request, reply, { ...query, refuseGap: gap }, async (row, principal) => {
       // What another collection is renamed to has none of its documents any more, and no other row says so.
       if (row.collection !== name && row.to !== name) return null;
-      const seen = seenRow(await completed(row), scopeOf(principal), asked);
+      if (asked.by !== principal) asked = { by: principal, match: matchOf(principal) };
+      const scope = scopeOf(principal);
+      const named = namedRow(row, (place) => (place === name ? scope : policies.find(principal, 'read', place)));
+      const seen = named && seenRow(await completed(named.row), named.scope, asked.match);
       return seen && toEvent(seen);
     });
     return answer(reply, page.position, { changes: page.items, position: page.position });

@@ -57,3 +57,25 @@ t.test('a changed claim reaches every tab', async (t) => {
     }
   }
 });
+
+t.test('a changed claim reaches a poll that waits', async (t) => {
+  const { app, parts } = await buildTestApp(t);
+  const boss = await signInOwner(app, parts);
+  const ann = await signUp(app, 'ann', {});
+  const claim = (team: string) => ask(app, `PATCH /admin/users/${ann.id}`, { claims: { team } }, boss);
+  const posts = parts.mongo.data.collection<{ _id: string; team: string }>('posts');
+  await parts.mongo.data.createCollection('posts', { changeStreamPreAndPostImages: { enabled: true } });
+  withPolicies(parts, [{ collections: ['posts'], actions: ['read'] }]);
+  await claim('old');
+  const { position } = (await ask(app, 'GET /api/posts/_changes', undefined, ann)).json();
+  const filter = encodeURIComponent('{"team":"$user.claims.team"}');
+  const waiting = ask(app, `GET /api/posts/_changes?since=${position}&wait=60&filter=${filter}`, undefined, ann);
+  await claim('new');
+  // Recorded after the change of the account: whoever reads it knows the new claim.
+  await posts.insertOne({ _id: 'of-old', team: 'old' });
+  await posts.insertOne({ _id: 'of-new', team: 'new' });
+  const answer = await waiting;
+  t.equal(answer.statusCode, 200, answer.body);
+  const ids = answer.json().changes.map(({ documentId }: { documentId: string }) => documentId);
+  t.same(ids, ['of-new'], 'what it asks with is the new claim, too');
+});

@@ -6,8 +6,11 @@ import type { LogRow } from './row.ts';
 /** Ours that tell of people: who reads them may also ask for them at `/admin`. */
 const ACCOUNTS: ReadonlySet<string> = new Set(['_users', '_sessions', '_keys', '_activity']);
 
-/** The places of which one is enough for a row to be seen: a rename is news to readers of the name it takes, too. */
-export function placesOfRow({ operation, collection, to }: LogRow): readonly Place[] {
+/**
+ * The places of which one is enough for a row to be heard of: its own and, of a rename, that of the name it takes, whose
+ * readers lose what was there.
+ */
+export function placesOfRow({ operation, collection, to }: LogRow): readonly [own: Place, taken?: Place] {
   const own = placeOfRow(collection);
   return operation === 'rename' ? [own, placeOfRow(to)] : [own];
 }

@@ -94,7 +94,7 @@ export function wanting(patterns: readonly string[]): (type: string) => boolean 
 /** Whether a row is asked for: by its type, or as a rename by that of the name it takes, whose documents are gone by it. */
 export function wantsRow(wants: (type: string) => boolean, row: LogRow, type = eventType(row)): boolean {
   if (type === null) return false;
-  return wants(type) || (row.operation === 'rename' && wants(`${row.to}.renamed`));
+  return wants(type) || (row.operation === 'rename' && row.to !== null && wants(`${row.to}.renamed`));
 }
 
 function fits([first = '', ...rest]: readonly string[], type: string): boolean {

@@ -1,14 +1,38 @@
 /**
- * Rows of the log as one reader may see them: the states before and after, each cut by the reader's Scope. Pure. Not
- * here: the envelope (event.ts) and which rows are asked for (feed.ts).
+ * Rows of the log as one reader may see them: under the names that it may read, with the states before and after, each
+ * cut by the reader's Scope. Pure. Not here: the envelope (event.ts) and which rows are asked for (feed.ts).
  */
 import { readStored } from '../../database/bson/stored.ts';
 import { cutBytes } from '../../policies/fields/cut-bytes.ts';
 import { ALL, cutTo } from '../../policies/fields/field-tree.ts';
+import type { Place } from '../../policies/policies.ts';
 import { fieldsFor, hidesFields, reachesAll } from '../../policies/reach.ts';
 import type { Scope } from '../../policies/scope.ts';
 import type { Match } from '../../query/evaluate/match.ts';
 import type { LogRow } from '../log/row.ts';
+import { placesOfRow } from '../log/row-audience.ts';
+
+/** A row that a reader may hear of, and the Scope that cuts its states. */
+export interface NamedRow {
+  readonly row: LogRow;
+  readonly scope: Scope;
+}
+
+/**
+ * The row with no name of a collection that the reader may not read. A rename is told to the readers of either name: of
+ * those who may not read the new one nobody is told it, and to those who may not read the old one it is told as
+ * something that happened to the new one, whose documents are gone by it.
+ * @param find the reader's Scope of a place; null where it may read nothing
+ * @returns null when it may not hear of the row at all; the same row when there is nothing to leave out
+ */
+export function namedRow(row: LogRow, find: (place: Place) => Scope | null): NamedRow | null {
+  const [place, taken] = placesOfRow(row);
+  const own = find(place);
+  if (taken === undefined) return own && { row, scope: own };
+  const other = find(taken);
+  if (own !== null) return { row: other === null ? { ...row, to: null } : row, scope: own };
+  return other && { row: { ...row, collection: row.to }, scope: other };
+}
 
 /**
  * The row with what the Scope shows of its states; null when it shows neither, or neither passes the question. Rows

@@ -4,9 +4,8 @@
  */
 import type { Principal } from '../../auth/principal.ts';
 import { type Event, toEvent } from '../../events/log/event.ts';
-import { placesOfRow } from '../../events/log/row-audience.ts';
 import { wanting, wantsRow } from '../../events/read/feed-query.ts';
-import { seenRow } from '../../events/read/visible-row.ts';
+import { namedRow, seenRow } from '../../events/read/visible-row.ts';
 import type { Place, Policies } from '../../policies/policies.ts';
 import type { Scope } from '../../policies/scope.ts';
 import { compileMatch, type Match } from '../../query/evaluate/match.ts';
@@ -59,10 +58,14 @@ export class LiveEvents implements Live {
 
   /** The event, cut to the states that may be seen; null when none may. */
   #visible(view: RowView): Event | null {
-    const { row } = view;
-    const [scope] = placesOfRow(row).flatMap((place) => this.#scope(place) ?? []);
-    if (scope === undefined) return null;
-    return view.shown(scopeKey(scope), () => {
+    const named = namedRow(view.row, (place) => this.#scope(place));
+    if (named === null) return null;
+    const { row, scope } = named;
+    const isAsItWas = row === view.row;
+    // By what is left out of it, whoever asked cannot find out whether that fits.
+    if (!isAsItWas && !wantsRow(this.#wants, row)) return null;
+    const names = isAsItWas ? '' : `${row.collection} ${row.to}`;
+    return view.shown(`${scopeKey(scope)} ${names}`, () => {
       const cut = seenRow(row, scope, () => true);
       return cut && toEvent(cut);
     });
