@@ -8,6 +8,7 @@ import { setFlagsFromString } from 'node:v8';
 import pino, { type Logger } from 'pino';
 import { ANONYMOUS } from './auth/principal.ts';
 import { isCommand, runCommand } from './commands/commands.ts';
+import { databaseWarnings } from './database/advisories.ts';
 import { type EmbeddedDatabase, startEmbedded } from './database/embedded/embedded.ts';
 import { UnusableDatabase } from './database/unusable.ts';
 import { HELP, summary, unknownSettings, VERSION } from './greeting.ts';
@@ -93,7 +94,10 @@ async function serveParts(
     });
   const setUp = await offerSetUp(parts, url);
   const { config, auth, mongo, policies } = parts;
-  const told = { url, config, version: mongo.version, embedded: embedded !== undefined, note: auth.leftBehind };
+  const about = { version: mongo.version, embedded: embedded !== undefined };
+  const production = config.mode === 'production';
+  for (const line of databaseWarnings({ ...about, authenticated: mongo.authenticated, production })) log.warn(line);
+  const told = { ...about, url, config, note: auth.leftBehind };
   print(summary({ ...told, setUp, open: isOpen(policies) }));
   try {
     const reason = await Promise.race([stopping, ...(embedded ? [lost(embedded, stopping)] : [])]);

@@ -5,6 +5,7 @@
 import { join, resolve } from 'node:path';
 import { type AuthParts, openAuth } from '../auth/open-auth.ts';
 import { findHolder } from '../database/embedded/claim.ts';
+import { runningUrl } from '../database/embedded/credentials.ts';
 import { startEmbedded } from '../database/embedded/embedded.ts';
 import { type Mongo, mayNot, openMongo } from '../database/mongo.ts';
 import type { Config } from '../kernel/config.ts';
@@ -43,11 +44,11 @@ export function withAuth<T>(config: Config, work: (auth: AuthParts) => Promise<T
   });
 }
 
-/** The address of the embedded MongoDB that a running program uses; its own command line says the port. */
+/** How to reach the embedded MongoDB of a running program: its command line says the port, its folder the password. */
 async function runningEmbedded(folder: string): Promise<string | undefined> {
   const holder = await findHolder(join(resolve(folder), 'data'));
   if (holder?.owner == null) return undefined;
   const word = (name: string) => new RegExp(`--${name}[\\0 ]([^\\0 ]+)`).exec(holder.mongod.command)?.[1];
   const [port, set] = [word('port'), word('replSet')];
-  return port === undefined || set === undefined ? undefined : `mongodb://127.0.0.1:${port}/?replicaSet=${set}`;
+  return port === undefined || set === undefined ? undefined : runningUrl(resolve(folder), port, set);
 }

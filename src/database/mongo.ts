@@ -20,6 +20,8 @@ export interface Mongo {
   readonly files: Db;
   /** Server version, such as `6.0.5`. */
   readonly version: string;
+  /** Whether the server knows us as a user; one that knows nobody lets everybody in. */
+  readonly authenticated: boolean;
   close(): Promise<void>;
 }
 
@@ -40,7 +42,7 @@ export async function openMongo(settings: MongoSettings): Promise<Mongo> {
   refuseImitations(settings.url);
   const client = makeClient(settings);
   try {
-    const version = await checkServer(client, settings.url);
+    const { version, authenticated } = await checkServer(client, settings.url);
     const log = client.db(`${settings.database}_log`);
     await checkFormat(log);
     return {
@@ -49,6 +51,7 @@ export async function openMongo(settings: MongoSettings): Promise<Mongo> {
       log,
       files: client.db(`${settings.database}_files`),
       version,
+      authenticated,
       close: () => client.close(),
     };
   } catch (error) {
@@ -108,7 +111,7 @@ function refuseImitations(url: string): void {
   }
 }
 
-async function checkServer(client: MongoClient, url: string): Promise<string> {
+async function checkServer(client: MongoClient, url: string): Promise<Pick<Mongo, 'version' | 'authenticated'>> {
   const admin = client.db('admin');
   const hello = await admin.command({ hello: 1 }).catch((cause: unknown) => {
     const where = withoutPassword(url);
@@ -124,7 +127,10 @@ async function checkServer(client: MongoClient, url: string): Promise<string> {
       cause,
     });
   });
-  const build = await admin.command({ buildInfo: 1 });
+  const [build, { authInfo }] = await Promise.all([
+    admin.command({ buildInfo: 1 }),
+    admin.command({ connectionStatus: 1 }),
+  ]);
   const version = String(build['version']);
   if (build['ferretdb'] !== undefined || hello['internal'] === 'cosmos') {
     throw new UnusableDatabase('This server only speaks like MongoDB. Use MongoDB 6.0 or newer as a replica set.');
@@ -138,7 +144,7 @@ async function checkServer(client: MongoClient, url: string): Promise<string> {
         'and run rs.initiate() once, or leave MONGODB_URL unset to let Millrace run its own.',
     );
   }
-  return version;
+  return { version, authenticated: authInfo.authenticatedUsers.length > 0 };
 }
 
 async function checkFormat(log: Db): Promise<void> {

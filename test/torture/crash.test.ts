@@ -6,6 +6,7 @@
  */
 import { MongoClient } from 'mongodb';
 import t, { type Test } from 'tap';
+import { runningUrl } from '../../src/database/embedded/credentials.ts';
 import { startEmbedded } from '../../src/database/embedded/embedded.ts';
 import { dataFolder } from '../helpers/embedded-program.ts';
 import { gone, type Program, startMillrace } from '../helpers/millrace.ts';
@@ -128,12 +129,13 @@ async function torture(t: Test, { folder, env, connect, other }: Setting): Promi
 }
 
 t.test('with its own MongoDB', async (t) => {
+  const folder = await dataFolder(t);
   await torture(t, {
-    folder: await dataFolder(t),
+    folder,
     env: {},
     connect: async (program) => {
-      const port = /--port\0(\d+)/.exec((await program.holder())?.mongod.command ?? '')?.[1];
-      return MongoClient.connect(`mongodb://127.0.0.1:${port}/?directConnection=true`);
+      const port = /--port\0(\d+)/.exec((await program.holder())?.mongod.command ?? '')?.[1] ?? '';
+      return MongoClient.connect(await runningUrl(folder, port, 'millrace'), { directConnection: true });
     },
   });
 });

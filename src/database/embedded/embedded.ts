@@ -1,6 +1,7 @@
 /**
  * A MongoDB of one's own: finds or fetches a mongod and runs it beside the program as a replica set of one member on
- * a free loopback port, with its data in one folder. Not for production: there, MONGODB_URL names a deployment.
+ * a free loopback port, with its data in one folder. Only whoever may read that folder gets in. Not for production: there,
+ * MONGODB_URL names a deployment.
  */
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -8,6 +9,7 @@ import { platform } from 'node:process';
 import { MillraceError } from '../../kernel/errors.ts';
 import { findBinary } from './binary.ts';
 import { claimFolder, findHolder, folderInUse } from './claim.ts';
+import { type Credentials, ownCredentials, urlOf } from './credentials.ts';
 import { type Exit, spawnMongod } from './mongod.ts';
 import { freePort, listening } from './port.ts';
 
@@ -23,7 +25,7 @@ export interface EmbeddedOptions {
 }
 
 export interface EmbeddedDatabase {
-  /** A connection string. */
+  /** A connection string, with the password of the program's user. */
   readonly url: string;
   /** The server's version, such as `6.0.5`. */
   readonly version: string;
@@ -53,9 +55,10 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedD
     throw new MillraceError('database-unavailable', `The data folder cannot be made: ${error.message}.`);
   });
   await claimFolder(join(folder, 'data'), onProgress);
+  const credentials = await ownCredentials(folder);
   const binary = await findBinary({ binary: options.binary, onProgress });
   for (let left = PORT_TRIES; ; left -= 1) {
-    const outcome = await startOn(await freePort(), binary, folder, options.onSpawned);
+    const outcome = await startOn(await freePort(), binary, folder, credentials, options.onSpawned);
     if ('url' in outcome) return outcome;
     if (outcome.code === PORT_IN_USE && left > 1) continue;
     const log = join(folder, 'mongod.log');
@@ -70,10 +73,11 @@ async function startOn(
   port: number,
   binary: string,
   folder: string,
+  credentials: Credentials,
   onSpawned?: () => void,
 ): Promise<EmbeddedDatabase | Exit> {
   const log = join(folder, 'mongod.log');
-  const mongod = await spawnMongod(binary, words(port, join(folder, 'data'), log), log);
+  const mongod = await spawnMongod(binary, words(port, join(folder, 'data'), log, credentials.keyFile), log);
   onSpawned?.();
   const gone = new AbortController();
   mongod.exited.then(() => gone.abort());
@@ -82,8 +86,8 @@ async function startOn(
     // Loaded here and not above: the driver takes as long to load as mongod to open its files.
     const { formReplicaSet } = await import('./replica-set.ts');
     await listening(port, limit);
-    const { version } = await formReplicaSet(SET_NAME, port, mongod.pid, limit);
-    const url = `mongodb://127.0.0.1:${port}/?replicaSet=${SET_NAME}`;
+    const { version } = await formReplicaSet({ name: SET_NAME, port, mongodPid: mongod.pid, credentials }, limit);
+    const url = urlOf(port, SET_NAME, credentials.password);
     return { url, version, pid: mongod.pid, exited: mongod.exited, stop: async () => void (await mongod.stop()) };
   } catch (error) {
     const exit = await mongod.stop();
@@ -101,15 +105,23 @@ function reasonOf(error: unknown): string {
 }
 
 /** The command line; small on purpose, since this server shares a developer's machine. */
-function words(port: number, data: string, log: string): string[] {
+function words(port: number, data: string, log: string, keyFile: string): string[] {
   const parameters = {
+    // Before there is a user nobody gets in either: a start signs in by the key.
+    enableLocalhostAuthBypass: false,
+    authenticationMechanisms: 'SCRAM-SHA-256',
+    // The fewest there are: they slow down the guessing of weak passwords, and each secret here is 256 random bits.
+    scramSHA256IterationCount: 5000,
     transactionLifetimeLimitSeconds: 10,
     diagnosticDataCollectionEnabled: false,
     shutdownTimeoutMillisForSignaledShutdown: 1000,
   };
   return [
     ...['--replSet', SET_NAME, '--bind_ip', '127.0.0.1', '--port', String(port)],
-    ...['--dbpath', data, '--logpath', log, '--logappend'],
+    ...['--dbpath', data, '--logpath', log, '--logappend', '--keyFile', keyFile],
+    ...['--networkMessageCompressors', 'disabled'],
+    // Commands that were slow would be logged with all that stands in them, hashes of passwords and tokens too.
+    ...['--slowOpSampleRate', '0', '--quiet'],
     ...['--wiredTigerCacheSizeGB', '0.5', '--oplogSize', '1024'],
     // A start reads the whole journal file: 16 MB instead of 100 MB saves a quarter of a second, and 250 MB of disk.
     ...['--wiredTigerEngineConfigString', 'log=(file_max=16MB)'],

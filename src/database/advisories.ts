@@ -1,0 +1,53 @@
+/**
+ * What whoever runs the program is told at its start of a database that is not safe: a version with known holes, or one that
+ * lets everybody in. Pure. Not here: what makes a database unusable (mongo.ts).
+ */
+
+/**
+ * The first version of each line without a hole that MongoDB published: 7.0.41 and 8.0.30; of the later lines CVE-2026-9740
+ * (anybody who reaches the port ends the server). Older lines get no mends any more, newer ones are not judged.
+ */
+const FLOORS: readonly (readonly [number, number, number])[] = [
+  [7, 0, 41],
+  [8, 0, 30],
+  [8, 2, 10],
+  [8, 3, 3],
+];
+
+export interface DatabaseState {
+  /** Such as `6.0.5`. */
+  readonly version: string;
+  /** Whether it asked who we are. */
+  readonly authenticated: boolean;
+  /** Whether it is the program's own, on loopback and behind a password. */
+  readonly embedded: boolean;
+  readonly production: boolean;
+}
+
+/** One sentence or two for each thing to mend; none when all is well. */
+export function databaseWarnings({ version, authenticated, embedded, production }: DatabaseState): string[] {
+  const warnings: string[] = [];
+  const floor = floorOf(version);
+  if (floor !== null && (production || !embedded)) {
+    warnings.push(
+      `MongoDB ${version} has holes that were published. Use ${floor.join('.')} or newer` +
+        `${embedded ? ', by MONGODB_URL or MONGOD_BINARY' : ''}.`,
+    );
+  }
+  if (production && !authenticated) {
+    warnings.push(
+      'MongoDB lets in everybody who reaches its port: whoever does reads all data and may sign in as an owner. ' +
+        'Start it with --keyFile, make a user, and name it in MONGODB_URL.',
+    );
+  }
+  return warnings;
+}
+
+/** The version that mends this one; null when it needs no mending. */
+function floorOf(version: string): readonly number[] | null {
+  const [major = 0, minor = 0, patch = 0] = version.split('.').map((part) => Number.parseInt(part, 10));
+  const line = FLOORS.find((floor) => floor[0] > major || (floor[0] === major && floor[1] >= minor));
+  if (line === undefined) return null;
+  const [lineMajor, lineMinor, first] = line;
+  return lineMajor === major && lineMinor === minor && patch >= first ? null : line;
+}

@@ -1,0 +1,58 @@
+/** What is told at the start of a database that is not safe. */
+import t from 'tap';
+import { databaseWarnings } from '../../src/database/advisories.ts';
+import { dataFolder } from '../helpers/embedded-program.ts';
+import { startMillrace } from '../helpers/millrace.ts';
+import { testMongo } from '../helpers/mongo.ts';
+import { testReplicaSet } from '../helpers/replica-set.ts';
+import { until } from '../helpers/until.ts';
+
+const SAFE = { version: '8.0.30', authenticated: true, embedded: false, production: true };
+const OPEN = /MongoDB lets in everybody/;
+
+t.test('a version below the first one without published holes is told, with that one', async (t) => {
+  for (const [version, floor] of [
+    ['6.0.5', '7.0.41'],
+    ['6.0.28', '7.0.41'],
+    ['7.0.40', '7.0.41'],
+    ['7.3.4', '8.0.30'],
+    ['8.0.29', '8.0.30'],
+    ['8.1.2', '8.2.10'],
+    ['8.2.6', '8.2.10'],
+    ['8.3.2', '8.3.3'],
+    ['8.0.30-rc0', null],
+    ['7.0.41', null],
+    ['8.0.30', null],
+    ['8.0.100', null],
+    ['8.2.10', null],
+    ['9.0.0', null],
+  ] as const) {
+    const said = databaseWarnings({ ...SAFE, version });
+    t.strictSame(
+      said,
+      floor === null ? [] : [`MongoDB ${version} has holes that were published. Use ${floor} or newer.`],
+    );
+  }
+});
+
+t.test('one of our own is told of in production, one that asks nobody only there', async (t) => {
+  t.strictSame(databaseWarnings({ ...SAFE, version: '6.0.5', embedded: true, production: false }), []);
+  t.match(databaseWarnings({ ...SAFE, version: '6.0.5', embedded: true }), [/MONGODB_URL or MONGOD_BINARY/]);
+  t.strictSame(databaseWarnings({ ...SAFE, authenticated: false, production: false }), []);
+  t.match(databaseWarnings({ ...SAFE, authenticated: false }), [OPEN]);
+});
+
+t.test('the program says so at its start', async (t) => {
+  const { url } = await testReplicaSet(t);
+  const env = { MONGODB_URL: url, MILLRACE_MODE: 'production' };
+  const open = await startMillrace(t, { folder: await dataFolder(t), env });
+  await until(() => OPEN.test(open.output()), 'it says that everybody gets in');
+  t.match(open.output(), /MongoDB 6\.\d+\.\d+ has holes that were published/);
+  const known = await testMongo(t);
+  const asked = { ...env, MONGODB_URL: known.url, MILLRACE_LOG_LEVEL: 'info', MILLRACE_DB: known.database };
+  const closed = await startMillrace(t, { folder: await dataFolder(t), env: asked });
+  // The log is written in order: what is told after both could have been is proof.
+  await closed.end('SIGTERM');
+  t.match(closed.output(), /closing/);
+  t.notMatch(closed.output(), OPEN);
+});

@@ -1,0 +1,177 @@
+/** The embedded MongoDB and other users of the machine: without what its folder keeps, nobody reads or changes anything. */
+import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
+import { platform } from 'node:os';
+import { join } from 'node:path';
+import { type Document, MongoClient } from 'mongodb';
+import t, { type Test } from 'tap';
+import { findHolder } from '../../src/database/embedded/claim.ts';
+import { runningUrl } from '../../src/database/embedded/credentials.ts';
+import { startEmbedded } from '../../src/database/embedded/embedded.ts';
+import { dataFolder } from '../helpers/embedded-program.ts';
+import { startMillrace } from '../helpers/millrace.ts';
+
+const UNAUTHORIZED = 13;
+const AUTHENTICATION_FAILED = 18;
+/** What a stranger would try first. */
+const ATTACKS: readonly Document[] = [
+  { find: 'keyring', $db: 'millrace_log' },
+  { insert: 'things', documents: [{}], $db: 'millrace' },
+  { listDatabases: 1 },
+  { createUser: 'evil', pwd: 'evil', roles: ['root'] },
+  { createRole: 'evil', privileges: [], roles: ['root'] },
+  { serverStatus: 1 },
+  { getLog: 'global' },
+  { getParameter: '*' },
+  { setParameter: 1, logLevel: 5 },
+  { currentOp: 1 },
+  { usersInfo: 1 },
+  { replSetGetConfig: 1 },
+  { replSetInitiate: {} },
+  { shutdown: 1 },
+];
+
+async function portOf(folder: string): Promise<string | undefined> {
+  return /--port[\0 ](\d+)/.exec((await findHolder(join(folder, 'data')))?.mongod.command ?? '')?.[1];
+}
+
+/** A client that does not know what the folder keeps. */
+function stranger(port: string | undefined, options: object = {}): MongoClient {
+  const limits = { serverSelectionTimeoutMS: 2_000, directConnection: true };
+  return new MongoClient(`mongodb://127.0.0.1:${port}/`, { ...limits, ...options });
+}
+
+async function codeOf(client: MongoClient, { $db = 'admin', ...command }: Document): Promise<unknown> {
+  return client
+    .db($db)
+    .command(command)
+    .then(
+      () => 'done',
+      (error: { code?: unknown }) => error.code,
+    );
+}
+
+async function started(t: Test, folder: string) {
+  const embedded = await startEmbedded({ folder });
+  t.teardown(() => embedded.stop());
+  return embedded;
+}
+
+t.test('a client without credentials can read and do nothing', async (t) => {
+  const folder = await dataFolder(t);
+  await started(t, folder);
+  const client = stranger(await portOf(folder));
+  t.teardown(() => client.close());
+  for (const attack of ATTACKS) t.equal(await codeOf(client, attack), UNAUTHORIZED, JSON.stringify(attack));
+});
+
+t.test('a wrong password or key opens nothing', async (t) => {
+  const folder = await dataFolder(t);
+  await started(t, folder);
+  const port = await portOf(folder);
+  for (const [username, authSource] of [
+    ['millrace', 'admin'],
+    ['__system', 'local'],
+    ['root', 'admin'],
+  ] as const) {
+    const client = stranger(port, { auth: { username, password: 'a'.repeat(64) }, authSource });
+    t.equal(await codeOf(client, { listDatabases: 1 }), AUTHENTICATION_FAILED, username);
+    await client.close();
+  }
+});
+
+t.test('nobody gets in while it starts for the first time', async (t) => {
+  const folder = await dataFolder(t);
+  let up = false;
+  const starting = startEmbedded({ folder }).finally(() => {
+    up = true;
+  });
+  t.teardown(async () => (await starting).stop());
+  const codes = new Set<unknown>();
+  let client: MongoClient | undefined;
+  for (let port: string | undefined; !up; ) {
+    if (client === undefined) {
+      port = await portOf(folder);
+      if (port !== undefined) client = stranger(port);
+      continue;
+    }
+    codes.add(await codeOf(client, { createUser: 'evil', pwd: 'evil', roles: ['root'] }));
+  }
+  await client?.close();
+  await starting;
+  t.ok(codes.has(UNAUTHORIZED), 'it was tried');
+  t.notOk(codes.has('done'), [...codes].join(' '));
+});
+
+t.test('what its folder keeps is for its user alone', { skip: platform() === 'win32' }, async (t) => {
+  const folder = await dataFolder(t);
+  await started(t, folder);
+  const modeOf = async (name: string) => ((await stat(join(folder, name))).mode & 0o777).toString(8);
+  t.equal(await modeOf('data'), '700');
+  for (const name of ['mongod.key', 'mongod.password', 'mongod.log', 'data/WiredTiger.wt']) {
+    t.equal(await modeOf(name), '600', name);
+  }
+  const { mongod } = (await findHolder(join(folder, 'data'))) ?? {};
+  const password = (await readFile(join(folder, 'mongod.password'), 'utf8')).trim();
+  t.notOk(mongod?.command.includes(password), 'and no command line shows it');
+});
+
+/** What can become of a secret between two starts. */
+const HARMS: Readonly<Record<string, (file: string) => Promise<void>>> = {
+  'was cut off': (file) => writeFile(file, 'ab'),
+  'is empty': (file) => writeFile(file, ''),
+  ...(platform() === 'win32' ? {} : { 'could be read by others': (file: string) => chmod(file, 0o644) }),
+};
+for (const [harm, harmIt] of Object.entries(HARMS)) {
+  t.test(`a secret that ${harm} is made again`, async (t) => {
+    const folder = await dataFolder(t);
+    const first = await startEmbedded({ folder });
+    await first.stop();
+    const files = ['mongod.key', 'mongod.password'].map((name) => join(folder, name));
+    const before = await Promise.all(files.map((file) => readFile(file, 'utf8')));
+    for (const file of files) await harmIt(file);
+    const { url } = await started(t, folder);
+    for (const [index, file] of files.entries()) t.not(await readFile(file, 'utf8'), before[index]);
+    const client = new MongoClient(url);
+    t.teardown(() => client.close());
+    t.equal(await codeOf(client, { listDatabases: 1 }), 'done');
+    const old = stranger(await portOf(folder), { auth: { username: 'millrace', password: before[1]?.trim() } });
+    t.teardown(() => old.close());
+    t.equal(await codeOf(old, { listDatabases: 1 }), AUTHENTICATION_FAILED, 'and the old password opens nothing');
+  });
+}
+
+t.test('it speaks no compression', async (t) => {
+  const folder = await dataFolder(t);
+  await started(t, folder);
+  const client = stranger(await portOf(folder));
+  t.teardown(() => client.close());
+  const hello = await client.db('admin').command({ hello: 1, compression: ['snappy', 'zlib', 'zstd'] });
+  t.equal(hello['compression'], undefined);
+});
+
+t.test('its log holds nothing of what is stored, also when commands are slow', async (t) => {
+  const folder = await dataFolder(t);
+  const program = await startMillrace(t, { folder });
+  const client = new MongoClient(await runningUrl(folder, (await portOf(folder)) ?? '', 'millrace'));
+  t.teardown(() => client.close());
+  // From now on every command counts as slow.
+  await client.db('admin').command({ profile: 0, slowms: -1 });
+  const account = { username: 'ada', email: 'ada@example.org', password: 'a long planted password' };
+  const post = (path: string, body: object) =>
+    fetch(`${program.url}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  t.equal((await post('/auth/register', account)).status, 201);
+  const { username, password } = account;
+  t.equal((await post('/auth/login', { username, password })).status, 200);
+  t.equal((await post('/api/secrets', { text: 'planted in a document' })).status, 201);
+  await client
+    .db('millrace')
+    .collection('secrets')
+    .findOne({ $where: 'sleep(200) || true', text: { $ne: 'planted in a question' } });
+  const log = await readFile(join(folder, 'mongod.log'), 'utf8');
+  t.match(log, /"msg":/, 'it is written');
+  t.notMatch(log, /planted|argon2|ada@example|Slow query/);
+});

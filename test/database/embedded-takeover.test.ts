@@ -1,0 +1,129 @@
+/**
+ * The embedded MongoDB in folders that are not what a clean start leaves: from before there was authentication, and of
+ * starts that were killed (-9) between two of their steps. The next start heals all of it and keeps the data.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cp, mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Document, MongoClient } from 'mongodb';
+import t, { type Test } from 'tap';
+import { findBinary } from '../../src/database/embedded/binary.ts';
+import { findHolder } from '../../src/database/embedded/claim.ts';
+import { ownCredentials } from '../../src/database/embedded/credentials.ts';
+import { startEmbedded } from '../../src/database/embedded/embedded.ts';
+import { spawnMongod } from '../../src/database/embedded/mongod.ts';
+import { freePort } from '../../src/database/embedded/port.ts';
+import { dataFolder } from '../helpers/embedded-program.ts';
+import { gone } from '../helpers/millrace.ts';
+import { until } from '../helpers/until.ts';
+
+const PROGRAM = fileURLToPath(new URL('../helpers/embedded-program.ts', import.meta.url));
+
+/** A folder as versions without authentication left it, with one document. */
+async function oldFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-old-'));
+  const [data, log] = [join(folder, 'data'), join(folder, 'mongod.log')];
+  await mkdir(data, { mode: 0o700 });
+  const port = await freePort();
+  const words = ['--replSet', 'millrace', '--bind_ip', '127.0.0.1', '--port', String(port), '--dbpath', data];
+  const mongod = await spawnMongod(await findBinary(), [...words, '--logpath', log, '--nounixsocket'], log);
+  const client = new MongoClient(`mongodb://127.0.0.1:${port}/?directConnection=true`);
+  const admin = client.db('admin');
+  await admin.command({ replSetInitiate: { _id: 'millrace', members: [{ _id: 0, host: `127.0.0.1:${port}` }] } });
+  await until(async () => (await admin.command({ hello: 1 }))['isWritablePrimary'] === true, 'it is primary');
+  await client.db('kept').collection<Document>('things').insertOne({ n: 1 });
+  await client.close();
+  await mongod.stop();
+  return folder;
+}
+
+/** Whether the document is there, for whoever has the address and for nobody else. */
+async function judge(t: Pick<Test, 'equal'>, url: string, things: number): Promise<void> {
+  const count = async (address: string) => {
+    const client = new MongoClient(address, { directConnection: true });
+    return client
+      .db('kept')
+      .collection('things')
+      .countDocuments()
+      .catch((error: { code?: number }) => error.code)
+      .finally(() => client.close());
+  };
+  t.equal(await count(url), things, 'the data is there');
+  t.equal(await count(`mongodb://127.0.0.1:${new URL(url).port}/`), 13, 'for nobody else');
+}
+
+/** Asks the server of a folder as itself; null while it does not answer. */
+async function asServer(folder: string, database: string, command: Document): Promise<Document | null> {
+  const port = /--port[\0 ](\d+)/.exec((await findHolder(join(folder, 'data')))?.mongod.command ?? '')?.[1];
+  if (port === undefined) return null;
+  const { key } = await ownCredentials(folder);
+  const client = new MongoClient(`mongodb://127.0.0.1:${port}/?directConnection=true&serverSelectionTimeoutMS=500`, {
+    auth: { username: '__system', password: key },
+    authSource: 'local',
+    readPreference: 'secondaryPreferred',
+  });
+  return client
+    .db(database)
+    .command(command)
+    .catch(() => null)
+    .finally(() => client.close());
+}
+
+const exists = (folder: string, name: string) =>
+  stat(join(folder, name)).then(
+    () => true,
+    () => false,
+  );
+const firstOf = (reply: Document | null) => reply?.['cursor']['firstBatch'][0];
+
+/** Each step of a start, and how it is seen to be done. */
+const STEPS: Readonly<Record<string, (folder: string) => Promise<boolean>>> = {
+  'the key is being written': async (folder) => (await readdir(folder)).some((name) => name.startsWith('mongod.key')),
+  'the key is there': (folder) => exists(folder, 'mongod.key'),
+  'the password is there': (folder) => exists(folder, 'mongod.password'),
+  'MongoDB opens its files': (folder) => exists(folder, 'data/mongod.lock'),
+  'MongoDB answers': async (folder) => (await asServer(folder, 'admin', { ping: 1 })) !== null,
+  'the replica set is there': async (folder) =>
+    firstOf(await asServer(folder, 'local', { find: 'system.replset' })) !== undefined,
+  'the user is there': async (folder) =>
+    firstOf(await asServer(folder, 'admin', { find: 'system.users' })) !== undefined,
+};
+
+const old = await oldFolder();
+t.teardown(() => rm(old, { recursive: true, force: true }));
+
+t.test('a folder from before there was authentication is taken over with its data', async (t) => {
+  const folder = await dataFolder(t);
+  await cp(old, folder, { recursive: true });
+  for (let start = 1; start <= 2; start++) {
+    const { url, stop } = await startEmbedded({ folder });
+    await judge(t, url, 1);
+    await stop();
+  }
+});
+
+for (const [step, isDone] of Object.entries(STEPS)) {
+  for (const [title, before] of [
+    ['first start', null],
+    ['take-over', old],
+  ] as const) {
+    t.test(`a ${title} that is killed when ${step} is healed by the next`, async (t) => {
+      const folder = await dataFolder(t);
+      if (before !== null) await cp(before, folder, { recursive: true, filter: (name) => !name.endsWith('.lock') });
+      const child = spawn(process.execPath, [PROGRAM, folder], { stdio: 'ignore' });
+      const ended = once(child, 'exit');
+      await until(() => isDone(folder), step);
+      const holder = await findHolder(join(folder, 'data'));
+      child.kill('SIGKILL');
+      if (holder !== null) process.kill(holder.mongod.pid, 'SIGKILL');
+      await ended;
+      await gone(holder?.mongod ?? null);
+      const { url, stop } = await startEmbedded({ folder });
+      t.teardown(stop);
+      await judge(t, url, before === null ? 0 : 1);
+    });
+  }
+}
