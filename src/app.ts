@@ -78,8 +78,8 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
 
   await app.register(async function api(context) {
     const badCredentials = new BadCredentials(config.rate.anonymous);
-    await context.register(authentication, { ...parts, badCredentials });
-    await context.register(streamTickets, { ...parts, badCredentials });
+    await context.register(authentication, { ...parts.auth, badCredentials });
+    await context.register(streamTickets, { ...parts.auth, badCredentials });
     await context.register(readOnlyKeys);
     await context.register(explain, parts);
     await context.register(rateLimit, { config });
@@ -106,7 +106,7 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
     const onError = (err: unknown, collection: string) =>
       log.error({ err, collection }, 'The contract cannot describe a collection');
     await context.register(openApiRoutes, { contract: new Contract({ ...parts, version: VERSION, onError }) });
-    await context.register(eventRoutes, parts);
+    await context.register(eventRoutes, { ...parts, ...parts.auth });
     await context.register(realtimeRoutes, { ...parts, config });
     await context.register(adminRoutes, parts);
     await context.register(fileRoutes, {

@@ -5,7 +5,6 @@
 import { createSecretKey } from 'node:crypto';
 import { Audit } from './admin/audit.ts';
 import { AuditStore } from './admin/audit-store.ts';
-import type { Authenticator } from './auth/authenticator.ts';
 import { type AuthParts, openAuth } from './auth/open-auth.ts';
 import { Atomic } from './collections/atomic.ts';
 import { ByFilter } from './collections/bulk-writes.ts';
@@ -17,12 +16,12 @@ import { Indexes } from './collections/indexes.ts';
 import { Registry } from './collections/registry.ts';
 import { Store } from './collections/store/store.ts';
 import { type Mongo, mayNot, openMongo } from './database/mongo.ts';
-import { isCollectionName } from './database/names.ts';
 import { sharedSecret } from './database/secrets.ts';
 import { Transactions } from './database/transactions.ts';
 import { type EventParts, openEvents } from './events/open-events.ts';
 import type { Files } from './files/files.ts';
 import { openFiles } from './files/open-files.ts';
+import { Closers } from './kernel/closers.ts';
 import type { Config } from './kernel/config.ts';
 import { MillraceError } from './kernel/errors.ts';
 import { Policies } from './policies/policies.ts';
@@ -34,8 +33,6 @@ export interface Parts {
   readonly config: Config;
   readonly mongo: Mongo;
   readonly auth: AuthParts;
-  /** The same as `auth.authenticator`. */
-  readonly authenticator: Authenticator;
   readonly policies: Policies;
   readonly policyBook: PolicyBook;
   readonly collections: Collections;
@@ -55,9 +52,10 @@ export interface Parts {
 }
 
 /**
+ * Opens everything in order. A start that fails closes what it had opened.
  * @param url connection string of the database, once it is known where it runs
- * @param onLetter shows a letter to whoever sits at the terminal, in development mode
  * @param onError told what went wrong in the background, where no request can be answered with it
+ * @param onLetter shows a letter at the terminal, in development mode
  * @throws UnusableDatabase when the server cannot carry Millrace, ConfigError when a store of files cannot be used
  */
 export async function makeParts(
@@ -67,39 +65,44 @@ export async function makeParts(
   onLetter: (text: string) => void = () => undefined,
 ): Promise<Parts> {
   const settings = { url, database: config.database.name };
-  const mongo = await openMongo(settings);
-  return makeOn(mongo, config, onError, onLetter).catch((error: unknown) => {
+  const closers = new Closers();
+  try {
+    const mongo = closers.add(await openMongo(settings), (it) => it.close());
+    return await makeOn(mongo, closers, config, onError, onLetter);
+  } catch (error) {
+    await closers.close().catch(onError);
     throw mayNot(error, settings) ?? error;
-  });
+  }
 }
 
 async function makeOn(
   mongo: Mongo,
+  closers: Closers,
   config: Config,
   onError: (error: unknown) => void,
   onLetter: (text: string) => void,
 ): Promise<Parts> {
-  const transactions = new Transactions(mongo);
+  const transactions = closers.add(new Transactions(mongo), (it) => it.stop());
   await transactions.start();
 
   const policyStore = new PolicyStore(mongo);
   const countPolicies = () => policyStore.count(config.mode);
-  const auth = await openAuth(mongo, { mode: config.mode, auth: config.auth, countPolicies, onError, onLetter }).catch(
-    async (error: unknown) => {
-      await transactions.stop();
-      await mongo.close();
-      throw error;
-    },
+  const auth = closers.add(
+    await openAuth(mongo, { mode: config.mode, auth: config.auth, countPolicies, onError, onLetter }),
+    (it) => it.close(),
   );
   const policies = new Policies(config.mode);
-  const policyBook = new PolicyBook({
-    store: policyStore,
-    policies,
-    transactions,
-    mode: config.mode,
-    owned: () => auth.owners.exists(),
-    onError,
-  });
+  const policyBook = closers.add(
+    new PolicyBook({
+      store: policyStore,
+      policies,
+      transactions,
+      mode: config.mode,
+      owned: () => auth.owners.exists(),
+      onError,
+    }),
+    (it) => it.stop(),
+  );
   // Before events are recorded: what a new installation begins with is no change.
   await policyBook.start();
 
@@ -120,51 +123,46 @@ async function makeOn(
   await keys.start();
   const idempotency = new Idempotency(keys, atomic);
 
-  const files = await openFiles({ mongo, transactions }, { ...config.collections, ...config.files }, onError);
+  const files = closers.add(
+    await openFiles({ mongo, transactions }, { ...config.collections, ...config.files }, onError),
+    (it) => it.close(),
+  );
 
-  const events = await openEvents(mongo, {
-    ...config.events,
-    onNote: (level, message, details) => {
-      if (level !== 'info') onError(new Error(`${message}: ${JSON.stringify(details)}`));
-    },
-  });
-  const unfollow = events.tail.attach({ rows: (rows) => auth.follow(rows), lost: () => auth.follow(null) });
-  const audit = new Audit({ store: new AuditStore(mongo), consumer: events.consumer });
-  await audit.start();
-
-  events.tail.attach({
-    rows: (rows) => {
-      for (const { operation, collection } of rows) {
-        const gone = operation === 'drop' || operation === 'rename';
-        if (gone && collection !== null && isCollectionName(collection)) registry.forget(collection);
-      }
-    },
-  });
-  const reread = () => void policyBook.reload();
-  events.tail.attach({
-    rows: (rows) => {
-      if (rows.some(({ collection }) => collection === '_policies' || collection === null)) reread();
-    },
-    lost: reread,
-  });
+  const events = closers.add(
+    await openEvents(mongo, {
+      ...config.events,
+      onNote: (level, message, details) => {
+        if (level !== 'info') onError(new Error(`${message}: ${JSON.stringify(details)}`));
+      },
+    }),
+    (it) => it.close(),
+  );
+  for (const reader of [auth, registry, policyBook]) {
+    const unfollow = events.tail.attach({ rows: (rows) => reader.follow(rows), lost: () => reader.follow(null) });
+    closers.add(unfollow, (it) => it());
+  }
   // Only now: a change made before the log was followed is read here, and every later one is told.
   await policyBook.reload();
+  const audit = closers.add(new Audit({ store: new AuditStore(mongo), consumer: events.consumer }), (it) => it.stop());
+  await audit.start();
 
-  const realtime = new Realtime({
-    ...config.realtime,
-    queryTimeoutMs,
-    mongo,
-    events,
-    policies,
-    authenticator: auth.authenticator,
-    onError,
-  });
+  const realtime = closers.add(
+    new Realtime({
+      ...config.realtime,
+      queryTimeoutMs,
+      mongo,
+      events,
+      policies,
+      authenticator: auth.authenticator,
+      onError,
+    }),
+    (it) => it.close(),
+  );
 
   return {
     config,
     mongo,
     auth,
-    authenticator: auth.authenticator,
     policies,
     policyBook,
     collections,
@@ -183,16 +181,6 @@ async function makeOn(
       if (!events.recorder.working || !events.tail.healthy)
         throw new MillraceError('database-unavailable', 'The event log is not being followed');
     },
-    close: async () => {
-      await realtime.close();
-      unfollow();
-      await audit.stop();
-      await events.close();
-      await policyBook.stop();
-      await auth.close();
-      await files.close();
-      await transactions.stop();
-      await mongo.close();
-    },
+    close: () => closers.close(),
   };
 }

@@ -5,6 +5,7 @@
 import { CODE, serverCode, translated } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
 import { type CollectionName, isCollectionName } from '../database/names.ts';
+import { ensureCollection } from '../database/system-collection.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import type { OpenTransaction } from './open-transaction.ts';
 
@@ -41,11 +42,7 @@ export class Registry {
    */
   async ensure(name: CollectionName): Promise<void> {
     if (this.#known.has(name)) return;
-    await translated(async () => {
-      const options = await this.#options(name);
-      if (options === undefined) await this.#create(name);
-      else if (!keepsImages(options)) await this.#keepImages(name);
-    });
+    await translated(() => this.#make(name));
     this.#known.add(name);
   }
 
@@ -74,7 +71,18 @@ export class Registry {
     this.#known.add(name);
   }
 
-  /** It may be gone: whoever writes next makes sure again. */
+  /**
+   * Takes rows of the event log, or null when some were lost: collections that went away are no longer known to exist.
+   */
+  follow(rows: readonly { readonly operation: string; readonly collection: string | null }[] | null): void {
+    if (rows === null) this.#known.clear();
+    for (const { operation, collection } of rows ?? []) {
+      const gone = operation === 'drop' || operation === 'rename';
+      if (gone && collection !== null && isCollectionName(collection)) this.forget(collection);
+    }
+  }
+
+  /** It may be gone: the next write makes sure again. */
   forget(name: CollectionName): void {
     this.#known.delete(name);
   }
@@ -84,19 +92,9 @@ export class Registry {
     return found === undefined ? undefined : ('options' in found && found.options) || {};
   }
 
-  async #create(name: CollectionName): Promise<void> {
+  async #make(name: CollectionName): Promise<void> {
     try {
-      await this.#mongo.data.createCollection(name, { changeStreamPreAndPostImages: IMAGES });
-    } catch (error) {
-      if (serverCode(error) !== CODE.namespaceExists) throw error;
-      // A foreign writer may have been the faster one, without images.
-      await this.#keepImages(name);
-    }
-  }
-
-  async #keepImages(name: CollectionName): Promise<void> {
-    try {
-      await this.#mongo.data.command({ collMod: name, changeStreamPreAndPostImages: IMAGES, maxTimeMS: LOCK_MS });
+      await ensureCollection(this.#mongo.data, name, LOCK_MS);
     } catch (error) {
       const code = serverCode(error);
       if (code !== CODE.maxTimeExpired && code !== CODE.indexBeingBuilt) throw error;

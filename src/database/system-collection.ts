@@ -2,7 +2,7 @@
  * What the collections of ours in `<db>` have in common: they keep both states of a change for their events, and each
  * document says in `_meta` who changed it last. Not here: what they hold; secrets stand in `<db>_log`.
  */
-import type { IndexDescription } from 'mongodb';
+import type { CollectionInfo, Db, IndexDescription } from 'mongodb';
 import { CODE, serverCode, translated } from './errors.ts';
 import type { Mongo } from './mongo.ts';
 
@@ -30,6 +30,33 @@ export interface OwnMeta {
 /** What the program does by itself. */
 export const ITSELF: Stamp = { by: null, request: null };
 
+/**
+ * Makes sure that a collection exists and keeps the state before and after each change for its events. One that does so
+ * already is left alone: a needless `collMod` would be an event of its own.
+ * @param lockMs how long switching the states on may wait for the locks of others, in milliseconds
+ * @returns whether it was made now
+ * @throws MongoServerError of `collMod`: 50 while others hold it, 12587 while an index is being built
+ */
+export async function ensureCollection(data: Db, name: string, lockMs?: number): Promise<boolean> {
+  if (await keepsImages(data, name)) return false;
+  try {
+    await data.createCollection(name, { changeStreamPreAndPostImages: IMAGES });
+    return true;
+  } catch (error) {
+    if (serverCode(error) !== CODE.namespaceExists) throw error;
+    // It was there without images, or another process was faster.
+    if (await keepsImages(data, name)) return false;
+    const limit = lockMs === undefined ? {} : { maxTimeMS: lockMs };
+    await data.command({ collMod: name, changeStreamPreAndPostImages: IMAGES, ...limit });
+    return false;
+  }
+}
+
+async function keepsImages(data: Db, name: string): Promise<boolean> {
+  const [found] = await data.listCollections<CollectionInfo>({ name }, { nameOnly: false }).toArray();
+  return found?.options?.['changeStreamPreAndPostImages']?.enabled === true;
+}
+
 /** Makes sure that a collection exists, keeps images and has its indexes. */
 export async function makeOwnCollection(
   { data }: Pick<Mongo, 'data'>,
@@ -37,12 +64,7 @@ export async function makeOwnCollection(
   indexes: readonly IndexDescription[] = [],
 ): Promise<void> {
   await translated(async () => {
-    try {
-      await data.createCollection(name, { changeStreamPreAndPostImages: IMAGES });
-    } catch (error) {
-      if (serverCode(error) !== CODE.namespaceExists) throw error;
-      await data.command({ collMod: name, changeStreamPreAndPostImages: IMAGES });
-    }
+    await ensureCollection(data, name);
     if (indexes.length > 0) await data.collection(name).createIndexes([...indexes]);
   });
 }

@@ -4,17 +4,17 @@
  */
 import type { ClientSession, Collection, Document, Filter, FindOptions } from 'mongodb';
 import { asRaw } from '../database/cursor-reply.ts';
-import { CODE, serverCode, translated, translateError } from '../database/errors.ts';
+import { translated, translateError } from '../database/errors.ts';
 import { batchesOf } from '../database/find-raw.ts';
 import { idFromText } from '../database/json/ids.ts';
 import type { Mongo } from '../database/mongo.ts';
+import { makeOwnCollection } from '../database/system-collection.ts';
 import type { FileKey } from './stores/file-store.ts';
 import { fromRaw, type StoredFile } from './upload/file.ts';
 
 const FILES = '_files';
 /** Where a document names the store of its bytes. */
 export const STORE = '_meta.store';
-const IMAGES = { enabled: true } as const;
 /** Documents of one driver batch. */
 const BATCH = 1_000;
 
@@ -31,14 +31,7 @@ export class Store {
 
   /** Makes sure that the collection exists and keeps images, so that its events carry both states. */
   async start(): Promise<void> {
-    await translated(async () => {
-      try {
-        await this.#mongo.data.createCollection(FILES, { changeStreamPreAndPostImages: IMAGES });
-      } catch (error) {
-        if (serverCode(error) !== CODE.namespaceExists) throw error;
-        await this.#mongo.data.command({ collMod: FILES, changeStreamPreAndPostImages: IMAGES });
-      }
-    });
+    await makeOwnCollection(this.#mongo, FILES);
   }
 
   async insertMany(documents: readonly Document[], session: ClientSession): Promise<void> {

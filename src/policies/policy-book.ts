@@ -5,12 +5,13 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ClientSession } from 'mongodb';
+import type { ChangedRow } from '../auth/tokens/revocations.ts';
 import type { Transactions } from '../database/transactions.ts';
 import type { Mode } from '../kernel/config.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import type { Policies } from './policies.ts';
 import { OPEN, OPEN_ID, toPolicySet, type WrittenPolicy } from './policy-set.ts';
-import type { PolicyStore, Version } from './policy-store.ts';
+import { POLICIES, type PolicyStore, type Version } from './policy-store.ts';
 import type { Scope } from './scope.ts';
 
 /** After which time reading is tried again, in milliseconds. */
@@ -76,6 +77,11 @@ export class PolicyBook {
     this.#again = true;
     this.#reading ??= this.#read();
     return this.#reading;
+  }
+
+  /** Takes rows of the event log, or null when some were lost, and reads the policies again where they may differ. */
+  follow(rows: readonly Pick<ChangedRow, 'collection'>[] | null): void {
+    if (rows?.some(({ collection }) => collection === POLICIES || collection === null) ?? true) void this.reload();
   }
 
   /** @param _scope of reading in the place `admin` */

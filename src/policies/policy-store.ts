@@ -6,11 +6,12 @@ import type { ClientSession, Collection, Document } from 'mongodb';
 import { actorOf, type Principal } from '../auth/principal.ts';
 import { CODE, serverCode, translated } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
+import { ensureCollection } from '../database/system-collection.ts';
 import type { Mode } from '../kernel/config.ts';
 import type { WrittenPolicy } from './policy-set.ts';
 
-const POLICIES = '_policies';
-const IMAGES = { enabled: true } as const;
+/** The collection of policies in `<db>`. */
+export const POLICIES = '_policies';
 /** Versions that are kept. */
 const MAX_VERSIONS = 100;
 
@@ -61,14 +62,7 @@ export class PolicyStore {
       await this.#mongo.log.createCollection('policy_versions').catch((error: unknown) => {
         if (serverCode(error) !== CODE.namespaceExists) throw error;
       });
-      try {
-        await this.#mongo.data.createCollection(POLICIES, { changeStreamPreAndPostImages: IMAGES });
-        return true;
-      } catch (error) {
-        if (serverCode(error) !== CODE.namespaceExists) throw error;
-        await this.#mongo.data.command({ collMod: POLICIES, changeStreamPreAndPostImages: IMAGES });
-        return false;
-      }
+      return ensureCollection(this.#mongo.data, POLICIES);
     });
   }
 

@@ -15,11 +15,11 @@ t.test('in a second process', async (t) => {
   const owner = await signInOwner(here.app, here.parts);
   const took: Record<string, number> = {};
   const kept: { principal: Principal; still: boolean }[] = [];
-  there.parts.authenticator.onRevoked((still) => {
+  there.parts.auth.authenticator.onRevoked((still) => {
     for (const one of kept) one.still &&= still(one.principal);
   });
   const hold = async (authorization: string) => {
-    const one = { principal: await there.parts.authenticator.authenticate(authorization), still: true };
+    const one = { principal: await there.parts.auth.authenticator.authenticate(authorization), still: true };
     kept.push(one);
     return one;
   };
@@ -31,7 +31,10 @@ t.test('in a second process', async (t) => {
     const other = await signIn(here.app, 'ada');
     t.equal(await status(account), 200);
     const [held, unconcerned] = [await hold(account.headers.authorization), await hold(other.headers.authorization)];
-    t.ok(there.parts.authenticator.authenticate(account.headers.authorization) === held.principal, 'it is remembered');
+    t.ok(
+      there.parts.auth.authenticator.authenticate(account.headers.authorization) === held.principal,
+      'it is remembered',
+    );
     await ask(here.app, 'POST /auth/logout', undefined, account);
     took['session'] = await until(async () => (await status(account)) === 401, 'the session ends there');
     await until(() => !held.still, 'whoever holds the principal is told');
@@ -62,7 +65,7 @@ t.test('in a second process', async (t) => {
       owner,
     );
     t.match(changed.json(), { roles: ['author'] }, changed.body);
-    const now = async () => there.parts.authenticator.authenticate(account.headers.authorization);
+    const now = async () => there.parts.auth.authenticator.authenticate(account.headers.authorization);
     took['roles'] = await until(
       async () => 'roles' in (await now()) && (await now()) !== held.principal,
       'other roles',

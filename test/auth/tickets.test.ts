@@ -19,7 +19,7 @@ t.test('tickets', async (t) => {
   await t.test('of 50 that redeem one at once, in two processes, one does', async (t) => {
     const one = await ticket();
     const outcomes = await Promise.allSettled(
-      Array.from({ length: 50 }, (_, n) => (n % 2 === 0 ? parts : second.parts).authenticator.redeemTicket(one)),
+      Array.from({ length: 50 }, (_, n) => (n % 2 === 0 ? parts : second.parts).auth.authenticator.redeemTicket(one)),
     );
     const redeemed = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? outcome.value : []));
     t.match(redeemed, [{ kind: 'user', id: account.id, session: account.session }]);
@@ -33,12 +33,12 @@ t.test('tickets', async (t) => {
     await parts.mongo.log
       .collection('single_use')
       .updateMany({ purpose: 'ticket' }, { $set: { expiresAt: new Date(Date.now() - 1) } });
-    await t.rejects(parts.authenticator.redeemTicket(one), { code: 'invalid-credential' });
+    await t.rejects(parts.auth.authenticator.redeemTicket(one), { code: 'invalid-credential' });
   });
 
   await t.test('it is no other secret, and no other secret is it', async (t) => {
     for (const text of ['', 'x', account.accessToken, account.refreshToken, 'A'.repeat(43)]) {
-      await t.rejects(parts.authenticator.redeemTicket(text), { code: 'invalid-credential' });
+      await t.rejects(parts.auth.authenticator.redeemTicket(text), { code: 'invalid-credential' });
     }
     const one = await ticket();
     t.equal((await ask(app, 'POST /auth/verify', { token: one })).statusCode, 410);
@@ -46,12 +46,12 @@ t.test('tickets', async (t) => {
       (await ask(app, 'GET /auth/me', undefined, { headers: { authorization: `Bearer ${one}` } })).statusCode,
       401,
     );
-    t.match(await parts.authenticator.redeemTicket(one), { kind: 'user' }, 'and it is still good');
+    t.match(await parts.auth.authenticator.redeemTicket(one), { kind: 'user' }, 'and it is still good');
   });
 
   await t.test('it ends with its session', async (t) => {
     const one = await ticket();
     await ask(app, 'POST /auth/logout', undefined, account);
-    await t.rejects(second.parts.authenticator.redeemTicket(one), { code: 'invalid-credential' });
+    await t.rejects(second.parts.auth.authenticator.redeemTicket(one), { code: 'invalid-credential' });
   });
 });

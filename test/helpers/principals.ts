@@ -47,7 +47,7 @@ export const owner = (...roles: OwnerRole[]): OwnerPrincipal => ({
 export function speakingAs(parts: Parts): (principal: Principal) => Record<string, string> {
   const known = new Map<string, Principal>();
   const headers = new Map<Principal, string>();
-  const { authenticator } = parts;
+  const { authenticator } = parts.auth;
   const before = authenticator.authenticate.bind(authenticator);
   Object.assign(authenticator, { authenticate: (header: string) => known.get(header) ?? before(header) });
   return (principal) => {

@@ -160,7 +160,7 @@ t.test('the path of a stream is escaped in its cookie', async (t) => {
 
 t.test('a session that ends while its stream is let in ends the stream', async (t) => {
   const { app, parts } = await buildTestApp(t);
-  const { authenticator } = parts;
+  const { authenticator } = parts.auth;
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   const account = await signUp(app, 'ann');
   const { ticket } = (await ask(app, 'POST /auth/ticket', undefined, account)).json();

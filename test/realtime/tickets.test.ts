@@ -10,7 +10,7 @@ t.test('sockets that a ticket opened', async (t) => {
   const { app, parts } = await buildTestApp(t);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   const ann = await signUp(app, 'ann');
-  const { authenticator } = parts;
+  const { authenticator } = parts.auth;
   const users = parts.mongo.data.collection<{ _id: string }>('_users');
   let told = 0;
   authenticator.onRevoked(() => told++);
@@ -60,7 +60,7 @@ t.test('a stream whose client left while it was asked who it is leaves nothing b
   const { app, parts } = await buildTestApp(t);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   const ann = await signUp(app, 'ann');
-  const { authenticator } = parts;
+  const { authenticator } = parts.auth;
   const found = await authenticator.authenticate(ann.headers.authorization);
   const held: (() => void)[] = [];
   authenticator.recall = () => undefined;

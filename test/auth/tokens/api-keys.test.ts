@@ -36,7 +36,7 @@ t.test('keys', async (t) => {
 
   await t.test('say who it is, and when they were used last', async (t) => {
     const key = await make({ name: 'used', roles: ['robot'] });
-    t.match(await parts.authenticator.authenticate(key.headers.authorization), {
+    t.match(await parts.auth.authenticator.authenticate(key.headers.authorization), {
       kind: 'key',
       id: key.id,
       roles: ['robot'],
@@ -60,7 +60,7 @@ t.test('keys', async (t) => {
 
   await t.test('end with their time', async (t) => {
     const key = await make({ name: 'short', expiresAt: new Date(Date.now() + 60_000).toISOString() });
-    t.match(await parts.authenticator.authenticate(key.headers.authorization), { kind: 'key' });
+    t.match(await parts.auth.authenticator.authenticate(key.headers.authorization), { kind: 'key' });
     const late = await ask(app, 'POST /admin/keys', { name: 'late', expiresAt: '2020-01-01T00:00:00Z' }, owner);
     t.match(late.json(), { code: 'invalid-body', errors: [{ pointer: '/expiresAt' }] });
     const never = await ask(app, 'POST /admin/keys', { name: 'never', expiresAt: '2099-02-31T00:00:00Z' }, owner);

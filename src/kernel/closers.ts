@@ -1,0 +1,33 @@
+/**
+ * What a start has opened so far, closed in reverse order: by the end of the program, or by a start that fails half way
+ * and must leave nothing open. Not here: what is opened (parts.ts).
+ */
+export class Closers {
+  readonly #steps: (() => unknown)[] = [];
+
+  /**
+   * Remembers how to close something, beside the line that opens it.
+   * @param close runs once; what was added later is closed before it
+   * @returns `opened` itself
+   */
+  add<T>(opened: T, close: (opened: T) => unknown): T {
+    this.#steps.push(() => close(opened));
+    return opened;
+  }
+
+  /**
+   * Closes everything, the newest first. A step that fails does not keep the others from being closed.
+   * @throws the error of the first step that failed, after all have run
+   */
+  async close(): Promise<void> {
+    const errors: unknown[] = [];
+    for (let step = this.#steps.pop(); step !== undefined; step = this.#steps.pop()) {
+      try {
+        await step();
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    if (errors.length > 0) throw errors[0];
+  }
+}
