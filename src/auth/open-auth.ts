@@ -89,15 +89,21 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
   const stores = [...ownStores, delays, singleUseStore, keyRing, passwords];
   await Promise.all(stores.map((store) => store.start())).catch(explainSeal);
 
-  const tokens = new AccessTokens(keyRing);
   const activity = new Activity(activityStore, now);
   const singleUse = new SingleUse(singleUseStore, now);
   const changed = (id: string) => authenticator.revoke({ ids: new Set([id]), everything: false });
   const keys = new ApiKeys({ store: keyStore, onEnded: (id) => changed(`key:${id}`), onError, ...clock });
-  const authenticator = new Authenticator({ tokens, sessions: sessionStore, users, keys, singleUse, ...clock });
+  const authenticator = new Authenticator({
+    tokens: new AccessTokens(keyRing),
+    sessions: sessionStore,
+    users,
+    keys,
+    singleUse,
+    ...clock,
+  });
   const sessions = new Sessions({
     store: sessionStore,
-    tokens,
+    keyRing,
     activity,
     key: await sharedSecret(mongo, 'refresh-tokens', sealer),
     onEnded: (id) => changed(`session:${id}`),
@@ -123,7 +129,7 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
     registration,
     onError,
   });
-  const owners = new Owners({ mode, users: accounts, keys, countPolicies, signIn, singleUse, activity });
+  const owners = new Owners({ mode, users: accounts, store: users, keys, countPolicies, signIn, singleUse, activity });
   const leftBehind = await owners.leftBehind();
   await ensureOwner(owners, settings);
 

@@ -1,6 +1,6 @@
 /**
  * Passwords: which are accepted, how they are hashed (argon2id), and whether one is right, in a time that does not tell
- * whether the account exists. A few are worked on at once, because each takes memory and a core. Not here: the delays
+ * whether the account exists. A few are hashed at once, because each takes memory and a core. Not here: the delays
  * after wrong ones (sign-in-delays.ts).
  */
 import { hash, verify } from '@node-rs/argon2';
@@ -30,41 +30,36 @@ export class Passwords {
     this.#now = now;
   }
 
-  /** Makes the hash that unknown accounts are held to; nobody waits for it. */
+  /** Makes the hash that the passwords of unknown accounts are compared with; nothing waits for it. */
   start(): void {
     this.#nobody = hash('no account has this hash', COST);
   }
 
   /** @throws MillraceError `overloaded` */
   async set(user: string, password: string): Promise<void> {
-    const hashed = await this.#slots.run(() => hash(prepared(password), COST));
+    const hashed = await this.inTurn(() => hash(prepared(password), COST));
     await this.#store.set(user, hashed, this.#now());
   }
 
   /**
-   * Whether a password is the one of an account.
-   * @param user null when there is none: then it takes the same time, and is not
-   * @param allowed asked when its turn has come, just before; what it throws is thrown
-   * @param wrong told of one that is not, before another's turn comes, so that what it counts is seen there
-   * @throws MillraceError `overloaded`
+   * Runs a task that hashes in one of the few slots there are for that; when all are taken it waits for one.
+   * @throws MillraceError `overloaded` when too many wait already, and what the task throws
    */
-  matches(
-    user: string | null,
-    password: string,
-    allowed: () => Promise<void>,
-    wrong: () => Promise<void>,
-  ): Promise<boolean> {
-    return this.#slots.run(async () => {
-      await allowed();
-      const known = await this.#store.find(user ?? '');
-      const same = await verify(known ?? (await this.#nobody), prepared(password));
-      const right = same && known !== null;
-      if (!right) await wrong();
-      return right;
-    });
+  inTurn<T>(task: () => Promise<T>): Promise<T> {
+    return this.#slots.run(task);
   }
 
-  /** What is another text as soon as another password is set; null for an account without one. */
+  /**
+   * Whether a password is the one of an account. Call it inside {@link inTurn}.
+   * @param user null when there is no account: then the answer is no, after the same time
+   */
+  async verify(user: string | null, password: string): Promise<boolean> {
+    const known = await this.#store.find(user ?? '');
+    const same = await verify(known ?? (await this.#nobody), prepared(password));
+    return same && known !== null;
+  }
+
+  /** A text that changes whenever the password is set; null for an account without a password. */
   mark(user: string | null): Promise<string | null> {
     return this.#store.find(user ?? '');
   }

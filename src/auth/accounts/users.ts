@@ -77,14 +77,6 @@ export class Users {
     return this.#parts.store.list(kind, after, limit);
   }
 
-  count(): Promise<number> {
-    return this.#parts.store.count();
-  }
-
-  hasOwner(): Promise<boolean> {
-    return this.#parts.store.hasOwner();
-  }
-
   /**
    * Changes an account.
    * @throws MillraceError `document-not-found`, `unique-violation`, `contention`, `last-owner`

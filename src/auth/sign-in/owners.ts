@@ -4,6 +4,7 @@
  */
 import { ITSELF } from '../../database/system-collection.ts';
 import type { Mode } from '../../kernel/config.ts';
+import type { UserStore } from '../accounts/user-store.ts';
 import type { Users } from '../accounts/users.ts';
 import type { Activity } from '../activity.ts';
 import { linkUnusable } from '../refusals.ts';
@@ -16,6 +17,7 @@ import type { SingleUse } from './single-use.ts';
 export interface OwnersParts {
   readonly mode: Mode;
   readonly users: Users;
+  readonly store: Pick<UserStore, 'hasOwner' | 'count'>;
   readonly keys: ApiKeys;
   readonly countPolicies: () => Promise<number>;
   readonly signIn: SignIn;
@@ -31,7 +33,7 @@ export class Owners {
   }
 
   exists(): Promise<boolean> {
-    return this.#parts.users.hasOwner();
+    return this.#parts.store.hasOwner();
   }
 
   /**
@@ -39,9 +41,9 @@ export class Owners {
    * @returns null when there is nothing, or an owner who can have looked at it
    */
   async leftBehind(): Promise<string | null> {
-    const { mode, users, keys, countPolicies } = this.#parts;
+    const { mode, store, keys, countPolicies } = this.#parts;
     if (mode === 'development' || (await this.exists())) return null;
-    const counts = await Promise.all([countPolicies(), keys.count(), users.count()]);
+    const counts = await Promise.all([countPolicies(), keys.count(), store.count()]);
     const [policies, keyCount, accounts] = counts;
     if (counts.every((count) => count === 0)) return null;
     return (

@@ -12,7 +12,7 @@ import type { Sessions, Tokens } from '../tokens/sessions.ts';
 import { foldName, type ShownUser, toShown, type User } from '../user.ts';
 import { resetLetter, verifyLetter } from './letters.ts';
 import type { Mail } from './mail.ts';
-import type { SignInDelays } from './sign-in-delays.ts';
+import { type Attempt, type SignInDelays, underAccount, underName } from './sign-in-delays.ts';
 import type { SingleUse } from './single-use.ts';
 
 /** Letters on their way at once. */
@@ -68,24 +68,30 @@ export class SignIn {
     const { users, passwords, sessions } = this.#parts;
     const user = await users.byName(name);
     const mark = await passwords.mark(user?._id ?? null);
-    if (!(await this.#knows(user, name, password, origin)) || user === null || user.disabled) throw signInFailed();
-    // What ends sessions ends those it finds; one that is opened behind its back finds the new password, or the account shut.
-    const stands = async () => (await passwords.mark(user._id)) === mark && !(await users.get(user._id)).disabled;
-    const tokens = await sessions.open(user, origin, stands);
+    const attempt = { under: underName(name), account: user?._id ?? null, address: origin.address };
+    if (!(await this.#isRight(user, password, attempt, origin)) || user === null) throw signInFailed();
+    const { session, tokens } = await sessions.open(user, origin);
+    // A new password, and disabling, end the sessions that they find. One that was opened just afterwards ends here.
+    if ((await passwords.mark(user._id)) !== mark || (await users.get(user._id)).disabled) {
+      await sessions.end(session, user._id, 'password-changed', stampOf(origin));
+      throw signInFailed();
+    }
     return { ...tokens, user: toShown(user) };
   }
 
   /** Opens a session for an account that has proved who it is. */
   async welcome(user: User, origin: Origin): Promise<SignedIn> {
-    return { ...(await this.#parts.sessions.open(user, origin)), user: toShown(user) };
+    const { tokens } = await this.#parts.sessions.open(user, origin);
+    return { ...tokens, user: toShown(user) };
   }
 
   /**
-   * Makes sure that whoever holds a session also knows the password.
+   * Makes sure that the holder of a session also knows the password.
    * @throws MillraceError `sign-in-failed`, `rate-limited`
    */
   async confirmPassword(user: User, password: string, origin: Origin): Promise<void> {
-    if (!(await this.#knows(user, user._id, password, origin))) throw signInFailed();
+    const attempt = { under: underAccount(user._id), account: user._id, address: origin.address };
+    if (!(await this.#isRight(user, password, attempt, origin))) throw signInFailed();
   }
 
   /** @throws MillraceError `sign-in-failed`, `password-refused`, `rate-limited` */
@@ -169,20 +175,24 @@ export class SignIn {
     await Promise.all([this.#parts.singleUse.forget('verify', _id), this.#parts.singleUse.forget('reset', _id)]);
   }
 
-  async #knows(user: User | null, name: string, password: string, origin: Origin): Promise<boolean> {
+  /**
+   * Whether a password is the one of an account that may sign in.
+   * @throws MillraceError `rate-limited` while the attempt has to wait, `overloaded`
+   */
+  async #isRight(user: User | null, password: string, attempt: Attempt, origin: Origin): Promise<boolean> {
     const { passwords, delays, activity } = this.#parts;
-    // The account where there is one: all its names count together.
-    const attempt = { name: user?._id ?? name, address: origin.address };
-    const failed = () => delays.failed(attempt);
-    const right = await passwords.matches(user?._id ?? null, password, () => delays.pass(attempt), failed);
-    if (right && !user?.disabled) {
-      await delays.succeeded(attempt);
-      return true;
-    }
-    if (right) await failed();
+    const account = user?._id ?? null;
+    // The delay is asked and the failure counted within the turn: of many guesses at once each finds the failures before it.
+    const right = await passwords.inTurn(async () => {
+      await delays.pass(attempt);
+      const right = (await passwords.verify(account, password)) && !user?.disabled;
+      if (!right) await delays.failed(attempt);
+      return right;
+    });
+    if (right) await delays.succeeded(attempt);
     // Not what was typed: people type passwords where their name belongs.
-    await activity.record('system.auth.failed', { user: user?._id ?? null, address: origin.address }, stampOf(origin));
-    return false;
+    else await activity.record('system.auth.failed', { user: account, address: origin.address }, stampOf(origin));
+    return right;
   }
 
   #inBackground(task: () => Promise<void>): void {

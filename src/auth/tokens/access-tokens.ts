@@ -1,6 +1,7 @@
 /**
- * Access tokens: short-lived proofs of a session, signed by the key ring. What a token says is who and which session,
- * nothing of roles: these are read where it is verified. Not here: the refresh tokens (refresh-token.ts).
+ * Verifies access tokens: short-lived proofs of a session, signed by the key ring. A token names an account and a session
+ * and nothing of roles: these are read where it is verified. Not here: issuing them (sessions.ts), and the refresh tokens
+ * (refresh-token.ts).
  */
 import type { KeyRing } from './key-ring.ts';
 
@@ -23,10 +24,6 @@ export class AccessTokens {
 
   constructor(ring: KeyRing) {
     this.#ring = ring;
-  }
-
-  issue(subject: string, session: string): string {
-    return this.#ring.sign({ sub: subject, sid: session });
   }
 
   /** Throws whenever anything about the token is not right. */

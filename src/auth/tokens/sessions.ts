@@ -6,9 +6,9 @@ import { newMeta, type Stamp } from '../../database/system-collection.ts';
 import { networkOf } from '../../kernel/addresses.ts';
 import type { Activity } from '../activity.ts';
 import { invalidCredential } from '../authenticator.ts';
-import { signInFailed } from '../refusals.ts';
 import type { User } from '../user.ts';
-import { ACCESS_MS, type AccessTokens } from './access-tokens.ts';
+import { ACCESS_MS } from './access-tokens.ts';
+import type { KeyRing } from './key-ring.ts';
 import {
   decodeToken,
   encodeToken,
@@ -49,7 +49,8 @@ export interface ShownSession {
 
 export interface SessionsParts {
   readonly store: SessionStore;
-  readonly tokens: AccessTokens;
+  /** Signs access tokens. */
+  readonly keyRing: Pick<KeyRing, 'sign'>;
   readonly activity: Activity;
   /** Key that refresh tokens are derived with. */
   readonly key: Buffer;
@@ -68,11 +69,10 @@ export class Sessions {
   }
 
   /**
-   * Opens one.
-   * @param stands asked when it is there, whether what it was opened with is still good; if not, it ends
-   * @throws MillraceError `sign-in-failed`
+   * Opens one; the oldest of the account end when it has too many.
+   * @returns its id, and what the client gets
    */
-  async open({ _id: user, kind }: User, origin: Origin, stands = async () => true): Promise<Tokens> {
+  async open({ _id: user, kind }: User, origin: Origin): Promise<{ session: string; tokens: Tokens }> {
     const now = new Date(this.#now());
     const token = firstToken();
     const session: Session = {
@@ -92,13 +92,9 @@ export class Sessions {
       rotatedAt: now,
       expiresAt: this.#expiry(),
     });
-    if (!(await stands())) {
-      await this.end(token.session, user, 'password-changed', stampOf(origin));
-      throw signInFailed();
-    }
     const all = await this.#parts.store.list(user);
     for (const { _id } of all.slice(0, -MAX_SESSIONS)) await this.end(_id, user, 'too-many', stampOf(origin));
-    return this.#hand(user, token);
+    return { session: token.session, tokens: this.#hand(user, token) };
   }
 
   /**
@@ -181,7 +177,7 @@ export class Sessions {
 
   #hand(user: string, token: RefreshToken): Tokens {
     return {
-      accessToken: this.#parts.tokens.issue(user, token.session),
+      accessToken: this.#parts.keyRing.sign({ sub: user, sid: token.session }),
       expiresIn: ACCESS_MS / 1_000,
       refreshToken: encodeToken(token),
     };
