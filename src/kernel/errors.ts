@@ -30,6 +30,7 @@ export const ERRORS = {
   'invalid-parameter': row(400, 'The query parameter has an invalid value'),
   'unknown-operator': row(400, 'The operator is not known'),
   'invalid-filter': row(400, 'The filter is not valid'),
+  'too-expensive': row(400, 'The filter takes too long to answer'),
   'cursor-mismatch': row(400, 'The page cursor belongs to another query'),
   'invalid-patch': row(400, 'The patch is not valid'),
   'invalid-policy': row(400, 'The policy is not valid'),

@@ -7,8 +7,10 @@ import { isCollectionName } from '../database/names.ts';
 import type { Mode } from '../kernel/config.ts';
 import { type Fault, MillraceError } from '../kernel/errors.ts';
 import { hintFor } from '../kernel/nearest.ts';
+import { affordable } from '../query/cost.ts';
 import { bind } from '../query/evaluate/bind.ts';
 import { type OpenFilter, Variable } from '../query/filter.ts';
+import { LIMITS } from '../query/limits.ts';
 import type { OpenValue } from '../query/literals.ts';
 import { parseFilterJson } from '../query/parse/parse-json.ts';
 import { parseFieldRules, SYSTEM_ONLY } from './fields/field-rules.ts';
@@ -120,7 +122,7 @@ const KNOWN: ReadonlyMap<string, readonly string[]> = new Map([
 /** Reads the filter member by member, so that a fault can be placed. */
 function readWhere(where: object): OpenFilter {
   for (const [name, value] of Object.entries(where)) inMember(name, () => tried(parseFilterJson({ [name]: value })));
-  return parseFilterJson(where);
+  return affordable(parseFilterJson(where), LIMITS.liveCost);
 }
 
 /** The filter, once it was seen that its variables can be filled: nobody's request shall fail because they cannot. */

@@ -10,6 +10,10 @@ export const LIMITS = {
   conditions: 1_000,
   /** Parameters of one address. */
   parameters: 1_000,
+  /** What a filter may cost (cost.ts), in nanoseconds a byte: asked of the database by lists and writes… */
+  cost: 30_000,
+  /** … and of documents in hand: by live data, events, feeds and each policy. */
+  liveCost: 2_000,
   sortKeys: 4,
   /** Documents of one page. */
   limit: 1_000,

@@ -4,7 +4,9 @@
  */
 import { MillraceError } from '../../kernel/errors.ts';
 import { queryText } from '../../kernel/request.ts';
+import { affordable } from '../../query/cost.ts';
 import type { OpenFilter } from '../../query/filter.ts';
+import { LIMITS } from '../../query/limits.ts';
 import { type Parameter, readParameters } from '../../query/parse/parameters.ts';
 import { parseQuery, RESERVED } from '../../query/parse/parse-query.ts';
 import { eventType, mayHappen } from '../log/event.ts';
@@ -40,7 +42,10 @@ export function parseChangesQuery(url: string): FeedQuery & { readonly filter: O
   const rest = found.filter(([name]) => !own.includes(name));
   const known: readonly string[] = [...own, 'filter'];
   for (const [name] of rest) if (RESERVED.some((one) => one === name) && name !== 'filter') throw unknown(name, known);
-  return { ...common(found.filter(([name]) => own.includes(name))), filter: parseQuery(rest).filter };
+  return {
+    ...common(found.filter(([name]) => own.includes(name))),
+    filter: affordable(parseQuery(rest).filter, LIMITS.liveCost),
+  };
 }
 
 function unknown(name: string, known: readonly string[]): MillraceError {

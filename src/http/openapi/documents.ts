@@ -28,6 +28,7 @@ export const ASKING: readonly ErrorCode[] = [
   'invalid-parameter',
   'unknown-operator',
   'invalid-filter',
+  'too-expensive',
   'cursor-mismatch',
   'sort-impossible',
   'too-deep',

@@ -12,17 +12,8 @@ import { compilePattern } from '../text/pattern.ts';
 import { textMatcher } from '../text/text.ts';
 import { isBson } from './bson-types.ts';
 import { isNaNValue } from './numbers.ts';
-import {
-  compareValues,
-  equalValues,
-  isMembers,
-  KIND,
-  type Kind,
-  kindOf,
-  type Members,
-  membersOf,
-  textOf,
-} from './order.ts';
+import { compareValues, isMembers, KIND, type Kind, kindOf, type Members, membersOf, textOf } from './order.ts';
+import { once, someElement } from './pauses.ts';
 
 /** Whether a document passes. */
 export type Match = (document: Members) => boolean;
@@ -52,8 +43,10 @@ function compileFilter(filter: Filter): NodeMatch {
       const none = filter.filters.map(compileFilter);
       return (node) => !none.some((match) => match(node));
     }
-    case 'field':
-      return compileField(filter.path.split('.'), filter.test);
+    case 'field': {
+      const ask = compileField(filter.path.split('.'), filter.test);
+      return (node) => once(ask, node);
+    }
     default:
       return filter satisfies never;
   }
@@ -94,7 +87,7 @@ function compileField(steps: readonly string[], test: Test): NodeMatch {
 
 /** @param opens false for questions about an array as a whole, which are not asked of its elements */
 function compileAnyValue(steps: readonly string[], test: Test, opens: boolean): NodeMatch {
-  const path: Path = { steps, opens };
+  const path: Path = { steps, opens, owners: steps.map(() => ({})) };
   const question = compileQuestion(test);
   return (node) => someAt(node, path, 0, question);
 }
@@ -103,6 +96,8 @@ interface Path {
   readonly steps: readonly string[];
   /** Whether an array at the end is opened: its elements are asked, and it itself. */
   readonly opens: boolean;
+  /** For each step, who notes how far an array there has been asked (pauses.ts). */
+  readonly owners: readonly object[];
 }
 
 /** Whether any value passes that the path, from the step `at` on, leads to below a document. */
@@ -111,7 +106,7 @@ function someAt(node: Members | readonly unknown[], path: Path, at: number, ques
   const isLast = at === path.steps.length - 1;
   if (Array.isArray(value)) {
     if (!isLast) return someInArray(value, path, at + 1, question);
-    return (path.opens && value.some(question)) || question(value);
+    return (path.opens && someElement(path, value, question)) || question(value);
   }
   if (isLast) return question(value);
   return isMembers(value) ? someAt(membersOf(value), path, at + 1, question) : question(undefined);
@@ -124,7 +119,8 @@ function someAt(node: Members | readonly unknown[], path: Path, at: number, ques
  */
 function someInArray(array: readonly unknown[], path: Path, at: number, question: Question): boolean {
   const step = path.steps[at] ?? '';
-  if (array.some((element) => isMembers(element) && someAt(membersOf(element), path, at, question))) return true;
+  const below = (element: unknown): boolean => isMembers(element) && someAt(membersOf(element), path, at, question);
+  if (someElement(path.owners[at] ?? path, array, below)) return true;
   if (!isPosition(step) || Number(step) >= array.length) return false;
   const element = array[Number(step)];
   if (at === path.steps.length - 1) return question(element);
@@ -175,11 +171,13 @@ function compileQuestion(test: Test): Question {
     }
     case 'elem': {
       const all = test.tests.map(compileQuestion);
-      return (value) => Array.isArray(value) && value.some((element) => all.every((question) => question(element)));
+      const passes = (element: unknown): boolean => all.every((question) => question(element));
+      return (value) => Array.isArray(value) && someElement(all, value, passes);
     }
     case 'elemWhere': {
       const match = compileFilter(test.filter);
-      return (value) => Array.isArray(value) && value.some((element) => isNode(element) && match(element));
+      const passes = (element: unknown): boolean => isNode(element) && match(element);
+      return (value) => Array.isArray(value) && someElement(match, value, passes);
     }
     default:
       return test satisfies never;
@@ -202,14 +200,28 @@ const KIND_OF_TYPE: Readonly<Record<TypeName, Kind>> = {
 
 function compileIn(values: readonly Value[]): Question {
   const texts = new Set(values.filter((value) => typeof value === 'string'));
-  const others = values.filter((value) => typeof value !== 'string' && value !== null);
+  const others = values.filter((value) => typeof value !== 'string' && value !== null).sort(compareValues);
   const withNull = values.includes(null);
   return (value) => {
     if (typeof value === 'string') return texts.has(value);
     if (value === undefined || value === null) return withNull;
     if (isBson(value, 'BSONSymbol')) return texts.has(value.value);
-    return others.some((other) => equalValues(other, value));
+    return isAmong(others, value);
   };
+}
+
+/** @param sorted by `compareValues`: long lists are asked of long arrays */
+function isAmong(sorted: readonly Value[], value: unknown): boolean {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const order = compareValues(sorted[middle], value);
+    if (order === 0) return true;
+    if (order < 0) low = middle + 1;
+    else high = middle;
+  }
+  return false;
 }
 
 /** Only a value of the operand's own kind can be before or after it. NaN is beside all other numbers. */

@@ -5,6 +5,7 @@
 import { type ErrorCode, MillraceError } from '../../kernel/errors.ts';
 import { parseExactJson } from '../../kernel/exact-json.ts';
 import { hintFor } from '../../kernel/nearest.ts';
+import { affordable } from '../cost.ts';
 import { type Fields, parseFields } from '../evaluate/fields.ts';
 import { and, type OpenFilter } from '../filter.ts';
 import { LIMITS } from '../limits.ts';
@@ -100,6 +101,7 @@ function complete(parts: Parts): Query {
   if (cursor !== null && limit === null) throw invalid('A cursor needs the limit of its page');
   const sort: Sort = parts.sort === null ? BY_ID : parseSort(parts.sort);
   const fields: Fields | null = parts.fields === null ? null : parseFields(parts.fields);
+  affordable(filter, LIMITS.cost);
   return { filter, sort, fields, limit, cursor, skip, count: readCount(parts.count), expand: readExpand(parts.expand) };
 }
 

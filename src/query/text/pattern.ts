@@ -63,6 +63,14 @@ export function rewritePattern(pattern: string): string {
   return rewrite(pattern).text;
 }
 
+/**
+ * How many single characters a pattern may stand for at most, repetitions spelled out.
+ * @throws MillraceError `invalid-filter`
+ */
+export function patternWeight(pattern: string): number {
+  return rewrite(pattern).weight;
+}
+
 function rewrite(pattern: string): Part {
   if (pattern.length > LIMITS.patternLength) {
     throw invalidFilter(`A pattern has at most ${LIMITS.patternLength} characters`);

@@ -8,10 +8,12 @@ import { MillraceError } from '../../kernel/errors.ts';
 import { bindingsOf } from '../../policies/bindings.ts';
 import { reaches, requireReadable, requireShown } from '../../policies/reach.ts';
 import type { Scope } from '../../policies/scope.ts';
+import { affordable } from '../../query/cost.ts';
 import { bind } from '../../query/evaluate/bind.ts';
 import type { Fields } from '../../query/evaluate/fields.ts';
 import { compileMatch, type Match } from '../../query/evaluate/match.ts';
 import { type Filter, pathsOf } from '../../query/filter.ts';
+import { LIMITS } from '../../query/limits.ts';
 import type { Sort } from '../../query/page/sort.ts';
 import { type Query, questionOf } from '../../query/parse/query.ts';
 import { scopeKey } from './scope-key.ts';
@@ -42,7 +44,7 @@ export interface Asked {
   readonly keyed: boolean;
 }
 
-/** @throws MillraceError `unknown-parameter`, `invalid-parameter` for what has no meaning in a subscription */
+/** @throws MillraceError `too-expensive`, and `unknown-parameter` or `invalid-parameter` for what has no meaning in a subscription */
 export function toAsked(query: Query, keyed: boolean, now: Date): Asked {
   const idle = query.cursor === null && query.skip === 0 && query.count === 'none' && query.expand.length === 0;
   if (!idle) {
@@ -56,6 +58,7 @@ export function toAsked(query: Query, keyed: boolean, now: Date): Asked {
       hint: "Leave '-id' out of fields: clients tell documents apart by it",
     });
   }
+  affordable(query.filter, LIMITS.liveCost);
   return { query, keyed: keyed || query.limit !== null, now };
 }
 

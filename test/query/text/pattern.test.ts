@@ -221,4 +221,9 @@ t.test('letter case follows simple folding, the Kelvin sign with K', async (t) =
   t.same(caseGroup(0x31), [0x31]);
   t.equal(foldCase('Straße \u212a\u{10428}'), foldCase('STRAẞE k\u{10400}'));
   t.not(foldCase('ss'), foldCase('ß'));
+  for (let code = 1; code <= 0x1ffff; code++) {
+    if (code >= 0xd800 && code < 0xe000) continue;
+    const [character, first] = [code, caseGroup(code)[0] ?? code].map((one) => String.fromCodePoint(one));
+    if (foldCase(`a${character}é`) !== `A${first}${foldCase('é')}`) t.fail(`U+${code.toString(16)}`);
+  }
 });

@@ -1,0 +1,119 @@
+/**
+ * Pauses within the evaluation of a filter on one document in hand, so that a large document or an expensive filter keeps
+ * nobody else waiting. Evaluation is a plain function. Where it may take long it notes how far it is (`progress`, `once`)
+ * and then says that a pause may come (`pause`). Run by `inTurns`, it stops there when its time is over and is called
+ * again later: it passes quickly over what is noted and goes on. Run by itself, it never stops.
+ */
+import { setImmediate as otherWork } from 'node:timers/promises';
+
+/** Milliseconds without a pause. */
+const SLICE_MS = 5;
+
+interface Noted<T> {
+  readonly subject: unknown;
+  readonly value: T;
+}
+
+/** One evaluation that is run in turns: how far it is, and when its slice of time ends. */
+class Run {
+  readonly noted = new Map<object, Noted<unknown>>();
+  readonly #sliceMs: number;
+  readonly pausing = new Error('The evaluation pauses');
+  #slices = 0;
+  #end = 0;
+
+  constructor(sliceMs: number) {
+    this.#sliceMs = sliceMs;
+  }
+
+  get isOver(): boolean {
+    return performance.now() >= this.#end;
+  }
+
+  begin(): void {
+    // A little longer each time, so that every evaluation ends, however little of it could be noted.
+    this.#end = performance.now() + this.#sliceMs * (1 + this.#slices / 64);
+    this.#slices += 1;
+  }
+}
+
+/** The evaluation under way. Evaluation never waits inside, so there is one at most. */
+let current: Run | null = null;
+
+/**
+ * Runs `work` to its end, a few milliseconds at a time.
+ * @param work reads documents and changes nothing; it is called several times, each time with the same documents
+ * @param turn resolves when the next slice may begin; after whatever else is ready, when left out
+ * @param sliceMs milliseconds without a pause
+ */
+export async function inTurns<T>(
+  work: () => T,
+  turn: () => Promise<unknown> = () => otherWork(),
+  sliceMs = SLICE_MS,
+): Promise<T> {
+  const run = new Run(sliceMs);
+  for (;;) {
+    const done = slice(run, work);
+    if (done !== null) return done.result;
+    await turn();
+  }
+}
+
+/** What `work` makes of one slice of time; null when it paused. */
+function slice<T>(run: Run, work: () => T): { readonly result: T } | null {
+  const outer = current;
+  current = run;
+  run.begin();
+  try {
+    return { result: work() };
+  } catch (error) {
+    if (error !== run.pausing) throw error;
+    return null;
+  } finally {
+    current = outer;
+  }
+}
+
+/** Says that all that matters is noted: a pause may come here. */
+export function pause(): void {
+  if (current?.isOver) throw current.pausing;
+}
+
+/** What `ask` says of a subject; noted, so that it is asked once. Only its last subject is noted. */
+export function once<S>(ask: (subject: S) => boolean, subject: S): boolean {
+  if (current === null) return ask(subject);
+  const noted = current.noted.get(ask);
+  if (noted !== undefined && noted.subject === subject) return noted.value as boolean;
+  const value = ask(subject);
+  current.noted.set(ask, { subject, value });
+  pause();
+  return value;
+}
+
+/**
+ * How far `owner` is with a subject, as an object that it changes while it goes on.
+ * @param begin makes it when the subject is another one than before
+ */
+export function progress<T extends object>(owner: object, subject: unknown, begin: () => T): T {
+  if (current === null) return begin();
+  const noted = current.noted.get(owner);
+  if (noted !== undefined && noted.subject === subject) return noted.value as T;
+  const value = begin();
+  current.noted.set(owner, { subject, value });
+  return value;
+}
+
+/**
+ * Whether an element of the array passes.
+ * @param owner notes how far it is; of one owner only the last array is noted
+ */
+export function someElement(owner: object, array: readonly unknown[], ask: (element: unknown) => boolean): boolean {
+  if (current === null) return array.some(ask);
+  const done = progress(owner, array, () => ({ at: 0 }));
+  while (done.at < array.length) {
+    if (ask(array[done.at])) return true;
+    done.at += 1;
+    if (done.at % 64 === 0) pause();
+  }
+  return false;
+}
