@@ -36,6 +36,8 @@ import { healthRoutes } from './http/health.ts';
 import { json } from './http/json.ts';
 import { methods } from './http/methods.ts';
 import { Contract } from './http/openapi/contract.ts';
+import { declaredRoutes } from './http/openapi/declared-routes.ts';
+import type { DeclaredRoute } from './http/openapi/openapi.ts';
 import { openApiRoutes } from './http/openapi/routes.ts';
 import { ownAnswers } from './http/private-answers.ts';
 import { asksForSocket, protection } from './http/protection.ts';
@@ -53,6 +55,7 @@ const MAX_PARAMETER_LENGTH = 512;
 export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<FastifyInstance> {
   const config = parts.config.server;
   const app = createServer(config, log);
+  const routes: DeclaredRoute[] = [];
 
   await app.register(draining);
   await app.register(protection, { config });
@@ -60,6 +63,7 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
   await app.register(requestLog);
   await app.register(errors);
   await app.register(methods);
+  await app.register(declaredRoutes, { routes });
   await app.register(ownMachine, { config });
 
   await app.register(async function open(context) {
@@ -105,7 +109,7 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
     });
     const onError = (err: unknown, collection: string) =>
       log.error({ err, collection }, 'The contract cannot describe a collection');
-    await context.register(openApiRoutes, { contract: new Contract({ ...parts, version: VERSION, onError }) });
+    await context.register(openApiRoutes, { contract: new Contract({ ...parts, routes, version: VERSION, onError }) });
     await context.register(eventRoutes, { ...parts, ...parts.auth });
     await context.register(realtimeRoutes, { ...parts, config });
     await context.register(adminRoutes, parts);

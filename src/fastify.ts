@@ -1,5 +1,6 @@
 /** What Millrace adds to Fastify's own types, and nothing else. */
 import type { Principal } from './auth/principal.ts';
+import type { Declaration } from './contract/operation.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -10,6 +11,8 @@ declare module 'fastify' {
   }
 
   interface FastifyContextConfig {
+    /** What the route says of itself for the contract; a route without it does not start. */
+    contract?: Declaration;
     /** The route only reads, whatever its method says: a read-only key may use it. */
     reads?: boolean;
     /** The route also answers as `text/event-stream`. */

@@ -12,19 +12,20 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
 const FLOORS: Readonly<Record<string, number>> = {
   kernel: 0,
-  database: 1,
-  query: 1,
-  auth: 2,
-  policies: 2,
-  collections: 3,
-  files: 3,
-  events: 3,
-  http: 4,
-  realtime: 4,
-  webhooks: 4,
-  functions: 4,
-  admin: 4,
-  commands: 5,
+  contract: 1,
+  database: 2,
+  query: 2,
+  auth: 3,
+  policies: 3,
+  collections: 4,
+  files: 4,
+  events: 4,
+  http: 5,
+  realtime: 5,
+  webhooks: 5,
+  functions: 5,
+  admin: 5,
+  commands: 6,
 };
 
 /** Folders of one floor that may meet, and why. */

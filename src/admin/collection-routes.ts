@@ -3,12 +3,12 @@
  * (index-routes.ts) and their documents (collections/).
  */
 import type { FastifyInstance } from 'fastify';
-import { Type } from 'typebox';
 import type { Catalogue } from '../collections/catalogue.ts';
 import { parseCollectionName } from '../database/names.ts';
 import { checked } from '../kernel/checked.ts';
 import { parameters, requireMediaType } from '../kernel/request.ts';
 import type { Policies } from '../policies/policies.ts';
+import { COLLECTIONS, RENAME } from './collection-operations.ts';
 
 export interface CollectionAdminOptions {
   readonly policies: Policies;
@@ -19,19 +19,16 @@ interface OnCollection {
   Params: { collection: string };
 }
 
-/** What a rename sends. */
-const RENAME = Type.Object({ name: Type.String({ description: 'The new name.' }) }, { additionalProperties: false });
-
 export async function collectionAdminRoutes(
   app: FastifyInstance,
   { policies, catalogue }: CollectionAdminOptions,
 ): Promise<void> {
-  app.get('/admin/collections', async (request) => {
+  app.get('/admin/collections', { config: COLLECTIONS.list }, async (request) => {
     parameters(request, []);
     return catalogue.list(policies.scope(request.principal, 'read', 'admin'));
   });
 
-  app.patch<OnCollection>('/admin/collections/:collection', async (request) => {
+  app.patch<OnCollection>('/admin/collections/:collection', { config: COLLECTIONS.rename }, async (request) => {
     parameters(request, []);
     requireMediaType(request, ['application/json']);
     const { name } = checked(RENAME, request.body);
@@ -39,7 +36,7 @@ export async function collectionAdminRoutes(
     return catalogue.rename(scope, parseCollectionName(request.params.collection), parseCollectionName(name));
   });
 
-  app.delete<OnCollection>('/admin/collections/:collection', async (request, reply) => {
+  app.delete<OnCollection>('/admin/collections/:collection', { config: COLLECTIONS.drop }, async (request, reply) => {
     parameters(request, []);
     const name = parseCollectionName(request.params.collection);
     await catalogue.drop(policies.scope(request.principal, 'delete', 'admin'), name);

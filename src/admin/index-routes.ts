@@ -8,6 +8,7 @@ import type { Indexes } from '../collections/indexes.ts';
 import { parseCollectionName } from '../database/names.ts';
 import { parameters, requireMediaType } from '../kernel/request.ts';
 import type { Policies } from '../policies/policies.ts';
+import { COLLECTIONS } from './collection-operations.ts';
 
 export interface IndexRoutesOptions {
   readonly policies: Policies;
@@ -21,13 +22,13 @@ interface OnCollection {
 const URL = '/admin/collections/:collection/indexes';
 
 export async function indexRoutes(app: FastifyInstance, { policies, indexes }: IndexRoutesOptions): Promise<void> {
-  app.get<OnCollection>(URL, async (request) => {
+  app.get<OnCollection>(URL, { config: COLLECTIONS.listIndexes }, async (request) => {
     parameters(request, []);
     const name = parseCollectionName(request.params.collection);
     return indexes.list(policies.scope(request.principal, 'read', 'admin'), name);
   });
 
-  app.put<OnCollection>(URL, async (request) => {
+  app.put<OnCollection>(URL, { config: COLLECTIONS.replaceIndexes }, async (request) => {
     parameters(request, []);
     requireMediaType(request, ['application/json']);
     const wanted = parseIndexes(request.body);

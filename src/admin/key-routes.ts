@@ -10,6 +10,7 @@ import { parameters } from '../kernel/request.ts';
 import { OTHER_PLACES } from '../policies/evaluation.ts';
 import type { Policies } from '../policies/policies.ts';
 import type { Action } from '../policies/scope.ts';
+import { KEYS } from './key-operations.ts';
 import { parseListQuery } from './list-query.ts';
 
 export interface KeyRoutesOptions {
@@ -28,7 +29,7 @@ export async function keyRoutes(app: FastifyInstance, { policies, auth }: KeyRou
     policies.scope(request.principal, action, 'admin:accounts');
   };
 
-  app.get('/admin/keys', async (request, reply) => {
+  app.get('/admin/keys', { config: KEYS.list }, async (request, reply) => {
     enter(request, 'read');
     const { limit, after } = parseListQuery(request);
     const found = await keys.list(after, limit + 1);
@@ -37,7 +38,7 @@ export async function keyRoutes(app: FastifyInstance, { policies, auth }: KeyRou
     return page;
   });
 
-  app.post('/admin/keys', async (request, reply) => {
+  app.post('/admin/keys', { config: KEYS.create }, async (request, reply) => {
     parameters(request, []);
     enter(request, 'create');
     const { name, roles = [], collections = null, actions = null, expiresAt } = checked(NEW_KEY, request.body);
@@ -47,13 +48,13 @@ export async function keyRoutes(app: FastifyInstance, { policies, auth }: KeyRou
     return reply.code(201).header('location', `/admin/keys/${key.id}`).header('cache-control', 'no-store').send(key);
   });
 
-  app.get<OnKey>('/admin/keys/:id', async (request) => {
+  app.get<OnKey>('/admin/keys/:id', { config: KEYS.get }, async (request) => {
     parameters(request, []);
     enter(request, 'read');
     return (await keys.get(request.params.id)) ?? missing();
   });
 
-  app.delete<OnKey>('/admin/keys/:id', async (request, reply) => {
+  app.delete<OnKey>('/admin/keys/:id', { config: KEYS.remove }, async (request, reply) => {
     parameters(request, []);
     enter(request, 'delete');
     if (!(await keys.remove(request.params.id, stampOf(request)))) missing();

@@ -1,10 +1,26 @@
 /** What the lists of this folder read from a URL: how many, from where on, and what kind. Pure. */
 import type { FastifyRequest } from 'fastify';
-import { MillraceError } from '../kernel/errors.ts';
+import { type Answer, ASKED_ERRORS } from '../contract/operation.ts';
+import { queryParameter } from '../contract/parameters.ts';
+import { listOf } from '../contract/schema.ts';
+import { type ErrorCode, MillraceError } from '../kernel/errors.ts';
 import { parameters } from '../kernel/request.ts';
 
 const MAX_LIMIT = 1_000;
 const DEFAULT_LIMIT = 100;
+
+/** The parameters of a list as the contract describes them. */
+export const LIST_PARAMETERS = [
+  queryParameter('limit', 'How many at most.', { type: 'integer', minimum: 1, maximum: MAX_LIMIT }),
+  queryParameter('after', 'Goes on after this one: `Millrace-Next` of the page before.'),
+];
+
+export const LIST_ERRORS: readonly ErrorCode[] = [...ASKED_ERRORS, 'invalid-parameter'];
+
+/** The answer of a list as the contract describes it. */
+export function pageOf(items: object): Readonly<Record<number, Answer>> {
+  return { 200: { description: 'A page.', schema: listOf(items), headers: ['Millrace-Next'] } };
+}
 
 export interface ListQuery {
   readonly limit: number;

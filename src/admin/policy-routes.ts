@@ -12,6 +12,7 @@ import type { WrittenPolicy } from '../policies/policy-set.ts';
 import type { Action, Scope } from '../policies/scope.ts';
 import { parseCheck, parseQuestion } from '../policies/trial/trial-question.ts';
 import { judge } from '../policies/trial/verdict.ts';
+import { POLICIES } from './policy-operations.ts';
 
 export interface PolicyRoutesOptions {
   readonly policies: Policies;
@@ -40,28 +41,28 @@ export async function policyRoutes(app: FastifyInstance, options: PolicyRoutesOp
     return scope;
   };
 
-  app.get(URL, async (request) => {
+  app.get(URL, { config: POLICIES.list }, async (request) => {
     const { version, policies: written } = await policyBook.list(enter(request, 'read'));
     return { version, policies: written.map(toWire) };
   });
 
-  app.post(URL, async (request, reply) => {
+  app.post(URL, { config: POLICIES.create }, async (request, reply) => {
     const scope = withBody(request, 'create');
     const policy = await policyBook.create(scope, objectBody(request), request.id);
     return reply.code(201).header('location', `${URL}/${policy.id}`).send(toWire(policy));
   });
 
-  app.put<OnPolicy>(`${URL}/:id`, async (request) => {
+  app.put<OnPolicy>(`${URL}/:id`, { config: POLICIES.replace }, async (request) => {
     const scope = withBody(request, 'update');
     return toWire(await policyBook.replace(scope, request.params.id, objectBody(request), request.id));
   });
 
-  app.delete<OnPolicy>(`${URL}/:id`, async (request, reply) => {
+  app.delete<OnPolicy>(`${URL}/:id`, { config: POLICIES.remove }, async (request, reply) => {
     await policyBook.remove(enter(request, 'delete'), request.params.id, request.id);
     return reply.code(204).send();
   });
 
-  app.get(`${URL}/versions`, async (request) => {
+  app.get(`${URL}/versions`, { config: POLICIES.versions }, async (request) => {
     const versions = await policyBook.versions(enter(request, 'read'));
     return versions.map(({ version, at, by, policies: written }) => ({
       version,
@@ -71,7 +72,7 @@ export async function policyRoutes(app: FastifyInstance, options: PolicyRoutesOp
     }));
   });
 
-  app.post<OnVersion>(`${URL}/versions/:version/restore`, async (request) => {
+  app.post<OnVersion>(`${URL}/versions/:version/restore`, { config: POLICIES.restore }, async (request) => {
     const scope = enter(request, 'update');
     const { version } = request.params;
     if (!/^\d{1,9}$/.test(version)) throw new MillraceError('policy-not-found', `There is no version '${version}'`);
@@ -80,12 +81,12 @@ export async function policyRoutes(app: FastifyInstance, options: PolicyRoutesOp
   });
 
   // Questions change nothing: who may look may ask.
-  app.post(`${URL}/test`, { config: { reads: true } }, async (request) => {
+  app.post(`${URL}/test`, { config: { ...POLICIES.test, reads: true } }, async (request) => {
     withBody(request, 'read');
     return judge(policies, parseQuestion(requireBody(request)));
   });
 
-  app.post(`${URL}/check`, { config: { reads: true } }, async (request) => {
+  app.post(`${URL}/check`, { config: { ...POLICIES.check, reads: true } }, async (request) => {
     withBody(request, 'read');
     const failed: object[] = [];
     const cases = parseCheck(requireBody(request));

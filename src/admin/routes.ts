@@ -2,7 +2,16 @@
  * What an operator asks of a running server: how its parts are doing. Not public: load balancers ask `/readyz`.
  */
 import type { FastifyInstance } from 'fastify';
+import { operation } from '../contract/operation.ts';
 import type { Policies } from '../policies/policies.ts';
+
+const OPERATION = operation({
+  id: 'state',
+  tag: 'Running it',
+  summary: 'How the parts are doing',
+  answers: { 200: { description: 'The state.', schema: { type: 'object' } } },
+  errors: [],
+});
 
 export interface AdminRoutesOptions {
   readonly policies: Policies;
@@ -13,7 +22,7 @@ export interface AdminRoutesOptions {
 }
 
 export async function adminRoutes(app: FastifyInstance, { policies, events }: AdminRoutesOptions): Promise<void> {
-  app.get('/admin/state', async (request) => {
+  app.get('/admin/state', { config: OPERATION }, async (request) => {
     policies.scope(request.principal, 'read', 'admin');
     return { events: await events.state() };
   });

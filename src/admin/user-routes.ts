@@ -15,6 +15,7 @@ import { parameters } from '../kernel/request.ts';
 import type { Policies } from '../policies/policies.ts';
 import type { Action } from '../policies/scope.ts';
 import { parseListQuery } from './list-query.ts';
+import { USERS } from './user-operations.ts';
 
 export interface UserRoutesOptions {
   readonly policies: Policies;
@@ -43,7 +44,7 @@ export async function userRoutes(app: FastifyInstance, { policies, auth }: UserR
     return user;
   };
 
-  app.get('/admin/users', async (request, reply) => {
+  app.get('/admin/users', { config: USERS.list }, async (request, reply) => {
     enter(request, 'read');
     const { limit, after, chosen } = parseListQuery(request, 'kind');
     if (chosen !== null && chosen !== 'user' && chosen !== 'owner') {
@@ -55,7 +56,7 @@ export async function userRoutes(app: FastifyInstance, { policies, auth }: UserR
     return page.map(toShown);
   });
 
-  app.post('/admin/users', async (request, reply) => {
+  app.post('/admin/users', { config: USERS.create }, async (request, reply) => {
     parameters(request, []);
     enter(request, 'create');
     const body = checked(NEW_USER, request.body);
@@ -70,9 +71,9 @@ export async function userRoutes(app: FastifyInstance, { policies, auth }: UserR
     return reply.code(201).header('location', `/admin/users/${user._id}`).send(toShown(user));
   });
 
-  app.get<OnUser>('/admin/users/:id', async (request) => toShown(await reach(request, 'read')));
+  app.get<OnUser>('/admin/users/:id', { config: USERS.get }, async (request) => toShown(await reach(request, 'read')));
 
-  app.patch<OnUser>('/admin/users/:id', async (request) => {
+  app.patch<OnUser>('/admin/users/:id', { config: USERS.change }, async (request) => {
     const { _id, kind } = await reach(request, 'update');
     const change = checked(CHANGE_USER, request.body);
     requireKnownRoles(kind, change.roles);
@@ -80,25 +81,25 @@ export async function userRoutes(app: FastifyInstance, { policies, auth }: UserR
     return toShown(await users.change(_id, change, stampOf(request)));
   });
 
-  app.delete<OnUser>('/admin/users/:id', async (request, reply) => {
+  app.delete<OnUser>('/admin/users/:id', { config: USERS.remove }, async (request, reply) => {
     const { _id } = await reach(request, 'delete');
     await users.remove(_id, stampOf(request));
     return reply.code(204).send();
   });
 
-  app.get<OnUser>('/admin/users/:id/sessions', async (request) => {
+  app.get<OnUser>('/admin/users/:id/sessions', { config: USERS.sessions }, async (request) => {
     const { _id } = await reach(request, 'read');
     const { principal } = request;
     return sessions.list(_id, 'session' in principal ? principal.session : null);
   });
 
-  app.delete<OnUser>('/admin/users/:id/sessions', async (request, reply) => {
+  app.delete<OnUser>('/admin/users/:id/sessions', { config: USERS.endSessions }, async (request, reply) => {
     const { _id } = await reach(request, 'delete');
     await sessions.endAll(_id, 'revoked', stampOf(request));
     return reply.code(204).send();
   });
 
-  app.delete<OnSession>('/admin/users/:id/sessions/:session', async (request, reply) => {
+  app.delete<OnSession>('/admin/users/:id/sessions/:session', { config: USERS.endSession }, async (request, reply) => {
     const { _id } = await reach(request, 'delete');
     if (!(await sessions.end(request.params.session, _id, 'revoked', stampOf(request)))) {
       throw new MillraceError('document-not-found', 'There is no such session');

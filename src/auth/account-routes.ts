@@ -6,6 +6,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { checked } from '../kernel/checked.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { parameters } from '../kernel/request.ts';
+import { ACCOUNT } from './account-operations.ts';
 import type { Users } from './accounts/users.ts';
 import type { Authenticator } from './authenticator.ts';
 import { actorOf } from './principal.ts';
@@ -34,9 +35,11 @@ export async function accountRoutes(app: FastifyInstance, options: AccountRoutes
     }
   });
 
-  app.get('/auth/me', async (request) => toShown(await users.get(requireAccount(request.principal).id)));
+  app.get('/auth/me', { config: ACCOUNT.me }, async (request) =>
+    toShown(await users.get(requireAccount(request.principal).id)),
+  );
 
-  app.patch('/auth/me', async (request) => {
+  app.patch('/auth/me', { config: ACCOUNT.changeMe }, async (request) => {
     const { id } = requireAccount(request.principal);
     const { email, password, ...change } = checked(CHANGE_ME, request.body);
     requireSmall('profile', change.profile);
@@ -48,33 +51,37 @@ export async function accountRoutes(app: FastifyInstance, options: AccountRoutes
     return toShown(Object.keys(change).length > 0 ? await users.change(id, change, stampOf(request)) : user);
   });
 
-  app.post('/auth/password', async (request, reply) => {
+  app.post('/auth/password', { config: ACCOUNT.changePassword }, async (request, reply) => {
     const { id, session } = requireAccount(request.principal);
     const { current, password } = checked(CHANGE_PASSWORD, request.body);
     await signIn.changePassword(await users.get(id), session, current, password, originOf(request));
     return reply.code(204).send();
   });
 
-  app.post('/auth/logout', async (request, reply) => {
+  app.post('/auth/logout', { config: ACCOUNT.logout }, async (request, reply) => {
     const { id, session } = requireAccount(request.principal);
     await sessions.end(session, id, 'logout', stampOf(request));
     return reply.code(204).send();
   });
 
-  app.get('/auth/sessions', async (request) => {
+  app.get('/auth/sessions', { config: ACCOUNT.sessions }, async (request) => {
     const { id, session } = requireAccount(request.principal);
     return sessions.list(id, session);
   });
 
-  app.delete<{ Params: { id: string } }>('/auth/sessions/:id', async (request, reply) => {
-    const { id } = requireAccount(request.principal);
-    if (!(await sessions.end(request.params.id, id, 'revoked', stampOf(request)))) {
-      throw new MillraceError('document-not-found', 'There is no such session');
-    }
-    return reply.code(204).send();
-  });
+  app.delete<{ Params: { id: string } }>(
+    '/auth/sessions/:id',
+    { config: ACCOUNT.endSession },
+    async (request, reply) => {
+      const { id } = requireAccount(request.principal);
+      if (!(await sessions.end(request.params.id, id, 'revoked', stampOf(request)))) {
+        throw new MillraceError('document-not-found', 'There is no such session');
+      }
+      return reply.code(204).send();
+    },
+  );
 
-  app.post('/auth/ticket', async (request) => {
+  app.post('/auth/ticket', { config: ACCOUNT.ticket }, async (request) => {
     const { principal } = request;
     if (principal.kind === 'anonymous') return authenticator.issueTicket(requireAccount(principal));
     return authenticator.issueTicket(principal);

@@ -30,7 +30,7 @@ export const INDEX = Type.Object(
 );
 
 /** All indexes that a collection is to have beside the one by `id`. */
-const INDEXES = Type.Array(INDEX, { maxItems: MAX_INDEXES });
+export const INDEXES = Type.Array(INDEX, { maxItems: MAX_INDEXES });
 
 /** An index in the wire's form, nothing left out. */
 export type Index = Readonly<Required<Static<typeof INDEX>>>;

@@ -2,6 +2,7 @@
  * The names of collections. The only place that makes a `CollectionName`, so a name that reached a store is one a
  * client may use: internal collections (leading `_`) cannot be named by any route.
  */
+import { pathParameter } from '../contract/parameters.ts';
 import { MillraceError } from '../kernel/errors.ts';
 
 declare const brand: unique symbol;
@@ -9,11 +10,19 @@ declare const brand: unique symbol;
 /** The checked name of a collection of documents. */
 export type CollectionName = string & { readonly [brand]: 'CollectionName' };
 
+const NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 const RESERVED = new Set(['system', 'files', 'functions', 'events', 'admin']);
+
+/** The parameter `:collection` of a path. */
+export const COLLECTION = pathParameter('collection', 'A letter, then up to 63 letters, digits, _ or -.', {
+  type: 'string',
+  pattern: NAME.source,
+  not: { enum: [...RESERVED] },
+});
 
 /** Whether clients may use a name. */
 export function isCollectionName(text: string): text is CollectionName {
-  return /^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(text) && !RESERVED.has(text);
+  return NAME.test(text) && !RESERVED.has(text);
 }
 
 /**

@@ -13,6 +13,7 @@ import type { Scope } from '../policies/scope.ts';
 import { bind } from '../query/evaluate/bind.ts';
 import { compileMatch, type Match } from '../query/evaluate/match.ts';
 import { pathsOf } from '../query/filter.ts';
+import { FOLLOW_ALL, FOLLOW_CHANGES } from './event-operations.ts';
 import { toEvent } from './log/event.ts';
 import type { LogRow } from './log/row.ts';
 import { placesOfRow } from './log/row-audience.ts';
@@ -72,7 +73,7 @@ export async function eventRoutes(
     }
   }
 
-  app.get('/events', async (request, reply) => {
+  app.get('/events', { config: FOLLOW_ALL }, async (request, reply) => {
     const { types, ...query } = parseEventsQuery(request.url);
     isLimited(request.principal);
     const wants = types === null ? () => true : wanting(types);
@@ -87,7 +88,7 @@ export async function eventRoutes(
     return answer(reply, page.position, { events: page.items, position: page.position });
   });
 
-  app.get<OnCollection>('/api/:collection/_changes', async (request: FastifyRequest<OnCollection>, reply) => {
+  app.get<OnCollection>('/api/:collection/_changes', { config: FOLLOW_CHANGES }, async (request, reply) => {
     const { filter, ...query } = parseChangesQuery(request.url);
     const name = parseCollectionName(request.params.collection);
     /** The Scope as it is now: policies may change while a reader waits. */

@@ -12,6 +12,7 @@ import type { Action, Scope } from '../policies/scope.ts';
 import { readParameters } from '../query/parse/parameters.ts';
 import { parseQuery } from '../query/parse/parse-query.ts';
 import { answerBytes } from './bytes-response.ts';
+import { FILE_OPERATIONS } from './file-operations.ts';
 import type { Files } from './files.ts';
 import { sendFiles, show } from './list-response.ts';
 import { isSigned } from './signature.ts';
@@ -75,18 +76,18 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
     }
   }
 
-  app.post('/files', async (request) => {
+  app.post('/files', { config: FILE_OPERATIONS.upload }, async (request) => {
     const [file] = await upload(request, 'file');
     if (file === undefined) throw new TypeError('An upload without a file was taken in');
     return seenResource(file, baseOf(request));
   });
 
-  app.post('/files/bulk', async (request) => {
+  app.post('/files/bulk', { config: FILE_OPERATIONS.uploadMany }, async (request) => {
     const stored = await upload(request, 'files');
     return stored.map((file) => seenResource(file, baseOf(request)));
   });
 
-  app.get('/files', async (request, reply) => {
+  app.get('/files', { config: FILE_OPERATIONS.list }, async (request, reply) => {
     const query = parseQuery(readParameters(queryText(request)));
     const scope = scopeOf(request, 'read');
     reply.header('millrace-position', position());
@@ -94,12 +95,12 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
     return sendFiles(reply, list, (file) => show(seenResource(file, baseOf(request)), query.fields));
   });
 
-  app.get<OnFile>('/files/:id', async (request) => {
+  app.get<OnFile>('/files/:id', { config: FILE_OPERATIONS.get }, async (request) => {
     parameters(request, []);
     return seenResource(await files.get(scopeOf(request, 'read'), request.params.id), baseOf(request));
   });
 
-  app.delete<OnFile>('/files/:id', async (request, reply) => {
+  app.delete<OnFile>('/files/:id', { config: FILE_OPERATIONS.remove }, async (request, reply) => {
     parameters(request, []);
     await files.remove(scopeOf(request, 'delete'), request.params.id, request.id, request.headers);
     return reply.code(204).send();
@@ -108,6 +109,7 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
   app.route<OnBytes>({
     method: ['GET', 'HEAD'],
     url: '/files/:id/:name',
+    config: FILE_OPERATIONS.bytes,
     handler: async (request, reply) => sendBytes(request, reply),
   });
 

@@ -2,9 +2,12 @@
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { Value } from 'typebox/value';
+import { ASKED_ERRORS, BODY_ERRORS, jsonBody, operation } from '../contract/operation.ts';
+import { TIME } from '../contract/schema.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { hasBody, parameters, requireMediaType } from '../kernel/request.ts';
 import type { Policies } from '../policies/policies.ts';
+import { FILE_ID } from './file-operations.ts';
 import type { Files } from './files.ts';
 import { requestBase } from './routes.ts';
 import { signedQuery } from './signature.ts';
@@ -13,7 +16,7 @@ import { seenResource } from './visible-file.ts';
 /** Seconds. What is signed cannot be taken back before it ends. */
 const [DEFAULT_S, MAX_S] = [300, 3_600];
 
-export const SIGN = Type.Object(
+const SIGN = Type.Object(
   {
     expiresIn: Type.Optional(
       Type.Integer({ minimum: 1, maximum: MAX_S, default: DEFAULT_S, description: 'Seconds for which it holds.' }),
@@ -21,6 +24,21 @@ export const SIGN = Type.Object(
   },
   { additionalProperties: false },
 );
+
+const OPERATION = operation({
+  id: 'files.sign',
+  tag: 'Files',
+  summary: 'Make an address of the bytes that needs no credential for a while',
+  parameters: [FILE_ID],
+  body: jsonBody(SIGN),
+  answers: {
+    200: {
+      description: 'The address, and when it ends.',
+      schema: Type.Object({ url: Type.String(), expiresAt: TIME }),
+    },
+  },
+  errors: [...BODY_ERRORS, ...ASKED_ERRORS, 'file-not-found'],
+});
 
 export interface SignRoutesOptions {
   readonly files: Files;
@@ -35,7 +53,7 @@ interface OnFile {
 export async function signRoutes(app: FastifyInstance, options: SignRoutesOptions): Promise<void> {
   const { files, policies, publicUrl } = options;
 
-  app.post<OnFile>('/files/:id/sign', async (request) => {
+  app.post<OnFile>('/files/:id/sign', { config: OPERATION }, async (request) => {
     parameters(request, []);
     // A body of another type is not read: what it asks for would be passed over.
     if (hasBody(request)) requireMediaType(request, ['application/json']);

@@ -3,6 +3,7 @@
  * at and learnt from, not to be a part of somebody's product.
  */
 import type { FastifyInstance } from 'fastify';
+import { outsideContract } from '../contract/operation.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { browserFile } from './browser-code.ts';
 
@@ -11,13 +12,15 @@ const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
+const PAGES = outsideContract('Pages for a browser');
+
 export async function exampleRoutes(app: FastifyInstance): Promise<void> {
-  app.get<{ Params: { example: string } }>('/examples/:example', (request, reply) =>
+  app.get<{ Params: { example: string } }>('/examples/:example', { config: PAGES }, (request, reply) =>
     reply.redirect(`/examples/${encodeURIComponent(request.params.example)}/`, 308),
   );
 
   for (const route of ['/examples/*', '/client/*']) {
-    app.get(route, async (request, reply) => {
+    app.get(route, { config: PAGES }, async (request, reply) => {
       const path = request.url.slice(1).split('?', 1)[0] ?? '';
       const file = await browserFile(path.endsWith('/') ? `${path}index.html` : path);
       if (file === null) throw new MillraceError('route-not-found', `There is no '/${path.slice(0, 200)}'`);

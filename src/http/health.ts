@@ -3,6 +3,7 @@
  * to everyone, so in production the answers name no part of the inside; what an operator wants to know is `/admin/state`.
  */
 import type { FastifyInstance } from 'fastify';
+import { type Declared, operation } from '../contract/operation.ts';
 import { MillraceError } from '../kernel/errors.ts';
 
 export interface HealthOptions {
@@ -12,9 +13,15 @@ export interface HealthOptions {
   readonly details?: () => Promise<object>;
 }
 
+function health(id: string, summary: string, status: string): Declared {
+  const schema = { type: 'object', required: ['status'], properties: { status: { const: status } } };
+  const answers = { 200: { description: 'It does.', schema } };
+  return operation({ id, tag: 'Running it', summary, answers, errors: [] });
+}
+
 export async function healthRoutes(app: FastifyInstance, { ready, details }: HealthOptions): Promise<void> {
-  app.get('/healthz', async () => ({ status: 'ok' }));
-  app.get('/readyz', async () => {
+  app.get('/healthz', { config: health('healthz', 'Whether the program lives', 'ok') }, async () => ({ status: 'ok' }));
+  app.get('/readyz', { config: health('readyz', 'Whether it can serve', 'ready') }, async () => {
     try {
       await ready();
       return { status: 'ready', ...(await details?.()) };

@@ -3,19 +3,15 @@
  * accepts. Not here: the meaning of a body.
  */
 import fp from 'fastify-plugin';
+import { PATCH_TYPES } from '../collections/patch/patch-bodies.ts';
 import { parseJson } from '../database/json/parse-json.ts';
 import type { ServerConfig } from '../kernel/config.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { refuseEncoding } from '../kernel/request.ts';
 import { withDeadline } from './protection.ts';
 
-/** Bodies that are JSON; which of them a route takes is the route's to say. */
-const JSON_TYPES = [
-  'application/json',
-  'application/merge-patch+json',
-  'application/json-patch+json',
-  'application/vnd.millrace.update+json',
-];
+/** Bodies that are JSON. Each route says which of them it takes. A PATCH takes plain JSON too, so these are all. */
+const JSON_TYPES: string[] = [...PATCH_TYPES];
 
 export interface JsonOptions {
   readonly config: Pick<ServerConfig, 'bodyBytes' | 'bodyTimeoutMs'>;

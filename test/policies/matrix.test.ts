@@ -5,6 +5,7 @@
 import t, { type Test } from 'tap';
 import { ask, signIn, signInOwner } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
+import { routesOf } from '../helpers/routes.ts';
 import { multipart } from '../helpers/upload.ts';
 import { ELSEWHERE, ROWS, type Row } from './matrix-rows.ts';
 
@@ -115,7 +116,7 @@ t.test('every route answers everybody as it should', async (t) => {
     });
   }
 
-  const routes = routesOf(app.printRoutes({ commonPrefix: false }));
+  const routes = routesOf(app);
   const rows = new Map(ROWS.map((row) => [row.route, row]));
   t.strictSame(
     [...rows.keys()].filter((route) => !routes.includes(route)),
@@ -182,18 +183,6 @@ function statusFor(row: Row, method: string, who: string): number {
   if (who === 'other') return 403;
   // A key sees of the events what it may read, and nothing of the running of it all.
   return reads && (audience === 'documents' || row.route.endsWith(' /events')) ? status : 403;
-}
-
-/** Tells routes from the tree that the router prints. */
-function routesOf(tree: string): string[] {
-  const path: string[] = [];
-  return tree.split('\n').flatMap((line) => {
-    const found = /^((?:│ {3}| {4})*)(?:├──|└──) (\S+)(?: \(([A-Z, ]+)\))?/.exec(line);
-    if (found === null) return [];
-    const [, indent = '', segment = '', methods = ''] = found;
-    path.splice(indent.length / 4, path.length, segment);
-    return methods === '' ? [] : methods.split(', ').map((method) => `${method} ${path.join('')}`);
-  });
 }
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;

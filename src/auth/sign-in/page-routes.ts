@@ -1,10 +1,11 @@
 /** Serves the pages that links in letters and logs open. Not here: what stands in them (link-pages.ts). */
 import type { FastifyInstance } from 'fastify';
+import { outsideContract } from '../../contract/operation.ts';
 import { OWN_PAGES } from './link-pages.ts';
 
 export async function pageRoutes(app: FastifyInstance): Promise<void> {
   for (const [path, { html, policy }] of Object.entries(OWN_PAGES)) {
-    app.get(path, async (_request, reply) =>
+    app.get(path, { config: outsideContract('A page for a browser') }, async (_request, reply) =>
       reply
         .header('content-security-policy', policy)
         .header('cache-control', 'no-store')

@@ -11,6 +11,7 @@ import type { KeyRing } from '../tokens/key-ring.ts';
 import type { Sessions } from '../tokens/sessions.ts';
 import type { Owners } from './owners.ts';
 import type { SignIn } from './sign-in.ts';
+import { SIGN_IN } from './sign-in-operations.ts';
 
 export interface SignInRoutesOptions {
   readonly signIn: SignIn;
@@ -31,49 +32,53 @@ export async function signInRoutes(app: FastifyInstance, options: SignInRoutesOp
     }
   });
 
-  app.post('/auth/register', async (request, reply) => {
+  app.post('/auth/register', { config: SIGN_IN.register }, async (request, reply) => {
     const body = checked(REGISTER, request.body);
     requireSmall('profile', body.profile);
     return reply.code(201).send(await signIn.register(body, originOf(request)));
   });
 
-  app.post('/auth/login', async (request) => {
+  app.post('/auth/login', { config: SIGN_IN.login }, async (request) => {
     const { username, password } = checked(LOGIN, request.body);
     return signIn.login(username, password, originOf(request));
   });
 
-  app.post('/auth/refresh', async (request) => {
+  app.post('/auth/refresh', { config: SIGN_IN.refresh }, async (request) => {
     const { refreshToken } = checked(REFRESH, request.body);
     return sessions.refresh(refreshToken, originOf(request));
   });
 
-  app.post('/auth/verify', async (request, reply) => {
+  app.post('/auth/verify', { config: SIGN_IN.verify }, async (request, reply) => {
     const { token } = checked(VERIFY, request.body);
     await signIn.verify(token, originOf(request));
     return reply.code(204).send();
   });
 
-  app.post('/auth/reset', async (request, reply) => {
+  app.post('/auth/reset', { config: SIGN_IN.reset }, async (request, reply) => {
     const { email } = checked(RESET, request.body);
     signIn.requestReset(email);
     return reply.code(202).send();
   });
 
-  app.post('/auth/reset/confirm', async (request, reply) => {
+  app.post('/auth/reset/confirm', { config: SIGN_IN.resetConfirm }, async (request, reply) => {
     const { token, password } = checked(RESET_CONFIRM, request.body);
     await signIn.reset(token, password, originOf(request));
     return reply.code(204).send();
   });
 
-  app.post('/setup', async (request, reply) => {
+  app.post('/setup', { config: SIGN_IN.setUp }, async (request, reply) => {
     const { token, email, password } = checked(SETUP, request.body);
     return reply.code(201).send(await owners.setUp(token, email, password, originOf(request)));
   });
 
-  app.get('/auth/providers', async () => ({ password: true, registration: signIn.registration, providers: [] }));
+  app.get('/auth/providers', { config: SIGN_IN.providers }, async () => ({
+    password: true,
+    registration: signIn.registration,
+    providers: [],
+  }));
 
   // What a cache keeps says which origin may read it.
-  app.get('/.well-known/jwks.json', async (_request, reply) =>
+  app.get('/.well-known/jwks.json', { config: SIGN_IN.publicKeys }, async (_request, reply) =>
     reply.header('cache-control', 'public, max-age=60').header('vary', 'Origin').send({ keys: keyRing.publicKeys() }),
   );
 }

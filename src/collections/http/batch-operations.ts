@@ -6,10 +6,11 @@ import { isPlain, setMember } from '../../database/json/wire-values.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 
 /** Operations of one batch. */
-const MAX_OPERATIONS = 100;
+export const MAX_OPERATIONS = 100;
 const MEMBERS: ReadonlySet<string> = new Set(['method', 'path', 'body', 'headers', 'ref']);
 const HEADERS: ReadonlySet<string> = new Set(['if-match', 'if-none-match', 'content-type', 'prefer']);
-const REF = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
+/** The name of an operation. */
+export const REF = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 const REFERENCE = /^\$([A-Za-z][A-Za-z0-9_-]{0,63})\.id$/;
 
 export interface BatchOperation {

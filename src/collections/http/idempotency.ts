@@ -14,7 +14,8 @@ import { type IdempotencyKey, type Kept, type KeyStore, KeyTaken, type Outcome }
 import type { PreparedWrite } from './write-operations.ts';
 import type { Answer } from './write-response.ts';
 
-const VISIBLE = /^[\x21-\x7e]{1,255}$/;
+/** What a key is made of. */
+export const VISIBLE = /^[\x21-\x7e]{1,255}$/;
 
 /**
  * The key that a request carries, or null.

@@ -3,16 +3,9 @@
 import { type RequestLike, requireBody, requireMediaType } from '../../kernel/request.ts';
 import type { Change, Steps } from '../change/change.ts';
 import { applyJsonPatch, type JsonPatch, parseJsonPatch } from '../patch/json-patch.ts';
+import { PATCH_TYPES } from '../patch/patch-bodies.ts';
 import { applyUpdate, parseUpdate } from '../patch/update.ts';
 import { objectBody } from './request-body.ts';
-
-/** Plain JSON is a merge patch. */
-const PATCH_TYPES = [
-  'application/merge-patch+json',
-  'application/json',
-  'application/json-patch+json',
-  'application/vnd.millrace.update+json',
-] as const;
 
 /**
  * Reads the patch that a request carries.

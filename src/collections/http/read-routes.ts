@@ -17,6 +17,7 @@ import { cutStored, showsMeta, withIds, withWholeMeta } from '../read/field-sele
 import { requireFields } from '../read/projection.ts';
 import { isFresh, parsePreconditions } from '../store/preconditions.ts';
 import { type CollectionRoutesOptions, gate, type OnCollection, type OnDocument } from './access.ts';
+import { READING } from './document-operations.ts';
 import { sendHead, sendJson, sendList } from './list-response.ts';
 import { objectBody } from './request-body.ts';
 
@@ -53,20 +54,24 @@ export async function readRoutes(app: FastifyInstance, options: CollectionRoutes
     return sendList(reply, list, { meta, expand: (batch) => collections.expand(batch, how) });
   }
 
-  app.get<OnCollection>('/:collection', { config: { streams: true } }, async (request, reply) => {
+  app.get<OnCollection>('/:collection', { config: { ...READING.list, streams: true } }, async (request, reply) => {
     const found = readParameters(queryText(request));
     if (!asksForStream(request)) return answerList(request, reply, parseQuery(found));
     const [, name] = enter(request, 'read');
     return live(request, reply, found, name);
   });
 
-  app.post<OnCollection>('/:collection/_query', { config: { reads: true } }, async (request, reply) => {
-    parameters(request, []);
-    requireMediaType(request, ['application/json']);
-    return answerList(request, reply, parseQueryJson(objectBody(request)));
-  });
+  app.post<OnCollection>(
+    '/:collection/_query',
+    { config: { ...READING.query, reads: true } },
+    async (request, reply) => {
+      parameters(request, []);
+      requireMediaType(request, ['application/json']);
+      return answerList(request, reply, parseQueryJson(objectBody(request)));
+    },
+  );
 
-  app.get<OnDocument>('/:collection/:id', async (request, reply) => {
+  app.get<OnDocument>('/:collection/:id', { config: READING.get }, async (request, reply) => {
     const { fields: asked, ...query } = parseShowing(queryText(request));
     const fields = withWholeMeta(asked);
     const [scope, name] = enter(request, 'read');

@@ -5,6 +5,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Atomic } from '../atomic.ts';
 import { prepareBatch } from './batch.ts';
+import { BATCH_WRITE } from './batch-contract.ts';
+import { WRITES } from './document-operations.ts';
 import { type Idempotency, readKey } from './idempotency.ts';
 import { type PreparedWrite, prepareWrite, type WriteParts } from './write-operations.ts';
 import { sendAnswer } from './write-response.ts';
@@ -33,12 +35,14 @@ export async function writeRoutes(app: FastifyInstance, options: WriteRoutesOpti
   const write = (request: FastifyRequest<OnCollection> | FastifyRequest<OnDocument>, reply: FastifyReply) =>
     answer(request, reply, prepareWrite(request, options));
 
-  app.post<OnCollection>('/api/:collection', write);
-  app.patch<OnCollection>('/api/:collection', write);
-  app.delete<OnCollection>('/api/:collection', write);
-  app.put<OnDocument>('/api/:collection/:id', write);
-  app.patch<OnDocument>('/api/:collection/:id', write);
-  app.delete<OnDocument>('/api/:collection/:id', write);
+  app.post<OnCollection>('/api/:collection', { config: WRITES.create }, write);
+  app.patch<OnCollection>('/api/:collection', { config: WRITES.patchMany }, write);
+  app.delete<OnCollection>('/api/:collection', { config: WRITES.removeMany }, write);
+  app.put<OnDocument>('/api/:collection/:id', { config: WRITES.replace }, write);
+  app.patch<OnDocument>('/api/:collection/:id', { config: WRITES.patch }, write);
+  app.delete<OnDocument>('/api/:collection/:id', { config: WRITES.remove }, write);
 
-  app.post('/batch', (request, reply) => answer(request, reply, prepareBatch(request, options)));
+  app.post('/batch', { config: BATCH_WRITE }, (request, reply) =>
+    answer(request, reply, prepareBatch(request, options)),
+  );
 }

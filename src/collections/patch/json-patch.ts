@@ -14,6 +14,9 @@ import { checkChange, checkChangedPath, invalidPatch, MAX_OPERATIONS } from './p
 /** The reference tokens of a JSON Pointer (RFC 6901), unescaped; empty for the whole document. */
 type Pointer = readonly string[];
 
+/** What an operation may be (RFC 6902 section 4). */
+export const OPS = ['add', 'remove', 'replace', 'move', 'copy', 'test'] as const;
+
 export type Operation =
   | { readonly op: 'add' | 'replace' | 'test'; readonly path: Pointer; readonly value: unknown }
   | { readonly op: 'remove'; readonly path: Pointer }
@@ -70,7 +73,7 @@ export function parseOperation(item: unknown): Operation {
     case 'copy':
       return { op, path: pointerMember(item, 'path'), from: pointerMember(item, 'from') };
     default:
-      throw invalidPatch("its 'op' is not one of add, remove, replace, move, copy, test");
+      throw invalidPatch(`its 'op' is not one of ${OPS.join(', ')}`);
   }
 }
 

@@ -20,7 +20,8 @@ import { binaryText, dateText, isPlain, setMember, valueToWire } from './wire-va
 
 const CANONICAL_OBJECT_ID = /^[0-9a-f]{24}$/;
 const OBJECT_ID = /^[0-9a-fA-F]{24}$/;
-const NEW_ID = /^[A-Za-z0-9.~-][A-Za-z0-9._~-]{0,127}$/;
+/** An id that a client may choose. */
+export const NEW_ID = /^[A-Za-z0-9.~-][A-Za-z0-9._~-]{0,127}$/;
 const UUID_TEXT = /^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/;
 const NUMBER = /^(?:-?[0-9][0-9.eE+-]*|-?Infinity|NaN)$/;
 const ISO_DATE = /^(?:\d{4}|[+-]\d{6})-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;

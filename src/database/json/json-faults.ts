@@ -66,9 +66,12 @@ function valueFault(path: Path, detail: string | null): Fault | null {
   return detail === null ? null : { pointer: pointerTo(path), code: 'unsupported-value', detail };
 }
 
+/** Names that no member may have at any depth: JavaScript and the driver take them for something else. */
+export const REFUSED_NAMES: readonly string[] = ['__proto__', '_bsontype'];
+
 /** Why a name may not be stored at the end of this path, or null. */
 export function keyProblem(path: Path, key: string): string | null {
-  if (key === '__proto__' || key === '_bsontype') return `The key "${key}" is not allowed`;
+  if (REFUSED_NAMES.includes(key)) return `The key "${key}" is not allowed`;
   if (key === 'prototype' && path.at(-2) === 'constructor') return 'The key "constructor" may not hold a "prototype"';
   if (key.includes('\0')) return 'A key may not contain NUL';
   return key.isWellFormed() ? null : 'A key holds a lone surrogate';

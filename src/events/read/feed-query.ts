@@ -12,8 +12,8 @@ import { parseQuery, RESERVED } from '../../query/parse/parse-query.ts';
 import { eventType, mayHappen } from '../log/event.ts';
 import type { LogRow } from '../log/row.ts';
 
-const MAX_LIMIT = 1000;
-const MAX_WAIT_S = 60;
+export const MAX_LIMIT = 1000;
+export const MAX_WAIT_S = 60;
 const MAX_TYPES = 50;
 const MAX_TYPE_LENGTH = 200;
 /** Types that an asker knows at one time; there are a few for each collection. */

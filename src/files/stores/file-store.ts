@@ -11,9 +11,12 @@ declare const brand: unique symbol;
 /** The key of one file's bytes: 24 lower-case hex digits, never anything a client chose. */
 export type FileKey = string & { readonly [brand]: 'FileKey' };
 
+/** What a key looks like. */
+export const FILE_KEY = /^[0-9a-f]{24}$/;
+
 /** Brands a key; only ids that Millrace made get here. */
 export function fileKey(id: string): FileKey {
-  if (/^[0-9a-f]{24}$/.test(id)) return id as FileKey;
+  if (FILE_KEY.test(id)) return id as FileKey;
   throw new TypeError(`'${id.slice(0, 40)}' is not a file key`);
 }
 

@@ -8,7 +8,7 @@ import { decodeStored } from '../../database/bson/stored.ts';
 import { idFromText } from '../../database/json/ids.ts';
 import { isPlain, valueToWire } from '../../database/json/wire-values.ts';
 import { MillraceError } from '../../kernel/errors.ts';
-import { type FileKey, fileKey } from '../stores/file-store.ts';
+import { FILE_KEY, type FileKey, fileKey } from '../stores/file-store.ts';
 import { nameInPath } from './file-name.ts';
 
 /** What is known of a file once its last byte is stored. */
@@ -122,5 +122,5 @@ function damaged(member: string): MillraceError {
 
 /** The key a client's text stands for, or undefined when no file can have that id. */
 export function keyFromText(text: string): FileKey | undefined {
-  return /^[0-9a-f]{24}$/.test(text) ? fileKey(text) : undefined;
+  return FILE_KEY.test(text) ? fileKey(text) : undefined;
 }

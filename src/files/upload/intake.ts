@@ -16,9 +16,9 @@ import type { Marks } from './upload-marks.ts';
 
 /** Parts of one request, files and fields together. */
 export const MAX_PARTS = 32;
-const MAX_FILES = 20;
+export const MAX_FILES = 20;
 const MAX_FIELDS = 12;
-const MAX_CUSTOM_BYTES = 8_192;
+export const MAX_CUSTOM_BYTES = 8_192;
 const CUSTOM = 'custom';
 
 /** One part of a multipart body as it arrives. Its bytes must be read to the end before the next one comes. */

@@ -1,69 +1,71 @@
 /**
- * Says once what operations have in common: parameters and refusals become components, and operations refer to them. A
- * server with many collections would otherwise repeat every refusal for each of them. Pure.
+ * Says once what operations have in common: shapes, parameters and refusals become components, and operations refer to
+ * them. A server with many collections would otherwise repeat every refusal for each of them. Pure.
  */
+import type { Parameter } from '../../contract/parameters.ts';
+import { shapeName } from '../../contract/schema.ts';
 
-import type { Paths } from './documents.ts';
-import type { Operation } from './operation.ts';
-
-export interface Shared {
-  readonly paths: Paths;
-  readonly parameters: Readonly<Record<string, object>>;
-  readonly responses: Readonly<Record<string, object>>;
+export interface Reference {
+  readonly $ref: string;
 }
 
-/** Objects by the name they got; equal ones have one name. */
-class Pool {
-  readonly byName: Record<string, object> = {};
-  readonly #kind: string;
-  readonly #names = new Map<string, string>();
-  /** Most are the very same object, which costs less to see than equality. */
-  readonly #references = new Map<object, { $ref: string }>();
+export class Components {
+  readonly schemas: Record<string, object> = {};
+  readonly parameters: Record<string, object> = {};
+  readonly responses: Record<string, object> = {};
+  /** The object that has each name of `schemas`. */
+  readonly #shapes = new Map<string, object>();
+  readonly #references = new Map<string, Reference>();
+  /** Most parameters are the very same object, which costs less to see than equality. */
+  readonly #known = new Map<Parameter, Reference>();
 
-  constructor(kind: string) {
-    this.#kind = kind;
+  /**
+   * The schema with references in place of the shapes in it.
+   * @throws Error when two different shapes have one name
+   */
+  schema(value: object): object {
+    const name = shapeName(value);
+    if (name === undefined) return this.#members(value);
+    const known = this.#shapes.get(name);
+    if (known !== undefined && known !== value) throw new Error(`Two shapes are named '${name}'`);
+    if (known === undefined) {
+      this.#shapes.set(name, value);
+      this.schemas[name] = this.#members(value);
+    }
+    return { $ref: `#/components/schemas/${name}` };
+  }
+
+  parameter(one: Parameter): Reference {
+    const known = this.#known.get(one);
+    if (known !== undefined) return known;
+    const reference = this.#refer('parameters', `${one.in}.${one.name}`, JSON.stringify(one), () => one);
+    this.#known.set(one, reference);
+    return reference;
+  }
+
+  /**
+   * @param key the same for equal responses
+   * @param make called for the first of them
+   */
+  response(name: string, key: string, make: () => object): Reference {
+    return this.#refer('responses', name, key, make);
+  }
+
+  #members(value: object): object {
+    const inner = (one: unknown): unknown => (typeof one === 'object' && one !== null ? this.schema(one) : one);
+    if (Array.isArray(value)) return value.map(inner);
+    return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, inner(one)]));
   }
 
   /** A reference to the object, under `name` or a numbered form of it. */
-  refer(name: string, value: object): { $ref: string } {
-    const before = this.#references.get(value);
-    if (before !== undefined) return before;
-    const text = JSON.stringify(value);
-    let known = this.#names.get(text);
-    if (known === undefined) {
-      known = name;
-      for (let number = 2; known in this.byName; number++) known = `${name}-${number}`;
-      this.#names.set(text, known);
-      this.byName[known] = value;
-    }
-    const reference = { $ref: `#/components/${this.#kind}/${known}` };
-    this.#references.set(value, reference);
+  #refer(kind: 'parameters' | 'responses', name: string, key: string, make: () => object): Reference {
+    const known = this.#references.get(`${kind} ${key}`);
+    if (known !== undefined) return known;
+    let free = name;
+    for (let number = 2; free in this[kind]; number++) free = `${name}-${number}`;
+    this[kind][free] = make();
+    const reference = { $ref: `#/components/${kind}/${free}` };
+    this.#references.set(`${kind} ${key}`, reference);
     return reference;
   }
-}
-
-export function share(paths: Paths): Shared {
-  const parameters = new Pool('parameters');
-  const responses = new Pool('responses');
-  const shared = (operation: Operation): Operation => ({
-    ...operation,
-    ...(operation.parameters === undefined
-      ? {}
-      : { parameters: operation.parameters.map((one) => parameters.refer(nameOf(one), one)) }),
-    responses: Object.fromEntries(
-      Object.entries(operation.responses).map(([status, answer]) => [
-        status,
-        Number(status) < 400 ? answer : responses.refer(status, answer),
-      ]),
-    ),
-  });
-  const result: Paths = {};
-  for (const [path, methods] of Object.entries(paths)) {
-    result[path] = Object.fromEntries(Object.entries(methods).map(([method, one]) => [method, shared(one)]));
-  }
-  return { paths: result, parameters: parameters.byName, responses: responses.byName };
-}
-
-function nameOf(parameter: object): string {
-  return 'name' in parameter && 'in' in parameter ? `${parameter.in}.${parameter.name}` : 'parameter';
 }

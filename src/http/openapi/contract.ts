@@ -12,8 +12,8 @@ import type { Policies } from '../../policies/policies.ts';
 import type { Scope } from '../../policies/scope.ts';
 import { parseQuery } from '../../query/parse/parse-query.ts';
 import { toMillraceError } from '../problem.ts';
-import { membersOf } from './member-types.ts';
-import { type OpenApi, type SeenCollection, toOpenApi } from './openapi.ts';
+import { memberSchemas } from './member-types.ts';
+import { type DeclaredRoute, type OpenApi, type SeenCollection, toOpenApi } from './openapi.ts';
 
 const KEPT_MS = 3_000;
 /** Contracts kept at once, one a principal. */
@@ -29,6 +29,8 @@ export interface ContractParts {
   readonly registry: Registry;
   readonly policies: Policies;
   readonly version: string;
+  /** All that belong to the contract. */
+  readonly routes: readonly DeclaredRoute[];
   /** Told when a collection cannot be described for a reason that is ours to mend. */
   readonly onError: (error: unknown, collection: string) => void;
   /** Milliseconds of a monotonic clock. */
@@ -67,14 +69,14 @@ export class Contract {
   }
 
   async #build(principal: Principal): Promise<OpenApi> {
-    const { registry, policies, version } = this.#parts;
+    const { registry, policies, version, routes } = this.#parts;
     const readable = (await registry.names()).flatMap((name) => {
       const scope = policies.find(principal, 'read', name);
       return scope === null ? [] : [{ name, scope }];
     });
     const seen: SeenCollection[] = [];
     for (const { name, scope } of readable.slice(0, MAX_COLLECTIONS)) seen.push(await this.#look(scope, name));
-    return toOpenApi(seen, version);
+    return toOpenApi(routes, seen, version);
   }
 
   /** One that cannot be looked at (dropped since, ids too long for a page, a view that fails) must not take the others along. */
@@ -83,7 +85,7 @@ export class Contract {
       if (toMillraceError(error).code === 'internal') this.#parts.onError(error, name);
       return [];
     });
-    return { name, sampled: documents.length, members: membersOf(documents) };
+    return { name, sampled: documents.length, members: memberSchemas(documents) };
   }
 
   async #sample(scope: Scope, name: CollectionName): Promise<object[]> {

@@ -4,7 +4,7 @@
  */
 import { STYLE } from './docs-style.ts';
 import type { OpenApi } from './openapi.ts';
-import type { Operation } from './operation.ts';
+import type { WrittenOperation } from './write-operation.ts';
 
 /** Refusals that any request may meet: said once, at the top. */
 const ANYWHERE: ReadonlySet<string> = new Set(['401', '403', '414', '429', '431', '500', '503']);
@@ -41,7 +41,7 @@ ${sections.join('\n')}
 interface Shown {
   readonly path: string;
   readonly method: string;
-  readonly operation: Operation;
+  readonly operation: WrittenOperation;
 }
 
 function operationHtml({ path, method, operation }: Shown, { components }: OpenApi): string {

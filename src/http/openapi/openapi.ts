@@ -1,24 +1,33 @@
 /**
- * The contract of this server as OpenAPI 3.1, made of the schemas and tables that the program itself uses. Pure. Not
- * here: where the collections come from (contract.ts) and how it is read by people (docs-page.ts).
+ * The contract of this server as OpenAPI 3.1, made of what the routes declare. Pure. Not here: where the routes
+ * (declared-routes.ts) and the collections (contract.ts) come from.
  */
+import { HEADERS } from '../../contract/headers.ts';
+import type { DeclaredOperation, Operation, Subject, Tag } from '../../contract/operation.ts';
+import { shape } from '../../contract/schema.ts';
+import { DOCUMENT } from '../../database/json/document-shapes.ts';
+import { Components } from './components.ts';
+import { type WrittenOperation, writeOperation } from './write-operation.ts';
 
-import { share } from './components.ts';
-import { batchPaths, collectionPaths, type Paths } from './documents.ts';
-import { identityPaths } from './identity.ts';
-import type { SeenMember } from './member-types.ts';
-import type { Operation } from './operation.ts';
-import { adminPaths, eventPaths, filePaths } from './places.ts';
-import { policyPaths } from './policies.ts';
-import { HEADERS, ref, SHAPES } from './shapes.ts';
+/** A route that belongs to the contract. */
+export interface DeclaredRoute {
+  /** In small letters, as OpenAPI writes it. */
+  readonly method: string;
+  /** With parameters in braces: `/api/{collection}`. */
+  readonly path: string;
+  readonly declaration: DeclaredOperation;
+}
 
 /** A collection that exists, as its newest documents show it. */
 export interface SeenCollection {
   readonly name: string;
   /** Documents looked at. */
   readonly sampled: number;
-  readonly members: ReadonlyMap<string, SeenMember>;
+  /** The schemas of their members by name. */
+  readonly members: Readonly<Record<string, object>>;
 }
+
+type Paths = Record<string, Record<string, WrittenOperation>>;
 
 export interface OpenApi {
   readonly openapi: '3.1.0';
@@ -26,7 +35,7 @@ export interface OpenApi {
   readonly servers: readonly { readonly url: string }[];
   readonly security: readonly object[];
   readonly tags: readonly { readonly name: string; readonly description: string }[];
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly paths: Readonly<Paths>;
   readonly components: {
     readonly schemas: Readonly<Record<string, object>>;
     readonly parameters: Readonly<Record<string, object>>;
@@ -36,33 +45,38 @@ export interface OpenApi {
   };
 }
 
-const TAGS = [
-  { name: 'Documents', description: 'Any collection; the first document brings it into being.' },
-  { name: 'Files', description: 'Bytes with a document that describes them.' },
-  { name: 'Events', description: 'Every change, in order, from any position that is kept.' },
-  { name: 'Sign-in', description: 'Accounts, sessions and tokens.' },
-  { name: 'Running it', description: 'For whoever runs this server.' },
-];
+const TAGS: Readonly<Record<Tag, string>> = {
+  Documents: 'Any collection; the first document brings it into being.',
+  Files: 'Bytes with a document that describes them.',
+  Events: 'Every change, in order, from any position that is kept.',
+  'Sign-in': 'Accounts, sessions and tokens.',
+  'Running it': 'For whoever runs this server.',
+};
 
-export function toOpenApi(collections: readonly SeenCollection[], version: string): OpenApi {
-  const schemas: Record<string, object> = { ...SHAPES };
+const ANY: Subject = { many: 'documents', one: 'a document', document: DOCUMENT };
+
+/**
+ * @param routes all that belong to the contract
+ * @param collections those that are described one by one, besides the paths for any
+ */
+export function toOpenApi(
+  routes: readonly DeclaredRoute[],
+  collections: readonly SeenCollection[],
+  version: string,
+): OpenApi {
+  const components = new Components();
   const paths: Paths = {};
+  const put = (path: string, method: string, operation: Operation, collection?: string) => {
+    paths[path] = { ...paths[path], [method]: writeOperation(operation, components, collection) };
+  };
   for (const collection of collections) {
-    const shape = `${collection.name}.Document`;
-    schemas[shape] = describe(collection);
-    Object.assign(paths, collectionPaths({ name: collection.name, shape }));
+    const subject = subjectOf(collection);
+    for (const { path, method, declaration } of routes) {
+      if (declaration.kind !== 'of-collection') continue;
+      put(path.replace('{collection}', collection.name), method, declaration.operation(subject), collection.name);
+    }
   }
-  Object.assign(
-    paths,
-    collectionPaths({ shape: 'Document' }),
-    batchPaths(),
-    filePaths(),
-    eventPaths(),
-    identityPaths(),
-    adminPaths(),
-    policyPaths(),
-  );
-  const shared = share(paths);
+  for (const { path, method, declaration } of routes) put(path, method, inGeneral(declaration));
   return {
     openapi: '3.1.0',
     info: {
@@ -76,32 +90,31 @@ export function toOpenApi(collections: readonly SeenCollection[], version: strin
     servers: [{ url: '/' }],
     security: [{}, { bearer: [] }],
     tags: [
-      ...TAGS,
+      ...Object.entries(TAGS).map(([name, description]) => ({ name, description })),
       ...collections.map(({ name, sampled }) => ({
         name,
         description: `The collection ${name}; its members are those of its ${sampled} newest documents.`,
       })),
     ],
-    paths: shared.paths,
+    paths,
     components: {
-      schemas,
-      parameters: shared.parameters,
-      responses: shared.responses,
+      schemas: components.schemas,
+      parameters: components.parameters,
+      responses: components.responses,
       headers: HEADERS,
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
     },
   };
 }
 
-/** The types stand in an extension: as a schema they would promise what nobody declared. */
-function describe({ name, sampled, members }: SeenCollection): object {
-  const properties: Record<string, object> = {};
-  for (const [member, { types, seen }] of members) {
-    if (member === 'id' || member === '_meta') continue;
-    properties[member] = {
-      description: `${types.join(' or ')}, in ${seen} of ${sampled}`,
-      'x-millrace-types': types,
-    };
-  }
-  return { description: `A document of ${name}.`, allOf: [ref('Document')], properties };
+/** The operation, for any collection where there is one for each. */
+export function inGeneral(declaration: DeclaredOperation): Operation {
+  return declaration.kind === 'operation' ? declaration.operation : declaration.operation(ANY);
+}
+
+function subjectOf({ name, members }: SeenCollection): Subject {
+  const { id: _id, _meta, ...properties } = members;
+  const description = `A document of ${name}. A collection declares no schema: the next document may differ.`;
+  const document = shape(`${name}.Document`, { type: 'object', description, allOf: [DOCUMENT], properties });
+  return { many: name, one: `one of ${name}`, document };
 }

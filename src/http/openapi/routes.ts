@@ -3,6 +3,7 @@
  */
 import { hash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
+import { outsideContract } from '../../contract/operation.ts';
 import type { Contract } from './contract.ts';
 import { toPage } from './docs-page.ts';
 import { STYLE } from './docs-style.ts';
@@ -17,9 +18,11 @@ const PAGE_POLICY =
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 export async function openApiRoutes(app: FastifyInstance, { contract }: OpenApiRoutesOptions): Promise<void> {
-  app.get('/openapi.json', async (request) => contract.get(request.principal));
+  app.get('/openapi.json', { config: outsideContract('The contract itself') }, async (request) =>
+    contract.get(request.principal),
+  );
 
-  app.get('/docs', async (request, reply) => {
+  app.get('/docs', { config: outsideContract('A page for people') }, async (request, reply) => {
     const page = toPage(await contract.get(request.principal));
     return reply.header('content-security-policy', PAGE_POLICY).type('text/html; charset=utf-8').send(page);
   });

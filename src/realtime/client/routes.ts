@@ -5,6 +5,7 @@
 import websocket from '@fastify/websocket';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { WebSocket } from 'ws';
+import { outsideContract } from '../../contract/operation.ts';
 import type { ServerConfig } from '../../kernel/config.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { isOriginAllowed } from '../../kernel/origin.ts';
@@ -16,6 +17,9 @@ import { Connection } from './socket-client.ts';
 
 /** Above what a frame may have, so that what is too big is refused with a code that says so. */
 const MAX_PAYLOAD = 4 * 65_536;
+
+/** OpenAPI has no words for a WebSocket. */
+const NOT_HTTP = outsideContract('What travels on a WebSocket is docs/protocol.md');
 
 export interface RealtimeRoutesOptions {
   readonly realtime: Realtime;
@@ -38,7 +42,7 @@ export async function realtimeRoutes(app: FastifyInstance, { realtime, config }:
     },
   });
 
-  app.route({ method: 'GET', url: '/realtime', handler: refuseOthers, wsHandler: open });
+  app.route({ method: 'GET', url: '/realtime', config: NOT_HTTP, handler: refuseOthers, wsHandler: open });
 
   function open(socket: WebSocket, request: FastifyRequest): void {
     const refusal = refusalOf(request, socket);

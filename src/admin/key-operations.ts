@@ -1,0 +1,44 @@
+/** The operations on API keys as the contract describes them. Not here: the routes (key-routes.ts). */
+import { API_KEY, answer, DONE } from '../auth/account-contract.ts';
+import { NEW_KEY } from '../auth/schema.ts';
+import { ASKED_ERRORS, BODY_ERRORS, CHECKED_ERRORS, jsonBody, operation } from '../contract/operation.ts';
+import { idParameter } from '../contract/parameters.ts';
+import { LIST_ERRORS, LIST_PARAMETERS, pageOf } from './list-query.ts';
+
+const tag = 'Running it';
+const ONE = [idParameter('id', 'the key')];
+
+export const KEYS = {
+  list: operation({
+    id: 'keys.list',
+    tag,
+    summary: 'List API keys',
+    parameters: LIST_PARAMETERS,
+    answers: pageOf(API_KEY),
+    errors: LIST_ERRORS,
+  }),
+  create: operation({
+    id: 'keys.create',
+    tag,
+    summary: 'Make an API key, which is shown once',
+    body: jsonBody(NEW_KEY),
+    answers: { 201: { description: 'Made.', schema: API_KEY, headers: ['Location'] } },
+    errors: CHECKED_ERRORS,
+  }),
+  get: operation({
+    id: 'keys.get',
+    tag,
+    summary: 'Get what is known of an API key',
+    parameters: ONE,
+    answers: answer('The key.', API_KEY),
+    errors: [...ASKED_ERRORS, 'document-not-found'],
+  }),
+  remove: operation({
+    id: 'keys.remove',
+    tag,
+    summary: 'End an API key',
+    parameters: ONE,
+    answers: DONE,
+    errors: [...ASKED_ERRORS, ...BODY_ERRORS, 'document-not-found'],
+  }),
+};

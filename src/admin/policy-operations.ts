@@ -1,0 +1,112 @@
+/** The operations on policies as the contract describes them. Not here: the routes (policy-routes.ts). */
+import { ASKED_ERRORS, BODY_ERRORS, jsonBody, operation } from '../contract/operation.ts';
+import { pathParameter } from '../contract/parameters.ts';
+import { listOf } from '../contract/schema.ts';
+import type { ErrorCode } from '../kernel/errors.ts';
+import { POLICY } from '../policies/policy-schema.ts';
+import { CHECK, QUESTION } from '../policies/trial/trial-question.ts';
+
+const tag = 'Running it';
+
+const ID = pathParameter('id', "The policy's id.", { type: 'string', minLength: 1 });
+const VERSION = pathParameter('version', 'The number of a version.', { type: 'integer', minimum: 1 });
+const SAVED: readonly ErrorCode[] = [
+  ...BODY_ERRORS,
+  ...ASKED_ERRORS,
+  'invalid-policy',
+  'too-many-policies',
+  'contention',
+];
+const TRIED: readonly ErrorCode[] = [...BODY_ERRORS, ...ASKED_ERRORS, 'invalid-name'];
+
+const BODY = jsonBody({ ...POLICY, properties: { ...POLICY.properties, id: { type: 'string' } } });
+const WRITTEN = { allOf: [{ type: 'object', required: ['id'], properties: { id: { type: 'string' } } }] };
+const SET = {
+  type: 'object',
+  required: ['version', 'policies'],
+  properties: { version: { type: 'integer' }, policies: listOf(WRITTEN) },
+};
+const VERDICT = {
+  type: 'object',
+  required: ['verdict', 'policy', 'fields'],
+  properties: {
+    verdict: { enum: ['allow', 'deny'] },
+    policy: { type: ['string', 'null'] },
+    fields: { type: ['object', 'null'], properties: { read: { type: 'array' }, write: { type: 'array' } } },
+  },
+};
+
+export const POLICIES = {
+  list: operation({
+    id: 'policies.list',
+    tag,
+    summary: 'List the policies that count',
+    answers: { 200: { description: 'The policies and the number of their version.', schema: SET } },
+    errors: ASKED_ERRORS,
+  }),
+  create: operation({
+    id: 'policies.create',
+    tag,
+    summary: 'Add a policy',
+    body: BODY,
+    answers: { 201: { description: 'The policy.', schema: WRITTEN, headers: ['Location'] } },
+    errors: [...SAVED, 'policy-exists'],
+  }),
+  replace: operation({
+    id: 'policies.replace',
+    tag,
+    summary: 'Change a policy',
+    parameters: [ID],
+    body: BODY,
+    answers: { 200: { description: 'The policy.', schema: WRITTEN } },
+    errors: [...SAVED, 'policy-not-found'],
+  }),
+  remove: operation({
+    id: 'policies.remove',
+    tag,
+    summary: 'Remove a policy',
+    parameters: [ID],
+    answers: { 204: { description: 'Removed.' } },
+    errors: [...SAVED, 'policy-not-found'],
+  }),
+  versions: operation({
+    id: 'policies.versions',
+    tag,
+    summary: 'List the versions that are kept',
+    answers: { 200: { description: 'Newest first.', schema: listOf(SET) } },
+    errors: ASKED_ERRORS,
+  }),
+  restore: operation({
+    id: 'policies.restore',
+    tag,
+    summary: 'Go back to a version',
+    parameters: [VERSION],
+    answers: { 200: { description: 'The policies that count now.', schema: SET } },
+    errors: [...SAVED, 'policy-not-found'],
+  }),
+  test: operation({
+    id: 'policies.test',
+    tag,
+    summary: 'Ask what the policies say of a document',
+    body: jsonBody(QUESTION),
+    answers: { 200: { description: 'The verdict.', schema: VERDICT } },
+    errors: TRIED,
+  }),
+  check: operation({
+    id: 'policies.check',
+    tag,
+    summary: 'Hold the policies to a list of expected verdicts',
+    body: jsonBody(CHECK),
+    answers: {
+      200: {
+        description: 'How many came true, and which did not.',
+        schema: {
+          type: 'object',
+          required: ['passed', 'failed'],
+          properties: { passed: { type: 'integer' }, failed: { type: 'array' } },
+        },
+      },
+    },
+    errors: TRIED,
+  }),
+};

@@ -1,0 +1,78 @@
+/** The operations on accounts as the contract describes them. Not here: the routes (user-routes.ts). */
+import { answer, DONE, NAMING_ERRORS, SESSION, USER } from '../auth/account-contract.ts';
+import { CHANGE_USER, NEW_USER } from '../auth/schema.ts';
+import { ASKED_ERRORS, BODY_ERRORS, CHECKED_ERRORS, jsonBody, operation } from '../contract/operation.ts';
+import { idParameter, queryParameter } from '../contract/parameters.ts';
+import { listOf } from '../contract/schema.ts';
+import { LIST_ERRORS, LIST_PARAMETERS, pageOf } from './list-query.ts';
+
+const tag = 'Running it';
+const ONE = [idParameter('id', 'the account')];
+
+export const USERS = {
+  list: operation({
+    id: 'users.list',
+    tag,
+    summary: 'List accounts',
+    parameters: [...LIST_PARAMETERS, queryParameter('kind', 'Only these.', { enum: ['user', 'owner'] })],
+    answers: pageOf(USER),
+    errors: LIST_ERRORS,
+  }),
+  create: operation({
+    id: 'users.create',
+    tag,
+    summary: 'Make an account',
+    body: jsonBody(NEW_USER),
+    answers: { 201: { description: 'Made.', schema: USER, headers: ['Location'] } },
+    errors: [...CHECKED_ERRORS, ...NAMING_ERRORS],
+  }),
+  get: operation({
+    id: 'users.get',
+    tag,
+    summary: 'Get an account',
+    parameters: ONE,
+    answers: answer('The account.', USER),
+    errors: [...ASKED_ERRORS, 'document-not-found'],
+  }),
+  change: operation({
+    id: 'users.change',
+    tag,
+    summary: 'Change what an account may',
+    parameters: ONE,
+    body: jsonBody(CHANGE_USER),
+    answers: answer('The account as it is now.', USER),
+    errors: [...CHECKED_ERRORS, 'document-not-found', 'last-owner'],
+  }),
+  remove: operation({
+    id: 'users.remove',
+    tag,
+    summary: 'Delete an account',
+    parameters: ONE,
+    answers: DONE,
+    errors: [...ASKED_ERRORS, ...BODY_ERRORS, 'document-not-found', 'last-owner'],
+  }),
+  sessions: operation({
+    id: 'users.sessions',
+    tag,
+    summary: 'List the sessions of an account',
+    parameters: ONE,
+    answers: answer('The sessions, oldest first.', listOf(SESSION)),
+    errors: [...ASKED_ERRORS, 'document-not-found'],
+  }),
+  endSessions: operation({
+    id: 'users.endSessions',
+    tag,
+    summary: 'End all sessions of an account',
+    parameters: ONE,
+    answers: DONE,
+    errors: [...ASKED_ERRORS, ...BODY_ERRORS, 'document-not-found'],
+  }),
+  endSession: operation({
+    id: 'users.endSession',
+    tag,
+    summary: 'End one session of an account',
+    parameters: [...ONE, idParameter('session', 'the session')],
+    answers: DONE,
+    errors: [...ASKED_ERRORS, ...BODY_ERRORS, 'document-not-found'],
+  }),
+};

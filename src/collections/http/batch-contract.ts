@@ -1,0 +1,63 @@
+/** The batch as the contract describes it. Not here: reading one (batch-operations.ts) and making it (batch.ts). */
+import Type from 'typebox';
+import { jsonBody, operation } from '../../contract/operation.ts';
+import { shape } from '../../contract/schema.ts';
+import { MAX_OPERATIONS, REF } from './batch-operations.ts';
+import { BULK_ERRORS, IDEMPOTENCY_KEY, MISSING } from './document-operations.ts';
+
+const OPERATION = Type.Object(
+  {
+    method: Type.Unsafe<string>({ enum: ['POST', 'PUT', 'PATCH', 'DELETE'] }),
+    path: Type.String({
+      description: '/api/{collection} or /api/{collection}/{id}; `$x.id` names an earlier document.',
+    }),
+    body: Type.Optional(Type.Unknown()),
+    headers: Type.Optional(Type.Record(Type.String(), Type.String())),
+    ref: Type.Optional(Type.String({ pattern: REF.source })),
+  },
+  { additionalProperties: false },
+);
+
+const BATCH = shape(
+  'Batch',
+  Type.Object(
+    { operations: Type.Array(OPERATION, { minItems: 1, maxItems: MAX_OPERATIONS }) },
+    { additionalProperties: false },
+  ),
+);
+
+const RESULT = shape(
+  'BatchResult',
+  Type.Object({
+    results: Type.Array(
+      Type.Object({
+        status: Type.Integer(),
+        headers: Type.Record(Type.String(), Type.String()),
+        body: Type.Optional(Type.Unknown()),
+      }),
+    ),
+  }),
+);
+
+export const BATCH_WRITE = operation({
+  id: 'batch',
+  tag: 'Documents',
+  summary: 'Write many documents, all or none',
+  parameters: [IDEMPOTENCY_KEY],
+  body: jsonBody(BATCH),
+  answers: {
+    200: { description: 'The results in order.', schema: RESULT, headers: ['Idempotency-Replayed'] },
+  },
+  errors: [
+    ...MISSING,
+    ...BULK_ERRORS,
+    'too-many-operations',
+    'too-many-documents',
+    'invalid-id',
+    'id-exists',
+    'invalid-patch',
+    'patch-test-failed',
+    'precondition-failed',
+    'method-not-allowed',
+  ],
+});

@@ -1,0 +1,40 @@
+/**
+ * The media types of a PATCH, each with what its body looks like: the one list that the parser of bodies, the routes
+ * and the contract read. Not here: what a patch does (json-patch.ts, update.ts; a merge patch is in change/).
+ */
+import { shape } from '../../contract/schema.ts';
+import { DOCUMENT_BODY } from '../../database/json/document-shapes.ts';
+import { OPS } from './json-patch.ts';
+import { OPERATORS } from './update-operators.ts';
+
+const JSON_PATCH = shape('JsonPatch', {
+  type: 'array',
+  description: 'RFC 6902.',
+  items: {
+    type: 'object',
+    required: ['op', 'path'],
+    properties: { op: { enum: [...OPS] }, path: { type: 'string' }, from: { type: 'string' }, value: {} },
+  },
+});
+
+const UPDATE = shape('Update', {
+  type: 'object',
+  description: 'Update operators, each with an object of paths and values.',
+  properties: Object.fromEntries([...OPERATORS.keys()].map((name) => [name, { type: 'object' }])),
+  additionalProperties: false,
+  minProperties: 1,
+});
+
+/** Plain JSON is a merge patch. */
+export const PATCH_BODIES = {
+  'application/merge-patch+json': DOCUMENT_BODY,
+  'application/json': DOCUMENT_BODY,
+  'application/json-patch+json': JSON_PATCH,
+  'application/vnd.millrace.update+json': UPDATE,
+} as const;
+
+export type PatchType = keyof typeof PATCH_BODIES;
+
+const isPatchType = (name: string): name is PatchType => name in PATCH_BODIES;
+
+export const PATCH_TYPES: readonly PatchType[] = Object.keys(PATCH_BODIES).filter(isPatchType);

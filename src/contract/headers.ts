@@ -1,0 +1,26 @@
+/** Headers of answers that the contract describes. Operations list them by name. */
+
+const text = { type: 'string' };
+
+export const HEADERS = {
+  'X-Request-Id': { description: 'Names the request, also in the log and in events.', schema: text },
+  ETag: { description: 'The entity tag, for If-Match and If-None-Match.', schema: text },
+  Location: { description: 'Where the created document is.', schema: text },
+  Link: { description: 'The next and the previous page (RFC 8288).', schema: text },
+  Allow: { description: 'The methods that are possible.', schema: text },
+  'Accept-Patch': { description: 'The media types of a patch (RFC 5789).', schema: text },
+  'Content-Range': { description: 'Which bytes these are.', schema: text },
+  'Retry-After': { description: 'Seconds to wait.', schema: text },
+  'WWW-Authenticate': { description: 'How to sign in.', schema: text },
+  'Preference-Applied': { description: 'What of Prefer was honoured (RFC 7240).', schema: text },
+  'Idempotency-Replayed': { description: '`true` when the answer is the one kept under the key.', schema: text },
+  'Millrace-Position': {
+    description: 'A place in the event log: what happens after it is not in the list.',
+    schema: text,
+  },
+  'Millrace-Next': { description: 'The cursor of the next page.', schema: text },
+  'Millrace-Count': { description: 'How many there are in all.', schema: { type: 'integer', minimum: 0 } },
+  'Millrace-Count-Kind': { description: 'exact or estimated.', schema: text },
+} as const satisfies Record<string, { readonly description: string; readonly schema: object }>;
+
+export type HeaderName = keyof typeof HEADERS;

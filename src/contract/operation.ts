@@ -1,0 +1,114 @@
+/**
+ * What a route says of itself for the contract (`/openapi.json`): declared in the `config` of the route, where it is
+ * registered. A route that says nothing does not start. Pure. Not here: gathering the operations of all routes and
+ * writing them as OpenAPI (http/openapi).
+ */
+import type { ErrorCode } from '../kernel/errors.ts';
+import type { HeaderName } from './headers.ts';
+import type { Parameter } from './parameters.ts';
+import type { Shape } from './schema.ts';
+
+/** The sections of the contract. */
+export type Tag = 'Documents' | 'Files' | 'Events' | 'Sign-in' | 'Running it';
+
+/** An answer that is no refusal. */
+export interface Answer {
+  readonly description: string;
+  /** Schema of a JSON body, or media types with their schemas; neither for no body. */
+  readonly schema?: object;
+  readonly content?: Readonly<Record<string, object>>;
+  readonly headers?: readonly HeaderName[];
+}
+
+export interface Operation {
+  /** Unique. Generated clients name their methods after it. */
+  readonly id: string;
+  readonly tag: Tag;
+  readonly summary: string;
+  readonly description?: string;
+  /** Those of the path must be all that the URL of the route has. */
+  readonly parameters?: readonly Parameter[];
+  /** Schemas of the body by media type; none where a request has no body. */
+  readonly body?: Readonly<Record<string, object>>;
+  /** By status. */
+  readonly answers: Readonly<Record<number, Answer>>;
+  /** Refusals of this route besides those that any request may get. */
+  readonly errors: readonly ErrorCode[];
+}
+
+/** The collection that an operation is described for: one that exists, or any. */
+export interface Subject {
+  /** Its documents in a sentence: `movies`, or `documents` for any collection. */
+  readonly many: string;
+  /** One of its documents in a sentence: `one of movies`, or `a document`. */
+  readonly one: string;
+  /** What its documents look like. */
+  readonly document: Shape;
+}
+
+interface Single {
+  readonly kind: 'operation';
+  readonly operation: Operation;
+}
+
+/** Described once for any collection, and once more for each that exists. */
+interface OfCollection {
+  readonly kind: 'of-collection';
+  readonly operation: (subject: Subject) => Operation;
+}
+
+interface Outside {
+  readonly kind: 'outside';
+  readonly why: string;
+}
+
+/** What a route says of itself. */
+export type Declaration = Single | OfCollection | Outside;
+
+/** What a route says of itself that belongs to the contract. */
+export type DeclaredOperation = Single | OfCollection;
+
+/** The part of a route's `config` that this file makes. */
+export interface Declared<One extends Declaration = Declaration> {
+  readonly contract: One;
+}
+
+/** Declares the operation of a route: `app.get(url, { config: operation({ … }) }, …)`. */
+export function operation(one: Operation): Declared<Single> {
+  return { contract: { kind: 'operation', operation: one } };
+}
+
+/** Declares an operation on the documents of the collection that the URL names as `:collection`. */
+export function collectionOperation(describe: (subject: Subject) => Operation): Declared<OfCollection> {
+  return { contract: { kind: 'of-collection', operation: describe } };
+}
+
+/** Declares that a route does not belong to the contract: pages for people, what OpenAPI has no words for. */
+export function outsideContract(why: string): Declared<Outside> {
+  return { contract: { kind: 'outside', why } };
+}
+
+/** A body that is JSON. */
+export function jsonBody(schema: object): Readonly<Record<string, object>> {
+  return { 'application/json': schema };
+}
+
+/** What the parser of JSON bodies refuses. A route without a body meets it too when one is sent. */
+export const BODY_ERRORS: readonly ErrorCode[] = [
+  'malformed-json',
+  'body-required',
+  'body-type',
+  'unsupported-key',
+  'unsupported-value',
+  'too-deep',
+  'request-timeout',
+  'body-too-large',
+  'document-too-large',
+  'unsupported-media-type',
+];
+
+/** What a route refuses that answers in JSON and knows all its query parameters. */
+export const ASKED_ERRORS: readonly ErrorCode[] = ['unknown-parameter', 'not-acceptable'];
+
+/** What a route refuses that reads its body by a schema (`kernel/checked`). */
+export const CHECKED_ERRORS: readonly ErrorCode[] = [...BODY_ERRORS, ...ASKED_ERRORS, 'invalid-body'];

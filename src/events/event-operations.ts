@@ -1,0 +1,79 @@
+/** Following events as the contract describes it, and the shape of an event. Not here: the routes (routes.ts). */
+import Type from 'typebox';
+import { type Answer, operation } from '../contract/operation.ts';
+import { queryParameter } from '../contract/parameters.ts';
+import { listOf, nullable, shape, TIME } from '../contract/schema.ts';
+import { COLLECTION } from '../database/names.ts';
+import type { ErrorCode } from '../kernel/errors.ts';
+import { FILTERS, QUERY_ERRORS } from '../query/parse/query-contract.ts';
+import { MAX_LIMIT, MAX_WAIT_S } from './read/feed-query.ts';
+
+const tag = 'Events';
+
+/** An event, wherever the contract tells one. */
+export const EVENT = shape(
+  'Event',
+  Type.Object(
+    {
+      id: Type.String({ description: 'Its position in the log.' }),
+      type: Type.String(),
+      timestamp: TIME,
+      collection: nullable(Type.String()),
+      documentId: nullable(Type.String()),
+      revision: nullable(Type.Integer()),
+      changed: nullable(Type.Array(Type.String())),
+      actor: nullable(Type.Object({ kind: Type.String(), id: Type.String() })),
+      request: nullable(Type.String()),
+      transaction: nullable(Type.String()),
+      data: nullable(Type.Object({})),
+      before: nullable(Type.Object({})),
+    },
+    { description: 'One change.' },
+  ),
+);
+
+const FEED = [
+  queryParameter('since', 'A position: what came after it. Without, what comes from now on.'),
+  queryParameter('wait', 'Seconds to wait for something to happen.', {
+    type: 'integer',
+    minimum: 0,
+    maximum: MAX_WAIT_S,
+  }),
+  queryParameter('limit', 'Events at most.', { type: 'integer', minimum: 1, maximum: MAX_LIMIT }),
+];
+
+const FEED_ERRORS: readonly ErrorCode[] = [
+  'unknown-parameter',
+  'invalid-parameter',
+  'position-expired',
+  'position-unknown',
+  'epoch-changed',
+];
+
+const page = (member: string): Answer => ({
+  description: 'What happened, and the position to ask from next.',
+  headers: ['Millrace-Position'],
+  schema: {
+    type: 'object',
+    required: [member, 'position'],
+    properties: { [member]: listOf(EVENT), position: { type: 'string' } },
+  },
+});
+
+export const FOLLOW_ALL = operation({
+  id: 'events.list',
+  tag,
+  summary: 'Follow all events',
+  parameters: [...FEED, queryParameter('types', 'Event types, such as todos.created,system.file.*')],
+  answers: { 200: page('events') },
+  errors: FEED_ERRORS,
+});
+
+export const FOLLOW_CHANGES = operation({
+  id: 'changes',
+  tag,
+  summary: 'Follow the changes of a collection',
+  parameters: [COLLECTION, ...FEED, ...FILTERS],
+  answers: { 200: page('changes') },
+  errors: [...FEED_ERRORS, ...QUERY_ERRORS, 'invalid-name'],
+});

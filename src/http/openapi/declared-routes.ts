@@ -1,0 +1,48 @@
+/**
+ * Gathers what each route declares of itself, and refuses the start of a server with a route that declares nothing or
+ * declares it wrongly. So the contract cannot forget a route, nor name one that does not exist. Not here: what is
+ * declared (contract/operation.ts, and each route) and how it is written (openapi.ts).
+ */
+import fp from 'fastify-plugin';
+import { type Operation, outsideContract } from '../../contract/operation.ts';
+import { type DeclaredRoute, inGeneral } from './openapi.ts';
+
+export interface DeclaredRoutesOptions {
+  /** Where they are put, in the order of registration. Complete once the server is ready. */
+  readonly routes: DeclaredRoute[];
+}
+
+/** Methods that every path answers and that the contract says once for all: HEAD as GET, OPTIONS by its `Allow`. */
+const SAID_ONCE: ReadonlySet<string> = new Set(['HEAD', 'OPTIONS']);
+
+/** Register it before any route. */
+export const declaredRoutes = fp<DeclaredRoutesOptions>(
+  async (app, { routes }) => {
+    const ids = new Set<string>();
+    app.addHook('onRoute', ({ method, url, config }) => {
+      for (const one of [method].flat()) {
+        if (SAID_ONCE.has(one)) continue;
+        const where = `${one} ${url}`;
+        const declaration = config?.contract;
+        if (declaration === undefined) {
+          throw new Error(`${where} declares no operation: give its config one, or ${outsideContract.name}(why)`);
+        }
+        if (declaration.kind === 'outside') continue;
+        const operation = inGeneral(declaration);
+        if (ids.has(operation.id)) throw new Error(`${where} declares the id '${operation.id}', which is taken`);
+        ids.add(operation.id);
+        const path = url.replace(/:(\w+)/g, '{$1}');
+        checkPath(where, path, operation);
+        routes.push({ method: one.toLowerCase(), path, declaration });
+      }
+    });
+  },
+  { name: 'declared-routes' },
+);
+
+function checkPath(where: string, path: string, { parameters = [] }: Operation): void {
+  const inUrl = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort();
+  const declared = parameters.flatMap((one) => (one.in === 'path' ? [one.name] : [])).sort();
+  if (inUrl.join() === declared.join()) return;
+  throw new Error(`${where} declares the path parameters '${declared.join()}', its URL has '${inUrl.join()}'`);
+}
