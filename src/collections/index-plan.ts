@@ -129,6 +129,8 @@ function nameOf(index: Index): string {
   return `${key}${index.unique ? '_unique' : ''}${index.sparse ? '_sparse' : ''}`;
 }
 
+/** Keys that this form cannot say: wildcards (`$**`, `a.$**`), and names that JavaScript would put before all others. */
+const NOT_A_FIELD = /^\d+$|(?:^|\.)\$\*\*$/;
 const KNOWN_MEMBERS: ReadonlySet<string> = new Set(['v', 'key', 'name', 'ns', 'unique', 'sparse', 'background']);
 
 /**
@@ -141,7 +143,7 @@ export function fromDatabase(listed: Readonly<Record<string, unknown>>): Existin
   if (Object.keys(listed).some((member) => !KNOWN_MEMBERS.has(member))) return null;
   const fields: string[] = [];
   for (const [path, direction] of Object.entries(key)) {
-    if ((direction !== 1 && direction !== -1) || /^\d+$|\$/.test(path)) return null;
+    if ((direction !== 1 && direction !== -1) || NOT_A_FIELD.test(path)) return null;
     fields.push(`${direction === 1 ? '' : '-'}${wirePath(path)}`);
   }
   return { name, index: { fields, unique: unique === true, sparse: sparse === true } };

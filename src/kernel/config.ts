@@ -8,7 +8,7 @@ import { Value } from 'typebox/value';
 import { inUrl, isAddressFault, withoutSlash } from './addresses.ts';
 import { isLoopback } from './loopback.ts';
 import { parseMasterKeys } from './sealer.ts';
-import { SETTINGS, type Settings } from './settings.ts';
+import { DATABASE_NAME, SETTINGS, type Settings } from './settings.ts';
 
 export type Mode = 'development' | 'production';
 
@@ -145,13 +145,28 @@ function arrangeAuth(settings: Settings): AuthConfig {
   };
 }
 
+/**
+ * The database for documents: the one that MILLRACE_DB names, else the one in the connection string. `admin` stands there
+ * for the accounts of MongoDB alone.
+ * @throws ConfigError when the connection string names a database that cannot be used
+ */
+function databaseName({ MILLRACE_DB: name, MONGODB_URL: url = '' }: Settings): string {
+  if (name !== undefined) return name;
+  const inUrl = /^[^:]+:\/\/[^/?]*\/([^?]+)/.exec(url)?.[1];
+  if (inUrl === undefined || inUrl === 'admin') return 'millrace';
+  if (new RegExp(DATABASE_NAME.pattern).test(inUrl)) return inUrl;
+  throw new ConfigError([
+    `MONGODB_URL names the database '${inUrl}': its name ${DATABASE_NAME.expected}. MILLRACE_DB can name another one.`,
+  ]);
+}
+
 function arrange(settings: Settings): Config {
   const production = settings.MILLRACE_MODE === 'production';
   return {
     mode: settings.MILLRACE_MODE,
     logLevel: settings.MILLRACE_LOG_LEVEL,
     folder: settings.MILLRACE_FOLDER,
-    database: { url: settings.MONGODB_URL, binary: settings.MONGOD_BINARY, name: settings.MILLRACE_DB },
+    database: { url: settings.MONGODB_URL, binary: settings.MONGOD_BINARY, name: databaseName(settings) },
     server: {
       mode: settings.MILLRACE_MODE,
       host: settings.HOST,

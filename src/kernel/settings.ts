@@ -16,6 +16,13 @@ const rate = (description: string) =>
 const choice = <const T extends readonly string[]>(values: T, value: T[number], description: string) =>
   Type.Unsafe<T[number]>({ type: 'string', enum: [...values], default: value, description });
 
+/** MongoDB keeps three names for itself, and takes no two names that differ in case alone. */
+export const DATABASE_NAME = {
+  pattern: '^(?!(?:[Aa][Dd][Mm][Ii][Nn]|[Ll][Oo][Cc][Aa][Ll]|[Cc][Oo][Nn][Ff][Ii][Gg])$)[A-Za-z][A-Za-z0-9_-]{0,31}$',
+  expected:
+    "must be a letter and up to 31 letters, digits, _ or -, and not admin, local or config, which are MongoDB's own",
+};
+
 /** Every setting by the name of its environment variable. */
 export const SETTINGS = Type.Object({
   PORT: count('TCP port to listen on; 0 takes a free one.', 3000, 0, 65_535),
@@ -35,14 +42,11 @@ export const SETTINGS = Type.Object({
     'development',
     'development: loopback only, everything allowed. production: nothing is allowed to anyone but the owner.',
   ),
-  MILLRACE_DB: Type.String({
-    description: 'Name of the database for documents; `<name>_log` and `<name>_files` stand beside it.',
-    default: 'millrace',
-    // MongoDB keeps three for itself, and takes no two names that differ in case alone.
-    pattern: '^(?!(?:[Aa][Dd][Mm][Ii][Nn]|[Ll][Oo][Cc][Aa][Ll]|[Cc][Oo][Nn][Ff][Ii][Gg])$)[A-Za-z][A-Za-z0-9_-]{0,31}$',
-    expected:
-      "must be a letter and up to 31 letters, digits, _ or -, and not admin, local or config, which are MongoDB's own",
-  }),
+  MILLRACE_DB: text(
+    'Name of the database for documents; `<name>_log` and `<name>_files` are kept next to it. Default: the one that ' +
+      'MONGODB_URL names, else millrace.',
+    DATABASE_NAME,
+  ),
   MILLRACE_FOLDER: Type.String({
     description: 'Folder for the embedded MongoDB and its data.',
     default: '.millrace',

@@ -142,6 +142,15 @@ t.test('indexes', async (t) => {
     ]);
   });
 
+  await t.test('a member whose name holds a dollar sign is listed, and dropped', async (t) => {
+    await runScenarios(t, app, [
+      PUT('creates', [{ fields: ['price$eur'] }], 200, { expect: [{ fields: ['price$eur'] }] }),
+      { name: 'lists', request: `GET ${LIST}`, status: 200, expect: [{ fields: ['price$eur'] }] },
+      PUT('drops', [], 200, { expect: [] }),
+    ]);
+    t.notOk((await names('people')).includes('price$eur_1'), 'the database has it no more');
+  });
+
   await t.test('what is no list of indexes is refused by its place', (t) =>
     runScenarios(
       t,

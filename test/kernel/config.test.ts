@@ -84,6 +84,10 @@ t.test('addresses that are none are faults, each in a sentence', async (t) => {
   for (const name of ['admin', 'local', 'config', 'Admin', '1', 'a.b'])
     t.match(faultsOf({ MILLRACE_DB: name }), [/^MILLRACE_DB=.*: must be a letter .* not admin, local or config/], name);
   for (const name of ['administration', 'my-config']) t.equal(loadConfig({ MILLRACE_DB: name }).database.name, name);
+  for (const name of ['local', 'a.b']) {
+    const [fault] = faultsOf({ MONGODB_URL: `mongodb://host/${name}` });
+    t.match(fault, `MONGODB_URL names the database '${name}': its name must be a letter`, name);
+  }
   for (const HOST of ['256.1.1.1', 'a b', 'http://a.example', '127.0.0.1:3000']) {
     t.match(faultsOf({ HOST, MILLRACE_MODE: 'production' }), [/^HOST=.*: must be an address or a name/], HOST);
   }
@@ -136,4 +140,15 @@ t.test('a mail server whose address cannot be read is a fault, and its password 
     'smtp://ann@example.org:p@a.example',
   ])
     t.ok(loadConfig({ MILLRACE_SMTP_URL: url }), url);
+});
+
+t.test('the database is the one of MILLRACE_DB, else the one that MONGODB_URL names', async (t) => {
+  const nameOf = (env: Record<string, string>) => loadConfig(env).database.name;
+  t.equal(nameOf({}), 'millrace');
+  t.equal(nameOf({ MONGODB_URL: 'mongodb://ann:pw@a:1,b:2/shop?replicaSet=rs0' }), 'shop');
+  t.equal(nameOf({ MONGODB_URL: 'mongodb+srv://cluster.example.org/shop' }), 'shop');
+  t.equal(nameOf({ MONGODB_URL: 'mongodb://a/shop', MILLRACE_DB: 'other' }), 'other');
+  t.equal(nameOf({ MONGODB_URL: 'mongodb://a/?replicaSet=rs0' }), 'millrace');
+  t.equal(nameOf({ MONGODB_URL: 'mongodb://a' }), 'millrace');
+  t.equal(nameOf({ MONGODB_URL: 'mongodb://ann:pw@a/admin' }), 'millrace', 'where the accounts of MongoDB are');
 });
