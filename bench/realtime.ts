@@ -14,6 +14,7 @@ import { BSON, Timestamp } from 'mongodb';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { parseCollectionName } from '../src/database/names.ts';
 import { EMPTY_ROW, type LogRow } from '../src/events/log/row.ts';
+import { Account, ByteBudget, byteBounds } from '../src/kernel/memory/byte-budget.ts';
 import { Policies } from '../src/policies/policies.ts';
 import { parseQueryJson } from '../src/query/parse/parse-query.ts';
 import { LiveQuery } from '../src/realtime/answer/live-query.ts';
@@ -38,11 +39,13 @@ const MATCH_EVENTS = 200;
 
 const policies = new Policies('development');
 const scope = policies.scope({ kind: 'anonymous' }, 'read', parseCollectionName('todos'));
+const account = new Account(new ByteBudget(byteBounds({ bytes: null, bytesPerClient: null })), 'bench');
 const noStore = {} as SnapshotStore;
 const live = (query: object) =>
   new LiveQuery(
     toQuestion(parseCollectionName('todos'), toAsked(parseQueryJson(query), false, new Date()), scope),
     noStore,
+    account,
   );
 
 function rowOf(number: number): LogRow {
@@ -120,11 +123,12 @@ async function fanOut(): Promise<void> {
   for (const socket of sockets) {
     const member: Member = {
       id: 's1',
-      outlet: new Outlet(socket, turns),
+      outlet: new Outlet(socket, turns, account),
       after: 0,
       until: null,
       absent: null,
       reset: () => {},
+      lag: () => {},
     };
     book.join(member, answer, null);
   }
@@ -184,7 +188,7 @@ async function matching(name: string, questions: readonly object[], target: stri
   const outlet = { push: () => {} } as unknown as Outlet;
   for (const query of questions) {
     const answer = live(query);
-    const member: Member = { id: 's', outlet, after: 0, until: null, absent: null, reset: () => {} };
+    const member: Member = { id: 's', outlet, after: 0, until: null, absent: null, reset: () => {}, lag: () => {} };
     book.join(member, answer, handleOf(answer.question.filter));
   }
   let number = 1;

@@ -24,6 +24,7 @@ import { openFiles } from './files/open-files.ts';
 import { Closers } from './kernel/closers.ts';
 import type { Config } from './kernel/config.ts';
 import { MillraceError } from './kernel/errors.ts';
+import { ByteBudget, byteBounds } from './kernel/memory/byte-budget.ts';
 import { Policies } from './policies/policies.ts';
 import { PolicyBook } from './policies/policy-book.ts';
 import { PolicyStore } from './policies/policy-store.ts';
@@ -149,6 +150,7 @@ async function makeOn(
   const realtime = closers.add(
     new Realtime({
       ...config.realtime,
+      budget: new ByteBudget(byteBounds(config.held)),
       queryTimeoutMs,
       mongo,
       events,

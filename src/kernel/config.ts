@@ -23,6 +23,8 @@ export interface Config {
   /** How much of the event log is kept. */
   readonly events: { readonly maxAgeMs: number; readonly maxBytes: number };
   readonly realtime: { readonly maxClients: number; readonly heartbeatMs: number };
+  /** Bytes that may be held for clients; null where the memory of the process decides. */
+  readonly held: { readonly bytes: number | null; readonly bytesPerClient: number | null };
   readonly collections: { readonly queryTimeoutMs: number; readonly listTimeoutMs: number };
 }
 
@@ -189,6 +191,10 @@ function arrange(settings: Settings): Config {
     files: { stores: settings.MILLRACE_FILES, maxFileBytes: settings.MILLRACE_FILE_BYTES },
     events: { maxAgeMs: settings.MILLRACE_EVENT_LOG_AGE_MS, maxBytes: settings.MILLRACE_EVENT_LOG_BYTES },
     realtime: { maxClients: settings.MILLRACE_LIVE_CLIENTS, heartbeatMs: settings.MILLRACE_HEARTBEAT_MS },
+    held: {
+      bytes: settings.MILLRACE_HELD_BYTES ?? null,
+      bytesPerClient: settings.MILLRACE_HELD_BYTES_PER_CLIENT ?? (production ? null : Number.MAX_SAFE_INTEGER),
+    },
     collections: {
       queryTimeoutMs: settings.MILLRACE_QUERY_TIMEOUT_MS,
       listTimeoutMs: settings.MILLRACE_LIST_TIMEOUT_MS,

@@ -90,6 +90,7 @@ export const ERRORS = {
   'key-reused': row(422, 'The idempotency key was used for another request'),
   'upgrade-required': row(426, 'This place is for WebSockets'),
   'rate-limited': row(429, 'Too many requests', true),
+  'too-much-held': row(429, 'Too much is held in memory for the client', true),
   'headers-too-large': row(431, 'The request headers are too large'),
   internal: row(500, 'An unexpected error occurred'),
   'database-unavailable': row(503, 'The database is not available', true),

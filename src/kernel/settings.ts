@@ -122,6 +122,22 @@ export const SETTINGS = Type.Object({
   MILLRACE_OWNER_PASSWORD_FILE: text("File with the password of MILLRACE_OWNER_EMAIL's owner.", { minLength: 1 }),
   MILLRACE_LIVE_CLIENTS: count('Clients with live data that one process serves; more are sent away.', 50_000),
   MILLRACE_HEARTBEAT_MS: time('How long a connection with live data may be silent before a heartbeat.', 25_000, 100),
+  MILLRACE_HELD_BYTES: Type.Optional(
+    Type.Integer({
+      description:
+        'Memory for what is held for clients with live data (windows, snapshots on their way, send queues), in bytes; ' +
+        'what goes beyond is refused. Default: a quarter of the memory that the process may use.',
+      minimum: 1_048_576,
+    }),
+  ),
+  MILLRACE_HELD_BYTES_PER_CLIENT: Type.Optional(
+    Type.Integer({
+      description:
+        'How much of it for all connections of one principal, or of one anonymous address or /64 of IPv6, in bytes. ' +
+        'Production default: a quarter of MILLRACE_HELD_BYTES, at most 64 MiB. Development: no bound of its own.',
+      minimum: 65_536,
+    }),
+  ),
   MILLRACE_RATE_ANONYMOUS: rate(
     'Requests a minute from one anonymous address, or one /64 of IPv6. Production default: 600.',
   ),

@@ -1,6 +1,7 @@
 /** What connections and subscriptions of one process share. */
 import type { Authenticator } from '../auth/authenticator.ts';
 import type { Feed } from '../events/read/feed.ts';
+import type { ByteBudget } from '../kernel/memory/byte-budget.ts';
 import type { Policies } from '../policies/policies.ts';
 import type { SnapshotStore } from './answer/snapshot-store.ts';
 import type { Hub } from './hub/hub.ts';
@@ -26,6 +27,8 @@ export interface RealtimeParts {
   readonly rescoping: Rescoping;
   readonly rights: Rights;
   readonly timing: Timing;
+  /** What is held in memory for clients, and may be. */
+  readonly budget: ByteBudget;
   /** Counts the changes of policies in this process. */
   policyVersion: number;
   readonly onError: (error: unknown) => void;

@@ -5,9 +5,11 @@
 import type { Authenticator } from '../auth/authenticator.ts';
 import type { Mongo } from '../database/mongo.ts';
 import type { EventParts } from '../events/open-events.ts';
+import { networkOf } from '../kernel/addresses.ts';
+import { Account, type ByteBudget } from '../kernel/memory/byte-budget.ts';
 import type { Policies } from '../policies/policies.ts';
 import { SnapshotStore } from './answer/snapshot-store.ts';
-import type { Client } from './client/client.ts';
+import { CLIENT_BYTES, type Client } from './client/client.ts';
 import { Hub } from './hub/hub.ts';
 import { type RealtimeParts, timingOf } from './realtime-parts.ts';
 import { Backlog } from './subscription/backlog.ts';
@@ -33,6 +35,8 @@ export interface RealtimeOptions {
   /** Clients at most; more are sent away. */
   readonly maxClients: number;
   readonly heartbeatMs: number;
+  /** What may be held in memory for clients. */
+  readonly budget: ByteBudget;
   readonly onError: (error: unknown) => void;
 }
 
@@ -65,6 +69,7 @@ export class Realtime {
       rescoping: new Rescoping(store, slots),
       rights,
       timing,
+      budget: options.budget,
       policyVersion: 0,
       onError,
     };
@@ -93,12 +98,18 @@ export class Realtime {
     return this.#closing;
   }
 
+  /** An account for a client that comes from an address. */
+  accountOf(address: string): Account {
+    return new Account(this.parts.budget, networkOf(address));
+  }
+
   /** Looks after a client until it has gone; returns what to call then. */
   take(client: Client): () => void {
     this.#clients.add(client);
+    client.outlet.account.note(CLIENT_BYTES);
     return () => {
       client.gone();
-      this.#clients.delete(client);
+      if (this.#clients.delete(client)) client.outlet.account.note(-CLIENT_BYTES);
     };
   }
 

@@ -16,6 +16,7 @@ import { DocumentSubscription } from '../../src/realtime/subscription/document-s
 import { Outlet, Turns } from '../../src/realtime/wire/send-queue.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { markLog } from '../helpers/log-rows.ts';
+import { unbounded } from '../helpers/unbounded.ts';
 import { until } from '../helpers/until.ts';
 
 const name = parseCollectionName('todos');
@@ -31,7 +32,7 @@ function listener(turns: Turns) {
     return true;
   };
   const line = { writableLength: 0, writable: true, cork: () => {}, uncork: () => {}, on: () => {}, write };
-  return { told, outlet: new Outlet(line, turns) };
+  return { told, outlet: new Outlet(line, turns, unbounded()) };
 }
 
 t.test('a subscription whose snapshot came behind a drop that the log has not told', async (t) => {
@@ -69,7 +70,7 @@ t.test('a subscription whose snapshot came behind a drop that the log has not to
     onEnd: () => t.fail('it goes on'),
     onTooSlow: () => t.fail('it is quick'),
   });
-  subscription.start(null);
+  subscription.start(null, 0);
   await until(() => told.includes('live'), 'it is live');
   t.strictSame(told, ['subscribed', 'snapshot', 'reset dropped', 'subscribed', 'snapshot', 'live']);
   await app.inject({ method: 'POST', url: '/api/todos', payload: { id: 'b', n: 3 } });
@@ -107,12 +108,12 @@ t.test('live members of a group', async (t) => {
   ] as const) {
     const turns = new Turns();
     const { told, outlet } = listener(turns);
-    const live = new LiveQuery(question, parts.realtime.parts.store);
+    const live = new LiveQuery(question, parts.realtime.parts.store, unbounded());
     live.window?.fill([], false);
     const book = new GroupBook();
     const reset = (reason: string) => told.push(`reset ${reason}`);
     for (const id of [null, null]) {
-      book.join({ id, outlet, after: 0, until: null, absent: name, reset }, live, null);
+      book.join({ id, outlet, after: 0, until: null, absent: name, reset, lag: () => {} }, live, null);
       if (expected[0] !== 'reset dropped') break;
     }
     const batch = new Batch(book, (error) => t.fail(String(error)));

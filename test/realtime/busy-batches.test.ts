@@ -10,6 +10,7 @@ import { RowView } from '../../src/realtime/answer/row-view.ts';
 import { GroupBook } from '../../src/realtime/hub/group-index.ts';
 import { Batch } from '../../src/realtime/hub/row-batch.ts';
 import { Outlet, Turns } from '../../src/realtime/wire/send-queue.ts';
+import { unbounded } from '../helpers/unbounded.ts';
 
 const rowOf = (number: number): LogRow => ({
   ...EMPTY_ROW,
@@ -36,11 +37,18 @@ t.test('a batch that takes long leaves others their turns', async (t) => {
       return [];
     },
     settle: async () => [],
+    payer: unbounded(),
+    payBy: () => {},
+    end: () => {},
   };
   const line = { writableLength: 0, writable: true, cork: () => {}, uncork: () => {}, on: () => {}, write: () => true };
-  const outlet = new Outlet(line, new Turns());
+  const outlet = new Outlet(line, new Turns(), unbounded());
   const book = new GroupBook();
-  book.join({ id: 's', outlet, after: 0, until: null, absent: null, reset: () => t.fail('a reset') }, live, null);
+  book.join(
+    { id: 's', outlet, after: 0, until: null, absent: null, reset: () => t.fail('a reset'), lag: () => {} },
+    live,
+    null,
+  );
   let turns = 0;
   let going = true;
   const tick = () => {
@@ -67,7 +75,7 @@ t.test('an event is made once for all who see the same of it', async (t) => {
   const view = new RowView(row);
   const ask = (scope: Scope) => {
     const question = { types: ['todos.*'], filter: everything, principal: scope.principal, key: '' };
-    const judged = new LiveEvents(question, { find: () => scope }).judge(view);
+    const judged = new LiveEvents(question, { find: () => scope }, unbounded()).judge(view);
     return typeof judged === 'string' ? judged : judged.map((told) => String(told.chunk()));
   };
   const whole = unlimited({ kind: 'anonymous' }, 'read');

@@ -4,6 +4,7 @@ import type { LogRow } from '../../src/events/log/row.ts';
 import { EventSubscription } from '../../src/realtime/subscription/event-subscription.ts';
 import { Outlet } from '../../src/realtime/wire/send-queue.ts';
 import { buildTestApp } from '../helpers/app.ts';
+import { unbounded } from '../helpers/unbounded.ts';
 import { until } from '../helpers/until.ts';
 
 t.test('rights change while an event subscription looks for what it missed', async (t) => {
@@ -31,6 +32,7 @@ t.test('rights change while an event subscription looks for what it missed', asy
       },
     },
     realtime.parts.turns,
+    unbounded(),
   );
   const held: (() => void)[] = [];
   let looks = 0;
@@ -49,7 +51,7 @@ t.test('rights change while an event subscription looks for what it missed', asy
     onTooSlow: () => t.fail('it is not too slow'),
     wish: { kind: 'events', id: 's', types: ['todos.*'], filter: {}, since: position },
   });
-  subscription.start(position);
+  subscription.start(position, 0);
   await until(() => held.length === 1, 'it looks for what it missed');
   subscription.rescope(principal);
   for (const go of held.splice(0)) go();

@@ -6,6 +6,7 @@ import type { TailListener } from '../../src/events/log/tail.ts';
 import type { Judgement, Live } from '../../src/realtime/answer/live-answer.ts';
 import { Hub } from '../../src/realtime/hub/hub.ts';
 import { Outlet, Turns } from '../../src/realtime/wire/send-queue.ts';
+import { unbounded } from '../helpers/unbounded.ts';
 
 const rows = [1, 2].map(
   (number): LogRow => ({
@@ -27,6 +28,9 @@ const liveOf = (key: string, judge: (number: number) => Judgement): Live => ({
   wanting: false,
   judge: ({ number }) => judge(number),
   settle: async () => [],
+  payer: unbounded(),
+  payBy: () => {},
+  end: () => {},
 });
 
 const ways: Record<string, (listener: TailListener | null) => void> = {
@@ -57,11 +61,15 @@ for (const [way, breakOff] of Object.entries(ways)) {
       on: () => {},
       write: () => true,
     };
-    const outlet = new Outlet(line, new Turns());
+    const outlet = new Outlet(line, new Turns(), unbounded());
     const resets: string[] = [];
     const other = await new Promise<string>((resolve) => {
       const follow = (live: Live, onReset: (reason: string) => void) => {
-        hub.join({ id: live.key, outlet, after: 0, until: null, absent: null, reset: onReset }, live, null);
+        hub.join(
+          { id: live.key, outlet, after: 0, until: null, absent: null, reset: onReset, lag: () => {} },
+          live,
+          null,
+        );
       };
       follow(
         liveOf('ended', (number) => (number === 1 ? 'dropped' : [])),

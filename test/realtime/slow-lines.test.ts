@@ -7,6 +7,7 @@ import { Connection } from '../../src/realtime/client/socket-client.ts';
 import { Outlet, type Writable } from '../../src/realtime/wire/send-queue.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { openSocket } from '../helpers/socket.ts';
+import { unbounded } from '../helpers/unbounded.ts';
 import { until } from '../helpers/until.ts';
 
 const HEARTBEAT_MS = 200;
@@ -46,7 +47,7 @@ t.test('slow lines', async (t) => {
     const line = new Line();
     let code: number | null = null;
     const socket = { close: (with_: number) => (code = with_), terminate: () => {} };
-    const connection = new Connection(common, new Outlet(line, common.turns), socket);
+    const connection = new Connection(common, new Outlet(line, common.turns, unbounded()), socket);
     connection.welcome({ kind: 'anonymous' }, null);
     return { line, connection, code: () => code };
   }

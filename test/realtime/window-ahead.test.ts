@@ -15,6 +15,7 @@ import { GroupBook } from '../../src/realtime/hub/group-index.ts';
 import { Batch } from '../../src/realtime/hub/row-batch.ts';
 import { Outlet, Turns } from '../../src/realtime/wire/send-queue.ts';
 import { buildTestApp } from '../helpers/app.ts';
+import { unbounded } from '../helpers/unbounded.ts';
 
 const turns = new Turns();
 
@@ -36,6 +37,7 @@ function client(ids: readonly string[]) {
       },
     },
     turns,
+    unbounded(),
   );
   return { shown, outlet };
 }
@@ -81,7 +83,7 @@ t.test('one batch is news to one of two and half known to the other', async (t) 
       unlimited({ kind: 'anonymous' }, 'read'),
     );
     const answer = (documents: readonly object[]) => {
-      const live = new LiveQuery(question, store);
+      const live = new LiveQuery(question, store, unbounded());
       const members = documents.map((document) => toMember(document, question));
       live.window?.fill(members, false);
       return live;
@@ -96,7 +98,11 @@ t.test('one batch is news to one of two and half known to the other', async (t) 
           const ahead = client(keyed ? ['B', 'C'] : ['B', 'C', 'D', 'E']);
           const book = new GroupBook();
           const join = (outlet: Outlet, { after, until }: Stand, live: LiveQuery) =>
-            book.join({ id: null, outlet, after, until, absent: null, reset: () => t.fail('no reset') }, live, null);
+            book.join(
+              { id: null, outlet, after, until, absent: null, reset: () => t.fail('no reset'), lag: () => {} },
+              live,
+              null,
+            );
           if (aheadFirst) join(ahead.outlet, stand, answer([b, c, d, e]));
           join(earlier.outlet, begin, answer([a, b, c, d, e]));
           if (!aheadFirst) join(ahead.outlet, stand, answer([b, c, d, e]));

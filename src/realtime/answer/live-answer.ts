@@ -2,11 +2,15 @@
  * What follows an answer along the log, whatever was asked: the face that hub and subscriptions know. Documents are
  * followed by live-query.ts, events by live-events.ts.
  */
+import type { Account } from '../../kernel/memory/byte-budget.ts';
 import type { Told } from '../wire/shared-message.ts';
 import type { RowView } from './row-view.ts';
 
-/** What a row makes of an answer: messages in order, or the news that nobody can tell what it makes of it. */
-export type Judgement = readonly Told[] | 'gap' | 'dropped';
+/**
+ * What a row makes of an answer: messages in order, or why the answer is void: nobody can tell what the row makes of it, the
+ * collection has gone, or what has to be remembered takes more memory than there is for it.
+ */
+export type Judgement = readonly Told[] | 'gap' | 'dropped' | 'window';
 
 export const NOTHING: readonly Told[] = [];
 
@@ -28,4 +32,10 @@ export interface Live {
    * @throws when the database cannot say, or not in time; the answer is void then
    */
   settle(at: RowView, limitMs?: number): Promise<readonly Told[]>;
+  /** The account that pays for what it remembers. */
+  readonly payer: Account;
+  /** Lets another account pay from now on, beyond its bound too. */
+  payBy(account: Account): void;
+  /** Gives back what was paid: the answer is followed no more. */
+  end(): void;
 }

@@ -6,6 +6,7 @@ import type { Principal } from '../../auth/principal.ts';
 import { type Event, toEvent } from '../../events/log/event.ts';
 import { wanting, wantsRow } from '../../events/read/feed-query.ts';
 import { namedRow, seenRow } from '../../events/read/visible-row.ts';
+import type { Account } from '../../kernel/memory/byte-budget.ts';
 import type { Place, Policies } from '../../policies/policies.ts';
 import type { Scope } from '../../policies/scope.ts';
 import { compileMatch, type Match } from '../../query/evaluate/match.ts';
@@ -27,6 +28,7 @@ export class LiveEvents implements Live {
   readonly collection = null;
   readonly wanting = false;
   readonly remembers = false;
+  readonly payer: Account;
   readonly #question: EventQuestion;
   readonly #policies: Pick<Policies, 'find'>;
   readonly #match: Match;
@@ -34,8 +36,10 @@ export class LiveEvents implements Live {
   /** By place, for as long as the policies are what they are: a changed policy makes another subscription. */
   readonly #scopes = new Map<Place, Scope | null>();
 
-  constructor(question: EventQuestion, policies: Pick<Policies, 'find'>) {
+  /** @param payer the account of its first client; nothing is remembered, so nothing is paid */
+  constructor(question: EventQuestion, policies: Pick<Policies, 'find'>, payer: Account) {
     this.#question = question;
+    this.payer = payer;
     this.#policies = policies;
     this.#match = compileMatch(question.filter);
     this.#wants = wanting(question.types);
@@ -55,6 +59,10 @@ export class LiveEvents implements Live {
   async settle(): Promise<readonly never[]> {
     return [];
   }
+
+  payBy(): void {}
+
+  end(): void {}
 
   /** The event, cut to the states that may be seen; null when none may. */
   #visible(view: RowView): Event | null {

@@ -4,11 +4,14 @@
  * asks the database who follows.
  */
 import type { Document } from 'mongodb';
+import { heldBytes } from '../../database/bson/held-bytes.ts';
 import { readStored } from '../../database/bson/stored.ts';
 import { idText } from '../../database/json/ids.ts';
+import { MillraceError } from '../../kernel/errors.ts';
+import type { Account } from '../../kernel/memory/byte-budget.ts';
 import { reaches, reachesAll } from '../../policies/reach.ts';
 import { everything } from '../../query/filter.ts';
-import { keyOf } from '../../query/page/sort.ts';
+import { type KeyValues, keyOf } from '../../query/page/sort.ts';
 import { type LeaveReason, type Told, toMessage } from '../wire/shared-message.ts';
 import { type Judgement, type Live, NOTHING } from './live-answer.ts';
 import type { Question } from './live-question.ts';
@@ -23,10 +26,15 @@ export class LiveQuery implements Live {
   readonly window: Window | null;
   /** The last row that had to do with the window. */
   #touched: RowView | null = null;
+  #payer: Account;
+  #paid = 0;
+  #ended = false;
 
-  constructor(question: Question, store: SnapshotStore) {
+  /** @param payer the account that pays for what it remembers */
+  constructor(question: Question, store: SnapshotStore, payer: Account) {
     this.question = question;
     this.#store = store;
+    this.#payer = payer;
     this.window = question.limit === null ? null : new Window(question.sort, question.limit);
   }
 
@@ -49,6 +57,47 @@ export class LiveQuery implements Live {
 
   get wanting(): boolean {
     return this.window !== null && this.window.want !== null;
+  }
+
+  get payer(): Account {
+    return this.#payer;
+  }
+
+  payBy(account: Account): void {
+    if (this.#ended) return;
+    this.#payer.note(-this.#paid);
+    account.note(this.#paid);
+    this.#payer = account;
+  }
+
+  end(): void {
+    this.#ended = true;
+    this.#pay(0);
+  }
+
+  /**
+   * Takes memory for a member of the window that is being filled, before all of them are there.
+   * @throws MillraceError `too-much-held`, `overloaded`
+   */
+  reserve({ bytes }: Member): void {
+    if (this.#ended) return;
+    this.#payer.take(bytes);
+    this.#paid += bytes;
+  }
+
+  /** Begins with the first documents of the answer, if there is a window. */
+  fill(members: readonly Member[]): void {
+    const { window } = this;
+    window?.fill(members, members.length === window.capacity);
+    this.#pay(window?.bytes ?? 0);
+  }
+
+  /** Pays for so many bytes, as many as there are. Whether there is room for them. */
+  #pay(bytes: number): boolean {
+    const more = this.#ended ? -this.#paid : bytes - this.#paid;
+    this.#payer.note(more);
+    this.#paid += more;
+    return more <= 0 || this.#payer.hasRoom(0);
   }
 
   judge(view: RowView): Judgement {
@@ -102,7 +151,9 @@ export class LiveQuery implements Live {
     this.#touched = view;
     const key = matching && keyOf(matching, this.question.sort);
     const id: unknown = row.key === null ? null : readStored(row.key)['_id'];
-    const { own, displaced } = window.apply({ identity, text: view.documentId, id, key });
+    const bytes = memberBytes(view.documentId, id, key);
+    const { own, displaced } = window.apply({ identity, text: view.documentId, id, key, bytes });
+    if (!this.#pay(window.bytes)) return 'window';
     const told: Told[] = [];
     if (displaced !== null) told.push(this.#leftWindow(displaced, view));
     if (own === 'leave') told.push(this.#left(view, matching === null ? this.#reason(view) : 'window'));
@@ -177,6 +228,7 @@ export class LiveQuery implements Live {
       followers.push(member);
     }
     const entered = window.supply(followers, next === null ? null : next.length === further);
+    if (!this.#pay(window.bytes)) throw new MillraceError('too-much-held', 'A window takes too much memory');
     const cause = this.#touched ?? at;
     return entered.map(({ identity, text }) => {
       const found = documents.get(identity);
@@ -200,5 +252,14 @@ export class LiveQuery implements Live {
 /** A document as a member of its question's window. */
 export function toMember(document: Document, { sort }: Question): Member {
   const id: unknown = document['_id'];
-  return { identity: identityOf(id), text: idText(id), id, key: keyOf(document, sort) };
+  const [text, key] = [idText(id), keyOf(document, sort)];
+  return { identity: identityOf(id), text, id, key, bytes: memberBytes(text, id, key) };
+}
+
+/** An entry of a window with its places in maps and lists. */
+const MEMBER_BYTES = 300;
+
+function memberBytes(text: string, id: unknown, key: KeyValues | null): number {
+  // Its identity is another text of the same length.
+  return MEMBER_BYTES + 4 * text.length + heldBytes(id) + heldBytes(key);
 }

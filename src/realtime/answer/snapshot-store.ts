@@ -42,6 +42,8 @@ export class Dropped extends Error {
 /** Why an answer is void that could not be completed. What is no matter of course is reported. */
 export function voidBy(error: unknown, report: (error: unknown) => void): 'dropped' | 'window' {
   if (error instanceof Dropped) return 'dropped';
+  if (error instanceof MillraceError && (error.code === 'too-much-held' || error.code === 'overloaded'))
+    return 'window';
   report(error);
   return 'window';
 }

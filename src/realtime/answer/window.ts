@@ -12,6 +12,8 @@ export interface Member {
   readonly text: string;
   readonly id: unknown;
   readonly key: KeyValues;
+  /** What it takes in memory. */
+  readonly bytes: number;
 }
 
 /** What one change did to the shown part. */
@@ -34,10 +36,16 @@ export interface Want {
 
 const NO_EFFECT: Effect = { own: null, displaced: null };
 
+/** How many documents a window of a limit knows when it is whole: some more than it shows. */
+export function capacityOf(limit: number): number {
+  return limit + Math.min(100, Math.max(10, Math.ceil(limit / 2)));
+}
+
 export class Window {
   readonly #sort: Sort;
   readonly #limit: number;
-  readonly #reserve: number;
+  /** How many documents to fetch for a whole window. */
+  readonly capacity: number;
   readonly #byIdentity = new Map<string, Member>();
   /** In order. Everything that matches and comes before the last of them is among them. */
   #members: Member[] = [];
@@ -46,21 +54,22 @@ export class Window {
   /** What clients have been told of. */
   readonly #told = new Set<string>();
   #loose = false;
+  #bytes = 0;
 
   constructor(sort: Sort, limit: number) {
     this.#sort = sort;
     this.#limit = limit;
-    this.#reserve = Math.min(100, Math.max(10, Math.ceil(limit / 2)));
-  }
-
-  /** How many documents to fetch for a whole window. */
-  get capacity(): number {
-    return this.#limit + this.#reserve;
+    this.capacity = capacityOf(limit);
   }
 
   /** The shown documents, in order. */
   get shown(): readonly Member[] {
     return this.#members.slice(0, this.#limit);
+  }
+
+  /** What its members take in memory. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   has(identity: string): boolean {
@@ -76,7 +85,11 @@ export class Window {
     this.#more = more;
     this.#byIdentity.clear();
     this.#told.clear();
-    for (const member of members) this.#byIdentity.set(member.identity, member);
+    this.#bytes = 0;
+    for (const member of members) {
+      this.#byIdentity.set(member.identity, member);
+      this.#bytes += member.bytes;
+    }
     for (const member of this.shown) this.#told.add(member.identity);
   }
 
@@ -85,11 +98,11 @@ export class Window {
    * @param member the document with its key now; its key is null when it no longer matches
    */
   apply(member: Omit<Member, 'key'> & { readonly key: KeyValues | null }): Effect {
-    const { identity, text, id, key } = member;
+    const { identity, text, id, key, bytes } = member;
     const old = this.#byIdentity.get(identity);
     if (old === undefined && key === null) return NO_EFFECT;
     if (old !== undefined) this.#remove(old);
-    const at = key === null ? -1 : this.#insert({ identity, text, id, key });
+    const at = key === null ? -1 : this.#insert({ identity, text, id, key, bytes });
     const isShown = at >= 0 && at < this.#limit;
     const wasTold = this.#told.has(identity);
     if (isShown) this.#told.add(identity);
@@ -123,6 +136,7 @@ export class Window {
       if (this.#byIdentity.has(member.identity)) continue;
       this.#byIdentity.set(member.identity, member);
       this.#members.push(member);
+      this.#bytes += member.bytes;
     }
     if (more !== null) this.#more = more;
     this.#loose = false;
@@ -135,6 +149,7 @@ export class Window {
     const at = this.#placeOf(member.key);
     this.#members.splice(at, 1);
     this.#byIdentity.delete(member.identity);
+    this.#bytes -= member.bytes;
     this.#loose = true;
   }
 
@@ -144,9 +159,13 @@ export class Window {
     if (at === this.#members.length && this.#more) return -1;
     this.#members.splice(at, 0, member);
     this.#byIdentity.set(member.identity, member);
+    this.#bytes += member.bytes;
     if (this.#members.length > this.capacity) {
       const last = this.#members.pop();
-      if (last !== undefined) this.#byIdentity.delete(last.identity);
+      if (last !== undefined) {
+        this.#byIdentity.delete(last.identity);
+        this.#bytes -= last.bytes;
+      }
       this.#more = true;
     }
     return at;

@@ -2,7 +2,7 @@
  * One client of live data, whatever its line is: its principal, its subscriptions, its heartbeat. What differs between
  * a socket and a stream (socket-client.ts, stream-client.ts) is how things are said and how the line ends.
  */
-import type { Principal } from '../../auth/principal.ts';
+import { actorOf, type Principal } from '../../auth/principal.ts';
 import { formatPosition } from '../../events/log/position.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import type { RealtimeParts } from '../realtime-parts.ts';
@@ -15,6 +15,13 @@ import type { Outlet } from '../wire/send-queue.ts';
 const PATIENCE = 1.2;
 /** Heartbeats after which a client is given up that says nothing, or takes nothing of what waits for it. */
 const MOST_SILENT = 2.5;
+
+/** What a connection takes in memory: a socket, its reader and what is known of it. */
+export const CLIENT_BYTES = 16 * 1024;
+/** What a subscription takes besides its question and its answer. */
+const SUBSCRIPTION_BYTES = 4 * 1024;
+/** What a byte of JSON takes once it is read, bound and compiled. */
+const OF_JSON = 20;
 
 export type Subscription = DocumentSubscription | EventSubscription;
 
@@ -179,7 +186,20 @@ export abstract class Client {
   protected become(principal: Principal): void {
     this.principal = principal;
     this.#announcedEnd = false;
-    this.rescope();
+    const { account } = this.outlet;
+    account.move(actorOf(principal));
+    if (account.hasRoom(0)) this.rescope();
+    else this.overloaded();
+  }
+
+  /** Its principal holds more than it may. */
+  protected overloaded(): void {
+    this.close(CLOSE.overloaded, 'Too much is held in memory', 5_000 + Math.floor(Math.random() * 5_000));
+  }
+
+  /** What a question takes in memory. @param bytes of its JSON */
+  protected weightOf(bytes: number): number {
+    return SUBSCRIPTION_BYTES + OF_JSON * bytes;
   }
 
   /** Ends everything. @param retryAfterMs when it may come back; only for codes from 4500 */

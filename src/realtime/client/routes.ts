@@ -13,6 +13,7 @@ import { queryText } from '../../kernel/request.ts';
 import type { Realtime } from '../realtime.ts';
 import { CLOSE, SUBPROTOCOL } from '../wire/protocol.ts';
 import { Outlet } from '../wire/send-queue.ts';
+import { CLIENT_BYTES } from './client.ts';
 import { Connection } from './socket-client.ts';
 
 /** Above what a frame may have, so that what is too big is refused with a code that says so. */
@@ -52,7 +53,12 @@ export async function realtimeRoutes(app: FastifyInstance, { realtime, config }:
     }
     const { parts } = realtime;
     const line = request.raw.socket;
-    const connection = new Connection(parts, new Outlet(line, parts.turns), socket);
+    const account = realtime.accountOf(request.ip);
+    if (!account.hasRoom(CLIENT_BYTES)) {
+      socket.close(CLOSE.overloaded, 'Too much is held in memory');
+      return;
+    }
+    const connection = new Connection(parts, new Outlet(line, parts.turns, account), socket);
     const leave = realtime.take(connection);
     line.setTimeout(connection.patienceMs, () => connection.stalled());
     socket.on('message', (message, isBinary) => connection.hear(toBuffer(message), isBinary));

@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Principal } from '../../auth/principal.ts';
 import { parseCollectionName } from '../../database/names.ts';
 import { formatPosition } from '../../events/log/position.ts';
-import { MillraceError } from '../../kernel/errors.ts';
+import { ERRORS, MillraceError } from '../../kernel/errors.ts';
 import { parseQueryJson } from '../../query/parse/parse-query.ts';
 import { toAsked } from '../answer/live-question.ts';
 import type { RealtimeParts } from '../realtime-parts.ts';
@@ -81,7 +81,7 @@ export class Connection extends Client {
         if (!(error instanceof MillraceError) || error.status >= 500) throw error;
         this.close(CLOSE.notAuthenticated, 'The ticket is not valid');
       }
-    });
+    }, 0);
   }
 
   /** A message has come. */
@@ -112,19 +112,26 @@ export class Connection extends Client {
       this.#enqueue(() => {
         if (this.principal === null) this.close(CLOSE.badFrame, error.message);
         else this.#refuse(error);
-      });
+      }, bytes.length);
       return;
     }
     if (message.type === 'pong') return;
-    this.#enqueue(() => this.#do(message));
+    this.#enqueue(() => this.#do(message, bytes.length), bytes.length);
   }
 
-  /** Does something when all that came before is done. */
-  #enqueue(task: () => Promise<void> | void): void {
+  /** Does something when all that came before is done. @param bytes of the message, which is held until then */
+  #enqueue(task: () => Promise<void> | void, bytes: number): void {
+    const { account } = this.outlet;
+    const weight = this.weightOf(bytes);
+    if (!account.hasRoom(weight)) {
+      this.overloaded();
+      return;
+    }
     if (++this.#waiting > MOST_WAITING) {
       this.close(CLOSE.rate, 'Too many messages');
       return;
     }
+    account.note(weight);
     // In their order: what follows an authenticate is asked as the new principal.
     this.#last = this.#last
       .then(() => (this.closed ? undefined : task()))
@@ -134,6 +141,7 @@ export class Connection extends Client {
       })
       .finally(() => {
         this.#waiting -= 1;
+        account.note(-weight);
       });
   }
 
@@ -143,7 +151,7 @@ export class Connection extends Client {
     if (!this.#spend()) this.close(CLOSE.rate, 'Too many messages');
   }
 
-  async #do(message: ClientMessage): Promise<void> {
+  async #do(message: ClientMessage, bytes: number): Promise<void> {
     if (this.principal === null && message.type !== 'hello') {
       this.close(CLOSE.badFrame, 'The first is hello');
       return;
@@ -159,7 +167,7 @@ export class Connection extends Client {
       case 'authenticate':
         return await this.#signIn(message.token);
       case 'subscribe':
-        return this.#subscribe(message.wish);
+        return this.#subscribe(message.wish, bytes);
       case 'unsubscribe':
         return this.#unsubscribe(message.id);
       case 'pong':
@@ -181,7 +189,7 @@ export class Connection extends Client {
     }
   }
 
-  #subscribe(wish: Wish): void {
+  #subscribe(wish: Wish, bytes: number): void {
     const { id } = wish;
     if (this.subscriptions.has(id)) {
       const fault = new MillraceError('subscription-exists', `The subscription '${id}' exists`);
@@ -195,9 +203,11 @@ export class Connection extends Client {
       const subscription = this.#make(wish);
       this.subscriptions.set(id, subscription);
       this.noteScopes();
-      subscription.start(wish.since);
+      subscription.start(wish.since, this.weightOf(bytes));
     } catch (error) {
       if (!(error instanceof MillraceError)) throw error;
+      this.subscriptions.get(id)?.stop();
+      this.subscriptions.delete(id);
       this.#refuse(new BadMessage(error, id, true));
     }
   }
@@ -234,7 +244,7 @@ export class Connection extends Client {
   #refuse({ fault, id, subscribes }: BadMessage): void {
     const problem = problemOf(fault);
     if (subscribes && id !== null && !this.subscriptions.has(id)) {
-      this.outlet.push(toBytes(id, 'unsubscribed', { problem, retryable: false }));
+      this.outlet.push(toBytes(id, 'unsubscribed', { problem, retryable: ERRORS[fault.code].retryable }));
     } else this.outlet.push(toBytes(id ?? undefined, 'error', { problem }));
   }
 

@@ -12,6 +12,7 @@ import { toAsked } from '../answer/live-question.ts';
 import type { Realtime } from '../realtime.ts';
 import { NOWHERE } from '../wire/protocol.ts';
 import { Outlet } from '../wire/send-queue.ts';
+import { CLIENT_BYTES } from './client.ts';
 import { Stream } from './stream-client.ts';
 
 const END_MS = 2_000;
@@ -38,17 +39,20 @@ export function listStream(realtime: Realtime): ListStream {
     const since = sinceOf(request, parameters);
     const question = toAsked(parseQuery(asked), keyed, new Date());
     if (!realtime.hasRoom) throw refusal(realtime.closing);
+    const account = realtime.accountOf(request.ip);
+    account.require(CLIENT_BYTES);
 
     const { raw } = reply;
     // Gone while it was asked who it is: nothing will say that again.
     if (raw.destroyed) return reply.hijack();
-    const outlet = new Outlet(raw, realtime.parts.turns);
+    const outlet = new Outlet(raw, realtime.parts.turns, account);
     const stream = new Stream(realtime.parts, outlet, {
       principal: request.principal,
       credential: request.headers.authorization ?? null,
       collection: name,
       asked: question,
       since,
+      bytes: request.url.length,
       end: () => {
         raw.end();
         // Whoever does not read its end is cut off.

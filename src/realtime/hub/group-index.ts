@@ -25,6 +25,7 @@ export class GroupBook {
   join(member: Member, live: Live, handle: Handle | null): Group {
     const known = this.#byKey.get(live.key) ?? [];
     const group = known.find((one) => one.suits(member)) ?? this.#make(known, new Group(live, handle, member));
+    if (group.live !== live) live.end();
     group.add(member);
     return group;
   }
@@ -42,7 +43,11 @@ export class GroupBook {
 
   leave(group: Group, member: Member): void {
     group.remove(member);
-    if (group.members.size === 0) this.remove(group);
+    const [other] = group.members;
+    if (other === undefined) {
+      this.remove(group);
+      group.live.end();
+    } else if (group.live.payer === member.outlet.account) group.live.payBy(other.outlet.account);
   }
 
   remove(group: Group): void {

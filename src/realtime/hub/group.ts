@@ -20,6 +20,11 @@ export interface Member {
   absent: string | null;
   /** Its answer is void; it is no member of a group any more. */
   reset(reason: ResetReason): void;
+  /**
+   * Its client takes no more now: it leaves its group, to read on from the log.
+   * @param told the number of the last row that it has been told of meanwhile; 0 for none
+   */
+  lag(told: number): void;
 }
 
 /** How far somebody is along the log. */
@@ -98,5 +103,10 @@ export class Group {
 /** Hands messages about one row to a member. */
 export function tell(member: Member, told: readonly Told[]): void {
   const { id, outlet } = member;
-  for (const one of told) outlet.push(id === null ? one.chunk() : one.frame(id));
+  for (const one of told) {
+    const { made } = one;
+    const bytes = id === null ? one.chunk() : one.frame(id);
+    outlet.push(bytes, one.made - made);
+    if (id !== null && one.tail !== null) outlet.push(one.tail, 0);
+  }
 }

@@ -8,7 +8,7 @@ import { RowView } from '../answer/row-view.ts';
 import { voidBy } from '../answer/snapshot-store.ts';
 import type { ResetReason } from '../wire/protocol.ts';
 import type { Told } from '../wire/shared-message.ts';
-import { type Group, knows, tell } from './group.ts';
+import { type Group, knows, type Member, tell } from './group.ts';
 import type { GroupBook } from './group-index.ts';
 import { Bundles } from './transaction-frame.ts';
 import { type Segment, toSegments } from './transactions.ts';
@@ -22,12 +22,18 @@ const SETTLE_MS = 1_000;
 /** How long one turn of the event loop may be judged. */
 const TURN_MS = 10;
 
-/** What a row, or the completion behind it, makes of one group. */
-interface Outcome {
-  readonly group: Group;
+/** Where in the log something is told. */
+interface Moment {
   readonly row: LogRow;
   /** Position of its transaction's last row; null outside of one. */
   readonly transaction: string | null;
+  /** The number of the last row before all that is told together with it. */
+  readonly before: number;
+}
+
+/** What a row, or the completion behind it, makes of one group. */
+interface Outcome extends Moment {
+  readonly group: Group;
   readonly told: readonly Told[];
   readonly reset: ResetReason | null;
 }
@@ -56,12 +62,13 @@ export class Batch {
     for (const segment of segments) await this.#judgeSegment(segment);
     if (open.length > 0) await this.#judgeSegment({ rows: open, joined: true });
     const last = rows.at(-1);
-    if (last !== undefined) await this.#settle(last, null, this.#wanting);
+    if (last !== undefined) await this.#settle(alone(last), this.#wanting);
   }
 
   async #judgeSegment({ rows, joined }: Segment): Promise<void> {
     const last = rows.at(-1);
     const transaction = joined && last !== undefined ? new RowView(last).event : null;
+    const before = (rows[0]?.number ?? 1) - 1;
     for (const row of rows) {
       await this.#breathe();
       await this.#settleBefore(row);
@@ -70,9 +77,9 @@ export class Batch {
       // Collected first: a group whose answer ends leaves the book.
       const concerned: Group[] = [];
       this.#book.concerned(view, (group) => concerned.push(group));
-      for (const group of concerned) this.#judgeGroup(group, view, transaction);
+      for (const group of concerned) this.#judgeGroup(group, view, { row, transaction, before });
     }
-    if (joined && last !== undefined) await this.#settle(last, transaction, this.#wanting);
+    if (joined && last !== undefined) await this.#settle({ row: last, transaction, before }, this.#wanting);
   }
 
   /** Lets others go on in between, however much there is to judge. */
@@ -82,17 +89,17 @@ export class Batch {
     this.#breathedAt = performance.now();
   }
 
-  #judgeGroup(group: Group, view: RowView, transaction: string | null): void {
-    const { row } = view;
+  #judgeGroup(group: Group, view: RowView, moment: Moment): void {
+    const { row } = moment;
     if (group.has(row)) return;
     const judgement = group.live.judge(view);
     if (typeof judgement === 'string') {
-      this.#end({ group, row, transaction, told: [], reset: judgement });
+      this.#end({ ...moment, group, told: [], reset: judgement });
       return;
     }
     // Who found no collection hears of its being made, though that says nothing by itself.
     if (judgement.length > 0 || row.operation === 'create')
-      this.#outcomes.push({ group, row, transaction, told: judgement, reset: null });
+      this.#outcomes.push({ ...moment, group, told: judgement, reset: null });
     if (group.live.wanting) this.#wanting.add(group);
   }
 
@@ -101,16 +108,16 @@ export class Batch {
     const last = this.#judged;
     if (last === null || this.#wanting.size === 0) return;
     const parting = [...this.#wanting].filter((group) => group.parts(last, row));
-    await this.#settle(last, null, parting);
+    await this.#settle(alone(last), parting);
   }
 
-  async #settle(last: LogRow, transaction: string | null, wanting: Iterable<Group>): Promise<void> {
+  async #settle(moment: Moment, wanting: Iterable<Group>): Promise<void> {
     const groups = [...wanting];
     if (groups.length === 0) return;
-    const at = new RowView(last);
+    const at = new RowView(moment.row);
     for (const group of groups) this.#wanting.delete(group);
     const settle = async (group: Group): Promise<Outcome> => {
-      const common = { group, row: last, transaction };
+      const common = { ...moment, group };
       try {
         return { ...common, told: await group.live.settle(at, SETTLE_MS), reset: null };
       } catch (error) {
@@ -133,7 +140,8 @@ export class Batch {
   tell(): void {
     let bundles: Bundles | null = null;
     let bundled: string | null = null;
-    for (const { group, row, transaction, told, reset } of this.#outcomes) {
+    for (const outcome of this.#outcomes) {
+      const { group, row, transaction, told, reset } = outcome;
       // What was bundled before a reset belongs before it.
       if (transaction !== bundled || reset !== null) {
         bundles?.push();
@@ -146,17 +154,28 @@ export class Batch {
       }
       for (const member of group.members) {
         if (knows(member, row)) continue;
-        if (bundles === null) tell(member, told);
-        else bundles.add(member, told);
+        if (!member.outlet.hasRoom) this.#leaveBehind(member, outcome);
+        else if (bundles === null) tell(member, told);
+        else if (!bundles.add(member, told)) this.#leaveBehind(member, outcome);
       }
     }
     bundles?.push();
   }
+
+  /** More waits for its client than one turn may bring. A window is told everything of a batch, or begins before it. */
+  #leaveBehind(member: Member, { group, before }: Outcome): void {
+    member.lag(group.live.remembers ? 0 : before);
+  }
+}
+
+function alone(row: LogRow): Moment {
+  return { row, transaction: null, before: row.number - 1 };
 }
 
 /** The answer of a group is void for all of its members. */
 export function resetAll(group: Group, reason: ResetReason): void {
   const members = [...group.members];
   group.members.clear();
+  group.live.end();
   for (const member of members) member.reset(reason);
 }

@@ -5,20 +5,33 @@ import type { Outlet } from '../wire/send-queue.ts';
 import type { Told } from '../wire/shared-message.ts';
 import { type Member, tell } from './group.ts';
 
+interface Part {
+  readonly member: Member;
+  readonly told: readonly Told[];
+}
+
 export class Bundles {
   readonly #event: string;
-  readonly #parts = new Map<Outlet, { readonly member: Member; readonly told: readonly Told[] }[]>();
+  readonly #parts = new Map<Outlet, Part[]>();
+  /** Bytes of them, by outlet. */
+  readonly #bytes = new Map<Outlet, number>();
 
   /** @param event position of the transaction's last row */
   constructor(event: string) {
     this.#event = event;
   }
 
-  add(member: Member, told: readonly Told[]): void {
-    if (told.length === 0) return;
-    const parts = this.#parts.get(member.outlet);
-    if (parts === undefined) this.#parts.set(member.outlet, [{ member, told }]);
+  /** Whether it has been added: of what is more than a client takes at once, only one subscription is told. */
+  add(member: Member, told: readonly Told[]): boolean {
+    if (told.length === 0) return true;
+    const { outlet } = member;
+    const parts = this.#parts.get(outlet);
+    const bytes = told.reduce((sum, one) => sum + one.bytes, this.#bytes.get(outlet) ?? 0);
+    if (parts?.some((part) => part.member !== member) && !outlet.takes(bytes)) return false;
+    this.#bytes.set(outlet, bytes);
+    if (parts === undefined) this.#parts.set(outlet, [{ member, told }]);
     else parts.push({ member, told });
+    return true;
   }
 
   /** Pushes one message to each client. Equal ones are made once. */
@@ -34,13 +47,14 @@ export class Bundles {
       const name = String(first.member.id);
       const same = made.get(name) ?? new Map<readonly Told[], Buffer>();
       made.set(name, same);
-      const message = same.get(first.told) ?? this.#message(parts);
+      const known = same.get(first.told);
+      const message = known ?? this.#message(parts);
       same.set(first.told, message);
-      outlet.push(message);
+      outlet.push(message, known === undefined ? message.length : 0);
     }
   }
 
-  #message(parts: readonly { readonly member: Member; readonly told: readonly Told[] }[]): Buffer {
+  #message(parts: readonly Part[]): Buffer {
     const changes = parts.flatMap(({ member, told }) => told.map((one) => one.part(member.id)));
     const json = joined(changes);
     if (parts[0]?.member.id === null) {

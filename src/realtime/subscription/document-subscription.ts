@@ -11,20 +11,18 @@ import { and } from '../../query/filter.ts';
 import type { Judgement } from '../answer/live-answer.ts';
 import { LiveQuery, toMember } from '../answer/live-query.ts';
 import { type Asked, moves, type Question, toQuestion } from '../answer/live-question.ts';
-import { keyText, rendered } from '../answer/rendering.ts';
 import type { RowView } from '../answer/row-view.ts';
 import type { SnapshotRead } from '../answer/snapshot-store.ts';
 import type { Member } from '../answer/window.ts';
 import { tell } from '../hub/group.ts';
 import { type Handle, handleOf } from '../hub/index-key.ts';
-import { snapshotPart } from '../wire/messages.ts';
 import { NOWHERE } from '../wire/protocol.ts';
 import type { Told } from '../wire/shared-message.ts';
 import { judgeMissed, rowAt, type Verdict } from './resume-check.ts';
+import { batches, sendSnapshot } from './snapshot-sender.ts';
 import { Follower, type FollowerOptions } from './subscription.ts';
 
 const MOST_DOCUMENTS = 10_000;
-const PART_BYTES = 256 * 1024;
 
 export interface DocumentOptions extends FollowerOptions {
   readonly collection: CollectionName;
@@ -91,8 +89,8 @@ export class DocumentSubscription extends Follower {
         return;
       }
       tell(this, difference.told);
-      const live = new LiveQuery(this.#question, this.parts.store);
-      live.window?.fill(difference.members, difference.members.length === live.capacity);
+      const live = this.#live(run);
+      live.fill(difference.members);
       await this.follow(run, live, this.#handle(), false);
     });
   }
@@ -105,7 +103,7 @@ export class DocumentSubscription extends Follower {
       const cause = 'place' in verdict ? await this.#causeAt(verdict.place) : null;
       if (run.aborted) return;
       const again: Told[] = [];
-      const live = 'place' in verdict ? await this.#resumed(verdict, cause, again) : null;
+      const live = 'place' in verdict ? await this.#resumed(run, verdict, cause, again) : null;
       if (run.aborted) return;
       if ('place' in verdict && live !== null) {
         this.say('subscribed', { from: 'resume' }, formatPosition(verdict.place));
@@ -129,12 +127,12 @@ export class DocumentSubscription extends Follower {
   protected async goOn(run: AbortSignal): Promise<void> {
     const { hub } = this.parts;
     if (this.#question.limit === null) {
-      return await this.follow(run, new LiveQuery(this.#question, this.parts.store), this.#handle(), false);
+      return await this.follow(run, this.#live(run), this.#handle(), false);
     }
     await this.outlet.ready(run);
     if (run.aborted) return;
     const verdict = await this.#missed(formatPosition({ epoch: hub.position.epoch, number: this.after }));
-    const live = !run.aborted && 'place' in verdict ? await this.#resumed(verdict) : null;
+    const live = !run.aborted && 'place' in verdict ? await this.#resumed(run, verdict) : null;
     if (run.aborted) return;
     if (live === null) return this.reset('reason' in verdict ? verdict.reason : 'window');
     await this.follow(run, live, this.#handle(), false);
@@ -146,7 +144,7 @@ export class DocumentSubscription extends Follower {
 
   #missed(since: string): Promise<Verdict> {
     const question = this.#question;
-    const live = new LiveQuery({ ...question, limit: null }, this.parts.store);
+    const live = new LiveQuery({ ...question, limit: null }, this.parts.store, this.outlet.account);
     const touches = (view: RowView): Judgement | 'window' => {
       if (view.row.collection === question.collection && view.row.big) return 'window';
       const { before, after } = view;
@@ -178,11 +176,12 @@ export class DocumentSubscription extends Follower {
    * @param cause whose frames the client may have a part of: its whole window is told again
    */
   async #resumed(
+    run: AbortSignal,
     { place, through }: Exclude<Verdict, { reason: unknown }>,
     cause: RowView | null = null,
     again: Told[] = [],
   ): Promise<LiveQuery | null> {
-    const live = new LiveQuery(this.#question, this.parts.store);
+    const live = this.#live(run);
     this.until = null;
     this.absent = null;
     this.after = place.number;
@@ -195,7 +194,9 @@ export class DocumentSubscription extends Follower {
       for await (const batch of batches(read)) {
         for (const raw of batch) {
           const document = readStored(raw);
-          members.push(toMember(document, live.question));
+          const member = toMember(document, live.question);
+          live.reserve(member);
+          members.push(member);
           const isShown = members.length <= (live.question.limit ?? 0);
           if (cause !== null && isShown) again.push(live.entering(document, raw, cause));
         }
@@ -203,17 +204,28 @@ export class DocumentSubscription extends Follower {
     } finally {
       await read.close();
     }
-    live.window.fill(members, members.length === live.capacity);
+    live.fill(members);
     this.after = through.number;
     return live;
   }
 
+  #live(run: AbortSignal): LiveQuery {
+    return this.own(run, new LiveQuery(this.#question, this.parts.store, this.outlet.account));
+  }
+
   #open(live: LiveQuery, at: Parameters<typeof this.parts.store.open>[1]): Promise<SnapshotRead> {
-    return this.parts.slots.run(this.outlet, () => this.parts.store.open(live.question, at, live.capacity));
+    return this.parts.slots.run(this.outlet.account.key, () => this.parts.store.open(live.question, at, live.capacity));
   }
 
   async #snapshot(run: AbortSignal): Promise<void> {
-    const live = new LiveQuery(this.#question, this.parts.store);
+    const live = this.#live(run);
+    await this.outlet.paced(() => this.#read(run, live));
+    if (!run.aborted) await this.follow(run, live, this.#handle(), true);
+  }
+
+  async #read(run: AbortSignal, live: LiveQuery): Promise<void> {
+    if (!this.outlet.isReady) await this.outlet.ready(run);
+    if (run.aborted) return;
     const mark = this.parts.hub.newest;
     const read = await this.#open(live, null);
     try {
@@ -225,11 +237,10 @@ export class DocumentSubscription extends Follower {
       this.until = read.time;
       this.absent = read.time === null ? this.#collection : null;
       this.say('subscribed', { from: 'snapshot' }, null);
-      await this.#tell(run, live, read, formatPosition(mark));
+      await sendSnapshot(this, run, { live, read, position: formatPosition(mark), turnstile: this.parts.turnstile });
     } finally {
       await read.close();
     }
-    if (!run.aborted) await this.follow(run, live, this.#handle(), true);
   }
 
   async #refuseTooLarge(): Promise<void> {
@@ -239,52 +250,9 @@ export class DocumentSubscription extends Follower {
     });
   }
 
-  /** Sends the documents in parts, as fast as the client takes them. */
-  async #tell(run: AbortSignal, live: LiveQuery, read: SnapshotRead, position: string): Promise<void> {
-    const { window, question } = live;
-    const members: Member[] = [];
-    let documents: Buffer[] = [];
-    let keys: string[] = [];
-    let bytes = 0;
-    const part = (at: string | null) => {
-      this.outlet.push(snapshotPart(this.id, documents, question.keyed ? keys : null, at));
-      documents = [];
-      keys = [];
-      bytes = 0;
-    };
-    for await (const batch of batches(read)) {
-      // While the database was asked for it, the subscription may have ended, or begun anew: its name may be another's.
-      if (run.aborted) return;
-      for (const raw of batch) {
-        const document = question.keyed || !isPlainRead(question) ? readStored(raw) : null;
-        if (window !== null && document !== null) members.push(toMember(document, question));
-        if (question.limit !== null && members.length > question.limit) continue;
-        const json = rendered(question, raw, () => document ?? readStored(raw));
-        documents.push(json);
-        if (document !== null && question.keyed) keys.push(keyText(question, document));
-        bytes += json.length;
-        if (bytes < PART_BYTES) continue;
-        part(null);
-        await this.parts.turnstile.pass();
-        await this.outlet.ready(run);
-        if (run.aborted) return;
-      }
-    }
-    if (run.aborted) return;
-    window?.fill(members, members.length === live.capacity);
-    part(position);
-  }
-
   #handle(): Handle | null {
     const { scope, filter } = this.#question;
     const [grant] = scope.grants;
     return handleOf(scope.grants.length === 1 && grant !== undefined ? and([filter, grant.filter]) : filter);
   }
-}
-
-const isPlainRead = (question: Question): boolean => question.fields === null;
-
-async function* batches(read: SnapshotRead): AsyncGenerator<readonly Buffer[]> {
-  yield read.first;
-  if (read.more) yield* read.rest();
 }

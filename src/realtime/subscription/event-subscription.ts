@@ -118,7 +118,7 @@ export class EventSubscription extends Follower {
     const principal = this.#principal;
     const filter = questionOf('', { filter: this.#filter, sort: BY_ID, fields: null });
     const key = `events ${JSON.stringify(this.#types)} ${filter} ${policyVersion} ${bindingKey(principal)}`;
-    return new LiveEvents({ types: this.#types, filter: this.#filter, principal, key }, policies);
+    return new LiveEvents({ types: this.#types, filter: this.#filter, principal, key }, policies, this.outlet.account);
   }
 
   #bound(): Filter {

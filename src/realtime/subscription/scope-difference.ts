@@ -4,11 +4,11 @@
  */
 import type { Timestamp } from 'mongodb';
 import { readStored } from '../../database/bson/stored.ts';
-import { LiveQuery, toMember } from '../answer/live-query.ts';
+import { toMember } from '../answer/live-query.ts';
 import type { Question } from '../answer/live-question.ts';
 import { keyText, rendered } from '../answer/rendering.ts';
 import type { SnapshotStore } from '../answer/snapshot-store.ts';
-import type { Member } from '../answer/window.ts';
+import { capacityOf, type Member } from '../answer/window.ts';
 import { type Told, toMessage } from '../wire/shared-message.ts';
 import type { Slots } from './fair-semaphore.ts';
 
@@ -70,7 +70,7 @@ async function differenceOf(
   [old, next]: readonly [Question, Question],
   { position, moment, now }: Stand,
 ): Promise<Difference | null> {
-  const { capacity } = new LiveQuery(next, store);
+  const capacity = next.limit === null ? null : capacityOf(next.limit);
   const was = await answerAt(store, old, capacity, moment);
   const is = was && (await answerAt(store, next, capacity, moment));
   if (was === null || is === null) return null;

@@ -22,6 +22,7 @@ import { NOWHERE, type ResetReason } from '../wire/protocol.ts';
 import type { Outlet } from '../wire/send-queue.ts';
 import type { Told } from '../wire/shared-message.ts';
 import { Overtaken, type Stretch } from './backlog.ts';
+import { bytesOf, Holdings } from './holdings.ts';
 
 /** Resets of one subscription do not follow each other faster than this. */
 const RESET_PAUSE_MS = 500;
@@ -54,11 +55,14 @@ export abstract class Follower implements Member {
   #resetAt = 0;
   #ended = false;
   #announced = false;
+  /** What it has taken of its client's account. */
+  readonly #holdings: Holdings;
 
   constructor(options: FollowerOptions) {
     this.options = options;
     this.id = options.id;
     this.outlet = options.outlet;
+    this.#holdings = new Holdings(options.outlet.account);
     this.parts = options.parts;
   }
 
@@ -88,8 +92,14 @@ export abstract class Follower implements Member {
   /** Goes on from `after` as if it had not been away. */
   protected abstract goOn(run: AbortSignal): Promise<void>;
 
-  /** @param since where to go on from */
-  start(since: string | null): void {
+  /**
+   * Begins.
+   * @param since where to go on from
+   * @param bytes what its question takes in memory
+   * @throws MillraceError `too-much-held`, `overloaded`
+   */
+  start(since: string | null, bytes: number): void {
+    this.#holdings.take(bytes);
     this.launch((run) => this.begin(run, since));
   }
 
@@ -98,12 +108,17 @@ export abstract class Follower implements Member {
     this.#ended = true;
     this.#run.abort();
     this.#leave();
+    this.#holdings.close();
   }
 
-  /** Its client does not read: what happens from now on is read from the log later. */
-  lag(): void {
+  /**
+   * Its client does not read: what happens from now on is read from the log later.
+   * @param told the number of the last row it has been told of beyond where all of its group stand
+   */
+  lag(told = 0): void {
     if (this.#group === null) return;
     this.step();
+    this.after = Math.max(this.after, told);
     this.behindSince ??= performance.now();
     this.launch((run) => this.goOn(run));
   }
@@ -133,6 +148,7 @@ export abstract class Follower implements Member {
   protected launch(task: (run: AbortSignal) => Promise<void>): void {
     if (this.#ended) return;
     this.#run.abort();
+    this.#holdings.follow(null);
     this.#run = new AbortController();
     const { signal: run } = this.#run;
     this.#turn = this.parts.hub.turn;
@@ -142,6 +158,13 @@ export abstract class Follower implements Member {
       else if (error instanceof Dropped) this.reset('dropped');
       else this.end(error);
     });
+  }
+
+  /** Notes the answer that it follows by itself from now on, so that what that remembers is given back at its end. */
+  protected own<L extends Live>(run: AbortSignal, live: L): L {
+    if (run.aborted) live.end();
+    else this.#holdings.follow(live);
+    return live;
   }
 
   /** Ends it and says why. */
@@ -161,7 +184,7 @@ export abstract class Follower implements Member {
 
   /** Follows the log from `after` until it can be taken along. @param announce whether its client hears of that */
   protected async follow(run: AbortSignal, live: Live, handle: Handle | null, announce: boolean): Promise<void> {
-    const { hub, backlog, turnstile } = this.parts;
+    const { hub, turnstile } = this.parts;
     let waited = false;
     for (;;) {
       await this.outlet.ready(run);
@@ -177,15 +200,10 @@ export abstract class Follower implements Member {
       // Read, told and taken along in one turn: while it waited, more could come, and never end.
       await turnstile.pass();
       if (run.aborted) return;
-      const through = hub.newest.number;
-      for await (const stretch of backlog.read(this.after, through, this.collections)) {
-        if (run.aborted || !(await this.#tellStretch(run, live, stretch))) return;
-        if (this.after < through) await turnstile.pass();
-        await this.outlet.ready(run);
-        if (run.aborted || this.#isLate()) return;
-      }
+      if (!(await this.outlet.paced(() => this.#tellNext(run, live)))) return;
     }
     this.behindSince = null;
+    this.#holdings.handOver();
     this.#group = hub.join(this, live, handle);
     if (!announce) return;
     this.#announced = true;
@@ -201,10 +219,29 @@ export abstract class Follower implements Member {
     if (this.until !== null) await this.parts.hub.passed(this.until, AHEAD_MS);
   }
 
+  /** Reads the next stretch of the log and tells what is new in it. Whether it goes on. */
+  async #tellNext(run: AbortSignal, live: Live): Promise<boolean> {
+    const { hub, backlog } = this.parts;
+    const { account } = this.outlet;
+    for await (const stretch of backlog.read(this.after, hub.newest.number, this.collections)) {
+      const bytes = bytesOf(stretch);
+      account.note(bytes);
+      try {
+        return !run.aborted && (await this.#tellStretch(run, live, stretch));
+      } finally {
+        account.note(-bytes);
+      }
+    }
+    return !run.aborted;
+  }
+
   /** Whether it goes on. */
   async #tellStretch(run: AbortSignal, live: Live, { segments, through }: Stretch): Promise<boolean> {
     let last: LogRow | undefined;
     for (const { rows, joined } of segments) {
+      // No faster than the client takes it, however much was read at once.
+      if (!this.outlet.isReady) await this.outlet.ready(run);
+      if (run.aborted) return false;
       const told: Told[] = [];
       last = rows.at(-1);
       const transaction = joined && last !== undefined ? formatPosition(last) : null;
@@ -222,6 +259,7 @@ export abstract class Follower implements Member {
       if (joined && last !== undefined && live.wanting) told.push(...(await this.#settled(live, last)));
       if (run.aborted) return false;
       tellAlone(this, told, transaction);
+      if (!live.remembers && last !== undefined) this.after = Math.max(this.after, last.number);
     }
     if (last !== undefined && live.wanting) tellAlone(this, await this.#settled(live, last), null);
     if (run.aborted) return false;

@@ -12,8 +12,18 @@ const TEXT = 0x81;
 export function socketFrame(parts: readonly Buffer[]): Buffer {
   let length = 0;
   for (const part of parts) length += part.length;
+  return framed(parts, length, length);
+}
+
+/** The beginning of a whole text message. @param after bytes of it that are sent next */
+export function openFrame(part: Buffer, after: number): Buffer {
+  return framed([part], part.length, part.length + after);
+}
+
+/** @param held bytes of the parts, @param length bytes of the message */
+function framed(parts: readonly Buffer[], held: number, length: number): Buffer {
   const head = length < 126 ? 2 : length < 65_536 ? 4 : 10;
-  const frame = Buffer.allocUnsafe(head + length);
+  const frame = Buffer.allocUnsafe(head + held);
   frame[0] = TEXT;
   if (head === 2) frame[1] = length;
   else if (head === 4) {

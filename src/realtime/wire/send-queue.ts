@@ -1,8 +1,10 @@
 /**
  * What waits to be written to one client, and how much that is. Chunks of one turn of the event loop leave in one write.
  * When more than a client may keep waiting has come together, its owner is told and stops; when all is written, it is
- * told again.
+ * told again. What stays waiting is counted on the client's account.
  */
+import type { Account } from '../../kernel/memory/byte-budget.ts';
+import { Slots } from '../../kernel/slots.ts';
 
 /** The part of a socket or of a response that is needed here. */
 export interface Writable {
@@ -16,14 +18,27 @@ export interface Writable {
 
 /** Bytes that may wait before a client is no longer pushed to. */
 const FULL_BYTES = 1024 * 1024;
+/** Bytes that one turn may add before a client is no longer pushed to, whatever its line would take. */
+const TURN_BYTES = 8 * FULL_BYTES;
 /** Bytes that may wait while a client is sent what it missed. */
 const PACED_BYTES = 256 * 1024;
+/** Answers of one client that are being read and sent at one time: each holds what the database gave of it. */
+const PACED_AT_ONCE = 2;
 
 export class Outlet {
   readonly #to: Writable;
   readonly #turns: Turns;
+  /** Pays for everything that is held for this client. */
+  readonly account: Account;
+  readonly #paced = new Slots(PACED_AT_ONCE, Number.POSITIVE_INFINITY);
   readonly #waiting: Buffer[] = [];
   #waitingBytes = 0;
+  /** Bytes of it that were made for this client alone. */
+  #own = 0;
+  /** Bytes on the line that are counted on the account. */
+  #counted = 0;
+  /** Whether this turn has brought the account beyond its bounds. */
+  #strained = false;
   #isFull = false;
   readonly #ready = new Set<() => void>();
   #closed = false;
@@ -33,7 +48,8 @@ export class Outlet {
   onFull: () => void = () => {};
   onDrained: () => void = () => {};
 
-  constructor(to: Writable, turns: Turns) {
+  constructor(to: Writable, turns: Turns, account: Account) {
+    this.account = account;
     this.#to = to;
     this.#turns = turns;
     to.on('drain', () => this.#drained());
@@ -48,36 +64,82 @@ export class Outlet {
     return this.#isFull;
   }
 
+  /** Whether more can be pushed in this turn. */
+  get hasRoom(): boolean {
+    return this.#waitingBytes <= TURN_BYTES && !this.#strained;
+  }
+
+  /** Whether so many bytes of its own can be pushed in this turn. */
+  takes(bytes: number): boolean {
+    return this.#waitingBytes + bytes <= TURN_BYTES && this.account.hasRoom(bytes);
+  }
+
   get closed(): boolean {
     return this.#closed;
   }
 
-  push(chunk: Buffer): void {
+  /** @param own bytes of the chunk that were made for this client, and not for another one before */
+  push(chunk: Buffer, own = chunk.length): void {
     if (this.#closed) return;
     if (this.#waiting.length === 0) this.#turns.add(this);
     this.#waiting.push(chunk);
     this.#waitingBytes += chunk.length;
+    if (own > 0) this.#spend(own);
+  }
+
+  #spend(own: number): void {
+    this.#own += own;
+    this.account.note(own);
+    this.#strained = !this.account.hasRoom(0);
+  }
+
+  #unspend(): void {
+    if (this.#own > 0) this.account.note(-this.#own);
+    this.#own = 0;
+    this.#strained = false;
   }
 
   /** Writes what waits; called once a turn. @param now monotonic milliseconds, asked once for many */
   flush(now = performance.now()): void {
     if (this.#waiting.length === 0) return;
     this.#waitingBytes = 0;
+    this.#unspend();
     if (!this.#to.writable) {
       this.#waiting.length = 0;
       return;
     }
     this.sentAt = now;
     // What a socket calls little is far from full.
-    if (this.#write() || this.#isFull || this.#to.writableLength <= FULL_BYTES) return;
+    if (this.#write()) return;
+    const queued = this.#to.writableLength;
+    this.#count(queued);
+    // Where others of this client hold all that it may have, nothing more is pushed to it either.
+    if (this.#isFull || (queued <= FULL_BYTES && this.account.hasRoom(0))) return;
     this.#isFull = true;
     this.onFull();
   }
 
-  /** Resolves when there is room for what was missed, or when nobody wants to write any more. */
-  ready(wanted: AbortSignal): Promise<void> {
-    const isReady = this.#closed || (!this.#isFull && this.queuedBytes < PACED_BYTES);
-    if (isReady || wanted.aborted) return Promise.resolve();
+  /** Does a task that reads and sends an answer or a part of it, when fewer such tasks of this client are under way. */
+  paced<T>(task: () => Promise<T>): Promise<T> {
+    return this.#paced.run(task);
+  }
+
+  /**
+   * Resolves when there is room for what was missed, or when nobody wants to write any more.
+   * @throws MillraceError `too-much-held`, `overloaded` when others of this client hold all that it may have
+   */
+  async ready(wanted: AbortSignal): Promise<void> {
+    // Asked again: others who waited too may have filled the room.
+    while (!this.isReady && !wanted.aborted) await this.#drainedOr(wanted);
+    if (!wanted.aborted && !this.#closed) this.account.require(0);
+  }
+
+  /** Whether there is room for what was missed. */
+  get isReady(): boolean {
+    return this.#closed || (!this.#isFull && this.queuedBytes < PACED_BYTES);
+  }
+
+  #drainedOr(wanted: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const go = () => {
         wanted.removeEventListener('abort', go);
@@ -94,7 +156,15 @@ export class Outlet {
     this.#closed = true;
     this.#waiting.length = 0;
     this.#waitingBytes = 0;
+    this.#unspend();
+    this.#count(0);
     this.#release();
+  }
+
+  #count(bytes: number): void {
+    if (bytes === this.#counted) return;
+    this.account.note(bytes - this.#counted);
+    this.#counted = bytes;
   }
 
   #write(): boolean {
@@ -111,6 +181,7 @@ export class Outlet {
   }
 
   #drained(): void {
+    this.#count(this.#closed ? 0 : this.#to.writableLength);
     const wasFull = this.#isFull;
     this.#isFull = false;
     if (wasFull) this.onDrained();

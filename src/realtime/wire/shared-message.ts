@@ -1,8 +1,8 @@
 /**
  * One change of a subscription's answer and the bytes that tell it: encoded once, framed once for each name that clients
- * gave their subscriptions, and shared by all of them.
+ * gave their subscriptions, and shared by all of them. What is large is never copied for a name.
  */
-import { CHANGE_EVENT, socketFrame, streamChunk } from './frames.ts';
+import { CHANGE_EVENT, openFrame, socketFrame, streamChunk } from './frames.ts';
 
 export type LeaveReason = 'deleted' | 'filter' | 'window' | 'gone';
 
@@ -21,8 +21,14 @@ export interface ChangeParts {
 
 /** What every message told to subscriptions can do: be a frame of its own, or a part of a transaction's. */
 export interface Told {
-  /** A frame for sockets, for a subscription of that name. */
+  /** A frame for sockets, for a subscription of that name; without its end when there is a tail. */
   frame(id: string): Buffer;
+  /** The end of every frame, where it is large: sent after it, the same for all. Known once a frame was made. */
+  readonly tail: Buffer | null;
+  /** Bytes that have been made so far. */
+  readonly made: number;
+  /** Bytes of the message, nearly. */
+  readonly bytes: number;
   /** The same as one event of a stream. */
   chunk(): Buffer;
   /** JSON of the message as a part of a transaction; without a name for streams. */
@@ -30,6 +36,8 @@ export interface Told {
 }
 
 const END = Buffer.from('}');
+/** From so many bytes on, two writes cost less than a copy for each name. */
+const LARGE_BYTES = 16 * 1024;
 
 /** A message whose first members name its type and its subscription, and whose others are the same for all. */
 export class SharedMessage implements Told {
@@ -39,6 +47,8 @@ export class SharedMessage implements Told {
   #made: Buffer | undefined;
   readonly #frames = new Map<string, Buffer>();
   #chunk: Buffer | undefined;
+  tail: Buffer | null = null;
+  made = 0;
 
   /**
    * @param type the message's type; a change inside a transaction does not say it
@@ -52,22 +62,43 @@ export class SharedMessage implements Told {
   }
 
   get #rest(): Buffer {
-    this.#made ??= this.#make();
+    if (this.#made === undefined) {
+      this.#made = this.#make();
+      this.made += this.#made.length;
+    }
     return this.#made;
+  }
+
+  get bytes(): number {
+    return this.#rest.length;
   }
 
   frame(id: string): Buffer {
     let frame = this.#frames.get(id);
     if (frame === undefined) {
       const head = Buffer.from(`{"type":"${this.#type}","id":${JSON.stringify(id)},`);
-      frame = socketFrame([head, this.#rest, END]);
+      const rest = this.#rest;
+      if (rest.length < LARGE_BYTES) frame = socketFrame([head, rest, END]);
+      else {
+        this.tail ??= this.#tailOf(rest);
+        frame = openFrame(head, this.tail.length);
+      }
+      this.made += frame.length;
       this.#frames.set(id, frame);
     }
     return frame;
   }
 
+  #tailOf(rest: Buffer): Buffer {
+    this.made += rest.length;
+    return Buffer.concat([rest, END]);
+  }
+
   chunk(): Buffer {
-    this.#chunk ??= streamChunk(this.#type, [Buffer.from('{'), this.#rest, END], this.#event);
+    if (this.#chunk === undefined) {
+      this.#chunk = streamChunk(this.#type, [Buffer.from('{'), this.#rest, END], this.#event);
+      this.made += this.#chunk.length;
+    }
     return this.#chunk;
   }
 

@@ -12,6 +12,7 @@ import { RowView } from '../../../src/realtime/answer/row-view.ts';
 import { Groups } from '../../../src/realtime/hub/collection-groups.ts';
 import { Group } from '../../../src/realtime/hub/group.ts';
 import { handleOf } from '../../../src/realtime/hub/index-key.ts';
+import { unbounded } from '../../helpers/unbounded.ts';
 import { seeded } from '../../query/random.ts';
 import { documentMembers, id } from '../../query/random-documents.ts';
 import { filter, test as randomTest, TEST_NAMES } from '../../query/random-filters.ts';
@@ -43,6 +44,9 @@ t.test('every group that is concerned is found', async (t) => {
       wanting: false,
       remembers: false,
       settle: async () => [],
+      payer: unbounded(),
+      payBy: () => {},
+      end: () => {},
     };
     const group = new Group(live, handleOf(asked), { after: 0, until: null, absent: null });
     filters.set(group, asked);

@@ -1,0 +1,140 @@
+/**
+ * How many bytes of memory are held for whom: a sum for each key (a principal, or the network of anonymous clients) and a
+ * sum for the process, each with a bound. It counts what it is told and frees nothing by itself.
+ */
+import { totalmem } from 'node:os';
+import { getHeapStatistics } from 'node:v8';
+import { MillraceError } from '../errors.ts';
+
+export interface ByteBounds {
+  /** Bytes held for one key at most. */
+  readonly each: number;
+  /** Bytes held for all keys together at most. */
+  readonly all: number;
+}
+
+const MOST_EACH = 64 * 1024 * 1024;
+
+/**
+ * The bounds as settings name them, or parts of the memory that the process may use: the least of V8's heap limit, the
+ * limit of the container and the memory of the machine.
+ */
+export function byteBounds({
+  bytes,
+  bytesPerClient,
+}: {
+  bytes: number | null;
+  bytesPerClient: number | null;
+}): ByteBounds {
+  const limits = [getHeapStatistics().heap_size_limit, process.constrainedMemory(), totalmem()];
+  const all = bytes ?? Math.min(...limits.filter((limit) => limit > 0)) / 4;
+  return { all, each: bytesPerClient ?? Math.min(MOST_EACH, all / 4) };
+}
+
+export class ByteBudget {
+  readonly bounds: ByteBounds;
+  readonly #held = new Map<string, number>();
+  #total = 0;
+
+  constructor(bounds: ByteBounds) {
+    this.bounds = bounds;
+  }
+
+  /** Bytes held for all keys. */
+  get total(): number {
+    return this.#total;
+  }
+
+  /** Bytes held for a key. */
+  of(key: string): number {
+    return this.#held.get(key) ?? 0;
+  }
+
+  /** Whether so many more bytes may be held for a key. */
+  hasRoom(key: string, bytes: number): boolean {
+    return this.#total + bytes <= this.bounds.all && this.of(key) + bytes <= this.bounds.each;
+  }
+
+  /**
+   * Makes sure that so many more bytes may be held for a key.
+   * @throws MillraceError `too-much-held` beyond the bound of the key, `overloaded` beyond that of the process
+   */
+  require(key: string, bytes: number): void {
+    if (this.of(key) + bytes > this.bounds.each) {
+      throw new MillraceError('too-much-held', 'Too much is held in memory for this client', {
+        hint: 'Ask for less at one time: fewer subscriptions and connections, shorter windows, shorter sort values',
+        headers: { 'retry-after': '5' },
+      });
+    }
+    if (this.#total + bytes > this.bounds.all) {
+      throw new MillraceError('overloaded', 'Too much is held in memory for all clients', {
+        headers: { 'retry-after': '5' },
+      });
+    }
+  }
+
+  /** Counts bytes that are held already, beyond the bounds too; fewer by a negative number. */
+  note(key: string, bytes: number): void {
+    const held = this.of(key) + bytes;
+    this.#total += bytes;
+    if (held > 0) this.#held.set(key, held);
+    else this.#held.delete(key);
+  }
+}
+
+/** What one client, with all its connections or one of them, takes of a budget: for the key that it has by now. */
+export class Account {
+  readonly #budget: ByteBudget;
+  readonly #network: string;
+  #key: string;
+  #held = 0;
+
+  /** @param network the key while its client is nobody in particular */
+  constructor(budget: ByteBudget, network: string) {
+    this.#budget = budget;
+    this.#network = network;
+    this.#key = network;
+  }
+
+  /** Bytes that it has taken. */
+  get held(): number {
+    return this.#held;
+  }
+
+  get key(): string {
+    return this.#key;
+  }
+
+  /** Whether so many more bytes may be taken; with 0, whether its bounds are kept. */
+  hasRoom(bytes: number): boolean {
+    return this.#budget.hasRoom(this.#key, bytes);
+  }
+
+  /**
+   * Makes sure that so many more bytes may be held; with 0, that its bounds are kept.
+   * @throws MillraceError `too-much-held`, `overloaded`
+   */
+  require(bytes: number): void {
+    this.#budget.require(this.#key, bytes);
+  }
+
+  /** Counts bytes that are going to be held. @throws MillraceError `too-much-held`, `overloaded` */
+  take(bytes: number): void {
+    this.require(bytes);
+    this.note(bytes);
+  }
+
+  /** Counts bytes that are there already, beyond the bounds too; fewer by a negative number. */
+  note(bytes: number): void {
+    this.#budget.note(this.#key, bytes);
+    this.#held += bytes;
+  }
+
+  /** Holds for another key from now on, beyond its bound too. @param principal null for nobody in particular */
+  move(principal: string | null): void {
+    const key = principal ?? this.#network;
+    this.#budget.note(this.#key, -this.#held);
+    this.#budget.note(key, this.#held);
+    this.#key = key;
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * Sends the documents of a snapshot in parts, as fast as the client takes them. What was read and is not sent yet, and what a
+ * window remembers, is counted on the client's account. Not here: which moment is read (document-subscription.ts).
+ */
+import { readStored } from '../../database/bson/stored.ts';
+import type { Account } from '../../kernel/memory/byte-budget.ts';
+import { type LiveQuery, toMember } from '../answer/live-query.ts';
+import { keyText, rendered } from '../answer/rendering.ts';
+import type { SnapshotRead } from '../answer/snapshot-store.ts';
+import type { Member } from '../answer/window.ts';
+import { snapshotPart } from '../wire/messages.ts';
+import type { Outlet } from '../wire/send-queue.ts';
+import type { Turnstile } from './turn-taking.ts';
+
+const PART_BYTES = 256 * 1024;
+
+export interface Snapshot {
+  /** What goes on from it; its window is filled. */
+  readonly live: LiveQuery;
+  readonly read: SnapshotRead;
+  readonly position: string;
+  readonly turnstile: Turnstile;
+}
+
+/**
+ * Sends all of it, unless nobody wants it any more.
+ * @throws Dropped, MillraceError `too-much-held`, `overloaded`, and what reading fails with
+ */
+export async function sendSnapshot(
+  { id, outlet }: { readonly id: string | null; readonly outlet: Outlet },
+  run: AbortSignal,
+  { live, read, position, turnstile }: Snapshot,
+): Promise<void> {
+  const { window, question } = live;
+  const members: Member[] = [];
+  let documents: Buffer[] = [];
+  let keys: string[] = [];
+  let bytes = 0;
+  const part = (at: string | null) => {
+    outlet.push(snapshotPart(id, documents, question.keyed ? keys : null, at));
+    documents = [];
+    keys = [];
+    bytes = 0;
+  };
+  for await (const batch of heldBatches(read, outlet.account)) {
+    // While the database was asked for it, the subscription may have ended, or begun anew: its name may be another's.
+    if (run.aborted) return;
+    for (const raw of batch) {
+      const document = question.keyed || question.fields !== null ? readStored(raw) : null;
+      if (window !== null && document !== null) {
+        const member = toMember(document, question);
+        live.reserve(member);
+        members.push(member);
+      }
+      if (question.limit !== null && members.length > question.limit) continue;
+      const json = rendered(question, raw, () => document ?? readStored(raw));
+      documents.push(json);
+      if (document !== null && question.keyed) keys.push(keyText(question, document));
+      bytes += json.length;
+      if (bytes < PART_BYTES) continue;
+      part(null);
+      await turnstile.pass();
+      await outlet.ready(run);
+      if (run.aborted) return;
+    }
+  }
+  if (run.aborted) return;
+  live.fill(members);
+  part(position);
+}
+
+/** Batches that are counted on an account while they are looked at. */
+async function* heldBatches(read: SnapshotRead, account: Account): AsyncGenerator<readonly Buffer[]> {
+  for await (const batch of batches(read)) {
+    const bytes = batch.reduce((sum, { length }) => sum + length, 0);
+    account.require(0);
+    account.note(bytes);
+    try {
+      yield batch;
+    } finally {
+      account.note(-bytes);
+    }
+  }
+}
+
+/** All documents of a read, as they come. */
+export async function* batches(read: SnapshotRead): AsyncGenerator<readonly Buffer[]> {
+  yield read.first;
+  if (read.more) yield* read.rest();
+}

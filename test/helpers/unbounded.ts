@@ -1,0 +1,6 @@
+/** An account whose budget never ends, for tests of what is not about memory. */
+import { Account, ByteBudget } from '../../src/kernel/memory/byte-budget.ts';
+
+export function unbounded(): Account {
+  return new Account(new ByteBudget({ each: Number.POSITIVE_INFINITY, all: Number.POSITIVE_INFINITY }), 'anyone');
+}
