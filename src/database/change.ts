@@ -3,7 +3,7 @@
  * Fragments of a split entry are joined here. Not here: the cursor that brings them, and the row made of them.
  */
 import type { Timestamp } from 'mongodb';
-import { binary, decode, decodeShallow, timestamp } from './bson/raw.ts';
+import { binary, decodeOwn, decodeShallow, timestamp } from './bson/raw.ts';
 
 export interface Change {
   /** Resume token as upper-case hex; tokens of one stream order as strings. */
@@ -67,7 +67,7 @@ function tokenText(token: unknown): string {
 }
 
 function decoded(value: unknown): RawEntry | null {
-  return value instanceof Uint8Array ? decode(value) : null;
+  return value instanceof Uint8Array ? decodeOwn(value) : null;
 }
 
 function textMember(entry: RawEntry | null, name: string): string | null {

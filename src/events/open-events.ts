@@ -5,8 +5,9 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Db } from 'mongodb';
-import { binary, decode } from '../database/bson/raw.ts';
+import type { Db, Document } from 'mongodb';
+import { binary } from '../database/bson/raw.ts';
+import { readOrdered } from '../database/bson/stored.ts';
 import { Lease } from '../database/lease.ts';
 import { EventLog } from './log/event-log.ts';
 import type { Note } from './log/note.ts';
@@ -81,7 +82,8 @@ export async function openEvents(mongo: { data: Db; log: Db }, settings: EventSe
     consumer: (options) => new Consumer({ log, tail, owner, onNote, ...options }),
     completed: async (row) => {
       if (!row.big || row.collection === null || row.key === null || row.operation === 'delete') return row;
-      const now = await mongo.data.collection(row.collection).findOne(decode(row.key), { raw: true });
+      const wanted: Document = { _id: { $eq: readOrdered(row.key).get('_id') } };
+      const now = await mongo.data.collection(row.collection).findOne(wanted, { raw: true });
       return { ...row, after: binary(now) };
     },
     requireChanges: async (collection) => void (await requireChanges(mongo.data, collection, LOOK_MS)),

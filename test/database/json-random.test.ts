@@ -3,9 +3,8 @@
  * repeats a run.
  */
 import { isUtf8 } from 'node:buffer';
-import { BSON } from 'mongodb';
 import t from 'tap';
-import { decodeStored } from '../../src/database/bson/stored.ts';
+import { decodeStored, readStored } from '../../src/database/bson/stored.ts';
 import { encodeDocument, toWire } from '../../src/database/json/json.ts';
 import { MillraceError } from '../../src/kernel/errors.ts';
 import { Random, runSeed } from '../helpers/random.ts';
@@ -17,10 +16,7 @@ const seed = runSeed();
 t.setTimeout(240_000);
 t.comment(`seed ${seed}`);
 
-const asObjects = (raw: Buffer): string =>
-  JSON.stringify(
-    toWire(BSON.deserialize(raw, { promoteValues: false, bsonRegExp: true, validation: { utf8: false } })),
-  );
+const asObjects = (raw: Buffer): string => JSON.stringify(toWire(readStored(raw)));
 
 /** Brings names into JavaScript's order and drops all but the last of repeated ones, as the object path does. */
 const asJavaScript = (text: string): string => JSON.stringify(JSON.parse(text));

@@ -28,6 +28,16 @@ export const TRAPS = [
   'id',
   '_meta',
   '_id',
+  '$ref',
+  '$id',
+  '$db',
+  '$oid',
+  '$code',
+  'collection',
+  'oid',
+  'fields',
+  'toJSON',
+  'toBSON',
 ];
 export const NUMBERS = ['0', '1', '10', '2', '4294967295', '01', '-1'];
 export const TEXTS = [

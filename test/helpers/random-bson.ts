@@ -1,7 +1,7 @@
 /**
  * Random stored documents as BSON bytes, of every type the specification has, with the names and values that break
  * careless code. Written byte by byte, because the driver refuses to write much of what a database can hold.
- * Read them with `BSON.deserialize` where objects are wanted.
+ * Read them with `readStored` where objects are wanted: the driver would make objects of its own of some.
  */
 import * as bson from '../../src/database/bson/bson-bytes.ts';
 import {
@@ -107,6 +107,11 @@ class RandomBson {
     const random = this.#random;
     const used = new Set(taken);
     const members: Buffer[] = [];
+    if (random.once(12)) {
+      // The driver takes a document with these two members for an object of its own, wherever they stand.
+      members.push(element(bson.STRING, '$ref', string(this.#text())), this.#element('$id', depth + 1));
+      for (const name of ['$ref', '$id']) used.add(name);
+    }
     for (let count = random.below(depth === 1 ? 9 : 4); count > 0; count--) {
       const name = this.#name();
       const repeated = used.has(name) && !(this.#odd && random.once(2));
@@ -165,7 +170,7 @@ class RandomBson {
       case bson.SYMBOL:
         return string(this.#text());
       case bson.DOCUMENT:
-        return frame(this.#members(depth, ['$ref', '$id']));
+        return frame(this.#members(depth, []));
       case bson.ARRAY:
         return frame(Array.from({ length: random.below(5) }, (_, index) => this.#element(String(index), depth + 1)));
       case bson.BINARY:

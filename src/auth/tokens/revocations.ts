@@ -3,7 +3,8 @@
  * accounts and keys, other signing keys. Pure. Not here: forgetting them (authenticator.ts).
  */
 
-import { decode, rawDifference } from '../../database/bson/raw.ts';
+import { rawDifference } from '../../database/bson/raw.ts';
+import { readStored } from '../../database/bson/stored.ts';
 import { idText } from '../../database/json/ids.ts';
 import type { Principal } from '../principal.ts';
 
@@ -52,9 +53,9 @@ export function readRevoked(rows: readonly ChangedRow[]): Revoked | null {
     const { operation, collection, key, after } = row;
     const kind = KINDS.get(collection ?? '');
     if (collection === '_activity' && operation === 'insert') {
-      keyRing ||= after !== null && decode(after)['type'] === 'system.key-ring.rotated';
+      keyRing ||= after !== null && readStored(after)['type'] === 'system.key-ring.rotated';
     } else if (WHOLE.has(operation)) everything ||= collection === null || kind !== undefined;
-    else if (kind !== undefined && key !== null && tells(row)) ids.add(`${kind}:${idText(decode(key)['_id'])}`);
+    else if (kind !== undefined && key !== null && tells(row)) ids.add(`${kind}:${idText(readStored(key)['_id'])}`);
   }
   return ids.size > 0 || everything || keyRing ? { ids, everything: everything || keyRing, keyRing } : null;
 }

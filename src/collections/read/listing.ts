@@ -6,6 +6,7 @@ import type { KeyObject } from 'node:crypto';
 import type { Document } from 'mongodb';
 import { meetsArray } from '../../database/bson/bson-bytes.ts';
 import { readNamed } from '../../database/bson/named-members.ts';
+import { readStored } from '../../database/bson/stored.ts';
 import { translated } from '../../database/errors.ts';
 import type { FirstFound } from '../../database/find-raw.ts';
 import type { CollectionName } from '../../database/names.ts';
@@ -105,7 +106,7 @@ export class Listing {
     }
     const question = questionOf(name, query);
     const { cursorKey } = this.#parts;
-    const position = query.cursor === null ? null : decodeCursor(cursorKey, question, query.cursor);
+    const position = query.cursor === null ? null : decodeCursor(cursorKey, question, query.cursor, readStored);
     const page = await this.#page(name, query, showing, filter, position);
     const written = (at: Position | null) => (at === null ? null : encodeCursor(cursorKey, question, at));
     return { documents: page.documents, next: written(page.next), prev: written(page.prev), count };

@@ -1,9 +1,9 @@
 /**
- * Looking into raw BSON: where the top-level members of a document lie (bsonspec.org, version 1.1), and the ways to
- * decode a part of it. Comparing two members is comparing their bytes. Not here: BSON to JSON, which is json.ts.
+ * Looking into raw BSON: where the top-level members of a document lie (bsonspec.org, version 1.1), and decoding what no
+ * user wrote. Comparing two members is comparing their bytes. Not here: reading stored documents (stored.ts), and BSON to
+ * JSON, which is json.ts.
  */
 import { BSON, type Timestamp } from 'mongodb';
-import { DATE, DOUBLE, INT32, INT64, OBJECT_ID, STRING } from './bson-bytes.ts';
 
 /** A member of a raw document: its type byte, its name, and the place of its value. */
 export interface RawMember {
@@ -80,36 +80,17 @@ export function rawDifference(one: Buffer, other: Buffer): string[] {
 /** Foreign writers may store invalid UTF-8; one such string must not stop everything behind it. */
 const LENIENT = { validation: { utf8: false } } as const;
 
-/** Decodes a document to ordinary JavaScript values, but for regular expressions: JavaScript lacks some of MongoDB's. */
-export function decode(bytes: Uint8Array): Record<string, unknown> {
-  return BSON.deserialize(bytes, { ...LENIENT, bsonRegExp: true });
+/**
+ * Decodes what the server or Millrace itself wrote, names included, to ordinary JavaScript values. Never documents of
+ * users: the driver makes objects of its own of some of them (stored.ts reads those).
+ */
+export function decodeOwn(bytes: Uint8Array): Record<string, unknown> {
+  return BSON.deserialize(bytes, LENIENT);
 }
 
-/** Decodes the top level; embedded documents and the documents of arrays stay bytes. */
+/** The same of the top level alone; embedded documents and the documents of arrays stay bytes, whoever wrote them. */
 export function decodeShallow(bytes: Uint8Array): Record<string, unknown> {
   return BSON.deserialize(bytes, { ...LENIENT, raw: true });
-}
-
-/** Decodes so that writing the result gives the same BSON types again: an int stays an int, a double a double. */
-export function decodeExactly(bytes: Uint8Array): Record<string, unknown> {
-  return BSON.deserialize(bytes, { ...LENIENT, promoteValues: false, bsonRegExp: true });
-}
-
-/** Values of these types are written as they were read. */
-const PLAIN: ReadonlySet<number> = new Set([DOUBLE, STRING, OBJECT_ID, DATE, INT32, INT64]);
-
-/** Whether a document can be written again: it may hold values that the driver of today refuses to read or to write. */
-export function isWritable(bytes: Buffer): boolean {
-  try {
-    for (const { type } of rawMembers(bytes)) {
-      if (PLAIN.has(type)) continue;
-      BSON.serialize(decodeExactly(bytes));
-      return true;
-    }
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** A value that must be a timestamp of the server. Throws TypeError when it is none. */

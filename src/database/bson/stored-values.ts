@@ -9,7 +9,6 @@ import {
   BSONRegExp,
   BSONSymbol,
   Code,
-  DBRef,
   Decimal128,
   type Document,
   Double,
@@ -23,6 +22,7 @@ import {
 import { MillraceError } from '../../kernel/errors.ts';
 import { setMember } from '../json/wire-values.ts';
 import * as bson from './bson-bytes.ts';
+import { DbPointer } from './db-pointer.ts';
 
 /** A stored document with its members in stored order, embedded documents alike. The driver writes it as a document. */
 export type OrderedDocument = Map<string, unknown>;
@@ -52,6 +52,8 @@ export const MAP: Shape<OrderedDocument> = {
 
 export const SHOWN: Shape<Document> = { ...OBJECT, exact: false };
 
+export const SHOWN_MAP: Shape<OrderedDocument> = { ...MAP, exact: false };
+
 export function readDocument<T extends object>(
   src: Buffer,
   start: number,
@@ -59,14 +61,22 @@ export function readDocument<T extends object>(
   depth: number,
   shape: Shape<T>,
 ): T {
+  if (depth > bson.MAX_STORED_DEPTH) throw bson.damaged('it is nested too deeply');
   const document = shape.make();
-  readMembers(src, start, limit, depth, shape, (name, value) => {
+  const end = bson.documentEnd(src, start, limit);
+  for (let at = start + 4; at < end; ) {
+    const type = src[at] ?? 0;
+    const nameEnd = bson.nameEnd(src, at + 1, end);
+    const after = bson.valueEnd(src, type, nameEnd + 1, end);
+    const name = text(src, at + 1, nameEnd, shape);
     if (shape.exact && shape.has(document, name)) throw inexact('a repeated name');
-    shape.set(document, name, value);
-  });
+    shape.set(document, name, readValue(src, type, nameEnd + 1, after, depth, shape));
+    at = after;
+  }
   return document;
 }
 
+/** The elements stand in their order, whatever their names; a name that could not be written back is refused. */
 function readArray<T extends object>(
   src: Buffer,
   start: number,
@@ -74,29 +84,18 @@ function readArray<T extends object>(
   depth: number,
   shape: Shape<T>,
 ): unknown[] {
-  const values: unknown[] = [];
-  readMembers(src, start, limit, depth, shape, (_name, value) => values.push(value));
-  return values;
-}
-
-function readMembers<T extends object>(
-  src: Buffer,
-  start: number,
-  limit: number,
-  depth: number,
-  shape: Shape<T>,
-  take: (name: string, value: unknown) => void,
-): void {
   if (depth > bson.MAX_STORED_DEPTH) throw bson.damaged('it is nested too deeply');
+  const values: unknown[] = [];
   const end = bson.documentEnd(src, start, limit);
-  let at = start + 4;
-  while (at < end) {
+  for (let at = start + 4; at < end; ) {
     const type = src[at] ?? 0;
-    const name = bson.nameEnd(src, at + 1, end);
-    const after = bson.valueEnd(src, type, name + 1, end);
-    take(text(src, at + 1, name, shape), readValue(src, type, name + 1, after, depth, shape));
+    const value = bson.nameEnd(src, at + 1, end) + 1;
+    if (shape.exact) text(src, at + 1, value - 1, shape);
+    const after = bson.valueEnd(src, type, value, end);
+    values.push(readValue(src, type, value, after, depth, shape));
     at = after;
   }
+  return values;
 }
 
 /** Reads the value between `start` and `end`, whose length has been checked. */
@@ -158,10 +157,26 @@ export function readValue<T extends object>(
 type Exactness = Pick<Shape<object>, 'exact'>;
 
 function text(src: Buffer, start: number, end: number, how: Exactness): string {
+  const short = end - start <= SHORT ? asciiText(src, start, end) : null;
+  if (short !== null) return short;
   const string = src.toString('utf8', start, end);
   // Only text with a replacement character can have been damaged by decoding; it then differs in length or bytes.
   if (how.exact && string.includes('\ufffd') && !Buffer.from(string).equals(src.subarray(start, end))) {
     throw inexact('text that is not UTF-8');
+  }
+  return string;
+}
+
+/** Bytes up to which a text is read without leaving JavaScript, which is faster for names and short values. */
+const SHORT = 12;
+
+/** The text of the bytes when all of them are ASCII, else null. */
+function asciiText(src: Buffer, start: number, end: number): string | null {
+  let string = '';
+  for (let at = start; at < end; at++) {
+    const byte = src[at] ?? 0x80;
+    if (byte >= 0x80) return null;
+    string += String.fromCharCode(byte);
   }
   return string;
 }
@@ -197,9 +212,9 @@ function isWritten(value: Binary): boolean {
   }
 }
 
-function pointer(src: Buffer, start: number, how: Exactness): DBRef {
+function pointer(src: Buffer, start: number, how: Exactness): DbPointer {
   const last = bson.stringEnd(src, start, src.length);
-  return new DBRef(text(src, start + 4, last, how), new ObjectId(Buffer.from(src.subarray(last + 1, last + 13))));
+  return new DbPointer(text(src, start + 4, last, how), new ObjectId(Buffer.from(src.subarray(last + 1, last + 13))));
 }
 
 function codeWithScope<T extends object>(

@@ -1,14 +1,16 @@
 /**
- * Exact reading of stored documents for read-modify-write: every value keeps its BSON type, and what could not be
- * written back as it was is refused. The driver's own deserializer is not used because it turns documents that look
- * like references into DBRef, loses the order of number-like names, and writes an unreadable date back as 1970.
+ * The one reader of stored documents: for read-modify-write, where every value keeps its BSON type and what could not be
+ * written back as it was is refused, and for judging and showing, where nothing is refused. The driver's own
+ * deserializer is not used for either: it makes a DBRef of a document with members `$ref` and `$id`, and policies would
+ * then be asked about the members of that object instead of the stored ones. It also loses the order of number-like
+ * names, and writes an unreadable date back as 1970.
  */
 import { BSON, Code, type Document } from 'mongodb';
 import { translateError } from '../errors.ts';
 import { isPlain } from '../json/wire-values.ts';
 import * as bson from './bson-bytes.ts';
 import { rawMembers } from './raw.ts';
-import { MAP, OBJECT, type OrderedDocument, readDocument, readValue, SHOWN } from './stored-values.ts';
+import { MAP, OBJECT, type OrderedDocument, readDocument, readValue, SHOWN, SHOWN_MAP } from './stored-values.ts';
 
 export type { OrderedDocument } from './stored-values.ts';
 
@@ -36,19 +38,45 @@ export function decodeStoredId(raw: Uint8Array): unknown {
   throw bson.damaged('it has no id');
 }
 
-/** Reads a stored document for showing it: exactly typed as far as JavaScript can, and never refused. */
+/**
+ * Reads a stored document for judging or showing it: exactly typed as far as JavaScript can, and never refused.
+ * @throws MillraceError `internal` when the bytes are no BSON document
+ */
 export function readStored(raw: Uint8Array): Document {
-  try {
-    // The driver refuses some of what others store, and takes half the time for the rest.
-    return BSON.deserialize(raw, { promoteValues: false, bsonRegExp: true, validation: { utf8: false } });
-  } catch {
-    return readDocument(asBuffer(raw), 0, raw.length, 1, SHOWN);
-  }
+  return readDocument(asBuffer(raw), 0, raw.length, 1, SHOWN);
+}
+
+/** As {@link readStored}, with every document as a Map: the driver writes it in the stored order, whatever its names. */
+export function readOrdered(raw: Uint8Array): OrderedDocument {
+  return readDocument(asBuffer(raw), 0, raw.length, 1, SHOWN_MAP);
 }
 
 /** As {@link decodeStored}, with every document as a Map, so that writing it back keeps the stored order too. */
 export function decodeOrdered(raw: Uint8Array): OrderedDocument {
   return readDocument(asBuffer(raw), 0, raw.length, 1, MAP);
+}
+
+/** Values of these types are written as they were read. */
+const PLAIN: ReadonlySet<number> = new Set([
+  bson.DOUBLE,
+  bson.STRING,
+  bson.OBJECT_ID,
+  bson.DATE,
+  bson.INT32,
+  bson.INT64,
+]);
+
+/** Whether the driver writes what {@link readOrdered} reads, to the last byte: it has no way to write some values. */
+export function isWritable(raw: Buffer): boolean {
+  try {
+    for (const { type } of rawMembers(raw)) {
+      if (PLAIN.has(type)) continue;
+      return raw.equals(BSON.serialize(readOrdered(raw)));
+    }
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /**

@@ -7,7 +7,6 @@ import {
   BSONRegExp,
   BSONSymbol,
   Code,
-  DBRef,
   Decimal128,
   Double,
   Int32,
@@ -17,6 +16,7 @@ import {
   ObjectId,
   Timestamp,
 } from 'mongodb';
+import { DbPointer } from '../bson/db-pointer.ts';
 
 /**
  * One stored value as clients see it. What JSON cannot say: ObjectId as hex; dates as ISO 8601, null when out of range;
@@ -51,10 +51,7 @@ function vendorToWire(value: object): unknown {
   if (value instanceof BSONSymbol) return value.value;
   if (value instanceof MinKey) return 'MinKey';
   if (value instanceof MaxKey) return 'MaxKey';
-  if (value instanceof DBRef) {
-    const database = value.db === undefined ? {} : { $db: value.db };
-    return membersToWire({ $ref: value.collection, $id: value.oid, ...database, ...value.fields });
-  }
+  if (value instanceof DbPointer) return { $ref: value.collection, $id: value.id.toHexString() };
   return null;
 }
 

@@ -3,7 +3,7 @@
  * same envelope serves sockets, feeds, webhooks, functions and audit. Pure; it decides nothing about who may see it.
  */
 
-import { decode, rawDifference } from '../../database/bson/raw.ts';
+import { rawDifference } from '../../database/bson/raw.ts';
 import { readStored } from '../../database/bson/stored.ts';
 import { idText } from '../../database/json/ids.ts';
 import { toWire } from '../../database/json/json.ts';
@@ -101,7 +101,7 @@ function thing(collection: string): string {
 }
 
 function activityType(after: Buffer | null): string {
-  const type = after === null ? null : decode(after)['type'];
+  const type = after === null ? null : readStored(after)['type'];
   return typeof type === 'string' && ACTIVITY_TYPE.test(type) ? type : 'system.activity.created';
 }
 

@@ -4,7 +4,8 @@
  * Not here: how a change becomes a row (row-maker.ts), what clients see of it (event.ts).
  */
 import type { Document, Timestamp } from 'mongodb';
-import { binary, decode, decodeExactly, decodeShallow, timestamp } from '../../database/bson/raw.ts';
+import { binary, decodeOwn, decodeShallow, timestamp } from '../../database/bson/raw.ts';
+import { readOrdered } from '../../database/bson/stored.ts';
 
 /** Bodies above this are left out of a row, which must fit into 16 MB with all it carries. */
 export const BODY_LIMIT = 12 * 1024 * 1024;
@@ -102,7 +103,7 @@ export function encodeRow(row: LogRow): Document {
   };
   const rest = {
     c: row.collection,
-    k: row.key && decodeExactly(row.key),
+    k: row.key && readOrdered(row.key),
     a: row.after,
     b: row.before,
     u: row.update,
@@ -123,7 +124,7 @@ export function decodeRow(bytes: Uint8Array): LogRow {
   const operation = OPERATIONS.find((one) => one === stored['op']);
   const token = binary(stored['tk']);
   if (operation === undefined || token === null) throw new TypeError(`Row ${String(stored['_id'])} cannot be read`);
-  const transaction = stored['x'] instanceof Uint8Array ? decode(stored['x']) : null;
+  const transaction = stored['x'] instanceof Uint8Array ? decodeOwn(stored['x']) : null;
   return {
     number: Number(stored['_id']),
     epoch: Number(stored['e']),

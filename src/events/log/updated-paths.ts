@@ -2,7 +2,8 @@
  * Which paths an update touched. Only names are read: the values may be anything that a foreign writer can store, and
  * one that JavaScript has no words for must not keep what stands behind it from being told.
  */
-import { decode, rawMembers } from '../../database/bson/raw.ts';
+import { rawMembers } from '../../database/bson/raw.ts';
+import { readStored } from '../../database/bson/stored.ts';
 
 /** The paths of a raw `{updatedFields, removedFields, truncatedArrays}`. */
 export function updatedPaths(update: Buffer): string[] {
@@ -10,8 +11,8 @@ export function updatedPaths(update: Buffer): string[] {
   for (const { name, start, end } of rawMembers(update)) {
     const part = update.subarray(start, end);
     if (name === 'updatedFields') for (const field of rawMembers(part)) paths.push(field.name);
-    else if (name === 'removedFields') paths.push(...Object.values(decode(part)).map(String));
-    else if (name === 'truncatedArrays') paths.push(...Object.values(decode(part)).map(fieldOf));
+    else if (name === 'removedFields') paths.push(...Object.values(readStored(part)).map(String));
+    else if (name === 'truncatedArrays') paths.push(...Object.values(readStored(part)).map(fieldOf));
   }
   return paths;
 }

@@ -4,7 +4,7 @@
  * Pure: it reads no clock and no database, and two makers fed the same stream make the same rows.
  */
 import * as bson from '../../database/bson/bson-bytes.ts';
-import { isWritable } from '../../database/bson/raw.ts';
+import { isWritable } from '../../database/bson/stored.ts';
 import type { Change } from '../../database/change.ts';
 import { BODY_LIMIT, bodyBytes, EMPTY_ROW, type LogRow, type RowOperation } from '../log/row.ts';
 import { updatedPaths } from '../log/updated-paths.ts';

@@ -2,7 +2,7 @@
  * Which members of a document somebody may see or set, as a tree that can be joined, narrowed and applied to a document
  * in hand. Pure. Not here: how policies write it (field-rules.ts) and which documents it is about (scope.ts).
  */
-import { isMembers, type Members, membersOf } from '../../query/evaluate/order.ts';
+import { isMembers, type Members } from '../../query/evaluate/order.ts';
 import { isPosition } from '../../query/paths.ts';
 
 /**
@@ -118,6 +118,6 @@ export function cutValue(value: unknown, tree: FieldTree): unknown {
   if (tree === ALL) return value;
   if (tree === NONE) return undefined;
   if (Array.isArray(value)) return value.map((one) => cutValue(one, tree)).filter((one) => one !== undefined);
-  if (isMembers(value)) return cutMembers(membersOf(value), tree);
+  if (isMembers(value)) return cutMembers(value, tree);
   return tree.rest ? value : undefined;
 }

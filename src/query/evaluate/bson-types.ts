@@ -7,7 +7,6 @@ import type {
   BSONRegExp,
   BSONSymbol,
   Code,
-  DBRef,
   Decimal128,
   Double,
   Int32,
@@ -18,12 +17,18 @@ import type {
   Timestamp,
 } from 'bson';
 
+/** A DBPointer as the reader of stored documents gives it. */
+export interface Pointer {
+  readonly collection: string;
+  readonly id: ObjectId;
+}
+
 interface BsonClasses {
   readonly Binary: Binary;
   readonly BSONRegExp: BSONRegExp;
   readonly BSONSymbol: BSONSymbol;
   readonly Code: Code;
-  readonly DBRef: DBRef;
+  readonly DBPointer: Pointer;
   readonly Decimal128: Decimal128;
   readonly Double: Double;
   readonly Int32: Int32;

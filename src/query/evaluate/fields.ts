@@ -5,7 +5,7 @@
 import { MillraceError } from '../../kernel/errors.ts';
 import { LIMITS } from '../limits.ts';
 import { isPosition, storedPath } from '../paths.ts';
-import { isMembers, type Members, membersOf } from './order.ts';
+import { isMembers, type Members } from './order.ts';
 
 /** Paths that are shown, or all but some. No path lies below another. The `_id` has a word of its own. */
 export interface Fields {
@@ -118,7 +118,7 @@ function includeInValue(value: unknown, tree: Tree): unknown {
   if (Array.isArray(value)) {
     return value.map((element) => includeInValue(element, tree)).filter((element) => element !== undefined);
   }
-  return isMembers(value) ? includeIn(membersOf(value), tree) : undefined;
+  return isMembers(value) ? includeIn(value, tree) : undefined;
 }
 
 function excludeFrom(node: Members, tree: Tree): Members {
@@ -132,7 +132,7 @@ function excludeFrom(node: Members, tree: Tree): Members {
 
 function excludeFromValue(value: unknown, tree: Tree): unknown {
   if (Array.isArray(value)) return value.map((element) => excludeFromValue(element, tree));
-  return isMembers(value) ? excludeFrom(membersOf(value), tree) : value;
+  return isMembers(value) ? excludeFrom(value, tree) : value;
 }
 
 function invalid(message: string): MillraceError {

@@ -2,8 +2,8 @@
  * A filter as a function of a document in hand: the exact twin of what to-mongo asks the server, proven against it on
  * random documents. It does not read the database and it does not know how a document was come by.
  *
- * Documents are taken as BSON decoding gives them with exact types (`deserialize(bytes, { promoteValues: false })`):
- * Int32, Double, Long, Decimal128, Binary and their kin. Plain JavaScript numbers are as good where they are exact.
+ * Documents are taken as the reader of stored documents gives them (database/bson/stored.ts): Int32, Double, Long,
+ * Decimal128, Binary and their kin. Plain JavaScript numbers are as good where they are exact.
  */
 
 import type { Filter, Test, TypeName, Value } from '../filter.ts';
@@ -12,7 +12,7 @@ import { compilePattern } from '../text/pattern.ts';
 import { textMatcher } from '../text/text.ts';
 import { isBson } from './bson-types.ts';
 import { isNaNValue } from './numbers.ts';
-import { compareValues, isMembers, KIND, type Kind, kindOf, type Members, membersOf, textOf } from './order.ts';
+import { compareValues, isMembers, KIND, type Kind, kindOf, type Members, textOf } from './order.ts';
 import { once, someElement } from './pauses.ts';
 
 /** Whether a document passes. */
@@ -24,9 +24,16 @@ type Question = (value: unknown) => boolean;
 /** A question to a document, or to an array taken as one (its elements named "0", "1" …). */
 type NodeMatch = (node: Members | readonly unknown[]) => boolean;
 
-/** Compiles once; the function may then be asked of any number of documents. */
+/**
+ * Compiles once; the function may then be asked of any number of documents. It throws TypeError for what is no document
+ * as the reader of stored documents gives it, at the top or on the way to a value: see {@link kindOf}.
+ */
 export function compileMatch(filter: Filter): Match {
-  return compileFilter(filter);
+  const match = compileFilter(filter);
+  return (document) => {
+    if (!isMembers(document)) throw new TypeError('Only a document can be asked');
+    return match(document);
+  };
 }
 
 function compileFilter(filter: Filter): NodeMatch {
@@ -109,7 +116,7 @@ function someAt(node: Members | readonly unknown[], path: Path, at: number, ques
     return (path.opens && someElement(path, value, question)) || question(value);
   }
   if (isLast) return question(value);
-  return isMembers(value) ? someAt(membersOf(value), path, at + 1, question) : question(undefined);
+  return isMembers(value) ? someAt(value, path, at + 1, question) : question(undefined);
 }
 
 /**
@@ -119,13 +126,13 @@ function someAt(node: Members | readonly unknown[], path: Path, at: number, ques
  */
 function someInArray(array: readonly unknown[], path: Path, at: number, question: Question): boolean {
   const step = path.steps[at] ?? '';
-  const below = (element: unknown): boolean => isMembers(element) && someAt(membersOf(element), path, at, question);
+  const below = (element: unknown): boolean => isMembers(element) && someAt(element, path, at, question);
   if (someElement(path.owners[at] ?? path, array, below)) return true;
   if (!isPosition(step) || Number(step) >= array.length) return false;
   const element = array[Number(step)];
   if (at === path.steps.length - 1) return question(element);
   if (Array.isArray(element)) return someInArray(element, path, at + 1, question);
-  return isMembers(element) && someAt(membersOf(element), path, at + 1, question);
+  return isMembers(element) && someAt(element, path, at + 1, question);
 }
 
 function memberOf(node: Members | readonly unknown[], step: string): unknown {

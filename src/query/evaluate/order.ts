@@ -6,7 +6,7 @@
  * Known bound: members whose names are whole numbers ("7") come first in a JavaScript object, wherever BSON had them.
  */
 import type { Code } from 'bson';
-import { bsonType, isBson } from './bson-types.ts';
+import { bsonType, isBson, type Pointer } from './bson-types.ts';
 import { compareNumbers, isNumber } from './numbers.ts';
 
 /** Kinds in the order in which they sort: the server's canonical types. */
@@ -24,6 +24,7 @@ export const KIND = {
   date: 45,
   timestamp: 47,
   regex: 50,
+  pointer: 55,
   code: 60,
   codeWithScope: 65,
   maxKey: 127,
@@ -34,6 +35,11 @@ export type Kind = (typeof KIND)[keyof typeof KIND];
 /** An embedded document as decoding gives it. */
 export type Members = Readonly<Record<string, unknown>>;
 
+/**
+ * The kind of a value; `undefined` stands for a missing one.
+ * @throws TypeError for an object of a class that is no type of BSON, such as the driver's DBRef: its members are not the
+ *   stored ones, and an answer about them would be about another document
+ */
 export function kindOf(value: unknown): Kind {
   switch (typeof value) {
     case 'string':
@@ -58,7 +64,9 @@ function kindOfObject(value: object): Kind {
   if (value instanceof Uint8Array) return KIND.binary;
   if (value instanceof RegExp) return KIND.regex;
   if (isBson(value, 'Code')) return value.scope === null ? KIND.code : KIND.codeWithScope;
-  return KIND_OF_CLASS.get(bsonType(value)) ?? KIND.object;
+  const kind = KIND_OF_CLASS.get(bsonType(value));
+  if (kind === undefined) throw new TypeError(`A ${value.constructor.name} is no BSON value`);
+  return kind;
 }
 
 const KIND_OF_CLASS: ReadonlyMap<unknown, Kind> = new Map<unknown, Kind>([
@@ -71,6 +79,7 @@ const KIND_OF_CLASS: ReadonlyMap<unknown, Kind> = new Map<unknown, Kind>([
   ['BSONSymbol', KIND.string],
   ['Timestamp', KIND.timestamp],
   ['BSONRegExp', KIND.regex],
+  ['DBPointer', KIND.pointer],
   ['MinKey', KIND.minKey],
   ['MaxKey', KIND.maxKey],
 ]);
@@ -97,7 +106,7 @@ function compareWithin(kind: Kind, a: unknown, b: unknown): number {
     case KIND.string:
       return compareText(textOf(a), textOf(b));
     case KIND.object:
-      return compareMembers(membersOf(a), membersOf(b));
+      return isMembers(a) && isMembers(b) ? compareMembers(a, b) : 0;
     case KIND.array:
       return Array.isArray(a) && Array.isArray(b) ? compareArrays(a, b) : 0;
     case KIND.binary:
@@ -112,6 +121,8 @@ function compareWithin(kind: Kind, a: unknown, b: unknown): number {
       return isBson(a, 'Timestamp') && isBson(b, 'Timestamp') ? a.compare(b) : 0;
     case KIND.regex:
       return compareText(regexText(a), regexText(b));
+    case KIND.pointer:
+      return isBson(a, 'DBPointer') && isBson(b, 'DBPointer') ? comparePointers(a, b) : 0;
     case KIND.code:
     case KIND.codeWithScope:
       return isBson(a, 'Code') && isBson(b, 'Code') ? compareCode(a, b) : 0;
@@ -147,15 +158,6 @@ function inCodePointOrder(unit: number): number {
 }
 
 export const textOf = (value: unknown): string => (isBson(value, 'BSONSymbol') ? value.value : String(value));
-
-/** A reference is a document to the server, whatever the decoder makes of it. */
-export function membersOf(value: unknown): Members {
-  if (isBson(value, 'DBRef')) {
-    const { collection, oid, db, fields } = value;
-    return { $ref: collection, $id: oid, ...(db === undefined ? {} : { $db: db }), ...fields };
-  }
-  return isMembers(value) ? value : {};
-}
 
 /** Member by member: kind, then name, then value; the first to end comes first. */
 function compareMembers(a: Members, b: Members): number {
@@ -197,6 +199,12 @@ const compareBinary = (a: Bytes, b: Bytes): number =>
 function regexText(value: unknown): string {
   if (value instanceof RegExp) return `${value.source}\0${value.flags}`;
   return isBson(value, 'BSONRegExp') ? `${value.pattern}\0${value.options}` : '';
+}
+
+/** By the length of the collection's name, then by that name, then by the id: the server compares the stored bytes. */
+function comparePointers(a: Pointer, b: Pointer): number {
+  const [x, y] = [Buffer.from(a.collection), Buffer.from(b.collection)];
+  return x.length - y.length || Buffer.compare(x, y) || Buffer.compare(a.id.id, b.id.id);
 }
 
 const compareCode = (a: Code, b: Code): number => compareText(a.code, b.code) || compareValues(a.scope, b.scope);

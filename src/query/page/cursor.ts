@@ -38,15 +38,21 @@ export function encodeCursor(key: KeyObject, question: string, position: Positio
 
 /**
  * Reads a cursor back.
+ * @param read reads a document with exact types; the driver would make objects of its own of some values
  * @throws MillraceError `cursor-mismatch` when it was not made here, or for another question
  */
-export function decodeCursor(key: KeyObject, question: string, cursor: string): Position {
+export function decodeCursor(
+  key: KeyObject,
+  question: string,
+  cursor: string,
+  read: (bytes: Uint8Array) => Document,
+): Position {
   const bytes = Buffer.from(cursor.slice(0, 2 * (LIMITS.cursorKeyBytes + MAC_BYTES)), 'base64url');
   const payload = bytes.subarray(MAC_BYTES);
   const mac = bytes.subarray(0, MAC_BYTES);
   if (mac.length < MAC_BYTES || bytes.toString('base64url') !== cursor) throw mismatch();
   if (!timingSafeEqual(mac, sign(key, question, payload))) throw mismatch();
-  return readPayload(BSON.deserialize(payload, { promoteValues: false, bsonRegExp: true }));
+  return readPayload(read(payload));
 }
 
 function readPayload(payload: Document): Position {

@@ -3,7 +3,7 @@
  * sorts. The same keys as an expression of the server are in key-expression.ts.
  */
 import { MillraceError } from '../../kernel/errors.ts';
-import { compareValues, isMembers, type Members, membersOf } from '../evaluate/order.ts';
+import { compareValues, isMembers, type Members } from '../evaluate/order.ts';
 import { LIMITS } from '../limits.ts';
 import { isPosition, storedPath } from '../paths.ts';
 
@@ -112,7 +112,7 @@ function keysOf(value: unknown, keys: readonly Rest[], sort: Sort): Key[] {
   const below = keys.filter(({ steps }) => steps.length > 0);
   if (below.length === 0) return here;
   if (!isMembers(value)) return [...here, ...below.map(({ index }): Key => [index, null])];
-  return [...here, ...bestKeys(membersOf(value), below, sort)];
+  return [...here, ...bestKeys(value, below, sort)];
 }
 
 /** Two tuples of the same keys, weighed in the order of the sort. */

@@ -1,6 +1,6 @@
 /** Groups whose handles are about one path, found by the values that a document has there. */
 import type { Document } from 'mongodb';
-import { isMembers, membersOf } from '../../query/evaluate/order.ts';
+import { isMembers } from '../../query/evaluate/order.ts';
 import type { Group } from './group.ts';
 import { type Handle, type Key, keyOfValue, type Lane, laneOf, numberOf } from './index-key.ts';
 
@@ -113,7 +113,7 @@ export class PathIndex {
 
   #findIn(value: unknown, at: number, found: Set<Group>): void {
     if (at < this.#steps.length - 1) {
-      if (isMembers(value)) this.#findAt(membersOf(value), at + 1, found);
+      if (isMembers(value)) this.#findAt(value, at + 1, found);
       return;
     }
     const key = keyOfValue(value);

@@ -4,7 +4,7 @@ import t from 'tap';
 import type { Change } from '../../../src/database/change.ts';
 import { BODY_LIMIT, encodeRow, type LogRow } from '../../../src/events/log/row.ts';
 import { RowMaker } from '../../../src/events/record/row-maker.ts';
-import { cstring, element, frame, int32 } from '../../helpers/bson-parts.ts';
+import { cstring, element, frame, int32, string } from '../../helpers/bson-parts.ts';
 
 const bytes = (document: object | null) => document && Buffer.from(BSON.serialize(document));
 
@@ -168,7 +168,21 @@ t.test('what a foreign writer stored, though JavaScript has no words for it, sto
     t.match(rows, [{ operation: 'update', by: null, after: odd1.after }, { operation: 'insert' }], what);
     for (const row of rows) t.ok(BSON.serialize(encodeRow(row)));
   }
-  const id = frame([element(0x03, '_id', frame([element(0x0b, 'odd', regex('foo', 'g'))]))]);
-  const [row] = maker().rows([{ ...change('insert', { after: title }), key: id }], true);
-  t.match(row, { operation: 'insert', collection: 'a', key: null, after: null, big: false }, 'an id of that kind');
+  const keyed = (odd: Buffer) => {
+    const key = frame([element(0x03, '_id', frame([odd]))]);
+    const [row] = maker().rows([{ ...change('insert', { after: title }), key }], true);
+    return { key, row };
+  };
+  for (const odd of [element(0x0c, 'odd', Buffer.concat([string(Buffer.from('a')), Buffer.alloc(12)])), old]) {
+    const { row } = keyed(odd);
+    t.match(row, { operation: 'insert', collection: 'a', key: null, after: null, big: false }, 'an id of that kind');
+  }
+  for (const odd of [
+    element(0x0b, 'odd', regex('foo', 'g')),
+    Buffer.concat([element(0x07, '$id', Buffer.alloc(12)), element(0x02, '$ref', string(Buffer.from('a.b')))]),
+  ]) {
+    const { key, row } = keyed(odd);
+    const stored = row && BSON.serialize(encodeRow(row));
+    t.ok(stored && Buffer.from(stored).includes(key), 'an id is kept as the very bytes it has');
+  }
 });

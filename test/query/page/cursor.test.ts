@@ -1,12 +1,15 @@
 /** Page cursors: what comes back is what went in, and nothing but what was made here for the same question. */
-import { createSecretKey, randomBytes } from 'node:crypto';
+import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { Decimal128, Double, Int32, Long, ObjectId } from 'bson';
 import t from 'tap';
+import { readStored } from '../../../src/database/bson/stored.ts';
 import { compareValues } from '../../../src/query/evaluate/order.ts';
-import { decodeCursor, encodeCursor } from '../../../src/query/page/cursor.ts';
+import { decodeCursor as decode, encodeCursor } from '../../../src/query/page/cursor.ts';
 import type { Position } from '../../../src/query/page/page.ts';
 import { seeded } from '../random.ts';
 import { value } from '../random-documents.ts';
+
+const decodeCursor = (key: KeyObject, question: string, cursor: string) => decode(key, question, cursor, readStored);
 
 const KEY = createSecretKey(randomBytes(32));
 
