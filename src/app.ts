@@ -13,6 +13,7 @@ import { policyRoutes } from './admin/policy-routes.ts';
 import { adminRoutes } from './admin/routes.ts';
 import { userRoutes } from './admin/user-routes.ts';
 import { accountRoutes } from './auth/account-routes.ts';
+import { RequestRate } from './auth/request-rate.ts';
 import { pageRoutes } from './auth/sign-in/page-routes.ts';
 import { signInRoutes } from './auth/sign-in/sign-in-routes.ts';
 import { collectionRoutes } from './collections/http/routes.ts';
@@ -75,7 +76,7 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
 
   await app.register(async function signIn(context) {
     await context.register(strangers);
-    await context.register(rateLimit, { config });
+    await context.register(rateLimit, { requestRate: new RequestRate(config.rate) });
     await context.register(json, { config });
     await context.register(signInRoutes, parts.auth);
   });
@@ -86,7 +87,7 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
     await context.register(streamTickets, { ...parts.auth, badCredentials });
     await context.register(readOnlyKeys);
     await context.register(explain, parts);
-    await context.register(rateLimit, { config });
+    await context.register(rateLimit, parts);
     await context.register(ownAnswers);
     await context.register(async function documents(context) {
       await context.register(json, { config });

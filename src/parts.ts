@@ -6,6 +6,7 @@ import { createSecretKey } from 'node:crypto';
 import { Audit } from './admin/audit.ts';
 import { AuditStore } from './admin/audit-store.ts';
 import { type AuthParts, openAuth } from './auth/open-auth.ts';
+import { RequestRate } from './auth/request-rate.ts';
 import { Atomic } from './collections/atomic.ts';
 import { ByFilter } from './collections/bulk-writes.ts';
 import { Catalogue } from './collections/catalogue.ts';
@@ -34,6 +35,8 @@ export interface Parts {
   readonly config: Config;
   readonly mongo: Mongo;
   readonly auth: AuthParts;
+  /** What clients may ask in a minute, over HTTP and over sockets. */
+  readonly requestRate: RequestRate;
   readonly policies: Policies;
   readonly policyBook: PolicyBook;
   readonly collections: Collections;
@@ -147,6 +150,7 @@ async function makeOn(
   const audit = closers.add(new Audit({ store: new AuditStore(mongo), consumer: events.consumer }), (it) => it.stop());
   await audit.start();
 
+  const requestRate = new RequestRate(config.server.rate);
   const realtime = closers.add(
     new Realtime({
       ...config.realtime,
@@ -156,6 +160,7 @@ async function makeOn(
       events,
       policies,
       authenticator: auth.authenticator,
+      requestRate,
       onError,
     }),
     (it) => it.close(),
@@ -165,6 +170,7 @@ async function makeOn(
     config,
     mongo,
     auth,
+    requestRate,
     policies,
     policyBook,
     collections,

@@ -1,6 +1,7 @@
 /**
  * Who is asking. Anonymous is a principal too, never `null`. Not here: how a request proves it (authenticator.ts).
  */
+import { networkOf } from '../kernel/addresses.ts';
 
 /** What one of those who run this installation may do, from everything to looking. */
 export const OWNER_ROLES = ['owner', 'admin', 'developer', 'viewer'] as const;
@@ -54,4 +55,9 @@ export const ANONYMOUS: Anonymous = Object.freeze({ kind: 'anonymous' });
 /** The principal as stored beside what it changed: `user:u1`, or null for anonymous. */
 export function actorOf(principal: Principal): string | null {
   return principal.kind === 'anonymous' ? null : `${principal.kind}:${principal.id}`;
+}
+
+/** The key under which limits count a client: one principal, or all that is anonymous in one network. */
+export function limitKeyOf(principal: Principal, address: string): string {
+  return actorOf(principal) ?? networkOf(address);
 }

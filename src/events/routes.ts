@@ -20,6 +20,7 @@ import { placesOfRow } from './log/row-audience.ts';
 import type { Feed, Page, PageQuery } from './read/feed.ts';
 import { parseChangesQuery, parseEventsQuery, wanting, wantsRow } from './read/feed-query.ts';
 import { reader } from './read/feed-reader.ts';
+import { hearable } from './read/hearing.ts';
 import { namedRow, seenRow } from './read/visible-row.ts';
 
 export interface EventRoutesOptions {
@@ -48,11 +49,11 @@ export async function eventRoutes(
 
   /**
    * Whether somebody sees of all events only what policies let it read: a key. What concerns the system is for owners.
-   * @throws MillraceError `not-authenticated`, `forbidden` for those who see none
+   * @throws MillraceError `not-authenticated`, `forbidden` for everybody else
    */
   function isLimited(principal: Principal): boolean {
     if (policies.find(principal, 'read', 'events') !== null) return false;
-    if (principal.kind === 'key' && principal.actions?.includes('read') !== false) return true;
+    if (principal.kind === 'key') return true;
     policies.scope(principal, 'read', 'events');
     return false;
   }
@@ -74,9 +75,11 @@ export async function eventRoutes(
   }
 
   app.get('/events', { config: FOLLOW_ALL }, async (request, reply) => {
-    const { types, ...query } = parseEventsQuery(request.url);
-    isLimited(request.principal);
-    const wants = types === null ? () => true : wanting(types);
+    const { types: asked, ...query } = parseEventsQuery(request.url);
+    const types = asked ?? ['*'];
+    // Before anything is read.
+    if (isLimited(request.principal)) hearable(policies, request.principal, types);
+    const wants = wanting(types);
     const page = await pageFor(request, reply, { ...query, refuseGap: () => false }, async (row, principal) => {
       if (!wantsRow(wants, row)) return null;
       if (!isLimited(principal) && !placesOfRow(row).includes('admin:accounts')) return toEvent(await completed(row));

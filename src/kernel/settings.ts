@@ -139,9 +139,11 @@ export const SETTINGS = Type.Object({
     }),
   ),
   MILLRACE_RATE_ANONYMOUS: rate(
-    'Requests a minute from one anonymous address, or one /64 of IPv6. Production default: 600.',
+    'Requests and subscriptions a minute from one anonymous address, or one /64 of IPv6. Production default: 600.',
   ),
-  MILLRACE_RATE_PRINCIPAL: rate('Requests a minute of one signed-in principal. Production default: 6000.'),
+  MILLRACE_RATE_PRINCIPAL: rate(
+    'Requests and subscriptions a minute of one signed-in principal. Production default: 6000.',
+  ),
 });
 
 export type Settings = Static<typeof SETTINGS>;

@@ -5,7 +5,7 @@
  */
 import type { Document } from 'mongodb';
 import type { Principal } from '../auth/principal.ts';
-import type { CollectionName } from '../database/names.ts';
+import { type CollectionName, isCollectionName } from '../database/names.ts';
 import type { Mode } from '../kernel/config.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { type Granted, grant, isDenied, keyMay, placeKey, policiesFor, type Spoken, untilOf } from './evaluation.ts';
@@ -18,6 +18,21 @@ import { type Action, type Scope, toScope, unlimited } from './scope.ts';
  * which the accounts, keys and settings are for few.
  */
 export type Place = CollectionName | 'files' | 'functions' | 'events' | 'admin' | 'admin:accounts';
+
+/** Places that are no collections. */
+const OTHER_PLACES = ['files', 'functions', 'events', 'admin', 'admin:accounts'] as const satisfies readonly Place[];
+
+/** Stands for every collection that no policy names: they are all alike. */
+const UNNAMED = '*';
+
+/** Of what a principal may read something. */
+export interface Readable {
+  readonly anything: boolean;
+  /** Places with a name of their own in policies, or in the limits of a key. */
+  readonly places: readonly Place[];
+  /** Whether it may also read collections that nothing names. */
+  readonly unnamed: boolean;
+}
 
 /** One answer that was given, for whoever asks why. */
 export interface Decision {
@@ -43,6 +58,7 @@ export class Policies {
   /** Null while they cannot be read: then nobody passes but owners. */
   #set: PolicySet | null;
   #scopes = new WeakMap<Principal, Map<string, Scope | null>>();
+  #readable = new WeakMap<Principal, Readable>();
   #shared = new Map<string, Granted | null>();
   readonly #watched = new WeakMap<Principal, Decision[]>();
 
@@ -79,6 +95,21 @@ export class Policies {
       if (!isRepeated(decisions.at(-1), action, place)) decisions.push(this.#explain(principal, action, place, scope));
     }
     return scope;
+  }
+
+  /** Of what a principal may read something: of nothing as long as policies cannot be read, but for owners. */
+  readable(principal: Principal): Readable {
+    const known = this.#readable.get(principal);
+    if (known !== undefined) return known;
+    const isOpen = this.#set !== null || principal.kind === 'owner';
+    const reads = (place: Place | typeof UNNAMED) => isOpen && this.#find(principal, 'read', place) !== null;
+    const limits = principal.kind === 'key' ? (principal.collections ?? []) : [];
+    const named = [...new Set([...(this.#set?.named ?? []), ...limits])].filter(isCollectionName);
+    const places = [...OTHER_PLACES, ...named].filter(reads);
+    const unnamed = reads(UNNAMED);
+    const readable = { anything: unnamed || places.length > 0, places, unnamed };
+    this.#readable.set(principal, readable);
+    return readable;
   }
 
   /** Puts other policies in the place of the present ones. */
@@ -122,11 +153,12 @@ export class Policies {
   #become(set: PolicySet | null): void {
     this.#set = set;
     this.#scopes = new WeakMap();
+    this.#readable = new WeakMap();
     this.#shared = new Map();
     for (const listener of this.#listeners) listener();
   }
 
-  #find(principal: Principal, action: Action, place: Place): Scope | null {
+  #find(principal: Principal, action: Action, place: Place | typeof UNNAMED): Scope | null {
     if (principal.kind === 'owner') return ownerMay(principal, action, place) ? unlimited(principal, action) : null;
     const set = this.#set;
     if (set === null) {
@@ -155,7 +187,13 @@ export class Policies {
     return empty;
   }
 
-  #make(set: PolicySet, principal: Principal, action: Action, place: Place, about: string): Scope | null {
+  #make(
+    set: PolicySet,
+    principal: Principal,
+    action: Action,
+    place: Place | typeof UNNAMED,
+    about: string,
+  ): Scope | null {
     const now = this.#now();
     const spoken = policiesFor(set, this.#mode, principal, action, about);
     const granted = this.#grant(spoken, action, principal, now);
@@ -195,7 +233,7 @@ function earlier(a: number | null, b: number | null): number | null {
   return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }
 
-function aboutOf(set: PolicySet, place: Place): string {
+function aboutOf(set: PolicySet, place: Place | typeof UNNAMED): string {
   return placeKey(set, place === 'admin:accounts' ? 'admin' : place);
 }
 

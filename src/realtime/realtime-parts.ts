@@ -1,5 +1,6 @@
 /** What connections and subscriptions of one process share. */
 import type { Authenticator } from '../auth/authenticator.ts';
+import type { RequestRate } from '../auth/request-rate.ts';
 import type { Feed } from '../events/read/feed.ts';
 import type { ByteBudget } from '../kernel/memory/byte-budget.ts';
 import type { Policies } from '../policies/policies.ts';
@@ -19,6 +20,8 @@ export interface RealtimeParts {
   readonly feed: Pick<Feed, 'usable'>;
   readonly policies: Policies;
   readonly authenticator: Authenticator;
+  /** Subscribing draws from it as a request does. */
+  readonly requestRate: RequestRate;
   readonly turns: Turns;
   /** For the first look into the database of each snapshot. */
   readonly slots: Slots;

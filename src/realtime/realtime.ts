@@ -3,6 +3,7 @@
  * them when policies or sessions change. Started and stopped with the process; lines come in by routes.ts.
  */
 import type { Authenticator } from '../auth/authenticator.ts';
+import type { RequestRate } from '../auth/request-rate.ts';
 import type { Mongo } from '../database/mongo.ts';
 import type { EventParts } from '../events/open-events.ts';
 import { networkOf } from '../kernel/addresses.ts';
@@ -31,6 +32,7 @@ export interface RealtimeOptions {
   readonly events: Pick<EventParts, 'tail' | 'feed' | 'log' | 'completed'>;
   readonly policies: Policies;
   readonly authenticator: Authenticator;
+  readonly requestRate: RequestRate;
   readonly queryTimeoutMs: number;
   /** Clients at most; more are sent away. */
   readonly maxClients: number;
@@ -49,7 +51,7 @@ export class Realtime {
   #closing = false;
 
   constructor(options: RealtimeOptions) {
-    const { events, policies, authenticator, onError } = options;
+    const { events, policies, authenticator, requestRate, onError } = options;
     const { tail, feed, log, completed } = events;
     const timing = timingOf(options.heartbeatMs);
     const hub = new Hub({ tail, completed, onError });
@@ -63,6 +65,7 @@ export class Realtime {
       feed,
       policies,
       authenticator,
+      requestRate,
       turns: new Turns(),
       slots,
       turnstile: new Turnstile(),

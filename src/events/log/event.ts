@@ -8,6 +8,7 @@ import { readStored } from '../../database/bson/stored.ts';
 import { idText } from '../../database/json/ids.ts';
 import { toWire } from '../../database/json/json.ts';
 import { storedRevision } from '../../database/json/transcode-document.ts';
+import type { CollectionName } from '../../database/names.ts';
 import { formatPosition } from './position.ts';
 import type { LogRow } from './row.ts';
 import { updatedPaths } from './updated-paths.ts';
@@ -58,6 +59,11 @@ export function eventType(row: LogRow): string | null {
   if (!row.collection.startsWith('_')) return `${row.collection}.${verb}`;
   if (row.collection === '_activity' && row.operation === 'insert') return activityType(row.after);
   return `system.${THINGS.get(row.collection) ?? thing(row.collection)}.${verb}`;
+}
+
+/** The types that events of a collection have. */
+export function typesOf(collection: CollectionName): string[] {
+  return [...VERBS.values()].map((verb) => `${collection}.${verb}`);
 }
 
 /** Whether there can be events of a type, in which `*` stands for anything: one that is misspelt would be waited for in vain. */

@@ -1,11 +1,11 @@
 /**
  * How many bad credentials one address may bring in a minute, in this process's memory: looking at one costs a signature
  * or reads of the database, so they have a limit before they are looked at. Not here: the limit of requests
- * (rate-limit.ts), and the delays of failed sign-ins.
+ * (auth/request-rate.ts), and the delays of failed sign-ins.
  */
+import { RateLimiter, tooManyRequests } from '../../auth/request-rate.ts';
 import { networkOf } from '../../kernel/addresses.ts';
 import { MillraceError } from '../../kernel/errors.ts';
-import { RateLimiter, tooManyRequests } from './rate-limit.ts';
 
 export class BadCredentials {
   readonly #failures: RateLimiter | null;

@@ -1,88 +1,23 @@
-/**
- * How many requests a minute one client may send: a token bucket per principal, or per network for anonymous ones, in
- * this process's memory. Not here: the delays of failed sign-ins, which all processes share.
- */
+/** Holds every request over HTTP to its client's rate (auth/request-rate.ts). */
 import fp from 'fastify-plugin';
-import { networkOf } from '../../kernel/addresses.ts';
-import type { ServerConfig } from '../../kernel/config.ts';
-import { MillraceError } from '../../kernel/errors.ts';
-
-/** Buckets kept; the longest unused ones go first. */
-const MAX_BUCKETS = 50_000;
-
-interface Bucket {
-  tokens: number;
-  /** Milliseconds of the monotonic clock. */
-  at: number;
-}
-
-/** Token buckets that hold a minute's worth and refill steadily. */
-export class RateLimiter {
-  readonly #perMinute: number;
-  readonly #buckets = new Map<string, Bucket>();
-
-  constructor(perMinute: number) {
-    this.#perMinute = perMinute;
-  }
-
-  /** Seconds until there is a token, 0 when there is one; takes none. */
-  left(key: string, now: number): number {
-    const bucket = this.#buckets.get(key);
-    if (bucket === undefined) return 0;
-    const tokens = bucket.tokens + ((now - bucket.at) * this.#perMinute) / 60_000;
-    return tokens >= 1 ? 0 : Math.max(1, Math.ceil(((1 - tokens) * 60) / this.#perMinute));
-  }
-
-  /**
-   * Takes one token.
-   * @param now milliseconds of a monotonic clock
-   * @returns seconds to wait, 0 when the request may go on
-   */
-  take(key: string, now: number): number {
-    const bucket = this.#buckets.get(key) ?? { tokens: this.#perMinute, at: now };
-    const tokens = Math.min(this.#perMinute, bucket.tokens + ((now - bucket.at) * this.#perMinute) / 60_000);
-    const allowed = tokens >= 1;
-    // Deleted and set again, so that the map's order is the order of use.
-    this.#buckets.delete(key);
-    this.#buckets.set(key, { tokens: allowed ? tokens - 1 : tokens, at: now });
-    if (this.#buckets.size > MAX_BUCKETS) {
-      for (const oldest of this.#buckets.keys()) {
-        this.#buckets.delete(oldest);
-        break;
-      }
-    }
-    return allowed ? 0 : Math.max(1, Math.ceil(((1 - tokens) * 60) / this.#perMinute));
-  }
-}
-
-/** The refusal of whoever asks too often. */
-export function tooManyRequests(waitSeconds: number): MillraceError {
-  return new MillraceError('rate-limited', 'Too many requests; slow down', {
-    headers: { 'retry-after': String(waitSeconds), ratelimit: `"requests";r=0;t=${waitSeconds}` },
-  });
-}
+import { limitKeyOf } from '../../auth/principal.ts';
+import type { RequestRate } from '../../auth/request-rate.ts';
 
 export interface RateLimitOptions {
-  readonly config: Pick<ServerConfig, 'rate'>;
+  readonly requestRate: RequestRate;
 }
 
 /** Register it after authentication. */
 export const rateLimit = fp<RateLimitOptions>(
-  async (app, { config }) => {
-    const { anonymous, principal } = config.rate;
-    const strangers = anonymous === null ? null : new RateLimiter(anonymous);
-    const known = principal === null ? null : new RateLimiter(principal);
-    if (strangers === null && known === null) return;
+  async (app, { requestRate }) => {
     app.addHook('onRequest', (request, _reply, done) => {
-      const who = request.principal;
-      const limiter = who.kind === 'anonymous' ? strangers : known;
-      const key = who.kind === 'anonymous' ? networkOf(request.ip) : `${who.kind}:${who.id}`;
-      const waitSeconds = limiter?.take(key, performance.now()) ?? 0;
-      if (waitSeconds === 0) {
-        done();
+      try {
+        requestRate.draw(request.principal, limitKeyOf(request.principal, request.ip));
+      } catch (error) {
+        done(error instanceof Error ? error : new Error(String(error)));
         return;
       }
-      done(tooManyRequests(waitSeconds));
+      done();
     });
   },
   { name: 'rate-limit', dependencies: ['authentication'] },

@@ -114,8 +114,19 @@ export abstract class Client {
     if (!silent && !passed && !unheard) return;
     this.#position = number;
     this.#positionAt = now;
-    const position = formatPosition({ epoch: hub.position.epoch, number });
-    this.tell('ping', { position }, told.length === standings.length ? position : null);
+    const position = told.length > 0 ? formatPosition({ epoch: hub.position.epoch, number }) : this.whereItIs();
+    const shown = position === null ? {} : { position };
+    this.tell('ping', shown, told.length === standings.length ? position : null);
+  }
+
+  /**
+   * The position of the log; null for a principal that can read nothing: how fast the number grows says how much others
+   * write.
+   */
+  protected whereItIs(): string | null {
+    const { principal, parts } = this;
+    const isReader = principal !== null && parts.policies.readable(principal).anything;
+    return isReader ? formatPosition(parts.hub.position) : null;
   }
 
   #lookAtCredential(principal: Principal): void {

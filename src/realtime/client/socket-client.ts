@@ -4,9 +4,8 @@
  */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Principal } from '../../auth/principal.ts';
+import { ANONYMOUS, type Principal } from '../../auth/principal.ts';
 import { parseCollectionName } from '../../database/names.ts';
-import { formatPosition } from '../../events/log/position.ts';
 import { ERRORS, MillraceError } from '../../kernel/errors.ts';
 import { parseQueryJson } from '../../query/parse/parse-query.ts';
 import { toAsked } from '../answer/live-question.ts';
@@ -58,14 +57,15 @@ export class Connection extends Client {
   /** Goes on as a principal that the upgrade proved. @param credential the header; null for a ticket */
   welcome(principal: Principal, credential: string | null): void {
     this.credential = credential;
-    const { hub, timing } = this.parts;
+    this.principal = principal;
+    const position = this.whereItIs();
     const shown =
       principal.kind === 'anonymous' ? { kind: principal.kind } : { kind: principal.kind, id: principal.id };
     this.tell('welcome', {
       connection: this.#id,
       principal: shown,
-      position: formatPosition(hub.position),
-      heartbeatMs: timing.heartbeatMs,
+      ...(position === null ? {} : { position }),
+      heartbeatMs: this.parts.timing.heartbeatMs,
       limits: LIMITS,
     });
     this.become(principal);
@@ -178,7 +178,7 @@ export class Connection extends Client {
   }
 
   async #signIn(token: string | null): Promise<void> {
-    if (token === null) return this.welcome({ kind: 'anonymous' }, null);
+    if (token === null) return this.welcome(ANONYMOUS, null);
     const credential = `Bearer ${token}`;
     try {
       const principal = await this.parts.authenticator.authenticate(credential);
@@ -200,6 +200,7 @@ export class Connection extends Client {
       if (this.subscriptions.size >= LIMITS.subscriptions) {
         throw new MillraceError('too-many-subscriptions', `A connection has at most ${LIMITS.subscriptions}`);
       }
+      this.parts.requestRate.draw(this.principal ?? ANONYMOUS, this.outlet.account.key);
       const subscription = this.#make(wish);
       this.subscriptions.set(id, subscription);
       this.noteScopes();
@@ -219,7 +220,7 @@ export class Connection extends Client {
       id,
       outlet,
       parts,
-      principal: principal ?? { kind: 'anonymous' },
+      principal: principal ?? ANONYMOUS,
       onEnd: () => this.subscriptions.delete(id),
       onTooSlow: () => this.close(CLOSE.tooSlow, 'Too slow'),
     } as const;

@@ -3,8 +3,8 @@
  * where going on is impossible it says so and begins now.
  */
 import type { Principal } from '../../auth/principal.ts';
-import { isCollectionName } from '../../database/names.ts';
 import { formatPosition } from '../../events/log/position.ts';
+import { hearable } from '../../events/read/hearing.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { bindingKey, bindingsOf } from '../../policies/bindings.ts';
 import { affordable } from '../../query/cost.ts';
@@ -35,7 +35,7 @@ export class EventSubscription extends Follower {
   /** Where it is to go on from, and whether its client has been told of that. */
   #since: string | null = null;
   #begun = false;
-  protected readonly collections: readonly string[] | null;
+  protected collections: readonly string[] | null;
 
   /** @throws MillraceError `invalid-filter`, `not-authenticated`, `forbidden` */
   constructor(options: EventOptions) {
@@ -44,9 +44,7 @@ export class EventSubscription extends Follower {
     this.#types = wish.types;
     this.#asked = affordable(parseFilterJson(wish.filter), LIMITS.liveCost);
     this.#principal = principal;
-    const named = wish.types.map(placeOf).flatMap((place) => (place === 'events' ? [] : (place ?? [])));
-    this.collections = named.length === wish.types.length ? named : null;
-    this.#require();
+    this.collections = this.#hearable();
     this.#filter = this.#bound();
   }
 
@@ -58,7 +56,7 @@ export class EventSubscription extends Follower {
     if (this.ended) return;
     this.#principal = principal;
     try {
-      this.#require();
+      this.collections = this.#hearable();
     } catch {
       this.end(new MillraceError('policy-revoked', 'Reading these events is no longer allowed'));
       return;
@@ -125,18 +123,7 @@ export class EventSubscription extends Follower {
     return bind(this.#asked, bindingsOf(this.#principal, this.#now)).filter;
   }
 
-  /** What is asked for by name must be allowed. */
-  #require(): void {
-    for (const type of this.#types) {
-      const place = placeOf(type);
-      if (place !== null) this.parts.policies.scope(this.#principal, 'read', place);
-    }
+  #hearable(): readonly string[] | null {
+    return hearable(this.parts.policies, this.#principal, this.#types);
   }
-}
-
-/** Whose events a type names; null where that is left open. */
-function placeOf(type: string) {
-  const [thing = ''] = type.split('.');
-  if (thing === 'system') return 'events' as const;
-  return isCollectionName(thing) && type.includes('.') ? thing : null;
 }

@@ -1,0 +1,85 @@
+/**
+ * How many requests a minute one client may make: a token bucket for each principal, or for each network of anonymous
+ * ones, in this process's memory. A request over HTTP draws from it, and so does a subscription over a socket. Not here:
+ * the delays of failed sign-ins, which all processes share.
+ */
+import { MillraceError } from '../kernel/errors.ts';
+import type { Principal } from './principal.ts';
+
+/** Buckets kept; the longest unused ones go first. */
+const MAX_BUCKETS = 50_000;
+
+interface Bucket {
+  tokens: number;
+  /** Milliseconds of the monotonic clock. */
+  at: number;
+}
+
+/** Token buckets that hold a minute's worth and refill steadily. */
+export class RateLimiter {
+  readonly #perMinute: number;
+  readonly #buckets = new Map<string, Bucket>();
+
+  constructor(perMinute: number) {
+    this.#perMinute = perMinute;
+  }
+
+  /** Seconds until there is a token, 0 when there is one; takes none. */
+  left(key: string, now: number): number {
+    const bucket = this.#buckets.get(key);
+    if (bucket === undefined) return 0;
+    const tokens = bucket.tokens + ((now - bucket.at) * this.#perMinute) / 60_000;
+    return tokens >= 1 ? 0 : Math.max(1, Math.ceil(((1 - tokens) * 60) / this.#perMinute));
+  }
+
+  /**
+   * Takes one token.
+   * @param now milliseconds of a monotonic clock
+   * @returns seconds to wait, 0 when the request may go on
+   */
+  take(key: string, now: number): number {
+    const bucket = this.#buckets.get(key) ?? { tokens: this.#perMinute, at: now };
+    const tokens = Math.min(this.#perMinute, bucket.tokens + ((now - bucket.at) * this.#perMinute) / 60_000);
+    const allowed = tokens >= 1;
+    // Deleted and set again, so that the map's order is the order of use.
+    this.#buckets.delete(key);
+    this.#buckets.set(key, { tokens: allowed ? tokens - 1 : tokens, at: now });
+    if (this.#buckets.size > MAX_BUCKETS) {
+      for (const oldest of this.#buckets.keys()) {
+        this.#buckets.delete(oldest);
+        break;
+      }
+    }
+    return allowed ? 0 : Math.max(1, Math.ceil(((1 - tokens) * 60) / this.#perMinute));
+  }
+}
+
+/** The refusal of whoever asks too often. */
+export function tooManyRequests(waitSeconds: number): MillraceError {
+  return new MillraceError('rate-limited', 'Too many requests; slow down', {
+    headers: { 'retry-after': String(waitSeconds), ratelimit: `"requests";r=0;t=${waitSeconds}` },
+  });
+}
+
+/** What clients may ask in a minute; one for all the ways in which they ask. */
+export class RequestRate {
+  readonly #anonymous: RateLimiter | null;
+  readonly #principal: RateLimiter | null;
+
+  /** @param perMinute requests of one network of anonymous clients, and of one principal; null for any number */
+  constructor({ anonymous, principal }: { readonly anonymous: number | null; readonly principal: number | null }) {
+    this.#anonymous = anonymous === null ? null : new RateLimiter(anonymous);
+    this.#principal = principal === null ? null : new RateLimiter(principal);
+  }
+
+  /**
+   * Draws one request.
+   * @param key under which the client is counted, as `limitKeyOf` gives it
+   * @throws MillraceError `rate-limited`
+   */
+  draw({ kind }: Principal, key: string): void {
+    const limiter = kind === 'anonymous' ? this.#anonymous : this.#principal;
+    const waitSeconds = limiter?.take(key, performance.now()) ?? 0;
+    if (waitSeconds > 0) throw tooManyRequests(waitSeconds);
+  }
+}
