@@ -6,7 +6,7 @@ import Type, { type Static } from 'typebox';
 import { Value } from 'typebox/value';
 import { wirePath } from '../database/json/to-wire.ts';
 import { MillraceError } from '../kernel/errors.ts';
-import { storedPath } from '../query/paths.ts';
+import { askedPath } from '../query/paths.ts';
 
 /** Indexes of one collection, and fields of one index. Each index costs every write. */
 const MAX_INDEXES = 32;
@@ -74,7 +74,7 @@ export function parseIndexes(body: unknown): readonly Index[] {
 function checkFields(fields: readonly string[], pointer: string): void {
   const paths = fields.map((field) => {
     try {
-      return storedPath(field.replace(/^-/, ''));
+      return askedPath(field.replace(/^-/, ''));
     } catch (error) {
       throw invalid(pointer, error instanceof Error ? error.message : String(error));
     }
@@ -104,7 +104,7 @@ function signatureOf({ fields, unique, sparse }: Index): string {
 /** The key of an index in the database's words. */
 export function keyOf({ fields }: Index): Map<string, 1 | -1> {
   return new Map(
-    fields.map((field) => (field.startsWith('-') ? [storedPath(field.slice(1)), -1] : [storedPath(field), 1])),
+    fields.map((field) => (field.startsWith('-') ? [askedPath(field.slice(1)), -1] : [askedPath(field), 1])),
   );
 }
 

@@ -3,6 +3,7 @@
  * How a path reaches into arrays is the evaluators' matter.
  */
 import { type ErrorCode, MillraceError } from '../kernel/errors.ts';
+import { hintFor } from '../kernel/nearest.ts';
 import { LIMITS } from './limits.ts';
 
 /** The stored times of a document: always dates, however a client writes them. */
@@ -35,11 +36,33 @@ export function innerPath(path: string, code: ErrorCode = 'invalid-filter'): str
   return path;
 }
 
+/** What is shown below `_meta`. It keeps who made the last change in which request too, which nobody is shown. */
+const META_MEMBERS: readonly string[] = ['revision', 'createdAt', 'updatedAt', 'createdBy', 'updatedBy'];
+
 /**
- * The stored path of what a client wrote: checked, and `id` turned into `_id`.
+ * The stored path of what a client or a policy wrote: checked, and `id` turned into `_id`. Of `_meta` it is the whole, or
+ * one of the members that are shown: what is not shown must not be found out by asking for it.
  * @throws MillraceError with the code
  */
 export function storedPath(path: string, code: ErrorCode = 'invalid-filter'): string {
   const checked = innerPath(path, code);
+  const [first, ...rest] = checked.split('.');
+  if (first === '_meta' && rest.length > 0 && !META_MEMBERS.includes(rest.join('.'))) {
+    throw new MillraceError(code, `'${path.slice(0, 80)}' is no member of _meta`, {
+      hint: hintFor(rest.join('.'), META_MEMBERS),
+    });
+  }
   return checked === 'id' || checked.startsWith('id.') ? `_${checked}` : checked;
+}
+
+/**
+ * The stored path of a filter, a sort or an index. `_meta` as a whole is none: comparing it would compare what is not
+ * shown of it.
+ * @throws MillraceError with the code
+ */
+export function askedPath(path: string, code: ErrorCode = 'invalid-filter'): string {
+  const stored = storedPath(path, code);
+  if (stored !== '_meta') return stored;
+  const members = META_MEMBERS.map((member) => `_meta.${member}`).join(', ');
+  throw new MillraceError(code, "'_meta' as a whole cannot be asked for", { hint: `Name one of ${members}.` });
 }

@@ -118,9 +118,15 @@ await runScenarios(t, app, [
   { name: 'nor by sorting', request: 'GET /files?sort=store', status: 400, code: 'unknown-parameter' },
   {
     name: 'nor deep in a filter',
-    request: 'GET /files?filter=%7B"$or":[%7B"name":"x"%7D,%7B"_meta.by":null%7D]%7D',
+    request: 'GET /files?filter=%7B"$or":[%7B"name":"x"%7D,%7B"_meta.updatedBy":null%7D]%7D',
     status: 400,
     code: 'unknown-parameter',
+  },
+  {
+    name: 'who changed it in which request is nobody shown',
+    request: 'GET /files?filter=%7B"$or":[%7B"name":"x"%7D,%7B"_meta.by":null%7D]%7D',
+    status: 400,
+    code: 'invalid-filter',
   },
   { name: 'a url cannot be asked for', request: 'GET /files?url=x', status: 400, code: 'unknown-parameter' },
   {

@@ -67,3 +67,16 @@ t.test('to-mongo and match agree on random filters and documents', { timeout: 12
   }
   t.ok(pairs >= 50_000, `${pairs.toLocaleString('en')} pairs of filter and document`);
 });
+
+t.test('two texts under one negation may be found in two elements of an array', async (t) => {
+  const { collection } = await insertDocuments(t, seeded(t));
+  const stored = [{ b: ['x', 'y'] }, { b: ['xy'] }, { b: ['x'] }, { b: 'xy' }, {}].map((members, n) => ({
+    ...members,
+    n,
+  }));
+  await collection.deleteMany({});
+  await collection.insertMany(stored.map((document) => ({ ...document })));
+  const texts = ['x', 'y'].map((text) => ({ op: 'text', how: 'contains', fold: false, text }) as const);
+  t.equal(await compare(t, collection, stored, field('b', { op: 'not', tests: texts })), 2);
+  t.equal(await compare(t, collection, stored, field('b', { op: 'not', tests: [{ op: 'not', tests: texts }] })), 3);
+});

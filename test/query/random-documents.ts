@@ -116,6 +116,28 @@ const EXOTIC = [
 
 export const NAMES = ['a', 'b', '0', '1'];
 
+/** Names that a decoder, a class or a prototype could take for more than a name. */
+export const HOSTILE = [
+  '$ref',
+  '$id',
+  '$db',
+  '_bsontype',
+  '__proto__',
+  'constructor',
+  'toString',
+  'toJSON',
+  'toBSON',
+  'collection',
+  'oid',
+  'db',
+  'fields',
+  'id',
+  '_meta',
+  '$oid',
+  '$date',
+  'length',
+];
+
 /** A value of any type but array and object. */
 export function scalar(random: Random): unknown {
   const kind = random.below(20);

@@ -23,6 +23,10 @@ const TYPE_ALIASES: Readonly<Record<TypeName, string>> = {
 export function toMongo(filter: Filter): Document {
   switch (filter.kind) {
     case 'field':
+      if (filter.test.op === 'not' && asksTextsApart(filter.test.tests)) {
+        const { path, test } = filter;
+        return { $nor: [{ $and: test.tests.map((inner) => toMongo({ kind: 'field', path, test: inner })) }] };
+      }
       return { [filter.path]: allOf([filter.test]) };
     case 'and':
       return filter.filters.length === 0 ? {} : { $and: filter.filters.map(toMongo) };
@@ -33,6 +37,15 @@ export function toMongo(filter: Filter): Document {
     default:
       return filter satisfies never;
   }
+}
+
+/**
+ * Whether several texts are looked for below a negation: each may be found in another element of an array, and one
+ * pattern for all of them would have to be found in one element.
+ */
+function asksTextsApart(tests: readonly Test[]): boolean {
+  const texts = tests.filter(({ op }) => op === 'text' || op === 'regex');
+  return texts.length > 1 || tests.some((test) => test.op === 'not' && asksTextsApart(test.tests));
 }
 
 /**

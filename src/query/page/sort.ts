@@ -5,7 +5,7 @@
 import { MillraceError } from '../../kernel/errors.ts';
 import { compareValues, isMembers, type Members } from '../evaluate/order.ts';
 import { LIMITS } from '../limits.ts';
-import { isPosition, storedPath } from '../paths.ts';
+import { askedPath, isPosition } from '../paths.ts';
 
 export interface SortKey {
   /** Stored path; no step of it is an array's position. */
@@ -28,7 +28,7 @@ export function parseSort(names: readonly string[]): Sort {
   if (names.length > LIMITS.sortKeys) throw invalid(`A sort has at most ${LIMITS.sortKeys} keys`);
   const keys = names.map((name): SortKey => {
     const descending = name.startsWith('-');
-    const path = storedPath(descending ? name.slice(1) : name, 'invalid-parameter');
+    const path = askedPath(descending ? name.slice(1) : name, 'invalid-parameter');
     if (path.split('.').some(isPosition)) throw invalid(`A sort cannot name a position of an array, as '${path}' does`);
     return { path, direction: descending ? -1 : 1 };
   });

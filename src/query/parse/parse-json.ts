@@ -19,7 +19,7 @@ import {
   testsAt,
   unknownOperator,
 } from '../operators.ts';
-import { innerPath, storedPath } from '../paths.ts';
+import { askedPath, innerPath } from '../paths.ts';
 import { Patterns } from '../text/pattern.ts';
 import { readText } from '../variables.ts';
 
@@ -71,7 +71,7 @@ function readField(name: string, value: unknown, place: Place): OpenFilter {
   const tests = hasOperators(value)
     ? readTests(value, inside(place))
     : [{ op: 'in', values: [readValue(value, inside(place))] } as const];
-  if (place.root) return testsAt(storedPath(name), tests);
+  if (place.root) return testsAt(askedPath(name), tests);
   const path = innerPath(name);
   return and(tests.map((test) => field(path, test)));
 }

@@ -11,7 +11,7 @@ import { and, type OpenFilter } from '../filter.ts';
 import { LIMITS } from '../limits.ts';
 import { readOperator } from '../operators.ts';
 import { BY_ID, parseSort, type Sort } from '../page/sort.ts';
-import { storedPath } from '../paths.ts';
+import { askedPath } from '../paths.ts';
 import { Patterns } from '../text/pattern.ts';
 import type { Parameter } from './parameters.ts';
 import { parseFilterJson } from './parse-json.ts';
@@ -37,7 +37,7 @@ export function parseQuery(parameters: Iterable<Parameter>): Query {
   for (const [name, value] of parameters) {
     const [path, operator] = readName(name);
     if (operator !== null) {
-      conditions.push(parseShort(storedPath(path), readOperator(operator), value, patterns));
+      conditions.push(parseShort(askedPath(path), readOperator(operator), value, patterns));
     } else if (!isReserved(name)) {
       equals.set(name, [...(equals.get(name) ?? []), value]);
     } else {
@@ -47,7 +47,7 @@ export function parseQuery(parameters: Iterable<Parameter>): Query {
   }
   const filter = settings.get('filter');
   const full = filter === undefined ? [] : [parseFilterJson(readJson(filter), patterns)];
-  const same = [...equals].map(([name, values]) => parseEquals(storedPath(name), values));
+  const same = [...equals].map(([name, values]) => parseEquals(askedPath(name), values));
   const text = (name: Reserved): string | null => settings.get(name) ?? null;
   return complete({
     filter: and([...full, ...same, ...conditions]),
@@ -169,7 +169,7 @@ function readExpand(texts: readonly string[] | null): readonly Expansion[] {
   const expand = (texts ?? []).map((text): Expansion => {
     const [path = '', collection = '', ...more] = text.split(':');
     if (path !== '' && collection !== '' && more.length === 0)
-      return { path: storedPath(path, 'invalid-parameter'), collection };
+      return { path: askedPath(path, 'invalid-parameter'), collection };
     throw invalid("The parameter 'expand' is a list of field:collection, such as authorId:users");
   });
   if (expand.length > LIMITS.expansions) throw invalid(`At most ${LIMITS.expansions} fields can be expanded`);

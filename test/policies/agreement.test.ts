@@ -1,0 +1,153 @@
+/**
+ * Everything that judges or shows a document says the same of it: the database, `match`, cutting as bytes and as
+ * objects, rendering, and events. Random documents of every type, with names that a decoder could take for more than
+ * names, under random policies. MILLRACE_LONG=1 takes 1,000,000 documents, MILLRACE_RUNS as many batches as it says,
+ * MILLRACE_SEED repeats a run.
+ */
+import { BSON, type Document, Int32, Long, MongoClient, Timestamp } from 'mongodb';
+import t from 'tap';
+import { readStored } from '../../src/database/bson/stored.ts';
+import { encodeDocument, toWire } from '../../src/database/json/json.ts';
+import { isPlain, setMember } from '../../src/database/json/wire-values.ts';
+import { toEvent } from '../../src/events/log/event.ts';
+import { EMPTY_ROW, type LogRow } from '../../src/events/log/row.ts';
+import { seenRow } from '../../src/events/read/visible-row.ts';
+import { cutBytes } from '../../src/policies/fields/cut-bytes.ts';
+import { parseFieldRules } from '../../src/policies/fields/field-rules.ts';
+import { fieldsFor, reaches, shown, toDatabaseFilter } from '../../src/policies/reach.ts';
+import { type Scope, toScope } from '../../src/policies/scope.ts';
+import { type Filter, field, or } from '../../src/query/filter.ts';
+import { testMongo } from '../helpers/mongo.ts';
+import { user } from '../helpers/principals.ts';
+import { runCount } from '../helpers/random.ts';
+import { type Random, seeded } from '../query/random.ts';
+import { documentMembers, HOSTILE, id, scalar, TEXTS, value } from '../query/random-documents.ts';
+import { filter, PATHS, TEST_NAMES, test } from '../query/random-filters.ts';
+
+const DOCUMENTS = 2_000;
+const SCOPES = 6;
+const BATCHES = runCount(3, 500);
+t.setTimeout(120_000 + BATCHES * 20_000);
+
+const RULES = [
+  ['*', '-a'],
+  ['*', '-a.b', '-fields'],
+  ['*', '-b.a', '-oid'],
+  ['a', 'b'],
+  ['a.b', 'b', 'db'],
+  ['collection', 'a.a', 'fields.a'],
+  ['*'],
+];
+const HOSTILE_PATHS = ['collection', 'oid', 'db', 'fields', 'fields.a', 'constructor', 'a.collection', 'a.fields.b'];
+
+/** A document with hostile names among its members, at the top and within: often such as the driver makes a DBRef of. */
+function hostileDocument(random: Random, n: number): Document {
+  const document = documentMembers(random);
+  const places = [document, ...Object.values(document).flat().filter(isPlain)];
+  for (const place of places) {
+    if (random.chance(0.3)) {
+      place['$ref'] = random.pick(TEXTS);
+      place['$id'] = scalar(random);
+      if (random.chance(0.3)) place['$db'] = random.pick(TEXTS);
+    }
+    if (random.chance(0.3)) setMember(place, random.pick(HOSTILE), value(random, 1));
+  }
+  const { _id: _, n: __, ...members } = document;
+  return { _id: id(random, n), ...members, n: new Int32(n) };
+}
+
+/** Maps are written member by member, whatever the names of their members. */
+function asMap(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(asMap);
+  return isPlain(value) ? new Map(Object.keys(value).map((name) => [name, asMap(value[name])])) : value;
+}
+
+function randomScope(random: Random): Scope {
+  const asked = (): Filter =>
+    random.chance(0.3)
+      ? field(random.pick([...HOSTILE_PATHS, ...PATHS]), test(random, random.pick(TEST_NAMES)))
+      : filter(random, 2);
+  const grants = random.several(1, 2, () => ({
+    filter: asked(),
+    read: parseFieldRules(random.pick(RULES)),
+    write: parseFieldRules(['*']),
+    set: new Map(),
+    policy: null,
+  }));
+  const denied = or(random.several(0, 1, asked));
+  return toScope({ principal: user('u'), action: 'read', grants, denied, reader: null, until: null });
+}
+
+const inserted = (raw: Buffer, stored: Document): LogRow => ({
+  ...EMPTY_ROW,
+  number: 1,
+  epoch: 1,
+  token: '82',
+  time: new Timestamp(Long.ONE),
+  wall: new Date(0),
+  operation: 'insert',
+  collection: 'documents',
+  key: Buffer.from(BSON.serialize({ _id: asMap(stored['_id']) })),
+  after: raw,
+});
+
+/** JavaScript puts number-like names first; what clients read from either text is then the same. */
+const asRead = (text: string): string => JSON.stringify(JSON.parse(text));
+
+/** What is told of one document under a Scope, judged in memory; null when nothing is. */
+function told(scope: Scope, raw: Buffer, stored: Document): string | null {
+  const fields = fieldsFor(scope, stored);
+  const object = shown(scope, stored);
+  const row = seenRow(inserted(raw, stored), scope, () => true);
+  const texts = [
+    fields && asRead(encodeDocument(cutBytes(raw, fields)).toString()),
+    object && asRead(JSON.stringify(toWire(object))),
+    row && asRead(JSON.stringify(toEvent(row)?.data)),
+  ];
+  const [first = null] = texts;
+  if (texts.some((text) => text !== first)) throw new Error(`Told differently: ${texts.join('\n')}`);
+  if ((first !== null) !== reaches(scope, stored)) throw new Error('Told, or not told, against the Scope');
+  return first;
+}
+
+t.test(`all say the same of ${BATCHES * DOCUMENTS} documents`, async (t) => {
+  const random = seeded(t);
+  const { url, database } = await testMongo(t);
+  const client = new MongoClient(url);
+  t.teardown(() => client.close());
+  const db = client.db(database);
+  const documents = db.collection('documents');
+  let [documentsAsked, reached, hidden] = [0, 0, 0];
+  for (let batch = 0; batch < BATCHES; batch++) {
+    const made = Array.from({ length: DOCUMENTS }, (_, n) => asMap(hostileDocument(random, n)));
+    await documents.deleteMany({});
+    await db.command({ insert: 'documents', documents: made });
+    const raws = made.map((map) => Buffer.from(BSON.serialize({ map }).subarray(9, -1)));
+    const stored = raws.map(readStored);
+    for (let count = 0; count < SCOPES; count++) {
+      const scope = randomScope(random);
+      const asked = toDatabaseFilter(scope);
+      const answer = await documents.find(asked, { projection: { _id: 0, n: 1 } }).toArray();
+      const found = new Set(answer.map(({ n }) => n));
+      for (const [n, document] of stored.entries()) {
+        const raw = raws[n] ?? Buffer.of();
+        const what = () => `${JSON.stringify(scope.grants)} ${JSON.stringify(scope.denied)} of ${raw.toString('hex')}`;
+        try {
+          const text = count === 0 ? told(scope, raw, document) : reaches(scope, document);
+          if ((text !== null && text !== false) !== found.has(n)) throw new Error(`The database says ${found.has(n)}`);
+          if (text !== null && text !== false) reached++;
+          else hidden++;
+        } catch (error) {
+          t.fail(`batch ${batch}: ${error}: ${what()}`);
+          return;
+        }
+      }
+    }
+    documentsAsked += stored.length;
+    if (batch % 25 === 24) t.comment(`${documentsAsked} documents, ${reached} reached, ${hidden} not`);
+  }
+  t.ok(
+    reached > documentsAsked / 4 && hidden > documentsAsked / 4,
+    `${documentsAsked}: ${reached} reached, ${hidden} not`,
+  );
+});
