@@ -43,7 +43,7 @@ async function main(): Promise<0 | 1> {
 
 /**
  * Bytes that pass through are buffers outside of V8's heap, and many of them beside few objects. By itself V8 marks the whole
- * heap for every 64 MB of them, ten times a second for lists of 100 KB (decisions/0066-garbage-of-buffers.md).
+ * heap for every 64 MB of them, ten times a second for lists of 100 KB (decisions/0066-buffers-count-in-the-heap-limit.md).
  */
 function collectBuffersWithTheRest(): void {
   setFlagsFromString('--external-memory-accounted-in-global-limit');

@@ -120,7 +120,7 @@ function requireKnownRoles(kind: User['kind'], roles: readonly string[] | undefi
   const known: readonly string[] = OWNER_ROLES;
   const other = kind === 'owner' ? roles?.find((role) => !known.includes(role)) : undefined;
   if (other === undefined) return;
-  throw new MillraceError('invalid-body', `'${other}' is no role of owners`, {
+  throw new MillraceError('invalid-body', `'${other}' is not an owner role`, {
     hint: `Known: ${known.join(', ')}`,
     faults: [{ pointer: '/roles', code: 'invalid-body', detail: 'Not a role of owners' }],
   });

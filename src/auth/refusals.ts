@@ -23,5 +23,5 @@ export function linkUnusable(): MillraceError {
 
 /** The server of mail does not keep up. */
 export function tooManyLetters(): MillraceError {
-  return new MillraceError('overloaded', 'Too many letters are on their way', { headers: { 'retry-after': '10' } });
+  return new MillraceError('overloaded', 'Too many emails are being sent', { headers: { 'retry-after': '10' } });
 }

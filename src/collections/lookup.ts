@@ -47,7 +47,7 @@ export class Lookup {
   ): Promise<Error> {
     const { reader } = scope;
     if (reader !== null && !reachesAll(scope) && (await this.find(reader, name, id, within)) !== null) {
-      return new MillraceError('forbidden', `No policy allows to ${scope.action} this document`);
+      return new MillraceError('forbidden', `No policy allows you to ${scope.action} this document`);
     }
     if (!within?.made.has(name) && !(await this.#registry.exists(name))) return notAvailable(name);
     if (preconditions) checkPreconditions(preconditions, null);

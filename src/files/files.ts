@@ -59,7 +59,7 @@ export class Files {
     const { files, documents } = this.#toFiles(scope, delivery, request);
     if (!documents.every((document) => reaches(scope, document))) {
       await takeBack(keys, intake);
-      throw new MillraceError('forbidden', 'No policy allows to create this file');
+      throw new MillraceError('forbidden', 'No policy allows you to create this file');
     }
     try {
       await this.#parts.transactions.run(async (session) => {
@@ -124,7 +124,7 @@ export class Files {
     const raw = await this.#find(scope, id);
     const readable = scope.reader !== null && (await this.#find(scope.reader, id)) !== null;
     if (raw === null) {
-      if (readable) throw new MillraceError('forbidden', 'No policy allows to delete this file');
+      if (readable) throw new MillraceError('forbidden', 'No policy allows you to delete this file');
       requireConditions(conditions, null);
       throw notFound(id);
     }

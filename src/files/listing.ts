@@ -64,7 +64,7 @@ function requireMembers({ filter, sort, expand }: Query): void {
   const unknown = asked.find((path) => !STORED_MEMBERS.has(path.split('.', 1)[0] ?? ''));
   if (unknown === undefined && expand.length === 0) return;
   const name = unknown ?? 'expand';
-  throw new MillraceError('unknown-parameter', `Files cannot be asked for '${name.slice(0, 80)}'`, {
+  throw new MillraceError('unknown-parameter', `Files cannot be filtered by '${name.slice(0, 80)}'`, {
     hint: `Their members are ${[...STORED_MEMBERS].join(', ').replace('_id', 'id')}`,
   });
 }

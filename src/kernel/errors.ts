@@ -88,7 +88,7 @@ export const ERRORS = {
   'unsupported-media-type': row(415, 'The media type is not supported'),
   'range-not-satisfiable': row(416, 'The range lies outside of the file'),
   'key-reused': row(422, 'The idempotency key was used for another request'),
-  'upgrade-required': row(426, 'This place is for WebSockets'),
+  'upgrade-required': row(426, 'This endpoint only accepts WebSocket connections'),
   'rate-limited': row(429, 'Too many requests', true),
   'too-much-held': row(429, 'Too much is held in memory for the client', true),
   'headers-too-large': row(431, 'The request headers are too large'),
@@ -97,7 +97,7 @@ export const ERRORS = {
   'policies-unavailable': row(503, 'The policies cannot be read', true),
   'file-store-unavailable': row(503, 'The store of the file is not available', true),
   'query-timeout': row(503, 'The database took too long', true),
-  overloaded: row(503, 'Too much is going on', true),
+  overloaded: row(503, 'The server is overloaded', true),
   'shutting-down': row(503, 'The server is shutting down', true),
 } as const satisfies Record<string, ErrorRow>;
 

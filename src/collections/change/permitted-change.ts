@@ -130,5 +130,5 @@ function valuesOf(given: Given): JsonObject {
 }
 
 function notAllowed({ action }: Scope): MillraceError {
-  return new MillraceError('forbidden', `No policy allows to ${action} this document`);
+  return new MillraceError('forbidden', `No policy allows you to ${action} this document`);
 }

@@ -72,7 +72,7 @@ export class Draft {
   /** Counts cells that are visited or moved. */
   work(cells: number): void {
     this.#work -= cells * CELL;
-    if (this.#work < 0) throw invalidPatch('The patch moves too much at once', 'Send it in several requests');
+    if (this.#work < 0) throw invalidPatch('The patch is too large to apply', 'Send it in several requests');
   }
 
   /** Counts questions that each may look at a whole value. */

@@ -92,7 +92,7 @@ function apply(root: unknown, operation: Operation, draft: Draft): unknown {
   switch (operation.op) {
     case 'test':
       if (sameJson(find(root, operation.path), operation.value, { ordered: false })) return root;
-      throw new MillraceError('patch-test-failed', `the value at '${pointerTo(operation.path)}' is another one`);
+      throw new MillraceError('patch-test-failed', `the value at '${pointerTo(operation.path)}' is different`);
     case 'add': {
       const value = draft.keeper.keep(replacedAt(root, operation.path), operation.value);
       return add(root, operation.path, value, draft);

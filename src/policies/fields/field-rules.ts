@@ -35,9 +35,13 @@ function readRule(rule: string, index: number, all: boolean): string {
   const left = rule.startsWith('-');
   const path = left ? rule.slice(1) : rule;
   if (left && !all) {
-    throw invalid(index, `'${rule}' leaves out what is not in`, "Begin with '*', or name the members that are in");
+    throw invalid(
+      index,
+      `'${rule}' excludes a member that is not included`,
+      "Begin with '*', or name the members that are in",
+    );
   }
-  if (!left && all) throw invalid(index, `'${rule}' is in already by '*'`, "Leave it out, or leave '*' out");
+  if (!left && all) throw invalid(index, `'*' already includes '${rule}'`, "Leave it out, or leave '*' out");
   const [first = '', ...rest] = readPath(path, index).split('.');
   if (ALWAYS.includes(first)) throw invalid(index, `'${path}' is always seen and never set`, 'Leave it out');
   if ([first, ...rest].some(isPosition)) {

@@ -155,9 +155,13 @@ function lengthOf(
   let length = Math.min(limit, found - 1);
   while (length > 0 && shares(length)) length--;
   if (length > 0 || limit === 0) return length;
-  throw new MillraceError('sort-impossible', 'More documents than a page holds share their id and their place', {
-    hint: 'Sort by a field in which they differ, or ask without limit',
-  });
+  throw new MillraceError(
+    'sort-impossible',
+    'Too many documents have the same sort key and id to continue after this page',
+    {
+      hint: 'Sort by a field in which they differ, or ask without limit',
+    },
+  );
 }
 
 function at(place: number, keys: Keys, sort: Sort): Omit<Position, 'direction'> {

@@ -277,7 +277,7 @@ export class Connection extends Client {
 }
 
 const again = (): MillraceError =>
-  new MillraceError('malformed-request', 'hello comes once', { hint: 'A newer token comes with authenticate' });
+  new MillraceError('malformed-request', "'hello' was already sent", { hint: 'A newer token comes with authenticate' });
 
 function hasSort(query: unknown): boolean {
   return typeof query === 'object' && query !== null && Object.hasOwn(query, 'sort');
