@@ -9,6 +9,7 @@ import type { Db, Document } from 'mongodb';
 import { binary } from '../database/bson/raw.ts';
 import { readOrdered } from '../database/bson/stored.ts';
 import { Lease } from '../database/lease.ts';
+import { FairSemaphore } from '../kernel/fair-semaphore.ts';
 import { EventLog } from './log/event-log.ts';
 import type { Note } from './log/note.ts';
 import type { LogRow } from './log/row.ts';
@@ -23,6 +24,10 @@ import { type EventState, eventState } from './state.ts';
 
 /** How long a start waits for a new log to begin, in milliseconds. */
 const BEGIN_MS = 10_000;
+/** Pieces of the log that clients read at one time: the database may look through much of it for one, and has a connection less. */
+const READERS = 4;
+/** Of these for one client: a principal, or all that is anonymous in one network. */
+const READERS_OF_ONE = 2;
 /** How long a look at what a collection is may take, in milliseconds. */
 const LOOK_MS = 5_000;
 
@@ -31,6 +36,8 @@ export interface EventParts {
   readonly tail: Tail;
   readonly recorder: Recorder;
   readonly feed: Feed;
+  /** Places for clients who read the log, each for one piece of it: feeds, and subscriptions that come back. */
+  readonly readers: FairSemaphore;
   readonly retention: Retention;
   /** A durable reader; whoever makes it starts and stops it. */
   consumer(options: Pick<ConsumerOptions, 'name' | 'handle' | 'concerns' | 'tries'>): Consumer;
@@ -53,6 +60,7 @@ export async function openEvents(mongo: { data: Db; log: Db }, settings: EventSe
   const log = new EventLog(mongo.log, mongo.data.databaseName);
   await log.open();
   const tail = new Tail({ log, onNote });
+  const readers = new FairSemaphore(READERS, READERS_OF_ONE);
   await tail.start();
   const lease = new Lease({ collection: mongo.log.collection('lease'), id: 'log', owner });
   const recorder = new Recorder({
@@ -77,7 +85,8 @@ export async function openEvents(mongo: { data: Db; log: Db }, settings: EventSe
     log,
     tail,
     recorder,
-    feed: new Feed(tail, log),
+    feed: new Feed(tail, log, readers),
+    readers,
     retention,
     consumer: (options) => new Consumer({ log, tail, owner, onNote, ...options }),
     completed: async (row) => {

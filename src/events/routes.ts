@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Authenticator } from '../auth/authenticator.ts';
-import type { Principal } from '../auth/principal.ts';
+import { limitKeyOf, type Principal } from '../auth/principal.ts';
 import { parseCollectionName } from '../database/names.ts';
 import { bindingsOf } from '../policies/bindings.ts';
 import type { Policies } from '../policies/policies.ts';
@@ -62,13 +62,14 @@ export async function eventRoutes(
   async function pageFor<T>(
     request: FastifyRequest,
     reply: FastifyReply,
-    query: Omit<PageQuery<T>, 'signal' | 'pick'>,
+    query: Omit<PageQuery<T>, 'signal' | 'pick' | 'whose'>,
     pick: (row: LogRow, principal: Principal) => Promise<T | null>,
   ): Promise<Page<T>> {
     const who = reader(authenticator, request.principal, request.headers.authorization);
     try {
       const signal = ended(reply, closing.signal);
-      return await feed.page({ ...query, signal, pick: async (row) => pick(row, await who.now()) });
+      const whose = limitKeyOf(request.principal, request.ip);
+      return await feed.page({ ...query, signal, whose, pick: async (row) => pick(row, await who.now()) });
     } finally {
       who.end();
     }

@@ -2,12 +2,12 @@
 import type { Authenticator } from '../auth/authenticator.ts';
 import type { RequestRate } from '../auth/request-rate.ts';
 import type { Feed } from '../events/read/feed.ts';
+import type { FairSemaphore } from '../kernel/fair-semaphore.ts';
 import type { ByteBudget } from '../kernel/memory/byte-budget.ts';
 import type { Policies } from '../policies/policies.ts';
 import type { SnapshotStore } from './answer/snapshot-store.ts';
 import type { Hub } from './hub/hub.ts';
 import type { Backlog } from './subscription/backlog.ts';
-import type { Slots } from './subscription/fair-semaphore.ts';
 import type { Rights } from './subscription/rights-changes.ts';
 import type { Rescoping } from './subscription/scope-difference.ts';
 import type { Turnstile } from './subscription/turn-taking.ts';
@@ -24,7 +24,7 @@ export interface RealtimeParts {
   readonly requestRate: RequestRate;
   readonly turns: Turns;
   /** For the first look into the database of each snapshot. */
-  readonly slots: Slots;
+  readonly slots: FairSemaphore;
   /** For each piece of what is looked through to catch up. */
   readonly turnstile: Turnstile;
   readonly rescoping: Rescoping;

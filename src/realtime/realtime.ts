@@ -7,6 +7,7 @@ import type { RequestRate } from '../auth/request-rate.ts';
 import type { Mongo } from '../database/mongo.ts';
 import type { EventParts } from '../events/open-events.ts';
 import { networkOf } from '../kernel/addresses.ts';
+import { FairSemaphore } from '../kernel/fair-semaphore.ts';
 import { Account, type ByteBudget } from '../kernel/memory/byte-budget.ts';
 import type { Policies } from '../policies/policies.ts';
 import { SnapshotStore } from './answer/snapshot-store.ts';
@@ -14,7 +15,6 @@ import { CLIENT_BYTES, type Client } from './client/client.ts';
 import { Hub } from './hub/hub.ts';
 import { type RealtimeParts, timingOf } from './realtime-parts.ts';
 import { Backlog } from './subscription/backlog.ts';
-import { Slots } from './subscription/fair-semaphore.ts';
 import { Rights } from './subscription/rights-changes.ts';
 import { Rescoping } from './subscription/scope-difference.ts';
 import { Turnstile } from './subscription/turn-taking.ts';
@@ -29,7 +29,7 @@ const TICKS_PER_HEARTBEAT = 50;
 
 export interface RealtimeOptions {
   readonly mongo: Pick<Mongo, 'data'>;
-  readonly events: Pick<EventParts, 'tail' | 'feed' | 'log' | 'completed'>;
+  readonly events: Pick<EventParts, 'tail' | 'feed' | 'log' | 'completed' | 'readers'>;
   readonly policies: Policies;
   readonly authenticator: Authenticator;
   readonly requestRate: RequestRate;
@@ -52,15 +52,15 @@ export class Realtime {
 
   constructor(options: RealtimeOptions) {
     const { events, policies, authenticator, requestRate, onError } = options;
-    const { tail, feed, log, completed } = events;
+    const { tail, feed, log, completed, readers } = events;
     const timing = timingOf(options.heartbeatMs);
     const hub = new Hub({ tail, completed, onError });
     const store = new SnapshotStore(options.mongo.data, options.queryTimeoutMs);
-    const slots = new Slots(SNAPSHOTS_AT_ONCE, SNAPSHOTS_OF_ONE);
+    const slots = new FairSemaphore(SNAPSHOTS_AT_ONCE, SNAPSHOTS_OF_ONE);
     const rights = new Rights({ tail, log });
     this.parts = {
       hub,
-      backlog: new Backlog({ hub, log, completed }),
+      backlog: new Backlog({ hub, log, completed, readers }),
       store,
       feed,
       policies,

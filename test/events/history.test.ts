@@ -5,6 +5,7 @@
 import { BSON, type Document } from 'mongodb';
 import t from 'tap';
 import { Feed } from '../../src/events/read/feed.ts';
+import { FairSemaphore } from '../../src/kernel/fair-semaphore.ts';
 import { eventWorld, type Node, type World } from '../helpers/event-world.ts';
 import { testReplicaSet } from '../helpers/replica-set.ts';
 import { until } from '../helpers/until.ts';
@@ -15,7 +16,7 @@ const put = (world: World, _id: string) =>
   world.mongo.data.collection<{ _id: string; text?: string }>('things').insertOne({ _id });
 
 async function refused(t: import('tap').Test, node: Node, position: string) {
-  await t.rejects(new Feed(node.tail, node.log).usable(position), { code: 'epoch-changed' });
+  await t.rejects(new Feed(node.tail, node.log, new FairSemaphore(1, 1)).usable(position), { code: 'epoch-changed' });
 }
 
 t.test('the oplog is overwritten while nobody records: one gap, and on', async (t) => {
@@ -189,5 +190,5 @@ t.test('data restored in place is told as what it is, and positions stay good', 
     ['drop', 'insert', 'insert'],
   );
   t.equal(second.tail.position.epoch, 1);
-  await new Feed(second.tail, second.log).usable(`1-${before.number}`);
+  await new Feed(second.tail, second.log, new FairSemaphore(1, 1)).usable(`1-${before.number}`);
 });

@@ -2,6 +2,7 @@
 import { Timestamp } from 'mongodb';
 import t from 'tap';
 import { EMPTY_ROW, type LogRow } from '../../src/events/log/row.ts';
+import { FairSemaphore } from '../../src/kernel/fair-semaphore.ts';
 import { Hub } from '../../src/realtime/hub/hub.ts';
 import { Backlog } from '../../src/realtime/subscription/backlog.ts';
 
@@ -34,11 +35,15 @@ t.test('rows without bodies', async (t) => {
     read: async (after: number, limit: number) => rows.slice(after, after + limit),
   };
   const hub = new Hub({ tail, completed, onError: (error) => t.fail(String(error)) });
-  const backlog = new Backlog({ hub, log: { about: async () => null }, completed });
+  const readers = new FairSemaphore(1, 1);
+  const backlog = new Backlog({ hub, log: { about: async () => null }, completed, readers });
   const told: number[] = [];
-  for await (const { segments } of backlog.read(0, ROWS, null)) {
-    told.push(...segments.flatMap((segment) => segment.rows.map(({ number }) => number)));
-    waiting = 0;
+  for (let after = 0; after < ROWS; ) {
+    after = await backlog.read({ after, through: ROWS, collections: null, whose: 'a' }, ({ segments, through }) => {
+      told.push(...segments.flatMap((segment) => segment.rows.map(({ number }) => number)));
+      waiting = 0;
+      return through;
+    });
   }
   t.strictSame(
     told,

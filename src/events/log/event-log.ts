@@ -87,10 +87,10 @@ export class EventLog {
   }
 
   /**
-   * Rows above a number in their order, at most so many and about 16 MiB; they begin higher when older ones are gone,
-   * and never below the floor, even where a recorder that woke up late has put old rows back.
+   * Rows above a number in their order, at most so many, and no more once they have that many bytes; they begin higher when
+   * older ones are gone, and never below the floor, even where a recorder that woke up late has put old rows back.
    */
-  async read(after: number, limit: number): Promise<LogRow[]> {
+  async read(after: number, limit: number, maxBytes = READ_BYTES): Promise<LogRow[]> {
     const rows: LogRow[] = [];
     let bytes = 0;
     for await (const stored of this.#rows.find({ _id: { $gt: after } } as Document, {
@@ -102,7 +102,7 @@ export class EventLog {
       const row = decodeRow(stored as unknown as Uint8Array);
       rows.push(row);
       bytes += rowBytes(row);
-      if (bytes > READ_BYTES) break;
+      if (bytes > maxBytes) break;
     }
     // Asked after the rows: what is deleted meanwhile is below a floor that is seen here.
     const floor = await this.floor();
@@ -119,8 +119,10 @@ export class EventLog {
     readonly through: number;
     readonly collections: readonly string[];
     readonly limit: number;
+    /** Bytes at which it stops. */
+    readonly maxBytes?: number;
   }): Promise<{ readonly rows: readonly LogRow[]; readonly through: number } | null> {
-    const { after, through, collections, limit } = asked;
+    const { after, through, collections, limit, maxBytes = READ_BYTES } = asked;
     // A pattern of events such as `fs.*` means `fs.files` of others, too; no name of ours has anything below it.
     const below = collections.filter((name) => !name.startsWith('_')).map((name) => new RegExp(`^${name}\\.`));
     const names = { $in: [...collections, ...below] };
@@ -133,7 +135,7 @@ export class EventLog {
       const row = decodeRow(stored as unknown as Uint8Array);
       rows.push(row);
       bytes += wholeBytes(row);
-      whole = rows.length < limit && bytes <= READ_BYTES;
+      whole = rows.length < limit && bytes <= maxBytes;
       if (!whole) break;
     }
     if ((await this.floor()) - 1 > after) return null;

@@ -85,6 +85,16 @@ export function wholeBytes(row: LogRow): number {
   return rowBytes(row) + (row.big ? BODY_LIMIT : 0);
 }
 
+/** The first of the rows, as many as may be held within so many bytes of memory; one at least. */
+export function within(rows: LogRow[], bytes: number): LogRow[] {
+  let held = 0;
+  const end = rows.findIndex((row) => {
+    held += wholeBytes(row);
+    return held > bytes;
+  });
+  return end < 0 ? rows : rows.slice(0, Math.max(1, end));
+}
+
 /** Size of a row's bodies. */
 export function bodyBytes(row: Pick<LogRow, 'after' | 'before' | 'update'>): number {
   return (row.after?.length ?? 0) + (row.before?.length ?? 0) + (row.update?.length ?? 0);

@@ -110,9 +110,9 @@ export class Tail {
     if (!this.#accept(rows)) this.#catchUp().catch(() => {});
   }
 
-  /** Rows above a number that have been told, from memory or from the log. */
-  async read(after: number, limit: number): Promise<LogRow[]> {
-    const rows = this.#ring.after(after, limit) ?? (await this.#log.read(after, limit));
+  /** Rows above a number that have been told, from memory or from the log; from that no more once they have that many bytes. */
+  async read(after: number, limit: number, maxBytes?: number): Promise<LogRow[]> {
+    const rows = this.#ring.after(after, limit) ?? (await this.#log.read(after, limit, maxBytes));
     return rows.filter((row) => row.number <= this.#told.number);
   }
 

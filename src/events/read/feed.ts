@@ -4,15 +4,19 @@
  * a function, and who keeps a position (consumer.ts keeps its own).
  */
 import { MillraceError } from '../../kernel/errors.ts';
+import type { FairSemaphore } from '../../kernel/fair-semaphore.ts';
 import type { EventLog } from '../log/event-log.ts';
 import { formatPosition, type Place, parsePosition } from '../log/position.ts';
-import type { LogRow } from '../log/row.ts';
-import { wholeBytes } from '../log/row.ts';
+import { type LogRow, wholeBytes, within } from '../log/row.ts';
 import type { Tail } from '../log/tail.ts';
 
 const READ_ROWS = 500;
+/** Bytes that are read at one time, but for one row that is larger. */
+const READ_BYTES = 1024 * 1024;
 /** Rows looked at for one page at most, whoever matches. */
 const SCAN_ROWS = 20_000;
+/** Bytes of the rows that are looked at for one page. */
+const SCAN_BYTES = 64 * 1024 * 1024;
 /** Bodies behind which a page ends: it is one text in memory, and beyond half a gigabyte none at all. */
 const PAGE_BYTES = 16 * 1024 * 1024;
 const UNKNOWN_WAIT_MS = 2000;
@@ -33,15 +37,30 @@ export interface PageQuery<T> {
   /** Whether a broken history ends the page instead of being an item. */
   readonly refuseGap: (row: LogRow) => boolean;
   readonly signal: AbortSignal;
+  /** The client who reads, whatever stands for it. */
+  readonly whose: unknown;
+}
+
+/** A page while it is being gathered. */
+interface Gathered<T> {
+  place: Place;
+  readonly items: T[];
+  /** Bytes of the rows that became items. */
+  bytes: number;
+  scannedRows: number;
+  scannedBytes: number;
 }
 
 export class Feed {
   readonly #tail: Tail;
   readonly #log: EventLog;
+  readonly #readers: FairSemaphore;
 
-  constructor(tail: Tail, log: EventLog) {
+  /** @param readers places for those who read the log, each for one piece of it */
+  constructor(tail: Tail, log: EventLog, readers: FairSemaphore) {
     this.#tail = tail;
     this.#log = log;
+    this.#readers = readers;
   }
 
   /** The position of the newest row this process has told. */
@@ -56,35 +75,44 @@ export class Feed {
    */
   async page<T>(query: PageQuery<T>): Promise<Page<T>> {
     if (query.since === null) return { items: [], position: this.position };
-    let place = await this.usable(query.since);
+    const place = await this.usable(query.since);
     const until = performance.now() + query.waitMs;
-    const items: T[] = [];
-    let bytes = 0;
-    for (let scanned = 0; ; ) {
+    const page: Gathered<T> = { place, items: [], bytes: 0, scannedRows: 0, scannedBytes: 0 };
+    for (;;) {
       const news = this.#news(query.signal, until - performance.now());
       try {
-        const rows = await this.#tail.read(place.number, READ_ROWS);
-        if (rows[0] !== undefined && rows[0].number !== place.number + 1) throw this.#gone('position-expired');
-        for (const row of rows) {
-          if (query.refuseGap(row)) {
-            if (items.length > 0) return { items, position: formatPosition(place) };
-            throw this.#gone('epoch-changed');
-          }
-          place = { epoch: row.epoch, number: row.number };
-          const item = await query.pick(row);
-          if (item === null) continue;
-          items.push(item);
-          bytes += wholeBytes(row);
-          if (items.length >= query.limit || bytes >= PAGE_BYTES) return { items, position: formatPosition(place) };
-        }
-        scanned += rows.length;
-        const waiting = rows.length === 0 && items.length === 0 && performance.now() < until && !query.signal.aborted;
-        if (rows.length === 0 ? !waiting : scanned >= SCAN_ROWS) return { items, position: formatPosition(place) };
-        if (waiting) await news.came;
+        // The place is not kept while it waits for news.
+        const more = await this.#readers.run(query.whose, () => this.#gather(query, page));
+        const isWaiting = more === 'none' && page.items.length === 0 && performance.now() < until;
+        const isOver = more === 'none' ? !isWaiting || query.signal.aborted : more === 'full';
+        if (isOver) return { items: page.items, position: formatPosition(page.place) };
+        if (isWaiting) await news.came;
       } finally {
         news.forget();
       }
     }
+  }
+
+  /** Looks at the next rows. @returns whether the page is full, or there are none by now, or may be more */
+  async #gather<T>(query: PageQuery<T>, page: Gathered<T>): Promise<'full' | 'none' | 'more'> {
+    const rows = within(await this.#tail.read(page.place.number, READ_ROWS, READ_BYTES), READ_BYTES);
+    if (rows[0] !== undefined && rows[0].number !== page.place.number + 1) throw this.#gone('position-expired');
+    for (const row of rows) {
+      if (query.refuseGap(row)) {
+        if (page.items.length > 0) return 'full';
+        throw this.#gone('epoch-changed');
+      }
+      page.place = { epoch: row.epoch, number: row.number };
+      page.scannedRows += 1;
+      page.scannedBytes += wholeBytes(row);
+      const item = await query.pick(row);
+      if (item === null) continue;
+      page.items.push(item);
+      page.bytes += wholeBytes(row);
+      if (page.items.length >= query.limit || page.bytes >= PAGE_BYTES) return 'full';
+    }
+    if (rows.length === 0) return 'none';
+    return page.scannedRows >= SCAN_ROWS || page.scannedBytes >= SCAN_BYTES ? 'full' : 'more';
   }
 
   /** The place of a position text that rows can be read behind; waits up to 2 s for one not yet seen here. */

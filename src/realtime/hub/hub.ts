@@ -5,7 +5,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { LogRow } from '../../events/log/row.ts';
-import { wholeBytes } from '../../events/log/row.ts';
+import { wholeBytes, within } from '../../events/log/row.ts';
 import type { Tail } from '../../events/log/tail.ts';
 import type { Live } from '../answer/live-answer.ts';
 import type { Group, Member } from './group.ts';
@@ -18,7 +18,7 @@ const BATCH_ROWS = 500;
 /** What the rows of a batch may take in memory with their documents, but for one transaction or one row that is larger. */
 const BATCH_BYTES = 64 * 1024 * 1024;
 const RETRY_MS = 250;
-/** Rows of one transaction that are waited for; the log tells longer ones in parts. */
+/** Rows of one transaction that are waited for, up to the bytes of a batch; longer ones are told in parts. */
 const MOST_ROWS = 60_000;
 
 /** A place in the log with its moment; the moment is not known before the first row. */
@@ -112,9 +112,12 @@ export class Hub {
     }
   }
 
-  /** The rows behind a number that have been told, whole transactions of them, complete with their documents. */
-  async read(after: number): Promise<LogRow[]> {
-    const rows = await this.#whole(after);
+  /**
+   * The rows after a number that have been told, whole transactions of them, complete with their documents.
+   * @param maxBytes how much memory they may take, but for one row or one transaction that is larger
+   */
+  async read(after: number, maxBytes = BATCH_BYTES): Promise<LogRow[]> {
+    const rows = await this.#whole(after, maxBytes);
     return rows.some(({ big }) => big) ? await Promise.all(rows.map(this.#options.completed)) : rows;
   }
 
@@ -164,17 +167,20 @@ export class Hub {
     return null;
   }
 
-  async #whole(after: number): Promise<LogRow[]> {
-    const rows = light(await this.#options.tail.read(after, BATCH_ROWS));
+  async #whole(after: number, maxBytes: number): Promise<LogRow[]> {
+    const more = async (after: number) => within(await this.#options.tail.read(after, BATCH_ROWS, maxBytes), maxBytes);
+    const rows = await more(after);
+    let bytes = 0;
     for (;;) {
       const { open } = toSegments(rows);
       const last = rows.at(-1);
-      if (open.length === 0 || last === undefined || rows.length > MOST_ROWS) return rows;
+      if (open.length === 0 || last === undefined || rows.length > MOST_ROWS || bytes > BATCH_BYTES) return rows;
       // Rows before an open transaction can be told; it is read again as a whole.
       if (open.length < rows.length) return rows.slice(0, rows.length - open.length);
-      const more = light(await this.#options.tail.read(last.number, BATCH_ROWS));
-      if (more.length === 0) return rows;
-      rows.push(...more);
+      const next = await more(last.number);
+      if (next.length === 0) return rows;
+      rows.push(...next);
+      for (const row of next) bytes += wholeBytes(row);
     }
   }
 
@@ -210,14 +216,4 @@ export class Hub {
     this.#arrive(this.#newest);
     for (const group of [...this.#book.clear(), ...ended]) resetAll(group, 'gap');
   }
-}
-
-/** The first of the rows, as many as a batch may hold. */
-function light(rows: LogRow[]): LogRow[] {
-  let bytes = 0;
-  const end = rows.findIndex((row) => {
-    bytes += wholeBytes(row);
-    return bytes > BATCH_BYTES;
-  });
-  return end < 0 ? rows : rows.slice(0, Math.max(1, end));
 }

@@ -156,6 +156,7 @@ export class DocumentSubscription extends Follower {
     return judgeMissed(this.parts, since, {
       collections: this.collections,
       principal: this.#principal,
+      whose: this.outlet.account.key,
       judge: question.limit === null ? (view) => live.judge(view) : touches,
     });
   }
@@ -166,7 +167,10 @@ export class DocumentSubscription extends Follower {
    */
   async #causeAt({ number }: Place): Promise<RowView | null> {
     const question = this.#question;
-    const view = question.limit === null ? null : await rowAt(this.parts.backlog, number, this.collections);
+    const view =
+      question.limit === null
+        ? null
+        : await rowAt(this.parts.backlog, number, { collections: this.collections, whose: this.outlet.account.key });
     if (view?.row.collection !== question.collection) return null;
     return [view.before, view.after].some((state) => state !== null && question.match(state)) ? view : null;
   }

@@ -90,6 +90,7 @@ export class EventSubscription extends Follower {
     const verdict = await judgeMissed(this.parts, since, {
       collections: this.collections,
       principal: this.#principal,
+      whose: this.outlet.account.key,
       judge: (view) => live.judge(view),
     });
     if (run.aborted) return;

@@ -11,7 +11,7 @@ import { RowView } from '../answer/row-view.ts';
 import type { Mark } from '../hub/hub.ts';
 import type { RealtimeParts } from '../realtime-parts.ts';
 import type { ResetReason } from '../wire/protocol.ts';
-import { Overtaken } from './backlog.ts';
+import { Overtaken, type Stretch } from './backlog.ts';
 import { changesRights, RIGHTS } from './rights-changes.ts';
 
 const MOST_MISSED = 10_000;
@@ -29,6 +29,8 @@ export async function judgeMissed(
   asked: {
     readonly collections: readonly string[] | null;
     readonly principal: Principal;
+    /** The client who comes back, whatever stands for it. */
+    readonly whose: unknown;
     readonly judge: (view: RowView) => Judgement | 'window';
   },
 ): Promise<Verdict> {
@@ -38,18 +40,27 @@ export async function judgeMissed(
   const turn = hub.turn;
   const collections = asked.collections && [...asked.collections, ...RIGHTS];
   let missed = 0;
-  try {
-    for await (const { segments } of backlog.read(place.number, through.number, collections)) {
-      await turnstile.pass();
-      for (const { rows } of segments) {
-        for (const row of rows) {
-          if (changesRights(row, asked.principal)) return { reason: 'policy-changed' };
-          const judgement = asked.judge(new RowView(row));
-          if (typeof judgement === 'string') return { reason: judgement };
-          missed += judgement.length;
-          if (missed > MOST_MISSED) return { reason: 'too-far-behind' };
-        }
+  const judge = ({ segments }: Stretch): ResetReason | null => {
+    for (const { rows } of segments) {
+      for (const row of rows) {
+        if (changesRights(row, asked.principal)) return 'policy-changed';
+        const judgement = asked.judge(new RowView(row));
+        if (typeof judgement === 'string') return judgement;
+        missed += judgement.length;
+        if (missed > MOST_MISSED) return 'too-far-behind';
       }
+    }
+    return null;
+  };
+  try {
+    for (let after = place.number; after < through.number; ) {
+      const missing = { after, through: through.number, collections, whose: asked.whose };
+      const reason = await backlog.read(missing, async (stretch) => {
+        await turnstile.pass();
+        after = stretch.through;
+        return judge(stretch);
+      });
+      if (reason !== null) return { reason };
       if (hub.turn !== turn) return { reason: 'epoch-changed' };
     }
   } catch (error) {
@@ -66,13 +77,12 @@ export async function judgeMissed(
 export async function rowAt(
   backlog: RealtimeParts['backlog'],
   number: number,
-  collections: readonly string[],
+  asked: { readonly collections: readonly string[]; readonly whose: unknown },
 ): Promise<RowView | null> {
-  for await (const { segments } of backlog.read(number - 1, number, collections)) {
+  return await backlog.read({ after: number - 1, through: number, ...asked }, ({ segments }) => {
     const row = segments.flatMap(({ rows }) => rows).find((one) => one.number === number);
-    if (row !== undefined) return new RowView(row);
-  }
-  return null;
+    return row === undefined ? null : new RowView(row);
+  });
 }
 
 async function usable(feed: RealtimeParts['feed'], since: string): Promise<Place | ResetReason> {

@@ -4,13 +4,13 @@
  */
 import type { Timestamp } from 'mongodb';
 import { readStored } from '../../database/bson/stored.ts';
+import type { FairSemaphore } from '../../kernel/fair-semaphore.ts';
 import { toMember } from '../answer/live-query.ts';
 import type { Question } from '../answer/live-question.ts';
 import { keyText, rendered } from '../answer/rendering.ts';
 import type { SnapshotStore } from '../answer/snapshot-store.ts';
 import { capacityOf, type Member } from '../answer/window.ts';
 import { type Told, toMessage } from '../wire/shared-message.ts';
-import type { Slots } from './fair-semaphore.ts';
 
 /** Above this a new snapshot is cheaper than a difference. */
 const MOST_DOCUMENTS = 2_000;
@@ -35,10 +35,10 @@ export interface Difference {
 /** Differences that are being read: many clients may need the same one at the same moment. */
 export class Rescoping {
   readonly #store: SnapshotStore;
-  readonly #slots: Slots;
+  readonly #slots: FairSemaphore;
   readonly #reading = new Map<string, Promise<Difference | null>>();
 
-  constructor(store: SnapshotStore, slots: Slots) {
+  constructor(store: SnapshotStore, slots: FairSemaphore) {
     this.#store = store;
     this.#slots = slots;
   }

@@ -221,18 +221,18 @@ export abstract class Follower implements Member {
 
   /** Reads the next stretch of the log and tells what is new in it. Whether it goes on. */
   async #tellNext(run: AbortSignal, live: Live): Promise<boolean> {
-    const { hub, backlog } = this.parts;
+    const { backlog } = this.parts;
     const { account } = this.outlet;
-    for await (const stretch of backlog.read(this.after, hub.newest.number, this.collections)) {
-      const bytes = bytesOf(stretch);
-      account.note(bytes);
-      try {
-        return !run.aborted && (await this.#tellStretch(run, live, stretch));
-      } finally {
-        account.note(-bytes);
-      }
+    const missed = { after: this.after, through: null, collections: this.collections, whose: account.key };
+    // Its place is given back before anything waits for the client.
+    const stretch = await backlog.read(missed, (found) => found);
+    const bytes = bytesOf(stretch);
+    account.note(bytes);
+    try {
+      return !run.aborted && (await this.#tellStretch(run, live, stretch));
+    } finally {
+      account.note(-bytes);
     }
-    return !run.aborted;
   }
 
   /** Whether it goes on. */

@@ -1,7 +1,14 @@
-/** Those who come back from far behind read the log a few at a time: the database's connections are there for all. */
+/**
+ * Those who come back from far behind read the log a few at a time, and no client more than its share: the database's
+ * connections are there for all.
+ */
 import t from 'tap';
+import { FairSemaphore } from '../../../src/kernel/fair-semaphore.ts';
 import { Backlog } from '../../../src/realtime/subscription/backlog.ts';
 import { until } from '../../helpers/until.ts';
+
+const NEWEST = { epoch: 1, number: 1_000_000, time: null };
+const FAR = { after: 0, through: 1_000_000, collections: ['todos'] };
 
 t.test('of many who come back from far behind a few read the log at one time', async (t) => {
   let reading = 0;
@@ -11,19 +18,46 @@ t.test('of many who come back from far behind a few read the log at one time', a
     reading += 1;
     most = Math.max(most, reading);
     await new Promise<void>((resolve) => ends.push(resolve));
-    reading -= 1;
     return { rows: [], through };
   };
-  const hub = { read: async () => t.fail('that is too far for memory') as never };
-  const backlog = new Backlog({ hub, log: { about }, completed: async (row) => row });
-  const comeBack = async () => {
-    for await (const { through } of backlog.read(0, 1_000_000, ['todos'])) t.equal(through, 1_000_000);
-  };
-  const all = Promise.all(Array.from({ length: 20 }, comeBack));
-  for (let n = 0; n < 20; n++) {
+  const hub = { read: async () => t.fail('that is too far for memory') as never, newest: NEWEST };
+  const backlog = new Backlog({ hub, log: { about }, completed: async (row) => row, readers: new FairSemaphore(4, 2) });
+  const done: string[] = [];
+  const comeBack = (whose: string) =>
+    backlog.read({ ...FAR, whose }, async ({ through }) => {
+      t.equal(through, FAR.through);
+      // What was read is held until it has been looked at.
+      await new Promise((resolve) => setImmediate(resolve));
+      reading -= 1;
+      done.push(whose);
+    });
+  const all = Promise.all([...Array.from({ length: 20 }, () => 'many'), 'one', 'other', 'third'].map(comeBack));
+  for (let n = 0; n < 23; n++) {
     await until(() => ends.length > 0, 'somebody reads');
     ends.shift()?.();
   }
   await all;
-  t.equal(most, 3);
+  t.equal(most, 4);
+  for (const whose of ['one', 'other', 'third']) {
+    t.ok(done.indexOf(whose) < 6, `${whose} does not wait for the many of another client`);
+  }
+});
+
+t.test('what came while it waited for a place is read, too', async (t) => {
+  const asked: number[] = [];
+  const about = async ({ through }: { through: number }) => {
+    asked.push(through);
+    return { rows: [], through };
+  };
+  const hub = { read: async () => [], newest: NEWEST };
+  const readers = new FairSemaphore(1, 1);
+  const backlog = new Backlog({ hub, log: { about }, completed: async (row) => row, readers });
+  let leave = () => {};
+  const before = readers.run('a', () => new Promise<void>((resolve) => (leave = resolve)));
+  const read = backlog.read({ ...FAR, through: null, whose: 'b' }, ({ through }) => through);
+  hub.newest = { ...NEWEST, number: 2_000_000 };
+  leave();
+  t.equal(await read, 2_000_000);
+  t.strictSame(asked, [2_000_000]);
+  await before;
 });

@@ -5,6 +5,7 @@
 import { BSON } from 'mongodb';
 import t from 'tap';
 import { EMPTY_ROW, type LogRow } from '../../../src/events/log/row.ts';
+import type { Missed, Stretch } from '../../../src/realtime/subscription/backlog.ts';
 import { judgeMissed } from '../../../src/realtime/subscription/resume-check.ts';
 import { Turnstile } from '../../../src/realtime/subscription/turn-taking.ts';
 import { toMessage } from '../../../src/realtime/wire/shared-message.ts';
@@ -38,10 +39,9 @@ t.test('those who come back at once take turns', async (t) => {
     turnstile: new Turnstile(),
     backlog: {
       // All of it at hand: nothing here waits for a turn of the event loop.
-      async *read() {
-        for (let number = 1; number <= STRETCHES; number++) {
-          yield { segments: [{ rows: [rowOf(number)], joined: false }], through: number };
-        }
+      read: async ({ after }: Missed, use: (stretch: Stretch) => unknown) => {
+        const number = after + 1;
+        return await use({ segments: [{ rows: [rowOf(number)], joined: false }], through: number });
       },
     },
   };
@@ -49,7 +49,7 @@ t.test('those who come back at once take turns', async (t) => {
     judged.push(turn);
     return [toMessage('1-1', () => t.fail('nobody is told') as never)];
   };
-  const asked = { collections: ['todos'], principal: { kind: 'anonymous' }, judge } as const;
+  const asked = { collections: ['todos'], principal: { kind: 'anonymous' }, whose: 'a', judge } as const;
   const missed = () => judgeMissed(parts as unknown as Parameters<typeof judgeMissed>[0], '1-0', asked);
   const verdicts = await Promise.all(Array.from({ length: CLIENTS }, missed));
   going = false;

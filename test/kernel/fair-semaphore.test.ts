@@ -1,9 +1,9 @@
 /** Who waits for whom at the database: nobody for the many slow questions of one client. */
 import t from 'tap';
-import { Slots } from '../../../src/realtime/subscription/fair-semaphore.ts';
+import { FairSemaphore } from '../../src/kernel/fair-semaphore.ts';
 
 /** Tasks that end when they are told to, and who has begun. */
-function tasks(slots: Slots) {
+function tasks(slots: FairSemaphore) {
   const begun: string[] = [];
   const ends: (() => void)[] = [];
   return {
@@ -23,7 +23,7 @@ function tasks(slots: Slots) {
 }
 
 t.test('a client takes its share of the places, and no more', async (t) => {
-  const { begun, ask, end } = tasks(new Slots(4, 2));
+  const { begun, ask, end } = tasks(new FairSemaphore(4, 2));
   for (let n = 0; n < 5; n++) ask('many');
   t.strictSame(begun, ['many', 'many'], 'places are left for others');
   ask('one');
@@ -33,14 +33,14 @@ t.test('a client takes its share of the places, and no more', async (t) => {
 });
 
 t.test('clients take turns', async (t) => {
-  const { begun, ask, end } = tasks(new Slots(2, 2));
+  const { begun, ask, end } = tasks(new FairSemaphore(2, 2));
   for (const whose of ['a', 'a', 'a', 'a', 'b', 'b', 'c']) ask(whose);
   for (let n = 0; n < 5; n++) await end();
   t.strictSame(begun, ['a', 'a', 'a', 'b', 'c', 'a', 'b']);
 });
 
 t.test('a task that fails gives its place back', async (t) => {
-  const slots = new Slots(1, 1);
+  const slots = new FairSemaphore(1, 1);
   const fails = async () => {
     throw new Error('failed');
   };

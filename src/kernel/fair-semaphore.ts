@@ -2,7 +2,7 @@
  * How many may do something at one time, and how many of these for one client; the others wait. Clients take turns, so that
  * nobody waits for all that somebody else has asked.
  */
-export class Slots {
+export class FairSemaphore {
   #free: number;
   readonly #each: number;
   readonly #underWay = new Map<unknown, number>();
