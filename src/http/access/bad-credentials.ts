@@ -1,34 +1,65 @@
 /**
- * How many bad credentials one address may bring in a minute, in this process's memory: looking at one costs a signature
- * or reads of the database, so they have a limit before they are looked at. Not here: the limit of requests
- * (auth/request-rate.ts), and the delays of failed sign-ins.
+ * Slows down networks that bring bad credentials, and keeps no good credential out: only verifying tells them apart, so
+ * every one is verified. It costs a signature or reads of the database; a network that brought too many bad ones in a
+ * minute has its credentials verified one after the other. In this process's memory. Not here: credentials that were
+ * verified before, which cost nothing (auth/authenticator.ts), the limit of requests (auth/request-rate.ts), and the delays
+ * of failed sign-ins.
  */
+import { setImmediate } from 'node:timers/promises';
 import { RateLimiter, tooManyRequests } from '../../auth/request-rate.ts';
 import { networkOf } from '../../kernel/addresses.ts';
 import { MillraceError } from '../../kernel/errors.ts';
+import { Slots } from '../../kernel/slots.ts';
+
+/** Credentials of one slowed network that wait; as many as one address may have connections by default. */
+const MAX_WAITING = 1_024;
+
+interface Line {
+  readonly slots: Slots;
+  /** Waiting and under way. */
+  length: number;
+}
 
 export class BadCredentials {
   readonly #failures: RateLimiter | null;
+  readonly #lines = new Map<string, Line>();
 
-  /** @param perMinute null for any number */
+  /** @param perMinute bad credentials of a network before it is slowed; null for any number */
   constructor(perMinute: number | null) {
     this.#failures = perMinute === null ? null : new RateLimiter(perMinute);
   }
 
   /**
-   * Looks at a credential, unless its address has brought too many bad ones.
-   * @throws MillraceError `rate-limited`, and what `look` throws
+   * Verifies a credential: at once, or in its turn when its network is slowed.
+   * @param address IP address of the client
+   * @param verify throws `invalid-credential` for a bad one
+   * @throws MillraceError what `verify` throws, `rate-limited` for a bad one of a slowed network, `overloaded`
    */
-  async look<T>(address: string, look: () => T | Promise<T>): Promise<T> {
+  async look<T>(address: string, verify: () => T | Promise<T>): Promise<T> {
     const network = networkOf(address);
-    const waitSeconds = this.#failures?.left(network, performance.now()) ?? 0;
-    if (waitSeconds > 0) throw tooManyRequests(waitSeconds);
+    const slowed = this.#failures !== null && this.#failures.left(network, performance.now()) > 0;
     try {
-      return await look();
+      return await (slowed ? this.#inTurn(network, verify) : verify());
     } catch (error) {
-      const bad = error instanceof MillraceError && error.code === 'invalid-credential';
-      if (bad) this.#failures?.take(network, performance.now());
-      throw error;
+      if (!(error instanceof MillraceError) || error.code !== 'invalid-credential') throw error;
+      const waitSeconds = this.#failures?.take(network, performance.now()) ?? 0;
+      throw waitSeconds > 0 ? tooManyRequests(waitSeconds) : error;
+    }
+  }
+
+  /** One credential of a network at a time, and others' requests between any two. */
+  async #inTurn<T>(network: string, verify: () => T | Promise<T>): Promise<T> {
+    const line = this.#lines.get(network) ?? { slots: new Slots(1, MAX_WAITING), length: 0 };
+    this.#lines.set(network, line);
+    line.length += 1;
+    try {
+      return await line.slots.run(async () => {
+        await setImmediate();
+        return verify();
+      });
+    } finally {
+      line.length -= 1;
+      if (line.length === 0) this.#lines.delete(network);
     }
   }
 }
