@@ -31,7 +31,7 @@ import { streamTickets } from './http/access/stream-tickets.ts';
 import { cors } from './http/cors.ts';
 import { ownMachine } from './http/development-guard.ts';
 import { draining } from './http/draining.ts';
-import { errors, refuseConnection, sendError } from './http/errors.ts';
+import { errors, refuseAddress, refuseConnection } from './http/errors.ts';
 import { exampleRoutes } from './http/example-routes.ts';
 import { healthRoutes } from './http/health.ts';
 import { json } from './http/json.ts';
@@ -42,6 +42,7 @@ import type { DeclaredRoute } from './http/openapi/openapi.ts';
 import { openApiRoutes } from './http/openapi/routes.ts';
 import { ownAnswers } from './http/private-answers.ts';
 import { asksForSocket, protection } from './http/protection.ts';
+import { publicHost } from './http/public-host.ts';
 import { requestLog } from './http/request-log.ts';
 import type { ServerConfig } from './kernel/config.ts';
 import type { Parts } from './parts.ts';
@@ -63,6 +64,7 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
   await app.register(cors, { config });
   await app.register(requestLog);
   await app.register(errors);
+  await app.register(publicHost, { config });
   await app.register(methods);
   await app.register(declaredRoutes, { routes });
   await app.register(ownMachine, { config });
@@ -125,12 +127,13 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
 }
 
 function createServer(config: ServerConfig, log: FastifyBaseLogger): FastifyInstance {
+  const nextId = requestIds();
   return Fastify<Server>({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
     // Lines name their request themselves, so that no request has to have a logger made for it.
     childLoggerFactory: (logger) => logger,
-    genReqId: requestIds(),
+    genReqId: nextId,
     trustProxy: trustedProxies(config.trustProxy),
     bodyLimit: config.bodyBytes,
     keepAliveTimeout: config.idleTimeoutMs,
@@ -138,6 +141,7 @@ function createServer(config: ServerConfig, log: FastifyBaseLogger): FastifyInst
     return503OnClosing: false,
     http: {
       maxHeaderSize: MAX_HEADER_BYTES,
+      requireHostHeader: false,
       headersTimeout: config.headerTimeoutMs,
       connectionsCheckingInterval: 1_000,
       // Node hands an upgrade over without its body: only what can become a socket may be one.
@@ -145,8 +149,8 @@ function createServer(config: ServerConfig, log: FastifyBaseLogger): FastifyInst
     },
     routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allErrors: false } },
-    clientErrorHandler: refuseConnection,
-    frameworkErrors: sendError,
+    clientErrorHandler: refuseConnection(nextId),
+    frameworkErrors: refuseAddress,
   });
 }
 

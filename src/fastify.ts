@@ -17,5 +17,7 @@ declare module 'fastify' {
     reads?: boolean;
     /** The route also answers as `text/event-stream`. */
     streams?: boolean;
+    /** The route answers under any host name, also where `MILLRACE_PUBLIC_URL` names one. */
+    anyHost?: boolean;
   }
 }

@@ -1,6 +1,7 @@
 /**
  * Cross-origin calls from browsers (Fetch standard, "CORS protocol"): any loopback origin in development mode, the
- * configured ones in production. Origins, not wildcards, so that credentials may come along later.
+ * configured ones in production. Origins, not wildcards, so that credentials may come along later. A browser tells its page
+ * nothing about a preflight that was refused, so the log says why.
  */
 import fp from 'fastify-plugin';
 import type { ServerConfig } from '../kernel/config.ts';
@@ -13,6 +14,8 @@ const EXPOSED =
   'Idempotency-Replayed, Millrace-Count, Millrace-Count-Kind, Millrace-Next, Millrace-Position, Millrace-Explain';
 /** How long a browser may remember a preflight, in seconds. */
 const MAX_AGE = '7200';
+/** Characters of an origin in a log line. */
+const MAX_SHOWN = 100;
 
 export interface CorsOptions {
   readonly config: Pick<ServerConfig, 'mode' | 'corsOrigins'>;
@@ -26,12 +29,14 @@ export const cors = fp<CorsOptions>(
       listed.has(origin) || (config.mode === 'development' && isLoopbackOrigin(origin));
     app.addHook('onRequest', (request, reply, done) => {
       const { origin } = request.headers;
+      const asks = request.method === 'OPTIONS' && request.headers['access-control-request-method'] !== undefined;
       if (origin === undefined || !allowed(origin)) {
+        if (asks) app.log.info({ request: request.id, origin: shown(origin) }, whyRefused(origin));
         done();
         return;
       }
       reply.header('access-control-allow-origin', origin).header('access-control-expose-headers', EXPOSED);
-      if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) {
+      if (!asks) {
         done();
         return;
       }
@@ -46,3 +51,15 @@ export const cors = fp<CorsOptions>(
   },
   { name: 'cors' },
 );
+
+/** An origin as a log may hold it, whatever a client sent. */
+function shown(origin: string | undefined): string | null {
+  return origin?.slice(0, MAX_SHOWN).replace(/[^\x21-\x7e]/g, '?') ?? null;
+}
+
+function whyRefused(origin: string | undefined): string {
+  if (origin === undefined) return 'A preflight without an origin was refused: browsers name one';
+  if (origin === 'null')
+    return 'A preflight of a page with no origin of its own was refused: such a page is a file, or in a sandbox';
+  return `A preflight of ${shown(origin)} was refused: MILLRACE_CORS_ORIGINS does not name it`;
+}

@@ -28,7 +28,14 @@ export const ownMachine = fp<OwnMachineOptions>(
         );
       } else if (!asksForSocket(request.headers) && !isOriginAllowed(origin, host, config)) {
         // Sockets are refused with a code of their own (realtime/client/routes.ts); no page can say that it asks for one.
-        done(refused(`Pages of ${origin?.slice(0, 80)} may not ask`, 'name their origin in MILLRACE_CORS_ORIGINS'));
+        done(
+          origin === 'null'
+            ? refused(
+                'Pages with no origin of their own may not ask',
+                'this one is a file, or in a sandbox: open it from a server, such as http://localhost:5173',
+              )
+            : refused(`Pages of ${origin?.slice(0, 80)} may not ask`, 'name their origin in MILLRACE_CORS_ORIGINS'),
+        );
       } else done();
     });
   },

@@ -8,6 +8,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { type ErrorCode, MillraceError } from '../kernel/errors.ts';
 import { PROBLEM_TYPE, toMillraceError, toProblem } from './problem.ts';
+import { SECURITY_HEADERS } from './protection.ts';
 
 /** Answers failed requests, and those that come while the server closes, which Fastify would answer in its own words. */
 export const errors = fp(
@@ -39,6 +40,12 @@ export function sendError(thrown: unknown, request: FastifyRequest, reply: Fasti
     .send(toProblem(error, request.url, request.id));
 }
 
+/** Writes a refusal of the router, which runs no hooks: what they would set is set here. */
+export function refuseAddress(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  reply.headers(SECURITY_HEADERS).header('x-request-id', request.id);
+  sendError(thrown, request, reply);
+}
+
 /** Whether the client went away in the middle of its body; a line of ours that breaks has the same code. */
 function isCutOff(thrown: unknown, { raw }: FastifyRequest): boolean {
   return !raw.complete && raw.destroyed && thrown instanceof Error && 'code' in thrown && thrown.code === 'ECONNRESET';
@@ -53,17 +60,26 @@ const PARSER_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: ['request-timeout', 'The request headers took too long to arrive'],
 };
 
-/** Answers what is not HTTP, or too much of it, and closes the connection. */
-export function refuseConnection(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const [code, message] = PARSER_ERRORS[error.code ?? ''] ?? ['malformed-request', 'The request is not valid HTTP'];
-  const problem = toProblem(new MillraceError(code, message), '', '');
-  const body = JSON.stringify({ ...problem, instance: undefined, request: undefined });
-  socket.end(
-    `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\nContent-Type: ${PROBLEM_TYPE}\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-  );
+const FIXED_HEADERS = Object.entries(SECURITY_HEADERS).map(([name, value]) => `${name}: ${value}\r\n`);
+
+/**
+ * Makes the function that answers what is not HTTP, or too much of it, and closes the connection.
+ * @param nextId makes the id of a request
+ */
+export function refuseConnection(nextId: () => string): (error: Error & { code?: string }, socket: Socket) => void {
+  return (error, socket) => {
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const id = nextId();
+    const [code, message] = PARSER_ERRORS[error.code ?? ''] ?? ['malformed-request', 'The request is not valid HTTP'];
+    const problem = toProblem(new MillraceError(code, message), '', id);
+    const body = JSON.stringify({ ...problem, instance: undefined });
+    socket.end(
+      `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\nContent-Type: ${PROBLEM_TYPE}\r\n` +
+        `${FIXED_HEADERS.join('')}X-Request-Id: ${id}\r\n` +
+        `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    );
+  };
 }

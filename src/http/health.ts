@@ -13,10 +13,11 @@ export interface HealthOptions {
   readonly details?: () => Promise<object>;
 }
 
-function health(id: string, summary: string, status: string): Declared {
+/** Its answer, and that it is given under any host: a probe inside a network asks by an address there. */
+function health(id: string, summary: string, status: string): Declared & { anyHost: true } {
   const schema = { type: 'object', required: ['status'], properties: { status: { const: status } } };
   const answers = { 200: { description: 'It does.', schema } };
-  return operation({ id, tag: 'Running it', summary, answers, errors: [] });
+  return { ...operation({ id, tag: 'Running it', summary, answers, errors: [] }), anyHost: true };
 }
 
 export async function healthRoutes(app: FastifyInstance, { ready, details }: HealthOptions): Promise<void> {

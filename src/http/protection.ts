@@ -7,9 +7,11 @@ import type { Socket } from 'node:net';
 import fp from 'fastify-plugin';
 import { networkOf, proxyTest } from '../kernel/addresses.ts';
 import type { ServerConfig } from '../kernel/config.ts';
+import { MillraceError } from '../kernel/errors.ts';
 import { hasBody } from '../kernel/request.ts';
 
-const SECURITY_HEADERS = Object.freeze({
+/** Headers of every answer; routes of files and pages set some of them anew. */
+export const SECURITY_HEADERS = Object.freeze({
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
   'referrer-policy': 'no-referrer',
@@ -26,9 +28,11 @@ export const protection = fp<ProtectionOptions>(
   async (app, { config }) => {
     app.addHook('onRequest', (request, reply, done) => {
       reply.headers(SECURITY_HEADERS).header('x-request-id', request.id);
-      done();
+      done(lacksHost(request.raw) ? new MillraceError('malformed-request', 'The request names no host') : undefined);
     });
-    // Whoever asked for a socket and was answered instead: nobody reads from that connection any more.
+    // An expectation that is not known may be passed over (RFC 9110 section 10.1.1); Node would refuse in its own words.
+    app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
+    // A client that asked for a socket and was answered instead: nobody reads from that connection any more.
     app.addHook('onResponse', (request, _reply, done) => {
       if (asksForSocket(request.headers)) request.raw.socket.destroySoon();
       done();
@@ -44,6 +48,11 @@ export const protection = fp<ProtectionOptions>(
  */
 export function asksForSocket({ upgrade }: IncomingHttpHeaders): boolean {
   return upgrade?.toLowerCase() === 'websocket';
+}
+
+/** RFC 9112 section 3.2; HTTP/1.0 knows no such header. Node is told not to look, since it refuses in its own words. */
+function lacksHost({ headers, httpVersion }: IncomingMessage): boolean {
+  return headers.host === undefined && httpVersion !== '1.0';
 }
 
 /**

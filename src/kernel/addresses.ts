@@ -18,6 +18,17 @@ export function inUrl(host: string): string {
   return host.includes(':') ? `[${host.replace(/%.*/, '')}]` : host;
 }
 
+/**
+ * The host of a `Host` header (RFC 9110 section 7.2) in the one spelling that URLs have: lower case, IPv6 shortened, without
+ * its port and the dot that ends a complete name.
+ * @returns null for what is no host
+ */
+export function hostName(authority: string): string | null {
+  if (!/^(?:[^\s/?#@\\:[\]]+|\[[\da-f:.]+\])(?::\d{0,5})?$/i.test(authority)) return null;
+  const url = `http://${authority}`;
+  return URL.canParse(url) ? new URL(url).hostname.replace(/\.$/, '') : null;
+}
+
 /** Whether a setting is no such address as it has to be, in ways that no pattern of its schema can say. */
 export function isAddressFault(setting: string, value: unknown): boolean {
   if (setting === 'MILLRACE_PUBLIC_URL' || setting === 'MILLRACE_SMTP_URL') return !URL.canParse(String(value));

@@ -87,6 +87,7 @@ export const ERRORS = {
   'uri-too-long': row(414, 'The address is too long'),
   'unsupported-media-type': row(415, 'The media type is not supported'),
   'range-not-satisfiable': row(416, 'The range lies outside of the file'),
+  'misdirected-request': row(421, 'The server does not answer under this name'),
   'key-reused': row(422, 'The idempotency key was used for another request'),
   'upgrade-required': row(426, 'This endpoint only accepts WebSocket connections'),
   'rate-limited': row(429, 'Too many requests', true),

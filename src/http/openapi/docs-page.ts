@@ -7,7 +7,7 @@ import type { OpenApi } from './openapi.ts';
 import type { WrittenOperation } from './write-operation.ts';
 
 /** Refusals that any request may meet: said once, at the top. */
-const ANYWHERE: ReadonlySet<string> = new Set(['401', '403', '414', '429', '431', '500', '503']);
+const ANYWHERE: ReadonlySet<string> = new Set(['401', '403', '414', '421', '429', '431', '500', '503']);
 
 /** The page. Whatever names it shows are text, also those that clients chose. */
 export function toPage(contract: OpenApi): string {

@@ -49,6 +49,7 @@ const ANYWHERE: readonly ErrorCode[] = [
   'forbidden',
   'route-not-found',
   'uri-too-long',
+  'misdirected-request',
   'rate-limited',
   'headers-too-large',
   'internal',
