@@ -149,5 +149,12 @@ t.test('documents written under policies', async (t) => {
     t.equal((await stored('/api/posts/a')).secret, 99);
     const stale = await ask(ann, 'DELETE', '/api/posts/a', undefined, { 'if-match': before });
     t.match(stale, { status: 412, headers: { etag: changed.headers.etag } });
+    await ask(boss, 'PATCH', '/api/posts/a', { secret: 100 });
+    const [was, is] = [changed, await ask(ann, 'GET', '/api/posts/a')].map(({ headers }) => String(headers.etag));
+    t.match(
+      [was, is],
+      [/^"2-/, /^"3-/],
+      'the revision counts every change through the program, what of it is hidden too',
+    );
   });
 });
