@@ -2,7 +2,6 @@
  * All services of one process, made floor by floor from the configuration. What is started here is stopped here, in
  * reverse order. Not here: HTTP (app.ts) and the process itself (main.ts).
  */
-import { createSecretKey } from 'node:crypto';
 import { Audit } from './admin/audit.ts';
 import { AuditStore } from './admin/audit-store.ts';
 import { type AuthParts, openAuth } from './auth/open-auth.ts';
@@ -17,7 +16,6 @@ import { Indexes } from './collections/indexes.ts';
 import { Registry } from './collections/registry.ts';
 import { Store } from './collections/store/store.ts';
 import { type Mongo, mayNot, openMongo } from './database/mongo.ts';
-import { sharedSecret } from './database/secrets.ts';
 import { Transactions } from './database/transactions.ts';
 import { type EventParts, openEvents } from './events/open-events.ts';
 import type { Files } from './files/files.ts';
@@ -120,15 +118,16 @@ async function makeOn(
     atomic,
     queryTimeoutMs,
     listTimeoutMs,
-    cursorKey: createSecretKey(await sharedSecret(mongo, 'cursors')),
+    cursorKeys: auth.signing.cursors,
   });
   const byFilter = new ByFilter({ store, registry, atomic });
   const keys = new KeyStore(mongo);
   await keys.start();
   const idempotency = new Idempotency(keys, atomic);
 
+  const signing = { cursorKeys: auth.signing.cursors, addressKeys: auth.signing.fileAddresses };
   const files = closers.add(
-    await openFiles({ mongo, transactions }, { ...config.collections, ...config.files }, onError),
+    await openFiles({ mongo, transactions }, { ...config.collections, ...config.files, ...signing }, onError),
     (it) => it.close(),
   );
 

@@ -5,11 +5,13 @@
 import { readFile } from 'node:fs/promises';
 import type { Mongo } from '../database/mongo.ts';
 import { sharedSecret } from '../database/secrets.ts';
+import { SigningSecret } from '../database/signing-secret.ts';
 import { ITSELF } from '../database/system-collection.ts';
 import { UnusableDatabase } from '../database/unusable.ts';
 import { type AuthConfig, ConfigError, type Mode } from '../kernel/config.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { parseMasterKeys, SealBroken, Sealer } from '../kernel/sealer.ts';
+import type { SigningKeys } from '../kernel/signing-keys.ts';
 import { PasswordStore } from './accounts/password-store.ts';
 import { Passwords } from './accounts/passwords.ts';
 import { UserStore } from './accounts/user-store.ts';
@@ -35,6 +37,9 @@ import { SessionStore } from './tokens/session-store.ts';
 import { Sessions } from './tokens/sessions.ts';
 
 const SWEEP_MS = 3_600_000;
+/** For how long page cursors and addresses of files are taken, once the secret that signed them was replaced. */
+const CURSOR_MS = 24 * 3_600_000;
+const ADDRESS_MS = 3_600_000;
 
 export interface AuthParts {
   readonly authenticator: Authenticator;
@@ -48,9 +53,11 @@ export interface AuthParts {
   readonly activity: Activity;
   /** What this start found that will hold in production for the first owner, or now holds for the one it made. */
   readonly leftBehind: string | null;
+  /** What signs besides tokens. */
+  readonly signing: { readonly cursors: SigningKeys; readonly fileAddresses: SigningKeys };
   /**
-   * Makes a new signing key and lets every process know.
-   * @returns its id
+   * Makes a new key for tokens and new secrets for all else that is signed, and lets every process know.
+   * @returns the key's id
    */
   rotateKeys(dropOld: boolean): Promise<string>;
   /** Takes rows of the event log; null when some were lost. */
@@ -84,9 +91,12 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
   const { issuer } = settings.auth;
   const terms = { issuer, audience: `millrace:${mongo.data.databaseName}`, lifetimeMs: ACCESS_MS };
   const keyRing = new KeyRing({ store: new KeyRingStore(mongo, sealer), terms, now });
+  const cursors = new SigningSecret({ mongo, name: 'cursors', lifetimeMs: CURSOR_MS, sealer, now });
+  const fileAddresses = new SigningSecret({ mongo, name: 'file-addresses', lifetimeMs: ADDRESS_MS, sealer, now });
+  const secrets = [cursors, fileAddresses];
   const passwords = new Passwords(new PasswordStore(mongo), () => new Date(now()));
   const ownStores = [users, sessionStore, keyStore, activityStore];
-  const stores = [...ownStores, delays, singleUseStore, keyRing, passwords];
+  const stores = [...ownStores, delays, singleUseStore, keyRing, ...secrets, passwords];
   await Promise.all(stores.map((store) => store.start())).catch(explainSeal);
 
   const activity = new Activity(activityStore, now);
@@ -147,8 +157,10 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
     keyRing,
     activity,
     leftBehind,
+    signing: { cursors, fileAddresses },
     rotateKeys: async (dropOld) => {
       const kid = await keyRing.rotate(dropOld);
+      await Promise.all(secrets.map((secret) => secret.rotate(dropOld)));
       authenticator.revoke({ ids: new Set(), everything: true });
       await activity.record('system.key-ring.rotated', { key: kid, dropped: dropOld ? 'yes' : 'no' }, ITSELF);
       return kid;
@@ -162,7 +174,10 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
       if (revoked === null) return;
       authenticator.revoke(revoked);
       // Once more when the ring is here: a token of a key that is gone may have been verified meanwhile.
-      if (revoked.keyRing) keyRing.reload().then(() => authenticator.revoke(revoked), onError);
+      if (revoked.keyRing) {
+        keyRing.reload().then(() => authenticator.revoke(revoked), onError);
+        for (const secret of secrets) secret.reload().catch(onError);
+      }
     },
     close: async () => {
       clearInterval(sweeping);

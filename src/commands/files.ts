@@ -3,9 +3,8 @@
  * named there are read. The server may run meanwhile. Ctrl-C stops after the file at hand, and the next run goes on.
  */
 import { parseArgs } from 'node:util';
-import { Transactions } from '../database/transactions.ts';
 import { moveFiles } from '../files/move.ts';
-import { openFiles } from '../files/open-files.ts';
+import { openStores } from '../files/open-files.ts';
 import { type Environment, loadConfig } from '../kernel/config.ts';
 import { explain, type Outcome } from './commands.ts';
 import { withDatabase } from './database.ts';
@@ -29,8 +28,7 @@ export async function files(words: readonly string[], env: Environment): Promise
   const stop = new AbortController();
   process.on('SIGINT', () => stop.abort());
   return withDatabase(config, async (mongo) => {
-    const transactions = new Transactions(mongo);
-    const opened = await openFiles({ mongo, transactions }, settings, (error) => console.error(explain(error)));
+    const opened = await openStores({ mongo }, settings, (error) => console.error(explain(error)));
     try {
       return { failed: !(await follow(opened, stop.signal)) };
     } finally {

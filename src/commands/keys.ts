@@ -1,6 +1,7 @@
 /**
- * `millrace keys rotate`: another key signs access tokens from now on, in every process within a second. Tokens of the
- * old key live to their end, unless it leaked: `--drop-old` ends them at once. The server may run meanwhile.
+ * `millrace keys rotate`: another key signs access tokens from now on, and other secrets addresses of files and page cursors, in
+ * every process within seconds. What the old ones signed lives to its end, unless they leaked: `--drop-old` ends it at once. The
+ * server may run meanwhile.
  */
 import { parseArgs } from 'node:util';
 import { type Environment, loadConfig } from '../kernel/config.ts';
@@ -10,8 +11,9 @@ import { withAuth } from './database.ts';
 const USAGE = `From a clone npm run keys -- …, from an image or a package millrace keys …
 
 millrace keys rotate [--drop-old]
-  Makes a new key for access tokens. The old one verifies until its last token is dead;
-  with --drop-old it goes at once, and everybody renews with their refresh token.`;
+  Makes a new key for access tokens, and new secrets for signed addresses of files and for page
+  cursors. The old ones verify until what they signed has ended (a cursor: a day). With --drop-old
+  they go at once: everybody renews with their refresh token, and signs and pages anew.`;
 
 export async function keys(words: readonly string[], env: Environment): Promise<Outcome> {
   const { values, positionals } = parseArgs({

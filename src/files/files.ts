@@ -3,12 +3,12 @@
  * until its document is deleted; bytes come before and go after, under a mark. Not here: HTTP (routes.ts), bytes
  * (file-store.ts), the database's language (store.ts).
  */
-import type { KeyObject } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { actorOf, type Principal } from '../auth/principal.ts';
 import { idFromText } from '../database/json/ids.ts';
 import type { Transactions } from '../database/transactions.ts';
 import { MillraceError } from '../kernel/errors.ts';
+import type { SigningKeys } from '../kernel/signing-keys.ts';
 import { SYSTEM_ONLY } from '../policies/fields/field-rules.ts';
 import { fieldsFor, reaches, toDatabaseFilter } from '../policies/reach.ts';
 import { readerOf, readingOne, type Scope } from '../policies/scope.ts';
@@ -29,8 +29,8 @@ export interface FilesParts extends ListingParts {
   /** Where new files go. */
   readonly current: FileStore;
   readonly maxFileBytes: number;
-  /** Signs addresses of files. */
-  readonly secret: KeyObject;
+  /** Sign addresses of files. */
+  readonly addressKeys: SigningKeys;
   readonly now?: () => Date;
 }
 
@@ -90,8 +90,8 @@ export class Files {
   }
 
   /** What addresses are signed with. */
-  get secret(): KeyObject {
-    return this.#parts.secret;
+  get addressKeys(): SigningKeys {
+    return this.#parts.addressKeys;
   }
 
   /**

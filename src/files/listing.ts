@@ -3,10 +3,10 @@
  * it, a page by key that goes on from a signed cursor. Queries speak of the members of a FileResource and of nothing
  * else a document holds. Not here: the query language (query/) and how a resource is written (file.ts).
  */
-import type { KeyObject } from 'node:crypto';
 import type { Document } from 'mongodb';
 import { readStored } from '../database/bson/stored.ts';
 import { MillraceError } from '../kernel/errors.ts';
+import type { SigningKeys } from '../kernel/signing-keys.ts';
 import { bindingsOf } from '../policies/bindings.ts';
 import { requireReadable, requireShown, toDatabaseFilter } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
@@ -36,7 +36,7 @@ export interface ListingParts {
   readonly queryTimeoutMs: number;
   readonly listTimeoutMs: number;
   /** Signs page cursors. */
-  readonly cursorKey: KeyObject;
+  readonly cursorKeys: SigningKeys;
 }
 
 /** @throws MillraceError `unknown-parameter`, `cursor-mismatch`, `query-timeout` */
@@ -44,7 +44,7 @@ export async function listFiles(scope: Scope, query: Query, now: Date, parts: Li
   requireMembers(query);
   requireReadable(scope, [...pathsOf(query.filter), ...query.sort.map(({ path }) => path)]);
   if (query.fields?.mode === 'include') requireShown(scope, query.fields.paths);
-  const { store, listTimeoutMs, cursorKey } = parts;
+  const { store, listTimeoutMs, cursorKeys } = parts;
   const filter = joinedFilter(scope, query, now);
   const count = query.count === 'none' ? null : await store.count(filter);
   if (query.limit === null) {
@@ -52,9 +52,9 @@ export async function listFiles(scope: Scope, query: Query, now: Date, parts: Li
     return { batches: files(scope, store.list(filter, options)), next: null, prev: null, count };
   }
   const question = questionOf('files', query);
-  const position = query.cursor === null ? null : decodeCursor(cursorKey, question, query.cursor, readStored);
+  const position = query.cursor === null ? null : decodeCursor(cursorKeys.verifying, question, query.cursor, readStored);
   const page = await readPage(query, query.limit, filter, position, parts);
-  const written = (at: Position | null) => (at === null ? null : encodeCursor(cursorKey, question, at));
+  const written = (at: Position | null) => (at === null ? null : encodeCursor(cursorKeys.signing, question, at));
   return { batches: files(scope, [page.documents]), next: written(page.next), prev: written(page.prev), count };
 }
 

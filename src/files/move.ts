@@ -5,7 +5,7 @@
  */
 import { pipeline } from 'node:stream';
 import { MillraceError } from '../kernel/errors.ts';
-import type { OpenFiles } from './open-files.ts';
+import type { OpenStores } from './open-files.ts';
 import { STORE } from './store.ts';
 import type { FileStore } from './stores/file-store.ts';
 import { fromRaw, type StoredFile } from './upload/file.ts';
@@ -29,7 +29,7 @@ export interface MoveProgress {
 
 /** Moves all files, one after the other, and tells of each. What fails stays where it was. */
 export async function* moveFiles(
-  opened: Pick<OpenFiles, 'store' | 'marks' | 'fileStores'>,
+  opened: Pick<OpenStores, 'store' | 'marks' | 'fileStores'>,
   signal: AbortSignal,
 ): AsyncGenerator<MoveProgress> {
   const [target, ...others] = opened.fileStores;
@@ -60,7 +60,7 @@ async function moveOne(
   file: StoredFile,
   from: FileStore | undefined,
   target: FileStore,
-  { store, marks }: Pick<OpenFiles, 'store' | 'marks'>,
+  { store, marks }: Pick<OpenStores, 'store' | 'marks'>,
 ): Promise<boolean> {
   if (from === undefined) {
     throw new MillraceError('file-store-unavailable', `The store ${file.store} is not in MILLRACE_FILES`);

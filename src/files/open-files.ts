@@ -2,11 +2,10 @@
  * Puts the files' parts together: the stores that the configuration names, the marks, the sweep, the operations. What
  * starts here stops here. Not here: what any of them does.
  */
-import { createSecretKey } from 'node:crypto';
 import type { Mongo } from '../database/mongo.ts';
-import { sharedSecret } from '../database/secrets.ts';
 import type { Transactions } from '../database/transactions.ts';
 import { ConfigError } from '../kernel/config.ts';
+import type { SigningKeys } from '../kernel/signing-keys.ts';
 import { Files } from './files.ts';
 import { Store } from './store.ts';
 import type { FileStore } from './stores/file-store.ts';
@@ -26,8 +25,7 @@ export interface FilesSettings {
   readonly credentials?: S3Settings['credentials'];
 }
 
-export interface OpenFiles {
-  readonly files: Files;
+export interface OpenStores {
   readonly store: Store;
   readonly marks: Marks;
   readonly sweep: Sweep;
@@ -36,19 +34,45 @@ export interface OpenFiles {
   close(): Promise<void>;
 }
 
+export interface FilesPlace {
+  readonly mongo: Mongo;
+  readonly transactions: Transactions;
+}
+
+/** What signs page cursors and addresses of files. */
+export interface FilesKeys {
+  readonly cursorKeys: SigningKeys;
+  readonly addressKeys: SigningKeys;
+}
+
+/** Opens the stores, and what serves files from them; else as `openStores`. */
+export async function openFiles(
+  place: FilesPlace,
+  settings: FilesSettings & FilesKeys,
+  onError: (error: unknown) => void,
+): Promise<OpenStores & { readonly files: Files }> {
+  const opened = await openStores(place, settings, onError);
+  const { store, marks, fileStores } = opened;
+  const [current] = fileStores;
+  if (current === undefined) throw noStore();
+  const byName = new Map(fileStores.map((fileStore) => [fileStore.name, fileStore]));
+  const { transactions } = place;
+  return { ...opened, files: new Files({ ...settings, store, marks, transactions, fileStores: byName, current }) };
+}
+
 /**
  * Opens the stores and starts the sweep.
  * @param onError told what went wrong in the background
  * @throws ConfigError when an address is wrong, or nothing answers where new files shall go
  */
-export async function openFiles(
-  { mongo, transactions }: { readonly mongo: Mongo; readonly transactions: Transactions },
+export async function openStores(
+  { mongo }: Pick<FilesPlace, 'mongo'>,
   settings: FilesSettings,
   onError: (error: unknown) => void,
-): Promise<OpenFiles> {
+): Promise<OpenStores> {
   const opened = await Promise.all(addresses(settings.stores).map((address) => openStore(address, mongo, settings)));
   const [current] = opened;
-  if (current === undefined) throw new ConfigError(['MILLRACE_FILES: no store is named']);
+  if (current === undefined) throw noStore();
   // GridFS holds files of earlier days whatever is configured now; it costs nothing to be able to read them.
   const fileStores = opened.some(({ name }) => name === 'gridfs') ? opened : [...opened, openGridfsStore(mongo.files)];
   const byName = new Map(fileStores.map((fileStore) => [fileStore.name, fileStore]));
@@ -63,11 +87,7 @@ export async function openFiles(
   const sweep = new Sweep({ store, marks, fileStores: byName, onError });
   sweep.start();
 
-  const cursorKey = createSecretKey(await sharedSecret(mongo, 'cursors'));
-  const secret = createSecretKey(await sharedSecret(mongo, 'file-addresses'));
-  const files = new Files({ ...settings, cursorKey, secret, store, marks, transactions, fileStores: byName, current });
   return {
-    files,
     store,
     marks,
     sweep,
@@ -78,6 +98,10 @@ export async function openFiles(
       for (const fileStore of fileStores) await fileStore.close();
     },
   };
+}
+
+function noStore(): ConfigError {
+  return new ConfigError(['MILLRACE_FILES: no store is named']);
 }
 
 function addresses(stores: string): readonly StoreAddress[] {

@@ -115,7 +115,7 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
 
   async function sendBytes(request: FastifyRequest<OnBytes>, reply: FastifyReply): Promise<FastifyReply> {
     const { id } = request.params;
-    const signed = isSigned(files.secret, id, queryText(request), Date.now() / 1_000);
+    const signed = isSigned(files.addressKeys.verifying, id, queryText(request), Date.now() / 1_000);
     const seen = signed ? files.getSigned(request.principal, id) : files.get(scopeOf(request, 'read'), id);
     const file = named(await seen, signed ? request.params.name : 'file');
     const { status, headers, range } = answerBytes(request.method, request.headers, file);

@@ -10,16 +10,16 @@ import type { Policies } from '../policies/policies.ts';
 import { FILE_ID } from './file-operations.ts';
 import type { Files } from './files.ts';
 import { requestBase } from './routes.ts';
-import { signedQuery } from './signature.ts';
+import { LONGEST_S, signedQuery } from './signature.ts';
 import { seenResource } from './visible-file.ts';
 
 /** Seconds. What is signed cannot be taken back before it ends. */
-const [DEFAULT_S, MAX_S] = [300, 3_600];
+const DEFAULT_S = 300;
 
 const SIGN = Type.Object(
   {
     expiresIn: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: MAX_S, default: DEFAULT_S, description: 'Seconds for which it holds.' }),
+      Type.Integer({ minimum: 1, maximum: LONGEST_S, default: DEFAULT_S, description: 'Seconds for which it holds.' }),
     ),
   },
   { additionalProperties: false },
@@ -60,12 +60,12 @@ export async function signRoutes(app: FastifyInstance, options: SignRoutesOption
     const scope = policies.scope(request.principal, 'read', 'files');
     const asked: unknown = request.body ?? {};
     if (!Value.Check(SIGN, asked)) {
-      throw new MillraceError('body-type', `"expiresIn" is a whole number of seconds from 1 to ${MAX_S}`);
+      throw new MillraceError('body-type', `"expiresIn" is a whole number of seconds from 1 to ${LONGEST_S}`);
     }
     const seen = await files.get(scope, request.params.id);
     const expires = Math.floor(Date.now() / 1_000) + (asked.expiresIn ?? DEFAULT_S);
     const { url } = seenResource(seen, publicUrl ?? requestBase(request));
-    const query = signedQuery(files.secret, seen.file.key, expires);
+    const query = signedQuery(files.addressKeys.signing, seen.file.key, expires);
     return { url: `${url}?${query}`, expiresAt: new Date(expires * 1_000).toISOString() };
   });
 }

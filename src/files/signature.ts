@@ -5,6 +5,11 @@
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { invalidCredential } from '../auth/authenticator.ts';
 
+/** Seconds for which an address may hold. */
+export const LONGEST_S = 3_600;
+/** How far the clock of the process that signed it may be ahead, in seconds. */
+const CLOCKS_S = 60;
+
 /** The part of an address that proves it. */
 export function signedQuery(secret: KeyObject, id: string, expires: number): string {
   return `expires=${expires}&signature=${signatureOf(secret, id, expires)}`;
@@ -12,20 +17,23 @@ export function signedQuery(secret: KeyObject, id: string, expires: number): str
 
 /**
  * Whether an address carries a signature.
+ * @param secrets of the installation, any of which may have signed it
  * @param query what follows `?`
  * @param nowS seconds since 1970
- * @throws MillraceError `invalid-credential` when it carries one that is not ours, is of another file, or has ended
+ * @throws MillraceError `invalid-credential` when it carries one that is not ours, is of another file, has ended, or holds for
+ *   longer than any that we make: whoever got hold of a secret makes none that outlives it
  */
-export function isSigned(secret: KeyObject, id: string, query: string, nowS: number): boolean {
+export function isSigned(secrets: readonly KeyObject[], id: string, query: string, nowS: number): boolean {
   const found = new URLSearchParams(query);
   const [signature, text] = [found.get('signature'), found.get('expires')];
   if (signature === null && text === null) return false;
   const expires = /^\d{1,12}$/.test(text ?? '') ? Number(text) : 0;
-  const expected = Buffer.from(signatureOf(secret, id, expires));
   const given = Buffer.from(signature ?? '');
-  if (given.length !== expected.length || !timingSafeEqual(given, expected) || expires <= nowS) {
-    throw invalidCredential();
-  }
+  const isOurs = secrets.some((secret) => {
+    const expected = Buffer.from(signatureOf(secret, id, expires));
+    return given.length === expected.length && timingSafeEqual(given, expected);
+  });
+  if (!isOurs || expires <= nowS || expires > nowS + LONGEST_S + CLOCKS_S) throw invalidCredential();
   return true;
 }
 

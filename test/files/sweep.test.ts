@@ -1,10 +1,11 @@
 /** The sweep and the marks it follows: what it takes, what it leaves alone, and that a commit and a sweep exclude each other. */
+import { createSecretKey } from 'node:crypto';
 import { Readable } from 'node:stream';
 import t from 'tap';
 import { ANONYMOUS } from '../../src/auth/principal.ts';
 import { openMongo } from '../../src/database/mongo.ts';
 import { Transactions } from '../../src/database/transactions.ts';
-import { type OpenFiles, openFiles } from '../../src/files/open-files.ts';
+import { openFiles } from '../../src/files/open-files.ts';
 import type { Part } from '../../src/files/upload/intake.ts';
 import { Policies } from '../../src/policies/policies.ts';
 import { testMongo } from '../helpers/mongo.ts';
@@ -24,9 +25,14 @@ const may = (action: 'create' | 'delete') => new Policies('development').scope(A
 const NEVER = new AbortController().signal;
 
 /** As a process would open them; two of these stand for two processes. */
-async function open(): Promise<OpenFiles> {
+async function open() {
   const settings = { stores: 'gridfs', maxFileBytes: 1e9, queryTimeoutMs: 5_000, listTimeoutMs: 5_000 };
-  const opened = await openFiles({ mongo, transactions }, settings, (error) => t.fail(String(error)));
+  const key = createSecretKey(Buffer.alloc(32));
+  const keys = { signing: key, verifying: [key] };
+  const signing = { cursorKeys: keys, addressKeys: keys };
+  const opened = await openFiles({ mongo, transactions }, { ...settings, ...signing }, (error) =>
+    t.fail(String(error)),
+  );
   t.teardown(() => opened.close());
   return opened;
 }

@@ -135,7 +135,7 @@ const likelyPages = { from: 0, beyond: 0 };
 
 /** One page, as a list asks for it, its position through a cursor. */
 async function page(collection: Collection, sort: Sort, limit: number, cursor: string | null): Promise<Page<Document>> {
-  const position = cursor === null ? null : decodeCursor(KEY, 'q', cursor, readStored);
+  const position = cursor === null ? null : decodeCursor([KEY], 'q', cursor, readStored);
   const options = { promoteValues: false, bsonRegExp: true } as const;
   const ask = ({ filter, sort }: PageRequest, limit: number): Promise<Document[]> =>
     collection.find(filter, options).sort(toMongoSort(sort)).limit(limit).toArray();

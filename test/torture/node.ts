@@ -69,6 +69,7 @@ const retention = new Retention({
 });
 if (keepMs !== '0') retention.start();
 
+const CURSOR_KEY = createSecretKey(Buffer.alloc(32));
 const transactions = new Transactions(mongo);
 const registry = new Registry(mongo);
 const collections = new Collections({
@@ -77,7 +78,7 @@ const collections = new Collections({
   atomic: new Atomic(transactions, registry),
   listTimeoutMs: 60_000,
   queryTimeoutMs: 5000,
-  cursorKey: createSecretKey(Buffer.alloc(32)),
+  cursorKeys: { signing: CURSOR_KEY, verifying: [CURSOR_KEY] },
 });
 let ending = false;
 process.once('SIGUSR2', () => {

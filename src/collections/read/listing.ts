@@ -2,7 +2,6 @@
  * Lists of documents: a query and a Scope become database reads. Without `limit` a list is a stream of all there is;
  * with it, a page by key that goes on from a signed cursor. Not here: the query language (query/) and expansion.
  */
-import type { KeyObject } from 'node:crypto';
 import type { Document } from 'mongodb';
 import { meetsArray } from '../../database/bson/bson-bytes.ts';
 import { readNamed } from '../../database/bson/named-members.ts';
@@ -10,6 +9,7 @@ import { readStored } from '../../database/bson/stored.ts';
 import { translated } from '../../database/errors.ts';
 import type { FirstFound } from '../../database/find-raw.ts';
 import type { CollectionName } from '../../database/names.ts';
+import type { SigningKeys } from '../../kernel/signing-keys.ts';
 import { bindingsOf } from '../../policies/bindings.ts';
 import { fieldHidden, requireReadable, toDatabaseFilter } from '../../policies/reach.ts';
 import type { Scope } from '../../policies/scope.ts';
@@ -53,7 +53,7 @@ export interface ListingParts {
   readonly queryTimeoutMs: number;
   readonly listTimeoutMs: number;
   /** Signs page cursors. */
-  readonly cursorKey: KeyObject;
+  readonly cursorKeys: SigningKeys;
 }
 
 /** The filter of a query with the Scope's, as the database takes it. */
@@ -105,10 +105,10 @@ export class Listing {
       return { documents: this.#all(name, query, showing, filter), next: null, prev: null, count };
     }
     const question = questionOf(name, query);
-    const { cursorKey } = this.#parts;
-    const position = query.cursor === null ? null : decodeCursor(cursorKey, question, query.cursor, readStored);
+    const { cursorKeys } = this.#parts;
+    const position = query.cursor === null ? null : decodeCursor(cursorKeys.verifying, question, query.cursor, readStored);
     const page = await this.#page(name, query, showing, filter, position);
-    const written = (at: Position | null) => (at === null ? null : encodeCursor(cursorKey, question, at));
+    const written = (at: Position | null) => (at === null ? null : encodeCursor(cursorKeys.signing, question, at));
     return { documents: page.documents, next: written(page.next), prev: written(page.prev), count };
   }
 

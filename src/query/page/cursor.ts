@@ -38,11 +38,12 @@ export function encodeCursor(key: KeyObject, question: string, position: Positio
 
 /**
  * Reads a cursor back.
+ * @param keys secrets of the installation, any of which may have signed it
  * @param read reads a document with exact types; the driver would make objects of its own of some values
  * @throws MillraceError `cursor-mismatch` when it was not made here, or for another question
  */
 export function decodeCursor(
-  key: KeyObject,
+  keys: readonly KeyObject[],
   question: string,
   cursor: string,
   read: (bytes: Uint8Array) => Document,
@@ -51,7 +52,7 @@ export function decodeCursor(
   const payload = bytes.subarray(MAC_BYTES);
   const mac = bytes.subarray(0, MAC_BYTES);
   if (mac.length < MAC_BYTES || bytes.toString('base64url') !== cursor) throw mismatch();
-  if (!timingSafeEqual(mac, sign(key, question, payload))) throw mismatch();
+  if (!keys.some((key) => timingSafeEqual(mac, sign(key, question, payload)))) throw mismatch();
   return readPayload(read(payload));
 }
 
