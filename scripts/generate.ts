@@ -56,7 +56,14 @@ ${rows.join('\n')}
 }
 
 /** Secrets of the services beside Millrace. */
-const COMPOSE_SECRETS = ['FILES_ACCESS_KEY', 'FILES_SECRET_KEY', 'SVIX_DB_PASSWORD', 'SVIX_JWT_SECRET'];
+const COMPOSE_SECRETS = [
+  'MONGO_ROOT_PASSWORD',
+  'MONGO_PASSWORD',
+  'FILES_ACCESS_KEY',
+  'FILES_SECRET_KEY',
+  'SVIX_DB_PASSWORD',
+  'SVIX_JWT_SECRET',
+];
 
 function environmentFile(): string {
   const blocks = settings().map(({ name, description, fallback }) => `# ${description}\n#${name}=${fallback}`);

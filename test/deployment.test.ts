@@ -30,6 +30,34 @@ t.test('every image is pinned, every service is healthy before it is used', asyn
   t.same(ports, ['127.0.0.1:3000:3000'], 'only Millrace is reachable, and from this machine');
 });
 
+/** The networks of a service, from its part of the file. */
+function networksOf(compose: string, service: string): string[] {
+  const part = compose.split(/^ {2}(?=\S)/m).find((text) => text.startsWith(`${service}:\n`)) ?? '';
+  const [, list = ''] = /^ {4}networks:\n((?: {6}- .*\n)+)/m.exec(part) ?? [];
+  return list.split(/\s*- |\n/).filter((name) => name !== '');
+}
+
+t.test('databases and the store are on networks of their own, which nothing outside reaches', async (t) => {
+  const compose = read('docker-compose.yml');
+  t.strictSame(networksOf(compose, 'millrace'), ['outside', 'database', 'store']);
+  t.strictSame(networksOf(compose, 'mongo'), ['database']);
+  t.strictSame(networksOf(compose, 'files'), ['store']);
+  t.strictSame(networksOf(compose, 'svix'), ['outside', 'svix-database']);
+  t.strictSame(networksOf(compose, 'svix-postgres'), ['svix-database']);
+  const [, networks = ''] = /^networks:\n((?: {2}.*\n)+)/m.exec(compose) ?? [];
+  for (const name of ['database', 'store', 'svix-database']) {
+    t.match(networks, new RegExp(`^ {2}${name}:\n {4}internal: true$`, 'm'), name);
+  }
+});
+
+t.test('MongoDB asks for a password, and nothing in the file tells it', async (t) => {
+  const compose = read('docker-compose.yml');
+  t.match(compose, /--keyFile=/);
+  t.match(compose, /--networkMessageCompressors=disabled/);
+  t.match(compose, /MONGODB_URL: mongodb:\/\/millrace:\$\{MONGO_PASSWORD:\?[^}]+\}@mongo:27017\//);
+  for (const [, password] of compose.matchAll(/pwd: (\w+)/g)) t.equal(password, 'root', 'from the environment');
+});
+
 t.test('no secret has a default', async (t) => {
   for (const [, value = ''] of read('docker-compose.yml').matchAll(/(?:KEY|SECRET|PASSWORD)\w*: (.*)/g)) {
     t.match(value, /^\$\{\w+:(\?.*|-)\}$/, value);

@@ -52,7 +52,8 @@ export async function listFiles(scope: Scope, query: Query, now: Date, parts: Li
     return { batches: files(scope, store.list(filter, options)), next: null, prev: null, count };
   }
   const question = questionOf('files', query);
-  const position = query.cursor === null ? null : decodeCursor(cursorKeys.verifying, question, query.cursor, readStored);
+  const position =
+    query.cursor === null ? null : decodeCursor(cursorKeys.verifying, question, query.cursor, readStored);
   const page = await readPage(query, query.limit, filter, position, parts);
   const written = (at: Position | null) => (at === null ? null : encodeCursor(cursorKeys.signing, question, at));
   return { batches: files(scope, [page.documents]), next: written(page.next), prev: written(page.prev), count };

@@ -106,7 +106,8 @@ export class Listing {
     }
     const question = questionOf(name, query);
     const { cursorKeys } = this.#parts;
-    const position = query.cursor === null ? null : decodeCursor(cursorKeys.verifying, question, query.cursor, readStored);
+    const position =
+      query.cursor === null ? null : decodeCursor(cursorKeys.verifying, question, query.cursor, readStored);
     const page = await this.#page(name, query, showing, filter, position);
     const written = (at: Position | null) => (at === null ? null : encodeCursor(cursorKeys.signing, question, at));
     return { documents: page.documents, next: written(page.next), prev: written(page.prev), count };

@@ -9,7 +9,7 @@ import type { Position } from '../../../src/query/page/page.ts';
 import { seeded } from '../random.ts';
 import { value } from '../random-documents.ts';
 
-const decodeCursor = (key: KeyObject, question: string, cursor: string) => decode(key, question, cursor, readStored);
+const decodeCursor = (key: KeyObject, question: string, cursor: string) => decode([key], question, cursor, readStored);
 
 const KEY = createSecretKey(randomBytes(32));
 
