@@ -178,7 +178,7 @@ export class LiveQuery implements Live {
     const message = toMessage(view.event, () => ({
       op,
       documentId: view.documentId,
-      document: rendered(question, raw, () => after),
+      document: (isWhole(question) ? view.json : null) ?? rendered(question, raw, () => after),
       changed: op === 'update' ? (changed ?? view.changed) : null,
       sortKey: question.keyed ? keyText(question, after) : null,
       at: view.at,

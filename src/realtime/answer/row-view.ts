@@ -6,6 +6,7 @@ import type { Document, Timestamp } from 'mongodb';
 import { rawDifference } from '../../database/bson/raw.ts';
 import { readStored } from '../../database/bson/stored.ts';
 import { idText } from '../../database/json/ids.ts';
+import { encodeDocument } from '../../database/json/json.ts';
 import { type Event, eventType } from '../../events/log/event.ts';
 import { formatPosition } from '../../events/log/position.ts';
 import type { LogRow } from '../../events/log/row.ts';
@@ -21,6 +22,7 @@ export class RowView {
   #before: Document | null | undefined;
   #after: Document | null | undefined;
   #id: { readonly identity: string; readonly text: string } | undefined;
+  #json: Buffer | null = null;
   #event: string | undefined;
   #changed: readonly string[] | undefined;
   #type: string | null | undefined;
@@ -58,6 +60,12 @@ export class RowView {
   get after(): Document | null {
     this.#after ??= this.row.after && readStored(this.row.after);
     return this.#after;
+  }
+
+  /** The document after it as JSON, whole as it is stored: made once, however many questions show it. */
+  get json(): Buffer | null {
+    this.#json ??= this.row.after && encodeDocument(this.row.after);
+    return this.#json;
   }
 
   get identity(): string {

@@ -26,6 +26,8 @@ const NOT_AT_THAT_TIME: ReadonlySet<number> = new Set([239, SNAPSHOT_UNAVAILABLE
 /** How a read that is under way learns that its collection was dropped or renamed, or made anew since. */
 const DROPPED: ReadonlySet<number> = new Set([SNAPSHOT_UNAVAILABLE, QUERY_PLAN_KILLED]);
 const BATCH = 1_000;
+/** What is read at once of a window's next documents at most; a window that needs more begins anew. */
+const MOST_AT_ONCE = 16 * 1024 * 1024;
 
 /**
  * A collection may have a collation of its own. Changes are judged without one, and a window must not begin as another
@@ -60,6 +62,12 @@ export interface SnapshotRead {
   rest(): AsyncGenerator<readonly Buffer[]>;
   /** Gives the cursor back when the rest is not wanted. */
   close(): Promise<void>;
+}
+
+/** All documents of a read, as they come. */
+export async function* batches(read: SnapshotRead): AsyncGenerator<readonly Buffer[]> {
+  yield read.first;
+  if (read.more) yield* read.rest();
 }
 
 export class SnapshotStore {
@@ -162,8 +170,13 @@ export class SnapshotStore {
       const read = this.#read(String(find['find']), session, await this.#ask(session, command, limitMs));
       // Of a collection that was dropped since, the server answers with nothing, and not as of a moment.
       if (read.time === null) throw new Dropped(`'${String(find['find'])}' was dropped`);
-      const found = [...read.first];
-      if (read.more) for await (const batch of read.rest()) found.push(...batch);
+      const found: Buffer[] = [];
+      let bytes = 0;
+      for await (const batch of batches(read)) {
+        for (const raw of batch) bytes += raw.length;
+        if (found.length > 0 && bytes > MOST_AT_ONCE) throw new MillraceError('too-much-held', 'Too much at once');
+        found.push(...batch);
+      }
       return found;
     } finally {
       await session.endSession();

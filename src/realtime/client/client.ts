@@ -23,6 +23,11 @@ const SUBSCRIPTION_BYTES = 4 * 1024;
 /** What a byte of JSON takes once it is read, bound and compiled. */
 const OF_JSON = 20;
 
+/** What a subscription takes in memory before it has an answer. @param bytes of its question as it was asked */
+export function weightOf(bytes: number): number {
+  return SUBSCRIPTION_BYTES + OF_JSON * bytes;
+}
+
 export type Subscription = DocumentSubscription | EventSubscription;
 
 export abstract class Client {
@@ -206,11 +211,6 @@ export abstract class Client {
   /** Its principal holds more than it may. */
   protected overloaded(): void {
     this.close(CLOSE.overloaded, 'Too much is held in memory', 5_000 + Math.floor(Math.random() * 5_000));
-  }
-
-  /** What a question takes in memory. @param bytes of its JSON */
-  protected weightOf(bytes: number): number {
-    return SUBSCRIPTION_BYTES + OF_JSON * bytes;
   }
 
   /** Ends everything. @param retryAfterMs when it may come back; only for codes from 4500 */

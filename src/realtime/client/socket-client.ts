@@ -24,7 +24,7 @@ import {
   type Wish,
 } from '../wire/protocol.ts';
 import type { Outlet } from '../wire/send-queue.ts';
-import { Client, type Subscription } from './client.ts';
+import { Client, type Subscription, weightOf } from './client.ts';
 
 export const LIMITS = { subscriptions: 200, frameBytes: 65_536, messagesPerSecond: 50 } as const;
 const BURST = 100;
@@ -122,7 +122,7 @@ export class Connection extends Client {
   /** Does something when all that came before is done. @param bytes of the message, which is held until then */
   #enqueue(task: () => Promise<void> | void, bytes: number): void {
     const { account } = this.outlet;
-    const weight = this.weightOf(bytes);
+    const weight = weightOf(bytes);
     if (!account.hasRoom(weight)) {
       this.overloaded();
       return;
@@ -204,7 +204,7 @@ export class Connection extends Client {
       const subscription = this.#make(wish);
       this.subscriptions.set(id, subscription);
       this.noteScopes();
-      subscription.start(wish.since, this.weightOf(bytes));
+      subscription.start(wish.since, weightOf(bytes));
     } catch (error) {
       if (!(error instanceof MillraceError)) throw error;
       this.subscriptions.get(id)?.stop();

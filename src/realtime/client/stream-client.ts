@@ -3,7 +3,7 @@
  * told as events of a response that does not end. Not here: who may have it and what it asks (stream-routes.ts).
  */
 import { isDeepStrictEqual } from 'node:util';
-import { actorOf, type Principal } from '../../auth/principal.ts';
+import type { Principal } from '../../auth/principal.ts';
 import type { CollectionName } from '../../database/names.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import type { Asked } from '../answer/live-question.ts';
@@ -22,7 +22,7 @@ export interface StreamOptions {
   readonly collection: CollectionName;
   readonly asked: Asked;
   readonly since: string | null;
-  /** Size of the question as it was asked. */
+  /** What its subscription takes in memory, for which there is room. */
   readonly bytes: number;
   /** Ends the response. */
   readonly end: () => void;
@@ -39,7 +39,6 @@ export class Stream extends Client {
     this.#options = options;
     this.credential = options.credential;
     this.principal = options.principal;
-    outlet.account.move(actorOf(options.principal));
     const { collection, asked, principal } = options;
     const subscription = new DocumentSubscription({
       id: null,
@@ -56,7 +55,7 @@ export class Stream extends Client {
   }
 
   start(): void {
-    this.subscriptions.get('')?.start(this.#options.since, this.weightOf(this.#options.bytes));
+    this.subscriptions.get('')?.start(this.#options.since, this.#options.bytes);
     this.#confirm().catch((error: unknown) => this.notRenewed(error));
   }
 

@@ -3,6 +3,7 @@
  * from is `Last-Event-ID`, or `since` at the first time. What is told is stream-client.ts's.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { actorOf } from '../../auth/principal.ts';
 import type { CollectionName } from '../../database/names.ts';
 import { parsePosition } from '../../events/log/position.ts';
 import { MillraceError } from '../../kernel/errors.ts';
@@ -12,7 +13,7 @@ import { toAsked } from '../answer/live-question.ts';
 import type { Realtime } from '../realtime.ts';
 import { NOWHERE } from '../wire/protocol.ts';
 import { Outlet } from '../wire/send-queue.ts';
-import { CLIENT_BYTES } from './client.ts';
+import { CLIENT_BYTES, weightOf } from './client.ts';
 import { Stream } from './stream-client.ts';
 
 const END_MS = 2_000;
@@ -40,7 +41,9 @@ export function listStream(realtime: Realtime): ListStream {
     const question = toAsked(parseQuery(asked), keyed, new Date());
     if (!realtime.hasRoom) throw refusal(realtime.closing);
     const account = realtime.accountOf(request.ip);
-    account.require(CLIENT_BYTES);
+    account.move(actorOf(request.principal));
+    const bytes = weightOf(request.url.length);
+    account.require(CLIENT_BYTES + bytes);
 
     const { raw } = reply;
     // Gone while it was asked who it is: nothing will say that again.
@@ -52,7 +55,7 @@ export function listStream(realtime: Realtime): ListStream {
       collection: name,
       asked: question,
       since,
-      bytes: request.url.length,
+      bytes,
       end: () => {
         raw.end();
         // Whoever does not read its end is cut off.

@@ -16,7 +16,7 @@ import { toSegments } from './transactions.ts';
 
 const BATCH_ROWS = 500;
 /** What the rows of a batch may take in memory with their documents, but for one transaction or one row that is larger. */
-const BATCH_BYTES = 64 * 1024 * 1024;
+const BATCH_BYTES = 16 * 1024 * 1024;
 const RETRY_MS = 250;
 /** Rows of one transaction that are waited for, up to the bytes of a batch; longer ones are told in parts. */
 const MOST_ROWS = 60_000;
@@ -196,6 +196,8 @@ export class Hub {
       // Nobody knows how far the answers got: they are void.
       this.#options.onError(error);
       this.#lost = true;
+    } finally {
+      batch.release();
     }
     if (this.#lost) this.#restart(batch.ended);
     else this.#arrive(last);

@@ -4,8 +4,13 @@
  */
 import { setImmediate as otherWork } from 'node:timers/promises';
 import type { LogRow } from '../../events/log/row.ts';
+import { MillraceError } from '../../kernel/errors.ts';
+import { FairSemaphore } from '../../kernel/fair-semaphore.ts';
+import type { Account } from '../../kernel/memory/byte-budget.ts';
+import type { Live } from '../answer/live-answer.ts';
 import { RowView } from '../answer/row-view.ts';
 import { voidBy } from '../answer/snapshot-store.ts';
+
 import type { ResetReason } from '../wire/protocol.ts';
 import type { Told } from '../wire/shared-message.ts';
 import { type Group, knows, type Member, tell } from './group.ts';
@@ -18,6 +23,12 @@ import { type Segment, toSegments } from './transactions.ts';
  * begins anew, at the cost of nobody else.
  */
 const SETTLE_MS = 1_000;
+/** Windows of one principal or network that have all of that time, and how long the others of it have. */
+const FEW_WINDOWS = 16;
+const SETTLE_MANY_MS = 150;
+/** Windows that are completed at one time, and how many of them for one principal or network. */
+const SETTLED_AT_ONCE = 8;
+const SETTLED_OF_ONE = 4;
 
 /** How long one turn of the event loop may be judged. */
 const TURN_MS = 10;
@@ -43,6 +54,9 @@ export class Batch {
   readonly #onError: (error: unknown) => void;
   readonly #outcomes: Outcome[] = [];
   readonly #wanting = new Set<Group>();
+  readonly #slots = new FairSemaphore(SETTLED_AT_ONCE, SETTLED_OF_ONE);
+  /** What was read for windows and is not told yet, by the account that pays for it. */
+  readonly #held = new Map<Account, number>();
   #breathedAt = performance.now();
   /** The row judged before. */
   #judged: LogRow | null = null;
@@ -116,10 +130,17 @@ export class Batch {
     if (groups.length === 0) return;
     const at = new RowView(moment.row);
     for (const group of groups) this.#wanting.delete(group);
+    const begunAt = performance.now();
+    const windows = new Map<string, number>();
     const settle = async (group: Group): Promise<Outcome> => {
       const common = { ...moment, group };
+      const { payer } = group.live;
+      const count = (windows.get(payer.key) ?? 0) + 1;
+      windows.set(payer.key, count);
+      const endAt = begunAt + (count <= FEW_WINDOWS ? SETTLE_MS : SETTLE_MANY_MS);
       try {
-        return { ...common, told: await group.live.settle(at, SETTLE_MS), reset: null };
+        const told = await this.#slots.run(payer.key, () => this.#complete(group.live, at, endAt));
+        return { ...common, told, reset: null };
       } catch (error) {
         return { ...common, told: [], reset: voidBy(error, this.#onError) };
       }
@@ -128,6 +149,26 @@ export class Batch {
       if (outcome.reset === null) this.#outcomes.push(outcome);
       else this.#end(outcome);
     }
+  }
+
+  /** @throws MillraceError `overloaded`, `too-much-held` when there is no time or no memory for it */
+  async #complete(live: Live, at: RowView, endAt: number): Promise<readonly Told[]> {
+    const { payer } = live;
+    payer.require(0);
+    const leftMs = Math.ceil(endAt - performance.now());
+    if (leftMs <= 0) throw new MillraceError('overloaded', 'Too many windows have to be completed');
+    const told = await live.settle(at, leftMs);
+    // The stored bytes are held beside those that are made of them.
+    const bytes = 2 * told.reduce((sum, one) => sum + one.bytes, 0);
+    payer.note(bytes);
+    this.#held.set(payer, (this.#held.get(payer) ?? 0) + bytes);
+    return told;
+  }
+
+  /** Gives back what was held until it was told. */
+  release(): void {
+    for (const [account, bytes] of this.#held) account.note(-bytes);
+    this.#held.clear();
   }
 
   #end(outcome: Outcome): void {
@@ -141,7 +182,7 @@ export class Batch {
     let bundles: Bundles | null = null;
     let bundled: string | null = null;
     for (const outcome of this.#outcomes) {
-      const { group, row, transaction, told, reset } = outcome;
+      const { group, row, transaction, before, told, reset } = outcome;
       // What was bundled before a reset belongs before it.
       if (transaction !== bundled || reset !== null) {
         bundles?.push();
@@ -154,18 +195,24 @@ export class Batch {
       }
       for (const member of group.members) {
         if (knows(member, row)) continue;
-        if (!member.outlet.hasRoom) this.#leaveBehind(member, outcome);
-        else if (bundles === null) tell(member, told);
-        else if (!bundles.add(member, told)) this.#leaveBehind(member, outcome);
+        const fits = hasRoom(member, told) && (bundles === null || bundles.add(member, told));
+        if (fits && bundles === null) tell(member, told);
+        if (fits) continue;
+        // More waits for its client than one turn may bring.
+        bundles?.drop(member);
+        // A window is told everything of a batch, or stands before it.
+        member.lag(group.live.remembers ? 0 : before);
       }
     }
     bundles?.push();
   }
+}
 
-  /** More waits for its client than one turn may bring. A window is told everything of a batch, or begins before it. */
-  #leaveBehind(member: Member, { group, before }: Outcome): void {
-    member.lag(group.live.remembers ? 0 : before);
-  }
+/** Whether a client can be told in this turn. What has been made for others is told to it, whatever it holds. */
+function hasRoom({ outlet }: Member, told: readonly Told[]): boolean {
+  if (!outlet.hasRoom) return false;
+  for (const { made } of told) if (made === 0) return outlet.account.hasRoom(0);
+  return true;
 }
 
 function alone(row: LogRow): Moment {

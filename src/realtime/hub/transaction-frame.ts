@@ -5,6 +5,10 @@ import type { Outlet } from '../wire/send-queue.ts';
 import type { Told } from '../wire/shared-message.ts';
 import { type Member, tell } from './group.ts';
 
+function bytesOf(told: readonly Told[]): number {
+  return told.reduce((sum, one) => sum + one.bytes, 0);
+}
+
 interface Part {
   readonly member: Member;
   readonly told: readonly Told[];
@@ -26,12 +30,21 @@ export class Bundles {
     if (told.length === 0) return true;
     const { outlet } = member;
     const parts = this.#parts.get(outlet);
-    const bytes = told.reduce((sum, one) => sum + one.bytes, this.#bytes.get(outlet) ?? 0);
+    const bytes = (this.#bytes.get(outlet) ?? 0) + bytesOf(told);
     if (parts?.some((part) => part.member !== member) && !outlet.takes(bytes)) return false;
     this.#bytes.set(outlet, bytes);
     if (parts === undefined) this.#parts.set(outlet, [{ member, told }]);
     else parts.push({ member, told });
     return true;
+  }
+
+  /** Takes back what has been added for a member. */
+  drop(member: Member): void {
+    const parts = this.#parts.get(member.outlet);
+    if (parts === undefined) return;
+    const others = parts.filter((part) => part.member !== member);
+    this.#parts.set(member.outlet, others);
+    this.#bytes.set(member.outlet, bytesOf(others.flatMap(({ told }) => told)));
   }
 
   /** Pushes one message to each client. Equal ones are made once. */

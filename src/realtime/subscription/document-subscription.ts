@@ -12,14 +12,14 @@ import type { Judgement } from '../answer/live-answer.ts';
 import { LiveQuery, toMember } from '../answer/live-query.ts';
 import { type Asked, moves, type Question, toQuestion } from '../answer/live-question.ts';
 import type { RowView } from '../answer/row-view.ts';
-import type { SnapshotRead } from '../answer/snapshot-store.ts';
+import { batches, type SnapshotRead } from '../answer/snapshot-store.ts';
 import type { Member } from '../answer/window.ts';
 import { tell } from '../hub/group.ts';
 import { type Handle, handleOf } from '../hub/index-key.ts';
 import { NOWHERE } from '../wire/protocol.ts';
 import type { Told } from '../wire/shared-message.ts';
 import { judgeMissed, rowAt, type Verdict } from './resume-check.ts';
-import { batches, sendSnapshot } from './snapshot-sender.ts';
+import { sendSnapshot } from './snapshot-sender.ts';
 import { Follower, type FollowerOptions } from './subscription.ts';
 
 const MOST_DOCUMENTS = 10_000;
@@ -82,7 +82,7 @@ export class DocumentSubscription extends Follower {
     const moment = this.until ?? (this.after === mark.number ? mark.time : null);
     this.launch(async (run) => {
       const stand = { position: formatPosition(mark), moment, now: new Date() };
-      const difference = await this.parts.rescoping.difference(old, this.#question, stand);
+      const difference = await this.parts.rescoping.difference(old, this.#question, stand, this.outlet.account.key);
       if (run.aborted) return;
       if (difference === null) {
         this.reset('policy-changed');

@@ -28,7 +28,7 @@ export interface RightsOptions {
 export class Rights {
   readonly #options: RightsOptions;
   /** The last changes, oldest first. */
-  #rows: LogRow[] = [];
+  #rows: RightsRow[] = [];
   #earlier: Promise<void> | null = null;
   readonly #start: number;
   readonly close: () => void;
@@ -39,7 +39,7 @@ export class Rights {
     this.close = options.tail.attach({
       rows: (rows) => {
         const changes = rows.filter(isAboutRights);
-        if (changes.length > 0) this.#rows = [...this.#rows, ...changes].slice(-MOST_ROWS);
+        if (changes.length > 0) this.#rows = [...this.#rows, ...changes.map(inShort)].slice(-MOST_ROWS);
       },
     });
   }
@@ -58,7 +58,7 @@ export class Rights {
     try {
       const range = { after: Math.max(0, this.#start - EARLIER_ROWS), through: this.#start };
       const found = await this.#options.log.about({ ...range, collections: RIGHTS, limit: MOST_ROWS });
-      this.#rows = [...(found?.rows ?? []).filter(isAboutRights), ...this.#rows];
+      this.#rows = [...(found?.rows ?? []).filter(isAboutRights).map(inShort), ...this.#rows];
     } catch (error) {
       this.#earlier = null;
       throw error;
@@ -66,16 +66,23 @@ export class Rights {
   }
 }
 
-const isUpTo = (row: LogRow, { epoch, number }: Place): boolean => row.epoch === epoch && row.number <= number;
+/** What is remembered of a row: with its bodies it would keep alive all that was read together with it. */
+type RightsRow = Pick<LogRow, 'epoch' | 'number' | 'wall' | 'collection' | 'operation' | 'key'>;
 
-function isAboutRights({ collection, operation }: LogRow): boolean {
+function inShort({ epoch, number, wall, collection, operation, key }: LogRow): RightsRow {
+  return { epoch, number, wall, collection, operation, key: key && Buffer.from(key) };
+}
+
+const isUpTo = (row: RightsRow, { epoch, number }: Place): boolean => row.epoch === epoch && row.number <= number;
+
+function isAboutRights({ collection, operation }: RightsRow): boolean {
   // Every server that starts sees to the collections' settings.
   if (operation === 'meta' || operation === 'create') return false;
   return collection === '_policies' || ((collection === '_users' || collection === '_keys') && operation !== 'insert');
 }
 
 /** Whether a principal may see something else since the row. */
-export function changesRights(row: LogRow, principal: Principal): boolean {
+export function changesRights(row: RightsRow, principal: Principal): boolean {
   if (!isAboutRights(row)) return false;
   if (row.collection === '_policies') return true;
   return principal.kind !== 'anonymous' && row.key !== null && idText(readStored(row.key)['_id']) === principal.id;

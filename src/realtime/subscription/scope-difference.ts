@@ -8,12 +8,13 @@ import type { FairSemaphore } from '../../kernel/fair-semaphore.ts';
 import { toMember } from '../answer/live-query.ts';
 import type { Question } from '../answer/live-question.ts';
 import { keyText, rendered } from '../answer/rendering.ts';
-import type { SnapshotStore } from '../answer/snapshot-store.ts';
+import { batches, type SnapshotStore } from '../answer/snapshot-store.ts';
 import { capacityOf, type Member } from '../answer/window.ts';
 import { type Told, toMessage } from '../wire/shared-message.ts';
 
 /** Above this a new snapshot is cheaper than a difference. */
 const MOST_DOCUMENTS = 2_000;
+const MOST_BYTES = 4 * 1024 * 1024;
 
 interface Shown {
   readonly text: string;
@@ -43,14 +44,16 @@ export class Rescoping {
     this.#slots = slots;
   }
 
-  /** @returns null when a new snapshot has to do */
-  difference(old: Question, next: Question, stand: Stand): Promise<Difference | null> {
+  /**
+   * @param whose key of the client that asks first; the others who need the same share its turn
+   * @returns null when a new snapshot has to do
+   */
+  difference(old: Question, next: Question, stand: Stand, whose: string): Promise<Difference | null> {
     const key = `${old.key} ${next.key} ${stand.position} ${stand.moment}`;
     const known = this.#reading.get(key);
     if (known !== undefined) return known;
     const read = () => differenceOf(this.#store, [old, next], stand);
-    // What many wait for is of no one client.
-    const reading = this.#slots.run(key, read).finally(() => this.#reading.delete(key));
+    const reading = this.#slots.run(whose, read).finally(() => this.#reading.delete(key));
     this.#reading.set(key, reading);
     return reading;
   }
@@ -101,6 +104,7 @@ async function answerAt(
     if (read.time === null || !read.time.equals(time)) return null;
     const shown = new Map<string, Shown>();
     const members: Member[] = [];
+    let bytes = 0;
     const take = (raw: Buffer) => {
       const document = readStored(raw);
       const member = toMember(document, question);
@@ -110,8 +114,11 @@ async function answerAt(
       const sortKey = question.keyed ? keyText(question, document) : null;
       shown.set(member.identity, { text: member.text, json, sortKey });
     };
-    read.first.forEach(take);
-    if (read.more) for await (const batch of read.rest()) batch.forEach(take);
+    for await (const batch of batches(read)) {
+      for (const raw of batch) bytes += raw.length;
+      if (bytes > MOST_BYTES) return null;
+      batch.forEach(take);
+    }
     return capacity === null && members.length > MOST_DOCUMENTS ? null : { shown, members };
   } finally {
     await read.close();

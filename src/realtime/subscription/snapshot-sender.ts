@@ -6,7 +6,7 @@ import { readStored } from '../../database/bson/stored.ts';
 import type { Account } from '../../kernel/memory/byte-budget.ts';
 import { type LiveQuery, toMember } from '../answer/live-query.ts';
 import { keyText, rendered } from '../answer/rendering.ts';
-import type { SnapshotRead } from '../answer/snapshot-store.ts';
+import { batches, type SnapshotRead } from '../answer/snapshot-store.ts';
 import type { Member } from '../answer/window.ts';
 import { snapshotPart } from '../wire/messages.ts';
 import type { Outlet } from '../wire/send-queue.ts';
@@ -81,10 +81,4 @@ async function* heldBatches(read: SnapshotRead, account: Account): AsyncGenerato
       account.note(-bytes);
     }
   }
-}
-
-/** All documents of a read, as they come. */
-export async function* batches(read: SnapshotRead): AsyncGenerator<readonly Buffer[]> {
-  yield read.first;
-  if (read.more) yield* read.rest();
 }
