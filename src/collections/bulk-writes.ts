@@ -5,20 +5,21 @@
 import { setImmediate as otherWork } from 'node:timers/promises';
 import type { Document } from 'mongodb';
 import { actorOf } from '../auth/principal.ts';
-import { decodeOrdered, decodeStored, decodeStoredId, inOrderOf } from '../database/bson/stored.ts';
+import { decodeOrdered, decodeStored, decodeStoredId, inOrderOf, readStored } from '../database/bson/stored.ts';
 import { duplicateKey, translateError } from '../database/errors.ts';
 import { idText } from '../database/json/ids.ts';
 import type { CollectionName } from '../database/names.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { reaches } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
+import type { Match } from '../query/evaluate/match.ts';
 import type { OpenFilter } from '../query/filter.ts';
 import type { Atomic } from './atomic.ts';
 import type { Change } from './change/change.ts';
 import { permittedChange } from './change/permitted-change.ts';
 import type { Write } from './collections.ts';
 import type { OpenTransaction } from './open-transaction.ts';
-import { writingFilter } from './read/listing.ts';
+import { writingFilter, writingMatch } from './read/listing.ts';
 import { duplicate, notAvailable } from './refusals.ts';
 import type { Registry } from './registry.ts';
 import type { Replacement } from './store/coalesced-operations.ts';
@@ -111,10 +112,12 @@ export class ByFilter {
   ): Promise<Affected> {
     const { store, registry, atomic } = this.#parts;
     const filter = writingFilter(scope, asked, now);
+    const match = writingMatch(scope, asked, now);
     return atomic.run(async (within) => {
       const most = Math.min(asked.maxAffected, MAX_AFFECTED - within.touched);
-      const { ids, bytes } = await store.ids(name, filter, most + 1, within.session);
-      if (ids.length > most) throw tooMany(asked.maxAffected);
+      const { ids: found, bytes } = await store.ids(name, filter, most + 1, within.session);
+      if (found.length > most) throw tooMany(asked.maxAffected);
+      const ids = match === null ? found : await this.#matching(name, found, match, within);
       if (ids.length === 0 && !within.made.has(name) && !(await registry.exists(name))) throw notAvailable(name);
       within.touched += ids.length;
       within.bytes += bytes;
@@ -126,6 +129,23 @@ export class ByFilter {
       if (ids.length > 0) await work(ids, within);
       return { matched: ids.length, modified: ids.length };
     }, write.within);
+  }
+
+  /** Those of the documents that match indeed. */
+  async #matching(
+    name: CollectionName,
+    found: readonly unknown[],
+    match: Match,
+    { session }: OpenTransaction,
+  ): Promise<readonly unknown[]> {
+    const ids: unknown[] = [];
+    for await (const batch of this.#parts.store.listWithin(name, found, session)) {
+      for (const raw of batch) {
+        if (match(readStored(raw))) ids.push(decodeStoredId(raw));
+        await otherWork();
+      }
+    }
+    return ids;
   }
 
   #now(): Date {

@@ -13,7 +13,7 @@ import { idText, newId } from '../database/json/ids.ts';
 import type { CollectionName } from '../database/names.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { KeyedQueues } from '../kernel/queues.ts';
-import { reachesAll, toDatabaseFilter } from '../policies/reach.ts';
+import { databaseDecides, reachesAll, toDatabaseFilter } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
 import type { Query } from '../query/parse/query.ts';
 import type { Atomic } from './atomic.ts';
@@ -203,7 +203,8 @@ export class Collections {
       const stored = decodeStoredId(raw);
       const before = toStored(raw);
       if (write.preconditions !== UNCONDITIONAL) checkPreconditions(write.preconditions, tagFor(scope.reader, raw));
-      const unchanged = write.preconditions.ifMatch === undefined ? undefined : decodeOrdered(raw);
+      const mustStay = write.preconditions.ifMatch !== undefined || !databaseDecides(scope);
+      const unchanged = mustStay ? decodeOrdered(raw) : undefined;
       const stamp = { by: actorOf(scope.principal), request: write.request };
       const removed =
         (await store.stamp(name, stored, stamp, toDatabaseFilter(scope), unchanged, session)) &&

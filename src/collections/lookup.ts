@@ -6,6 +6,7 @@ import { idCandidates, idFromText } from '../database/json/ids.ts';
 import type { CollectionName } from '../database/names.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { reachesAll, toDatabaseFilter } from '../policies/reach.ts';
+import { reachedOf } from '../policies/reached.ts';
 import type { Scope } from '../policies/scope.ts';
 import type { OpenTransaction } from './open-transaction.ts';
 import { documentNotFound, notAvailable } from './refusals.ts';
@@ -22,8 +23,19 @@ export class Lookup {
     this.#registry = registry;
   }
 
-  /** The raw document, or null. Asks the canonical form of the id first, the other forms only on a miss. */
+  /** The raw document, or null when there is none that the Scope reaches. */
   async find(scope: Scope, name: CollectionName, id: string, within?: OpenTransaction): Promise<Buffer | null> {
+    const found = await this.#found(scope, name, id, within);
+    return found && (reachedOf(scope, [found])[0] ?? null);
+  }
+
+  /** What the database finds. Asks the canonical form of the id first, the other forms only on a miss. */
+  async #found(
+    scope: Scope,
+    name: CollectionName,
+    id: string,
+    within: OpenTransaction | undefined,
+  ): Promise<Buffer | null> {
     const filter = toDatabaseFilter(scope);
     const canonical = await this.#store.find(name, idFromText(id), filter, within?.session);
     if (canonical !== null) return canonical;

@@ -11,6 +11,7 @@ import { MillraceError } from '../kernel/errors.ts';
 import type { SigningKeys } from '../kernel/signing-keys.ts';
 import { SYSTEM_ONLY } from '../policies/fields/field-rules.ts';
 import { fieldsFor, reaches, toDatabaseFilter } from '../policies/reach.ts';
+import { reachedOf } from '../policies/reached.ts';
 import { readerOf, readingOne, type Scope } from '../policies/scope.ts';
 import type { Query } from '../query/parse/query.ts';
 import { type ConditionHeaders, requireConditions } from './conditions.ts';
@@ -150,7 +151,8 @@ export class Files {
 
   async #find(scope: Scope, id: string): Promise<Uint8Array | null> {
     const key = keyFromText(id);
-    return key === undefined ? null : this.#parts.store.findRaw(key, toDatabaseFilter(scope));
+    const found = key === undefined ? null : await this.#parts.store.findRaw(key, toDatabaseFilter(scope));
+    return found && (reachedOf(scope, [found])[0] ?? null);
   }
 
   #now(): Date {

@@ -8,7 +8,8 @@ import { readStored } from '../database/bson/stored.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import type { SigningKeys } from '../kernel/signing-keys.ts';
 import { bindingsOf } from '../policies/bindings.ts';
-import { requireReadable, requireShown, toDatabaseFilter } from '../policies/reach.ts';
+import { databaseDecides, requireReadable, requireShown, toDatabaseFilter } from '../policies/reach.ts';
+import { countReached, pageOf, reachedOf } from '../policies/reached.ts';
 import type { Scope } from '../policies/scope.ts';
 import { bind } from '../query/evaluate/bind.ts';
 import { toMongo } from '../query/evaluate/to-mongo.ts';
@@ -46,7 +47,7 @@ export async function listFiles(scope: Scope, query: Query, now: Date, parts: Li
   if (query.fields?.mode === 'include') requireShown(scope, query.fields.paths);
   const { store, listTimeoutMs, cursorKeys } = parts;
   const filter = joinedFilter(scope, query, now);
-  const count = query.count === 'none' ? null : await store.count(filter);
+  const count = query.count === 'none' ? null : await countFiles(scope, filter, parts);
   if (query.limit === null) {
     const options = { sort: toMongoSort(query.sort), skip: query.skip, maxTimeMS: listTimeoutMs };
     return { batches: files(scope, store.list(filter, options)), next: null, prev: null, count };
@@ -54,7 +55,7 @@ export async function listFiles(scope: Scope, query: Query, now: Date, parts: Li
   const question = questionOf('files', query);
   const position =
     query.cursor === null ? null : decodeCursor(cursorKeys.verifying, question, query.cursor, readStored);
-  const page = await readPage(query, query.limit, filter, position, parts);
+  const page = await readPage(scope, query, query.limit, filter, position, parts);
   const written = (at: Position | null) => (at === null ? null : encodeCursor(cursorKeys.signing, question, at));
   return { batches: files(scope, [page.documents]), next: written(page.next), prev: written(page.prev), count };
 }
@@ -77,7 +78,13 @@ function joinedFilter(scope: Scope, { filter }: Query, now: Date): Document {
   return both.length > 1 ? { $and: both } : (both[0] ?? {});
 }
 
+async function countFiles(scope: Scope, filter: Document, { store, queryTimeoutMs }: ListingParts): Promise<number> {
+  if (databaseDecides(scope)) return store.count(filter);
+  return countReached(scope, store.list(filter, { maxTimeMS: queryTimeoutMs }));
+}
+
 async function readPage(
+  scope: Scope,
   { sort, skip }: Query,
   limit: number,
   filter: Document,
@@ -92,12 +99,13 @@ async function readPage(
   const exact = isInOrder(found.map(readStored), sort, position);
   const stages = [{ $match: request.filter }, ...exactStages(sort, limit + 1)];
   const answer = exact ? found : await store.aggregate(stages, queryTimeoutMs);
-  return cutPage(answer, { sort, limit, position }, readStored);
+  const { documents, more = false } = pageOf(scope, { documents: answer });
+  return cutPage(documents, { sort, limit, position, more }, readStored);
 }
 
 async function* files(
   scope: Scope,
   batches: AsyncIterable<readonly Uint8Array[]> | Iterable<readonly Uint8Array[]>,
 ): AsyncGenerator<readonly SeenFile[]> {
-  for await (const batch of batches) yield batch.map((raw) => toSeenFile(scope, raw));
+  for await (const batch of batches) yield reachedOf(scope, batch).map((raw) => toSeenFile(scope, raw));
 }

@@ -5,6 +5,7 @@
  */
 import type { Document } from 'mongodb';
 import { MillraceError } from '../kernel/errors.ts';
+import { isCertain } from '../query/evaluate/certainty.ts';
 import { compileMatch, type Match } from '../query/evaluate/match.ts';
 import { toMongo } from '../query/evaluate/to-mongo.ts';
 import { and, everything, not, or } from '../query/filter.ts';
@@ -15,6 +16,8 @@ interface Reach {
   readonly filter: Document;
   /** Whether every document is reached. */
   readonly whole: boolean;
+  /** Whether what the database finds by the filter is reached for certain. */
+  readonly certain: boolean;
   readonly match: Match;
   /** Each grant by itself, before what is denied. */
   readonly grants: readonly { readonly grant: Grant; readonly match: Match }[];
@@ -34,6 +37,7 @@ function reachOf({ grants, denied }: Scope): Reach {
   const reach: Reach = {
     filter: toMongo(filter),
     whole: filter === everything,
+    certain: isCertain(filter),
     match: compileMatch(filter),
     grants: grants.map((grant) => ({ grant, match: compileMatch(grant.filter) })),
     hides: grants.some(({ read }) => read !== ALL),
@@ -46,6 +50,14 @@ function reachOf({ grants, denied }: Scope): Reach {
 /** The Scope as a filter that joins a query; the same object for the same grants. */
 export function toDatabaseFilter(scope: Scope): Document {
   return reachOf(scope).filter;
+}
+
+/**
+ * Whether what the database finds by the Scope's filter is reached for certain. When not, its engine of patterns may have
+ * given up on a document, and each one that came is asked again with {@link reaches}.
+ */
+export function databaseDecides(scope: Scope): boolean {
+  return reachOf(scope).certain;
 }
 
 /**

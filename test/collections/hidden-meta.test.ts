@@ -14,8 +14,14 @@ t.test('the hidden members of _meta', async (t) => {
   t.equal(post.statusCode, 201);
   const refused = async (method: 'GET' | 'PATCH' | 'DELETE' | 'PUT', url: string, payload?: object) => {
     const headers = { 'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json' };
-    const answer = await app.inject({ method, url, ...(payload ? { payload, headers } : {}) });
-    t.equal(answer.statusCode, 400, `${method} ${url} ${answer.body}`);
+    const prefer = { prefer: 'max-affected=9' };
+    const answer = await app.inject({
+      method,
+      url,
+      headers: { ...prefer, ...(payload && headers) },
+      ...(payload && { payload }),
+    });
+    t.match(answer.json(), { status: 400, code: /invalid-(filter|parameter)/ }, `${method} ${url}`);
     return answer.json();
   };
   for (const path of HIDDEN) {
@@ -24,8 +30,8 @@ t.test('the hidden members of _meta', async (t) => {
     await refused('GET', `/api/things?filter=${filter}`);
     await refused('GET', `/api/things?sort=-${path}&limit=1`);
     await refused('GET', `/api/things/_changes?${path}[ne]=x`);
-    await refused('PATCH', `/api/things?${path}=x&max-affected=9`, { n: 2 });
-    await refused('DELETE', `/api/things?filter=${filter}&max-affected=9`);
+    await refused('PATCH', `/api/things?${path}=x`, { n: 2 });
+    await refused('DELETE', `/api/things?filter=${filter}`);
     if (path !== '_meta') await refused('GET', `/api/things?fields=${path}`);
   }
   t.match(await refused('GET', '/api/things?_meta.updatedby=x'), { code: 'invalid-filter', hint: /updatedBy/ });

@@ -6,7 +6,7 @@
 import { readStored } from '../../database/bson/stored.ts';
 import { storedRevision } from '../../database/json/transcode-document.ts';
 import { cutBytes } from '../../policies/fields/cut-bytes.ts';
-import { fieldsFor, hidesFields, reachesAll, uniformFields } from '../../policies/reach.ts';
+import { databaseDecides, fieldsFor, hidesFields, reachesAll, uniformFields } from '../../policies/reach.ts';
 import type { Scope } from '../../policies/scope.ts';
 import { entityTag, UNSEEN } from '../store/preconditions.ts';
 import type { StoredDocument } from '../store/stored-document.ts';
@@ -23,8 +23,9 @@ export function viewOf(reader: Scope | null, raw: Uint8Array, reached = false): 
 
 /** The same without a tag. */
 export function seenBytes(reader: Scope, raw: Uint8Array, reached: boolean): Uint8Array | null {
-  if (!hidesFields(reader) && (reached || reachesAll(reader))) return raw;
-  const fields = (reached ? uniformFields(reader) : null) ?? fieldsFor(reader, readStored(raw));
+  const isReached = reached && databaseDecides(reader);
+  if (!hidesFields(reader) && (isReached || reachesAll(reader))) return raw;
+  const fields = (isReached ? uniformFields(reader) : null) ?? fieldsFor(reader, readStored(raw));
   return fields === null ? null : cutBytes(raw, fields);
 }
 

@@ -11,10 +11,13 @@ import type { FirstFound } from '../../database/find-raw.ts';
 import type { CollectionName } from '../../database/names.ts';
 import type { SigningKeys } from '../../kernel/signing-keys.ts';
 import { bindingsOf } from '../../policies/bindings.ts';
-import { fieldHidden, requireReadable, toDatabaseFilter } from '../../policies/reach.ts';
+import { databaseDecides, fieldHidden, reaches, requireReadable, toDatabaseFilter } from '../../policies/reach.ts';
+import { countReached, pageOf } from '../../policies/reached.ts';
 import type { Scope } from '../../policies/scope.ts';
 import { bind } from '../../query/evaluate/bind.ts';
+import { isCertain } from '../../query/evaluate/certainty.ts';
 import { covers, type Fields, toMongoProjection } from '../../query/evaluate/fields.ts';
+import { compileMatch, type Match } from '../../query/evaluate/match.ts';
 import { toMongo } from '../../query/evaluate/to-mongo.ts';
 import { pathsOf } from '../../query/filter.ts';
 import { decodeCursor, encodeCursor } from '../../query/page/cursor.ts';
@@ -81,6 +84,20 @@ export function writingFilter(scope: Scope, query: Pick<Query, 'filter'>, now: D
   return Object.keys(filter).length === 0 ? readable : { $and: [readable, filter] };
 }
 
+/**
+ * The question of {@link writingFilter} asked of a document in hand, for writes of which the database may have found too
+ * many; null where what it found is certain.
+ */
+export function writingMatch(scope: Scope, query: Pick<Query, 'filter'>, now: Date): Match | null {
+  const asked = bind(query.filter, bindingsOf(scope.principal, now)).filter;
+  const { reader } = scope;
+  const readers = reader === null || [...pathsOf(query.filter)].every((path) => path === '_id') ? [] : [reader];
+  const scopes = [scope, ...readers];
+  if (isCertain(asked) && scopes.every(databaseDecides)) return null;
+  const match = compileMatch(asked);
+  return (document) => match(document) && scopes.every((one) => reaches(one, document));
+}
+
 export class Listing {
   readonly #parts: ListingParts;
 
@@ -100,7 +117,7 @@ export class Listing {
     );
     const showing = showingOf(scope, withIds(query.fields, query.expand));
     const filter = joinedFilter(scope, query, now);
-    const count = await this.#count(name, query, filter);
+    const count = await this.#count(scope, name, query, filter);
     if (query.limit === null) {
       return { documents: this.#all(name, query, showing, filter), next: null, prev: null, count };
     }
@@ -108,7 +125,7 @@ export class Listing {
     const { cursorKeys } = this.#parts;
     const position =
       query.cursor === null ? null : decodeCursor(cursorKeys.verifying, question, query.cursor, readStored);
-    const page = await this.#page(name, query, showing, filter, position);
+    const page = await this.#page(scope, name, query, showing, filter, position);
     const written = (at: Position | null) => (at === null ? null : encodeCursor(cursorKeys.signing, question, at));
     return { documents: page.documents, next: written(page.next), prev: written(page.prev), count };
   }
@@ -129,6 +146,7 @@ export class Listing {
   }
 
   async #page(
+    scope: Scope,
     name: CollectionName,
     query: Query,
     { fields, cut }: Showing,
@@ -164,7 +182,8 @@ export class Listing {
       return page && { documents: page, more };
     };
     // What one reply of the server holds is enough for a page: of large documents it is a shorter one.
-    const { documents, more } = (position && (await likely(position))) ?? (await found());
+    const answer = (position && (await likely(position))) ?? (await found());
+    const { documents, more = false } = pageOf(scope, answer);
     const page = cutPage(documents, { sort, limit, position, more }, read);
     if (cut !== null) return { ...page, documents: page.documents.flatMap((raw) => cut(raw) ?? []) };
     if (!whole || fields === null) return page;
@@ -176,8 +195,12 @@ export class Listing {
     return this.#parts.store.aggregate(name, stages, limit, this.#parts.queryTimeoutMs);
   }
 
-  async #count(name: CollectionName, query: Query, filter: Document): Promise<List['count']> {
+  async #count(scope: Scope, name: CollectionName, query: Query, filter: Document): Promise<List['count']> {
     if (query.count === 'none') return null;
+    if (!databaseDecides(scope)) {
+      const found = this.#parts.store.list(name, filter, { maxTimeMS: this.#parts.queryTimeoutMs });
+      return { kind: 'exact', value: await countReached(scope, found) };
+    }
     // The server's estimate knows no filter: what is asked of a part is counted.
     const kind = query.count === 'estimated' && Object.keys(filter).length === 0 ? 'estimated' : 'exact';
     return { kind, value: await translated(() => this.#parts.store.count(name, filter, kind)) };

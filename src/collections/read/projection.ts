@@ -3,7 +3,7 @@
  * document shows the same, the database cuts and the bytes stay as they came; otherwise each is cut by itself. Pure.
  */
 import { type FieldTree, fieldTree, intersection } from '../../policies/fields/field-tree.ts';
-import { hidesFields, requireShown, uniformFields } from '../../policies/reach.ts';
+import { databaseDecides, hidesFields, requireShown, uniformFields } from '../../policies/reach.ts';
 import type { Scope } from '../../policies/scope.ts';
 import type { Fields } from '../../query/evaluate/fields.ts';
 import { seenBytes } from './document-view.ts';
@@ -18,9 +18,11 @@ export interface Showing {
 
 /** @throws MillraceError `field-hidden` */
 export function showingOf(scope: Scope, asked: Fields | null): Showing {
-  if (!hidesFields(scope)) return { fields: asked, cut: null };
+  const isDecided = databaseDecides(scope);
+  if (isDecided && !hidesFields(scope)) return { fields: asked, cut: null };
   requireFields(scope, asked);
-  const seen = uniformFields(scope);
+  // To judge a document again takes all of it.
+  const seen = isDecided ? uniformFields(scope) : null;
   const fields = seen === null ? undefined : within(seen, asked);
   if (fields !== undefined) return { fields, cut: null };
   return {

@@ -6,10 +6,11 @@
 import type { CollectionName } from '../../database/names.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { bindingsOf } from '../../policies/bindings.ts';
-import { reaches, requireReadable, requireShown } from '../../policies/reach.ts';
+import { databaseDecides, reaches, requireReadable, requireShown } from '../../policies/reach.ts';
 import type { Scope } from '../../policies/scope.ts';
 import { affordable } from '../../query/cost.ts';
 import { bind } from '../../query/evaluate/bind.ts';
+import { isCertain } from '../../query/evaluate/certainty.ts';
 import type { Fields } from '../../query/evaluate/fields.ts';
 import { compileMatch, type Match } from '../../query/evaluate/match.ts';
 import { type Filter, pathsOf } from '../../query/filter.ts';
@@ -31,6 +32,8 @@ export interface Question {
   readonly keyed: boolean;
   /** Whether a document matches and may be seen. */
   readonly match: Match;
+  /** Whether what the database finds matches for certain. */
+  readonly certain: boolean;
   /** Equal for questions with equal answers. */
   readonly key: string;
 }
@@ -93,6 +96,7 @@ export function toQuestion(collection: CollectionName, asked: Asked, scope: Scop
     fields: query.fields,
     keyed,
     match: (document) => reaches(scope, document) && asks(document),
+    certain: databaseDecides(scope) && isCertain(filter),
     key: `${text} ${query.limit ?? ''} ${keyed} ${scopeKey(scope)}`,
   };
 }

@@ -3,6 +3,7 @@
  * begin with, and what fills up their windows. Not here: which moment, and what becomes of later changes.
  */
 import type { ClientSession, Db, Document, Timestamp } from 'mongodb';
+import { readStored } from '../../database/bson/stored.ts';
 import { type CursorReply, RAW_ENTRIES, readCursorReply } from '../../database/cursor-reply.ts';
 import { serverCode, translateError } from '../../database/errors.ts';
 import { OpenCursor } from '../../database/open-cursor.ts';
@@ -101,7 +102,7 @@ export class SnapshotStore {
     const followable = this.requireFollowable(question.collection);
     try {
       const [reply] = await Promise.all([this.#atOrNow(session, find, at), followable]);
-      return this.#read(question.collection, session, reply);
+      return judged(question, this.#read(question.collection, session, reply));
     } catch (error) {
       await session.endSession();
       // What it is comes before how reading it failed.
@@ -225,6 +226,19 @@ function isCapped(error: unknown): boolean {
 
 function concern(at: Timestamp | null): Document {
   return { readConcern: { level: 'snapshot', ...(at === null ? {} : { atClusterTime: at }) } };
+}
+
+/** Of what the database found, the documents that match: its engine of patterns gives up on some texts. */
+function matching(question: Question, found: readonly Buffer[]): readonly Buffer[] {
+  return question.certain ? found : found.filter((raw) => question.match(readStored(raw)));
+}
+
+function judged(question: Question, read: SnapshotRead): SnapshotRead {
+  if (question.certain) return read;
+  async function* rest(): AsyncGenerator<readonly Buffer[]> {
+    for await (const batch of read.rest()) yield matching(question, batch);
+  }
+  return { ...read, first: matching(question, read.first), rest };
 }
 
 /** The filter of a question with its Scope's, as the database takes it. */

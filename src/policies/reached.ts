@@ -1,0 +1,33 @@
+/**
+ * Documents that the database found by a Scope's filter, judged once more in memory where its engine of patterns may have
+ * given up: what a policy takes away must not come because a text is long. Not here: which filters those are
+ * (query/evaluate/certainty.ts).
+ */
+import { readStored } from '../database/bson/stored.ts';
+import { databaseDecides, reaches } from './reach.ts';
+import type { Scope } from './scope.ts';
+
+/** The documents that the Scope reaches, in their order; the same list where the database's answer is certain. */
+export function reachedOf<T extends Uint8Array>(scope: Scope, found: readonly T[]): readonly T[] {
+  return databaseDecides(scope) ? found : found.filter((raw) => reaches(scope, readStored(raw)));
+}
+
+/**
+ * The documents that a page and its cursors are made of: a cursor tells the sort key of the last one. Where none of them
+ * is reached, the page is empty and goes on behind what was found.
+ */
+export function pageOf<T extends Uint8Array>(
+  scope: Scope,
+  found: { readonly documents: readonly T[]; readonly more?: boolean },
+): { readonly documents: readonly T[]; readonly more?: boolean } {
+  const documents = reachedOf(scope, found.documents);
+  if (documents.length === found.documents.length || documents.length === 0) return found;
+  return { documents, more: true };
+}
+
+/** How many of the documents the Scope reaches; they are read one batch after the other. */
+export async function countReached(scope: Scope, batches: AsyncIterable<readonly Uint8Array[]>): Promise<number> {
+  let count = 0;
+  for await (const batch of batches) count += reachedOf(scope, batch).length;
+  return count;
+}
