@@ -58,6 +58,15 @@ t.test('MongoDB asks for a password, and nothing in the file tells it', async (t
   for (const [, password] of compose.matchAll(/pwd: (\w+)/g)) t.equal(password, 'root', 'from the environment');
 });
 
+t.test('every package of the lockfile is told by its content', async (t) => {
+  const packages: Record<string, { integrity?: string; link?: boolean }> = JSON.parse(
+    read('package-lock.json'),
+  ).packages;
+  for (const [path, { integrity, link }] of Object.entries(packages)) {
+    if (path !== '' && !link) t.match(integrity, /^sha512-/, path);
+  }
+});
+
 t.test('no secret has a default', async (t) => {
   for (const [, value = ''] of read('docker-compose.yml').matchAll(/(?:KEY|SECRET|PASSWORD)\w*: (.*)/g)) {
     t.match(value, /^\$\{\w+:(\?.*|-)\}$/, value);
