@@ -7,7 +7,7 @@ import { KEY_ACTIONS } from './tokens/api-key.ts';
 const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const closed = { additionalProperties: false } as const;
 
-/** Letters, digits and `. _ -`: nothing that could be taken for an e-mail address. */
+/** Letters, digits and `. _ -`: nothing that could be taken for an e-mail address. Look-alikes are accounts/look-alikes.ts's. */
 const USERNAME = Type.String({ minLength: 1, maxLength: 64, pattern: '^[\\p{L}\\p{N}][\\p{L}\\p{N}._-]*$' });
 const EMAIL = Type.String({ minLength: 3, maxLength: 254, pattern: '^[^\\s@<>,;:"]+@[^\\s@<>,;:"]+$' });
 /** As long as can be refused in words. */

@@ -13,6 +13,8 @@ export interface User {
   readonly emailVerified: boolean;
   /** What sign-in finds it by: user name and e-mail, folded; unique among all accounts. */
   readonly names: readonly string[];
+  /** What the user name looks like (accounts/look-alikes.ts); unique. Missing where there is none, or an older account has it. */
+  readonly skeleton?: string;
   readonly roles: readonly string[];
   /** Told to policies as `$user.claims`; set by owners only. */
   readonly claims: Readonly<Record<string, unknown>>;
@@ -36,11 +38,11 @@ export interface ShownUser {
   readonly createdAt: string;
 }
 
-export function toShown({ _id, names: _names, _meta, ...rest }: User): ShownUser {
+export function toShown({ _id, names: _names, skeleton: _skeleton, _meta, ...rest }: User): ShownUser {
   return { id: _id, ...rest, createdAt: _meta.createdAt.toISOString() };
 }
 
-/** A sign-in name as it is compared: two names that look alike to a person are one. */
+/** A sign-in name as it is compared: without regard to case, and to forms of Unicode that are one character. */
 export function foldName(name: string): string {
   return name.normalize('NFKC').trim().toLowerCase();
 }

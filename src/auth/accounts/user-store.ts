@@ -1,12 +1,21 @@
 /** Where accounts are kept: `_users` in `<db>`, whose every change is an event. Only this folder calls it. */
-import type { Collection, Filter } from 'mongodb';
-import { duplicateKey, translated } from '../../database/errors.ts';
+import type { AnyBulkWriteOperation, Collection, Filter, IndexDescription } from 'mongodb';
+import { CODE, duplicateKey, failuresOf, translated } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
-import { makeOwnCollection, type Stamp, stamped, stampedForDeletion } from '../../database/system-collection.ts';
+import {
+  ITSELF,
+  makeOwnCollection,
+  type Stamp,
+  stamped,
+  stampedForDeletion,
+} from '../../database/system-collection.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import type { User } from '../user.ts';
+import { skeletonOf } from './look-alikes.ts';
 
 const USERS = '_users';
+/** Accounts of earlier versions that get their skeletons at once. */
+const BATCH = 500;
 
 export type UserChange = Partial<Omit<User, '_id' | '_meta' | 'kind'>>;
 
@@ -20,7 +29,33 @@ export class UserStore {
   }
 
   async start(): Promise<void> {
-    await makeOwnCollection(this.#mongo, USERS, [{ key: { names: 1 }, unique: true }, { key: { kind: 1, _id: 1 } }]);
+    await makeOwnCollection(this.#mongo, USERS, [
+      { key: { names: 1 }, unique: true },
+      { key: { kind: 1, _id: 1 } },
+      SKELETONS,
+    ]);
+    await this.#addSkeletons();
+  }
+
+  /** Gives accounts of earlier versions their skeletons; of two that look alike the older one, and both go on. */
+  async #addSkeletons(): Promise<void> {
+    await translated(async () => {
+      const filter: Filter<User> = { skeleton: { $exists: false }, username: { $type: 'string' } };
+      const projection = { _id: 1, username: 1 };
+      let batch: AnyBulkWriteOperation<User>[] = [];
+      const write = async () => {
+        const writes = batch;
+        batch = [];
+        if (writes.length > 0) await this.#users.bulkWrite(writes, { ordered: false }).catch(requireDuplicates);
+      };
+      for await (const { _id, username } of this.#users.find(filter, { projection }).sort({ _id: 1 })) {
+        const skeleton = skeletonOf(username ?? '');
+        const $set = { skeleton, ...stamped(ITSELF, new Date()) };
+        batch.push({ updateOne: { filter: { _id, username }, update: { $set, $inc: { '_meta.revision': 1 } } } });
+        if (batch.length === BATCH) await write();
+      }
+      await write();
+    });
   }
 
   /** @throws MillraceError `unique-violation` when another account has one of its names */
@@ -89,12 +124,31 @@ export class UserStore {
   }
 }
 
+/** No two user names that could be taken for one another. */
+const SKELETONS: IndexDescription = {
+  key: { skeleton: 1 },
+  unique: true,
+  partialFilterExpression: { skeleton: { $type: 'string' } },
+};
+
+/** @throws the error when a write failed for another reason than that an account has the skeleton already */
+function requireDuplicates(error: unknown): void {
+  if (!failuresOf(error).every(({ code }) => code === CODE.duplicateKey)) throw error;
+}
+
 async function uniquely<T>(write: () => Promise<T>): Promise<T> {
   return translated(async () => {
     try {
       return await write();
     } catch (error) {
-      if (!duplicateKey(error)) throw error;
+      const taken = duplicateKey(error);
+      if (taken === undefined) throw error;
+      if (taken.fields.includes('skeleton')) {
+        throw new MillraceError('unique-violation', 'The user name looks like that of another account', {
+          hint: 'Choose one that differs in more than look-alike letters, such as l and 1',
+          cause: error,
+        });
+      }
       throw new MillraceError('unique-violation', 'The user name or the e-mail address is taken', { cause: error });
     }
   });

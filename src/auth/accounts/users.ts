@@ -8,6 +8,7 @@ import { MillraceError } from '../../kernel/errors.ts';
 import type { EndReason } from '../tokens/session.ts';
 import type { Sessions } from '../tokens/sessions.ts';
 import { namesOf, type User } from '../user.ts';
+import { requireOneScript, skeletonOf } from './look-alikes.ts';
 import { checkPassword, type Passwords } from './passwords.ts';
 import type { UserChange, UserStore } from './user-store.ts';
 
@@ -40,7 +41,7 @@ export class Users {
   /**
    * Makes an account.
    * @param stamp null when it makes itself
-   * @throws MillraceError `unique-violation`, `password-refused`
+   * @throws MillraceError `invalid-body` for a user name that mixes scripts, `unique-violation`, `password-refused`
    */
   async create({ password, ...wanted }: NewUser, stamp: Stamp | { readonly request: string }): Promise<User> {
     const { kind = 'user', username = null, email = null, roles = [], claims = {}, profile = {} } = wanted;
@@ -48,7 +49,8 @@ export class Users {
     const by = 'by' in stamp ? stamp : { by: `${kind}:${id}`, request: stamp.request };
     const names = namesOf({ username, email });
     const account = { kind, username, email, emailVerified: false, names, roles, claims, profile, disabled: false };
-    const user: User = { _id: id, ...account, _meta: newMeta(by, new Date(this.#now())) };
+    const look = username === null ? {} : lookOf(username);
+    const user: User = { _id: id, ...account, ...look, _meta: newMeta(by, new Date(this.#now())) };
     if (password !== undefined) {
       checkPassword(password, names);
       // Before the account: a hash without one harms nobody, an account without one cannot be used.
@@ -79,7 +81,8 @@ export class Users {
 
   /**
    * Changes an account.
-   * @throws MillraceError `document-not-found`, `unique-violation`, `contention`, `last-owner`
+   * @throws MillraceError `document-not-found`, `invalid-body` for a new user name that mixes scripts, `unique-violation`,
+   *   `contention`, `last-owner`
    */
   async change(id: string, change: UserChange, stamp: Stamp): Promise<User> {
     const before = await this.get(id);
@@ -142,11 +145,19 @@ export class Users {
       const before = await this.get(id);
       const { username, email } = before;
       const names = namesOf({ ...before, ...change });
-      const user = await store.change(id, { ...change, names }, stamp, now, { username, email });
+      // A name that an account has already is not asked again: it may be older than the rules for new ones.
+      const look = change.username == null || change.username === username ? {} : lookOf(change.username);
+      const user = await store.change(id, { ...change, ...look, names }, stamp, now, { username, email });
       if (user !== null) return user;
     }
     throw new MillraceError('contention', 'The names of the account are being changed by too many at once');
   }
+}
+
+/** @throws MillraceError `invalid-body` */
+function lookOf(username: string): Pick<User, 'skeleton'> {
+  requireOneScript(username);
+  return { skeleton: skeletonOf(username) };
 }
 
 /** Whether an account keeps an installation from being nobody's. */

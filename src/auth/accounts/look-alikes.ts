@@ -1,0 +1,60 @@
+/**
+ * Which user names could be taken for one another (UTS 39): names that mix scripts, and names of one skeleton, such as `ada`
+ * with a Cyrillic or a Latin `a`, or `paypal` and `paypa1`. Pure. Not here: which names are taken (user-store.ts).
+ */
+import { MillraceError } from '../../kernel/errors.ts';
+import { CONFUSABLES } from './confusables.ts';
+
+/** Scripts in everyday use (UAX 31, tables 5 and 7), frequent ones first; with historic ones nobody is called today. */
+const SCRIPTS = `Latin Cyrillic Greek Arabic Devanagari Hebrew Thai Adlam Armenian Balinese Bamum Batak Bengali Bopomofo
+  Canadian_Aboriginal Chakma Cham Cherokee Ethiopic Georgian Gujarati Gurmukhi Han Hangul Hanifi_Rohingya Hiragana Javanese
+  Kannada Katakana Kayah_Li Khmer Lao Lepcha Limbu Lisu Malayalam Mandaic Meetei_Mayek Miao Mongolian Myanmar New_Tai_Lue Newa
+  Nko Nyiakeng_Puachue_Hmong Ol_Chiki Oriya Osage Saurashtra Sinhala Sundanese Syloti_Nagri Syriac Tai_Le Tai_Tham Tai_Viet
+  Tamil Telugu Thaana Tibetan Tifinagh Vai Wancho Yi`.split(/\s+/);
+
+/** Scripts that are written together (UTS 39 section 5.2, "Highly Restrictive"). */
+const TOGETHER = ['Latin Han Hiragana Katakana', 'Latin Han Bopomofo', 'Latin Han Hangul'];
+
+const patterns = new Map<string, RegExp>();
+
+/** Takes the names of these scripts, with digits and signs that all scripts share. Made when needed: each takes a moment. */
+function patternOf(scripts: string): RegExp {
+  const known = patterns.get(scripts);
+  if (known !== undefined) return known;
+  const classes = ['Common', 'Inherited', ...scripts.split(' ')].map((script) => `\\p{Script_Extensions=${script}}`);
+  const made = new RegExp(`^[${classes.join('')}]*$`, 'u');
+  patterns.set(scripts, made);
+  return made;
+}
+
+/** Characters that nobody sees, some of which count as letters: U+3164 is one. */
+const INVISIBLE = /\p{Default_Ignorable_Code_Point}/u;
+
+/**
+ * Refuses a user name that is made to be mistaken.
+ * @throws MillraceError `invalid-body` for one that mixes scripts or has invisible characters
+ */
+export function requireOneScript(username: string): void {
+  const name = username.normalize('NFKC');
+  if (INVISIBLE.test(name)) throw refused('has a character that nobody sees');
+  if (![...SCRIPTS, ...TOGETHER].some((scripts) => patternOf(scripts).test(name)))
+    throw refused('mixes letters of several scripts');
+}
+
+/**
+ * What a user name looks like: two names that could be taken for one another have one skeleton (UTS 39 section 4), in
+ * whatever case they are written. It is for comparing, and no name itself.
+ * @param username as it is shown
+ */
+export function skeletonOf(username: string): string {
+  const letters = [...username.normalize('NFKC').normalize('NFD')];
+  const forms = letters.map((letter) => CONFUSABLES.get(letter) ?? letter);
+  return forms.join('').normalize('NFD').toLowerCase();
+}
+
+function refused(fault: string): MillraceError {
+  return new MillraceError('invalid-body', `The user name ${fault}`, {
+    hint: 'Write it in the letters of one script: a name that looks like another one would be taken for it',
+    faults: [{ pointer: '/username', code: 'invalid-body', detail: `It ${fault}` }],
+  });
+}
