@@ -5,7 +5,7 @@
 import type { Document } from 'mongodb';
 import type { KeyPrincipal, Principal } from '../auth/principal.ts';
 import type { Mode } from '../kernel/config.ts';
-import { type Bindings, bind, bindValue } from '../query/evaluate/bind.ts';
+import { type Bindings, bind, bindValue, missingIn } from '../query/evaluate/bind.ts';
 import { compileMatch } from '../query/evaluate/match.ts';
 import { everything, type Filter, nothing, or, type Value } from '../query/filter.ts';
 import { bindingsOf } from './bindings.ts';
@@ -99,6 +99,19 @@ function grantOf({ id, where, read, write, set }: Policy, bindings: Bindings): G
     values.set(name, value);
   }
   return [{ filter, read, write, set: values, policy: id }];
+}
+
+/**
+ * The variables without a value for a principal, because of which an allow grants it nothing or a deny takes everything.
+ * @returns names as they were written (`$user.claims.tenant`), each once
+ */
+export function lackedBy({ allows, denies }: Spoken, principal: Principal, now: Date): readonly string[] {
+  const bindings = bindingsOf(principal, now);
+  const lacked = [...allows, ...denies].flatMap(({ effect, where, set }) => [
+    ...bind(where, bindings).missing,
+    ...(effect === 'allow' ? [...set.values()].flatMap((value) => missingIn(value, bindings)) : []),
+  ]);
+  return [...new Set(lacked)];
 }
 
 /** Without grants that show nothing more than one that reaches every document. */

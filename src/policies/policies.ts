@@ -8,10 +8,20 @@ import type { Principal } from '../auth/principal.ts';
 import { type CollectionName, isCollectionName } from '../database/names.ts';
 import type { Mode } from '../kernel/config.ts';
 import { MillraceError } from '../kernel/errors.ts';
-import { type Granted, grant, isDenied, keyMay, placeKey, policiesFor, type Spoken, untilOf } from './evaluation.ts';
+import {
+  type Granted,
+  grant,
+  isDenied,
+  keyMay,
+  lackedBy,
+  placeKey,
+  policiesFor,
+  type Spoken,
+  untilOf,
+} from './evaluation.ts';
 import { ownerMay } from './owner-roles.ts';
 import { OPEN, OPEN_ID, type PolicySet, toPolicySet } from './policy-set.ts';
-import { type Action, type Scope, toScope, unlimited } from './scope.ts';
+import { type Action, readingNothing, type Scope, toScope, unlimited } from './scope.ts';
 
 /**
  * What a policy speaks of: a collection of documents, the files, the events of everything, or the running of it all, of
@@ -70,7 +80,7 @@ export class Policies {
   }
 
   /**
-   * The Scope of one request.
+   * The Scope of one request. A refusal names the variables that lack a value, to the principal whose they would be.
    * @throws MillraceError `not-authenticated` for anonymous, `forbidden` for others, `policies-unavailable`
    */
   scope(principal: Principal, action: Action, place: Place): Scope {
@@ -81,7 +91,12 @@ export class Policies {
         headers: { 'www-authenticate': 'Bearer realm="millrace"' },
       });
     }
-    throw new MillraceError('forbidden', `No policy allows ${action} in '${place}'`);
+    const lacked = this.#lacked(principal, action, place);
+    throw new MillraceError('forbidden', `No policy allows ${action} in '${place}'`, {
+      ...(lacked.length > 0 && {
+        hint: `A policy asks for what has no value for you: ${lacked.join(', ')}. Claims are set by those who run the server`,
+      }),
+    });
   }
 
   /**
@@ -95,6 +110,17 @@ export class Policies {
       if (!isRepeated(decisions.at(-1), action, place)) decisions.push(this.#explain(principal, action, place, scope));
     }
     return scope;
+  }
+
+  /**
+   * The Scope of reading for an answer that goes on while rights change. Where only a value is missing, such as a claim that
+   * was taken away, the Scope reaches nothing: the answer is empty until the value is back.
+   * @returns null where no policy allows it
+   * @throws MillraceError `policies-unavailable`
+   */
+  findLive(principal: Principal, place: Place): Scope | null {
+    const scope = this.find(principal, 'read', place);
+    return scope === null && this.#lacked(principal, 'read', place).length > 0 ? readingNothing(principal) : scope;
   }
 
   /** Of what a principal may read something: of nothing as long as policies cannot be read, but for owners. */
@@ -177,6 +203,15 @@ export class Policies {
     const made = this.#make(set, principal, action, place, about);
     kept.set(key, made);
     return made;
+  }
+
+  /** Variables without a value that keep a principal out. Strangers, owners and limits of keys lack none. */
+  #lacked(principal: Principal, action: Action, place: Place): readonly string[] {
+    const set = this.#set;
+    if (set === null || principal.kind === 'owner' || principal.kind === 'anonymous') return [];
+    if (principal.kind === 'key' && !keyMay(principal, action, place)) return [];
+    const spoken = policiesFor(set, this.#mode, principal, action, aboutOf(set, place));
+    return spoken.allows.length === 0 ? [] : lackedBy(spoken, principal, this.#now());
   }
 
   #keptOf(principal: Principal): Map<string, Scope | null> {

@@ -56,6 +56,12 @@ export function unlimited(principal: Principal, action: Action): Scope {
   return toScope({ ...parts, action, reader: unlimited(principal, 'read') });
 }
 
+/** The Scope of an answer that stays empty for now: it reaches no document, so that any member may be asked for. */
+export function readingNothing(principal: Principal): Scope {
+  const grant = { filter: nothing, read: ALL, write: NONE, set: new Map(), policy: null };
+  return toScope({ principal, action: 'read', grants: [grant], denied: nothing, reader: null, until: null });
+}
+
 /** The Scope of reading one document's bytes, and none of its members, for whoever brings a proof that it may. */
 export function readingOne(principal: Principal, id: Value): Scope {
   const grant = {

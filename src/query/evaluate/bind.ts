@@ -59,6 +59,13 @@ export function bindValue(value: OpenValue, bindings: Bindings): Value | undefin
   return missing.size === 0 ? bound : undefined;
 }
 
+/** Variables of a value that have none, named as they were written. */
+export function missingIn(value: OpenValue, bindings: Bindings): readonly string[] {
+  const missing = new Set<string>();
+  oneOf(value, { bindings, missing, root: false, at: '', now: 'text' });
+  return [...missing];
+}
+
 interface Binding {
   readonly bindings: Bindings;
   readonly missing: Set<string>;

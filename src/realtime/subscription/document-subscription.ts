@@ -58,7 +58,7 @@ export class DocumentSubscription extends Follower {
     if (this.ended) return;
     this.#principal = principal;
     try {
-      const scope = this.parts.policies.find(principal, 'read', this.#collection);
+      const scope = this.parts.policies.findLive(principal, this.#collection);
       if (scope === null) {
         throw new MillraceError('policy-revoked', `Reading '${this.#collection}' is no longer allowed`);
       }
