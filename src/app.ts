@@ -30,6 +30,7 @@ import { readOnlyKeys } from './http/access/read-only-keys.ts';
 import { streamTickets } from './http/access/stream-tickets.ts';
 import { cors } from './http/cors.ts';
 import { ownMachine } from './http/development-guard.ts';
+import { docsRoutes } from './http/docs/docs-routes.ts';
 import { draining } from './http/draining.ts';
 import { errors, refuseAddress, refuseConnection } from './http/errors.ts';
 import { exampleRoutes } from './http/example-routes.ts';
@@ -74,6 +75,12 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
     await context.register(healthRoutes, { ...parts, ...(parts.config.mode === 'development' ? { details } : {}) });
     await context.register(pageRoutes);
     if (parts.config.mode === 'development') await context.register(exampleRoutes);
+  });
+
+  await app.register(async function docs(context) {
+    await context.register(strangers);
+    await context.register(rateLimit, { requestRate: new RequestRate(config.rate) });
+    await context.register(docsRoutes);
   });
 
   await app.register(async function signIn(context) {

@@ -46,6 +46,7 @@ const DOORS: readonly { readonly vendor: RegExp; readonly doors: RegExp }[] = [
     doors:
       /^src\/(database\/|events\/(log|record|read)\/(event-log|recorder|tail|consumer)\.ts|files\/.*store\.ts|realtime\/.*store\.ts|collections\/store\/store\.ts)/,
   },
+  { vendor: /^@scalar\//, doors: /^src\/http\/docs\/reference-script\.ts/ },
   { vendor: /^nodemailer$/, doors: /^src\/auth\/sign-in\/smtp-mail\.ts/ },
   { vendor: /^@node-rs\/argon2$/, doors: /^src\/auth\/accounts\/passwords\.ts/ },
   { vendor: /^@aws-sdk\//, doors: /^src\/files\/stores\/s3-store\.ts/ },

@@ -46,10 +46,11 @@ t.test('a first start in production', async (t) => {
     '/verify',
     '/auth/providers',
     '/.well-known/jwks.json',
+    '/docs',
   ]) {
     t.equal(await status(path), 200, path);
   }
-  const closed = ['/api/todos', '/api/todos/a', '/api/todos/_changes', '/files', '/events', '/openapi.json', '/docs'];
+  const closed = ['/api/todos', '/api/todos/a', '/api/todos/_changes', '/files', '/events', '/openapi.json'];
   const admin = ['/admin/state', '/admin/users', '/admin/keys', '/admin/audit', '/admin/policies', '/auth/me'];
   for (const path of [...closed, ...admin]) t.equal(await status(path), 401, path);
   for (const path of ['/', '/examples/board/', '/anything']) t.equal(await status(path), 404, path);
@@ -72,7 +73,7 @@ t.test('a first start in production', async (t) => {
   const signedIn = await send('/auth/login', { username: owner.email, password: owner.password });
   const { accessToken } = JSON.parse(await signedIn.text());
   const headers = { authorization: `Bearer ${accessToken}` };
-  for (const path of ['/admin/state', '/openapi.json', '/docs', '/events', '/files']) {
+  for (const path of ['/admin/state', '/openapi.json', '/events', '/files']) {
     t.equal(await status(path, { headers }), 200, path);
   }
   t.equal(await status('/api/todos'), 401, 'and strangers still reach nothing');

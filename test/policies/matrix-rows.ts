@@ -2,6 +2,7 @@
  * One row for each route of the program: what is sent, who else than the allowed one may, and what the allowed one gets.
  * Words in braces are filled with what exists for the row alone: a post, a file, a user, a session, a key, a policy.
  */
+import { referenceVersion } from '../../src/http/docs/reference-script.ts';
 
 /**
  * Whom a route is for. `public`: whoever comes, whatever credential is brought; `account`: whoever is signed in;
@@ -57,6 +58,10 @@ export const ROWS: readonly Row[] = [
   row('POST /setup', 'public', 400, { send: {} }),
   row('GET /verify', 'public', 200),
   row('GET /reset', 'public', 200),
+  row('GET /docs', 'public', 200),
+  row('GET /docs/page.js', 'public', 200),
+  row('GET /docs/page.css', 'public', 200),
+  row(`GET /docs/reference-${await referenceVersion()}.js`, 'public', 200),
   row('POST /auth/register', 'public', 403, {
     send: { username: 'new', password: PASSWORD },
     body: { code: /closed|forbidden/ },
@@ -110,7 +115,6 @@ export const ROWS: readonly Row[] = [
 
   row('GET /events', 'build', 200, { body: { events: [], position: /.+/ } }),
   row('GET /openapi.json', 'build', 200, { body: { openapi: '3.1.0' } }),
-  row('GET /docs', 'build', 200),
   row('GET /admin/state', 'build', 200, { body: { events: {} } }),
   row('GET /admin/collections', 'build', 200, { body: [{ name: /.+/ }] }),
   row('PATCH /admin/collections/:collection', 'build', 200, { send: { name: 'posts2' }, body: { name: 'posts2' } }),

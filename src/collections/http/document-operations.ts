@@ -93,7 +93,8 @@ export const READING = {
     summary: `List ${subject.many}`,
     parameters: [COLLECTION, ...LIST],
     answers: { 200: listed(subject) },
-    errors: LISTING,
+    // The last one for lists that are asked for as a stream.
+    errors: [...LISTING, 'too-much-held'],
   })),
   query: collectionOperation((subject) => ({
     id: 'query',

@@ -115,6 +115,6 @@ export function inGeneral(declaration: DeclaredOperation): Operation {
 function subjectOf({ name, members }: SeenCollection): Subject {
   const { id: _id, _meta, ...properties } = members;
   const description = `A document of ${name}. A collection declares no schema: the next document may differ.`;
-  const document = shape(`${name}.Document`, { type: 'object', description, allOf: [DOCUMENT], properties });
+  const document = shape(`${name}.Document`, { description, allOf: [DOCUMENT, { type: 'object', properties }] });
   return { many: name, one: `one of ${name}`, document };
 }

@@ -1,23 +1,26 @@
 /**
  * The contract: valid by the schema of its format, true to the routes that exist, telling each collection as its newest
- * documents are, kept for a moment, closed to strangers in production; and its page, which runs and fetches nothing.
+ * documents are, kept for a moment, closed to strangers in production.
  */
 import { Validator } from '@seriousme/openapi-schema-validator';
 import t from 'tap';
 import { ANONYMOUS } from '../../../src/auth/principal.ts';
 import { READING, WRITES } from '../../../src/collections/http/document-operations.ts';
+import { referenceVersion } from '../../../src/http/docs/reference-script.ts';
 import { Contract } from '../../../src/http/openapi/contract.ts';
 import { memberSchemas } from '../../../src/http/openapi/member-types.ts';
 import { toOpenApi } from '../../../src/http/openapi/openapi.ts';
 import { ERRORS } from '../../../src/kernel/errors.ts';
 import { buildTestApp } from '../../helpers/app.ts';
-import { inPage, testBrowser, whyNoBrowser } from '../../helpers/browser.ts';
 import { routesOf } from '../../helpers/routes.ts';
 
 /** The routes that the contract does not tell, each declared so where it is registered. */
 const OUTSIDE: readonly string[] = [
   'GET /openapi.json',
   'GET /docs',
+  'GET /docs/page.js',
+  'GET /docs/page.css',
+  `GET /docs/reference-${await referenceVersion()}.js`,
   'GET /realtime',
   'GET /setup',
   'GET /reset',
@@ -39,8 +42,6 @@ const SOCKET_ONLY: ReadonlySet<string> = new Set([
   'subscription-exists',
 ]);
 
-const HOSTILE = '<img src=x onerror=alert(1)>&"\'';
-
 t.test('the contract', async (t) => {
   const { app, parts } = await buildTestApp(t);
   const read = async () => (await app.inject('/openapi.json')).json();
@@ -48,7 +49,7 @@ t.test('the contract', async (t) => {
     method: 'POST',
     url: '/api/books',
     payload: [
-      { title: 'A', year: 1999, [HOSTILE]: 1 },
+      { title: 'A', year: 1999 },
       { title: null, year: '2001', at: '2026-01-01T00:00:00Z' },
     ],
   });
@@ -96,12 +97,16 @@ t.test('the contract', async (t) => {
   await t.test('tells a collection as its newest documents are', async (t) => {
     t.ok(contract.paths['/api/books/{id}'].patch);
     t.match(contract.components.schemas['books.Document'], {
-      allOf: [{ $ref: '#/components/schemas/Document' }],
-      properties: {
-        title: { type: ['null', 'string'], description: 'In 2 of the 2 newest documents.' },
-        year: { type: ['string', 'integer'] },
-        at: { type: 'string', format: 'date-time', description: 'In 1 of the 2 newest documents.' },
-      },
+      allOf: [
+        { $ref: '#/components/schemas/Document' },
+        {
+          properties: {
+            title: { type: ['null', 'string'], description: 'In 2 of the 2 newest documents.' },
+            year: { type: ['string', 'integer'] },
+            at: { type: 'string', format: 'date-time', description: 'In 1 of the 2 newest documents.' },
+          },
+        },
+      ],
     });
   });
 
@@ -153,46 +158,11 @@ t.test('the contract', async (t) => {
     const size = JSON.stringify(toOpenApi(routes, many, '1')).length;
     t.ok(size < 1_000_000, `${size} bytes`);
   });
-
-  await t.test('its page shows names as text and lets nothing run', async (t) => {
-    const page = await app.inject('/docs');
-    t.match(page.headers, { 'content-type': 'text/html; charset=utf-8' });
-    t.match(
-      String(page.headers['content-security-policy']),
-      /^default-src 'none'; style-src 'sha256-[^']+'; base-uri 'none'/,
-    );
-    const tags = (page.body.match(/<[a-z][^>]*>/g) ?? []).filter((tag) =>
-      /^<(script|img|link)| (style|src|on\w+)=|"https?:/.test(tag),
-    );
-    t.strictSame(tags, []);
-    t.match(page.body, /&lt;img src=x onerror=alert\(1\)&gt;&amp;&quot;&#39;/);
-    t.match(page.body, '<code>/api/books/{id}</code>');
-  });
-
-  await t.test('its page in a browser', { skip: whyNoBrowser() ?? false }, async (t) => {
-    const url = await app.listen({ host: '127.0.0.1', port: 0 });
-    const browser = await testBrowser(t);
-    for (const [colorScheme, paper] of [
-      ['light', 'rgb(251, 251, 249)'],
-      ['dark', 'rgb(20, 24, 31)'],
-    ] as const) {
-      const page = await browser.newPage({ colorScheme, viewport: { width: 360, height: 740 } });
-      const complaints: string[] = [];
-      page.on('console', (message) => complaints.push(message.text()));
-      await page.goto(`${url}/docs`);
-      await page.locator('summary').first().click();
-      t.strictSame(complaints, [], 'its own policy lets its style through');
-      t.equal(await inPage(page, 'function paper() { return getComputedStyle(document.body).backgroundColor }'), paper);
-      const width = await inPage<number>(page, 'function width() { return document.documentElement.scrollWidth }');
-      t.equal(width, 360, 'a phone needs no scrolling sideways');
-      await page.close();
-    }
-  });
 });
 
 t.test('in production strangers do not see it', async (t) => {
   const { app } = await buildTestApp(t, { MILLRACE_MODE: 'production' });
-  for (const url of ['/openapi.json', '/docs']) t.equal((await app.inject(url)).statusCode, 401, url);
+  t.equal((await app.inject('/openapi.json')).statusCode, 401);
 });
 
 t.test('what no route answers is refused before its body is read', async (t) => {

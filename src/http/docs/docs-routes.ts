@@ -1,0 +1,45 @@
+/**
+ * The contract for people, at `/docs`. What is served here is the same for everybody and holds nothing of the server: the
+ * contract itself is asked for by the page, at `/openapi.json`, with the rights of its reader. Not here: what the page
+ * is made of (docs-page.ts, reference-script.ts).
+ */
+import type { FastifyInstance } from 'fastify';
+import { outsideContract } from '../../contract/operation.ts';
+import { PAGE_FILES, toPage } from './docs-page.ts';
+import { referenceScript, referenceVersion } from './reference-script.ts';
+
+const PAGE = outsideContract('A page for people');
+
+/** Scripts and requests are our own alone. The reference makes its styles in the page. */
+const PAGE_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src data:; " +
+  "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+export async function docsRoutes(app: FastifyInstance): Promise<void> {
+  const reference = `/docs/reference-${await referenceVersion()}.js`;
+  const page = toPage(reference);
+
+  app.get('/docs', { config: PAGE }, async (_request, reply) =>
+    reply
+      .header('content-security-policy', PAGE_POLICY)
+      .header('cache-control', 'no-cache')
+      .type('text/html; charset=utf-8')
+      .send(page),
+  );
+
+  for (const [path, { type, text }] of Object.entries(PAGE_FILES)) {
+    app.get(path, { config: PAGE }, async (_request, reply) =>
+      reply.header('cache-control', 'no-cache').type(type).send(text),
+    );
+  }
+
+  app.get(reference, { config: PAGE }, async (request, reply) => {
+    const gzipped = /\bgzip\b/.test(String(request.headers['accept-encoding']));
+    if (gzipped) reply.header('content-encoding', 'gzip');
+    return reply
+      .header('vary', 'Accept-Encoding')
+      .header('cache-control', 'public, max-age=31536000, immutable')
+      .type('text/javascript; charset=utf-8')
+      .send(await referenceScript(gzipped));
+  });
+}

@@ -1,0 +1,43 @@
+/**
+ * Scalar's API reference for browsers, as one script out of the installed package, so that no page has to fetch it from
+ * another host. The package hands its script out through its Fastify plugin alone, so the plugin runs in a server of its
+ * own that never listens. Read when it is first asked for: no start waits for five megabytes. Not here: the page.
+ */
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { gunzip, gzip } from 'node:zlib';
+import Fastify from 'fastify';
+
+const PACKAGE = '@scalar/fastify-api-reference';
+const IN_PACKAGE = '/js/scalar.js';
+
+let packed: Promise<Buffer> | undefined;
+
+/**
+ * The script.
+ * @param gzipped packed by gzip, which is how it is kept; unpacked otherwise
+ */
+export async function referenceScript(gzipped: boolean): Promise<Buffer> {
+  packed ??= read();
+  packed.catch(() => {
+    packed = undefined;
+  });
+  return gzipped ? packed : promisify(gunzip)(await packed);
+}
+
+async function read(): Promise<Buffer> {
+  const { default: scalar } = await import('@scalar/fastify-api-reference');
+  const shelf = Fastify();
+  await shelf.register(scalar, { routePrefix: '/', configuration: { url: '/openapi.json' } });
+  const { statusCode, rawPayload } = await shelf.inject(IN_PACKAGE);
+  await shelf.close();
+  if (statusCode !== 200) throw new Error(`${PACKAGE} has no ${IN_PACKAGE}`);
+  return promisify(gzip)(rawPayload);
+}
+
+/** The version of the package, part of the script's address. */
+export async function referenceVersion(): Promise<string> {
+  const manifest = new URL('../package.json', import.meta.resolve(PACKAGE));
+  const { version }: { version: string } = JSON.parse(await readFile(manifest, 'utf8'));
+  return version;
+}
