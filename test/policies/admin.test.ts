@@ -171,7 +171,7 @@ const FAULTS: readonly [object, string, RegExp][] = [
   [{ actions: ['write'] }, '/actions/0', /read, create, update/],
   [{ collections: ['_users'] }, '/collections/0', /is no collection/],
   [{ collections: ['admin'] }, '/collections/0', /is for owners/],
-  [{ fields: { read: ['*', 'title'] } }, '/fields/read/1', /in already by '\*'/],
+  [{ fields: { read: ['*', 'title'] } }, '/fields/read/1', /'\*' already includes/],
   [{ fields: { read: ['title', '-title'] } }, '/fields/read/1', /excludes a member that is not included/],
   [{ fields: { read: ['a', 'a.b'] } }, '/fields/read/1', /lies within 'a'/],
   [{ fields: { write: ['items.0.cost'] } }, '/fields/write/0', /place in an array/],
