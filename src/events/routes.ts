@@ -2,7 +2,9 @@
  * The HTTP face of events: `/events` for who may see all of them, `/api/{collection}/_changes` for the readers of one
  * collection, both as long polls. What may be seen is the policies' answer; each reader gets an envelope of its own.
  */
+
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Document } from 'mongodb';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { limitKeyOf, type Principal } from '../auth/principal.ts';
 import { parseCollectionName } from '../database/names.ts';
@@ -10,18 +12,21 @@ import { bindingsOf } from '../policies/bindings.ts';
 import type { Policies } from '../policies/policies.ts';
 import { requireReadable } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
+import { costOf, isHeavy } from '../query/cost.ts';
 import { bind } from '../query/evaluate/bind.ts';
 import { compileMatch, type Match } from '../query/evaluate/match.ts';
+import { inTurns } from '../query/evaluate/pauses.ts';
+import { Turnstile } from '../query/evaluate/turnstile.ts';
 import { pathsOf } from '../query/filter.ts';
 import { FOLLOW_ALL, FOLLOW_CHANGES } from './event-operations.ts';
 import { toEvent } from './log/event.ts';
-import type { LogRow } from './log/row.ts';
+import { type LogRow, wholeBytes } from './log/row.ts';
 import { placesOfRow } from './log/row-audience.ts';
 import type { Feed, Page, PageQuery } from './read/feed.ts';
 import { parseChangesQuery, parseEventsQuery, wanting, wantsRow } from './read/feed-query.ts';
 import { reader } from './read/feed-reader.ts';
 import { hearable } from './read/hearing.ts';
-import { namedRow, seenRow } from './read/visible-row.ts';
+import { namedRow, seenRow, shownRow } from './read/visible-row.ts';
 
 export interface EventRoutesOptions {
   readonly policies: Policies;
@@ -45,6 +50,8 @@ export async function eventRoutes(
 ): Promise<void> {
   const { feed, completed, requireChanges } = events;
   const closing = new AbortController();
+  /** For those who look through much of the log, or ask expensive filters of large documents. */
+  const turnstile = new Turnstile();
   app.addHook('preClose', async () => closing.abort());
 
   /**
@@ -62,14 +69,15 @@ export async function eventRoutes(
   async function pageFor<T>(
     request: FastifyRequest,
     reply: FastifyReply,
-    query: Omit<PageQuery<T>, 'signal' | 'pick' | 'whose'>,
+    query: Omit<PageQuery<T>, 'signal' | 'pick' | 'whose' | 'lane'>,
     pick: (row: LogRow, principal: Principal) => Promise<T | null>,
   ): Promise<Page<T>> {
     const who = reader(authenticator, request.principal, request.headers.authorization);
     try {
       const signal = ended(reply, closing.signal);
       const whose = limitKeyOf(request.principal, request.ip);
-      return await feed.page({ ...query, signal, whose, pick: async (row) => pick(row, await who.now()) });
+      const lane = turnstile.lane(request.socket);
+      return await feed.page({ ...query, signal, whose, lane, pick: async (row) => pick(row, await who.now()) });
     } finally {
       who.end();
     }
@@ -86,7 +94,7 @@ export async function eventRoutes(
       if (!isLimited(principal) && !placesOfRow(row).includes('admin:accounts')) return toEvent(await completed(row));
       const named = namedRow(row, (place) => policies.find(principal, 'read', place));
       if (named === null || !wantsRow(wants, named.row)) return null;
-      const seen = seenRow(await completed(named.row), named.scope, () => true);
+      const seen = shownRow(await completed(named.row), named.scope);
       return seen && toEvent(seen);
     });
     return answer(reply, page.position, { events: page.items, position: page.position });
@@ -104,6 +112,8 @@ export async function eventRoutes(
     scopeOf(request.principal);
     await requireChanges(name);
     const now = new Date();
+    const cost = costOf(filter);
+    const turn = () => turnstile.pass(request.socket);
     const matchOf = (principal: Principal): Match => compileMatch(bind(filter, bindingsOf(principal, now)).filter);
     let asked = { by: request.principal, match: matchOf(request.principal) };
     const gap = (row: LogRow) => row.operation === 'gap';
@@ -113,7 +123,11 @@ export async function eventRoutes(
       if (asked.by !== principal) asked = { by: principal, match: matchOf(principal) };
       const scope = scopeOf(principal);
       const named = namedRow(row, (place) => (place === name ? scope : policies.find(principal, 'read', place)));
-      const seen = named && seenRow(await completed(named.row), named.scope, asked.match);
+      if (named === null) return null;
+      const whole = await completed(named.row);
+      const { match } = asked;
+      const asks = isHeavy(cost, wholeBytes(whole)) ? (state: Document) => inTurns(() => match(state), turn) : match;
+      const seen = await seenRow(whole, named.scope, asks);
       return seen && toEvent(seen);
     });
     return answer(reply, page.position, { changes: page.items, position: page.position });

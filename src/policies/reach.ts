@@ -5,6 +5,7 @@
  */
 import type { Document } from 'mongodb';
 import { MillraceError } from '../kernel/errors.ts';
+import { costOf } from '../query/cost.ts';
 import { isCertain } from '../query/evaluate/certainty.ts';
 import { compileMatch, type Match } from '../query/evaluate/match.ts';
 import { toMongo } from '../query/evaluate/to-mongo.ts';
@@ -19,6 +20,8 @@ interface Reach {
   /** Whether what the database finds by the filter is reached for certain. */
   readonly certain: boolean;
   readonly match: Match;
+  /** What `match` costs (query/cost.ts). */
+  readonly cost: number;
   /** Each grant by itself, before what is denied. */
   readonly grants: readonly { readonly grant: Grant; readonly match: Match }[];
   readonly hides: boolean;
@@ -39,6 +42,7 @@ function reachOf({ grants, denied }: Scope): Reach {
     whole: filter === everything,
     certain: isCertain(filter),
     match: compileMatch(filter),
+    cost: costOf(filter),
     grants: grants.map((grant) => ({ grant, match: compileMatch(grant.filter) })),
     hides: grants.some(({ read }) => read !== ALL),
     fields: alike ? first.read : null,
@@ -66,6 +70,11 @@ export function databaseDecides(scope: Scope): boolean {
  */
 export function reaches(scope: Scope, document: Document): boolean {
   return reachOf(scope).match(document);
+}
+
+/** What it costs to ask whether the Scope reaches a document (query/cost.ts). */
+export function costOfScope(scope: Scope): number {
+  return reachOf(scope).cost;
 }
 
 /** Whether the Scope reaches every document there can be. */

@@ -47,6 +47,14 @@ function costOfTest(test: OpenTest): number {
   }
 }
 
+/** Nanoseconds above which an evaluation is taken in turns. */
+const HEAVY_NS = 100_000;
+
+/** Whether a filter of that cost takes long, at worst, with a document of so many bytes. */
+export function isHeavy(cost: number, bytes: number): boolean {
+  return cost * bytes > HEAVY_NS;
+}
+
 const sum = (costs: readonly number[]): number => costs.reduce((total, cost) => total + cost, 0);
 
 /**

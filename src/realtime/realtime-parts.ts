@@ -5,12 +5,12 @@ import type { Feed } from '../events/read/feed.ts';
 import type { FairSemaphore } from '../kernel/fair-semaphore.ts';
 import type { ByteBudget } from '../kernel/memory/byte-budget.ts';
 import type { Policies } from '../policies/policies.ts';
+import type { Turnstile } from '../query/evaluate/turnstile.ts';
 import type { SnapshotStore } from './answer/snapshot-store.ts';
 import type { Hub } from './hub/hub.ts';
 import type { Backlog } from './subscription/backlog.ts';
 import type { Rights } from './subscription/rights-changes.ts';
 import type { Rescoping } from './subscription/scope-difference.ts';
-import type { Turnstile } from './subscription/turn-taking.ts';
 import type { Turns } from './wire/send-queue.ts';
 
 export interface RealtimeParts {

@@ -10,6 +10,7 @@ import { networkOf } from '../kernel/addresses.ts';
 import { FairSemaphore } from '../kernel/fair-semaphore.ts';
 import { Account, type ByteBudget } from '../kernel/memory/byte-budget.ts';
 import type { Policies } from '../policies/policies.ts';
+import { Turnstile } from '../query/evaluate/turnstile.ts';
 import { SnapshotStore } from './answer/snapshot-store.ts';
 import { CLIENT_BYTES, type Client } from './client/client.ts';
 import { Hub } from './hub/hub.ts';
@@ -17,7 +18,6 @@ import { type RealtimeParts, timingOf } from './realtime-parts.ts';
 import { Backlog } from './subscription/backlog.ts';
 import { Rights } from './subscription/rights-changes.ts';
 import { Rescoping } from './subscription/scope-difference.ts';
-import { Turnstile } from './subscription/turn-taking.ts';
 import { CLOSE } from './wire/protocol.ts';
 import { Turns } from './wire/send-queue.ts';
 

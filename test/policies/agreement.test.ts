@@ -11,7 +11,7 @@ import { encodeDocument, toWire } from '../../src/database/json/json.ts';
 import { isPlain, setMember } from '../../src/database/json/wire-values.ts';
 import { toEvent } from '../../src/events/log/event.ts';
 import { EMPTY_ROW, type LogRow } from '../../src/events/log/row.ts';
-import { seenRow } from '../../src/events/read/visible-row.ts';
+import { shownRow } from '../../src/events/read/visible-row.ts';
 import { cutBytes } from '../../src/policies/fields/cut-bytes.ts';
 import { parseFieldRules } from '../../src/policies/fields/field-rules.ts';
 import { fieldsFor, reaches, shown, toDatabaseFilter } from '../../src/policies/reach.ts';
@@ -110,7 +110,7 @@ const asRead = (text: string): string => JSON.stringify(JSON.parse(text));
 function told(scope: Scope, raw: Buffer, stored: Document): string | null {
   const fields = fieldsFor(scope, stored);
   const object = shown(scope, stored);
-  const row = seenRow(inserted(raw, stored), scope, () => true);
+  const row = shownRow(inserted(raw, stored), scope);
   const texts = [
     fields && asRead(encodeDocument(cutBytes(raw, fields)).toString()),
     object && asRead(JSON.stringify(toWire(object))),

@@ -45,4 +45,12 @@ t.test('too expensive filters are refused wherever one is taken', async (t) => {
   t.match(await socket.frame({ type: 'unsubscribed', id: 'd' }), { problem: { code: 'too-expensive' } });
   t.match(await socket.frame({ type: 'unsubscribed', id: 'e' }), { problem: { code: 'too-expensive' } });
   t.ok(await socket.frame({ type: 'live', id: 'f' }));
+  for (const id of ['g', 'h', 'i', 'j']) {
+    socket.send({ type: 'subscribe', id, collection: 'notes', query: { filter: texts(90) } });
+  }
+  const refusal = await socket.frame({ type: 'unsubscribed', id: 'j' });
+  t.match(refusal, { problem: { code: 'too-expensive', detail: /together/ } }, 'all of a connection together');
+  socket.send({ type: 'unsubscribe', id: 'g' });
+  socket.send({ type: 'subscribe', id: 'k', collection: 'notes', query: { filter: texts(90) } });
+  t.ok(await socket.frame({ type: 'live', id: 'k' }));
 });

@@ -31,6 +31,8 @@ t.test('a batch that takes long leaves others their turns', async (t) => {
     collection: null,
     remembers: false,
     wanting: false,
+    cost: 0,
+    prepare: async () => {},
     judge: () => {
       const started = performance.now();
       while (performance.now() - started < 5);
@@ -88,4 +90,47 @@ t.test('an event is made once for all who see the same of it', async (t) => {
   if (grant === undefined) throw new Error('Nothing is granted');
   const hidden = { rest: true, members: new Map([['secret', { rest: false, members: new Map() }]]) };
   t.notMatch(ask({ ...whole, grants: [{ ...grant, read: hidden }] }), /secret/, 'who sees less is told less');
+});
+
+t.test('heavy questions that take long are left behind, and nobody waits for them', async (t) => {
+  const line = { writableLength: 0, writable: true, cork: () => {}, uncork: () => {}, on: () => {}, write: () => true };
+  const outlet = new Outlet(line, new Turns(), unbounded());
+  const book = new GroupBook();
+  const asked: string[] = [];
+  const lagged: string[] = [];
+  const join = (key: string, cost: number) => {
+    const live: Live = {
+      key,
+      collection: null,
+      remembers: false,
+      wanting: false,
+      cost,
+      prepare: async () => {
+        const started = performance.now();
+        while (performance.now() - started < 20);
+      },
+      judge: () => {
+        asked.push(key);
+        return [];
+      },
+      settle: async () => [],
+      payer: unbounded(),
+      payBy: () => {},
+      end: () => {},
+    };
+    const lag = () => {
+      lagged.push(key);
+      book.leave(group, member);
+    };
+    const member = { id: key, outlet, after: 0, until: null, absent: null, lag, reset: () => t.fail('a reset') };
+    const group = book.join(member, live, null);
+  };
+  for (let n = 0; n < 10; n++) join(`heavy ${n}`, 1e9);
+  join('light', 1);
+  await new Batch(book, (error) => t.fail(String(error))).judge([rowOf(1), rowOf(2)]);
+  t.equal(asked[0], 'light', 'the light one comes first');
+  t.equal(asked.filter((key) => key === 'light').length, 2);
+  t.equal(lagged.length, 10, 'each is left once, at the first row or the second');
+  t.ok(asked.length - 2 <= 4, `${asked.length - 2} heavy ones were asked`);
+  t.equal(book.size, 1);
 });

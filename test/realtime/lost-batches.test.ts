@@ -26,6 +26,8 @@ const liveOf = (key: string, judge: (number: number) => Judgement): Live => ({
   collection: null,
   remembers: false,
   wanting: false,
+  cost: 0,
+  prepare: async () => {},
   judge: ({ number }) => judge(number),
   settle: async () => [],
   payer: unbounded(),

@@ -5,6 +5,7 @@
  */
 import { MillraceError } from '../../kernel/errors.ts';
 import type { FairSemaphore } from '../../kernel/fair-semaphore.ts';
+import type { Lane } from '../../query/evaluate/turnstile.ts';
 import type { EventLog } from '../log/event-log.ts';
 import { formatPosition, type Place, parsePosition } from '../log/position.ts';
 import { type LogRow, wholeBytes, within } from '../log/row.ts';
@@ -39,6 +40,8 @@ export interface PageQuery<T> {
   readonly signal: AbortSignal;
   /** The client who reads, whatever stands for it. */
   readonly whose: unknown;
+  /** The turns in which rows are looked at. */
+  readonly lane: Lane;
 }
 
 /** A page while it is being gathered. */
@@ -102,6 +105,7 @@ export class Feed {
         if (page.items.length > 0) return 'full';
         throw this.#gone('epoch-changed');
       }
+      if (query.lane.isOver) await query.lane.pass();
       page.place = { epoch: row.epoch, number: row.number };
       page.scannedRows += 1;
       page.scannedBytes += wholeBytes(row);

@@ -2,13 +2,13 @@
  * Rows of the log as one reader may see them: under the names that it may read, with the states before and after, each
  * cut by the reader's Scope. Pure. Not here: the envelope (event.ts) and which rows are asked for (feed.ts).
  */
+import type { Document } from 'mongodb';
 import { readStored } from '../../database/bson/stored.ts';
 import { cutBytes } from '../../policies/fields/cut-bytes.ts';
 import { ALL, cutTo } from '../../policies/fields/field-tree.ts';
 import type { Place } from '../../policies/policies.ts';
 import { fieldsFor, hidesFields, reachesAll } from '../../policies/reach.ts';
 import type { Scope } from '../../policies/scope.ts';
-import type { Match } from '../../query/evaluate/match.ts';
 import type { LogRow } from '../log/row.ts';
 import { placesOfRow } from '../log/row-audience.ts';
 
@@ -34,26 +34,53 @@ export function namedRow(row: LogRow, find: (place: Place) => Scope | null): Nam
   return other && { row: { ...row, collection: row.to }, scope: other };
 }
 
+interface Shown {
+  readonly row: LogRow;
+  /** What is shown of its states. */
+  readonly states: readonly Document[];
+  /** Whether it is told whatever its states are. */
+  readonly always: boolean;
+}
+
+/** The row with what the Scope shows of its states; null when it shows neither. */
+export function shownRow(row: LogRow, scope: Scope): LogRow | null {
+  const { row: seen, states, always } = show(row, scope);
+  return always || states.length > 0 ? seen : null;
+}
+
 /**
- * The row with what the Scope shows of its states; null when it shows neither, or neither passes the question. Rows
- * about a whole collection are for all of its readers. What came without its states is for whom any document may be
- * shown: whose it was, and what the question makes of it, nobody knows.
+ * The row with what the Scope shows of its states; null when it shows neither, or neither passes the question.
  * @param asked asked of what is shown: a reader cannot find out the rest by asking
  */
-export function seenRow(row: LogRow, scope: Scope, asked: Match): LogRow | null {
+export async function seenRow(
+  row: LogRow,
+  scope: Scope,
+  asked: (document: Document) => boolean | Promise<boolean>,
+): Promise<LogRow | null> {
+  const { row: seen, states, always } = show(row, scope);
+  if (always) return seen;
+  for (const state of states) if (await asked(state)) return seen;
+  return null;
+}
+
+/**
+ * Rows about a whole collection are for all of its readers. What came without its states is for whom any document may be
+ * shown: whose it was, and what a question makes of it, nobody knows.
+ */
+function show(row: LogRow, scope: Scope): Shown {
   const isBlind = row.after === null && row.before === null;
-  let passes = row.key === null || (isBlind && reachesAll(scope));
+  const always = row.key === null || (isBlind && reachesAll(scope));
+  const states: Document[] = [];
   let whole = reachesAll(scope) && !hidesFields(scope);
   const cut = (body: Buffer | null): Buffer | null => {
     const document = body && readStored(body);
     const fields = document && fieldsFor(scope, document);
     whole &&= fields === ALL || body === null;
     if (body === null || document === null || fields === null) return null;
-    passes ||= asked(cutTo(document, fields));
+    states.push(cutTo(document, fields));
     return cutBytes(body, fields);
   };
   const [after, before] = [cut(row.after), cut(row.before)];
-  if (!passes) return null;
   // What changed is named from the states that are shown, or not at all.
-  return { ...row, after, before, update: whole ? row.update : null };
+  return { row: { ...row, after, before, update: whole ? row.update : null }, states, always };
 }

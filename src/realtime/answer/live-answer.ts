@@ -2,7 +2,10 @@
  * What follows an answer along the log, whatever was asked: the face that hub and subscriptions know. Documents are
  * followed by live-query.ts, events by live-events.ts.
  */
+
 import type { Account } from '../../kernel/memory/byte-budget.ts';
+import { isHeavy } from '../../query/cost.ts';
+import type { Lane } from '../../query/evaluate/turnstile.ts';
 import type { Told } from '../wire/shared-message.ts';
 import type { RowView } from './row-view.ts';
 
@@ -11,6 +14,13 @@ import type { RowView } from './row-view.ts';
  * collection has gone, or what has to be remembered takes more memory than there is for it.
  */
 export type Judgement = readonly Told[] | 'gap' | 'dropped' | 'window';
+
+/** Waits until a row can be judged without holding others up. */
+export async function readyFor(view: RowView, live: Pick<Live, 'cost' | 'prepare'>, lane: Lane): Promise<RowView> {
+  if (isHeavy(live.cost, view.bytes)) await live.prepare(view, () => lane.pass());
+  else if (lane.isOver) await lane.pass();
+  return view;
+}
 
 export const NOTHING: readonly Told[] = [];
 
@@ -21,6 +31,13 @@ export interface Live {
   readonly collection: string | null;
   /** Whether it keeps an answer of its own, which must take every row once; else each row says by itself what it means. */
   readonly remembers: boolean;
+  /** What it asks of each row costs, in nanoseconds a byte (query/cost.ts). */
+  readonly cost: number;
+  /**
+   * Asks a row for which that is much, in turns: `judge` takes little time then.
+   * @param turn resolves when the next slice may begin; after whatever else is ready, when left out
+   */
+  prepare(view: RowView, turn?: () => Promise<unknown>): Promise<void>;
   /** Takes a row. Rows come in their order, each once. */
   judge(view: RowView): Judgement;
   /** Whether the answer has to be completed from the database before more rows come. */

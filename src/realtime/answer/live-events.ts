@@ -5,11 +5,13 @@
 import type { Principal } from '../../auth/principal.ts';
 import { type Event, toEvent } from '../../events/log/event.ts';
 import { wanting, wantsRow } from '../../events/read/feed-query.ts';
-import { namedRow, seenRow } from '../../events/read/visible-row.ts';
+import { namedRow, shownRow } from '../../events/read/visible-row.ts';
 import type { Account } from '../../kernel/memory/byte-budget.ts';
 import type { Place, Policies } from '../../policies/policies.ts';
 import type { Scope } from '../../policies/scope.ts';
+import { costOf } from '../../query/cost.ts';
 import { compileMatch, type Match } from '../../query/evaluate/match.ts';
+import type { Members } from '../../query/evaluate/order.ts';
 import type { Filter } from '../../query/filter.ts';
 import { SharedMessage } from '../wire/shared-message.ts';
 import { type Judgement, type Live, NOTHING } from './live-answer.ts';
@@ -32,6 +34,7 @@ export class LiveEvents implements Live {
   readonly #question: EventQuestion;
   readonly #policies: Pick<Policies, 'find'>;
   readonly #match: Match;
+  readonly cost: number;
   readonly #wants: (type: string) => boolean;
   /** By place, for as long as the policies are what they are: a changed policy makes another subscription. */
   readonly #scopes = new Map<Place, Scope | null>();
@@ -42,6 +45,7 @@ export class LiveEvents implements Live {
     this.payer = payer;
     this.#policies = policies;
     this.#match = compileMatch(question.filter);
+    this.cost = costOf(question.filter);
     this.#wants = wanting(question.types);
   }
 
@@ -52,8 +56,13 @@ export class LiveEvents implements Live {
   judge(view: RowView): Judgement {
     if (!wantsRow(this.#wants, view.row, view.type)) return NOTHING;
     const event = this.#visible(view);
-    if (event === null || !this.#match({ ...event, _id: event.id })) return NOTHING;
+    if (event === null || !view.passes(this.#match, asDocument(event))) return NOTHING;
     return [new SharedMessage('event', view.event, () => Buffer.from(`"event":${JSON.stringify(event)}`))];
+  }
+
+  async prepare(view: RowView, turn?: () => Promise<unknown>): Promise<void> {
+    const event = wantsRow(this.#wants, view.row, view.type) ? this.#visible(view) : null;
+    if (event !== null) await view.prepare(this.#match, asDocument(event), turn);
   }
 
   async settle(): Promise<readonly never[]> {
@@ -74,7 +83,7 @@ export class LiveEvents implements Live {
     if (!isAsItWas && !wantsRow(this.#wants, row)) return null;
     const names = isAsItWas ? '' : `${row.collection} ${row.to}`;
     return view.shown(`${scopeKey(scope)} ${names}`, () => {
-      const cut = seenRow(row, scope, () => true);
+      const cut = shownRow(row, scope);
       return cut && toEvent(cut);
     });
   }
@@ -87,4 +96,13 @@ export class LiveEvents implements Live {
     this.#scopes.set(place, scope);
     return scope;
   }
+}
+
+const documents = new WeakMap<Event, Members>();
+
+/** The event as a document that a filter can be asked of: its id is named as that of a stored one. */
+function asDocument(event: Event): Members {
+  const known = documents.get(event) ?? { ...event, _id: event.id };
+  documents.set(event, known);
+  return known;
 }

@@ -100,6 +100,17 @@ export class LiveQuery implements Live {
     return more <= 0 || this.#payer.hasRoom(0);
   }
 
+  get cost(): number {
+    return this.question.cost;
+  }
+
+  async prepare(view: RowView, turn?: () => Promise<unknown>): Promise<void> {
+    if (view.row.collection !== this.collection) return;
+    const { match } = this.question;
+    if (this.window === null) await view.prepare(match, view.before, turn);
+    await view.prepare(match, view.after, turn);
+  }
+
   judge(view: RowView): Judgement {
     const { row } = view;
     switch (row.operation) {
@@ -127,8 +138,8 @@ export class LiveQuery implements Live {
     const { before, after } = view;
     if (operation !== 'insert' && before === null) return this.#judgeBlind(view);
     if (operation !== 'delete' && after === null && !big) return 'gap';
-    const was = before !== null && this.question.match(before);
-    const is = after !== null && this.question.match(after);
+    const was = before !== null && view.passes(this.question.match, before);
+    const is = after !== null && view.passes(this.question.match, after);
     if (is) return this.#shown(view, was ? 'update' : 'enter', after);
     return was ? [this.#left(view, this.#reason(view))] : NOTHING;
   }
@@ -146,7 +157,7 @@ export class LiveQuery implements Live {
   #judgeInWindow(view: RowView, window: Window): Judgement {
     const { row, after, identity } = view;
     if (row.operation !== 'delete' && after === null && !row.big) return 'gap';
-    const matching = after !== null && this.question.match(after) ? after : null;
+    const matching = after !== null && view.passes(this.question.match, after) ? after : null;
     if (matching === null && !window.has(identity)) return NOTHING;
     this.#touched = view;
     const key = matching && keyOf(matching, this.question.sort);

@@ -6,9 +6,9 @@
 import type { CollectionName } from '../../database/names.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { bindingsOf } from '../../policies/bindings.ts';
-import { databaseDecides, reaches, requireReadable, requireShown } from '../../policies/reach.ts';
+import { costOfScope, databaseDecides, reaches, requireReadable, requireShown } from '../../policies/reach.ts';
 import type { Scope } from '../../policies/scope.ts';
-import { affordable } from '../../query/cost.ts';
+import { affordable, costOf } from '../../query/cost.ts';
 import { bind } from '../../query/evaluate/bind.ts';
 import { isCertain } from '../../query/evaluate/certainty.ts';
 import type { Fields } from '../../query/evaluate/fields.ts';
@@ -34,6 +34,8 @@ export interface Question {
   readonly match: Match;
   /** Whether what the database finds matches for certain. */
   readonly certain: boolean;
+  /** What `match` costs (query/cost.ts). */
+  readonly cost: number;
   /** Equal for questions with equal answers. */
   readonly key: string;
 }
@@ -97,6 +99,7 @@ export function toQuestion(collection: CollectionName, asked: Asked, scope: Scop
     keyed,
     match: (document) => reaches(scope, document) && asks(document),
     certain: databaseDecides(scope) && isCertain(filter),
+    cost: costOf(filter) + costOfScope(scope),
     key: `${text} ${query.limit ?? ''} ${keyed} ${scopeKey(scope)}`,
   };
 }

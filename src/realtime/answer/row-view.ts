@@ -10,7 +10,9 @@ import { encodeDocument } from '../../database/json/json.ts';
 import { type Event, eventType } from '../../events/log/event.ts';
 import { formatPosition } from '../../events/log/position.ts';
 import type { LogRow } from '../../events/log/row.ts';
+import type { Match } from '../../query/evaluate/match.ts';
 import { kindOf } from '../../query/evaluate/order.ts';
+import { inTurns } from '../../query/evaluate/pauses.ts';
 
 /** What tells documents apart: two ids may have one text. */
 export function identityOf(id: unknown): string {
@@ -27,6 +29,8 @@ export class RowView {
   #changed: readonly string[] | undefined;
   #type: string | null | undefined;
   readonly #shown = new Map<string, Event | null>();
+  /** What heavy questions make of a state; null while there are none. */
+  #answers: Map<object, Map<object, boolean>> | null = null;
 
   constructor(row: LogRow) {
     this.row = row;
@@ -66,6 +70,28 @@ export class RowView {
   get json(): Buffer | null {
     this.#json ??= this.row.after && encodeDocument(this.row.after);
     return this.#json;
+  }
+
+  /** Bytes of both states. */
+  get bytes(): number {
+    return (this.row.before?.length ?? 0) + (this.row.after?.length ?? 0);
+  }
+
+  /** Whether a document passes, which is a state of the row or made of it. */
+  passes(match: Match, document: Document): boolean {
+    return this.#answers?.get(match)?.get(document) ?? match(document);
+  }
+
+  /**
+   * Finds out in turns whether a document passes, so that `passes` takes no time.
+   * @param turn resolves when the next slice may begin
+   */
+  async prepare(match: Match, document: Document | null, turn?: () => Promise<unknown>): Promise<void> {
+    if (document === null) return;
+    const answer = await inTurns(() => match(document), turn);
+    this.#answers ??= new Map();
+    const answers = this.#answers.get(match) ?? new Map<object, boolean>();
+    this.#answers.set(match, answers.set(document, answer));
   }
 
   get identity(): string {

@@ -31,6 +31,8 @@ const BURST = 100;
 /** Messages that may wait while an earlier one is being answered. */
 const MOST_WAITING = 200;
 const BYE_MS = 50;
+/** What the filters of all subscriptions of a connection may cost together (query/cost.ts), in nanoseconds a byte. */
+const MOST_COST = 4_000;
 
 /** The part of a WebSocket that is needed here. */
 export interface Socket {
@@ -202,6 +204,7 @@ export class Connection extends Client {
       }
       this.parts.requestRate.draw(this.principal ?? ANONYMOUS, this.outlet.account.key);
       const subscription = this.#make(wish);
+      this.#requireAffordable(subscription);
       this.subscriptions.set(id, subscription);
       this.noteScopes();
       subscription.start(wish.since, weightOf(bytes));
@@ -211,6 +214,16 @@ export class Connection extends Client {
       this.subscriptions.delete(id);
       this.#refuse(new BadMessage(error, id, true));
     }
+  }
+
+  #requireAffordable(subscription: Subscription): void {
+    const cost = [...this.subscriptions.values()].reduce((sum, one) => sum + one.cost, subscription.cost);
+    if (cost <= MOST_COST) return;
+    throw new MillraceError(
+      'too-expensive',
+      `The filters of a connection cost ${MOST_COST.toLocaleString('en')} together at most`,
+      { hint: 'Ask for fewer or shorter texts and patterns, or end other subscriptions' },
+    );
   }
 
   #make(wish: Wish): Subscription {

@@ -21,7 +21,7 @@ export interface Member {
   /** Its answer is void; it is no member of a group any more. */
   reset(reason: ResetReason): void;
   /**
-   * Its client takes no more now: it leaves its group, to read on from the log.
+   * Its client takes no more now, or its question takes the others too long: it leaves its group, to read on from the log.
    * @param told the number of the last row that it has been told of meanwhile; 0 for none
    */
   lag(told: number): void;

@@ -7,6 +7,7 @@ import type { LogRow } from '../../events/log/row.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { FairSemaphore } from '../../kernel/fair-semaphore.ts';
 import type { Account } from '../../kernel/memory/byte-budget.ts';
+import { isHeavy } from '../../query/cost.ts';
 import type { Live } from '../answer/live-answer.ts';
 import { RowView } from '../answer/row-view.ts';
 import { voidBy } from '../answer/snapshot-store.ts';
@@ -33,6 +34,15 @@ const SETTLED_OF_ONE = 4;
 /** How long one turn of the event loop may be judged. */
 const TURN_MS = 10;
 
+/**
+ * How long a batch is held up by heavy questions, expensive filters that a large document is asked, in milliseconds. The
+ * clients of those that are still to be asked then read on from the log by themselves, in turns (decisions/0078).
+ */
+const HEAVY_MS = 50;
+
+/** Groups that are asked a row which is not heavy for them before the time is looked at again. */
+const LIGHT_GROUPS = 64;
+
 /** Where in the log something is told. */
 interface Moment {
   readonly row: LogRow;
@@ -57,6 +67,7 @@ export class Batch {
   readonly #slots = new FairSemaphore(SETTLED_AT_ONCE, SETTLED_OF_ONE);
   /** What was read for windows and is not told yet, by the account that pays for it. */
   readonly #held = new Map<Account, number>();
+  #heavyMs = 0;
   #breathedAt = performance.now();
   /** The row judged before. */
   #judged: LogRow | null = null;
@@ -91,9 +102,43 @@ export class Batch {
       // Collected first: a group whose answer ends leaves the book.
       const concerned: Group[] = [];
       this.#book.concerned(view, (group) => concerned.push(group));
-      for (const group of concerned) this.#judgeGroup(group, view, { row, transaction, before });
+      await this.#judgeGroups(concerned, view, { row, transaction, before });
     }
     if (joined && last !== undefined) await this.#settle({ row: last, transaction, before }, this.#wanting);
+  }
+
+  async #judgeGroups(groups: readonly Group[], view: RowView, moment: Moment): Promise<void> {
+    const { bytes } = view;
+    const heavy: Group[] = [];
+    let light = 0;
+    for (const group of groups) {
+      if (isHeavy(group.live.cost, bytes)) {
+        heavy.push(group);
+        continue;
+      }
+      this.#judgeGroup(group, view, moment);
+      light += 1;
+      if (light % LIGHT_GROUPS === 0) await this.#breathe();
+    }
+    for (const group of heavy) await this.#judgeHeavy(group, view, moment);
+  }
+
+  async #judgeHeavy(group: Group, view: RowView, moment: Moment): Promise<void> {
+    if (this.#heavyMs > HEAVY_MS) {
+      this.#letGo(group);
+      return;
+    }
+    const began = performance.now();
+    await group.live.prepare(view);
+    this.#judgeGroup(group, view, moment);
+    this.#heavyMs += performance.now() - began;
+    await this.#breathe();
+  }
+
+  /** Its members go on by themselves from where they stood before this batch: nobody is left to be told of it here. */
+  #letGo(group: Group): void {
+    this.#wanting.delete(group);
+    for (const member of [...group.members]) member.lag(0);
   }
 
   /** Lets others go on in between, however much there is to judge. */

@@ -7,6 +7,7 @@ import { readStored } from '../../database/bson/stored.ts';
 import type { CollectionName } from '../../database/names.ts';
 import { formatPosition, type Place } from '../../events/log/position.ts';
 import { MillraceError } from '../../kernel/errors.ts';
+import { costOf } from '../../query/cost.ts';
 import { and } from '../../query/filter.ts';
 import type { Judgement } from '../answer/live-answer.ts';
 import { LiveQuery, toMember } from '../answer/live-query.ts';
@@ -35,6 +36,7 @@ export class DocumentSubscription extends Follower {
   readonly #asked: Asked;
   #principal: Principal;
   #question: Question;
+  readonly cost: number;
   protected readonly collections: readonly string[];
 
   /** @throws MillraceError `not-authenticated`, `forbidden`, `field-hidden` */
@@ -43,6 +45,7 @@ export class DocumentSubscription extends Follower {
     this.#collection = options.collection;
     this.#asked = options.asked;
     this.#principal = options.principal;
+    this.cost = costOf(options.asked.query.filter);
     this.collections = [options.collection];
     const scope = this.parts.policies.scope(options.principal, 'read', options.collection);
     this.#question = toQuestion(options.collection, options.asked, scope);
@@ -150,13 +153,14 @@ export class DocumentSubscription extends Follower {
       const { before, after } = view;
       const judgement = live.judge(view);
       if (typeof judgement === 'string' || view.row.collection !== question.collection) return judgement;
-      const is = [before, after].some((state) => state !== null && question.match(state));
+      const is = [before, after].some((state) => state !== null && view.passes(question.match, state));
       return is ? 'window' : judgement;
     };
     return judgeMissed(this.parts, since, {
       collections: this.collections,
       principal: this.#principal,
       whose: this.outlet.account.key,
+      live,
       judge: question.limit === null ? (view) => live.judge(view) : touches,
     });
   }

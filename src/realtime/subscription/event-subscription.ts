@@ -7,7 +7,7 @@ import { formatPosition } from '../../events/log/position.ts';
 import { hearable } from '../../events/read/hearing.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { bindingKey, bindingsOf } from '../../policies/bindings.ts';
-import { affordable } from '../../query/cost.ts';
+import { affordable, costOf } from '../../query/cost.ts';
 import { bind } from '../../query/evaluate/bind.ts';
 import type { Filter, OpenFilter } from '../../query/filter.ts';
 import { LIMITS } from '../../query/limits.ts';
@@ -35,14 +35,16 @@ export class EventSubscription extends Follower {
   /** Where it is to go on from, and whether its client has been told of that. */
   #since: string | null = null;
   #begun = false;
+  readonly cost: number;
   protected collections: readonly string[] | null;
 
-  /** @throws MillraceError `invalid-filter`, `not-authenticated`, `forbidden` */
+  /** @throws MillraceError `invalid-filter`, `too-expensive`, `not-authenticated`, `forbidden` */
   constructor(options: EventOptions) {
     super(options);
     const { wish, principal } = options;
     this.#types = wish.types;
     this.#asked = affordable(parseFilterJson(wish.filter), LIMITS.liveCost);
+    this.cost = costOf(this.#asked);
     this.#principal = principal;
     this.collections = this.#hearable();
     this.#filter = this.#bound();
@@ -92,6 +94,7 @@ export class EventSubscription extends Follower {
       principal: this.#principal,
       whose: this.outlet.account.key,
       judge: (view) => live.judge(view),
+      live,
     });
     if (run.aborted) return;
     if ('reason' in verdict) {

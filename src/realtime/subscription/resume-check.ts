@@ -6,7 +6,7 @@
 import type { Principal } from '../../auth/principal.ts';
 import type { Place } from '../../events/log/position.ts';
 import { MillraceError } from '../../kernel/errors.ts';
-import type { Judgement } from '../answer/live-answer.ts';
+import { type Judgement, type Live, readyFor } from '../answer/live-answer.ts';
 import { RowView } from '../answer/row-view.ts';
 import type { Mark } from '../hub/hub.ts';
 import type { RealtimeParts } from '../realtime-parts.ts';
@@ -32,6 +32,7 @@ export async function judgeMissed(
     /** The client who comes back, whatever stands for it. */
     readonly whose: unknown;
     readonly judge: (view: RowView) => Judgement | 'window';
+    readonly live: Pick<Live, 'cost' | 'prepare'>;
   },
 ): Promise<Verdict> {
   const place = await usable(feed, since);
@@ -39,12 +40,14 @@ export async function judgeMissed(
   const through = hub.newest;
   const turn = hub.turn;
   const collections = asked.collections && [...asked.collections, ...RIGHTS];
+  const lane = turnstile.lane(asked.whose);
   let missed = 0;
-  const judge = ({ segments }: Stretch): ResetReason | null => {
+  const judge = async ({ segments }: Stretch): Promise<ResetReason | null> => {
     for (const { rows } of segments) {
       for (const row of rows) {
         if (changesRights(row, asked.principal)) return 'policy-changed';
-        const judgement = asked.judge(new RowView(row));
+        const view = await readyFor(new RowView(row), asked.live, lane);
+        const judgement = asked.judge(view);
         if (typeof judgement === 'string') return judgement;
         missed += judgement.length;
         if (missed > MOST_MISSED) return 'too-far-behind';
@@ -56,7 +59,7 @@ export async function judgeMissed(
     for (let after = place.number; after < through.number; ) {
       const missing = { after, through: through.number, collections, whose: asked.whose };
       const reason = await backlog.read(missing, async (stretch) => {
-        await turnstile.pass();
+        await lane.pass();
         after = stretch.through;
         return judge(stretch);
       });

@@ -4,13 +4,13 @@
  */
 import { readStored } from '../../database/bson/stored.ts';
 import type { Account } from '../../kernel/memory/byte-budget.ts';
+import type { Turnstile } from '../../query/evaluate/turnstile.ts';
 import { type LiveQuery, toMember } from '../answer/live-query.ts';
 import { keyText, rendered } from '../answer/rendering.ts';
 import { batches, type SnapshotRead } from '../answer/snapshot-store.ts';
 import type { Member } from '../answer/window.ts';
 import { snapshotPart } from '../wire/messages.ts';
 import type { Outlet } from '../wire/send-queue.ts';
-import type { Turnstile } from './turn-taking.ts';
 
 const PART_BYTES = 256 * 1024;
 
@@ -59,7 +59,7 @@ export async function sendSnapshot(
       bytes += json.length;
       if (bytes < PART_BYTES) continue;
       part(null);
-      await turnstile.pass();
+      await turnstile.pass(outlet);
       await outlet.ready(run);
       if (run.aborted) return;
     }

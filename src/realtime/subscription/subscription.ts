@@ -8,7 +8,8 @@ import { translateError } from '../../database/errors.ts';
 import { formatPosition } from '../../events/log/position.ts';
 import type { LogRow } from '../../events/log/row.ts';
 import { ERRORS, MillraceError } from '../../kernel/errors.ts';
-import type { Live } from '../answer/live-answer.ts';
+import type { Lane } from '../../query/evaluate/turnstile.ts';
+import { type Live, readyFor } from '../answer/live-answer.ts';
 import { RowView } from '../answer/row-view.ts';
 import { Dropped, voidBy } from '../answer/snapshot-store.ts';
 import { type Group, knows, type Member } from '../hub/group.ts';
@@ -83,6 +84,9 @@ export abstract class Follower implements Member {
     return this.#ended;
   }
 
+  /** What its filter costs (query/cost.ts), in nanoseconds a byte. */
+  abstract readonly cost: number;
+
   /** The collections whose rows it reads to catch up; null for all. */
   protected abstract readonly collections: readonly string[] | null;
 
@@ -112,7 +116,7 @@ export abstract class Follower implements Member {
   }
 
   /**
-   * Its client does not read: what happens from now on is read from the log later.
+   * Its client does not read, or it takes the others too long: what happens from now on is read from the log later.
    * @param told the number of the last row it has been told of beyond where all of its group stand
    */
   lag(told = 0): void {
@@ -185,6 +189,7 @@ export abstract class Follower implements Member {
   /** Follows the log from `after` until it can be taken along. @param announce whether its client hears of that */
   protected async follow(run: AbortSignal, live: Live, handle: Handle | null, announce: boolean): Promise<void> {
     const { hub, turnstile } = this.parts;
+    const lane = turnstile.lane(this.outlet);
     let waited = false;
     for (;;) {
       await this.outlet.ready(run);
@@ -198,9 +203,9 @@ export abstract class Follower implements Member {
         continue;
       }
       // Read, told and taken along in one turn: while it waited, more could come, and never end.
-      await turnstile.pass();
+      await lane.pass();
       if (run.aborted) return;
-      if (!(await this.outlet.paced(() => this.#tellNext(run, live)))) return;
+      if (!(await this.outlet.paced(() => this.#tellNext(run, live, lane)))) return;
     }
     this.behindSince = null;
     this.#holdings.handOver();
@@ -220,7 +225,7 @@ export abstract class Follower implements Member {
   }
 
   /** Reads the next stretch of the log and tells what is new in it. Whether it goes on. */
-  async #tellNext(run: AbortSignal, live: Live): Promise<boolean> {
+  async #tellNext(run: AbortSignal, live: Live, lane: Lane): Promise<boolean> {
     const { backlog } = this.parts;
     const { account } = this.outlet;
     const missed = { after: this.after, through: null, collections: this.collections, whose: account.key };
@@ -229,14 +234,14 @@ export abstract class Follower implements Member {
     const bytes = bytesOf(stretch);
     account.note(bytes);
     try {
-      return !run.aborted && (await this.#tellStretch(run, live, stretch));
+      return !run.aborted && (await this.#tellStretch(run, live, stretch, lane));
     } finally {
       account.note(-bytes);
     }
   }
 
   /** Whether it goes on. */
-  async #tellStretch(run: AbortSignal, live: Live, { segments, through }: Stretch): Promise<boolean> {
+  async #tellStretch(run: AbortSignal, live: Live, { segments, through }: Stretch, lane: Lane): Promise<boolean> {
     let last: LogRow | undefined;
     for (const { rows, joined } of segments) {
       // No faster than the client takes it, however much was read at once.
@@ -247,7 +252,9 @@ export abstract class Follower implements Member {
       const transaction = joined && last !== undefined ? formatPosition(last) : null;
       for (const row of rows) {
         if (knows(this, row)) continue;
-        const judgement = live.judge(new RowView(row));
+        const view = await readyFor(new RowView(row), live, lane);
+        if (run.aborted) return false;
+        const judgement = live.judge(view);
         if (typeof judgement !== 'string') {
           told.push(...judgement);
           continue;

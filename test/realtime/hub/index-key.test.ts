@@ -42,6 +42,8 @@ t.test('every group that is concerned is found', async (t) => {
       collection: 'c',
       judge: () => [],
       wanting: false,
+      cost: 0,
+      prepare: async () => {},
       remembers: false,
       settle: async () => [],
       payer: unbounded(),

@@ -5,9 +5,9 @@
 import { BSON } from 'mongodb';
 import t from 'tap';
 import { EMPTY_ROW, type LogRow } from '../../../src/events/log/row.ts';
+import { Turnstile } from '../../../src/query/evaluate/turnstile.ts';
 import type { Missed, Stretch } from '../../../src/realtime/subscription/backlog.ts';
 import { judgeMissed } from '../../../src/realtime/subscription/resume-check.ts';
-import { Turnstile } from '../../../src/realtime/subscription/turn-taking.ts';
 import { toMessage } from '../../../src/realtime/wire/shared-message.ts';
 
 const CLIENTS = 20;
@@ -49,7 +49,8 @@ t.test('those who come back at once take turns', async (t) => {
     judged.push(turn);
     return [toMessage('1-1', () => t.fail('nobody is told') as never)];
   };
-  const asked = { collections: ['todos'], principal: { kind: 'anonymous' }, whose: 'a', judge } as const;
+  const live = { cost: 0, prepare: async () => {} };
+  const asked = { collections: ['todos'], principal: { kind: 'anonymous' }, whose: 'a', judge, live } as const;
   const missed = () => judgeMissed(parts as unknown as Parameters<typeof judgeMissed>[0], '1-0', asked);
   const verdicts = await Promise.all(Array.from({ length: CLIENTS }, missed));
   going = false;
@@ -69,4 +70,13 @@ t.test('a message is put into words once, when the first client is told', async 
   t.match(message.chunk().toString(), '"event":"1-2"');
   t.match(message.part('s').toString(), '"reason":"deleted"');
   t.equal(asked, 1);
+});
+
+t.test('clients take turns, however much one of them has to do', async (t) => {
+  const turnstile = new Turnstile();
+  const passed: string[] = [];
+  const pass = (client: string) => turnstile.pass(client).then(() => passed.push(client));
+  await Promise.all([...Array.from({ length: 50 }, () => pass('many')), pass('one'), pass('other')]);
+  t.same(passed.slice(0, 4), ['many', 'one', 'other', 'many']);
+  t.equal(passed.length, 52);
 });

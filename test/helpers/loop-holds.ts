@@ -1,0 +1,31 @@
+/**
+ * Loaded into a measured program with `--import`: appends a line of JSON to the file named by LOOP_HOLDS whenever the
+ * program itself held its event loop for long. Counted is the CPU time it took, so that a busy machine changes nothing.
+ */
+import { appendFileSync } from 'node:fs';
+
+export interface Hold {
+  /** When it ended, milliseconds since 1970. */
+  readonly at: number;
+  /** CPU time of the whole process, in milliseconds. */
+  readonly cpuMs: number;
+}
+
+const LEAST_MS = 20;
+const EVERY_MS = 5;
+
+const file = process.env['LOOP_HOLDS'];
+if (file !== undefined) watch(file);
+
+function watch(path: string): void {
+  let before = process.cpuUsage();
+  const look = () => {
+    const now = process.cpuUsage();
+    const cpuMs = (now.user + now.system - before.user - before.system) / 1_000;
+    before = now;
+    const hold: Hold = { at: Date.now(), cpuMs };
+    if (cpuMs > LEAST_MS) appendFileSync(path, `${JSON.stringify(hold)}\n`);
+    setTimeout(look, EVERY_MS).unref();
+  };
+  look();
+}
