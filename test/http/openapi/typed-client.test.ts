@@ -1,0 +1,84 @@
+/**
+ * A client that is generated from the running server: its program over two real collections type-checks, wrong uses of a
+ * member do not, and it answers with what is there. So the members of collections have types, not `unknown`.
+ */
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { buildTestApp } from '../../helpers/app.ts';
+import { compile, generateTypes, programFolder, run, whyNoTypedClient } from '../../helpers/openapi-typescript.ts';
+import { runSeed } from '../../helpers/seed.ts';
+
+const PROGRAM = `
+import createClient from 'openapi-fetch';
+import type { components, paths } from './api.ts';
+
+type Movie = components['schemas']['movies.Document'];
+type Country = components['schemas']['countries.Document'];
+type Is<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+
+export const typed: {
+  title: Is<Movie['Title'], string | undefined>;
+  votes: Is<Movie['IMDB Votes'], number | undefined>;
+  director: Is<Movie['Director'], string | null | undefined>;
+  borders: Is<Country['borders'], string[] | undefined>;
+  landlocked: Is<Country['landlocked'], boolean | undefined>;
+  common: Is<NonNullable<Country['name']>['common'], string | undefined>;
+} = { title: true, votes: true, director: true, borders: true, landlocked: true, common: true };
+
+const client = createClient<paths>({ baseUrl: process.argv[2] ?? '' });
+const movies = await client.GET('/api/movies', { params: { query: { sort: '-IMDB Votes', limit: 2 } } });
+if (movies.error !== undefined) throw new Error(movies.error.code);
+const country = await client.GET('/api/countries', { params: { query: { limit: 1, fields: 'name,area' } } });
+if (country.error !== undefined) throw new Error(country.error.code);
+
+const titles: (string | undefined)[] = movies.data.map((movie) => movie.Title?.toUpperCase());
+const area: number = country.data[0]?.area ?? 0;
+console.log(JSON.stringify({ titles, area, name: country.data[0]?.name?.common }));
+`;
+
+const WRONG = `
+import createClient from 'openapi-fetch';
+import type { paths } from './api.ts';
+const client = createClient<paths>();
+const { data } = await client.GET('/api/movies', { params: { query: { limit: 2 } } });
+export const votes: string | undefined = data?.[0]?.['IMDB Votes'];
+export const answer = client.GET('/api/movies', { params: { query: { limit: 'two' } } });
+`;
+
+const CONFIG = {
+  compilerOptions: {
+    strict: true,
+    target: 'es2024',
+    module: 'nodenext',
+    lib: ['es2024', 'dom'],
+    types: ['node'],
+    typeRoots: [join(import.meta.dirname, '../../../node_modules/@types')],
+    noUncheckedIndexedAccess: true,
+    rewriteRelativeImportExtensions: true,
+  },
+};
+
+t.setTimeout(300_000);
+t.test('a generated client has typed members', { skip: whyNoTypedClient() ?? false }, async (t) => {
+  const { app } = await buildTestApp(t);
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const seeded = await runSeed(['movies', 'countries', '--url', url]);
+  t.equal(seeded.code, 0, seeded.errors);
+  const folder = programFolder();
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  await generateTypes(`${url}/openapi.json`, join(folder, 'api.ts'));
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module' }));
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(CONFIG));
+
+  writeFileSync(join(folder, 'program.ts'), PROGRAM);
+  t.equal(await compile(folder), '', 'the program compiles');
+  const printed = await run([join(folder, 'program.js'), url]);
+  t.match(JSON.parse(printed), { titles: [/[A-Z]/, /[A-Z]/], area: Number, name: /./ }, 'and runs');
+
+  writeFileSync(join(folder, 'wrong.ts'), WRONG);
+  const said = await compile(folder);
+  t.match(said, /wrong\.ts\(6,.*number.* is not assignable to type 'string/);
+  t.match(said, /wrong\.ts\(7,.*Type 'string' is not assignable to type 'number'/);
+  t.notMatch(said, /program\.ts/);
+});
