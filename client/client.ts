@@ -1,23 +1,37 @@
 /**
- * The client of Millrace for browsers and Node 22 and newer, without dependencies: documents, live answers, sign-in,
+ * The client of Millrace for browsers and Node 20 and newer, without dependencies: documents, live answers, sign-in,
  * uploads. `createClient('http://127.0.0.1:3000').collection('todos').live({ filter: { done: false } }, draw)`.
  */
 import { Collection } from './collection.ts';
 import { Connection } from './connection.ts';
+import type { Problem } from './problem.ts';
 import { Requests } from './requests.ts';
 import { Session, type SessionStore, type User } from './session.ts';
+import type { SocketClass } from './socket.ts';
 
 export type { Collection, Doc, Meta, Page, WriteOptions } from './collection.ts';
 export type { LiveState, LiveStatus } from './live.ts';
 export { Problem, type ProblemDocument } from './problem.ts';
 export type { ListQuery, Query } from './query.ts';
 export type { SavedSession, SessionStore, User } from './session.ts';
+export type { Socket, SocketClass } from './socket.ts';
 
 export interface ClientOptions {
   /** A credential from elsewhere, such as an API key. With it nobody signs in here. */
   readonly token?: string;
   /** Where a session is kept; without one it ends with the page. */
   readonly session?: SessionStore;
+  /** Called when somebody signs in or out, and when the session ends elsewhere: then everything is refused until then. */
+  readonly onSession?: (state: SessionState) => void;
+  /** Makes the socket of live answers where the runtime has no `WebSocket`, such as Node 20: that of the package `ws`. */
+  readonly WebSocket?: SocketClass;
+}
+
+export interface SessionState {
+  /** The signed-in user, or null. */
+  readonly user: User | null;
+  /** Why the session ended without `signOut`: revoked, expired, or signed out on another page. Else null. */
+  readonly problem: Problem | null;
 }
 
 /** What an upload made. */
@@ -39,10 +53,14 @@ export class Client {
     const base = url.replace(/\/+$/, '');
     this.#session = new Session(base, options.token ?? null, options.session ?? null);
     this.#requests = new Requests(base, this.#session);
-    this.#connection = new Connection(base, this.#session);
+    this.#connection = new Connection(base, this.#session, options.WebSocket ?? globalThis.WebSocket);
+    const { onSession } = options;
+    if (onSession !== undefined) {
+      this.#session.onChange(() => onSession({ user: this.#session.user, problem: this.#session.ended }));
+    }
   }
 
-  /** Who is signed in, or null. */
+  /** The signed-in user, or null. */
   get user(): User | null {
     return this.#session.user;
   }
@@ -52,7 +70,7 @@ export class Client {
     return new Collection(name, this.#requests, this.#connection);
   }
 
-  /** @throws Problem `sign-in-failed` whatever was wrong, `too-many-requests` after many failures */
+  /** @throws Problem `sign-in-failed` whatever was wrong, `rate-limited` after many failures */
   signIn(username: string, password: string): Promise<User> {
     return this.#session.signIn(username, password);
   }
@@ -62,6 +80,7 @@ export class Client {
     return this.#session.register(account);
   }
 
+  /** Ends the session. What is asked from then on is asked without a credential. */
   signOut(): Promise<void> {
     return this.#session.signOut();
   }

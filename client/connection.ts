@@ -8,6 +8,7 @@ import { Pace } from './pace.ts';
 import { Problem, type ProblemDocument } from './problem.ts';
 import type { Query } from './query.ts';
 import type { Session } from './session.ts';
+import { isOpen, required, type Socket, type SocketClass } from './socket.ts';
 
 const FIRST_RETRY_MS = 250;
 const LAST_RETRY_MS = 15_000;
@@ -19,7 +20,7 @@ const MAX_FRAME_BYTES = 65_000;
 const COME_BACK = 4500;
 const REFUSED = 4400;
 const NOT_AUTHENTICATED = 4401;
-/** The hello took too long: a token that was slow to be refreshed, a machine that slept. Nothing was refused. */
+/** The hello took too long, as after the sleep of a machine. Nothing was refused. */
 const NO_HELLO = 4408;
 
 /** A frame of the server with the members that concern the connection. */
@@ -35,10 +36,11 @@ interface ServerFrame extends Frame {
 export class Connection {
   readonly #url: string;
   readonly #session: Session;
+  readonly #Socket: SocketClass | undefined;
   readonly #questions = new Map<string, Live>();
   /** Questions that the server could not answer just now, and when they are asked again. */
   readonly #later = new Map<Live, ReturnType<typeof setTimeout>>();
-  #socket: WebSocket | null = null;
+  #socket: Socket | null = null;
   #pace: Pace | null = null;
   #welcomed = false;
   #welcomedAt: number | null = null;
@@ -53,15 +55,22 @@ export class Connection {
   /** Whose positions all questions hold, null when they are of several: another principal's cannot be gone on from. */
   #principal: string | null = null;
 
-  constructor(base: string, session: Session) {
+  /** @param WebSocket makes sockets; undefined where the runtime has none and the application gave none */
+  constructor(base: string, session: Session, WebSocket: SocketClass | undefined) {
     this.#url = `${base.replace(/^http/, 'ws')}/realtime`;
     this.#session = session;
+    this.#Socket = WebSocket;
     session.onChange(() => void this.#authenticate());
   }
 
-  /** @returns a function that ends it */
+  /** @returns a function that ends it @throws TypeError where there is no WebSocket to ask over */
   ask(collection: string, query: Query, onState: (state: LiveState<Stored>) => void): () => void {
+    required(this.#Socket);
     const live = new Live(`s${++this.#count}`, collection, query, onState);
+    if (this.#session.ended !== null) {
+      live.end(this.#session.ended);
+      return () => live.close();
+    }
     if (new TextEncoder().encode(JSON.stringify(live.request(false))).length > MAX_FRAME_BYTES) {
       const title = 'The question is too long';
       live.end(new Problem({ status: 400, code: 'too-large', title, hint: 'Give it a shorter filter' }));
@@ -84,10 +93,11 @@ export class Connection {
 
   #open(): void {
     if (this.#socket !== null || this.#retry !== null) return;
+    const WebSocket = required(this.#Socket);
     const socket = new WebSocket(this.#url, 'millrace.v1');
     this.#socket = socket;
     this.#pace = new Pace((text) => {
-      if (socket.readyState === WebSocket.OPEN) socket.send(text);
+      if (isOpen(socket)) socket.send(text);
     });
     // A server that takes the connection and says nothing is as good as none.
     this.#listen();
@@ -111,7 +121,7 @@ export class Connection {
     });
   }
 
-  async #hello(socket: WebSocket): Promise<void> {
+  async #hello(socket: Socket): Promise<void> {
     try {
       const token = await this.#session.token();
       if (socket === this.#socket) this.#send(token === null ? { type: 'hello' } : { type: 'hello', token });
@@ -120,8 +130,12 @@ export class Connection {
     }
   }
 
-  /** Somebody signed in or out, or the token is about to end. */
+  /** Somebody signed in or out, the token is about to end, or the session has ended: then all questions have, too. */
   async #authenticate(): Promise<void> {
+    if (this.#session.ended !== null) {
+      this.#end(this.#session.ended);
+      return;
+    }
     if (this.#socket === null) return;
     const token = await this.#session.token().catch(() => null);
     if (token !== null && this.#welcomed) this.#send({ type: 'authenticate', token });
@@ -207,12 +221,12 @@ export class Connection {
     this.#silence = setTimeout(() => this.#again(), 2 * this.#heartbeatMs);
   }
 
-  async #lost(socket: WebSocket, code: number): Promise<void> {
+  async #lost(socket: Socket, code: number): Promise<void> {
     if (socket !== this.#socket) return;
     this.#drop();
     const refused = code >= REFUSED && code < COME_BACK && code !== NO_HELLO;
     if (refused && !(code === NOT_AUTHENTICATED && (await this.#renewed()))) {
-      this.#end(code);
+      this.#end(closedWith(code));
       return;
     }
     if (this.#socket === null) this.#again();
@@ -231,15 +245,11 @@ export class Connection {
     }
   }
 
-  #end(code: number): void {
-    const unauthenticated = code === NOT_AUTHENTICATED;
-    const problem = new Problem({
-      status: unauthenticated ? 401 : 400,
-      code: unauthenticated ? 'not-authenticated' : 'connection-refused',
-      title: `The server closed the connection with ${code}`,
-    });
+  /** Ends all questions, each told why, and closes the socket. */
+  #end(problem: Problem): void {
     const ended = [...this.#questions.values()];
     this.#questions.clear();
+    this.close();
     for (const live of ended) live.end(problem);
   }
 
@@ -273,6 +283,13 @@ export class Connection {
   #send(frame: object): void {
     this.#pace?.send(frame);
   }
+}
+
+function closedWith(code: number): Problem {
+  const title = `The server closed the connection with ${code}`;
+  return code === NOT_AUTHENTICATED
+    ? new Problem({ status: 401, code: 'not-authenticated', title })
+    : new Problem({ status: 400, code: 'connection-refused', title });
 }
 
 /** How long to wait after so many failures, in milliseconds; not the same for everybody. */

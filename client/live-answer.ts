@@ -66,6 +66,13 @@ export class LiveAnswer {
     this.#coming = null;
   }
 
+  /** Forgets all documents: nobody keeps them right any more. */
+  clear(): void {
+    this.interrupt();
+    this.#entries.clear();
+    this.#position = null;
+  }
+
   /** Takes a frame of this subscription. */
   apply(frame: Frame): void {
     switch (frame.type) {

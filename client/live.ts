@@ -8,7 +8,7 @@ export type LiveStatus = 'connecting' | 'live' | 'offline' | 'ended';
 
 export interface LiveState<T> {
   readonly status: LiveStatus;
-  /** In the order of the query. */
+  /** In the order of the query; none once it has ended. */
   readonly documents: readonly T[];
   readonly problem: Problem | null;
 }
@@ -79,8 +79,9 @@ export class Live {
     this.#tell();
   }
 
+  /** The answer is over: its documents may no longer be what the principal may see, so none are told any more. */
   end(problem: Problem): void {
-    this.#answer.interrupt();
+    this.#answer.clear();
     this.#status = 'ended';
     this.#problem = problem;
     this.#tell();

@@ -1,6 +1,7 @@
 /**
- * Who is signed in: the access token for requests and sockets, and the refresh token that gets the next one. Requests
- * that find it ended wait for one refresh together. Not here: what is asked with it.
+ * The session of the signed-in user: the access token for requests and sockets, and the refresh token that gets the next
+ * one. Requests that find the access token expired wait for one refresh together. A session that ended elsewhere stays
+ * ended: nothing is sent without a credential in its place. Not here: what is asked with it.
  */
 import { readAnswer } from './answers.ts';
 import { Problem } from './problem.ts';
@@ -41,6 +42,8 @@ export class Session {
   /** A token given from outside, such as an API key: never refreshed. */
   readonly #fixed: string | null;
   #saved: SavedSession | null;
+  /** Why the session ended without `signOut`; null once somebody signed in or out here. */
+  #ended: Problem | null = null;
   /** Until when it is sent; milliseconds since 1970. */
   #access: { readonly token: string; readonly until: number } | null = null;
   #refreshing: Promise<void> | null = null;
@@ -56,22 +59,32 @@ export class Session {
     return this.#saved?.user ?? null;
   }
 
+  /** Why nothing can be asked until somebody signs in or out; null where something can. */
+  get ended(): Problem | null {
+    return this.#ended;
+  }
+
   /** Whether a token that is refused can be replaced by another one. */
   get renewable(): boolean {
     return this.#fixed === null && this.#saved !== null;
   }
 
-  /** Told when somebody signs in or out. */
+  /** Told when somebody signs in or out, and when the session ends elsewhere. */
   onChange(listener: () => void): void {
     this.#listeners.add(listener);
   }
 
-  /** The token to send, refreshed where it is about to end; null for nobody. */
+  /**
+   * The token to send, refreshed where it is about to end; null when nobody has signed in, or has signed out here.
+   * @throws Problem that the session has ended: what a user asks for is never asked without a credential
+   */
   async token(): Promise<string | null> {
     if (this.#fixed !== null) return this.#fixed;
+    if (this.#ended !== null) throw this.#ended;
     if (this.#saved === null) return null;
     if (this.#refreshing !== null || this.#access === null || this.#access.until < Date.now()) await this.refresh();
-    return this.#access?.token ?? null;
+    if (this.#access === null) throw this.#ended ?? over('You signed out before the request was sent');
+    return this.#access.token;
   }
 
   /**
@@ -100,10 +113,10 @@ export class Session {
     return tokens.user;
   }
 
-  /** Forgets the session here and ends it on the server. */
+  /** Forgets the session here and ends it on the server; one that ended elsewhere is forgotten, too. */
   async signOut(): Promise<void> {
     const token = await this.token().catch(() => null);
-    this.#forget();
+    this.#forget(null);
     if (token === null || this.#fixed !== null) return;
     const headers = { authorization: `Bearer ${token}` };
     const answer = await fetch(`${this.#base}/auth/logout`, { method: 'POST', headers });
@@ -121,8 +134,8 @@ export class Session {
       this.#take(tokens, saved);
     } catch (error) {
       if (this.#saved !== saved) return;
-      // Only the server's own word ends a session; a network that is away does not.
-      if (error instanceof Problem && error.status === 401) this.#forget();
+      // Only a refusal by the server ends a session; a network that is away does not.
+      if (error instanceof Problem && error.status === 401) this.#forget(error);
       throw error;
     }
     if (this.user?.id !== before?.id) this.#tell();
@@ -132,7 +145,7 @@ export class Session {
   #newest(): SavedSession | null {
     if (this.#saved === null || this.#store === null) return this.#saved;
     const kept = this.#store.load();
-    if (kept === null) this.#forget();
+    if (kept === null) this.#forget(over('The session was ended on another page'));
     else if (kept.refreshToken !== this.#saved.refreshToken) this.#saved = kept;
     return this.#saved;
   }
@@ -142,12 +155,15 @@ export class Session {
     const early = Math.min(EARLY_MS, lifeMs * EARLY_PART);
     this.#access = { token: tokens.accessToken, until: Date.now() + lifeMs - early };
     this.#saved = { refreshToken: tokens.refreshToken, user: tokens.user ?? before?.user };
+    this.#ended = null;
     this.#store?.save(this.#saved);
   }
 
-  #forget(): void {
+  /** @param ended why, where nobody signed out here */
+  #forget(ended: Problem | null): void {
     this.#access = null;
     this.#saved = null;
+    this.#ended = ended;
     this.#store?.save(null);
     this.#tell();
   }
@@ -164,4 +180,8 @@ export class Session {
     });
     return (await readAnswer(answer)).body as Tokens;
   }
+}
+
+function over(title: string): Problem {
+  return new Problem({ status: 401, code: 'invalid-credential', title, hint: 'Sign in again' });
 }

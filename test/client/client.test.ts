@@ -1,6 +1,13 @@
 /** The client against the real server: documents, pages, problems, live answers, files, and sockets that break. */
 import t from 'tap';
-import { type Client, createClient, type LiveState, Problem, type SavedSession } from '../../client/client.ts';
+import {
+  type Client,
+  createClient,
+  type LiveState,
+  Problem,
+  type SavedSession,
+  type SessionState,
+} from '../../client/client.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { breakable } from '../helpers/breakable.ts';
 
@@ -203,4 +210,35 @@ t.test('sign-in', async (t) => {
   t.match(await later.collection<Todo>('notes').create({ title: 'nobody' }), { _meta: { createdBy: null } });
   await t.rejects(later.signIn('ann', 'a wrong secret'), { code: 'sign-in-failed' });
   t.equal((await later.signIn('ann', 'a long enough secret')).id, user.id);
+});
+
+t.test('a session that is revoked elsewhere', async (t) => {
+  const { app, parts } = await buildTestApp(t);
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const told: SessionState[] = [];
+  const client = createClient(url, { onSession: (state) => told.push(state) });
+  t.teardown(() => client.close());
+  await client.register({ username: 'ann', password: 'a long enough secret' });
+  const notes = client.collection<Todo>('notes');
+  await notes.create({ title: 'mine' });
+  const seen = follow<Todo>();
+  notes.live({}, seen.tell);
+  await seen.until((state) => titles(state) === 'mine');
+
+  const login = { username: 'ann', password: 'a long enough secret' };
+  const { accessToken } = (await app.inject({ method: 'POST', url: '/auth/login', payload: login })).json();
+  const headers = { authorization: `Bearer ${accessToken}` };
+  const sessions = (await app.inject({ url: '/auth/sessions', headers })).json();
+  const { id } = sessions.find(({ current }: { current: boolean }) => !current);
+  const gone = await app.inject({ method: 'DELETE', url: `/auth/sessions/${id}`, headers });
+  t.equal(gone.statusCode, 204, gone.body);
+
+  const ended = await seen.until(({ status }) => status === 'ended');
+  t.match(ended, { documents: [], problem: { status: 401 } }, 'an ended answer holds no documents');
+  await t.rejects(notes.create({ title: 'as a stranger' }), { code: 'invalid-credential' });
+  t.equal(await parts.mongo.data.collection('notes').countDocuments({ '_meta.createdBy': null }), 0);
+  t.match(told.at(-1), { user: null, problem: { status: 401 } });
+  const late = follow<Todo>();
+  notes.live({}, late.tell);
+  t.match(await late.until(({ status }) => status === 'ended'), { documents: [], problem: { status: 401 } });
 });

@@ -6,7 +6,7 @@ import { execFile } from 'node:child_process';
 import { on } from 'node:events';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
-import { WebSocketServer } from 'ws';
+import { WebSocket, WebSocketServer } from 'ws';
 import { createClient, type LiveState, type SavedSession } from '../../client/client.ts';
 import { buildTestApp } from '../helpers/app.ts';
 
@@ -211,6 +211,26 @@ t.test('a question that no frame can hold ends alone', async (t) => {
   const seen = states();
   client.collection('todos').live({ filter: { title: 'x'.repeat(70_000) } }, seen.tell);
   t.match(await seen.until('ended'), { problem: { code: 'too-large' } });
+});
+
+t.test('a runtime without a WebSocket', async (t) => {
+  const given = t.intercept(globalThis, 'WebSocket', { value: undefined });
+  const seen = states();
+  t.throws(() => createClient('http://127.0.0.1:9').collection('todos').live({}, seen.tell), {
+    name: 'TypeError',
+    message: /createClient\(url, { WebSocket }\)/,
+  });
+  const server = await stage(t);
+  const client = createClient(server.url, { WebSocket });
+  t.teardown(() => client.close());
+  client.collection('todos').live({}, seen.tell);
+  const line = await server.next();
+  t.match(await line.hear(), { type: 'hello' });
+  line.say(welcome(null));
+  const { id } = await line.hear();
+  for (const frame of answer(id, '1-5')) line.say(frame);
+  t.match(await seen.until('live'), { problem: null });
+  given();
 });
 
 t.test('against the real server', async (t) => {

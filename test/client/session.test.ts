@@ -4,13 +4,15 @@
  */
 import { createServer } from 'node:http';
 import t, { type Test } from 'tap';
-import { createClient, type SavedSession } from '../../client/client.ts';
+import { createClient, type SavedSession, type SessionState } from '../../client/client.ts';
 
 const HOLDER: SavedSession = { refreshToken: 'r1', user: { id: 'u1' } };
 
 /** Knows the newest token only; counts what is asked for, and renews when it is let. */
 async function stage(t: Test) {
   const asked: string[] = [];
+  /** Requests that came without a credential. */
+  const anonymous: string[] = [];
   let newest = 0;
   let gate: Promise<void> = Promise.resolve();
   let answer: () => { status: number; body: unknown } = () => ({ status: 200, body: tokens() });
@@ -24,6 +26,7 @@ async function stage(t: Test) {
     let text = '';
     for await (const chunk of request) text += chunk;
     const { url = '' } = request;
+    if (!url.startsWith('/auth/') && request.headers.authorization === undefined) anonymous.push(url);
     const send = (status: number, body: unknown) => reply.writeHead(status).end(JSON.stringify(body));
     if (url === '/auth/refresh') {
       asked.push(JSON.parse(text).refreshToken);
@@ -40,6 +43,7 @@ async function stage(t: Test) {
   return {
     url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`,
     asked,
+    anonymous,
     /** Whatever was given out is refused from now on. */
     outdate: () => {
       newest += 1;
@@ -124,4 +128,61 @@ t.test('a session that the server ended is forgotten, one that cannot be reached
   server.answerWith(401, { status: 401, code: 'invalid-credential', title: 'Ended' });
   await t.rejects(client.collection('todos').get('x'), { code: 'invalid-credential' });
   t.equal(client.user, null);
+});
+
+t.test('after a session ended elsewhere nothing is sent without a credential until somebody says so', async (t) => {
+  const server = await stage(t);
+  const told: SessionState[] = [];
+  const client = createClient(server.url, { session: kept(HOLDER), onSession: (state) => told.push(state) });
+  const todos = client.collection('todos');
+  await todos.get('x');
+  server.outdate();
+  server.answerWith(401, { status: 401, code: 'invalid-credential', title: 'Ended' });
+  const writes: (() => Promise<unknown>)[] = [
+    () => todos.create({ id: 'x' }),
+    () => todos.patch('x', {}),
+    () => todos.remove('x'),
+  ];
+  for (const write of writes) {
+    await t.rejects(write, { code: 'invalid-credential' });
+  }
+  t.match(told, [{ user: null, problem: { code: 'invalid-credential' } }], 'told once');
+  t.equal(server.asked.length, 2, 'a session that has ended is not refreshed again');
+  t.strictSame(server.anonymous, []);
+  await client.signOut();
+  await t.rejects(todos.get('x'), { code: 'invalid-credential' });
+  t.strictSame(server.anonymous, ['/api/todos/x'], 'who signed out asks as nobody');
+  await client.signIn('ann', 'a long enough secret');
+  await todos.get('x');
+  t.match(told.slice(1), [
+    { user: null, problem: null },
+    { user: { id: 'u1' }, problem: null },
+  ]);
+});
+
+t.test('a request that waits for a refresh is not sent when the user signs out meanwhile', async (t) => {
+  const server = await stage(t);
+  const client = createClient(server.url, { session: kept(HOLDER) });
+  const release = server.hold();
+  const late = client.collection('todos').create({ id: 'x' });
+  await server.refreshing();
+  const out = client.signOut();
+  release();
+  await out;
+  // The sign-out waits for the same refresh, and may come after the request.
+  await late.catch((error: unknown) => t.match(error, { status: 401 }));
+  t.strictSame(server.anonymous, []);
+});
+
+t.test('a session that another page ended is over here, too', async (t) => {
+  const server = await stage(t);
+  const store = kept(HOLDER);
+  const told: SessionState[] = [];
+  const client = createClient(server.url, { session: store, onSession: (state) => told.push(state) });
+  await client.collection('todos').get('x');
+  store.save(null);
+  server.outdate();
+  for (const _ of [1, 2]) await t.rejects(client.collection('todos').get('x'), { code: 'invalid-credential' });
+  t.match(told, [{ user: null, problem: { message: /another page/ } }]);
+  t.strictSame(server.anonymous, []);
 });

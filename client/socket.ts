@@ -1,0 +1,28 @@
+/** What the client needs of a WebSocket, so that the runtime's own and that of a package such as `ws` both fit. */
+
+export interface Socket {
+  readonly readyState: number;
+  send(text: string): void;
+  close(): void;
+  addEventListener(type: 'open' | 'error', listener: () => void): void;
+  addEventListener(type: 'message', listener: (event: { readonly data: unknown }) => void): void;
+  addEventListener(type: 'close', listener: (event: { readonly code: number }) => void): void;
+}
+
+export type SocketClass = new (url: string, protocol: string) => Socket;
+
+/** `OPEN` of the WebSockets standard. */
+const OPEN = 1;
+
+export function isOpen({ readyState }: Socket): boolean {
+  return readyState === OPEN;
+}
+
+/** @throws TypeError that says what to do where there is no WebSocket */
+export function required(WebSocket: SocketClass | undefined): SocketClass {
+  if (WebSocket !== undefined) return WebSocket;
+  throw new TypeError(
+    'Live answers need a WebSocket, and this runtime has none (Node has one from version 22 on). ' +
+      'Give the client one, such as that of the package ws: createClient(url, { WebSocket })',
+  );
+}
