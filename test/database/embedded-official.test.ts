@@ -5,6 +5,7 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { platform } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { databaseWarnings } from '../../src/database/advisories.ts';
 import { fetchOfficialBuild } from '../../src/database/embedded/official-build.ts';
 
 const SKIP = platform() === 'linux' ? {} : { skip: 'the stand-in serves a Linux archive' };
@@ -36,7 +37,14 @@ t.test('mongod is taken out of the archive', SKIP, async (t) => {
   const found = await fetchOfficialBuild(folder, () => {}, serve(bytes, md5, asked));
   t.ok(found.startsWith(folder));
   t.equal(readFileSync(found, 'utf8'), PROGRAM);
-  t.match(asked, [/^https:.*linux.*8\.2\.6\.tgz$/, /\.tgz\.md5$/]);
+  t.match(asked, [/^https:.*linux.*8\.2\.10\.tgz$/, /\.tgz\.md5$/]);
+});
+
+t.test('the version that is fetched has no hole that was published', SKIP, async (t) => {
+  const asked: string[] = [];
+  await t.rejects(fetchOfficialBuild(t.testdir(), () => {}, serve(archive(t), 'f'.repeat(32), asked)));
+  const version = /(\d+\.\d+\.\d+)\.tgz$/.exec(asked[0] ?? '')?.[1] ?? '';
+  t.strictSame(databaseWarnings({ version, authenticated: true, embedded: true, production: true }), []);
 });
 
 t.test('an archive that is not what was published is refused', SKIP, async (t) => {
