@@ -8,7 +8,8 @@ import t from 'tap';
 import { buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/kernel/config.ts';
 import { makeParts } from '../../src/parts.ts';
-import { ask, signInOwner, toAccount } from '../helpers/accounts.ts';
+import { ask, signInOwner, signUp, toAccount } from '../helpers/accounts.ts';
+import { buildTestApp } from '../helpers/app.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { testSmtp } from '../helpers/smtp.ts';
 import { until } from '../helpers/until.ts';
@@ -143,6 +144,18 @@ t.test('secrets stay secret', async (t) => {
     look('the leak', textOf(raw));
     t.strictSame(found, ['third password in the leak']);
   });
+});
+
+t.test('a password is kept as a salted hash that is slow to guess', async (t) => {
+  const { app, parts } = await buildTestApp(t);
+  const hashes = new Set<string>();
+  for (const name of ['ada', 'grace']) {
+    const { id } = await signUp(app, name);
+    const kept = await parts.mongo.log.collection<{ _id: string; hash: string }>('passwords').findOne({ _id: id });
+    t.match(kept?.hash, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[\w+/]{22}\$[\w+/]{43}$/);
+    hashes.add(String(kept?.hash).slice(-43));
+  }
+  t.equal(hashes.size, 2, 'equal passwords do not look equal');
 });
 
 /** A raw document as text in which strings stand as they are. */

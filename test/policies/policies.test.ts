@@ -71,6 +71,18 @@ t.test('who may do what where', async (t) => {
   }
 });
 
+t.test('a user or key with a role named like one of owners is no owner', async (t) => {
+  const policies = policiesOf([]);
+  for (const role of ['owner', 'admin', 'developer', 'viewer']) {
+    for (const principal of [user('u', [role], { kind: 'owner' }), key('k', { roles: [role] })]) {
+      for (const place of [posts, 'files', 'events', 'admin', 'admin:accounts'] as const) {
+        for (const action of ACTIONS)
+          t.equal(policies.find(principal, action, place), null, `${role} ${action} ${place}`);
+      }
+    }
+  }
+});
+
 t.test('answers are kept, and shared where they do not differ', async (t) => {
   const policies = policiesOf([
     { collections: ['posts'], actions: ['read'], where: { public: true } },
