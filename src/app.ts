@@ -16,7 +16,8 @@ import { accountRoutes } from './auth/account-routes.ts';
 import { RequestRate } from './auth/request-rate.ts';
 import { pageRoutes } from './auth/sign-in/page-routes.ts';
 import { signInRoutes } from './auth/sign-in/sign-in-routes.ts';
-import { collectionRoutes } from './collections/http/routes.ts';
+import { readRoutes } from './collections/http/read-routes.ts';
+import { writeRoutes } from './collections/http/write-routes.ts';
 import { eventRoutes } from './events/routes.ts';
 import { inShort } from './events/state.ts';
 import { fileRoutes } from './files/routes.ts';
@@ -100,11 +101,13 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
     await context.register(ownAnswers);
     await context.register(async function documents(context) {
       await context.register(json, { config });
-      await context.register(collectionRoutes, {
+      await context.register(readRoutes, {
+        prefix: '/api',
         ...parts,
         position: () => parts.events.feed.position,
         live: listStream(parts.realtime),
       });
+      await context.register(writeRoutes, parts);
       await context.register(collectionAdminRoutes, parts);
       await context.register(indexRoutes, parts);
       await context.register(policyRoutes, parts);

@@ -1,20 +1,33 @@
 /** How documents leave in the answer to a read: the codec's bytes, the entity tag. Not here: writes (write-response.ts). */
+import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { setImmediate as otherWork } from 'node:timers/promises';
 import type { FastifyReply } from 'fastify';
 import { encodeList, ListEncoder } from '../../database/json/json.ts';
 import type { List, Steps } from '../read/listing.ts';
-import { endWhenStalled } from './stalled.ts';
 import { JSON_TYPE } from './write-response.ts';
 
 /** Up to this size of its documents, a page is encoded and sent in one piece. */
 const AT_ONCE_BYTES = 262_144;
 /** Size at which pieces of an expanded list are sent, but for one piece that is larger. */
 const CHUNK_BYTES = 65_536;
+/** How long nothing of an answer may have been taken. */
+const STALLED_MS = 60_000;
 
 const OPEN = Buffer.from('[');
 const COMMA = Buffer.from(',');
 const CLOSE = Buffer.from(']');
+
+/**
+ * Cuts off an answer of which nothing has been taken for a while: a client that has stopped reading would keep what waits
+ * for it, a batch of 16 MB, for as long as it likes. It is the socket's own watch, which costs nothing for
+ * each piece and is set anew when the answer has ended. A pause that the server makes itself does not count.
+ */
+function endWhenStalled(answer: ServerResponse, ms = STALLED_MS): void {
+  answer.setTimeout(ms, () => {
+    if (answer.writableLength > 0) answer.destroy();
+  });
+}
 
 /** The answer to a HEAD whose length is not known here. Sent as nothing at all, Fastify would say that it is 0. */
 export function sendHead(reply: FastifyReply): FastifyReply {
