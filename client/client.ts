@@ -4,12 +4,14 @@
  */
 import { Collection } from './collection.ts';
 import { Connection } from './connection.ts';
+import { Files } from './files.ts';
 import type { Problem } from './problem.ts';
 import { Requests } from './requests.ts';
 import { Session, type SessionStore, type User } from './session.ts';
 import type { SocketClass } from './socket.ts';
 
 export type { Collection, Doc, Meta, Page, WriteOptions } from './collection.ts';
+export type { AddressOptions, Files } from './files.ts';
 export type { LiveState, LiveStatus } from './live.ts';
 export { Problem, type ProblemDocument } from './problem.ts';
 export type { ListQuery, Query } from './query.ts';
@@ -45,6 +47,8 @@ export interface FileResource {
 }
 
 export class Client {
+  /** Addresses of files that an `<img>` can load. */
+  readonly files: Files;
   readonly #session: Session;
   readonly #requests: Requests;
   readonly #connection: Connection;
@@ -53,6 +57,7 @@ export class Client {
     const base = url.replace(/\/+$/, '');
     this.#session = new Session(base, options.token ?? null, options.session ?? null);
     this.#requests = new Requests(base, this.#session);
+    this.files = new Files(this.#requests, this.#session);
     this.#connection = new Connection(base, this.#session, options.WebSocket ?? globalThis.WebSocket);
     const { onSession } = options;
     if (onSession !== undefined) {

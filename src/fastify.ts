@@ -17,6 +17,8 @@ declare module 'fastify' {
     reads?: boolean;
     /** The route also answers as `text/event-stream`. */
     streams?: boolean;
+    /** Pages of any origin may load what the route answers, such as an `<img>` does, and its refusals with it. */
+    embeddable?: boolean;
     /** The route answers under any host name, also where `MILLRACE_PUBLIC_URL` names one. */
     anyHost?: boolean;
   }

@@ -39,8 +39,6 @@ export function answerBytes(method: string, headers: ConditionHeaders, file: Sto
     'accept-ranges': 'bytes',
     'content-disposition': contentDisposition(isInline(file.type) ? 'inline' : 'attachment', name),
     'content-security-policy': /^(?:audio|video)\//.test(file.type) ? PLAYER : SANDBOX,
-    // Pages of any origin may show a file that its reader may read; who may is the policies' to say.
-    'cross-origin-resource-policy': 'cross-origin',
   };
   const condition = judge(headers, validators);
   if (condition === 'not-modified') return { status: 304, headers: always, range: undefined };

@@ -109,7 +109,8 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
   app.route<OnBytes>({
     method: ['GET', 'HEAD'],
     url: '/files/:id/:name',
-    config: FILE_OPERATIONS.bytes,
+    // Pages of any origin may show a file that its reader may read; who may is the policies' to say.
+    config: { ...FILE_OPERATIONS.bytes, embeddable: true },
     handler: async (request, reply) => sendBytes(request, reply),
   });
 

@@ -33,11 +33,17 @@ export function sendError(thrown: unknown, request: FastifyRequest, reply: Fasti
   const { id, log } = request;
   if (error.code === 'internal') log.error({ request: id, err: error.cause ?? error }, 'Unexpected error');
   else if (error.status >= 500) log.warn({ request: id, code: error.code, err: error.cause }, error.message);
-  reply
-    .code(error.status)
-    .headers(error.headers)
-    .type(PROBLEM_TYPE)
-    .send(toProblem(error, request.url, request.id));
+  reply.code(error.status).headers(error.headers);
+  if (isEmbedded(request)) reply.send();
+  else reply.type(PROBLEM_TYPE).send(toProblem(error, request.url, request.id));
+}
+
+/**
+ * Whether a page loads it as an `<img>` does (Fetch Metadata, `Sec-Fetch-Mode`). No page can read such an answer, and
+ * Chromium hides even its status when it has a body that is JSON (opaque response blocking).
+ */
+function isEmbedded({ headers, routeOptions }: FastifyRequest): boolean {
+  return routeOptions.config?.embeddable === true && headers['sec-fetch-mode'] === 'no-cors';
 }
 
 /** Writes a refusal of the router, which runs no hooks: what they would set is set here. */

@@ -19,6 +19,9 @@ export const SECURITY_HEADERS = Object.freeze({
   'cross-origin-resource-policy': 'same-origin',
 });
 
+/** For what pages of other origins load: a browser that may not load a refusal says only that something was blocked. */
+const EMBEDDABLE_HEADERS = Object.freeze({ ...SECURITY_HEADERS, 'cross-origin-resource-policy': 'cross-origin' });
+
 export interface ProtectionOptions {
   readonly config: Pick<ServerConfig, 'connectionsPerAddress' | 'trustProxy'>;
 }
@@ -27,7 +30,8 @@ export interface ProtectionOptions {
 export const protection = fp<ProtectionOptions>(
   async (app, { config }) => {
     app.addHook('onRequest', (request, reply, done) => {
-      reply.headers(SECURITY_HEADERS).header('x-request-id', request.id);
+      const embeddable = request.routeOptions.config?.embeddable === true;
+      reply.headers(embeddable ? EMBEDDABLE_HEADERS : SECURITY_HEADERS).header('x-request-id', request.id);
       done(lacksHost(request.raw) ? new MillraceError('malformed-request', 'The request names no host') : undefined);
     });
     // An expectation that is not known may be passed over (RFC 9110 section 10.1.1); Node would refuse in its own words.
