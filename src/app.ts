@@ -104,6 +104,7 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
       await context.register(readRoutes, {
         prefix: '/api',
         ...parts,
+        listBytes: parts.config.collections.listBytes,
         position: () => parts.events.feed.position,
         live: listStream(parts.realtime),
       });
@@ -129,6 +130,7 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
     await context.register(fileRoutes, {
       ...parts,
       publicUrl: config.publicUrl,
+      listBytes: parts.config.collections.listBytes,
       position: () => parts.events.feed.position,
     });
   });

@@ -20,10 +20,12 @@ import { Transactions } from './database/transactions.ts';
 import { type EventParts, openEvents } from './events/open-events.ts';
 import type { Files } from './files/files.ts';
 import { openFiles } from './files/open-files.ts';
+import { OpenAnswers } from './kernel/answers/open-answers.ts';
 import { Closers } from './kernel/closers.ts';
 import type { Config } from './kernel/config.ts';
 import { MillraceError } from './kernel/errors.ts';
 import { ByteBudget, byteBounds } from './kernel/memory/byte-budget.ts';
+import { LongAnswers } from './policies/long-answers.ts';
 import { Policies } from './policies/policies.ts';
 import { PolicyBook } from './policies/policy-book.ts';
 import { PolicyStore } from './policies/policy-store.ts';
@@ -37,6 +39,7 @@ export interface Parts {
   readonly requestRate: RequestRate;
   readonly policies: Policies;
   readonly policyBook: PolicyBook;
+  readonly longAnswers: LongAnswers;
   readonly collections: Collections;
   readonly byFilter: ByFilter;
   readonly atomic: Atomic;
@@ -108,7 +111,13 @@ async function makeOn(
   // Before events are recorded: what a new installation begins with is no change.
   await policyBook.start();
 
-  const { queryTimeoutMs, listTimeoutMs } = config.collections;
+  const { queryTimeoutMs } = config.collections;
+  const budget = new ByteBudget(byteBounds(config.held));
+  const longAnswers = new LongAnswers({
+    authenticator: auth.authenticator,
+    policies,
+    openAnswers: new OpenAnswers({ budget }),
+  });
   const registry = new Registry(mongo);
   const atomic = new Atomic(transactions, registry);
   const store = new Store(mongo, queryTimeoutMs);
@@ -116,8 +125,7 @@ async function makeOn(
     store,
     registry,
     atomic,
-    queryTimeoutMs,
-    listTimeoutMs,
+    ...config.collections,
     cursorKeys: auth.signing.cursors,
   });
   const byFilter = new ByFilter({ store, registry, atomic });
@@ -153,7 +161,7 @@ async function makeOn(
   const realtime = closers.add(
     new Realtime({
       ...config.realtime,
-      budget: new ByteBudget(byteBounds(config.held)),
+      budget,
       queryTimeoutMs,
       mongo,
       events,
@@ -172,6 +180,7 @@ async function makeOn(
     requestRate,
     policies,
     policyBook,
+    longAnswers,
     collections,
     byFilter,
     atomic,

@@ -44,6 +44,13 @@ interface Kept {
   readonly until: number;
 }
 
+/** What a token says of who holds it. */
+interface SessionProof {
+  readonly subject: string;
+  readonly session: string;
+  readonly expiresAt: number;
+}
+
 /** A principal that is being read; whatever it rests on may change meanwhile. */
 interface Reading {
   stale: boolean;
@@ -111,6 +118,17 @@ export class Authenticator {
    */
   renew(principal: Exclude<Principal, { kind: 'anonymous' }>): Promise<Principal> {
     return this.#byFacts(factsOf(principal));
+  }
+
+  /**
+   * A principal as it is by now, whether or not the time of its token is over: for what was begun in time.
+   * @throws MillraceError `invalid-credential` when its session, account or key has ended
+   */
+  present(principal: Exclude<Principal, { kind: 'anonymous' }>): Promise<Principal> {
+    return this.#steadily(async () => {
+      if (principal.kind === 'key') return this.#ofKey(principal.id);
+      return this.#ofOpenSession({ ...principal, subject: principal.id });
+    });
   }
 
   /**
@@ -200,11 +218,17 @@ export class Authenticator {
     return this.#ofSession(proof);
   }
 
-  async #ofSession(proof: { subject: string; session: string; expiresAt: number }): Promise<Principal> {
+  async #ofSession(proof: SessionProof): Promise<Principal> {
+    const principal = await this.#ofOpenSession(proof);
+    if (proof.expiresAt <= this.#now()) throw invalidCredential();
+    return principal;
+  }
+
+  /** The principal of a session, whenever the proof ends. */
+  async #ofOpenSession(proof: SessionProof): Promise<Principal> {
     const { sessions, users } = this.#parts;
     const [session, user] = await Promise.all([sessions.find(proof.session), users.find(proof.subject)]);
     if (session === null || user === null || user.disabled || session.user !== user._id) throw invalidCredential();
-    if (proof.expiresAt <= this.#now()) throw invalidCredential();
     return toPrincipal(user, session._id, proof.expiresAt);
   }
 

@@ -52,6 +52,11 @@ export type Principal = Anonymous | UserPrincipal | KeyPrincipal | OwnerPrincipa
 
 export const ANONYMOUS: Anonymous = Object.freeze({ kind: 'anonymous' });
 
+/** Whom what a request takes is counted for: its principal, or the network of a stranger. */
+export function clientOf(principal: Principal, address: string): string {
+  return actorOf(principal) ?? networkOf(address);
+}
+
 /** The principal as stored beside what it changed: `user:u1`, or null for anonymous. */
 export function actorOf(principal: Principal): string | null {
   return principal.kind === 'anonymous' ? null : `${principal.kind}:${principal.id}`;

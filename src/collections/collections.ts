@@ -23,7 +23,7 @@ import { permittedChange, permittedCreate } from './change/permitted-change.ts';
 import { Lookup } from './lookup.ts';
 import type { OpenTransaction } from './open-transaction.ts';
 import { tagFor, viewOf } from './read/document-view.ts';
-import { type Expanding, expandBatch } from './read/expansion.ts';
+import { Allowance, type Expand, type Expanding, expandBatch } from './read/expansion.ts';
 import { type List, Listing, type ListingParts, type Steps } from './read/listing.ts';
 import { at, duplicate, notAvailable, tooBusy } from './refusals.ts';
 import type { Registry } from './registry.ts';
@@ -54,6 +54,8 @@ export interface WriteScopes {
 export interface CollectionsParts extends ListingParts {
   readonly registry: Registry;
   readonly atomic: Atomic;
+  /** What `expand` may add to one answer, in bytes. */
+  readonly expandBytes: number;
   readonly now?: () => Date;
 }
 
@@ -85,9 +87,10 @@ export class Collections {
     return { ...list, documents: resume(first, documents) };
   }
 
-  /** The documents of one batch as JSON with the documents they name, the text of each in pieces. */
-  expand(batch: readonly Uint8Array[], wanted: Expanding): AsyncGenerator<readonly Buffer[]> {
-    return expandBatch(this.#parts.store, batch, wanted);
+  /** Makes the JSON of documents with the documents they name, for one answer: the text of each in pieces. */
+  expander(wanted: Omit<Expanding, 'allowance'>): Expand {
+    const how = { ...wanted, allowance: new Allowance(this.#parts.expandBytes) };
+    return (batch, hold) => expandBatch(this.#parts.store, batch, how, hold);
   }
 
   /** @throws MillraceError `resource-not-available`, `document-not-found` */

@@ -14,7 +14,7 @@ import {
 } from 'mongodb';
 import { asRaw, type CursorReply, RAW_ENTRIES, readCursorReply } from './cursor-reply.ts';
 import { serverCode } from './errors.ts';
-import { OpenCursor } from './open-cursor.ts';
+import { FIRST_BATCH, OpenCursor } from './open-cursor.ts';
 import { meaningOf } from './server-codes.ts';
 
 export interface RawFind {
@@ -71,21 +71,26 @@ export async function findRaw(db: Db, collection: string, find: RawFind): Promis
   return more ? (await cursorOf(db, collection, find).toArray()).map(asRaw) : documents;
 }
 
-/** The same in batches, the next one asked for when the last one has been taken; none of them is empty. */
+/**
+ * The same in batches of about 1 MB, of `batchSize` documents at most; the next one is asked for when the last one has
+ * been taken. None of them is empty.
+ */
 export async function* findAll(db: Db, collection: string, find: RawFind): AsyncGenerator<readonly Buffer[]> {
   const session = db.client.startSession({ causalConsistency: false });
   const ask = async (command: Document) =>
     readCursorReply((await db.command(command, { session, ...RAW_ENTRIES }))['cursor']);
+  const command = commandOf(db, collection, { ...find, batchSize: Math.min(find.batchSize, FIRST_BATCH) });
   let first: CursorReply;
   try {
-    first = await ask(commandOf(db, collection, find));
+    first = await ask(command).catch((error: unknown) => {
+      if (!mayPass(error)) throw error;
+      return ask(command);
+    });
   } catch (error) {
     await session.endSession();
-    if (!mayPass(error)) throw error;
-    yield* batchesOf(cursorOf(db, collection, find));
-    return;
+    throw error;
   }
-  const cursor = new OpenCursor({ db, collection, session, batchSize: find.batchSize, ask }, first.id);
+  const cursor = new OpenCursor({ db, collection, session, batchSize: find.batchSize, ask }, first.id, first);
   try {
     if (first.entries.length > 0) yield first.entries;
     yield* cursor.rest();

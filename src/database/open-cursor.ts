@@ -5,12 +5,19 @@
 import { type ClientSession, type Db, type Document, Long } from 'mongodb';
 import type { CursorReply } from './cursor-reply.ts';
 
+/** Documents of a first reply, while nothing is known of their size. */
+export const FIRST_BATCH = 16;
+/** What a reply should hold, in bytes. The server counts documents, so the last reply tells how many the next may be. */
+const REPLY_BYTES = 1_048_576;
+/** How many times as many documents as the last one a reply may hold. */
+const GROWTH = 8;
+
 export interface CursorParts {
   readonly db: Db;
   readonly collection: string;
   /** The one it was opened in, in which alone it can be read. It ends with the cursor. */
   readonly session: ClientSession;
-  /** Documents of one reply at most. */
+  /** Documents of one reply at most: fewer where they are large. */
   readonly batchSize: number;
   /** Sends a command in the session, and reads its reply. */
   readonly ask: (command: Document) => Promise<CursorReply>;
@@ -19,25 +26,41 @@ export interface CursorParts {
 export class OpenCursor {
   readonly #parts: CursorParts;
   #id: bigint;
+  #batchSize: number;
 
-  /** @param id as the first reply says it; 0 where that was all */
-  constructor(parts: CursorParts, id: bigint) {
+  /**
+   * @param id as the first reply says it; 0 where that was all
+   * @param first the first reply, where the next ones shall be measured by it
+   */
+  constructor(parts: CursorParts, id: bigint, first?: CursorReply) {
     this.#parts = parts;
     this.#id = id;
+    this.#batchSize = first === undefined ? parts.batchSize : this.#after(first);
   }
 
   /** The documents behind the first reply, in batches that are not empty. Throws the driver's errors. */
   async *rest(): AsyncGenerator<readonly Buffer[]> {
-    const { collection, batchSize, ask } = this.#parts;
+    const { collection, ask } = this.#parts;
     try {
       while (this.#id !== 0n) {
-        const { id, entries } = await ask({ getMore: Long.fromBigInt(this.#id), collection, batchSize });
+        const command = { getMore: Long.fromBigInt(this.#id), collection, batchSize: this.#batchSize };
+        const reply = await ask(command);
+        const { id, entries } = reply;
         this.#id = id;
+        this.#batchSize = this.#after(reply);
         if (entries.length > 0) yield entries;
       }
     } finally {
       await this.close();
     }
+  }
+
+  /** How many documents the reply after this one may hold. */
+  #after({ entries, bytes }: CursorReply): number {
+    const most = this.#parts.batchSize;
+    if (entries.length === 0) return Math.min(most, FIRST_BATCH);
+    const fitting = Math.floor((REPLY_BYTES * entries.length) / bytes);
+    return Math.max(1, Math.min(most, fitting, entries.length * GROWTH));
   }
 
   /** Gives the cursor back, when it was not read to its end, and the session. */

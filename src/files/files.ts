@@ -13,6 +13,7 @@ import { SYSTEM_ONLY } from '../policies/fields/field-rules.ts';
 import { fieldsFor, reaches, toDatabaseFilter } from '../policies/reach.ts';
 import { reachedOf } from '../policies/reached.ts';
 import { readerOf, readingOne, type Scope } from '../policies/scope.ts';
+import type { StandingRights } from '../policies/standing-rights.ts';
 import type { Query } from '../query/parse/query.ts';
 import { type ConditionHeaders, requireConditions } from './conditions.ts';
 import { type FileList, type ListingParts, listFiles } from './listing.ts';
@@ -35,6 +36,12 @@ export interface FilesParts extends ListingParts {
   readonly now?: () => Date;
 }
 
+/** The request of an upload. */
+export interface UploadRequest {
+  readonly request: string;
+  readonly rights: Pick<StandingRights, 'check'>;
+}
+
 export class Files {
   readonly #parts: FilesParts;
 
@@ -45,22 +52,28 @@ export class Files {
   /**
    * Stores the files of one request: all of them, or nothing.
    * @param parts what arrives, read as it is stored
-   * @param request id of the request, for events
-   * @throws MillraceError as `takeIn`; `forbidden` when no grant reaches such a file; `upload-expired`
+   * @param request its id, for events, and the rights it began with, which must hold still when it commits
+   * @throws MillraceError as `takeIn`; `forbidden` when no grant reaches such a file; `upload-expired`; as the rights'
+   *   `check`
    */
   async upload(
     scope: Scope,
     parts: AsyncIterable<Part>,
     expected: Expected,
-    request: string,
+    { request, rights }: UploadRequest,
   ): Promise<readonly SeenFile[]> {
     const intake = { ...this.#parts, fileStore: this.#parts.current };
     const delivery = await takeIn(parts, expected, intake);
     const keys = delivery.drafts.map(({ key }) => key);
     const { files, documents } = this.#toFiles(scope, delivery, request);
-    if (!documents.every((document) => reaches(scope, document))) {
+    try {
+      if (!documents.every((document) => reaches(scope, document))) {
+        throw new MillraceError('forbidden', 'No policy allows you to create this file');
+      }
+      await rights.check();
+    } catch (error) {
       await takeBack(keys, intake);
-      throw new MillraceError('forbidden', 'No policy allows you to create this file');
+      throw error;
     }
     try {
       await this.#parts.transactions.run(async (session) => {

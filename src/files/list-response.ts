@@ -4,6 +4,8 @@
  */
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
+import { begun, bounded } from '../kernel/answers/chunks.ts';
+import type { LongAnswer } from '../policies/long-answers.ts';
 import { cut, type Fields } from '../query/evaluate/fields.ts';
 import type { FileList } from './listing.ts';
 import type { FileResource } from './upload/file.ts';
@@ -17,8 +19,19 @@ export function show(resource: Partial<FileResource>, fields: Fields | null): ob
   return _id === undefined ? shown : { id: _id, ...shown };
 }
 
+/** What a long list of files holds in memory: a batch as it is stored, as objects and as JSON. */
+const LIST_BYTES = 4 * 1_048_576;
+
+export interface FilesShape {
+  readonly resource: (file: SeenFile) => object;
+  /** Bytes of the whole answer at most. */
+  readonly most: number;
+  /** Begins an answer that takes its reader a while, which holds so many bytes in memory. */
+  readonly begin: (bytes: number) => LongAnswer;
+}
+
 /** Sends a list; where a page goes on stands in `Link` (RFC 8288) and, bare, in `Millrace-Next`. */
-export function sendFiles(reply: FastifyReply, list: FileList, resource: (file: SeenFile) => object): FastifyReply {
+export async function sendFiles(reply: FastifyReply, list: FileList, shape: FilesShape): Promise<FastifyReply> {
   const { next, prev, count, batches } = list;
   const links = Object.entries({ next, prev }).flatMap(([rel, cursor]) =>
     cursor === null ? [] : `<${pageAddress(reply.request.url, cursor)}>; rel="${rel}"`,
@@ -27,8 +40,16 @@ export function sendFiles(reply: FastifyReply, list: FileList, resource: (file: 
   if (next !== null) reply.header('millrace-next', next);
   if (count !== null) reply.header('millrace-count', count).header('millrace-count-kind', 'exact');
   reply.type('application/json; charset=utf-8');
-  if (reply.request.method !== 'HEAD')
-    return reply.send(Readable.from(jsonArray(batches, resource), { objectMode: false }));
+  if (reply.request.method !== 'HEAD') {
+    const body = await begun(bounded(jsonArray(batches, shape.resource), shape.most));
+    if ('whole' in body) return reply.send(body.whole);
+    try {
+      return reply.send(Readable.from(shape.begin(LIST_BYTES).allowed(body.chunks), { objectMode: false }));
+    } catch (error) {
+      void batches.return(undefined);
+      throw error;
+    }
+  }
   // Fastify would read the whole list only to throw it away.
   void batches.return(undefined);
   // Sent as nothing at all, Fastify would say that its length is 0.
@@ -45,11 +66,11 @@ function pageAddress(url: string, cursor: string): string {
 async function* jsonArray(
   batches: AsyncIterable<readonly SeenFile[]>,
   resource: (file: SeenFile) => object,
-): AsyncGenerator<string> {
+): AsyncGenerator<Buffer> {
   let before = '[';
   for await (const batch of batches) {
-    yield before + batch.map((file) => JSON.stringify(resource(file))).join(',');
+    yield Buffer.from(before + batch.map((file) => JSON.stringify(resource(file))).join(','));
     before = ',';
   }
-  yield before === '[' ? '[]' : ']';
+  yield Buffer.from(before === '[' ? '[]' : ']');
 }

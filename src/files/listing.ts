@@ -94,8 +94,7 @@ async function readPage(
   if (limit === 0) return { documents: [], next: null, prev: null };
   const request = requestPage(filter, sort, position);
   const options = { sort: toMongoSort(request.sort), skip, limit: limit + 1, maxTimeMS: queryTimeoutMs };
-  const found: Uint8Array[] = [];
-  for await (const batch of store.list(request.filter, options)) found.push(...batch);
+  const found = await store.page(request.filter, options);
   const exact = isInOrder(found.map(readStored), sort, position);
   const stages = [{ $match: request.filter }, ...exactStages(sort, limit + 1)];
   const answer = exact ? found : await store.aggregate(stages, queryTimeoutMs);

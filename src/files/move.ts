@@ -27,6 +27,9 @@ export interface MoveProgress {
   readonly error?: unknown;
 }
 
+/** To the database, 0 milliseconds are no limit. */
+const NO_LIMIT = 0;
+
 /** Moves all files, one after the other, and tells of each. What fails stays where it was. */
 export async function* moveFiles(
   opened: Pick<OpenStores, 'store' | 'marks' | 'fileStores'>,
@@ -37,7 +40,8 @@ export async function* moveFiles(
   const elsewhere = { [STORE]: { $ne: target.name } };
   const total = await opened.store.count(elsewhere);
   const counts = { moved: 0, gone: 0, failed: 0, bytes: 0 };
-  for await (const batch of opened.store.list(elsewhere, { sort: { _id: 1 } })) {
+  const options = { sort: new Map([['_id', 1]] as const), maxTimeMS: NO_LIMIT };
+  for await (const batch of opened.store.list(elsewhere, options)) {
     for (const file of batch.map(fromRaw)) {
       if (signal.aborted) return;
       const from = others.find(({ name }) => name === file.store);

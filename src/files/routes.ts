@@ -2,13 +2,17 @@
  * The HTTP face of files: scope, call, answer. The contract is docs/api.md. Multipart ends here: everything behind sees
  * parts, whoever parsed them. Not here: the rules about files (intake.ts, bytes-response.ts) and who may touch them (policies).
  */
+import { Readable } from 'node:stream';
 import multipart from '@fastify/multipart';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { AT_ONCE_BYTES } from '../kernel/answers/chunks.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { parameters, queryText, refuseEncoding } from '../kernel/request.ts';
 import { ALL, childOf } from '../policies/fields/field-tree.ts';
+import type { LongAnswers } from '../policies/long-answers.ts';
 import type { Policies } from '../policies/policies.ts';
 import type { Action, Scope } from '../policies/scope.ts';
+import type { Grants } from '../policies/standing-rights.ts';
 import { readParameters } from '../query/parse/parameters.ts';
 import { parseQuery } from '../query/parse/parse-query.ts';
 import { answerBytes } from './bytes-response.ts';
@@ -31,9 +35,15 @@ const PARSER = {
   limits: { parts: MAX_PARTS, fileSize: Number.MAX_SAFE_INTEGER, headerPairs: 32, headerSize: 8_192 },
 };
 
+/** What a download holds in memory: the chunks that are read ahead, and the one that is being sent. */
+const DOWNLOAD_BYTES = 3 * 1_048_576;
+
 export interface FileRoutesOptions {
   readonly files: Files;
   readonly policies: Policies;
+  readonly longAnswers: LongAnswers;
+  /** Largest answer of a list, in bytes. */
+  readonly listBytes: number;
   /** The URL under which clients reach this server, when it is not the one they ask. */
   readonly publicUrl: string | undefined;
   /** The place in the event log that a list read now does not miss anything after. */
@@ -49,7 +59,7 @@ interface OnBytes {
 }
 
 export async function fileRoutes(app: FastifyInstance, options: FileRoutesOptions): Promise<void> {
-  const { files, policies, publicUrl, position } = options;
+  const { files, policies, longAnswers, listBytes, publicUrl, position } = options;
 
   app.removeAllContentTypeParsers();
   await app.register(multipart, PARSER);
@@ -57,6 +67,14 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
 
   const scopeOf = (request: FastifyRequest, action: Action): Scope =>
     policies.scope(request.principal, action, 'files');
+  /** What a long answer or an upload begins with. */
+  const grantsOf = ({ principal, headers }: FastifyRequest, action: Action, scope: Scope): Grants => ({
+    principal,
+    authorization: headers.authorization,
+    generation: policies.generation,
+    scopes: [scope],
+    again: (now) => [policies.find(now, action, 'files')],
+  });
   const baseOf = (request: FastifyRequest): string => publicUrl ?? requestBase(request);
 
   async function upload(request: FastifyRequest, expected: Expected): Promise<readonly SeenFile[]> {
@@ -66,13 +84,15 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
     if (!request.isMultipart()) throw refusedType(request);
     refuseEncoding(request);
     const stop = holdToPace(request.raw);
+    const rights = longAnswers.watch(grantsOf(request, 'create', scope));
     try {
-      return await files.upload(scope, incoming(request), expected, request.id);
+      return await files.upload(scope, incoming(request), expected, { request: request.id, rights });
     } catch (error) {
       linger(request.raw);
       throw error;
     } finally {
       stop();
+      rights.end();
     }
   }
 
@@ -91,8 +111,11 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
     const query = parseQuery(readParameters(queryText(request)));
     const scope = scopeOf(request, 'read');
     reply.header('millrace-position', position());
+    const grants = grantsOf(request, 'read', scope);
     const list = await files.list(scope, query);
-    return sendFiles(reply, list, (file) => show(seenResource(file, baseOf(request)), query.fields));
+    const resource = (file: SeenFile) => show(seenResource(file, baseOf(request)), query.fields);
+    const begin = (bytes: number) => longAnswers.begin(request, reply.raw, grants, bytes);
+    return sendFiles(reply, list, { resource, most: listBytes, begin });
   });
 
   app.get<OnFile>('/files/:id', { config: FILE_OPERATIONS.get }, async (request) => {
@@ -117,11 +140,26 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
   async function sendBytes(request: FastifyRequest<OnBytes>, reply: FastifyReply): Promise<FastifyReply> {
     const { id } = request.params;
     const signed = isSigned(files.addressKeys.verifying, id, queryText(request), Date.now() / 1_000);
-    const seen = signed ? files.getSigned(request.principal, id) : files.get(scopeOf(request, 'read'), id);
+    const scope = signed ? null : scopeOf(request, 'read');
+    // What is signed cannot be taken back.
+    const grants = scope && grantsOf(request, 'read', scope);
+    const seen = scope === null ? files.getSigned(request.principal, id) : files.get(scope, id);
     const file = named(await seen, signed ? request.params.name : 'file');
     const { status, headers, range } = answerBytes(request.method, request.headers, file);
-    const body = range === undefined ? undefined : await files.open(file, range === 'whole' ? undefined : range);
-    return reply.code(status).headers(headers).send(body);
+    if (range === undefined) return reply.code(status).headers(headers).send();
+    const size = range === 'whole' ? file.size : range.end - range.start + 1;
+    const open = () => files.open(file, range === 'whole' ? undefined : range);
+    if (size <= AT_ONCE_BYTES)
+      return reply
+        .code(status)
+        .headers(headers)
+        .send(await open());
+    const answer = longAnswers.begin(request, reply.raw, grants, Math.min(size, DOWNLOAD_BYTES));
+    const bytes = await open();
+    const stream = Readable.from(answer.allowed(bytes), { objectMode: false });
+    // The client may have gone before the first chunk was asked for.
+    stream.once('close', () => bytes.destroy());
+    return reply.code(status).headers(headers).send(stream);
   }
 }
 

@@ -2,10 +2,10 @@
  * The documents of `_files` in the database, whose insertion is the commit of an upload. Not here: the bytes
  * (file-store.ts) and the marks of uploads that are not committed yet (upload-marks.ts). Only this folder calls this one.
  */
-import type { ClientSession, Collection, Document, Filter, FindOptions } from 'mongodb';
+import type { ClientSession, Collection, Document, Filter } from 'mongodb';
 import { asRaw } from '../database/cursor-reply.ts';
 import { translated, translateError } from '../database/errors.ts';
-import { batchesOf } from '../database/find-raw.ts';
+import { findAll, findRaw, type RawFind } from '../database/find-raw.ts';
 import { idFromText } from '../database/json/ids.ts';
 import type { Mongo } from '../database/mongo.ts';
 import { makeOwnCollection } from '../database/system-collection.ts';
@@ -15,8 +15,10 @@ import { fromRaw, type StoredFile } from './upload/file.ts';
 const FILES = '_files';
 /** Where a document names the store of its bytes. */
 export const STORE = '_meta.store';
-/** Documents of one driver batch. */
+/** Documents of one batch at most. */
 const BATCH = 1_000;
+
+export type ListOptions = Omit<RawFind, 'filter' | 'batchSize'>;
 
 export class Store {
   readonly #mongo: Mongo;
@@ -52,12 +54,18 @@ export class Store {
   }
 
   /** The documents that a filter finds, in raw batches. The first batch is asked for when iteration starts. */
-  async *list(filter: Filter<Document>, options: FindOptions): AsyncGenerator<readonly Uint8Array[]> {
+  async *list(filter: Filter<Document>, options: ListOptions): AsyncGenerator<readonly Uint8Array[]> {
     try {
-      yield* batchesOf(this.#files.find(filter, { batchSize: BATCH, ...options, raw: true }));
+      yield* findAll(this.#mongo.data, FILES, { filter, batchSize: BATCH, ...options });
     } catch (error) {
       throw translateError(error);
     }
+  }
+
+  /** The same of a question with a limit, all of them. */
+  page(filter: Filter<Document>, options: ListOptions & { readonly limit: number }): Promise<readonly Uint8Array[]> {
+    const find = { filter, batchSize: options.limit, ...options };
+    return translated(() => findRaw(this.#mongo.data, FILES, find));
   }
 
   async aggregate(stages: Document[], maxTimeMS: number): Promise<Uint8Array[]> {

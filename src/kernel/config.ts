@@ -25,7 +25,15 @@ export interface Config {
   readonly realtime: { readonly maxClients: number; readonly heartbeatMs: number };
   /** Bytes that may be held for clients; null where the memory of the process decides. */
   readonly held: { readonly bytes: number | null; readonly bytesPerClient: number | null };
-  readonly collections: { readonly queryTimeoutMs: number; readonly listTimeoutMs: number };
+  readonly collections: CollectionsConfig;
+}
+
+export interface CollectionsConfig {
+  readonly queryTimeoutMs: number;
+  readonly listTimeoutMs: number;
+  /** Bytes of a list, and of what `expand` adds to one answer. */
+  readonly listBytes: number;
+  readonly expandBytes: number;
 }
 
 export interface AuthConfig {
@@ -198,6 +206,8 @@ function arrange(settings: Settings): Config {
     collections: {
       queryTimeoutMs: settings.MILLRACE_QUERY_TIMEOUT_MS,
       listTimeoutMs: settings.MILLRACE_LIST_TIMEOUT_MS,
+      listBytes: settings.MILLRACE_LIST_BYTES,
+      expandBytes: settings.MILLRACE_EXPAND_BYTES,
     },
   };
 }

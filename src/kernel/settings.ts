@@ -81,6 +81,8 @@ export const SETTINGS = Type.Object({
   MILLRACE_SHUTDOWN_TIMEOUT_MS: time('Time for requests in flight to end at shutdown.', 10_000),
   MILLRACE_QUERY_TIMEOUT_MS: time('Database time of one query.', 5_000),
   MILLRACE_LIST_TIMEOUT_MS: time('Database time of a list without limit.', 60_000),
+  MILLRACE_LIST_BYTES: count('Largest answer of a list, in bytes; a longer one is cut off.', 1_073_741_824, 1_024),
+  MILLRACE_EXPAND_BYTES: count('What expand may add to one answer, in bytes.', 67_108_864, 1_024),
   MILLRACE_EVENT_LOG_AGE_MS: count('How long events are kept; older positions are refused.', 259_200_000, 1_000),
   MILLRACE_EVENT_LOG_BYTES: count(
     'Size of the event log beyond which its oldest events go, in bytes. The newest 1,000 events are always kept.',
@@ -125,15 +127,15 @@ export const SETTINGS = Type.Object({
   MILLRACE_HELD_BYTES: Type.Optional(
     Type.Integer({
       description:
-        'Memory for what is held for clients with live data (windows, snapshots on their way, send queues), in bytes; ' +
-        'what goes beyond is refused. Default: a quarter of the memory that the process may use.',
+        'Memory for what is held for clients, in bytes: live data (windows, snapshots on their way, send queues) and ' +
+        'long answers that are being read; what goes beyond is refused. Default: a quarter of the memory that the process may use.',
       minimum: 1_048_576,
     }),
   ),
   MILLRACE_HELD_BYTES_PER_CLIENT: Type.Optional(
     Type.Integer({
       description:
-        'How much of it for all connections of one principal, or of one anonymous address or /64 of IPv6, in bytes. ' +
+        'How much of it for one principal, or of one anonymous address or /64 of IPv6, in bytes. ' +
         'Production default: a quarter of MILLRACE_HELD_BYTES, at most 64 MiB. Development: no bound of its own.',
       minimum: 65_536,
     }),

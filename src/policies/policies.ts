@@ -67,6 +67,7 @@ export class Policies {
   readonly #listeners = new Set<() => void>();
   /** Null while they cannot be read: then nobody passes but owners. */
   #set: PolicySet | null;
+  #generation = 0;
   #scopes = new WeakMap<Principal, Map<string, Scope | null>>();
   #readable = new WeakMap<Principal, Readable>();
   #shared = new Map<string, Granted | null>();
@@ -176,8 +177,14 @@ export class Policies {
     return denies.find((policy) => isDenied(policy, principal, this.#now(), document))?.id ?? null;
   }
 
+  /** Another number whenever the policies are others than before. */
+  get generation(): number {
+    return this.#generation;
+  }
+
   #become(set: PolicySet | null): void {
     this.#set = set;
+    this.#generation += 1;
     this.#scopes = new WeakMap();
     this.#readable = new WeakMap();
     this.#shared = new Map();

@@ -65,7 +65,22 @@ t.test('reading documents as raw BSON', async (t) => {
     t.strictSame(await batchesOf('small', { batchSize: 5 }), [[1, 2, 3, 4, 5]], 'nor the last one');
     t.strictSame(await batchesOf('small', { batchSize: 2, filter: { even: true } }), [[2, 4]]);
     t.strictSame(await batchesOf('nothing', {}), []);
-    t.strictSame(await batchesOf('large', { sort: new Map([['_id', -1]]) }), [[6, 5, 4], [3, 2, 1], [0]], 'of 16 MB');
+    const large = await batchesOf('large', { sort: new Map([['_id', -1]]) });
+    t.strictSame(large, [[6, 5, 4], [3], [2], [1], [0]], 'of which the first tells how large the others are');
+  });
+
+  await t.test('batches are of about 1 MB, however large the documents are', async (t) => {
+    const filling = 'x'.repeat(8_000);
+    await db
+      .collection<{ _id: number }>('middling')
+      .insertMany(Array.from({ length: 1_200 }, (_, n) => ({ _id: n, filling: n < 600 ? '' : filling })));
+    const sizes: number[] = [];
+    for await (const batch of findAll(db, 'middling', { ...find, batchSize: 1_000 })) {
+      sizes.push(batch.reduce((sum, { length }) => sum + length, 0));
+    }
+    t.ok(sizes.length > 5, `${sizes.length} batches`);
+    // Where documents become larger all at once, one batch is of as many as the small ones were.
+    t.equal(sizes.filter((bytes) => bytes > 1_048_576).length <= 1, true, String(sizes));
   });
 
   await t.test('whoever stops reading leaves no cursor behind', async (t) => {

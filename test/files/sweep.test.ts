@@ -46,7 +46,10 @@ async function standing() {
   const bytes = new Readable({ read: () => undefined });
   bytes.push(Buffer.alloc(1_048_576));
   const part: Part = { field: 'file', fileName: 'a', type: undefined, bytes };
-  const upload = here.files.upload(may('create'), Readable.from([part]), 'file', 'req_1');
+  const upload = here.files.upload(may('create'), Readable.from([part]), 'file', {
+    request: 'req_1',
+    rights: { check: () => undefined },
+  });
   const done = upload.then((seen) => seen.map(({ file }) => file));
   const chunks = mongo.files.collection('files.chunks');
   while ((await chunks.countDocuments()) === 0) await new Promise((resolve) => setImmediate(resolve));

@@ -77,6 +77,7 @@ const collections = new Collections({
   registry,
   atomic: new Atomic(transactions, registry),
   listTimeoutMs: 60_000,
+  expandBytes: 1_048_576,
   queryTimeoutMs: 5000,
   cursorKeys: { signing: CURSOR_KEY, verifying: [CURSOR_KEY] },
 });

@@ -4,6 +4,7 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type CollectionName, parseCollectionName } from '../../database/names.ts';
+import type { LongAnswers } from '../../policies/long-answers.ts';
 import type { Policies } from '../../policies/policies.ts';
 import type { Action, Scope } from '../../policies/scope.ts';
 import type { Parameter } from '../../query/parse/parameters.ts';
@@ -12,6 +13,9 @@ import type { Collections } from '../collections.ts';
 export interface CollectionRoutesOptions {
   readonly collections: Collections;
   readonly policies: Policies;
+  readonly longAnswers: LongAnswers;
+  /** Largest answer of a list, in bytes. */
+  readonly listBytes: number;
   /** The newest place of the event log this server has told: a list read after it misses nothing before it. */
   readonly position: () => string;
   /** Answers a list that was asked for as a stream of events, with the parameters of its address. */

@@ -1,109 +1,139 @@
 /** How documents leave in the answer to a read: the codec's bytes, the entity tag. Not here: writes (write-response.ts). */
-import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { setImmediate as otherWork } from 'node:timers/promises';
 import type { FastifyReply } from 'fastify';
 import { encodeList, ListEncoder } from '../../database/json/json.ts';
+import { AT_ONCE_BYTES, begun, bounded, CHUNK_BYTES, inPieces } from '../../kernel/answers/chunks.ts';
+import type { LongAnswer } from '../../policies/long-answers.ts';
+import type { Expand } from '../read/expansion.ts';
 import type { List, Steps } from '../read/listing.ts';
 import { JSON_TYPE } from './write-response.ts';
 
-/** Up to this size of its documents, a page is encoded and sent in one piece. */
-const AT_ONCE_BYTES = 262_144;
-/** Size at which pieces of an expanded list are sent, but for one piece that is larger. */
-const CHUNK_BYTES = 65_536;
-/** How long nothing of an answer may have been taken. */
-const STALLED_MS = 60_000;
+/** What a list of all there is holds: its batches are of about this size. */
+const LIST_BYTES = 1_048_576;
 
 const OPEN = Buffer.from('[');
 const COMMA = Buffer.from(',');
 const CLOSE = Buffer.from(']');
-
-/**
- * Cuts off an answer of which nothing has been taken for a while: a client that has stopped reading would keep what waits
- * for it, a batch of 16 MB, for as long as it likes. It is the socket's own watch, which costs nothing for
- * each piece and is set anew when the answer has ended. A pause that the server makes itself does not count.
- */
-function endWhenStalled(answer: ServerResponse, ms = STALLED_MS): void {
-  answer.setTimeout(ms, () => {
-    if (answer.writableLength > 0) answer.destroy();
-  });
-}
 
 /** The answer to a HEAD whose length is not known here. Sent as nothing at all, Fastify would say that it is 0. */
 export function sendHead(reply: FastifyReply): FastifyReply {
   return reply.send(Readable.from([]));
 }
 
-/** JSON that is at hand. */
-export function sendJson(reply: FastifyReply, body: Buffer): FastifyReply {
-  if (body.length > AT_ONCE_BYTES) endWhenStalled(reply.raw);
-  return reply.type(JSON_TYPE).send(body);
+/**
+ * Begins an answer that takes its reader a while, which holds so many bytes in memory.
+ * @throws MillraceError `too-much-held`, `overloaded`
+ */
+export type Begin = (bytes: number) => LongAnswer;
+
+/**
+ * JSON that is at hand.
+ * @throws MillraceError as `begin`
+ */
+export function sendJson(reply: FastifyReply, body: Buffer, begin: Begin): FastifyReply {
+  reply.type(JSON_TYPE);
+  if (body.length <= AT_ONCE_BYTES || reply.request.method === 'HEAD') return reply.send(body);
+  // In pieces, because of a single one it could not be seen how fast it is read.
+  const pieces = begin(body.length).allowed(inPieces(body));
+  return reply.header('content-length', body.length).send(Readable.from(pieces, { objectMode: false }));
 }
 
 export interface ListShape {
   /** Whether `_meta` is shown. */
   readonly meta: boolean;
-  /** Makes the JSON of each document of a batch, in pieces, where the codec's plain way is not enough. */
-  readonly expand?: (batch: readonly Uint8Array[]) => AsyncIterable<readonly Buffer[]>;
-  /** After how long a reader that takes nothing is given up. */
-  readonly stalledMs?: number;
+  /** Where the codec's plain way is not enough. */
+  readonly expand?: Expand;
+  /** Bytes of the whole answer at most. */
+  readonly most: number;
+  readonly begin: Begin;
 }
 
 /**
  * A list as one JSON array, written as fast as the client reads and no faster. Where a page goes on stands in `Link`
  * (RFC 8288) and, bare, in `Millrace-Next`.
+ * @throws MillraceError `answer-too-large`, `too-much-held`, `overloaded`, while nothing has been sent
  */
 export function sendList(reply: FastifyReply, list: List, shape: ListShape): FastifyReply | Promise<FastifyReply> {
   describe(reply, list);
   const { documents } = list;
-  const { meta, expand, stalledMs } = shape;
+  const { meta, expand } = shape;
   if (!('next' in documents) && expand === undefined && byteLength(documents) <= AT_ONCE_BYTES) {
     // A small page is one piece: a stream would cost more than all the rest of it.
-    return sendJson(reply, encodeList(documents, { meta }));
+    return sendJson(reply, encodeList(documents, { meta }), shape.begin);
   }
   const batches = 'next' in documents ? documents : inOne(documents);
+  const size = new HeldBytes('next' in documents ? LIST_BYTES : byteLength(documents));
   if (reply.request.method === 'HEAD') {
     // Fastify would read the whole list only to throw it away.
     close(batches);
     return sendHead(reply.type(JSON_TYPE));
   }
-  if (expand !== undefined) return sendExpanded(reply, batches, expand, stalledMs);
-  return sendStream(reply, batches, encoded(batches, meta), stalledMs);
-}
-
-function sendStream(
-  reply: FastifyReply,
-  batches: Steps<readonly Uint8Array[]>,
-  body: AsyncIterable<Buffer>,
-  stalledMs?: number,
-): FastifyReply {
-  endWhenStalled(reply.raw, stalledMs);
-  const stream = Readable.from(body, { objectMode: false });
-  // The client may have gone before the first chunk was asked for: then the generator never runs and closes nothing.
-  stream.once('close', () => close(batches));
-  return reply.type(JSON_TYPE).send(stream);
+  const measured = size.measured(batches);
+  const hold = (bytes: number) => size.found(bytes);
+  const chunks = expand === undefined ? encoded(measured, meta) : expanded(measured, (batch) => expand(batch, hold));
+  return sendChunks(reply, batches, bounded(chunks, shape.most), { size, begin: shape.begin });
 }
 
 /** Its beginning is made before anything is sent: a failure in it can be told, and a short list is one piece. */
-async function sendExpanded(
+async function sendChunks(
   reply: FastifyReply,
   batches: Steps<readonly Uint8Array[]>,
-  expand: NonNullable<ListShape['expand']>,
-  stalledMs?: number,
+  chunks: AsyncGenerator<Buffer>,
+  { size, begin }: { readonly size: HeldBytes; readonly begin: Begin },
 ): Promise<FastifyReply> {
-  const body = expanded(batches, expand);
-  const first: Buffer[] = [];
-  while (byteLength(first) <= AT_ONCE_BYTES) {
-    const step = await body.next();
-    if (step.done) return sendJson(reply, Buffer.concat(first));
-    first.push(step.value);
+  try {
+    const body = await begun(chunks);
+    if ('whole' in body) return sendJson(reply, body.whole, begin);
+    const answer = begin(size.bytes);
+    size.tell(answer);
+    const stream = Readable.from(answer.allowed(body.chunks), { objectMode: false });
+    // The client may have gone before the first chunk was asked for: then the generator never runs and closes nothing.
+    stream.once('close', () => close(batches));
+    return reply.type(JSON_TYPE).send(stream);
+  } catch (error) {
+    close(batches);
+    throw error;
   }
-  return sendStream(reply, batches, joined(first, body), stalledMs);
 }
 
-async function* joined<T>(first: Iterable<T>, rest: AsyncIterable<T>): AsyncGenerator<T> {
-  yield* first;
-  yield* rest;
+/**
+ * What a list holds in memory: the batch that is being sent, never less than it was taken for at its beginning, and what
+ * was found for it.
+ */
+class HeldBytes {
+  readonly #least: number;
+  #answer: LongAnswer | null = null;
+  #batch: number;
+  #found = 0;
+
+  constructor(least: number) {
+    this.#least = least;
+    this.#batch = least;
+  }
+
+  get bytes(): number {
+    return this.#batch + this.#found;
+  }
+
+  tell(answer: LongAnswer): void {
+    this.#answer = answer;
+  }
+
+  /** What was found last, which takes the place of what was found before. */
+  found(bytes: number): void {
+    this.#found = bytes;
+    this.#answer?.resize(this.bytes);
+  }
+
+  /** The same batches, each of them counted before it is sent. */
+  async *measured(batches: Steps<readonly Uint8Array[]>): AsyncGenerator<readonly Uint8Array[]> {
+    for await (const batch of batches) {
+      this.#batch = Math.max(this.#least, byteLength(batch));
+      this.#answer?.resize(this.bytes);
+      yield batch;
+    }
+  }
 }
 
 function byteLength(documents: readonly Uint8Array[]): number {
@@ -138,8 +168,8 @@ function pageAddress(url: string, cursor: string): string {
 }
 
 async function* expanded(
-  batches: Steps<readonly Uint8Array[]>,
-  expand: NonNullable<ListShape['expand']>,
+  batches: AsyncIterable<readonly Uint8Array[]>,
+  expand: (batch: readonly Uint8Array[]) => AsyncIterable<readonly Buffer[]>,
 ): AsyncGenerator<Buffer> {
   let chunk: Buffer[] = [];
   let bytes = 0;
@@ -168,14 +198,14 @@ function inOnePiece(pieces: readonly Buffer[]): Buffer {
   return only !== undefined && pieces.length === 1 ? only : Buffer.concat(pieces);
 }
 
-async function* encoded(batches: Steps<readonly Uint8Array[]>, meta: boolean): AsyncGenerator<Buffer> {
+async function* encoded(batches: AsyncIterable<readonly Uint8Array[]>, meta: boolean): AsyncGenerator<Buffer> {
   const encoder = new ListEncoder({ meta });
   for await (const batch of batches) {
     for (const raw of batch) {
       const chunk = encoder.append(raw);
       if (chunk === null) continue;
       yield chunk;
-      // A batch may hold 16 MB: other requests get their turn between its chunks.
+      // Other requests get their turn between the chunks of a batch.
       await otherWork();
     }
   }

@@ -4,10 +4,12 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { encodeDocument } from '../../database/json/json.ts';
+import type { CollectionName } from '../../database/names.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { parameters, queryText, requireMediaType } from '../../kernel/request.ts';
 import { requireReadable } from '../../policies/reach.ts';
 import type { Scope } from '../../policies/scope.ts';
+import type { Grants } from '../../policies/standing-rights.ts';
 import type { Fields } from '../../query/evaluate/fields.ts';
 import { readParameters } from '../../query/parse/parameters.ts';
 import { parseQuery, parseQueryJson } from '../../query/parse/parse-query.ts';
@@ -18,7 +20,7 @@ import { requireFields } from '../read/projection.ts';
 import { isFresh, parsePreconditions } from '../store/preconditions.ts';
 import { type CollectionRoutesOptions, gate, type OnCollection, type OnDocument } from './access.ts';
 import { READING } from './document-operations.ts';
-import { sendHead, sendJson, sendList } from './list-response.ts';
+import { type Begin, sendHead, sendJson, sendList } from './list-response.ts';
 import { objectBody } from './request-body.ts';
 
 const STREAM_TYPE = 'text/event-stream';
@@ -27,7 +29,7 @@ const STREAM_TYPE = 'text/event-stream';
 const SHOWING: readonly string[] = ['fields', 'expand'];
 
 export async function readRoutes(app: FastifyInstance, options: CollectionRoutesOptions): Promise<void> {
-  const { collections, policies, position, live } = options;
+  const { collections, policies, longAnswers, listBytes, position, live } = options;
   const enter = gate(policies);
 
   function expansions(request: FastifyRequest, scope: Scope, query: Query): Expansion[] {
@@ -46,12 +48,37 @@ export async function readRoutes(app: FastifyInstance, options: CollectionRoutes
     const query = { ...asked, fields: withWholeMeta(asked.fields) };
     const [scope, name] = enter(request, 'read');
     const wanted = expansions(request, scope, query);
+    const begin = beginning(request, reply, scope, wanted, name);
     reply.header('millrace-position', position());
     const list = await collections.list(scope, name, query);
     const meta = showsMeta(query.fields);
-    if (wanted.length === 0) return sendList(reply, list, { meta });
-    const how = { expansions: wanted, fields: toCut(query), meta };
-    return sendList(reply, list, { meta, expand: (batch) => collections.expand(batch, how) });
+    const shape = { meta, most: listBytes, begin };
+    if (wanted.length === 0) return sendList(reply, list, shape);
+    const expand = collections.expander({ expansions: wanted, fields: toCut(query), meta });
+    return sendList(reply, list, { ...shape, expand });
+  }
+
+  /** How a long answer begins with the rights that were asked for now. */
+  function beginning(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    scope: Scope,
+    wanted: readonly Expansion[],
+    place: CollectionName,
+  ): Begin {
+    const { principal, headers } = request;
+    const { generation } = policies;
+    return (bytes) => {
+      const places = [place, ...wanted.map(({ collection }) => collection)];
+      const grants: Grants = {
+        principal,
+        authorization: headers.authorization,
+        generation,
+        scopes: [scope, ...wanted.map((expansion) => expansion.scope)],
+        again: (now) => places.map((one) => policies.find(now, 'read', one)),
+      };
+      return longAnswers.begin(request, reply.raw, grants, bytes);
+    };
   }
 
   app.get<OnCollection>('/:collection', { config: { ...READING.list, streams: true } }, async (request, reply) => {
@@ -86,9 +113,10 @@ export async function readRoutes(app: FastifyInstance, options: CollectionRoutes
       return request.method === 'HEAD' ? sendHead(reply) : reply.send();
     }
     const meta = showsMeta(fields);
-    if (wanted.length === 0) return sendJson(reply, encodeDocument(cutStored(found.raw, fields), { meta }));
-    const { value } = await collections.expand([found.raw], { expansions: wanted, fields, meta }).next();
-    return sendJson(reply, Buffer.concat(value ?? []));
+    const begin = beginning(request, reply, scope, wanted, name);
+    if (wanted.length === 0) return sendJson(reply, encodeDocument(cutStored(found.raw, fields), { meta }), begin);
+    const { value } = await collections.expander({ expansions: wanted, fields, meta })([found.raw]).next();
+    return sendJson(reply, Buffer.concat(value ?? []), begin);
   });
 }
 

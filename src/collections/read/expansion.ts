@@ -3,7 +3,7 @@
  * and only what the reader's own Scope of the other collection reaches. A document may be named a thousand times and be
  * large: each is made JSON once, and what is held at a time is bounded. Not here: how an answer is sent (list-response.ts).
  */
-
+import { setImmediate as otherWork } from 'node:timers/promises';
 import { readNamed } from '../../database/bson/named-members.ts';
 import { idCandidates, idFromText, idText } from '../../database/json/ids.ts';
 import { encodeDocument } from '../../database/json/json.ts';
@@ -21,6 +21,8 @@ import { cutStored } from './field-selection.ts';
 
 /** What is shown along with one document: ids of all its expansions, and bytes of JSON, as often as each is named. */
 const MOST = { ids: 10_000, bytes: 16 * 1024 * 1024 };
+/** JSON that is made before other requests get their turn, in bytes. */
+const TURN_BYTES = 262_144;
 /** Ids that are looked up in one question. */
 const IDS_AT_ONCE = 1_000;
 
@@ -39,6 +41,38 @@ export interface Expanding {
   readonly fields: Fields | null;
   /** Whether `_meta` of the documents themselves is shown. */
   readonly meta: boolean;
+  /** What may still be shown along with all documents of the answer. */
+  readonly allowance: Allowance;
+}
+
+/**
+ * Makes the JSON of the documents of a batch with what was expanded, the text of each in pieces.
+ * @param hold told what the documents that were found last take in memory, in bytes
+ */
+export type Expand = (
+  batch: readonly Uint8Array[],
+  hold?: (bytes: number) => void,
+) => AsyncGenerator<readonly Buffer[]>;
+
+/** What `expand` may add to one answer. */
+export class Allowance {
+  readonly #most: number;
+  #left: number;
+
+  /** @param most bytes of JSON, counted as often as they are shown */
+  constructor(most: number) {
+    this.#most = most;
+    this.#left = most;
+  }
+
+  /** @throws MillraceError `answer-too-large` */
+  take(bytes: number): void {
+    this.#left -= bytes;
+    if (this.#left >= 0) return;
+    throw new MillraceError('answer-too-large', `What expand shows is more than ${this.#most} bytes together`, {
+      hint: 'Ask for fewer documents with limit, or for the documents they name by their ids',
+    });
+  }
 }
 
 /**
@@ -55,12 +89,14 @@ export function toExpansions(wishes: readonly Wish[], scopeOf: (name: Collection
 /**
  * The documents of one batch, in their order, as JSON with what was expanded: the text of each in pieces, where
  * documents that were found are the same bytes wherever they are shown.
+ * @param hold told what the documents that were found last take in memory, in bytes
  * @throws MillraceError `answer-too-large`
  */
 export async function* expandBatch(
   store: Store,
   batch: readonly Uint8Array[],
   how: Expanding,
+  hold: (bytes: number) => void = () => undefined,
 ): AsyncGenerator<readonly Buffer[]> {
   const members = how.expansions.map(({ path }) => Buffer.from(path.split('.', 1)[0] ?? ''));
   let group: Source[] = [];
@@ -68,14 +104,14 @@ export async function* expandBatch(
   for (const raw of batch) {
     const source = toSource(raw, how.expansions, members);
     if (group.length > 0 && ids + source.ids > IDS_AT_ONCE) {
-      yield* expandGroup(store, group, how);
+      yield* expandGroup(store, group, how, hold);
       group = [];
       ids = 0;
     }
     group.push(source);
     ids += source.ids;
   }
-  yield* expandGroup(store, group, how);
+  yield* expandGroup(store, group, how, hold);
 }
 
 /** What stands at a path: an id as its text, a list, or nothing that could be one. */
@@ -99,16 +135,23 @@ function toSource(raw: Uint8Array, expansions: readonly Expansion[], members: re
 }
 
 /** Where the documents named are too large to be held together, fewer are expanded at a time. */
-async function* expandGroup(store: Store, group: readonly Source[], how: Expanding): AsyncGenerator<readonly Buffer[]> {
+async function* expandGroup(
+  store: Store,
+  group: readonly Source[],
+  how: Expanding,
+  hold: (bytes: number) => void,
+): AsyncGenerator<readonly Buffer[]> {
   const found = await look(store, group, how.expansions);
   if (found !== null) {
-    for (const source of group) yield textOf(source, found, how);
+    hold(found.flatMap((texts) => [...texts.values()]).reduce((sum, { length }) => sum + length, 0));
+    // All before the first of them is sent: a refusal can be told then. They share the bytes of what was found.
+    yield* group.map((source) => textOf(source, found, how));
     return;
   }
   if (group.length === 1) throw tooLarge(TOO_MANY_BYTES);
   const half = Math.ceil(group.length / 2);
-  yield* expandGroup(store, group.slice(0, half), how);
-  yield* expandGroup(store, group.slice(half), how);
+  yield* expandGroup(store, group.slice(0, half), how, hold);
+  yield* expandGroup(store, group.slice(half), how, hold);
 }
 
 /** Documents as JSON by the texts that name them. */
@@ -125,6 +168,7 @@ async function look(
 ): Promise<readonly Found[] | null> {
   const all: Found[] = [];
   let room = MOST.bytes;
+  let turn = TURN_BYTES;
   for (const [index, { collection, scope }] of expansions.entries()) {
     const found = new Map<string, Buffer>();
     all.push(found);
@@ -141,6 +185,11 @@ async function look(
         const text = encodeDocument(seen);
         room -= text.length;
         if (room < 0) return false;
+        turn -= text.length;
+        if (turn < 0) {
+          await otherWork();
+          turn = TURN_BYTES;
+        }
         for (const { named } of names.get(idText(readNamed(raw, [ID])['_id'])) ?? []) found.set(named, text);
       }
       return !more;
@@ -178,7 +227,8 @@ const CLOSE = Buffer.from(']');
 const NULL = Buffer.from('null');
 const END = Buffer.from('}}');
 
-function textOf({ raw, named }: Source, found: readonly Found[], { expansions, fields, meta }: Expanding): Buffer[] {
+function textOf({ raw, named }: Source, found: readonly Found[], how: Expanding): Buffer[] {
+  const { expansions, fields, meta, allowance } = how;
   const own = encodeDocument(cutStored(raw, fields), { meta });
   const before = own.length > 2 ? ',' : '';
   const shown: Buffer[] = [];
@@ -188,6 +238,7 @@ function textOf({ raw, named }: Source, found: readonly Found[], { expansions, f
   }
   const bytes = shown.reduce((sum, { length }) => sum + length, 0);
   if (bytes > MOST.bytes) throw tooLarge(TOO_MANY_BYTES);
+  allowance.take(bytes);
   // Between the members of the document and its closing brace.
   return [own.subarray(0, -1), ...shown, END];
 }

@@ -62,7 +62,7 @@ export class ByteBudget {
   require(key: string, bytes: number): void {
     if (this.of(key) + bytes > this.bounds.each) {
       throw new MillraceError('too-much-held', 'Too much is held in memory for this client', {
-        hint: 'Ask for less at one time: fewer subscriptions and connections, shorter windows, shorter sort values',
+        hint: 'Ask for less at one time: fewer long answers, subscriptions and connections, shorter windows and sort values',
         headers: { 'retry-after': '5' },
       });
     }

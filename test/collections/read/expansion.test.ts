@@ -10,7 +10,11 @@ import { buildTestApp } from '../../helpers/app.ts';
 const MIB = 1024 * 1024;
 
 t.test('expansion', async (t) => {
-  const { app, parts } = await buildTestApp(t, { MILLRACE_BODY_BYTES: '4000000' });
+  const { app, parts } = await buildTestApp(t, {
+    MILLRACE_BODY_BYTES: '4000000',
+    MILLRACE_EXPAND_BYTES: '4000000000',
+    MILLRACE_LIST_BYTES: '4000000000',
+  });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   const collection = (name: string) => parts.mongo.data.collection<{ _id: string | number }>(name);
   const ask = async (address: string) => {
@@ -89,6 +93,18 @@ t.test('expansion', async (t) => {
     }
     t.ok(bytes > 60 * MIB, 'of 2,000 MiB');
     t.ok(most < 150 * MIB, `${Math.round(most / MIB)} MiB were held at most`);
+  });
+
+  await t.test('what expand adds to one answer is bounded as a whole', async (t) => {
+    const { app, parts } = await buildTestApp(t);
+    const things = parts.mongo.data.collection<{ _id: string }>('things');
+    await things.insertOne(Object.assign({ _id: 'u' }, { filling: 'x'.repeat(MIB) }));
+    await things.insertMany(Array.from({ length: 12 }, (_, n) => ({ _id: `${n}`, a: Array(15).fill('u') })));
+    const few = await app.inject('/api/things?expand=a:things&limit=3');
+    t.equal(few.statusCode, 200);
+    const all = await app.inject('/api/things?expand=a:things');
+    t.equal(all.statusCode, 400, `${all.body.length} bytes`);
+    t.match(all.json(), { code: 'answer-too-large' });
   });
 });
 

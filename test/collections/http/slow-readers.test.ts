@@ -1,12 +1,19 @@
-/** Readers of a list that take nothing any more are given up with all that waits for them; slow ones are waited for. */
+/** Readers of a list that take less than the least rate are cut off with all that waits for them; others are waited for. */
 import http, { type IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { BSON } from 'bson';
 import Fastify from 'fastify';
 import t from 'tap';
+import { ANONYMOUS } from '../../../src/auth/principal.ts';
 import { sendList } from '../../../src/collections/http/list-response.ts';
+import { OpenAnswers } from '../../../src/kernel/answers/open-answers.ts';
+import { ByteBudget } from '../../../src/kernel/memory/byte-budget.ts';
+import { LongAnswers } from '../../../src/policies/long-answers.ts';
+import { Policies } from '../../../src/policies/policies.ts';
 import { until } from '../../helpers/until.ts';
 
+const ROOM = { each: 1e9, all: 1e9 };
+const NOBODY = { onRevoked: () => () => undefined, recall: () => undefined, present: async () => ANONYMOUS };
 const BATCH = [BSON.serialize({ _id: 'a', filling: 'x'.repeat(1_000_000) })];
 
 t.test('stalled readers', async (t) => {
@@ -29,7 +36,12 @@ t.test('stalled readers', async (t) => {
         }
       }
       const list = { documents: batches(), next: null, prev: null, count: null };
-      return sendList(reply, list, { meta: true, stalledMs: Number(request.params.stalledMs) });
+      const windowMs = Number(request.params.stalledMs);
+      const openAnswers = new OpenAnswers({ budget: new ByteBudget(ROOM), pace: { windowMs, windowBytes: 10_240 } });
+      const answers = new LongAnswers({ authenticator: NOBODY, policies: new Policies('development'), openAnswers });
+      const asked = { principal: ANONYMOUS, ip: '127.0.0.1' };
+      const begin = (bytes: number) => answers.begin(asked, reply.raw, null, bytes);
+      return sendList(reply, list, { meta: true, most: 1e12, begin });
     },
   );
   const url = await app.listen({ host: '127.0.0.1', port: 0 });

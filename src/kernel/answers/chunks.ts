@@ -1,0 +1,50 @@
+/** The chunks of an answer's body: bounded together, cut to a size, and looked at from the start. Not here: sending them. */
+import { MillraceError } from '../errors.ts';
+
+/** Up to this size an answer is sent in one piece: a stream would cost more than all the rest of it. */
+export const AT_ONCE_BYTES = 262_144;
+/** Size of the chunks of a long answer. */
+export const CHUNK_BYTES = 65_536;
+
+/**
+ * The same bytes in chunks of a limited size: of a large one it could not be seen how fast it is read.
+ * @param most bytes of all chunks together
+ * @throws MillraceError `answer-too-large`
+ */
+export async function* bounded(chunks: AsyncIterable<Buffer>, most: number): AsyncGenerator<Buffer> {
+  let left = most;
+  for await (const chunk of chunks) {
+    left -= chunk.length;
+    if (left < 0) {
+      throw new MillraceError('answer-too-large', `The answer has more than ${most} bytes`, {
+        hint: 'Ask for pages with limit, and go on at Millrace-Next',
+      });
+    }
+    if (chunk.length <= 2 * CHUNK_BYTES) yield chunk;
+    else yield* inPieces(chunk);
+  }
+}
+
+export function* inPieces(body: Buffer): Generator<Buffer> {
+  for (let at = 0; at < body.length; at += CHUNK_BYTES) yield body.subarray(at, at + CHUNK_BYTES);
+}
+
+/** A body that is short enough to be sent in one piece, or all of its chunks. */
+export type Begun = { readonly whole: Buffer } | { readonly chunks: AsyncGenerator<Buffer> };
+
+/** Makes the beginning of a body before anything is sent: a failure in it can be told. */
+export async function begun(chunks: AsyncGenerator<Buffer>): Promise<Begun> {
+  const first: Buffer[] = [];
+  for (let bytes = 0; bytes <= AT_ONCE_BYTES; ) {
+    const step = await chunks.next();
+    if (step.done) return { whole: first[0] !== undefined && first.length === 1 ? first[0] : Buffer.concat(first) };
+    first.push(step.value);
+    bytes += step.value.length;
+  }
+  return { chunks: joined(first, chunks) };
+}
+
+async function* joined<T>(first: Iterable<T>, rest: AsyncIterable<T>): AsyncGenerator<T> {
+  yield* first;
+  yield* rest;
+}

@@ -1,0 +1,96 @@
+/**
+ * Ten clients that ask for as much as they can and read next to nothing of it: their neighbour is answered at once, and
+ * the program's memory stays bounded. The program runs by itself; MILLRACE_LONG=1 holds on for a minute.
+ */
+import { connect, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { MongoClient } from 'mongodb';
+import t from 'tap';
+import { testMongo } from '../helpers/mongo.ts';
+import { startProgram } from '../helpers/program.ts';
+import { streamUpload } from '../helpers/stream-upload.ts';
+
+const HOLD_MS = process.env['MILLRACE_LONG'] === '1' ? 60_000 : 4_000;
+const SOCKETS = 10;
+const MB = 1_000_000;
+/** What the neighbour may wait longer than it does on the same machine without an attack. */
+const MOST_WAIT_MS = 200;
+const MOST_GROWTH = 300 * MB;
+
+t.setTimeout(240_000);
+
+t.test('slow readers', async (t) => {
+  const { url: mongo, database } = await testMongo(t);
+  const program = await startProgram(t, { MONGODB_URL: mongo, MILLRACE_DB: database });
+  const client = await new MongoClient(mongo).connect();
+  t.teardown(() => client.close());
+  const db = client.db(database);
+  await db.collection('small').insertMany(Array.from({ length: 20 }, (_, n) => ({ n })));
+  const filling = 'x'.repeat(160_000);
+  for (let n = 0; n < 8; n++) {
+    await db.collection('large').insertMany(Array.from({ length: 100 }, () => ({ filling })));
+  }
+  const named = Array.from({ length: 100 }, (_, n) => ({ _id: `d${n}`, filling }));
+  await db.collection<{ _id: string }>('named').insertMany(named);
+  await db.collection('names').insertMany(Array.from({ length: 500 }, () => ({ a: named.map(({ _id }) => _id) })));
+  const file = JSON.parse((await streamUpload(program.url, { seed: 1, size: 40 * MB }))?.body ?? '{}').url;
+
+  /** Asks a neighbour's question again and again; gives the longest wait. */
+  async function neighbour(signal: AbortSignal): Promise<number> {
+    let worst = 0;
+    while (!signal.aborted) {
+      const start = performance.now();
+      const answer = await fetch(`${program.url}/api/small?limit=20`);
+      await answer.arrayBuffer();
+      if (answer.status !== 200) throw new Error(`The neighbour was answered ${answer.status}`);
+      worst = Math.max(worst, performance.now() - start);
+      await pause(20);
+    }
+    return worst;
+  }
+
+  /** Reads a little now and then, and asks anew when it is cut off or refused. */
+  function slowly(path: string, end: AbortSignal): void {
+    const { hostname, port } = new URL(program.url);
+    const socket: Socket = connect({ host: hostname, port: Number(port) });
+    socket.on('error', () => {});
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: ${hostname}\r\nConnection: close\r\n\r\n`);
+    socket.pause();
+    const sip = setInterval(() => void socket.read(1), 200);
+    const give = () => socket.destroy();
+    end.addEventListener('abort', give);
+    socket.once('close', () => {
+      clearInterval(sip);
+      end.removeEventListener('abort', give);
+    });
+  }
+
+  // A machine that is busy with other things lets everybody wait, and not always for the same time.
+  const calm = 3 * (await neighbour(AbortSignal.timeout(HOLD_MS)));
+  t.comment(`without an attack the worst wait is ${(calm / 3).toFixed(0)} ms`);
+  const attacks = {
+    'lists of all there is': () => '/api/large',
+    // Equal pages would share what they read.
+    'pages of 16 MB': (n: number) => `/api/large?limit=100&skip=${n}`,
+    'what expand shows': () => '/api/names?expand=a:named&limit=3',
+    'more than expand may show': () => '/api/names?expand=a:named',
+    downloads: () => new URL(file).pathname,
+  };
+  for (const [name, path] of Object.entries(attacks)) {
+    await t.test(name, async (t) => {
+      const rest = program.rss();
+      const end = new AbortController();
+      const asking = neighbour(end.signal);
+      let peak = 0;
+      for (let n = 0; n < SOCKETS; n++) slowly(path(n), end.signal);
+      for (const until = performance.now() + HOLD_MS; performance.now() < until; await pause(10)) {
+        peak = Math.max(peak, program.rss());
+      }
+      end.abort();
+      const worst = await asking;
+      t.comment(`${name}: worst wait ${worst.toFixed(0)} ms, ${((peak - rest) / MB).toFixed(0)} MB above rest`);
+      t.ok(worst < MOST_WAIT_MS + calm, `the neighbour waited ${worst.toFixed(0)} ms at most`);
+      t.ok(peak - rest < MOST_GROWTH, `${((peak - rest) / MB).toFixed(0)} MB`);
+    });
+  }
+});
