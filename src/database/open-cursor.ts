@@ -58,9 +58,11 @@ export class OpenCursor {
   /** How many documents the reply after this one may hold. */
   #after({ entries, bytes }: CursorReply): number {
     const most = this.#parts.batchSize;
-    if (entries.length === 0) return Math.min(most, FIRST_BATCH);
-    const fitting = Math.floor((REPLY_BYTES * entries.length) / bytes);
-    return Math.max(1, Math.min(most, fitting, entries.length * GROWTH));
+    const last = entries.at(-1);
+    if (last === undefined) return Math.min(most, FIRST_BATCH);
+    // The last one counts by itself: it may be the first of many that are larger.
+    const size = Math.max(last.length, bytes / entries.length);
+    return Math.max(1, Math.min(most, Math.floor(REPLY_BYTES / size), entries.length * GROWTH));
   }
 
   /** Gives the cursor back, when it was not read to its end, and the session. */

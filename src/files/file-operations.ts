@@ -41,6 +41,7 @@ const UPLOADING: readonly ErrorCode[] = [
   'unsupported-value',
   'too-deep',
   'upload-expired',
+  'policy-revoked',
   'request-timeout',
   'file-too-large',
   'too-many-parts',

@@ -73,7 +73,7 @@ t.test('reading documents as raw BSON', async (t) => {
     const filling = 'x'.repeat(8_000);
     await db
       .collection<{ _id: number }>('middling')
-      .insertMany(Array.from({ length: 1_200 }, (_, n) => ({ _id: n, filling: n < 600 ? '' : filling })));
+      .insertMany(Array.from({ length: 2_000 }, (_, n) => ({ _id: n, filling: n < 600 ? '' : filling })));
     const sizes: number[] = [];
     for await (const batch of findAll(db, 'middling', { ...find, batchSize: 1_000 })) {
       sizes.push(batch.reduce((sum, { length }) => sum + length, 0));

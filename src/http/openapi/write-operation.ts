@@ -51,6 +51,7 @@ const ANYWHERE: readonly ErrorCode[] = [
   'uri-too-long',
   'misdirected-request',
   'rate-limited',
+  'too-much-held',
   'headers-too-large',
   'internal',
   'database-unavailable',
