@@ -12,6 +12,7 @@ import { duplicateKey, translated, translateError } from '../database/errors.ts'
 import { idText, newId } from '../database/json/ids.ts';
 import type { CollectionName } from '../database/names.ts';
 import { MillraceError } from '../kernel/errors.ts';
+import { FairSemaphore } from '../kernel/fair-semaphore.ts';
 import { KeyedQueues } from '../kernel/queues.ts';
 import { databaseDecides, reachesAll, toDatabaseFilter } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
@@ -64,6 +65,8 @@ export class Collections {
   readonly #listing: Listing;
   readonly #lookup: Lookup;
   readonly #queues = new KeyedQueues();
+  /** Look-ups of what documents name. */
+  readonly #lookups = new FairSemaphore(4, 2);
 
   constructor(parts: CollectionsParts) {
     this.#parts = parts;
@@ -87,9 +90,13 @@ export class Collections {
     return { ...list, documents: resume(first, documents) };
   }
 
-  /** Makes the JSON of documents with the documents they name, for one answer: the text of each in pieces. */
-  expander(wanted: Omit<Expanding, 'allowance'>): Expand {
-    const how = { ...wanted, allowance: new Allowance(this.#parts.expandBytes) };
+  /**
+   * Makes the JSON of documents with the documents they name, for one answer: the text of each in pieces.
+   * @param client the key of its client, in whose turn it looks documents up
+   */
+  expander(wanted: Omit<Expanding, 'allowance' | 'inTurn'>, client: string): Expand {
+    const inTurn = <T>(task: () => Promise<T>) => this.#lookups.run(client, task);
+    const how = { ...wanted, allowance: new Allowance(this.#parts.expandBytes), inTurn };
     return (batch, hold) => expandBatch(this.#parts.store, batch, how, hold);
   }
 

@@ -3,6 +3,7 @@
  * the language (query/) and what a list is (listing.ts).
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { clientOf } from '../../auth/principal.ts';
 import { encodeDocument } from '../../database/json/json.ts';
 import type { CollectionName } from '../../database/names.ts';
 import { MillraceError } from '../../kernel/errors.ts';
@@ -54,7 +55,7 @@ export async function readRoutes(app: FastifyInstance, options: CollectionRoutes
     const meta = showsMeta(query.fields);
     const shape = { meta, most: listBytes, begin };
     if (wanted.length === 0) return sendList(reply, list, shape);
-    const expand = collections.expander({ expansions: wanted, fields: toCut(query), meta });
+    const expand = collections.expander({ expansions: wanted, fields: toCut(query), meta }, clientKey(request));
     return sendList(reply, list, { ...shape, expand });
   }
 
@@ -115,9 +116,18 @@ export async function readRoutes(app: FastifyInstance, options: CollectionRoutes
     const meta = showsMeta(fields);
     const begin = beginning(request, reply, scope, wanted, name);
     if (wanted.length === 0) return sendJson(reply, encodeDocument(cutStored(found.raw, fields), { meta }), begin);
-    const { value } = await collections.expander({ expansions: wanted, fields, meta })([found.raw]).next();
+    const { value } = await collections
+      .expander(
+        { expansions: wanted, fields, meta },
+        clientKey(request),
+      )([found.raw])
+      .next();
     return sendJson(reply, Buffer.concat(value ?? []), begin);
   });
+}
+
+function clientKey({ principal, ip }: FastifyRequest): string {
+  return clientOf(principal, ip);
 }
 
 /** The fields that are still to be cut once the ids have been read; null when the list comes with these alone. */

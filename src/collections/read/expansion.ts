@@ -43,6 +43,8 @@ export interface Expanding {
   readonly meta: boolean;
   /** What may still be shown along with all documents of the answer. */
   readonly allowance: Allowance;
+  /** Runs a look-up when its turn comes: each may take 16 MB. */
+  readonly inTurn: <T>(task: () => Promise<T>) => Promise<T>;
 }
 
 /**
@@ -141,7 +143,7 @@ async function* expandGroup(
   how: Expanding,
   hold: (bytes: number) => void,
 ): AsyncGenerator<readonly Buffer[]> {
-  const found = await look(store, group, how.expansions);
+  const found = await how.inTurn(() => look(store, group, how.expansions));
   if (found !== null) {
     hold(found.flatMap((texts) => [...texts.values()]).reduce((sum, { length }) => sum + length, 0));
     // All before the first of them is sent: a refusal can be told then. They share the bytes of what was found.
