@@ -108,8 +108,7 @@ async function makeOn(
     }),
     (it) => it.stop(),
   );
-  // Before events are recorded: what a new installation begins with is no change.
-  await policyBook.start();
+  await policyBook.prepare();
 
   const { queryTimeoutMs } = config.collections;
   const budget = new ByteBudget(byteBounds(config.held));
@@ -152,8 +151,7 @@ async function makeOn(
     const unfollow = events.tail.attach({ rows: (rows) => reader.follow(rows), lost: () => reader.follow(null) });
     closers.add(unfollow, (it) => it());
   }
-  // Only now: a change made before the log was followed is read here, and every later one is told.
-  await policyBook.reload();
+  await policyBook.start(() => events.upToDate());
   const audit = closers.add(new Audit({ store: new AuditStore(mongo), consumer: events.consumer }), (it) => it.stop());
   await audit.start();
 

@@ -35,7 +35,7 @@ export class Transactions {
   readonly #waiting: ((session: ClientSession) => void)[] = [];
   #sessions: readonly ClientSession[] = [];
   #timer: NodeJS.Timeout | undefined;
-  #round: Promise<void> = Promise.resolve();
+  #rounds: Promise<void> = Promise.resolve();
 
   constructor(mongo: Mongo) {
     this.#mongo = mongo;
@@ -46,21 +46,17 @@ export class Transactions {
   async start(): Promise<void> {
     this.#sessions = Array.from({ length: SESSIONS }, () => this.#mongo.client.startSession());
     this.#idle.push(...this.#sessions);
-    await this.#renew();
-    await this.#freeExpired();
+    await this.#round();
     this.#timer = setInterval(() => {
       // A failed round is repaired by the next one; what matters to a caller fails in its own transaction.
-      this.#round = this.#round
-        .then(() => this.#renew())
-        .then(() => this.#freeExpired())
-        .catch(() => undefined);
+      this.#rounds = this.#rounds.then(() => this.#round()).catch(() => undefined);
     }, RENEW_MS);
   }
 
   /** Ends the sessions (and with them what is still open) and the registration. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#round;
+    await this.#rounds;
     await Promise.all(this.#sessions.map((session) => session.endSession()));
     await this.#instances.deleteOne({ _id: this.#id });
   }
@@ -100,7 +96,21 @@ export class Transactions {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  async #renew(): Promise<void> {
+  /**
+   * Renews the registration and frees what dead processes hold. One command does both as long as all are alive: it meets
+   * the expired ones too, leaves them as they are, and the server counts them among the matched.
+   */
+  async #round(): Promise<void> {
+    const isMine = { $eq: ['$_id', this.#id] };
+    const { matchedCount, modifiedCount } = await this.#instances.updateMany(
+      { $or: [{ _id: this.#id }, { $expr: { $lt: ['$until', '$$NOW'] } }] },
+      [{ $set: { until: { $cond: [isMine, { $add: ['$$NOW', LEASE_MS] }, '$until'] } } }],
+    );
+    if (modifiedCount === 0) await this.#register();
+    if (matchedCount > modifiedCount) await this.#freeExpired();
+  }
+
+  async #register(): Promise<void> {
     const sessions = this.#sessions.map((session) => ({ id: session.serverSession.id['id'] as Binary }));
     await this.#instances.updateOne(
       { _id: this.#id },

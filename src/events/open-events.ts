@@ -43,6 +43,11 @@ export interface EventParts {
   consumer(options: Pick<ConsumerOptions, 'name' | 'handle' | 'concerns' | 'tries'>): Consumer;
   /** A row whose bodies were too large, with the document as it is now; any other row as it is. */
   completed(row: LogRow): Promise<LogRow>;
+  /**
+   * Whether this process records and has told its readers of every change but those of the last second or so. False does not
+   * mean that changes are late: where another process records, only that one knows.
+   */
+  upToDate(): boolean;
   /** @throws MillraceError `forbidden` for a collection whose changes the database does not tell */
   requireChanges(collection: string): Promise<void>;
   state(): Promise<EventState>;
@@ -88,13 +93,14 @@ export async function openEvents(mongo: { data: Db; log: Db }, settings: EventSe
     feed: new Feed(tail, log, readers),
     readers,
     retention,
-    consumer: (options) => new Consumer({ log, tail, owner, onNote, ...options }),
+    consumer: (options) => new Consumer({ log, tail, allowed: () => lease.held(), onNote, ...options }),
     completed: async (row) => {
       if (!row.big || row.collection === null || row.key === null || row.operation === 'delete') return row;
       const wanted: Document = { _id: { $eq: readOrdered(row.key).get('_id') } };
       const now = await mongo.data.collection(row.collection).findOne(wanted, { raw: true });
       return { ...row, after: binary(now) };
     },
+    upToDate: () => recorder.upToDate && tail.healthy,
     requireChanges: async (collection) => void (await requireChanges(mongo.data, collection, LOOK_MS)),
     state: () => eventState({ data: mongo.data, log, tail, recorder }),
     close: async () => {

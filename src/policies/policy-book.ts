@@ -16,8 +16,13 @@ import type { Scope } from './scope.ts';
 
 /** After which time reading is tried again, in milliseconds. */
 const RETRY_MS = 250;
-/** How often the number of the newest version is looked at: events may be late while nobody records them. */
+/**
+ * How often the number of the newest version is looked at, in milliseconds: events may be late while nobody records them. Not
+ * while this process records them without delay.
+ */
 const LOOK_MS = 500;
+/** Where the first owner of an installation appears. */
+const ACCOUNTS = '_users';
 const ID = /^[a-z0-9][a-z0-9-]{0,63}$/;
 /** Words that the addresses of policies have a meaning for. */
 const TAKEN: readonly string[] = ['versions', 'test', 'check'];
@@ -56,11 +61,22 @@ export class PolicyBook {
     this.#owned = parts.mode === 'development';
   }
 
-  /** Makes room for policies; a new installation in development mode gets the one that opens everything. */
-  async start(): Promise<void> {
+  /**
+   * Makes room for policies; a new installation in development mode gets the one that opens everything. Before events are
+   * recorded: what a new installation begins with is no change.
+   */
+  async prepare(): Promise<void> {
     await this.#begin();
+  }
+
+  /**
+   * Reads the policies, and goes on looking for newer ones. Only when the log is followed: every later change is told.
+   * @param upToDate whether the log has told everything, so that nothing has to be looked for
+   */
+  async start(upToDate: () => boolean): Promise<void> {
+    await this.reload();
     this.#timer = setInterval(() => {
-      this.#looking = this.#look();
+      if (!upToDate()) this.#looking = this.#look();
     }, LOOK_MS);
     this.#timer.unref();
   }
@@ -81,7 +97,9 @@ export class PolicyBook {
 
   /** Takes rows of the event log, or null when some were lost, and reads the policies again where they may differ. */
   follow(rows: readonly Pick<ChangedRow, 'collection'>[] | null): void {
-    if (rows?.some(({ collection }) => collection === POLICIES || collection === null) ?? true) void this.reload();
+    const concerns = ({ collection }: Pick<ChangedRow, 'collection'>) =>
+      collection === null || collection === POLICIES || (!this.#owned && collection === ACCOUNTS);
+    if (rows?.some(concerns) ?? true) void this.reload();
   }
 
   /** @param _scope of reading in the place `admin` */

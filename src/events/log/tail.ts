@@ -112,6 +112,7 @@ export class Tail {
 
   /** Rows above a number that have been told, from memory or from the log; from that no more once they have that many bytes. */
   async read(after: number, limit: number, maxBytes?: number): Promise<LogRow[]> {
+    if (after >= this.#told.number) return [];
     const rows = this.#ring.after(after, limit) ?? (await this.#log.read(after, limit, maxBytes));
     return rows.filter((row) => row.number <= this.#told.number);
   }

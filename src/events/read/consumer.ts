@@ -1,12 +1,11 @@
 /**
- * A consumer: a named durable reader of the log with a cursor and a lease. What it does is done first, under ids that
+ * A consumer: a named durable reader of the log with a cursor. It works in one process at a time. What it does is done first, under ids that
  * name the event, and only then the cursor moves, by compare-and-set; so whatever dies, a second try finds its outputs
  * there already. What keeps failing is parked beside and can be replayed. Not here: what any consumer does.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Collection, Db, Document } from 'mongodb';
 import { CODE } from '../../database/errors.ts';
-import { Lease } from '../../database/lease.ts';
 import type { EventLog } from '../log/event-log.ts';
 import { backOff, judge } from '../log/log-errors.ts';
 import type { Note } from '../log/note.ts';
@@ -15,7 +14,8 @@ import type { LogRow } from '../log/row.ts';
 import type { Tail } from '../log/tail.ts';
 
 const BATCH_ROWS = 200;
-const LEASE_POLL_MS = 250;
+/** How often a process that may not consume looks whether it may, in milliseconds; it costs no command. */
+const ALLOWED_POLL_MS = 250;
 /** How far behind the stored cursor may stay over rows that are nothing to the consumer. */
 const PASSED_MS = 1000;
 
@@ -36,17 +36,18 @@ export interface ConsumerOptions {
   readonly tail: Tail;
   /**
    * Does the work for rows in their order; may be called again for the same rows. Outputs carry `outputId`s.
-   * `allowed` says whether the lease is still held; asking it right before an effect keeps late wakers quiet.
+   * `allowed` says whether this process is still the one to consume; a process that was frozen asks it right before an effect.
    */
   readonly handle: (rows: readonly LogRow[], allowed: () => boolean) => Promise<void>;
   /** Whether a row is anything to the consumer, pure and cheap; the others only move the cursor. All are when absent. */
   readonly concerns?: (row: LogRow) => boolean;
-  /** Unique for the process. */
-  readonly owner: string;
+  /**
+   * Whether this process is the one to consume: the holder of the recorder's lease. It saves work and nothing more: two that
+   * consume at once leave what one would.
+   */
+  readonly allowed: () => boolean;
   /** How often a single row is tried before it is parked. */
   readonly tries?: number;
-  /** How long a grant of the lease lasts, in milliseconds. */
-  readonly leaseMs?: number;
   readonly onNote?: Note;
 }
 
@@ -73,7 +74,6 @@ export class Consumer {
   readonly #options: ConsumerOptions;
   readonly #cursors: Collection<Cursor>;
   readonly #parked: Collection<Parked>;
-  readonly #lease: Lease;
   readonly #end = new AbortController();
   #loop: Promise<void> = Promise.resolve();
   #detach: () => void = () => {};
@@ -87,14 +87,6 @@ export class Consumer {
     this.#options = options;
     this.#cursors = db.collection('consumers');
     this.#parked = db.collection('parked');
-    const ttlMs = options.leaseMs ?? 5000;
-    this.#lease = new Lease({
-      collection: db.collection('lease'),
-      id: `consumer:${options.name}`,
-      owner: options.owner,
-      ttlMs,
-      renewMs: ttlMs * 0.3,
-    });
   }
 
   /** Starts reading: behind the cursor, or from now on when there is none yet. */
@@ -108,7 +100,6 @@ export class Consumer {
     this.#end.abort();
     this.#wake();
     await this.#loop;
-    await this.#lease.release().catch(() => {});
   }
 
   /** How far the consumer got, wherever it runs; null before its first start. */
@@ -136,7 +127,7 @@ export class Consumer {
     let failures = 0;
     while (!signal.aborted) {
       try {
-        if (!(await this.#lease.acquire())) await pause(LEASE_POLL_MS, undefined, { signal });
+        if (!this.#options.allowed()) await pause(ALLOWED_POLL_MS, undefined, { signal });
         else await this.#consume();
         failures = 0;
       } catch (error) {
@@ -154,7 +145,7 @@ export class Consumer {
   async #consume(): Promise<void> {
     let cursor = await this.#opened();
     const { tail } = this.#options;
-    while (this.#lease.held() && !this.#end.signal.aborted) {
+    while (this.#allowed()) {
       const news = new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
@@ -174,6 +165,10 @@ export class Consumer {
       if (mine.length > 0) await this.#work(mine);
       cursor = mine.length > 0 ? await this.#move(last) : await this.#pass(last);
     }
+  }
+
+  #allowed(): boolean {
+    return this.#options.allowed() && !this.#end.signal.aborted;
   }
 
   /** Goes on behind rows that left nothing behind; the cursor is stored now and then, so that little is read twice. */
@@ -215,7 +210,7 @@ export class Consumer {
   }
 
   async #work(rows: readonly LogRow[]): Promise<void> {
-    const allowed = () => this.#lease.held() && !this.#end.signal.aborted;
+    const allowed = () => this.#allowed();
     try {
       await this.#options.handle(rows, allowed);
     } catch (error) {

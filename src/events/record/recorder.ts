@@ -21,6 +21,9 @@ const STOP_MS = 300;
 /** How long nobody may be known to record before it counts as ended, in milliseconds; taking over takes five seconds. */
 const PATIENCE_MS = 15_000;
 
+/** How long the word of the stream holds that there is nothing more, in milliseconds: it comes every 1,000, and may be late. */
+const UP_TO_DATE_MS = 1_250;
+
 export interface RecorderOptions {
   readonly data: Db;
   readonly log: EventLog;
@@ -56,6 +59,8 @@ export class Recorder {
   #loop: Promise<void> = Promise.resolve();
   #approach: Approach;
   #failures = 0;
+  /** When the stream last said that there is nothing more, after all that it had brought was told. */
+  #upToDateAt = Number.NEGATIVE_INFINITY;
   /** When this recorder last wrote a row or heard that there is none, or learned that another one holds the lease. */
   #fineAt = 0;
   #state: RecorderState = { status: 'stopped', newest: null, heardAt: null, fault: null };
@@ -72,6 +77,11 @@ export class Recorder {
   /** Whether changes are being recorded, here or elsewhere, as far as this process knows without asking. */
   get working(): boolean {
     return this.#state.status !== 'stopped' && this.#now() - this.#fineAt < PATIENCE_MS;
+  }
+
+  /** Whether the stream has just said that there is nothing more: it says so every second while nothing changes. */
+  get upToDate(): boolean {
+    return this.#state.status === 'recording' && this.#now() - this.#upToDateAt < UP_TO_DATE_MS;
   }
 
   #now(): number {
@@ -160,6 +170,7 @@ export class Recorder {
         if (empty) {
           this.#failures = 0;
           this.#fineAt = this.#now();
+          this.#upToDateAt = this.#now();
         }
         this.#state = { ...this.#state, status: 'recording', heardAt: Date.now(), fault: null };
       },

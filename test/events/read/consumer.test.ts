@@ -18,7 +18,7 @@ async function consumer(
   handle: ConsumerOptions['handle'],
   more: Partial<ConsumerOptions> = {},
 ) {
-  const one = new Consumer({ name: 'test', log: node.log, tail: node.tail, owner: 'me', handle, ...more });
+  const one = new Consumer({ name: 'test', log: node.log, tail: node.tail, allowed: () => true, handle, ...more });
   one.start();
   t.teardown(() => one.stop());
   await until(async () => (await one.cursor()) !== null, 'the cursor stands');
@@ -66,22 +66,23 @@ t.test('an event that keeps failing is parked, the others go on, and it can be r
   t.equal(parked?._id, outputId('test', { epoch: 1, number: parked?.number ?? 0 }));
 });
 
-t.test('of two processes one consumes, and the other goes on when it stops', async (t) => {
+t.test('of two processes one consumes, and the other goes on when it may no more', async (t) => {
   const world = await eventWorld(t, url);
   const node = await world.node();
   const by: string[] = [];
-  const make = (owner: string) =>
+  const make = (name: string) =>
     consumer(
       t,
       node,
-      async (rows) => void by.push(...rows.flatMap((row) => (row.operation === 'insert' ? [owner] : []))),
-      { owner },
+      async (rows) => void by.push(...rows.flatMap((row) => (row.operation === 'insert' ? [name] : []))),
+      { allowed: () => allowed === name },
     );
-  const one = await make('one');
+  let allowed = 'one';
+  await make('one');
   await make('two');
   await world.mongo.data.collection('x').insertOne({});
   await until(() => by.length === 1, 'consumed');
-  await one.stop();
+  allowed = 'two';
   await world.mongo.data.collection('x').insertOne({});
   await until(() => by.length === 2, 'consumed by the other');
   t.same(by, ['one', 'two']);
