@@ -1,12 +1,13 @@
 /**
  * The rules of the house that a machine can hold: floors of imports, vendors at their doors, words, sizes, opening
- * comments, generated pages. docs/architecture.md says why.
+ * comments, generated pages, tests that SECURITY.md names. docs/architecture.md says why.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { stalePages } from '../scripts/generate.ts';
+import { promises } from './helpers/promises.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
@@ -177,4 +178,10 @@ t.test('no loopholes in the types', async (t) => {
 
 t.test('generated pages are fresh', async (t) => {
   t.strictSame(stalePages(), []);
+});
+
+t.test('every promise of SECURITY.md has a test', async (t) => {
+  const { count, faults } = promises();
+  t.ok(count > 50, `${count} promises`);
+  t.strictSame(faults, []);
 });
