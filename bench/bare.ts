@@ -20,11 +20,18 @@ const app = Fastify();
 
 app.get<OnOne>('/api/items/:id', (request) => items.findOne({ _id: new ObjectId(request.params.id) }));
 
-app.get<{ Querystring: { limit: string; group?: string } }>('/api/items', (request) => {
-  const { limit, group } = request.query;
-  const cursor =
-    group === undefined ? items.find().sort({ _id: 1 }) : items.find({ group: Number(group) }).sort({ n: -1 });
-  return cursor.limit(Number(limit)).toArray();
+interface OnList {
+  Querystring: { limit: string; skip?: string; group?: string; category?: string };
+}
+
+app.get<OnList>('/api/items', (request) => {
+  const { limit, skip = '0', group, category } = request.query;
+  const found = () => {
+    if (group !== undefined) return items.find({ group: Number(group) }).sort({ n: -1 });
+    if (category !== undefined) return items.find({ category: Number(category) }).sort({ score: -1 });
+    return items.find().sort({ _id: 1 }).skip(Number(skip));
+  };
+  return found().limit(Number(limit)).toArray();
 });
 
 app.post<Posted>('/api/items', async (request, reply) => {

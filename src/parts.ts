@@ -14,6 +14,7 @@ import { Idempotency } from './collections/http/idempotency.ts';
 import { KeyStore } from './collections/http/key-store.ts';
 import { Indexes } from './collections/indexes.ts';
 import { Registry } from './collections/registry.ts';
+import { SortIndexes } from './collections/store/sort-indexes.ts';
 import { Store } from './collections/store/store.ts';
 import { type Mongo, mayNot, openMongo } from './database/mongo.ts';
 import { Transactions } from './database/transactions.ts';
@@ -120,8 +121,10 @@ async function makeOn(
   const registry = new Registry(mongo);
   const atomic = new Atomic(transactions, registry);
   const store = new Store(mongo, queryTimeoutMs);
+  const sortIndexes = new SortIndexes(mongo);
   const collections = new Collections({
     store,
+    sortIndexes,
     registry,
     atomic,
     ...config.collections,
@@ -147,7 +150,7 @@ async function makeOn(
     }),
     (it) => it.close(),
   );
-  for (const reader of [auth, registry, policyBook]) {
+  for (const reader of [auth, registry, sortIndexes, policyBook]) {
     const unfollow = events.tail.attach({ rows: (rows) => reader.follow(rows), lost: () => reader.follow(null) });
     closers.add(unfollow, (it) => it());
   }
@@ -183,7 +186,7 @@ async function makeOn(
     byFilter,
     atomic,
     idempotency,
-    indexes: new Indexes(mongo, registry),
+    indexes: new Indexes(mongo, registry, sortIndexes),
     registry,
     catalogue: new Catalogue(mongo, registry),
     files: files.files,

@@ -13,15 +13,18 @@ import type { Scope } from '../policies/scope.ts';
 import { type ExistingIndex, fromDatabase, type Index, keyOf, namesOf, planIndexes } from './index-plan.ts';
 import { notAvailable } from './refusals.ts';
 import type { Registry } from './registry.ts';
+import type { SortIndexes } from './store/sort-indexes.ts';
 
 export class Indexes {
   readonly #mongo: Mongo;
   readonly #registry: Registry;
+  readonly #sortIndexes: SortIndexes;
   readonly #queues = new KeyedQueues();
 
-  constructor(mongo: Mongo, registry: Registry) {
+  constructor(mongo: Mongo, registry: Registry, sortIndexes: SortIndexes) {
     this.#mongo = mongo;
     this.#registry = registry;
+    this.#sortIndexes = sortIndexes;
   }
 
   /** @throws MillraceError `resource-not-available` when the collection was never created */
@@ -53,6 +56,7 @@ export class Indexes {
         await refusing(() => translated(() => collection.createIndexes(descriptions)));
       }
       for (const index of drop) await translated(() => collection.dropIndex(index));
+      this.#sortIndexes.forget(name);
       return ((await this.#existing(name)) ?? []).map(({ index }) => index);
     });
   }

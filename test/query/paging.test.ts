@@ -20,9 +20,10 @@ import {
   requestPage,
 } from '../../src/query/page/page.ts';
 import { compareBy, keyOf, parseSort, type Sort, toMongoSort } from '../../src/query/page/sort.ts';
+import { askInTies } from '../../src/query/page/tied-order.ts';
 import { testMongo } from '../helpers/mongo.ts';
-import { type Random, seeded } from './random.ts';
-import { id, value } from './random-documents.ts';
+import { seeded } from './random.ts';
+import { document } from './sortable-documents.ts';
 
 const SORTS = [
   'a',
@@ -57,67 +58,6 @@ async function openCollection(t: Test, options?: CreateCollectionOptions): Promi
   return client.db(database).createCollection('documents', options);
 }
 
-/** One array at most among `a`, `b`, `o` and below, and of `d` and `f`: the server sorts by one array only. */
-function document(random: Random, n: number): Document {
-  const scalars = (): Document => ({ a: single(random), b: single(random), c: random.below(3) });
-  const made: Document = { ...scalars(), o: random.chance(0.8) ? scalars() : single(random), n };
-  for (const name of ['a', 'b', 'o']) if (random.chance(0.15)) delete made[name];
-  const array = random.below(4);
-  if (array === 0) made['a'] = random.several(0, 3, () => value(random, 1));
-  if (array === 1) made['o'] = random.several(0, 3, () => (random.chance(0.7) ? scalars() : value(random, 1)));
-  if (array === 2) made['o'] = { a: random.several(0, 3, () => value(random, 1)), b: single(random) };
-  made['d'] = plain(random);
-  const f = spread(random);
-  made['f'] = Array.isArray(made['d']) && Array.isArray(f) ? null : f;
-  if (random.chance(0.9)) {
-    const e = { d: plain(random), f: spread(random) };
-    made['e'] = random.chance(0.97)
-      ? e
-      : [
-          { d: 1, f: 1 },
-          { ...e, d: 'x' },
-        ];
-  }
-  return { ...made, _id: id(random, n) };
-}
-
-/** Mostly what plain comparisons are for, many of them equal, and a little of what they miss. */
-function plain(random: Random): unknown {
-  if (random.chance(0.03)) return random.pick<unknown>([null, [], [1, 'x'], Number.NaN, true]);
-  const n = random.below(6);
-  return random.pick<unknown>([
-    n,
-    n / 2,
-    BSON.Long.fromNumber(n),
-    `${n}`,
-    new Date(n),
-    BSON.ObjectId.createFromTime(n),
-  ]);
-}
-
-/** As `plain`, but seldom the same value twice. */
-function spread(random: Random): unknown {
-  const n = random.below(200);
-  if (random.chance(0.04)) return random.pick<unknown>([null, [], [1, n + 100], ['a', `${n}`], Number.NaN, true]);
-  const made = [
-    n,
-    n,
-    n / 4,
-    BSON.Long.fromNumber(n),
-    BSON.Decimal128.fromString(`${n}.5`),
-    `${n}`,
-    `${n}`,
-    new Date(n),
-  ];
-  return random.pick<unknown>([...made, BSON.ObjectId.createFromTime(n)]);
-}
-
-/** No array, and none inside. */
-function single(random: Random): unknown {
-  const made = random.chance(0.2) ? { b: value(random, 0), a: random.below(3) } : value(random, 0);
-  return Array.isArray(made) ? null : made;
-}
-
 const read = (answered: Document): Document => decodeStored(BSON.serialize(answered));
 
 function holdsArray(answered: Document, sort: Sort): boolean {
@@ -133,16 +73,32 @@ function holdsArray(answered: Document, sort: Sort): boolean {
 /** Pages that one plain range found, and two. */
 const likelyPages = { from: 0, beyond: 0 };
 
-/** One page, as a list asks for it, its position through a cursor. */
-async function page(collection: Collection, sort: Sort, limit: number, cursor: string | null): Promise<Page<Document>> {
+/** Answers in the order without the id that told the true order, and those that did not. */
+const inTies = { told: 0, not: 0 };
+
+/** One page, as a list asks for it, its position through a cursor; `tied` as if an index lacked the id. */
+async function page(
+  collection: Collection,
+  sort: Sort,
+  limit: number,
+  cursor: string | null,
+  tied: boolean,
+): Promise<Page<Document>> {
   const position = cursor === null ? null : decodeCursor([KEY], 'q', cursor, readStored);
   const options = { promoteValues: false, bsonRegExp: true } as const;
-  const ask = ({ filter, sort }: PageRequest, limit: number): Promise<Document[]> =>
+  const reading = { read, holdsArray: (one: Document) => holdsArray(one, sort) };
+  const plain = ({ filter, sort }: PageRequest, limit: number): Promise<Document[]> =>
     collection.find(filter, options).sort(toMongoSort(sort)).limit(limit).toArray();
+  const ask = async (request: PageRequest, limit: number): Promise<readonly Document[]> => {
+    if (!tied) return plain(request, limit);
+    const one = async (request: PageRequest, limit: number) => ({ documents: await plain(request, limit) });
+    const answer = await askInTies(one, request, limit, reading);
+    inTies[answer === null ? 'not' : 'told']++;
+    return answer?.documents ?? plain(request, limit);
+  };
   const likely = position && likelyRequest({ n: { $gte: 0 } }, sort, position, limit);
   if (position !== null && likely !== null) {
     const answer = await ask(likely, likely.limit);
-    const reading = { read, holdsArray: (one: Document) => holdsArray(one, sort) };
     const found = likelyPage(answer, { request: likely, position, limit }, reading);
     if (found !== null) {
       likelyPages[likely.withOwn ? 'from' : 'beyond']++;
@@ -168,19 +124,21 @@ interface Walk {
   readonly between?: () => Promise<void>;
   /** What a cursor says of its neighbours instead of what was seen. */
   readonly hint?: (position: Position) => Position;
+  /** Whether the server is asked in the order without the id. */
+  readonly tied?: boolean;
 }
 
 /** All pages, one way. */
 async function walk(
   collection: Collection,
   sort: Sort,
-  { limit, from, between, hint = (at) => at }: Walk,
+  { limit, from, between, hint = (at) => at, tied = false }: Walk,
 ): Promise<{ numbers: number[]; last: Page<Document> }> {
   const numbers: number[] = [];
   let cursor = from ?? null;
   const backwards = from !== undefined;
   for (;;) {
-    const got = await page(collection, sort, limit, cursor);
+    const got = await page(collection, sort, limit, cursor, tied);
     const shown = got.documents.map((one) => Number(one['n']));
     if (backwards) numbers.unshift(...shown);
     else numbers.push(...shown);
@@ -221,6 +179,10 @@ t.test('pages follow the order of the server and of compareBy, both ways', { tim
       t.strictSame([...back.numbers, ...end], whole, `${name} backwards`);
       const there = await walk(collection, sort, { limit: 10, hint: misleading });
       t.strictSame(there.numbers, whole, `${name} forwards, whatever cursors say of neighbours`);
+      const unsorted = await walk(collection, sort, { limit: 10, tied: true });
+      t.strictSame(unsorted.numbers, whole, `${name} forwards, equal keys put in order here`);
+      const before = await walk(collection, sort, { limit: 7, from: write(last.prev), tied: true });
+      t.strictSame([...before.numbers, ...end], whole, `${name} backwards, equal keys put in order here`);
       const again = await walk(collection, sort, { limit: 7, from: write(last.prev), hint: misleading });
       t.strictSame([...again.numbers, ...end], whole, `${name} backwards, whatever cursors say of neighbours`);
     }
@@ -244,7 +206,12 @@ t.test('nothing is missed or repeated while others write', { timeout: 120_000 * 
   for (let round = 0; round < TIMES; round++) {
     for (const name of TIMES > 1 ? SORTS : random.several(5, 5, () => random.pick(SORTS))) {
       const hint = (at: Position): Position => (random.chance(0.5) ? misleading(at) : at);
-      const { numbers } = await walk(collection, parseSort(name.split(',')), { limit: 12, between, hint });
+      const { numbers } = await walk(collection, parseSort(name.split(',')), {
+        limit: 12,
+        between,
+        hint,
+        tied: random.chance(0.5),
+      });
       t.equal(new Set(numbers).size, numbers.length, `${name}: nothing twice`);
       const seen = new Set(numbers);
       t.ok(
@@ -275,6 +242,12 @@ t.test('many pages are found by plain comparisons', async (t) => {
   // The values of d are alone, those of c are not.
   await collection.insertMany(Array.from({ length: 60 }, (_, n) => ({ _id: n, c: n % 3, d: n, n }) as object));
   for (const sort of ['d', 'c']) await walk(collection, parseSort([sort]), { limit: 2 });
+  Object.assign(inTies, { told: 0, not: 0 });
+  for (const sort of ['d', 'c', '-c,d']) await walk(collection, parseSort(sort.split(',')), { limit: 2, tied: true });
   const { from, beyond } = likelyPages;
   t.ok(from >= 20 && beyond >= 10, `${from} from the position, ${beyond} beyond it`);
+  t.ok(
+    inTies.told >= 80 && inTies.not <= 10,
+    `${inTies.told} answers in the order without the id, ${inTies.not} told nothing`,
+  );
 });

@@ -9,6 +9,7 @@ import { Atomic } from '../../src/collections/atomic.ts';
 import { Collections } from '../../src/collections/collections.ts';
 import { Registry } from '../../src/collections/registry.ts';
 import { UNCONDITIONAL } from '../../src/collections/store/preconditions.ts';
+import { SortIndexes } from '../../src/collections/store/sort-indexes.ts';
 import { Store } from '../../src/collections/store/store.ts';
 import { Lease } from '../../src/database/lease.ts';
 import { openMongo } from '../../src/database/mongo.ts';
@@ -74,6 +75,7 @@ const transactions = new Transactions(mongo);
 const registry = new Registry(mongo);
 const collections = new Collections({
   store: new Store(mongo, 5000),
+  sortIndexes: new SortIndexes(mongo),
   registry,
   atomic: new Atomic(transactions, registry),
   listTimeoutMs: 60_000,

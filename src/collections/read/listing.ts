@@ -31,7 +31,9 @@ import {
   requestPage,
 } from '../../query/page/page.ts';
 import { type Sort, toMongoSort } from '../../query/page/sort.ts';
+import { askInTies, type Readers } from '../../query/page/tied-order.ts';
 import { type Query, questionOf } from '../../query/parse/query.ts';
+import type { SortIndexes } from '../store/sort-indexes.ts';
 import type { Store } from '../store/store.ts';
 import { cutStored, withIds } from './field-selection.ts';
 import { type Showing, showingOf } from './projection.ts';
@@ -53,6 +55,7 @@ export interface List {
 
 export interface ListingParts {
   readonly store: Store;
+  readonly sortIndexes: SortIndexes;
   readonly queryTimeoutMs: number;
   readonly listTimeoutMs: number;
   /** Signs page cursors. */
@@ -164,9 +167,13 @@ export class Listing {
         sort.map(({ path }) => path),
       );
     const options = { skip, maxTimeMS: this.#parts.queryTimeoutMs, ...(whole ? {} : projected(fields)) };
-    const ask = (request: PageRequest, limit: number) =>
+    const plain = (request: PageRequest, limit: number) =>
       this.#parts.store.page(name, request.filter, { ...options, sort: toMongoSort(request.sort), limit });
     const { read, holdsArray } = readers(sort);
+    // Which documents are skipped hangs on the order of equal keys.
+    const inTies = skip === 0 && (await this.#parts.sortIndexes.serveWithoutId(name, filter, sort));
+    const ask = async (request: PageRequest, limit: number) =>
+      (inTies ? await askInTies(plain, request, limit, { read, holdsArray }) : null) ?? plain(request, limit);
     const found = async () => {
       const request = requestPage(filter, sort, position);
       const answer = await ask(request, limit + 1);
@@ -208,7 +215,7 @@ export class Listing {
 }
 
 /** What of a raw document its place in the sort hangs on. */
-function readers(sort: Sort): { read: (raw: Uint8Array) => Document; holdsArray: (raw: Uint8Array) => boolean } {
+function readers(sort: Sort): Readers<Uint8Array> {
   const paths = sort.map(({ path }) => path.split('.').map((step) => Buffer.from(step)));
   const names = paths.flatMap((steps) => steps.slice(0, 1));
   return {

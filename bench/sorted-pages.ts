@@ -1,0 +1,118 @@
+/**
+ * Pages of a program in production mode whose caller has an API key and a policy that filters and hides a member, against
+ * the bare handler: sorted by an index that others made without the id, and pages of which hardly any two are asked alike.
+ * `--rounds 5 --seconds 2 --only name`. Linux only: CPU time is read from /proc.
+ */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { type Document, MongoClient } from 'mongodb';
+import { startEmbedded } from '../src/database/embedded/embedded.ts';
+import type { Call } from './load.ts';
+import { order } from './orders.ts';
+import { type Program, startBare, startOurs } from './programs.ts';
+import { machine } from './rounds.ts';
+import { comparison, head, inTurns } from './turns.ts';
+
+const OWNER = { username: 'owner@example.com', password: 'a password for the benchmark' };
+const DOCUMENTS = 10_000;
+const CATEGORIES = 20;
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '2' },
+    only: { type: 'string', default: '' },
+  },
+});
+const options = { rounds: Number(values.rounds), seconds: Number(values.seconds), connections: 32 };
+
+async function seed(url: string, database: string): Promise<void> {
+  const client = await new MongoClient(url).connect();
+  const items = client.db(database).collection('items');
+  // A factor without a common divisor, so that neither order is that of the ids; few documents share a score.
+  const one = (n: number): Document => ({
+    ...order(n),
+    seq: n,
+    category: n % CATEGORIES,
+    score: ((n * 7_919) % DOCUMENTS) / 4,
+    secret: `not for all ${n}`,
+  });
+  await items.insertMany(Array.from({ length: DOCUMENTS }, (_, n) => one(n)));
+  await items.createIndex({ category: 1, score: -1 });
+  await client.close();
+}
+
+async function ask(program: Program, path: string, body: object, token?: string): Promise<Record<string, unknown>> {
+  const answer = await fetch(program.base + path, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    },
+    body: JSON.stringify(body),
+  });
+  if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${await answer.text()}`);
+  return (await answer.json()) as Record<string, unknown>;
+}
+
+/** An API key whose role reads under a policy with a filter and hidden members. */
+async function keyOf(program: Program): Promise<string> {
+  const owner = String((await ask(program, '/auth/login', OWNER))['accessToken']);
+  const policy = {
+    name: 'Shops read',
+    collections: ['items'],
+    actions: ['read'],
+    principals: { roles: ['shop'] },
+    effect: 'allow',
+    where: { seq: { $gte: 0 } },
+    fields: { read: ['*', '-secret'] },
+  };
+  await ask(program, '/admin/policies', policy, owner);
+  return String((await ask(program, '/admin/keys', { name: 'shop', roles: ['shop'] }, owner))['key']);
+}
+
+const below = (n: number): number => Math.floor(Math.random() * n);
+
+const CASES: Readonly<Record<string, () => string>> = {
+  'sorted 20': () => `category=${below(CATEGORIES)}&sort=-score&limit=20`,
+  'differing 60–139': () => `limit=${60 + below(80)}&skip=${below(100)}`,
+};
+
+const folder = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
+const database = await startEmbedded({ folder });
+const programs: Program[] = [];
+try {
+  for (const name of ['ours', 'bare']) await seed(database.url, name);
+  const secret = join(folder, 'password');
+  await writeFile(secret, OWNER.password, { mode: 0o600 });
+  const ours = await startOurs(database.url, 'ours', {
+    MILLRACE_MODE: 'production',
+    HOST: '127.0.0.1',
+    MILLRACE_PUBLIC_URL: 'http://127.0.0.1',
+    MILLRACE_OWNER_EMAIL: OWNER.username,
+    MILLRACE_OWNER_PASSWORD_FILE: secret,
+    MILLRACE_RATE_PRINCIPAL: '100000000',
+  });
+  programs.push(ours);
+  const reference = await startBare(database.url, 'bare');
+  programs.push(reference);
+  const token = await keyOf(ours);
+  console.log(`${machine()}, MongoDB ${database.version}, ${DOCUMENTS} documents of 1 KB`);
+  console.log(head(options.connections));
+  for (const [name, query] of Object.entries(CASES)) {
+    if (!name.includes(values.only)) continue;
+    const next = (): Call => ({ method: 'GET', path: `/api/items?${query()}` });
+    const sides = [
+      { program: ours, next: () => ({ ...next(), token }) },
+      { program: reference, next },
+    ];
+    const [mine, theirs] = await inTurns(sides, options);
+    if (mine && theirs) console.log(comparison(name, mine, theirs));
+  }
+} finally {
+  await Promise.all(programs.map((program) => program.stop()));
+  await database.stop();
+  await rm(folder, { recursive: true, force: true });
+}

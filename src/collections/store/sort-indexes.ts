@@ -1,0 +1,130 @@
+/**
+ * Which indexes of a collection serve the order of a sort: asked of the database at most every few seconds, so that pages
+ * are asked for in an order that an index has. An answer that is out of date costs time and makes no page wrong. Not here:
+ * making indexes (indexes.ts), and how a page is made exact (query/page).
+ */
+import type { Document } from 'mongodb';
+import { CODE, serverCode } from '../../database/errors.ts';
+import type { Mongo } from '../../database/mongo.ts';
+import type { CollectionName } from '../../database/names.ts';
+import type { Sort } from '../../query/page/sort.ts';
+import { withoutId } from '../../query/page/tied-order.ts';
+
+/** After so many milliseconds the indexes are asked for again. */
+const FRESH_MS = 10_000;
+/** Collections whose indexes are remembered. */
+const MAX_COLLECTIONS = 1_000;
+
+/** Values of a field for each of which the server reads a range of an index; far fewer than it would merge. */
+const MAX_RANGES = 32;
+
+type Key = readonly (readonly [path: string, direction: unknown])[];
+
+interface Known {
+  readonly since: number;
+  readonly keys: Promise<readonly Key[]>;
+}
+
+export class SortIndexes {
+  readonly #mongo: Mongo;
+  readonly #known = new Map<string, Known>();
+
+  constructor(mongo: Mongo) {
+    this.#mongo = mongo;
+  }
+
+  /**
+   * Whether an index has the sort's keys but not the id behind them, and none has all of it.
+   * @param filter as the database takes it: fields that it asks to be equal to a value may come first in an index
+   */
+  async serveWithoutId(name: CollectionName, filter: Document, sort: Sort): Promise<boolean> {
+    const keys = withoutId(sort);
+    if (keys === null) return false;
+    const indexes = await this.#keysOf(name);
+    if (indexes.length === 0) return false;
+    const fixed = new Set(fixedPaths(filter));
+    return !indexes.some((index) => serves(index, sort, fixed)) && indexes.some((index) => serves(index, keys, fixed));
+  }
+
+  /** They were changed here. */
+  forget(name: CollectionName): void {
+    this.#known.delete(name);
+  }
+
+  /** Takes rows of the event log, or null when some were lost: another collection may have the name now. */
+  follow(rows: readonly { readonly operation: string; readonly collection: string | null }[] | null): void {
+    if (rows === null) this.#known.clear();
+    for (const { operation, collection } of rows ?? []) {
+      if ((operation === 'drop' || operation === 'rename') && collection !== null) this.#known.delete(collection);
+    }
+  }
+
+  /** While they are asked for again, what was known serves. */
+  #keysOf(name: CollectionName): Promise<readonly Key[]> {
+    const known = this.#known.get(name);
+    if (known !== undefined && performance.now() - known.since < FRESH_MS) return known.keys;
+    const keys = this.#load(name);
+    if (known === undefined) {
+      this.#remember(name, keys);
+      return keys;
+    }
+    this.#remember(name, known.keys);
+    void keys.then(() => this.#known.has(name) && this.#remember(name, keys));
+    return known.keys;
+  }
+
+  #remember(name: CollectionName, keys: Promise<readonly Key[]>): void {
+    this.#known.delete(name);
+    this.#known.set(name, { since: performance.now(), keys });
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > MAX_COLLECTIONS && oldest !== undefined) this.#known.delete(oldest);
+  }
+
+  /** None of a view, nor of what cannot be asked now: the page itself tells of that. */
+  async #load(name: CollectionName): Promise<readonly Key[]> {
+    try {
+      return usableKeys(await this.#mongo.data.collection(name).listIndexes().toArray());
+    } catch (error) {
+      if (serverCode(error) !== CODE.commandNotSupportedOnView) this.#known.delete(name);
+      return [];
+    }
+  }
+}
+
+/** Those that hold every document, in the order of the plain values. */
+function usableKeys(listed: readonly Document[]): readonly Key[] {
+  // The index by id has the collation of the collection: which texts are equal is not known here then.
+  if (listed.some(({ name, collation }) => name === '_id_' && collation !== undefined)) return [];
+  const usable = listed.filter(
+    ({ sparse, partialFilterExpression, collation, hidden }) =>
+      sparse !== true && partialFilterExpression === undefined && collation === undefined && hidden !== true,
+  );
+  return usable.map(({ key }) => Object.entries(key ?? {}));
+}
+
+/** Whether the index, after fields with one value, goes on with the sort, or with the opposite of all of it. */
+function serves(index: Key, sort: Sort, fixed: ReadonlySet<string>): boolean {
+  for (let from = 0; from + sort.length <= index.length; from++) {
+    const turn = index[from]?.[1] === sort[0]?.direction ? 1 : -1;
+    if (sort.every((key, at) => same(index[from + at], key.path, key.direction * turn))) return true;
+    if (!fixed.has(index[from]?.[0] ?? '')) return false;
+  }
+  return false;
+}
+
+function same(part: Key[number] | undefined, path: string, direction: number): boolean {
+  return part?.[0] === path && part[1] === direction;
+}
+
+/**
+ * The fields that must equal a value, or one of a few, of which the server merges a range of the index for each: a number
+ * in an address may be meant as a text, too.
+ */
+function fixedPaths(filter: Document): string[] {
+  return Object.entries(filter).flatMap(([name, test]) => {
+    if (name === '$and' && Array.isArray(test)) return test.flatMap(fixedPaths);
+    if (name.startsWith('$') || typeof test !== 'object' || test === null) return [];
+    const isFixed = '$eq' in test || ('$in' in test && Array.isArray(test.$in) && test.$in.length <= MAX_RANGES);
+    return isFixed ? [name] : [];
+  });
+}
