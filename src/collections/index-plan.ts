@@ -19,7 +19,7 @@ export const INDEX = Type.Object(
       minItems: 1,
       maxItems: MAX_FIELDS,
       uniqueItems: true,
-      description: 'Paths in order; a leading `-` means descending.',
+      description: 'Paths in order; a leading `-` means descending. The `id` at the end goes without saying.',
     }),
     unique: Type.Optional(Type.Boolean({ description: 'No two documents may have the same values.', default: false })),
     sparse: Type.Optional(
@@ -63,8 +63,8 @@ export function parseIndexes(body: unknown): readonly Index[] {
   }
   const seen = new Set<string>();
   return body.map(({ fields, unique = false, sparse = false }, at) => {
-    const index = { fields, unique, sparse };
     checkFields(fields, `/${at}/fields`);
+    const index = withoutLastId({ fields, unique, sparse });
     if (seen.has(signatureOf(index))) throw invalid(`/${at}`, 'The index is listed twice');
     seen.add(signatureOf(index));
     return index;
@@ -96,16 +96,40 @@ export function planIndexes(wanted: readonly Index[], existing: readonly Existin
   };
 }
 
+/** Each index once: others may have made one with the id at its end, and one without. */
+export function listed(existing: readonly ExistingIndex[]): readonly Index[] {
+  return [...new Map(existing.map(({ index }) => [signatureOf(index), index])).values()];
+}
+
 /** Two indexes with the same signature are the same index, whatever it is called in the database. */
 function signatureOf({ fields, unique, sparse }: Index): string {
   return JSON.stringify([fields, unique, sparse]);
 }
 
-/** The key of an index in the database's words. */
-export function keyOf({ fields }: Index): Map<string, 1 | -1> {
-  return new Map(
-    fields.map((field) => (field.startsWith('-') ? [askedPath(field.slice(1)), -1] : [askedPath(field), 1])),
+/**
+ * The key of an index in the database's words. It ends in the id, as the sort of every page does: pages through documents
+ * with equal keys are then read in order.
+ */
+export function keyOf(index: Index): Map<string, 1 | -1> {
+  const key = new Map<string, 1 | -1>(
+    index.fields.map((field) => (field.startsWith('-') ? [askedPath(field.slice(1)), -1] : [askedPath(field), 1])),
   );
+  if (endsInId(index) && !key.has('_id')) key.set('_id', 1);
+  return key;
+}
+
+/**
+ * Whether an index gets the id at its end. In a unique one no two documents would be the same with it, and a sparse one
+ * would leave out none.
+ */
+function endsInId({ unique, sparse }: Omit<Index, 'fields'>): boolean {
+  return !unique && !sparse;
+}
+
+/** The index as it is listed: an id at its end goes without saying, whether it is there or not. */
+function withoutLastId(index: Index): Index {
+  const isSaid = endsInId(index) && index.fields.length > 1 && index.fields.at(-1) === 'id';
+  return isSaid ? { ...index, fields: index.fields.slice(0, -1) } : index;
 }
 
 /**
@@ -137,16 +161,16 @@ const KNOWN_MEMBERS: ReadonlySet<string> = new Set(['v', 'key', 'name', 'ns', 'u
  * An index that the database lists; null for the one by `_id` and for kinds that others made and this form cannot say
  * (text, geographic, expiring, partial, …), which stay as they are.
  */
-export function fromDatabase(listed: Readonly<Record<string, unknown>>): ExistingIndex | null {
-  const { key, name, unique, sparse } = listed;
+export function fromDatabase(described: Readonly<Record<string, unknown>>): ExistingIndex | null {
+  const { key, name, unique, sparse } = described;
   if (typeof name !== 'string' || name === '_id_' || typeof key !== 'object' || key === null) return null;
-  if (Object.keys(listed).some((member) => !KNOWN_MEMBERS.has(member))) return null;
+  if (Object.keys(described).some((member) => !KNOWN_MEMBERS.has(member))) return null;
   const fields: string[] = [];
   for (const [path, direction] of Object.entries(key)) {
     if ((direction !== 1 && direction !== -1) || NOT_A_FIELD.test(path)) return null;
     fields.push(`${direction === 1 ? '' : '-'}${wirePath(path)}`);
   }
-  return { name, index: { fields, unique: unique === true, sparse: sparse === true } };
+  return { name, index: withoutLastId({ fields, unique: unique === true, sparse: sparse === true }) };
 }
 
 function invalid(pointer: string, detail: string): MillraceError {

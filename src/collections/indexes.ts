@@ -10,7 +10,7 @@ import type { CollectionName } from '../database/names.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { KeyedQueues } from '../kernel/queues.ts';
 import type { Scope } from '../policies/scope.ts';
-import { type ExistingIndex, fromDatabase, type Index, keyOf, namesOf, planIndexes } from './index-plan.ts';
+import { type ExistingIndex, fromDatabase, type Index, keyOf, listed, namesOf, planIndexes } from './index-plan.ts';
 import { notAvailable } from './refusals.ts';
 import type { Registry } from './registry.ts';
 import type { SortIndexes } from './store/sort-indexes.ts';
@@ -31,7 +31,7 @@ export class Indexes {
   async list(_scope: Scope, name: CollectionName): Promise<readonly Index[]> {
     const existing = await this.#existing(name);
     if (existing === null) throw notAvailable(name);
-    return existing.map(({ index }) => index);
+    return listed(existing);
   }
 
   /**
@@ -57,7 +57,7 @@ export class Indexes {
       }
       for (const index of drop) await translated(() => collection.dropIndex(index));
       this.#sortIndexes.forget(name);
-      return ((await this.#existing(name)) ?? []).map(({ index }) => index);
+      return listed((await this.#existing(name)) ?? []);
     });
   }
 
@@ -65,8 +65,8 @@ export class Indexes {
   async #existing(name: CollectionName): Promise<readonly ExistingIndex[] | null> {
     return translated(async () => {
       try {
-        const listed = await this.#mongo.data.collection(name).listIndexes().toArray();
-        return listed.flatMap((index) => fromDatabase(index) ?? []);
+        const described = await this.#mongo.data.collection(name).listIndexes().toArray();
+        return described.flatMap((index) => fromDatabase(index) ?? []);
       } catch (error) {
         if (serverCode(error) === CODE.namespaceNotFound) return null;
         // A view has none of its own.

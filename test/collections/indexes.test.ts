@@ -29,7 +29,7 @@ t.test('indexes', async (t) => {
       { name: 'which is empty', request: 'GET /api/people', status: 200, text: '[]' },
       PUT('creates', [{ fields: ['name.last', '-age', 'id'] }, { fields: ['tags'], sparse: true }, BY_MAIL], 200, {
         text: JSON.stringify([
-          { fields: ['name.last', '-age', 'id'], unique: false, sparse: false },
+          { fields: ['name.last', '-age'], unique: false, sparse: false },
           { fields: ['tags'], unique: false, sparse: true },
           { fields: ['mail'], unique: true, sparse: false },
         ]),
@@ -45,9 +45,9 @@ t.test('indexes', async (t) => {
     t.equal(shown.length, 3);
     t.strictSame((await app.inject({ method: 'PUT', url: LIST, payload: shown })).json(), shown);
     await app.inject({ method: 'PUT', url: LIST, payload: [BY_MAIL, { fields: ['mail'] }] });
-    t.strictSame(await names('people'), ['_id_', 'mail_1', 'mail_1_unique']);
+    t.strictSame(await names('people'), ['_id_', 'mail_1__id_1', 'mail_1_unique']);
     await app.inject({ method: 'PUT', url: LIST, payload: [{ fields: ['mail'] }] });
-    t.strictSame(await names('people'), ['_id_', 'mail_1'], 'the same fields, no longer unique');
+    t.strictSame(await names('people'), ['_id_', 'mail_1__id_1'], 'the same fields, no longer unique');
   });
 
   await t.test('names that would be written alike are told apart', async (t) => {
@@ -58,7 +58,26 @@ t.test('indexes', async (t) => {
       t.equal(answer.statusCode, 200, answer.body);
       t.equal(answer.json().length, payload.length);
     }
-    t.strictSame(await names('alike'), ['_id_', 'a_1_b_1', 'a_1_b_1_2']);
+    t.strictSame(await names('alike'), ['_id_', 'a_1_b_1__id_1', 'a_1_b_1__id_1_2']);
+  });
+
+  await t.test('the id stands at the end of what is made, is not listed, and its lack is no difference', async (t) => {
+    const url = '/admin/collections/ending/indexes';
+    const put = async (payload: object[]) => (await app.inject({ method: 'PUT', url, payload })).json();
+    const shown = [{ fields: ['-score'], unique: false, sparse: false }];
+    t.strictSame(await put([{ fields: ['-score'] }]), shown);
+    t.strictSame(await names('ending'), ['_id_', 'score_-1__id_1']);
+    t.strictSame(await put([{ fields: ['-score', 'id'] }]), shown, 'said or not, it is the same index');
+    const data = parts.mongo.data.collection('ending');
+    await data.createIndex({ score: -1 });
+    t.strictSame((await app.inject(url)).json(), shown, 'listed once');
+    await data.dropIndex('score_-1__id_1');
+    t.strictSame(await put(shown), shown);
+    t.strictSame(await names('ending'), ['_id_', 'score_-1'], 'one without the id is not built anew');
+    await put([{ fields: ['a', 'id', 'b'] }, { fields: ['c', '-id'] }, { fields: ['d'], sparse: true }]);
+    t.strictSame(await names('ending'), ['_id_', 'a_1__id_1_b_1', 'c_1__id_-1', 'd_1_sparse']);
+    const twice = await app.inject({ method: 'PUT', url, payload: [{ fields: ['a'] }, { fields: ['a', 'id'] }] });
+    t.match(twice.json(), { status: 400, code: 'invalid-index' });
   });
 
   await t.test('kinds that this form cannot say are left alone', async (t) => {
