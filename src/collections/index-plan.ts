@@ -3,7 +3,7 @@
  * database has. Pure. Not here: building and dropping them (indexes.ts).
  */
 import Type, { type Static } from 'typebox';
-import { Value } from 'typebox/value';
+import { Check, Errors } from 'typebox/schema';
 import { wirePath } from '../database/json/to-wire.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { askedPath } from '../query/paths.ts';
@@ -53,9 +53,9 @@ export interface IndexPlan {
  * @throws MillraceError `invalid-index`, naming the place
  */
 export function parseIndexes(body: unknown): readonly Index[] {
-  if (!Value.Check(INDEXES, body)) {
+  if (!Check(INDEXES, body)) {
     // What is no member is told twice; the other time says where and nothing else.
-    const [fault] = Value.Errors(INDEXES, body).filter(({ keyword }) => keyword !== 'boolean');
+    const [fault] = Errors(INDEXES, body)[1].filter(({ keyword }) => keyword !== 'boolean');
     const { instancePath: place = '', message = 'is not valid', params = {} } = fault ?? {};
     const others: unknown = Reflect.get(params, 'additionalProperties');
     const named = Array.isArray(others) ? `: ${others.join(', ').slice(0, 80)}` : '';

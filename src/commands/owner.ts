@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { Value } from 'typebox/value';
+import { Check } from 'typebox/schema';
 import { checkPassword } from '../auth/accounts/passwords.ts';
 import type { Users } from '../auth/accounts/users.ts';
 import { OWNER_ROLES } from '../auth/principal.ts';
@@ -43,7 +43,7 @@ export async function owner(words: readonly string[], env: Environment): Promise
   const known: readonly string[] = OWNER_ROLES;
   const other = roles.find((role) => !known.includes(role));
   if (other !== undefined) throw new ConfigError([`--roles ${other}: known are ${known.join(', ')}`]);
-  if (email !== undefined && !Value.Check(SETUP.properties.email, email)) {
+  if (email !== undefined && !Check(SETUP.properties.email, email)) {
     throw new ConfigError([`--email ${email}: this is no e-mail address`]);
   }
   return withAuth(config, async ({ owners, users }) => {

@@ -1,7 +1,7 @@
 /** Making a signed address of a file over HTTP, for those who may read it. Not here: what proves it (signature.ts). */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
-import { Value } from 'typebox/value';
+import { Check } from 'typebox/schema';
 import { ASKED_ERRORS, BODY_ERRORS, jsonBody, operation } from '../contract/operation.ts';
 import { TIME } from '../contract/schema.ts';
 import { MillraceError } from '../kernel/errors.ts';
@@ -59,7 +59,7 @@ export async function signRoutes(app: FastifyInstance, options: SignRoutesOption
     if (hasBody(request)) requireMediaType(request, ['application/json']);
     const scope = policies.scope(request.principal, 'read', 'files');
     const asked: unknown = request.body ?? {};
-    if (!Value.Check(SIGN, asked)) {
+    if (!Check(SIGN, asked)) {
       throw new MillraceError('body-type', `"expiresIn" is a whole number of seconds from 1 to ${LONGEST_S}`);
     }
     const seen = await files.get(scope, request.params.id);

@@ -4,7 +4,7 @@
  */
 import type { Static, TSchema } from 'typebox';
 import type { TLocalizedValidationError } from 'typebox/error';
-import { Value } from 'typebox/value';
+import { Check, Errors } from 'typebox/schema';
 import { type Fault, MillraceError } from './errors.ts';
 
 const MAX_FAULTS = 10;
@@ -17,8 +17,8 @@ export function checked<T extends TSchema>(schema: T, body: unknown): Static<T> 
   if (body === undefined) {
     throw new MillraceError('body-required', 'A JSON body is required', { hint: 'Content-Type: application/json' });
   }
-  if (Value.Check(schema, body)) return body;
-  const found = [...Value.Errors(schema, body)];
+  if (Check(schema, body)) return body;
+  const found = [...Errors(schema, body)[1]];
   const faults = found
     // It names again what each unknown member is told of at its own place.
     .filter(({ keyword }) => keyword !== 'additionalProperties')

@@ -4,7 +4,7 @@
  * while the program runs (policies, functions, providers); that is data.
  */
 import type { TSchema } from 'typebox';
-import { Value } from 'typebox/value';
+import { Check, Errors } from 'typebox/schema';
 import { inUrl, isAddressFault, withoutSlash } from './addresses.ts';
 import { isLoopback } from './loopback.ts';
 import { parseMasterKeys } from './sealer.ts';
@@ -92,11 +92,12 @@ export function loadConfig(env: Environment): Config {
     if (read === undefined) continue;
     const value = name === 'MILLRACE_PUBLIC_URL' ? withoutSlash(String(read)) : read;
     values[name] = value;
-    const fault = Value.Errors(schema, value)[0]?.message ?? (isAddressFault(name, value) ? '' : undefined);
+    const fault = Errors(schema, value)[1][0]?.message ?? (isAddressFault(name, value) ? '' : undefined);
     if (fault !== undefined) faults.push(`${name}=${shown(name, env[name])}: ${explain(fault, schema)}`);
   }
   if (faults.length > 0) throw new ConfigError(faults);
-  const settings = Value.Parse(SETTINGS, values);
+  const settings: unknown = values;
+  if (!Check(SETTINGS, settings)) throw new TypeError('Settings that are right one by one are wrong together');
   if (settings.MILLRACE_MODE === 'development' && !isLoopback(settings.HOST)) {
     throw new ConfigError([
       `HOST=${settings.HOST}: development mode allows everything to everyone, so it listens on loopback only. ` +

@@ -2,7 +2,7 @@
  * One policy: read from what an owner wrote, with every fault named by its place, and checked for what can never come
  * true. Pure. Not here: what several policies say together (policy-set.ts) and to whom (evaluation.ts).
  */
-import { Value } from 'typebox/value';
+import { Check, Errors } from 'typebox/schema';
 import { isCollectionName } from '../database/names.ts';
 import type { Mode } from '../kernel/config.ts';
 import { type Fault, MillraceError } from '../kernel/errors.ts';
@@ -49,7 +49,7 @@ const PLACES: readonly string[] = ['*', 'files', 'functions', ...DEVELOPMENT_PLA
  * @throws MillraceError `invalid-policy` with all faults
  */
 export function parsePolicy(id: string, json: unknown): Policy {
-  if (!Value.Check(POLICY, json)) throw invalidPolicy(shapeFaults(json));
+  if (!Check(POLICY, json)) throw invalidPolicy(shapeFaults(json));
   const faults: Fault[] = [];
   const part = <T>(pointer: string, read: () => T, otherwise: T): T => {
     try {
@@ -98,7 +98,7 @@ function placeFault(name: string, { mode }: PolicyJson): string | null {
 
 function shapeFaults(json: unknown): Fault[] {
   // What is no member is told twice: once of the member, and once, with its name, of what it is in.
-  const found = Value.Errors(POLICY, json).filter(({ keyword }) => keyword !== 'boolean');
+  const found = Errors(POLICY, json)[1].filter(({ keyword }) => keyword !== 'boolean');
   return found.map((fault): Fault => {
     const unknown: unknown = Reflect.get(fault.params, 'additionalProperties');
     const [name] = Array.isArray(unknown) ? unknown : [];

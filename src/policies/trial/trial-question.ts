@@ -4,7 +4,7 @@
  */
 import type { Document } from 'mongodb';
 import Type, { type Static } from 'typebox';
-import { Value } from 'typebox/value';
+import { Check, Errors } from 'typebox/schema';
 import { ANONYMOUS, OWNER_ROLES, type Principal } from '../../auth/principal.ts';
 import { idFromText } from '../../database/json/ids.ts';
 import { isCollectionName } from '../../database/names.ts';
@@ -55,13 +55,13 @@ export interface Case {
 
 /** @throws MillraceError `body-type`, naming the place */
 export function parseQuestion(body: unknown): Question {
-  if (!Value.Check(QUESTION, body)) throw misshapen(Value.Errors(QUESTION, body));
+  if (!Check(QUESTION, body)) throw misshapen(Errors(QUESTION, body)[1]);
   return toQuestion(body);
 }
 
 /** @throws MillraceError `body-type`, naming the place */
 export function parseCheck(body: unknown): readonly Case[] {
-  if (!Value.Check(CHECK, body)) throw misshapen(Value.Errors(CHECK, body));
+  if (!Check(CHECK, body)) throw misshapen(Errors(CHECK, body)[1]);
   return body.cases.map(({ expect, name, ...question }) => ({ question: toQuestion(question), expect, name }));
 }
 

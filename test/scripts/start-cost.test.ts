@@ -1,0 +1,55 @@
+/**
+ * What a start loads, which is most of what it costs: parts that are rarely used stay out of it. Counted in modules, which a
+ * busy machine does not change, and bounded in CPU time with much to spare.
+ */
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import t from 'tap';
+import { withoutSettings } from '../helpers/millrace.ts';
+
+const MAX_MODULES = 1_500;
+/** With compiled modules at hand, as every start has them but the first; about 0.6 on a machine of today. */
+const MAX_CPU_SECONDS = 4;
+/** Needed for one kind of store, of mail, of page or of download only; and the half of typebox that no check needs. */
+const RARE = ['nodemailer', '@aws-sdk/client-s3', '@scalar/fastify-api-reference', 'mongodb-memory-server-core'];
+const RARE_PARTS = ['typebox/build/value/', 'typebox/build/compile/'];
+
+const LOADING = `
+import { registerHooks } from 'node:module';
+const urls = [];
+registerHooks({ load: (url, context, next) => { urls.push(url); return next(url, context); } });
+const { href } = new URL('src/', '${new URL('../../', import.meta.url).href}');
+await import(href + 'fastify.ts');
+const loaded = ['parts', 'app', 'greeting', 'commands/commands', 'http/console-log', 'database/embedded/embedded'];
+await Promise.all(loaded.map((name) => import(href + name + '.ts')));
+const { user, system } = process.cpuUsage();
+console.log(JSON.stringify({ urls, cpuSeconds: (user + system) / 1e6 }));
+process.exit();
+`;
+
+t.test('a start loads what every server needs, and no more', async (t) => {
+  const cache = await mkdtemp(join(tmpdir(), 'millrace-cache-'));
+  t.teardown(() => rm(cache, { recursive: true, force: true }));
+  const load = async (): Promise<{ urls: string[]; cpuSeconds: number }> => {
+    const words = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', LOADING];
+    const env = { ...withoutSettings(process.env), NODE_COMPILE_CACHE: cache };
+    const { stdout } = await promisify(execFile)(process.execPath, words, { env, maxBuffer: 16 * 1024 * 1024 });
+    return JSON.parse(stdout);
+  };
+  const first = await load();
+  const { urls, cpuSeconds } = await load();
+  t.comment(
+    `${urls.length} modules, ${first.cpuSeconds.toFixed(2)} s of CPU, ${cpuSeconds.toFixed(2)} s the second time`,
+  );
+  t.ok(urls.some((url) => url.includes('/mongodb/')) && urls.some((url) => url.endsWith('/src/app.ts')));
+  t.ok(urls.length <= MAX_MODULES, `${urls.length} modules`);
+  t.ok(cpuSeconds < MAX_CPU_SECONDS, `${cpuSeconds} s of CPU`);
+  for (const rare of [...RARE.map((name) => `/node_modules/${name}/`), ...RARE_PARTS])
+    t.notOk(
+      urls.some((url) => url.includes(rare)),
+      rare,
+    );
+});
