@@ -4,10 +4,13 @@
  */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { ended, ensureInstalled, main, nodeForSources, ROOT } from './install.mjs';
+import { ended, ensureInstalled, main, nodeForSources, ROOT, whenNpmIsGone } from './install.mjs';
 
 await main(async () => {
   await ensureInstalled({ dev: true });
   const words = [join(ROOT, 'scripts', 'board.ts'), ...process.argv.slice(2)];
-  return ended(spawn(nodeForSources(), words, { stdio: 'inherit' }));
+  const child = spawn(nodeForSources(), words, { stdio: 'inherit' });
+  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  whenNpmIsGone('board.mjs', () => child.kill('SIGTERM'));
+  return ended(child);
 });

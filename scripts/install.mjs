@@ -15,6 +15,7 @@ export const COMPILE_CACHE = join(ROOT, 'node_modules', '.cache', 'node');
 
 const NEEDED_NODE = 24;
 const TICK_MS = 10_000;
+const POLL_MS = 500;
 
 /** Installs the packages when one is missing or another version; a look at two files when all is well. */
 export async function ensureInstalled({ dev }) {
@@ -77,6 +78,32 @@ export function runScript(path, ...words) {
   const child = spawn(nodeForSources(), [join(ROOT, path), ...words], { cwd: ROOT, stdio: ['ignore', 1, 2] });
   process.once('SIGTERM', () => child.kill('SIGTERM'));
   return ended(child);
+}
+
+/**
+ * npm passes a SIGTERM on to the shell it runs us in, and the shell to nobody; a killed npm tells nobody at all. So we
+ * look whether both are still there. Started without npm we stay, whatever becomes of the terminal.
+ * @param script our own name, as npm's shell has it in its command line
+ */
+export function whenNpmIsGone(script, then) {
+  if (process.env.npm_lifecycle_event === undefined) return;
+  const first = ancestors(script);
+  const timer = setInterval(() => {
+    if (ancestors(script) === first) return;
+    clearInterval(timer);
+    then();
+  }, POLL_MS).unref();
+}
+
+/** Our parent and, when that is npm's shell (its command line names us), the parent of the shell: proc(5), Linux. */
+function ancestors(script) {
+  try {
+    if (!readFileSync(`/proc/${process.ppid}/cmdline`, 'utf8').includes(script)) return String(process.ppid);
+    const stat = readFileSync(`/proc/${process.ppid}/stat`, 'utf8');
+    return `${process.ppid} ${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]}`;
+  } catch {
+    return String(process.ppid);
+  }
 }
 
 /** Runs a script's body and exits with what it answers; a fault is one line, not a trace. */

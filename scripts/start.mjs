@@ -3,11 +3,8 @@
  * that understands it, with the same arguments, terminal and signals. What the program does is main.ts's matter.
  */
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { COMPILE_CACHE, ended, ensureInstalled, main, nodeForSources, ROOT } from './install.mjs';
-
-const POLL_MS = 500;
+import { COMPILE_CACHE, ended, ensureInstalled, main, nodeForSources, ROOT, whenNpmIsGone } from './install.mjs';
 
 await main(async () => {
   await ensureInstalled({ dev: false });
@@ -21,31 +18,6 @@ await main(async () => {
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   // A terminal sends Ctrl-C to both.
   process.on('SIGINT', () => process.stdin.isTTY || child.kill('SIGINT'));
-  whenNpmIsGone(() => child.kill('SIGTERM'));
+  whenNpmIsGone('start.mjs', () => child.kill('SIGTERM'));
   return ended(child);
 });
-
-/**
- * npm passes a SIGTERM on to the shell it runs us in, and the shell to nobody; a killed npm tells nobody at all. So we
- * look whether both are still there. Started without npm we stay, whatever becomes of the terminal.
- */
-function whenNpmIsGone(then) {
-  if (process.env.npm_lifecycle_event === undefined) return;
-  const first = ancestors();
-  const timer = setInterval(() => {
-    if (ancestors() === first) return;
-    clearInterval(timer);
-    then();
-  }, POLL_MS).unref();
-}
-
-/** Our parent and, when that is npm's shell (its command line names us), the parent of the shell: proc(5), Linux. */
-function ancestors() {
-  try {
-    if (!readFileSync(`/proc/${process.ppid}/cmdline`, 'utf8').includes('start.mjs')) return String(process.ppid);
-    const stat = readFileSync(`/proc/${process.ppid}/stat`, 'utf8');
-    return `${process.ppid} ${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]}`;
-  } catch {
-    return String(process.ppid);
-  }
-}

@@ -64,7 +64,7 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
   await app.register(draining);
   await app.register(protection, { config });
   await app.register(cors, { config });
-  await app.register(requestLog);
+  await app.register(requestLog, { config });
   await app.register(errors);
   await app.register(publicHost, { config });
   await app.register(methods);

@@ -1,6 +1,7 @@
 /** What Millrace adds to Fastify's own types, and nothing else. */
 import type { Principal } from './auth/principal.ts';
 import type { Declaration } from './contract/operation.ts';
+import type { MillraceError } from './kernel/errors.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -8,6 +9,8 @@ declare module 'fastify' {
     principal: Principal;
     /** The body as it arrived; only for JSON with an `Idempotency-Key`, otherwise null. */
     rawBody: Buffer | null;
+    /** The error that the request was answered with, for the log; null when there was none. */
+    refusal: MillraceError | null;
   }
 
   interface FastifyContextConfig {

@@ -22,6 +22,8 @@ import type { Parts } from './parts.ts';
  * nothing; and what then stays behind is what a killed program leaves, which costs nothing but time.
  */
 const CLOSE_MS = 5_000;
+/** How often is looked whether npm is still there. */
+const PARENT_POLL_MS = 500;
 
 /** @returns the exit code */
 async function main(): Promise<0 | 1> {
@@ -144,9 +146,16 @@ async function lost(embedded: EmbeddedDatabase, stopping: Promise<string>): Prom
   throw new UnusableDatabase(`The embedded MongoDB ended: ${exit.reason}. Start again; no acknowledged write is lost.`);
 }
 
-/** SIGINT and SIGTERM, or the end of the starter that holds the other end of the IPC channel. */
+/**
+ * SIGINT and SIGTERM, or the end of the starter that holds the other end of the IPC channel. `npx` has no such channel, and
+ * passes a SIGTERM on to a shell that passes it on to nobody: there the end of the parent is the signal.
+ */
 function onStopSignal(): Promise<string> {
   return new Promise((resolve) => {
+    const parent = process.ppid;
+    const underNpm = process.env['npm_lifecycle_event'] !== undefined && process.channel === undefined;
+    const orphaned = () => process.ppid !== parent && resolve('npm ended');
+    if (underNpm) setInterval(orphaned, PARENT_POLL_MS).unref();
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       process.on(signal, () => resolve(signal));
     }

@@ -1,4 +1,5 @@
 /** What whoever starts the program reads: it has to be so. */
+import { existsSync, readFileSync } from 'node:fs';
 import t from 'tap';
 import { summary, unknownSettings } from '../src/greeting.ts';
 import { loadConfig } from '../src/kernel/config.ts';
@@ -55,4 +56,19 @@ t.test('the program tells both', { timeout: 120_000 }, async (t) => {
   await first.end('SIGTERM');
   const second = await startMillrace(t, { folder });
   t.notMatch(second.output(), /everything is allowed|is no setting/);
+});
+
+t.test('the package promises only what there is', async (t) => {
+  const { description } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+  const places: Readonly<Record<string, string>> = {
+    documents: 'collections',
+    'live data': 'realtime',
+    files: 'files',
+    'sign-in': 'auth/sign-in',
+    policies: 'policies',
+  };
+  const [, promised = ''] = /: (.+) over MongoDB\.$/.exec(description) ?? [];
+  for (const word of promised.split(/, | and /)) {
+    t.ok(existsSync(new URL(`../src/${places[word] ?? word}`, import.meta.url)), word);
+  }
 });

@@ -1,5 +1,6 @@
 /**
- * Log lines for a person at a terminal, in development mode: one short line a request, problems with their message.
+ * Log lines for a person at a terminal, in development mode: one short line a request, and a second one that says why
+ * it was refused; problems with their message.
  * Production writes pino's JSON lines instead. Not here: which events are logged.
  */
 import type { Writable } from 'node:stream';
@@ -11,6 +12,10 @@ interface Line {
   path?: string;
   status?: number;
   ms?: number;
+  query?: string;
+  code?: string;
+  detail?: string;
+  hint?: string;
   err?: { stack?: string; message?: string };
 }
 
@@ -32,9 +37,18 @@ export function consoleLog(out: Pick<Writable, 'write'>): { write(line: string):
 
 function describe(line: Line): string {
   if (line.status !== undefined) {
-    return `${String(line.status)}  ${(line.method ?? '').padEnd(6)} ${line.path ?? ''}  ${line.ms ?? 0} ms`;
+    const query = line.query === undefined ? '' : `?${line.query}`;
+    const asked = `${(line.method ?? '').padEnd(6)} ${line.path ?? ''}${query}`;
+    const hint = line.hint === undefined ? '' : `. ${line.hint}`;
+    const why = line.code === undefined ? '' : `\n     ${line.code}: ${line.detail ?? ''}${hint}`;
+    return harmless(`${String(line.status)}  ${asked}  ${line.ms ?? 0} ms${why}`);
   }
   const mark = line.level >= WARN ? '! ' : '';
   const cause = line.err === undefined ? '' : `\n${line.err.stack ?? line.err.message ?? ''}`;
   return `${mark}${line.msg ?? ''}${cause}`;
+}
+
+/** What a client sent must not move the cursor of the terminal, or colour it. */
+function harmless(text: string): string {
+  return text.replace(/[^\P{Cc}\n]/gu, '?');
 }

@@ -13,6 +13,7 @@ import { SECURITY_HEADERS } from './protection.ts';
 /** Answers failed requests, and those that come while the server closes, which Fastify would answer in its own words. */
 export const errors = fp(
   async (app) => {
+    app.decorateRequest('refusal', null);
     app.setErrorHandler(sendError);
     let closing = false;
     app.addHook('preClose', (done) => {
@@ -29,7 +30,9 @@ export const errors = fp(
 
 /** Writes an error as the reply. */
 export function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const error = toMillraceError(isCutOff(thrown, request) ? cutOff(thrown) : thrown);
+  const { bodyLimit = 0 } = request.server.initialConfig;
+  const error = toMillraceError(isCutOff(thrown, request) ? cutOff(thrown) : thrown, bodyLimit);
+  request.refusal = error;
   const { id, log } = request;
   if (error.code === 'internal') log.error({ request: id, err: error.cause ?? error }, 'Unexpected error');
   else if (error.status >= 500) log.warn({ request: id, code: error.code, err: error.cause }, error.message);

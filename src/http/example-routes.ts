@@ -14,7 +14,18 @@ const PAGE_POLICY =
 
 const PAGES = outsideContract('Pages for a browser');
 
+/** Where an address without a page of its own leads. */
+const LEADS: Readonly<Record<string, string>> = {
+  '/': '/docs',
+  '/examples': '/examples/board/',
+  '/examples/': '/examples/board/',
+};
+
 export async function exampleRoutes(app: FastifyInstance): Promise<void> {
+  for (const [url, to] of Object.entries(LEADS)) {
+    app.get(url, { config: PAGES }, (_request, reply) => reply.redirect(to, 302));
+  }
+
   app.get<{ Params: { example: string } }>('/examples/:example', { config: PAGES }, (request, reply) =>
     reply.redirect(`/examples/${encodeURIComponent(request.params.example)}/`, 308),
   );

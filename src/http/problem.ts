@@ -41,7 +41,6 @@ export function toProblem(error: MillraceError, url: string, request: string): P
 /** Fastify's own refusals, in the words of the closed table. */
 const FRAMEWORK: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported-media-type', 'The media type of the body is not supported here'],
-  FST_ERR_CTP_BODY_TOO_LARGE: ['body-too-large', 'The body is larger than this server accepts'],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['malformed-request', 'The body does not have the announced length'],
   FST_ERR_CTP_EMPTY_JSON_BODY: ['body-required', 'The body is empty'],
   FST_ERR_BAD_URL: ['malformed-request', 'The address is not a valid URL'],
@@ -49,10 +48,17 @@ const FRAMEWORK: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   FST_ERR_VALIDATION: ['malformed-request', 'The request does not match its schema'],
 };
 
-/** Any thrown value as a Millrace error; what nobody foresaw becomes `internal` and says nothing. */
-export function toMillraceError(error: unknown): MillraceError {
+/**
+ * Any thrown value as a Millrace error; what nobody foresaw becomes `internal` and says nothing.
+ * @param bodyBytes how large the body of a request may be; what was thrown outside of one never says that it was larger
+ */
+export function toMillraceError(error: unknown, bodyBytes = 0): MillraceError {
   if (error instanceof MillraceError) return error;
   const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    const hint = 'Send it in several requests, or large things as files; MILLRACE_BODY_BYTES sets the limit';
+    return new MillraceError('body-too-large', `The body has more than ${bodyBytes} bytes`, { hint, cause: error });
+  }
   const known = FRAMEWORK[code];
   if (known) return new MillraceError(known[0], known[1], { cause: error });
   // Refusals of the framework that are not listed are still the client's to mend.

@@ -1,9 +1,25 @@
-/** One log line a request, written when its answer has been sent. Queries and bodies stay out: they may hold secrets. */
+/**
+ * One log line a request, written when its answer has been sent. Queries and bodies stay out: they may hold secrets. In
+ * development the query is told, without what proves something, and of a refusal what it said.
+ */
+import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
+import type { ServerConfig } from '../kernel/config.ts';
+import { queryText } from '../kernel/request.ts';
+
+/** Characters of a query in a line. */
+const MAX_QUERY = 300;
+/** Parameters that let in whoever has them. */
+const SECRET = /(^|&)(ticket|signature)=[^&]*/g;
+
+export interface RequestLogOptions {
+  readonly config: Pick<ServerConfig, 'mode'>;
+}
 
 /** Replaces Fastify's own two lines a request. */
-export const requestLog = fp(
-  async (app) => {
+export const requestLog = fp<RequestLogOptions>(
+  async (app, { config }) => {
+    const told = config.mode === 'development' ? forDevelopers : () => ({});
     app.addHook('onResponse', (request, reply, done) => {
       app.log.info(
         {
@@ -12,6 +28,7 @@ export const requestLog = fp(
           path: request.url.split('?', 1)[0],
           status: reply.statusCode,
           ms: Math.round(reply.elapsedTime * 10) / 10,
+          ...told(request),
         },
         'request',
       );
@@ -20,3 +37,11 @@ export const requestLog = fp(
   },
   { name: 'request-log' },
 );
+
+function forDevelopers({ url, refusal }: FastifyRequest): object {
+  const query = queryText({ url }).replaceAll(SECRET, '$1$2=…');
+  return {
+    ...(query === '' ? {} : { query: query.slice(0, MAX_QUERY) }),
+    ...(refusal === null ? {} : { code: refusal.code, detail: refusal.message, hint: refusal.hint }),
+  };
+}

@@ -90,6 +90,15 @@ t.test('refused batches', async (t) => {
       post('GET', [{ method: 'GET', path: '/api/refused/x' }], { status: 405, code: 'method-not-allowed' }),
       post('a reserved name', [{ method: 'POST', path: '/api/_users', body: {} }], { code: 'invalid-name' }),
       post('no body of an operation', [{ method: 'POST', path: '/api/refused' }], { code: 'body-required' }),
+      {
+        name: 'a body that is refused while it is parsed',
+        request: 'POST /batch',
+        headers: { 'content-type': 'application/json' },
+        send: '{"operations":[{"method":"POST","path":"/api/a","body":{}},{"method":"POST","path":"/api/a","body":{"n":1e999}}]}',
+        status: 400,
+        code: 'unsupported-value',
+        expect: { failedOperation: 1, errors: [{ pointer: '/operations/1/body/n' }] },
+      },
       post('a bad body of an operation', [{ method: 'POST', path: '/api/refused', body: { _id: 1 } }], {
         code: 'unsupported-key',
         expect: { failedOperation: 0, errors: [{ pointer: '/operations/0/body/_id' }] },

@@ -1,7 +1,7 @@
 /** `npm start` as a user has it: the program's arguments, exit code and signals are those of the starter. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
@@ -127,3 +127,41 @@ for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     t.ok(await hasEnded(holder.mongod, 15_000), 'MongoDB has gone');
   });
 }
+
+t.test('SIGTERM to npx ends the program', async (t) => {
+  const [port, folder] = [await freePort(), await dataFolder(t)];
+  // As npx runs it: in a shell that waits for it and passes no signal on.
+  const words = ['-c', `"${NODE}" --disable-warning=ExperimentalWarning src/main.ts; :`];
+  const settings = { PORT: String(port), MILLRACE_FOLDER: folder, npm_lifecycle_event: 'npx' };
+  const program = start(t, 'sh', words, settings);
+  await serving(program, port);
+  const holder = await findHolder(`${folder}/data`);
+  if (holder?.owner == null) throw new Error('MongoDB does not run.');
+  t.teardown(() => hasEnded(holder.mongod, 15_000));
+  program.child.kill('SIGTERM');
+  const ended = await hasEnded(holder.owner, 15_000);
+  if (!ended) process.kill(holder.owner.pid, 'SIGTERM');
+  t.ok(ended, 'the program has gone');
+});
+
+t.test('SIGTERM to npm ends the day of the board', async (t) => {
+  // A server that never answers: the board waits for it, and its connection ends with it.
+  const silent = createServer().listen(0, '127.0.0.1');
+  t.teardown(() => silent.close());
+  await once(silent, 'listening');
+  const address = silent.address();
+  const port = address !== null && typeof address === 'object' ? address.port : 0;
+  const connected = once(silent, 'connection');
+  const program = start(t, 'npm', ['run', 'board', '--', '--url', `http://127.0.0.1:${port}`], {});
+  const [socket]: Socket[] = await connected;
+  t.teardown(() => socket?.destroy());
+  const closed = new Promise((resolve) =>
+    socket
+      ?.on('error', () => undefined)
+      .once('close', resolve)
+      .resume(),
+  );
+  program.child.kill('SIGTERM');
+  const late = delay(15_000, 'it goes on', { ref: false });
+  t.not(await Promise.race([closed, late]), 'it goes on');
+});

@@ -55,6 +55,19 @@ export function parseBatch(body: Record<string, unknown>): readonly BatchOperati
   });
 }
 
+/**
+ * The refusal of a batch's body as JSON, with the operation in which it was refused, where its place is told: the body is
+ * parsed before anybody knows that it is a batch.
+ */
+export function inRefusedBody(error: unknown): unknown {
+  if (!(error instanceof MillraceError)) return error;
+  const [, index] = /^\/operations\/(\d{1,9})(?:\/|$)/.exec(error.faults[0]?.pointer ?? '') ?? [];
+  if (index === undefined || 'failedOperation' in error.extensions) return error;
+  const { code, message, hint, headers, faults } = error;
+  const extensions = { failedOperation: Number(index) };
+  return new MillraceError(code, message, { ...(hint === undefined ? {} : { hint }), headers, faults, extensions });
+}
+
 /** Puts the place of the operation into an error. */
 export function inOperation(index: number, error: unknown): unknown {
   if (!(error instanceof MillraceError)) return error;

@@ -6,6 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Atomic } from '../atomic.ts';
 import { prepareBatch } from './batch.ts';
 import { BATCH_WRITE } from './batch-contract.ts';
+import { inRefusedBody } from './batch-operations.ts';
 import { WRITES } from './document-operations.ts';
 import { type Idempotency, readKey } from './idempotency.ts';
 import { type PreparedWrite, prepareWrite, type WriteParts } from './write-operations.ts';
@@ -42,7 +43,10 @@ export async function writeRoutes(app: FastifyInstance, options: WriteRoutesOpti
   app.patch<OnDocument>('/api/:collection/:id', { config: WRITES.patch }, write);
   app.delete<OnDocument>('/api/:collection/:id', { config: WRITES.remove }, write);
 
-  app.post('/batch', { config: BATCH_WRITE }, (request, reply) =>
+  const refuse = (error: unknown) => {
+    throw inRefusedBody(error);
+  };
+  app.post('/batch', { config: BATCH_WRITE, errorHandler: refuse }, (request, reply) =>
     answer(request, reply, prepareBatch(request, options)),
   );
 }
