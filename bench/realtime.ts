@@ -18,15 +18,15 @@ import { Account, ByteBudget, byteBounds } from '../src/kernel/memory/byte-budge
 import { Policies } from '../src/policies/policies.ts';
 import { parseQueryJson } from '../src/query/parse/parse-query.ts';
 import { LiveQuery } from '../src/realtime/answer/live-query.ts';
-import { toAsked, toQuestion } from '../src/realtime/answer/live-question.ts';
+import { toLiveQuestion, toRequestedQuestion } from '../src/realtime/answer/live-question.ts';
 import { RowView } from '../src/realtime/answer/row-view.ts';
 import type { SnapshotStore } from '../src/realtime/answer/snapshot-store.ts';
-import type { Member } from '../src/realtime/hub/group.ts';
-import { GroupBook } from '../src/realtime/hub/group-index.ts';
-import { handleOf } from '../src/realtime/hub/index-key.ts';
-import { Batch } from '../src/realtime/hub/row-batch.ts';
+import type { GroupMember } from '../src/realtime/hub/group.ts';
+import { GroupIndex } from '../src/realtime/hub/group-index.ts';
+import { indexKeyOfFilter } from '../src/realtime/hub/index-key.ts';
+import { RowBatch } from '../src/realtime/hub/row-batch.ts';
 import { socketFrame } from '../src/realtime/wire/frames.ts';
-import { Outlet, Turns } from '../src/realtime/wire/send-queue.ts';
+import { FlushScheduler, SendQueue } from '../src/realtime/wire/send-queue.ts';
 import { machine, median } from './rounds.ts';
 
 const { values } = parseArgs({ options: { sockets: { type: 'string', default: '1000' } } });
@@ -43,7 +43,7 @@ const account = new Account(new ByteBudget(byteBounds({ bytes: null, bytesPerCli
 const noStore = {} as SnapshotStore;
 const live = (query: object) =>
   new LiveQuery(
-    toQuestion(parseCollectionName('todos'), toAsked(parseQueryJson(query), false, new Date()), scope),
+    toLiveQuestion(parseCollectionName('todos'), toRequestedQuestion(parseQueryJson(query), false, new Date()), scope),
     noStore,
     account,
   );
@@ -117,13 +117,13 @@ const drained = async (sockets: readonly Socket[]) => {
 
 async function fanOut(): Promise<void> {
   const { sockets, clients, close } = await lines();
-  const turns = new Turns();
-  const book = new GroupBook();
+  const turns = new FlushScheduler();
+  const book = new GroupIndex();
   const answer = live({});
   for (const socket of sockets) {
-    const member: Member = {
+    const member: GroupMember = {
       id: 's1',
-      outlet: new Outlet(socket, turns, account),
+      outlet: new SendQueue(socket, turns, account),
       after: 0,
       until: null,
       absent: null,
@@ -134,7 +134,7 @@ async function fanOut(): Promise<void> {
   }
   let number = 1;
   const ours = async (burst: number) => {
-    const batch = new Batch(book, console.error);
+    const batch = new RowBatch(book, console.error);
     await batch.judge(Array.from({ length: burst }, () => rowOf(++number)));
     batch.tell();
   };
@@ -184,12 +184,20 @@ async function fanOut(): Promise<void> {
 }
 
 async function matching(name: string, questions: readonly object[], target: string): Promise<void> {
-  const book = new GroupBook();
-  const outlet = { push: () => {} } as unknown as Outlet;
+  const book = new GroupIndex();
+  const outlet = { push: () => {} } as unknown as SendQueue;
   for (const query of questions) {
     const answer = live(query);
-    const member: Member = { id: 's', outlet, after: 0, until: null, absent: null, reset: () => {}, lag: () => {} };
-    book.join(member, answer, handleOf(answer.question.filter));
+    const member: GroupMember = {
+      id: 's',
+      outlet,
+      after: 0,
+      until: null,
+      absent: null,
+      reset: () => {},
+      lag: () => {},
+    };
+    book.join(member, answer, indexKeyOfFilter(answer.question.filter));
   }
   let number = 1;
   let hits = 0;

@@ -12,10 +12,10 @@ import { keyRoutes } from './admin/key-routes.ts';
 import { policyRoutes } from './admin/policy-routes.ts';
 import { adminRoutes } from './admin/routes.ts';
 import { userRoutes } from './admin/user-routes.ts';
-import { accountRoutes } from './auth/account-routes.ts';
+import { accountRoutes } from './auth/http/account-routes.ts';
+import { pageRoutes } from './auth/http/page-routes.ts';
+import { signInRoutes } from './auth/http/sign-in-routes.ts';
 import { RequestRate } from './auth/request-rate.ts';
-import { pageRoutes } from './auth/sign-in/page-routes.ts';
-import { signInRoutes } from './auth/sign-in/sign-in-routes.ts';
 import { readRoutes } from './collections/http/read-routes.ts';
 import { writeRoutes } from './collections/http/write-routes.ts';
 import { eventRoutes } from './events/routes.ts';
@@ -30,7 +30,7 @@ import { rateLimit } from './http/access/rate-limit.ts';
 import { readOnlyKeys } from './http/access/read-only-keys.ts';
 import { streamTickets } from './http/access/stream-tickets.ts';
 import { cors } from './http/cors.ts';
-import { ownMachine } from './http/development-guard.ts';
+import { developmentGuard } from './http/development-guard.ts';
 import { docsRoutes } from './http/docs/docs-routes.ts';
 import { draining } from './http/draining.ts';
 import { errors, refuseAddress, refuseConnection } from './http/errors.ts';
@@ -42,14 +42,14 @@ import { Contract } from './http/openapi/contract.ts';
 import { declaredRoutes } from './http/openapi/declared-routes.ts';
 import type { DeclaredRoute } from './http/openapi/openapi.ts';
 import { openApiRoutes } from './http/openapi/routes.ts';
-import { ownAnswers } from './http/private-answers.ts';
+import { privateAnswers } from './http/private-answers.ts';
 import { asksForSocket, protection } from './http/protection.ts';
 import { publicHost } from './http/public-host.ts';
 import { requestLog } from './http/request-log.ts';
-import type { ServerConfig } from './kernel/config.ts';
+import type { ServerConfig } from './kernel/config/config.ts';
 import type { Parts } from './parts.ts';
-import { realtimeRoutes } from './realtime/client/routes.ts';
-import { listStream } from './realtime/client/stream-route.ts';
+import { realtimeRoutes } from './realtime/routes.ts';
+import { listStream } from './realtime/stream-route.ts';
 
 const MAX_HEADER_BYTES = 16_384;
 /** Ids have up to 128 characters, each of which may be escaped as three. */
@@ -69,7 +69,7 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
   await app.register(publicHost, { config });
   await app.register(methods);
   await app.register(declaredRoutes, { routes });
-  await app.register(ownMachine, { config });
+  await app.register(developmentGuard, { config });
 
   await app.register(async function open(context) {
     const details = async () => ({ events: inShort(await parts.events.state()) });
@@ -98,7 +98,7 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
     await context.register(readOnlyKeys);
     await context.register(explain, parts);
     await context.register(rateLimit, parts);
-    await context.register(ownAnswers);
+    await context.register(privateAnswers);
     await context.register(async function documents(context) {
       await context.register(json, { config });
       await context.register(readRoutes, {

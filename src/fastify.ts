@@ -1,5 +1,5 @@
 /** What Millrace adds to Fastify's own types, and nothing else. */
-import type { Principal } from './auth/principal.ts';
+import type { Principal } from './auth/identity/principal.ts';
 import type { Declaration } from './contract/operation.ts';
 import type { MillraceError } from './kernel/errors.ts';
 

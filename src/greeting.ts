@@ -4,9 +4,9 @@
  */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { Config, Environment } from './kernel/config.ts';
+import type { Config, Environment } from './kernel/config/config.ts';
+import { SETTINGS } from './kernel/config/settings.ts';
 import { nearest } from './kernel/nearest.ts';
-import { SETTINGS } from './kernel/settings.ts';
 
 const PACKAGE: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 
@@ -58,7 +58,7 @@ export function unknownSettings(env: Environment): string[] {
   });
 }
 
-export interface Running {
+export interface RunningServer {
   readonly url: string;
   readonly config: Config;
   /** Version of the database server. */
@@ -73,7 +73,7 @@ export interface Running {
 }
 
 /** The summary after a successful start. */
-export function summary(running: Running): string {
+export function summary(running: RunningServer): string {
   const { url, config, version, embedded, note, open } = running;
   const allowed = open ? 'everything is allowed' : 'what policies allow';
   const mode = config.mode === 'development' ? `development: ${allowed}, from this machine only` : 'production';
@@ -91,7 +91,7 @@ ${next(running)}
 }
 
 /** What to do first. It has to work: where not everything is open, somebody has to be the owner, and sign in. */
-function next({ url, open, setUp }: Running): string {
+function next({ url, open, setUp }: RunningServer): string {
   const json = "-H 'content-type: application/json' -d";
   if (open)
     return `  Try it:

@@ -6,14 +6,14 @@
 import './fastify.ts';
 import { setFlagsFromString } from 'node:v8';
 import pino, { type Logger } from 'pino';
-import { ANONYMOUS } from './auth/principal.ts';
+import { ANONYMOUS } from './auth/identity/principal.ts';
 import { isCommand, runCommand } from './commands/commands.ts';
 import { databaseWarnings } from './database/advisories.ts';
 import { type EmbeddedDatabase, startEmbedded } from './database/embedded/embedded.ts';
 import { UnusableDatabase } from './database/unusable.ts';
 import { HELP, summary, unknownSettings, VERSION } from './greeting.ts';
 import { consoleLog, LISTENING } from './http/console-log.ts';
-import { type Config, ConfigError, loadConfig } from './kernel/config.ts';
+import { type Config, ConfigError, loadConfig } from './kernel/config/config.ts';
 import { MillraceError } from './kernel/errors.ts';
 import type { Parts } from './parts.ts';
 

@@ -7,7 +7,7 @@ import { AuditStore } from './admin/audit-store.ts';
 import { type AuthParts, openAuth } from './auth/open-auth.ts';
 import { RequestRate } from './auth/request-rate.ts';
 import { Atomic } from './collections/atomic.ts';
-import { ByFilter } from './collections/bulk-writes.ts';
+import { BulkWrites } from './collections/bulk-writes.ts';
 import { Catalogue } from './collections/catalogue.ts';
 import { Collections } from './collections/collections.ts';
 import { Idempotency } from './collections/http/idempotency.ts';
@@ -15,7 +15,7 @@ import { KeyStore } from './collections/http/key-store.ts';
 import { Indexes } from './collections/indexes.ts';
 import { Registry } from './collections/registry.ts';
 import { SortIndexes } from './collections/store/sort-indexes.ts';
-import { Store } from './collections/store/store.ts';
+import { DocumentStore } from './collections/store/store.ts';
 import { type Mongo, mayNot, openMongo } from './database/mongo.ts';
 import { Transactions } from './database/transactions.ts';
 import { type EventParts, openEvents } from './events/open-events.ts';
@@ -23,7 +23,7 @@ import type { Files } from './files/files.ts';
 import { openFiles } from './files/open-files.ts';
 import { OpenAnswers } from './kernel/answers/open-answers.ts';
 import { Closers } from './kernel/closers.ts';
-import type { Config } from './kernel/config.ts';
+import type { Config } from './kernel/config/config.ts';
 import { MillraceError } from './kernel/errors.ts';
 import { ByteBudget, byteBounds } from './kernel/memory/byte-budget.ts';
 import { LongAnswers } from './policies/long-answers.ts';
@@ -42,7 +42,7 @@ export interface Parts {
   readonly policyBook: PolicyBook;
   readonly longAnswers: LongAnswers;
   readonly collections: Collections;
-  readonly byFilter: ByFilter;
+  readonly byFilter: BulkWrites;
   readonly atomic: Atomic;
   readonly idempotency: Idempotency;
   readonly indexes: Indexes;
@@ -120,7 +120,7 @@ async function makeOn(
   });
   const registry = new Registry(mongo);
   const atomic = new Atomic(transactions, registry);
-  const store = new Store(mongo, queryTimeoutMs);
+  const store = new DocumentStore(mongo, queryTimeoutMs);
   const sortIndexes = new SortIndexes(mongo);
   const collections = new Collections({
     store,
@@ -130,7 +130,7 @@ async function makeOn(
     ...config.collections,
     cursorKeys: auth.signing.cursors,
   });
-  const byFilter = new ByFilter({ store, registry, atomic });
+  const byFilter = new BulkWrites({ store, registry, atomic });
   const keys = new KeyStore(mongo);
   await keys.start();
   const idempotency = new Idempotency(keys, atomic);

@@ -1,7 +1,7 @@
 /** A start that fails half way leaves nothing open: no connection, no timer that keeps the process alive. */
 import { MongoClient } from 'mongodb';
 import t from 'tap';
-import { loadConfig } from '../src/kernel/config.ts';
+import { loadConfig } from '../src/kernel/config/config.ts';
 import { makeParts } from '../src/parts.ts';
 import { testMongo } from './helpers/mongo.ts';
 import { until } from './helpers/until.ts';

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import t from 'tap';
 import { summary, unknownSettings } from '../src/greeting.ts';
-import { loadConfig } from '../src/kernel/config.ts';
+import { loadConfig } from '../src/kernel/config/config.ts';
 import { dataFolder } from './helpers/embedded-program.ts';
 import { startMillrace } from './helpers/millrace.ts';
 

@@ -33,6 +33,9 @@ const FLOORS: Readonly<Record<string, number>> = {
 const NEIGHBOURS = new Set(['policies>auth']); // a policy is about a principal
 
 const MAX_LINES = 300;
+const MAX_FILES = 16;
+/** An exported declaration at the beginning of a line, and its name. */
+const DECLARATION = /^export (?:default )?(?:abstract )?(?:async )?(?:class|function\*?|interface|type|const) (\w+)/gm;
 const MAX_MEDIAN = 120;
 const BANNED = /manager|helper|util|service|controller|handler|info|\bdata\b|process/i;
 
@@ -114,6 +117,52 @@ t.test('imports point down or stay in their folder', async (t) => {
   }
 });
 
+t.test('no folder and no file is in a circle', async (t) => {
+  const all = [...IMPORTS, ...files('client').flatMap(imports)];
+  const folders = all.map(({ from, to }) => ({ from: dirname(from), to: dirname(to) }));
+  t.strictSame(circleOf(all), null);
+  t.strictSame(circleOf(folders.filter(({ from, to }) => from !== to)), null);
+});
+
+/** The first way from a place back to itself along the arrows; null when there is none. */
+function circleOf(arrows: readonly { readonly from: string; readonly to: string }[]): readonly string[] | null {
+  const next = Map.groupBy(arrows, ({ from }) => from);
+  const left = new Set<string>();
+  const way: string[] = [];
+  const walk = (place: string): readonly string[] | null => {
+    if (left.has(place)) return null;
+    if (way.includes(place)) return [...way.slice(way.indexOf(place)), place];
+    way.push(place);
+    for (const { to } of next.get(place) ?? []) {
+      const circle = walk(to);
+      if (circle !== null) return circle;
+    }
+    way.pop();
+    left.add(place);
+    return null;
+  };
+  for (const place of next.keys()) {
+    const circle = walk(place);
+    if (circle !== null) return circle;
+  }
+  return null;
+}
+
+t.test('no folder holds more than one idea', async (t) => {
+  const counts = Map.groupBy([...SOURCES, ...files('client')], dirname);
+  for (const [folder, { length }] of counts) t.ok(length <= MAX_FILES, `${folder} holds ${length} files`);
+});
+
+t.test('an exported name is declared once', async (t) => {
+  const declared = SOURCES.flatMap((path) =>
+    [...readFileSync(join(ROOT, path), 'utf8').matchAll(DECLARATION)].map(([, name = '']) => ({ name, path })),
+  );
+  for (const [name, places] of Map.groupBy(declared, ({ name }) => name)) {
+    const paths = [...new Set(places.map(({ path }) => path))];
+    t.equal(paths.length, 1, `${name} is declared in ${paths.join(', ')}`);
+  }
+});
+
 t.test('every folder has a floor', async (t) => {
   for (const folder of new Set(SOURCES.map(folderOf))) t.ok(folder === undefined || folder in FLOORS, String(folder));
 });
@@ -135,7 +184,7 @@ t.test('vendors stay at their doors', async (t) => {
 t.test('only the rim reads the process', async (t) => {
   const readers = SOURCES.filter((path) => /\bprocess\.(env|argv|exit)/.test(readFileSync(join(ROOT, path), 'utf8')));
   t.strictSame(
-    readers.filter((path) => !['src/main.ts', 'src/kernel/config.ts'].includes(path)),
+    readers.filter((path) => !['src/main.ts', 'src/kernel/config/config.ts'].includes(path)),
     [],
   );
 });

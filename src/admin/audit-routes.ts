@@ -5,14 +5,14 @@ import { queryParameter } from '../contract/parameters.ts';
 import { EVENT } from '../events/event-operations.ts';
 import type { Policies } from '../policies/policies.ts';
 import type { Audit } from './audit.ts';
-import { LIST_ERRORS, LIST_PARAMETERS, pageOf, parseListQuery } from './list-query.ts';
+import { adminPage, LIST_ERRORS, LIST_PARAMETERS, parseListQuery } from './list-query.ts';
 
 const OPERATION = operation({
   id: 'audit.list',
   tag: 'Running it',
   summary: 'List what happened to accounts, keys and policies, newest first',
   parameters: [...LIST_PARAMETERS, queryParameter('type', 'Only these types of events; `*` stands for anything.')],
-  answers: pageOf(EVENT),
+  answers: adminPage(EVENT),
   errors: LIST_ERRORS,
 });
 

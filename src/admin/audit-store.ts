@@ -2,12 +2,12 @@
 import type { Collection, Filter } from 'mongodb';
 import { translated } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
-import type { Place } from '../events/log/position.ts';
+import type { LogPosition } from '../events/log/position.ts';
 import { insertOutputs } from '../events/read/consumer.ts';
 
 const KEPT_SECONDS = 400 * 24 * 3_600;
 
-export interface AuditRow extends Place {
+export interface AuditRow extends LogPosition {
   /** Made of the event's position, so that no event is kept twice. */
   readonly _id: string;
   readonly type: string;
@@ -37,7 +37,7 @@ export class AuditStore {
   }
 
   /** Newest first, before a place. */
-  list(before: Place | null, type: RegExp | null, limit: number): Promise<AuditRow[]> {
+  list(before: LogPosition | null, type: RegExp | null, limit: number): Promise<AuditRow[]> {
     const filter: Filter<AuditRow> = type === null ? {} : { type };
     if (before !== null) {
       const { epoch, number } = before;

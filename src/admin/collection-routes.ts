@@ -5,7 +5,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Catalogue } from '../collections/catalogue.ts';
 import { parseCollectionName } from '../database/names.ts';
-import { checked } from '../kernel/checked.ts';
+import { checked } from '../kernel/parse-body.ts';
 import { parameters, requireMediaType } from '../kernel/request.ts';
 import type { Policies } from '../policies/policies.ts';
 import { COLLECTIONS, RENAME } from './collection-operations.ts';

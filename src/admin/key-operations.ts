@@ -1,9 +1,9 @@
 /** The operations on API keys as the contract describes them. Not here: the routes (key-routes.ts). */
-import { API_KEY, answer, DONE } from '../auth/account-contract.ts';
-import { NEW_KEY } from '../auth/schema.ts';
+import { API_KEY_SHAPE, answer, DONE } from '../auth/http/account-contract.ts';
+import { NEW_KEY } from '../auth/http/schema.ts';
 import { ASKED_ERRORS, BODY_ERRORS, CHECKED_ERRORS, jsonBody, operation } from '../contract/operation.ts';
 import { idParameter } from '../contract/parameters.ts';
-import { LIST_ERRORS, LIST_PARAMETERS, pageOf } from './list-query.ts';
+import { adminPage, LIST_ERRORS, LIST_PARAMETERS } from './list-query.ts';
 
 const tag = 'Running it';
 const ONE = [idParameter('id', 'the key')];
@@ -14,7 +14,7 @@ export const KEYS = {
     tag,
     summary: 'List API keys',
     parameters: LIST_PARAMETERS,
-    answers: pageOf(API_KEY),
+    answers: adminPage(API_KEY_SHAPE),
     errors: LIST_ERRORS,
   }),
   create: operation({
@@ -22,7 +22,7 @@ export const KEYS = {
     tag,
     summary: 'Make an API key, which is shown once',
     body: jsonBody(NEW_KEY),
-    answers: { 201: { description: 'Made.', schema: API_KEY, headers: ['Location'] } },
+    answers: { 201: { description: 'Made.', schema: API_KEY_SHAPE, headers: ['Location'] } },
     errors: CHECKED_ERRORS,
   }),
   get: operation({
@@ -30,7 +30,7 @@ export const KEYS = {
     tag,
     summary: 'Get what is known of an API key',
     parameters: ONE,
-    answers: answer('The key.', API_KEY),
+    answers: answer('The key.', API_KEY_SHAPE),
     errors: [...ASKED_ERRORS, 'document-not-found'],
   }),
   remove: operation({

@@ -1,11 +1,11 @@
 /** API keys over HTTP for those who run the installation. Not here: what a key is (auth/tokens/api-keys.ts). */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { actorOf } from '../auth/principal.ts';
-import { NEW_KEY } from '../auth/schema.ts';
+import { NEW_KEY } from '../auth/http/schema.ts';
+import { actorOf } from '../auth/identity/principal.ts';
 import type { ApiKeys } from '../auth/tokens/api-keys.ts';
 import { isCollectionName } from '../database/names.ts';
-import { checked } from '../kernel/checked.ts';
 import { MillraceError } from '../kernel/errors.ts';
+import { checked } from '../kernel/parse-body.ts';
 import { parameters } from '../kernel/request.ts';
 import { OTHER_PLACES } from '../policies/evaluation.ts';
 import type { Policies } from '../policies/policies.ts';

@@ -18,7 +18,7 @@ export const LIST_PARAMETERS = [
 export const LIST_ERRORS: readonly ErrorCode[] = [...ASKED_ERRORS, 'invalid-parameter'];
 
 /** The answer of a list as the contract describes it. */
-export function pageOf(items: object): Readonly<Record<number, Answer>> {
+export function adminPage(items: object): Readonly<Record<number, Answer>> {
   return { 200: { description: 'A page.', schema: listOf(items), headers: ['Millrace-Next'] } };
 }
 

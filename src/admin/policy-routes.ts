@@ -11,7 +11,7 @@ import type { PolicyBook } from '../policies/policy-book.ts';
 import type { WrittenPolicy } from '../policies/policy-set.ts';
 import type { Action, Scope } from '../policies/scope.ts';
 import { parseCheck, parseQuestion } from '../policies/trial/trial-question.ts';
-import { judge } from '../policies/trial/verdict.ts';
+import { judgeTrial } from '../policies/trial/verdict.ts';
 import { POLICIES } from './policy-operations.ts';
 
 export interface PolicyRoutesOptions {
@@ -83,7 +83,7 @@ export async function policyRoutes(app: FastifyInstance, options: PolicyRoutesOp
   // Questions change nothing: who may look may ask.
   app.post(`${URL}/test`, { config: { ...POLICIES.test, reads: true } }, async (request) => {
     withBody(request, 'read');
-    return judge(policies, parseQuestion(requireBody(request)));
+    return judgeTrial(policies, parseQuestion(requireBody(request)));
   });
 
   app.post(`${URL}/check`, { config: { ...POLICIES.check, reads: true } }, async (request) => {
@@ -91,7 +91,7 @@ export async function policyRoutes(app: FastifyInstance, options: PolicyRoutesOp
     const failed: object[] = [];
     const cases = parseCheck(requireBody(request));
     for (const [index, { question, expect, name }] of cases.entries()) {
-      const { verdict, policy, reason } = judge(policies, question);
+      const { verdict, policy, reason } = judgeTrial(policies, question);
       if (verdict === expect) continue;
       failed.push({
         index,

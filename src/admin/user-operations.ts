@@ -1,10 +1,10 @@
 /** The operations on accounts as the contract describes them. Not here: the routes (user-routes.ts). */
-import { answer, DONE, NAMING_ERRORS, SESSION, USER } from '../auth/account-contract.ts';
-import { CHANGE_USER, NEW_USER } from '../auth/schema.ts';
+import { answer, DONE, NAMING_ERRORS, SESSION_SHAPE, USER_SHAPE } from '../auth/http/account-contract.ts';
+import { CHANGE_USER, NEW_USER } from '../auth/http/schema.ts';
 import { ASKED_ERRORS, BODY_ERRORS, CHECKED_ERRORS, jsonBody, operation } from '../contract/operation.ts';
 import { idParameter, queryParameter } from '../contract/parameters.ts';
 import { listOf } from '../contract/schema.ts';
-import { LIST_ERRORS, LIST_PARAMETERS, pageOf } from './list-query.ts';
+import { adminPage, LIST_ERRORS, LIST_PARAMETERS } from './list-query.ts';
 
 const tag = 'Running it';
 const ONE = [idParameter('id', 'the account')];
@@ -15,7 +15,7 @@ export const USERS = {
     tag,
     summary: 'List accounts',
     parameters: [...LIST_PARAMETERS, queryParameter('kind', 'Only these.', { enum: ['user', 'owner'] })],
-    answers: pageOf(USER),
+    answers: adminPage(USER_SHAPE),
     errors: LIST_ERRORS,
   }),
   create: operation({
@@ -23,7 +23,7 @@ export const USERS = {
     tag,
     summary: 'Make an account',
     body: jsonBody(NEW_USER),
-    answers: { 201: { description: 'Made.', schema: USER, headers: ['Location'] } },
+    answers: { 201: { description: 'Made.', schema: USER_SHAPE, headers: ['Location'] } },
     errors: [...CHECKED_ERRORS, ...NAMING_ERRORS],
   }),
   get: operation({
@@ -31,7 +31,7 @@ export const USERS = {
     tag,
     summary: 'Get an account',
     parameters: ONE,
-    answers: answer('The account.', USER),
+    answers: answer('The account.', USER_SHAPE),
     errors: [...ASKED_ERRORS, 'document-not-found'],
   }),
   change: operation({
@@ -40,7 +40,7 @@ export const USERS = {
     summary: 'Change what an account may',
     parameters: ONE,
     body: jsonBody(CHANGE_USER),
-    answers: answer('The account as it is now.', USER),
+    answers: answer('The account as it is now.', USER_SHAPE),
     errors: [...CHECKED_ERRORS, 'document-not-found', 'last-owner'],
   }),
   remove: operation({
@@ -56,7 +56,7 @@ export const USERS = {
     tag,
     summary: 'List the sessions of an account',
     parameters: ONE,
-    answers: answer('The sessions, oldest first.', listOf(SESSION)),
+    answers: answer('The sessions, oldest first.', listOf(SESSION_SHAPE)),
     errors: [...ASKED_ERRORS, 'document-not-found'],
   }),
   endSessions: operation({

@@ -4,13 +4,13 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Users } from '../auth/accounts/users.ts';
-import { actorOf, OWNER_ROLES, type Principal } from '../auth/principal.ts';
-import { requireSmall } from '../auth/requests.ts';
-import { CHANGE_USER, NEW_USER } from '../auth/schema.ts';
+import { requireSmall } from '../auth/http/requests.ts';
+import { CHANGE_USER, NEW_USER } from '../auth/http/schema.ts';
+import { actorOf, OWNER_ROLES, type Principal } from '../auth/identity/principal.ts';
+import { toShown, type User } from '../auth/identity/user.ts';
 import type { Sessions } from '../auth/tokens/sessions.ts';
-import { toShown, type User } from '../auth/user.ts';
-import { checked } from '../kernel/checked.ts';
 import { MillraceError } from '../kernel/errors.ts';
+import { checked } from '../kernel/parse-body.ts';
 import { parameters } from '../kernel/request.ts';
 import type { Policies } from '../policies/policies.ts';
 import type { Action } from '../policies/scope.ts';

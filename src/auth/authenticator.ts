@@ -3,17 +3,19 @@
  * made earlier is no longer as it was. Not here: where on a request the proof stands (http/access/authentication.ts), and what
  * the principal may do.
  */
+
 import { hash } from 'node:crypto';
 import { MillraceError } from '../kernel/errors.ts';
 import type { UserStore } from './accounts/user-store.ts';
-import type { KeyPrincipal, Principal } from './principal.ts';
+import type { KeyPrincipal, Principal } from './identity/principal.ts';
+import { invalidCredential } from './identity/refusals.ts';
+import { toPrincipal } from './identity/user.ts';
 import { SINGLE_USE_MS, type SingleUse, type Taken } from './sign-in/single-use.ts';
 import type { AccessTokens } from './tokens/access-tokens.ts';
 import { toKeyPrincipal } from './tokens/api-key.ts';
 import type { ApiKeys } from './tokens/api-keys.ts';
 import { type Revoked, restsOn } from './tokens/revocations.ts';
 import type { SessionStore } from './tokens/session-store.ts';
-import { toPrincipal } from './user.ts';
 
 /** Verified credentials remembered; the first ones remembered go first. */
 const MAX_KEPT = 20_000;
@@ -250,12 +252,4 @@ export class Authenticator {
 function factsOf(principal: Exclude<Principal, { kind: 'anonymous' }>): Record<string, unknown> {
   const { kind, id, expiresAt } = principal;
   return kind === 'key' ? { kind, id } : { kind, id, session: principal.session, expiresAt };
-}
-
-/** The one answer to every credential that is present but bad (RFC 6750 section 3.1). */
-export function invalidCredential(cause?: unknown): MillraceError {
-  return new MillraceError('invalid-credential', 'The credential is not valid', {
-    headers: { 'www-authenticate': 'Bearer realm="millrace", error="invalid_token"' },
-    cause,
-  });
 }

@@ -4,7 +4,7 @@
  * the delays of failed sign-ins, which all processes share.
  */
 import { MillraceError } from '../kernel/errors.ts';
-import type { Principal } from './principal.ts';
+import type { Principal } from './identity/principal.ts';
 
 /** Buckets kept; the longest unused ones go first. */
 const MAX_BUCKETS = 50_000;

@@ -4,7 +4,7 @@
  */
 import type { CollectionName } from '../database/names.ts';
 import type { Transactions } from '../database/transactions.ts';
-import { Slots } from '../kernel/slots.ts';
+import { Semaphore } from '../kernel/concurrency/semaphore.ts';
 import type { OpenTransaction } from './open-transaction.ts';
 import type { Registry } from './registry.ts';
 
@@ -17,7 +17,7 @@ const LARGE_WAITING = 16;
 export class Atomic {
   readonly #transactions: Transactions;
   readonly #registry: Registry;
-  readonly #largeTurn = new Slots(1, LARGE_WAITING);
+  readonly #largeTurn = new Semaphore(1, LARGE_WAITING);
 
   constructor(transactions: Transactions, registry: Registry) {
     this.#transactions = transactions;

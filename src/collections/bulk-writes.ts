@@ -4,7 +4,7 @@
  */
 import { setImmediate as otherWork } from 'node:timers/promises';
 import type { Document } from 'mongodb';
-import { actorOf } from '../auth/principal.ts';
+import { actorOf } from '../auth/identity/principal.ts';
 import { decodeOrdered, decodeStored, decodeStoredId, inOrderOf, readStored } from '../database/bson/stored.ts';
 import { duplicateKey, translateError } from '../database/errors.ts';
 import { idText } from '../database/json/ids.ts';
@@ -15,7 +15,7 @@ import type { Scope } from '../policies/scope.ts';
 import type { Match } from '../query/evaluate/match.ts';
 import type { OpenFilter } from '../query/filter.ts';
 import type { Atomic } from './atomic.ts';
-import type { Change } from './change/change.ts';
+import type { DocumentChange } from './change/change.ts';
 import { permittedChange } from './change/permitted-change.ts';
 import type { Write } from './collections.ts';
 import type { OpenTransaction } from './open-transaction.ts';
@@ -23,7 +23,7 @@ import { writingFilter, writingMatch } from './read/listing.ts';
 import { duplicate, notAvailable } from './refusals.ts';
 import type { Registry } from './registry.ts';
 import type { Replacement } from './store/coalesced-operations.ts';
-import type { Store } from './store/store.ts';
+import type { DocumentStore } from './store/store.ts';
 
 /** Documents that one transaction touches by filters. */
 const MAX_AFFECTED = 10_000;
@@ -41,22 +41,22 @@ export interface Affected {
 }
 
 /** Which documents, and how many of them at most. */
-export interface Asked {
+export interface BulkTarget {
   readonly filter: OpenFilter;
   readonly maxAffected: number;
 }
 
-export interface ByFilterParts {
-  readonly store: Store;
+export interface BulkWritesParts {
+  readonly store: DocumentStore;
   readonly registry: Registry;
   readonly atomic: Atomic;
   readonly now?: () => Date;
 }
 
-export class ByFilter {
-  readonly #parts: ByFilterParts;
+export class BulkWrites {
+  readonly #parts: BulkWritesParts;
 
-  constructor(parts: ByFilterParts) {
+  constructor(parts: BulkWritesParts) {
     this.#parts = parts;
   }
 
@@ -66,7 +66,13 @@ export class ByFilter {
    * @throws MillraceError `too-many-affected`, `resource-not-available`, `overloaded` when too many large writes wait, and
    *   what the change throws
    */
-  patch(scope: Scope, name: CollectionName, asked: Asked, change: Change, write: Write): Promise<Affected> {
+  patch(
+    scope: Scope,
+    name: CollectionName,
+    asked: BulkTarget,
+    change: DocumentChange,
+    write: Write,
+  ): Promise<Affected> {
     const { store } = this.#parts;
     const now = this.#now();
     const origin = { principal: scope.principal, request: write.request, now };
@@ -95,7 +101,7 @@ export class ByFilter {
    * Deletes every document that the filter finds.
    * @throws MillraceError `too-many-affected`, `resource-not-available`, `overloaded` when too many large writes wait
    */
-  remove(scope: Scope, name: CollectionName, asked: Asked, write: Write): Promise<Affected> {
+  remove(scope: Scope, name: CollectionName, asked: BulkTarget, write: Write): Promise<Affected> {
     const stamp = { by: actorOf(scope.principal), request: write.request };
     return this.#within(scope, name, asked, write, this.#now(), (ids, { session }) =>
       this.#parts.store.removeMany(name, ids, stamp, session),
@@ -105,7 +111,7 @@ export class ByFilter {
   #within(
     scope: Scope,
     name: CollectionName,
-    asked: Asked,
+    asked: BulkTarget,
     write: Write,
     now: Date,
     work: (ids: readonly unknown[], within: OpenTransaction) => Promise<void>,

@@ -6,26 +6,27 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Document } from 'mongodb';
-import { actorOf } from '../auth/principal.ts';
+import { actorOf } from '../auth/identity/principal.ts';
 import { decodeOrdered, decodeStored, decodeStoredId, exactly, inOrderOf } from '../database/bson/stored.ts';
 import { duplicateKey, translated, translateError } from '../database/errors.ts';
 import { idText, newId } from '../database/json/ids.ts';
 import type { CollectionName } from '../database/names.ts';
+import { resume } from '../kernel/concurrency/closable-iterator.ts';
+import { FairSemaphore } from '../kernel/concurrency/fair-semaphore.ts';
+import { KeyedQueues } from '../kernel/concurrency/queues.ts';
 import { MillraceError } from '../kernel/errors.ts';
-import { FairSemaphore } from '../kernel/fair-semaphore.ts';
-import { KeyedQueues } from '../kernel/queues.ts';
 import { databaseDecides, reachesAll, toDatabaseFilter } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
 import type { Query } from '../query/parse/query.ts';
 import type { Atomic } from './atomic.ts';
-import type { Change } from './change/change.ts';
-import type { JsonObject, Origin } from './change/next-document.ts';
+import type { DocumentChange } from './change/change.ts';
+import type { JsonObject, WriteOrigin } from './change/next-document.ts';
 import { permittedChange, permittedCreate } from './change/permitted-change.ts';
 import { Lookup } from './lookup.ts';
 import type { OpenTransaction } from './open-transaction.ts';
 import { tagFor, viewOf } from './read/document-view.ts';
 import { Allowance, type Expand, type Expanding, expandBatch } from './read/expansion.ts';
-import { type List, Listing, type ListingParts, type Steps } from './read/listing.ts';
+import { type List, Listing, type ListingParts } from './read/listing.ts';
 import { at, duplicate, notAvailable, tooBusy } from './refusals.ts';
 import type { Registry } from './registry.ts';
 import { checkPreconditions, type Preconditions, UNCONDITIONAL, UNSEEN } from './store/preconditions.ts';
@@ -196,7 +197,13 @@ export class Collections {
   }
 
   /** Changes a document; its members stay where they were. */
-  async patch(scope: Scope, name: CollectionName, id: string, change: Change, write: Write): Promise<StoredDocument> {
+  async patch(
+    scope: Scope,
+    name: CollectionName,
+    id: string,
+    change: DocumentChange,
+    write: Write,
+  ): Promise<StoredDocument> {
     const changed = await this.#change(scope, name, id, write, change);
     if (changed === null) throw await this.#lookup.missing(scope, name, id, write.preconditions, write.within);
     return changed;
@@ -231,7 +238,7 @@ export class Collections {
     name: CollectionName,
     id: string,
     write: Write,
-    change: Change,
+    change: DocumentChange,
   ): Promise<StoredDocument | null> {
     const attempt = async (within = write.within): Promise<StoredDocument | null | undefined> => {
       const raw = await this.#lookup.find(scope, name, id, within);
@@ -278,23 +285,7 @@ export class Collections {
     return this.#parts.now?.() ?? new Date();
   }
 
-  #origin(scope: Scope, write: Write): Origin {
+  #origin(scope: Scope, write: Write): WriteOrigin {
     return { principal: scope.principal, request: write.request, now: this.#now() };
   }
-}
-
-/** The whole of a sequence whose first step was taken already. Not a generator: one that never ran closes nothing. */
-function resume<T>(first: IteratorResult<T>, rest: Steps<T>): Steps<T> {
-  let taken: IteratorResult<T> | undefined = first;
-  return {
-    [Symbol.asyncIterator]() {
-      return this;
-    },
-    next: async () => {
-      const step = taken ?? rest.next();
-      taken = undefined;
-      return step;
-    },
-    return: (value) => rest.return(value),
-  };
 }

@@ -4,7 +4,7 @@
  */
 import Type, { type Static } from 'typebox';
 import { Check, Errors } from 'typebox/schema';
-import { wirePath } from '../database/json/to-wire.ts';
+import { wirePath } from '../database/names.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { askedPath } from '../query/paths.ts';
 
@@ -110,7 +110,7 @@ function signatureOf({ fields, unique, sparse }: Index): string {
  * The key of an index in the database's words. It ends in the id, as the sort of every page does: pages through documents
  * with equal keys are then read in order.
  */
-export function keyOf(index: Index): Map<string, 1 | -1> {
+export function indexKeyOf(index: Index): Map<string, 1 | -1> {
   const key = new Map<string, 1 | -1>(
     index.fields.map((field) => (field.startsWith('-') ? [askedPath(field.slice(1)), -1] : [askedPath(field), 1])),
   );
@@ -137,7 +137,7 @@ function withoutLastId(index: Index): Index {
  * `a_1_b` is written like the fields `a` and `b`, so the later one of the two is numbered.
  * @param existing names that are taken
  */
-export function namesOf(indexes: readonly Index[], existing: readonly string[]): readonly string[] {
+export function indexNames(indexes: readonly Index[], existing: readonly string[]): readonly string[] {
   const taken = new Set(existing);
   return indexes.map((index) => {
     const first = nameOf(index);
@@ -149,7 +149,7 @@ export function namesOf(indexes: readonly Index[], existing: readonly string[]):
 }
 
 function nameOf(index: Index): string {
-  const key = [...keyOf(index)].map(([path, direction]) => `${path}_${direction}`).join('_');
+  const key = [...indexKeyOf(index)].map(([path, direction]) => `${path}_${direction}`).join('_');
   return `${key}${index.unique ? '_unique' : ''}${index.sparse ? '_sparse' : ''}`;
 }
 

@@ -7,10 +7,18 @@ import type { IndexDescription } from 'mongodb';
 import { CODE, duplicateKey, serverCode, translated, uniqueViolation } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
 import type { CollectionName } from '../database/names.ts';
+import { KeyedQueues } from '../kernel/concurrency/queues.ts';
 import { MillraceError } from '../kernel/errors.ts';
-import { KeyedQueues } from '../kernel/queues.ts';
 import type { Scope } from '../policies/scope.ts';
-import { type ExistingIndex, fromDatabase, type Index, keyOf, listed, namesOf, planIndexes } from './index-plan.ts';
+import {
+  type ExistingIndex,
+  fromDatabase,
+  type Index,
+  indexKeyOf,
+  indexNames,
+  listed,
+  planIndexes,
+} from './index-plan.ts';
 import { notAvailable } from './refusals.ts';
 import type { Registry } from './registry.ts';
 import type { SortIndexes } from './store/sort-indexes.ts';
@@ -48,7 +56,7 @@ export class Indexes {
       const collection = this.#mongo.data.collection(name);
       if (create.length > 0) {
         // One command: the server builds all of them or none.
-        const names = namesOf(
+        const names = indexNames(
           create,
           existing.map((index) => index.name),
         );
@@ -79,7 +87,7 @@ export class Indexes {
 
 function toDescription(index: Index, name = ''): IndexDescription {
   const { unique, sparse } = index;
-  return { key: keyOf(index), name, ...(unique ? { unique } : {}), ...(sparse ? { sparse } : {}) };
+  return { key: indexKeyOf(index), name, ...(unique ? { unique } : {}), ...(sparse ? { sparse } : {}) };
 }
 
 async function refusing<T>(build: () => Promise<T>): Promise<T> {

@@ -12,13 +12,13 @@ import type { OpenTransaction } from './open-transaction.ts';
 import { documentNotFound, notAvailable } from './refusals.ts';
 import type { Registry } from './registry.ts';
 import { checkPreconditions, type Preconditions } from './store/preconditions.ts';
-import type { Store } from './store/store.ts';
+import type { DocumentStore } from './store/store.ts';
 
 export class Lookup {
-  readonly #store: Store;
+  readonly #store: DocumentStore;
   readonly #registry: Registry;
 
-  constructor(store: Store, registry: Registry) {
+  constructor(store: DocumentStore, registry: Registry) {
     this.#store = store;
     this.#registry = registry;
   }

@@ -2,17 +2,17 @@
  * What the program does for those who run it, beside serving: `millrace owner`, `keys` and `files`. They are part of it and
  * no scripts, because an image and a package have no others. Not here: what each does.
  */
-import type { Environment } from '../kernel/config.ts';
+import type { Environment } from '../kernel/config/config.ts';
 import { MillraceError } from '../kernel/errors.ts';
 
 /** What a command came to. */
-export interface Outcome {
+export interface CommandOutcome {
   /** What to tell at its end; nothing where it has told all. */
   readonly text?: string;
   readonly failed?: boolean;
 }
 
-type Command = (words: readonly string[], env: Environment) => Promise<Outcome>;
+type Command = (words: readonly string[], env: Environment) => Promise<CommandOutcome>;
 
 /** Each is loaded when it is asked for. */
 const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map<string, () => Promise<Command>>([
@@ -37,13 +37,13 @@ export async function runCommand(name: string, words: readonly string[], env: En
     if (text !== undefined) process.stdout.write(`${text}\n`);
     return failed ? 1 : 0;
   } catch (error) {
-    process.stderr.write(`${explain(error)}\n`);
+    process.stderr.write(`${explainError(error)}\n`);
     return 1;
   }
 }
 
 /** An error in a sentence or two. */
-export function explain(error: unknown): string {
+export function explainError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (!(error instanceof MillraceError)) return error.message;
   const cause = error.cause instanceof Error ? ` (${error.cause.message})` : '';

@@ -8,7 +8,7 @@ import { findHolder } from '../database/embedded/claim.ts';
 import { runningUrl } from '../database/embedded/credentials.ts';
 import { startEmbedded } from '../database/embedded/embedded.ts';
 import { type Mongo, mayNot, openMongo } from '../database/mongo.ts';
-import type { Config } from '../kernel/config.ts';
+import type { Config } from '../kernel/config/config.ts';
 
 /** Opens it, does the work and closes all that was opened. */
 export async function withDatabase<T>(config: Config, work: (mongo: Mongo) => Promise<T>): Promise<T> {

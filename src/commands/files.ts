@@ -5,8 +5,8 @@
 import { parseArgs } from 'node:util';
 import { moveFiles } from '../files/move.ts';
 import { openStores } from '../files/open-files.ts';
-import { type Environment, loadConfig } from '../kernel/config.ts';
-import { explain, type Outcome } from './commands.ts';
+import { type Environment, loadConfig } from '../kernel/config/config.ts';
+import { type CommandOutcome, explainError } from './commands.ts';
 import { withDatabase } from './database.ts';
 
 const USAGE = `From a clone npm run files -- …, from an image or a package millrace files …
@@ -16,7 +16,7 @@ millrace files move
   Moves every file to the first store in MILLRACE_FILES. Name the stores that still hold files behind it:
   MILLRACE_FILES='s3://pictures?endpoint=http://127.0.0.1:9000 gridfs' millrace files move`;
 
-export async function files(words: readonly string[], env: Environment): Promise<Outcome> {
+export async function files(words: readonly string[], env: Environment): Promise<CommandOutcome> {
   const { values, positionals } = parseArgs({
     args: [...words],
     options: { help: { type: 'boolean', short: 'h' } },
@@ -28,7 +28,7 @@ export async function files(words: readonly string[], env: Environment): Promise
   const stop = new AbortController();
   process.on('SIGINT', () => stop.abort());
   return withDatabase(config, async (mongo) => {
-    const opened = await openStores({ mongo }, settings, (error) => console.error(explain(error)));
+    const opened = await openStores({ mongo }, settings, (error) => console.error(explainError(error)));
     try {
       return { failed: !(await follow(opened, stop.signal)) };
     } finally {
@@ -47,7 +47,7 @@ async function follow(opened: Parameters<typeof moveFiles>[0], signal: AbortSign
   let last = `Nothing to move: every file is in ${target}.`;
   for await (const { moved, gone, failed: so, total, bytes, file, error } of moveFiles(opened, signal)) {
     failed = so;
-    if (error !== undefined) console.error(`\n${file.key} ${file.name}: ${explain(error)}`);
+    if (error !== undefined) console.error(`\n${file.key} ${file.name}: ${explainError(error)}`);
     last = `${moved + gone + failed} of ${total}: ${moved} moved to ${target} (${Math.round(bytes / 1e6)} MB)`;
     if (failed > 0) last += `, ${failed} failed`;
     process.stdout.write(process.stdout.isTTY ? `\r${last}` : `${last}\n`);

@@ -4,8 +4,8 @@
  * server may run meanwhile.
  */
 import { parseArgs } from 'node:util';
-import { type Environment, loadConfig } from '../kernel/config.ts';
-import type { Outcome } from './commands.ts';
+import { type Environment, loadConfig } from '../kernel/config/config.ts';
+import type { CommandOutcome } from './commands.ts';
 import { withAuth } from './database.ts';
 
 const USAGE = `From a clone npm run keys -- …, from an image or a package millrace keys …
@@ -15,7 +15,7 @@ millrace keys rotate [--drop-old]
   cursors. The old ones verify until what they signed has ended (a cursor: a day). With --drop-old
   they go at once: everybody renews with their refresh token, and signs and pages anew.`;
 
-export async function keys(words: readonly string[], env: Environment): Promise<Outcome> {
+export async function keys(words: readonly string[], env: Environment): Promise<CommandOutcome> {
   const { values, positionals } = parseArgs({
     args: [...words],
     options: { 'drop-old': { type: 'boolean', default: false }, help: { type: 'boolean', short: 'h' } },

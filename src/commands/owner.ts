@@ -7,12 +7,12 @@ import { parseArgs } from 'node:util';
 import { Check } from 'typebox/schema';
 import { checkPassword } from '../auth/accounts/passwords.ts';
 import type { Users } from '../auth/accounts/users.ts';
-import { OWNER_ROLES } from '../auth/principal.ts';
-import { SETUP } from '../auth/schema.ts';
-import { foldName, type User } from '../auth/user.ts';
+import { SETUP } from '../auth/http/schema.ts';
+import { OWNER_ROLES } from '../auth/identity/principal.ts';
+import { foldName, type User } from '../auth/identity/user.ts';
 import { ITSELF } from '../database/system-collection.ts';
-import { ConfigError, type Environment, loadConfig } from '../kernel/config.ts';
-import type { Outcome } from './commands.ts';
+import { ConfigError, type Environment, loadConfig } from '../kernel/config/config.ts';
+import type { CommandOutcome } from './commands.ts';
 import { withAuth } from './database.ts';
 
 const USAGE = `From a clone npm run owner -- …, from an image or a package millrace owner …
@@ -32,7 +32,7 @@ const OPTIONS = {
   help: { type: 'boolean', short: 'h' },
 } as const;
 
-export async function owner(words: readonly string[], env: Environment): Promise<Outcome> {
+export async function owner(words: readonly string[], env: Environment): Promise<CommandOutcome> {
   const { values } = parseArgs({ args: [...words], options: OPTIONS });
   const { link, email, 'password-file': file, roles: listed, help } = values;
   if (help || (!link && (email === undefined || file === undefined))) {

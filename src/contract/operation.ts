@@ -110,5 +110,5 @@ export const BODY_ERRORS: readonly ErrorCode[] = [
 /** What a route refuses that answers in JSON and knows all its query parameters. */
 export const ASKED_ERRORS: readonly ErrorCode[] = ['unknown-parameter', 'not-acceptable'];
 
-/** What a route refuses that reads its body by a schema (`kernel/checked`). */
+/** What a route refuses that reads its body by a schema (`kernel/parse-body`). */
 export const CHECKED_ERRORS: readonly ErrorCode[] = [...BODY_ERRORS, ...ASKED_ERRORS, 'invalid-body'];

@@ -15,7 +15,7 @@ import {
   type WriteError,
 } from 'mongodb';
 import { MillraceError } from '../kernel/errors.ts';
-import { wirePath } from './json/to-wire.ts';
+import { wirePath } from './names.ts';
 import { CODE, type Meaning, meaningOf, UNREACHABLE, UNWRITABLE } from './server-codes.ts';
 
 export { CODE };
@@ -99,7 +99,7 @@ function told({ code, message, hint, retryAfter }: Meaning, cause: unknown): Mil
   });
 }
 
-/** Whether a command was given up before it left (kernel/deadline.ts). Of one that has left the driver says it by itself. */
+/** Whether a command was given up before it left (kernel/concurrency/deadline.ts). Of one that has left the driver says it by itself. */
 function isDeadline(error: unknown): boolean {
   return error instanceof DOMException && error.name === 'TimeoutError';
 }

@@ -37,3 +37,8 @@ export function parseCollectionName(text: string): CollectionName {
       : 'A name is a letter followed by up to 63 letters, digits, _ or -',
   });
 }
+
+/** A stored path as clients write it: `_id` is `id` to them. */
+export function wirePath(path: string): string {
+  return path.replace(/^_id(?=\.|$)/, 'id');
+}

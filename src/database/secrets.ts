@@ -33,7 +33,7 @@ export async function sharedSecret(mongo: Pick<Mongo, 'log'>, name: string, seal
   );
   if (stored === null) throw new Error(`The secret '${name}' could not be made`);
   const { value } = stored;
-  const text = textOf(value);
+  const text = secretText(value);
   const opened = sealer.open(text, context);
   if (sealer.isStale(text)) {
     await secrets.updateOne({ _id: name, value }, { $set: { value: sealer.seal(opened, context) } });
@@ -47,6 +47,6 @@ export function contextOf(name: string): string {
 }
 
 /** A stored secret as text: base64, or base64 that a master key sealed. */
-export function textOf(value: SecretRow['value']): string {
+export function secretText(value: SecretRow['value']): string {
   return typeof value === 'string' ? value : Buffer.from(value.buffer).toString('base64');
 }

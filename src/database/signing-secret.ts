@@ -9,7 +9,7 @@ import type { Sealer } from '../kernel/sealer.ts';
 import type { SigningKeys } from '../kernel/signing-keys.ts';
 import { translated } from './errors.ts';
 import type { Mongo } from './mongo.ts';
-import { contextOf, type SecretRow, sharedSecret, textOf } from './secrets.ts';
+import { contextOf, type SecretRow, secretText, sharedSecret } from './secrets.ts';
 
 /** By then every process has been told of a new secret and verifies by it; only then does it sign. */
 const HAND_OVER_MS = 5_000;
@@ -109,7 +109,7 @@ export class SigningSecret implements SigningKeys {
 
   #opened(value: SecretRow['value']): Buffer {
     const { name, sealer } = this.#options;
-    return Buffer.from(sealer.open(textOf(value), contextOf(name)), 'base64');
+    return Buffer.from(sealer.open(secretText(value), contextOf(name)), 'base64');
   }
 
   #sealed(secret: Buffer): string {

@@ -9,7 +9,7 @@ import type { Db, Document } from 'mongodb';
 import { binary } from '../database/bson/raw.ts';
 import { readOrdered } from '../database/bson/stored.ts';
 import { Lease } from '../database/lease.ts';
-import { FairSemaphore } from '../kernel/fair-semaphore.ts';
+import { FairSemaphore } from '../kernel/concurrency/fair-semaphore.ts';
 import { EventLog } from './log/event-log.ts';
 import type { Note } from './log/note.ts';
 import type { LogRow } from './log/row.ts';

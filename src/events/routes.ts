@@ -6,27 +6,27 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Document } from 'mongodb';
 import type { Authenticator } from '../auth/authenticator.ts';
-import { limitKeyOf, type Principal } from '../auth/principal.ts';
+import { limitKeyOf, type Principal } from '../auth/identity/principal.ts';
 import { parseCollectionName } from '../database/names.ts';
 import { bindingsOf } from '../policies/bindings.ts';
 import type { Policies } from '../policies/policies.ts';
 import { requireReadable } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
-import { costOf, isHeavy } from '../query/cost.ts';
 import { bind } from '../query/evaluate/bind.ts';
+import { costOf, isHeavy } from '../query/evaluate/cost.ts';
 import { compileMatch, type Match } from '../query/evaluate/match.ts';
-import { inTurns } from '../query/evaluate/pauses.ts';
 import { Turnstile } from '../query/evaluate/turnstile.ts';
 import { pathsOf } from '../query/filter.ts';
+import { inTurns } from '../query/pauses.ts';
 import { FOLLOW_ALL, FOLLOW_CHANGES } from './event-operations.ts';
 import { toEvent } from './log/event.ts';
 import { type LogRow, wholeBytes } from './log/row.ts';
 import { placesOfRow } from './log/row-audience.ts';
-import type { Feed, Page, PageQuery } from './read/feed.ts';
+import type { Feed, FeedPage, PageQuery } from './read/feed.ts';
 import { parseChangesQuery, parseEventsQuery, wanting, wantsRow } from './read/feed-query.ts';
-import { reader } from './read/feed-reader.ts';
+import { feedReader } from './read/feed-reader.ts';
 import { hearable } from './read/hearing.ts';
-import { namedRow, seenRow, shownRow } from './read/visible-row.ts';
+import { namedRow, shownRow, visibleRow } from './read/visible-row.ts';
 
 export interface EventRoutesOptions {
   readonly policies: Policies;
@@ -71,8 +71,8 @@ export async function eventRoutes(
     reply: FastifyReply,
     query: Omit<PageQuery<T>, 'signal' | 'pick' | 'whose' | 'lane'>,
     pick: (row: LogRow, principal: Principal) => Promise<T | null>,
-  ): Promise<Page<T>> {
-    const who = reader(authenticator, request.principal, request.headers.authorization);
+  ): Promise<FeedPage<T>> {
+    const who = feedReader(authenticator, request.principal, request.headers.authorization);
     try {
       const signal = ended(reply, closing.signal);
       const whose = limitKeyOf(request.principal, request.ip);
@@ -127,7 +127,7 @@ export async function eventRoutes(
       const whole = await completed(named.row);
       const { match } = asked;
       const asks = isHeavy(cost, wholeBytes(whole)) ? (state: Document) => inTurns(() => match(state), turn) : match;
-      const seen = await seenRow(whole, named.scope, asks);
+      const seen = await visibleRow(whole, named.scope, asks);
       return seen && toEvent(seen);
     });
     return answer(reply, page.position, { changes: page.items, position: page.position });

@@ -3,10 +3,10 @@
  * (routes.ts).
  */
 import { MillraceError } from '../kernel/errors.ts';
-import { type ConditionHeaders, judge, preconditionFailed, rangeAllowed } from './conditions.ts';
+import { type ConditionHeaders, evaluateConditions, preconditionFailed, rangeAllowed } from './conditions.ts';
 import { parseRange } from './range.ts';
 import type { ByteRange } from './stores/file-store.ts';
-import { entityTag, type StoredFile } from './upload/file.ts';
+import { fileTag, type StoredFile } from './upload/file.ts';
 import { cleanName, contentDisposition } from './upload/file-name.ts';
 import { isInline, servedType } from './upload/media-type.ts';
 
@@ -32,7 +32,7 @@ export interface BytesAnswer {
 export function answerBytes(method: string, headers: ConditionHeaders, file: StoredFile): BytesAnswer {
   // Not every name came in by an upload: of a file whose name is hidden it is taken from the signed address.
   const name = cleanName(file.name);
-  const validators = { etag: entityTag(file), lastModified: file.createdAt };
+  const validators = { etag: fileTag(file), lastModified: file.createdAt };
   const always = {
     etag: validators.etag,
     'last-modified': file.createdAt.toUTCString(),
@@ -40,7 +40,7 @@ export function answerBytes(method: string, headers: ConditionHeaders, file: Sto
     'content-disposition': contentDisposition(isInline(file.type) ? 'inline' : 'attachment', name),
     'content-security-policy': /^(?:audio|video)\//.test(file.type) ? PLAYER : SANDBOX,
   };
-  const condition = judge(headers, validators);
+  const condition = evaluateConditions(headers, validators);
   if (condition === 'not-modified') return { status: 304, headers: always, range: undefined };
   if (condition === 'failed') throw preconditionFailed(validators);
   const typed = { ...always, 'content-type': servedType(file.type) };

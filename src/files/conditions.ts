@@ -18,7 +18,7 @@ export type ConditionHeaders = Readonly<Record<string, string | string[] | undef
 export type Condition = 'proceed' | 'not-modified' | 'failed';
 
 /** Judges the four preconditions in the order of section 13.2.2, for GET and HEAD. */
-export function judge(headers: ConditionHeaders, validators: Validators): Condition {
+export function evaluateConditions(headers: ConditionHeaders, validators: Validators): Condition {
   const ifMatch = text(headers['if-match']);
   if (ifMatch !== undefined) {
     if (!lists(ifMatch, validators.etag, false)) return 'failed';
@@ -41,7 +41,7 @@ export function judge(headers: ConditionHeaders, validators: Validators): Condit
 export function requireConditions(headers: ConditionHeaders, validators: Validators | null): void {
   if (validators === null) {
     if (headers['if-match'] !== undefined) throw preconditionFailed(null);
-  } else if (judge({ ...headers, 'if-modified-since': undefined }, validators) !== 'proceed') {
+  } else if (evaluateConditions({ ...headers, 'if-modified-since': undefined }, validators) !== 'proceed') {
     throw preconditionFailed(validators);
   }
 }

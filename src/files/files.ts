@@ -4,9 +4,10 @@
  * (file-store.ts), the database's language (store.ts).
  */
 import type { Readable } from 'node:stream';
-import { actorOf, type Principal } from '../auth/principal.ts';
+import { actorOf, type Principal } from '../auth/identity/principal.ts';
 import { idFromText } from '../database/json/ids.ts';
 import type { Transactions } from '../database/transactions.ts';
+import { resume } from '../kernel/concurrency/closable-iterator.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import type { SigningKeys } from '../kernel/signing-keys.ts';
 import { SYSTEM_ONLY } from '../policies/fields/field-rules.ts';
@@ -16,15 +17,15 @@ import { readerOf, readingOne, type Scope } from '../policies/scope.ts';
 import type { StandingRights } from '../policies/standing-rights.ts';
 import type { Query } from '../query/parse/query.ts';
 import { type ConditionHeaders, requireConditions } from './conditions.ts';
-import { type FileList, type ListingParts, listFiles } from './listing.ts';
+import { type FileList, type FileListingParts, listFiles } from './listing.ts';
 import type { ByteRange, FileStore } from './stores/file-store.ts';
-import { type Draft, entityTag, fromRaw, keyFromText, type StoredFile, toDocument } from './upload/file.ts';
+import { fileTag, fromRaw, keyFromText, type StoredFile, type StoredUpload, toDocument } from './upload/file.ts';
 import { type Delivery, type Expected, type Part, takeBack, takeIn } from './upload/intake.ts';
-import type { Marks } from './upload/upload-marks.ts';
-import { type SeenFile, toSeenFile } from './visible-file.ts';
+import type { UploadMarks } from './upload/upload-marks.ts';
+import { toVisibleFile, type VisibleFile } from './visible-file.ts';
 
-export interface FilesParts extends ListingParts {
-  readonly marks: Marks;
+export interface FilesParts extends FileListingParts {
+  readonly marks: UploadMarks;
   readonly transactions: Transactions;
   /** Every store that may hold files, by name. */
   readonly fileStores: ReadonlyMap<string, FileStore>;
@@ -61,7 +62,7 @@ export class Files {
     parts: AsyncIterable<Part>,
     expected: Expected,
     { request, rights }: UploadRequest,
-  ): Promise<readonly SeenFile[]> {
+  ): Promise<readonly VisibleFile[]> {
     const intake = { ...this.#parts, fileStore: this.#parts.current };
     const delivery = await takeIn(parts, expected, intake);
     const keys = delivery.drafts.map(({ key }) => key);
@@ -92,14 +93,14 @@ export class Files {
   }
 
   /** @throws MillraceError `file-not-found` */
-  async get(scope: Scope, id: string): Promise<SeenFile> {
+  async get(scope: Scope, id: string): Promise<VisibleFile> {
     const raw = await this.#find(scope, id);
     if (raw === null) throw notFound(id);
-    return toSeenFile(readerOf(scope), raw);
+    return toVisibleFile(readerOf(scope), raw);
   }
 
   /** A file whose address was signed for whoever has it. @throws MillraceError `file-not-found` */
-  getSigned(principal: Principal, id: string): Promise<SeenFile> {
+  getSigned(principal: Principal, id: string): Promise<VisibleFile> {
     return this.get(readingOne(principal, idFromText(id)), id);
   }
 
@@ -144,7 +145,7 @@ export class Files {
     }
     const file = fromRaw(raw);
     const { key, store, createdAt } = file;
-    requireConditions(conditions, { etag: readable ? entityTag(file) : '', lastModified: createdAt });
+    requireConditions(conditions, { etag: readable ? fileTag(file) : '', lastModified: createdAt });
     await this.#parts.marks.hold(store, key);
     try {
       // A file that was moved meanwhile is deleted where it is now; one that was deleted is not found then.
@@ -177,7 +178,13 @@ export class Files {
     const createdBy = principal.kind === 'anonymous' ? null : principal.id;
     const store = this.#parts.current.name;
     const files = drafts.map(
-      (draft: Draft, index): StoredFile => ({ ...draft, store, createdAt, createdBy, custom: customs[index] ?? null }),
+      (draft: StoredUpload, index): StoredFile => ({
+        ...draft,
+        store,
+        createdAt,
+        createdBy,
+        custom: customs[index] ?? null,
+      }),
     );
     return { files, documents: files.map((file) => toDocument(file, principal, request)) };
   }
@@ -185,10 +192,4 @@ export class Files {
 
 function notFound(id: string): MillraceError {
   return new MillraceError('file-not-found', `There is no file '${id.slice(0, 80)}'`);
-}
-
-/** Goes on with a generator of which the first result was taken already. */
-async function* resume<T>(first: IteratorResult<T, void>, rest: AsyncGenerator<T, void>): AsyncGenerator<T, void> {
-  if (!first.done) yield first.value;
-  yield* rest;
 }

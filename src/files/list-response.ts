@@ -4,12 +4,12 @@
  */
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
-import { begun, bounded } from '../kernel/answers/chunks.ts';
+import { begun, boundedChunks } from '../kernel/answers/chunks.ts';
 import type { LongAnswer } from '../policies/long-answers.ts';
 import { cut, type Fields } from '../query/evaluate/fields.ts';
 import type { FileList } from './listing.ts';
 import type { FileResource } from './upload/file.ts';
-import type { SeenFile } from './visible-file.ts';
+import type { VisibleFile } from './visible-file.ts';
 
 /** The members of a resource that `fields` asks for. */
 export function show(resource: Partial<FileResource>, fields: Fields | null): object {
@@ -23,7 +23,7 @@ export function show(resource: Partial<FileResource>, fields: Fields | null): ob
 const LIST_BYTES = 4 * 1_048_576;
 
 export interface FilesShape {
-  readonly resource: (file: SeenFile) => object;
+  readonly resource: (file: VisibleFile) => object;
   /** Bytes of the whole answer at most. */
   readonly most: number;
   /** Begins an answer that takes its reader a while, which holds so many bytes in memory. */
@@ -41,7 +41,7 @@ export async function sendFiles(reply: FastifyReply, list: FileList, shape: File
   if (count !== null) reply.header('millrace-count', count).header('millrace-count-kind', 'exact');
   reply.type('application/json; charset=utf-8');
   if (reply.request.method !== 'HEAD') {
-    const body = await begun(bounded(jsonArray(batches, shape.resource), shape.most));
+    const body = await begun(boundedChunks(jsonArray(batches, shape.resource), shape.most));
     if ('whole' in body) return reply.send(body.whole);
     try {
       return reply.send(Readable.from(shape.begin(LIST_BYTES).allowed(body.chunks), { objectMode: false }));
@@ -64,8 +64,8 @@ function pageAddress(url: string, cursor: string): string {
 }
 
 async function* jsonArray(
-  batches: AsyncIterable<readonly SeenFile[]>,
-  resource: (file: SeenFile) => object,
+  batches: AsyncIterable<readonly VisibleFile[]>,
+  resource: (file: VisibleFile) => object,
 ): AsyncGenerator<Buffer> {
   let before = '[';
   for await (const batch of batches) {

@@ -3,28 +3,30 @@
  * it, a page by key that goes on from a signed cursor. Queries speak of the members of a FileResource and of nothing
  * else a document holds. Not here: the query language (query/) and how a resource is written (file.ts).
  */
+
 import type { Document } from 'mongodb';
 import { readStored } from '../database/bson/stored.ts';
+import type { ClosableIterator } from '../kernel/concurrency/closable-iterator.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import type { SigningKeys } from '../kernel/signing-keys.ts';
 import { bindingsOf } from '../policies/bindings.ts';
 import { databaseDecides, requireReadable, requireShown, toDatabaseFilter } from '../policies/reach.ts';
-import { countReached, pageOf, reachedOf } from '../policies/reached.ts';
+import { countReached, pageOfReached, reachedOf } from '../policies/reached.ts';
 import type { Scope } from '../policies/scope.ts';
 import { bind } from '../query/evaluate/bind.ts';
 import { toMongo } from '../query/evaluate/to-mongo.ts';
 import { pathsOf } from '../query/filter.ts';
 import { decodeCursor, encodeCursor } from '../query/page/cursor.ts';
-import { cutPage, exactStages, isInOrder, type Page, type Position, requestPage } from '../query/page/page.ts';
+import { cutPage, exactStages, isInOrder, type Page, type PagePosition, requestPage } from '../query/page/page.ts';
 import { toMongoSort } from '../query/page/sort.ts';
 import { type Query, questionOf } from '../query/parse/query.ts';
-import type { Store } from './store.ts';
+import type { FileDocuments } from './store.ts';
 import { STORED_MEMBERS } from './upload/file.ts';
-import { type SeenFile, toSeenFile } from './visible-file.ts';
+import { toVisibleFile, type VisibleFile } from './visible-file.ts';
 
 /** Files in batches, and where a page goes on. */
 export interface FileList {
-  readonly batches: AsyncGenerator<readonly SeenFile[]>;
+  readonly batches: ClosableIterator<readonly VisibleFile[]>;
   /** Cursors; null where there is no further page, or the list is no page. */
   readonly next: string | null;
   readonly prev: string | null;
@@ -32,8 +34,8 @@ export interface FileList {
   readonly count: number | null;
 }
 
-export interface ListingParts {
-  readonly store: Store;
+export interface FileListingParts {
+  readonly store: FileDocuments;
   readonly queryTimeoutMs: number;
   readonly listTimeoutMs: number;
   /** Signs page cursors. */
@@ -41,7 +43,7 @@ export interface ListingParts {
 }
 
 /** @throws MillraceError `unknown-parameter`, `cursor-mismatch`, `query-timeout` */
-export async function listFiles(scope: Scope, query: Query, now: Date, parts: ListingParts): Promise<FileList> {
+export async function listFiles(scope: Scope, query: Query, now: Date, parts: FileListingParts): Promise<FileList> {
   requireMembers(query);
   requireReadable(scope, [...pathsOf(query.filter), ...query.sort.map(({ path }) => path)]);
   if (query.fields?.mode === 'include') requireShown(scope, query.fields.paths);
@@ -56,7 +58,7 @@ export async function listFiles(scope: Scope, query: Query, now: Date, parts: Li
   const position =
     query.cursor === null ? null : decodeCursor(cursorKeys.verifying, question, query.cursor, readStored);
   const page = await readPage(scope, query, query.limit, filter, position, parts);
-  const written = (at: Position | null) => (at === null ? null : encodeCursor(cursorKeys.signing, question, at));
+  const written = (at: PagePosition | null) => (at === null ? null : encodeCursor(cursorKeys.signing, question, at));
   return { batches: files(scope, [page.documents]), next: written(page.next), prev: written(page.prev), count };
 }
 
@@ -78,7 +80,11 @@ function joinedFilter(scope: Scope, { filter }: Query, now: Date): Document {
   return both.length > 1 ? { $and: both } : (both[0] ?? {});
 }
 
-async function countFiles(scope: Scope, filter: Document, { store, queryTimeoutMs }: ListingParts): Promise<number> {
+async function countFiles(
+  scope: Scope,
+  filter: Document,
+  { store, queryTimeoutMs }: FileListingParts,
+): Promise<number> {
   if (databaseDecides(scope)) return store.count(filter);
   return countReached(scope, store.list(filter, { maxTimeMS: queryTimeoutMs }));
 }
@@ -88,8 +94,8 @@ async function readPage(
   { sort, skip }: Query,
   limit: number,
   filter: Document,
-  position: Position | null,
-  { store, queryTimeoutMs }: ListingParts,
+  position: PagePosition | null,
+  { store, queryTimeoutMs }: FileListingParts,
 ): Promise<Page<Uint8Array>> {
   if (limit === 0) return { documents: [], next: null, prev: null };
   const request = requestPage(filter, sort, position);
@@ -98,13 +104,13 @@ async function readPage(
   const exact = isInOrder(found.map(readStored), sort, position);
   const stages = [{ $match: request.filter }, ...exactStages(sort, limit + 1)];
   const answer = exact ? found : await store.aggregate(stages, queryTimeoutMs);
-  const { documents, more = false } = pageOf(scope, { documents: answer });
+  const { documents, more = false } = pageOfReached(scope, { documents: answer });
   return cutPage(documents, { sort, limit, position, more }, readStored);
 }
 
 async function* files(
   scope: Scope,
   batches: AsyncIterable<readonly Uint8Array[]> | Iterable<readonly Uint8Array[]>,
-): AsyncGenerator<readonly SeenFile[]> {
-  for await (const batch of batches) yield reachedOf(scope, batch).map((raw) => toSeenFile(scope, raw));
+): AsyncGenerator<readonly VisibleFile[]> {
+  for await (const batch of batches) yield reachedOf(scope, batch).map((raw) => toVisibleFile(scope, raw));
 }

@@ -4,16 +4,16 @@
  */
 import type { Mongo } from '../database/mongo.ts';
 import type { Transactions } from '../database/transactions.ts';
-import { ConfigError } from '../kernel/config.ts';
+import { ConfigError } from '../kernel/config/config.ts';
 import type { SigningKeys } from '../kernel/signing-keys.ts';
 import { Files } from './files.ts';
-import { Store } from './store.ts';
+import { FileDocuments } from './store.ts';
 import type { FileStore } from './stores/file-store.ts';
 import { openGridfsStore } from './stores/gridfs-store.ts';
 import type { S3Settings } from './stores/s3-store.ts';
 import { parseStoreAddresses, type StoreAddress } from './stores/store-address.ts';
 import { Sweep } from './sweep.ts';
-import { Marks } from './upload/upload-marks.ts';
+import { UploadMarks } from './upload/upload-marks.ts';
 
 export interface FilesSettings {
   /** As in MILLRACE_FILES: where new files go, then where others still are. */
@@ -26,8 +26,8 @@ export interface FilesSettings {
 }
 
 export interface OpenStores {
-  readonly store: Store;
-  readonly marks: Marks;
+  readonly store: FileDocuments;
+  readonly marks: UploadMarks;
   readonly sweep: Sweep;
   /** The first one is where new files go. */
   readonly fileStores: readonly FileStore[];
@@ -80,8 +80,8 @@ export async function openStores(
     throw new ConfigError([`MILLRACE_FILES: the store ${current.name} cannot be used (${reason(error)})`]);
   });
 
-  const store = new Store(mongo, settings.queryTimeoutMs);
-  const marks = new Marks(mongo);
+  const store = new FileDocuments(mongo, settings.queryTimeoutMs);
+  const marks = new UploadMarks(mongo);
   await store.start();
   await marks.start();
   const sweep = new Sweep({ store, marks, fileStores: byName, onError });

@@ -23,7 +23,7 @@ import { isSigned } from './signature.ts';
 import type { StoredFile } from './upload/file.ts';
 import { type Expected, MAX_PARTS, type Part } from './upload/intake.ts';
 import { holdToPace, linger } from './upload/pace.ts';
-import { type SeenFile, seenResource } from './visible-file.ts';
+import { seenResource, type VisibleFile } from './visible-file.ts';
 
 /**
  * Every part comes as a stream of bytes, fields too: the parser would decode a field's text and lose what it was. It
@@ -77,7 +77,7 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
   });
   const baseOf = (request: FastifyRequest): string => publicUrl ?? requestBase(request);
 
-  async function upload(request: FastifyRequest, expected: Expected): Promise<readonly SeenFile[]> {
+  async function upload(request: FastifyRequest, expected: Expected): Promise<readonly VisibleFile[]> {
     parameters(request, []);
     refuseKey(request);
     const scope = scopeOf(request, 'create');
@@ -113,7 +113,7 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
     reply.header('millrace-position', position());
     const grants = grantsOf(request, 'read', scope);
     const list = await files.list(scope, query);
-    const resource = (file: SeenFile) => show(seenResource(file, baseOf(request)), query.fields);
+    const resource = (file: VisibleFile) => show(seenResource(file, baseOf(request)), query.fields);
     const begin = (bytes: number) => longAnswers.begin(request, reply.raw, grants, bytes);
     return sendFiles(reply, list, { resource, most: listBytes, begin });
   });
@@ -164,7 +164,7 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
 }
 
 /** The file under a name that may be told: whoever has a signed address knows the name that stands in it. */
-function named({ file, fields }: SeenFile, otherwise: string): StoredFile {
+function named({ file, fields }: VisibleFile, otherwise: string): StoredFile {
   return childOf(fields, 'name') === ALL ? file : { ...file, name: otherwise };
 }
 

@@ -3,7 +3,7 @@
  * credential. Pure but for the secret. Not here: who may have one made (sign-routes.ts).
  */
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
-import { invalidCredential } from '../auth/authenticator.ts';
+import { invalidCredential } from '../auth/identity/refusals.ts';
 
 /** Seconds for which an address may hold. */
 export const LONGEST_S = 3_600;

@@ -3,9 +3,9 @@
  * (file-store.ts) and the marks of uploads that are not committed yet (upload-marks.ts). Only this folder calls this one.
  */
 import type { ClientSession, Collection, Document, Filter } from 'mongodb';
-import { asRaw } from '../database/cursor-reply.ts';
+import { asRaw } from '../database/cursors/cursor-reply.ts';
+import { findAll, findRaw, type RawFind } from '../database/cursors/find-raw.ts';
 import { translated, translateError } from '../database/errors.ts';
-import { findAll, findRaw, type RawFind } from '../database/find-raw.ts';
 import { idFromText } from '../database/json/ids.ts';
 import type { Mongo } from '../database/mongo.ts';
 import { makeOwnCollection } from '../database/system-collection.ts';
@@ -20,7 +20,7 @@ const BATCH = 1_000;
 
 export type ListOptions = Omit<RawFind, 'filter' | 'batchSize'>;
 
-export class Store {
+export class FileDocuments {
   readonly #mongo: Mongo;
   readonly #files: Collection;
   readonly #queryTimeoutMs: number;

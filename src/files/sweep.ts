@@ -4,9 +4,9 @@
  * in whichever process, is safe under its lease. Every process sweeps; a mark is only ever taken by one.
  */
 
-import type { Store } from './store.ts';
+import type { FileDocuments } from './store.ts';
 import type { FileStore } from './stores/file-store.ts';
-import type { Mark, Marks } from './upload/upload-marks.ts';
+import type { UploadMark, UploadMarks } from './upload/upload-marks.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -14,8 +14,8 @@ const HOUR_MS = 60 * MINUTE_MS;
 const SECOND_LOOK_MS = HOUR_MS;
 
 export interface SweepParts {
-  readonly store: Store;
-  readonly marks: Marks;
+  readonly store: FileDocuments;
+  readonly marks: UploadMarks;
   readonly fileStores: ReadonlyMap<string, FileStore>;
   /** Told what kept the sweep from its work; it goes on at its next time. */
   readonly onError: (error: unknown) => void;
@@ -53,7 +53,7 @@ export class Sweep {
     return cleaned;
   }
 
-  async #clean(mark: Mark): Promise<boolean> {
+  async #clean(mark: UploadMark): Promise<boolean> {
     const { store, marks, fileStores } = this.#parts;
     const file = await store.find(mark.key);
     if (file?.store === mark.store) {

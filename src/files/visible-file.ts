@@ -9,14 +9,14 @@ import { fieldsFor, hidesFields, uniformFields } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
 import { type FileResource, fromRaw, type StoredFile, toResource } from './upload/file.ts';
 
-export interface SeenFile {
+export interface VisibleFile {
   readonly file: StoredFile;
   /** Members that are shown, by their stored names. */
   readonly fields: FieldTree;
 }
 
 /** @param reader whose Scope reaches the document; null shows its id alone */
-export function toSeenFile(reader: Scope | null, raw: Uint8Array): SeenFile {
+export function toVisibleFile(reader: Scope | null, raw: Uint8Array): VisibleFile {
   return { file: fromRaw(raw), fields: fieldsOf(reader, raw) };
 }
 
@@ -30,7 +30,7 @@ function fieldsOf(reader: Scope | null, raw: Uint8Array): FieldTree {
  * The resource with what is shown: always its id and a URL, which then has no name that may not be seen.
  * @param base scheme and authority under which the client reaches this server
  */
-export function seenResource({ file, fields }: SeenFile, base: string): Partial<FileResource> {
+export function seenResource({ file, fields }: VisibleFile, base: string): Partial<FileResource> {
   if (fields === ALL) return toResource(file, base);
   const named = childOf(fields, 'name') === ALL ? file : { ...file, name: 'file' };
   const { id, url } = toResource(named, base);

@@ -4,8 +4,8 @@
  * nothing about a preflight that was refused, so the log says why.
  */
 import fp from 'fastify-plugin';
-import type { ServerConfig } from '../kernel/config.ts';
-import { isLoopbackOrigin } from '../kernel/loopback.ts';
+import type { ServerConfig } from '../kernel/config/config.ts';
+import { isLoopbackOrigin } from '../kernel/config/loopback.ts';
 
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 const EXPOSED =

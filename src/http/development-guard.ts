@@ -4,18 +4,18 @@
  * (cross-site request forgery), and reads for them under any name that leads to loopback (DNS rebinding).
  */
 import fp from 'fastify-plugin';
-import type { ServerConfig } from '../kernel/config.ts';
+import type { ServerConfig } from '../kernel/config/config.ts';
+import { isLoopback } from '../kernel/config/loopback.ts';
+import { isOriginAllowed } from '../kernel/config/origin.ts';
 import { MillraceError } from '../kernel/errors.ts';
-import { isLoopback } from '../kernel/loopback.ts';
-import { isOriginAllowed } from '../kernel/origin.ts';
 import { asksForSocket } from './protection.ts';
 
-export interface OwnMachineOptions {
+export interface DevelopmentGuardOptions {
   readonly config: Pick<ServerConfig, 'mode' | 'corsOrigins' | 'publicUrl'>;
 }
 
 /** Refuses what asks under another name than this machine's, or for a page of elsewhere, with `forbidden`. */
-export const ownMachine = fp<OwnMachineOptions>(
+export const developmentGuard = fp<DevelopmentGuardOptions>(
   async (app, { config }) => {
     if (config.mode !== 'development') return;
     const publicHost = config.publicUrl === undefined ? null : new URL(config.publicUrl).hostname;
@@ -27,7 +27,7 @@ export const ownMachine = fp<OwnMachineOptions>(
           refused(`The server is not '${name.slice(0, 80)}'`, 'set MILLRACE_PUBLIC_URL to the name it is reached by'),
         );
       } else if (!asksForSocket(request.headers) && !isOriginAllowed(origin, host, config)) {
-        // Sockets are refused with a code of their own (realtime/client/routes.ts); no page can say that it asks for one.
+        // Sockets are refused with a code of their own (realtime/routes.ts); no page can say that it asks for one.
         done(
           origin === 'null'
             ? refused(

@@ -5,7 +5,7 @@
 import fp from 'fastify-plugin';
 import { PATCH_TYPES } from '../collections/patch/patch-bodies.ts';
 import { parseJson } from '../database/json/parse-json.ts';
-import type { ServerConfig } from '../kernel/config.ts';
+import type { ServerConfig } from '../kernel/config/config.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { refuseEncoding } from '../kernel/request.ts';
 import { withDeadline } from './protection.ts';

@@ -7,7 +7,7 @@ const HEADERS = Object.freeze({
 });
 
 /** For contexts that answer with what policies let this reader see. */
-export const ownAnswers = fp(
+export const privateAnswers = fp(
   async (app) => {
     app.addHook('onRequest', (_request, reply, done) => {
       reply.headers(HEADERS);

@@ -5,8 +5,8 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import fp from 'fastify-plugin';
-import { networkOf, proxyTest } from '../kernel/addresses.ts';
-import type { ServerConfig } from '../kernel/config.ts';
+import { networkOf, proxyTest } from '../kernel/config/addresses.ts';
+import type { ServerConfig } from '../kernel/config/config.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { hasBody } from '../kernel/request.ts';
 

@@ -4,10 +4,10 @@
  * everything. Names of this machine and routes of health pass. Not here: development mode (development-guard.ts).
  */
 import fp from 'fastify-plugin';
-import { hostName } from '../kernel/addresses.ts';
-import type { ServerConfig } from '../kernel/config.ts';
+import { hostName } from '../kernel/config/addresses.ts';
+import type { ServerConfig } from '../kernel/config/config.ts';
+import { isLoopback } from '../kernel/config/loopback.ts';
 import { MillraceError } from '../kernel/errors.ts';
-import { isLoopback } from '../kernel/loopback.ts';
 
 export interface PublicHostOptions {
   readonly config: Pick<ServerConfig, 'mode' | 'publicUrl'>;

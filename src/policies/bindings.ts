@@ -2,7 +2,7 @@
  * What policies can read of a principal: the values that variables have for it, in policies and in the filters that it
  * asks with, and the text under which answers made for it may be shared. Pure.
  */
-import type { Principal } from '../auth/principal.ts';
+import type { Principal } from '../auth/identity/principal.ts';
 import type { Bindings } from '../query/evaluate/bind.ts';
 
 /** @param now the moment that `$now` means */

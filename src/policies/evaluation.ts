@@ -3,8 +3,8 @@
  * the principal's own values in place of variables. Pure. Not here: keeping the answers (policies.ts).
  */
 import type { Document } from 'mongodb';
-import type { KeyPrincipal, Principal } from '../auth/principal.ts';
-import type { Mode } from '../kernel/config.ts';
+import type { KeyPrincipal, Principal } from '../auth/identity/principal.ts';
+import type { Mode } from '../kernel/config/config.ts';
 import { type Bindings, bind, bindValue, missingIn } from '../query/evaluate/bind.ts';
 import { compileMatch } from '../query/evaluate/match.ts';
 import { everything, type Filter, nothing, or, type Value } from '../query/filter.ts';

@@ -2,7 +2,7 @@
  * What those who run this installation may do by their roles: they pass without policies. Pure. Not here: everybody
  * else (evaluation.ts).
  */
-import type { OwnerPrincipal, OwnerRole } from '../auth/principal.ts';
+import type { OwnerPrincipal, OwnerRole } from '../auth/identity/principal.ts';
 import type { Action } from './scope.ts';
 
 /** Places where the accounts of others, keys and settings are: not for those who only build. */

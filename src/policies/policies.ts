@@ -4,9 +4,9 @@
  * Not here: where policies are kept and how they come here (policy-book.ts), what they mean (evaluation.ts).
  */
 import type { Document } from 'mongodb';
-import type { Principal } from '../auth/principal.ts';
+import type { Principal } from '../auth/identity/principal.ts';
 import { type CollectionName, isCollectionName } from '../database/names.ts';
-import type { Mode } from '../kernel/config.ts';
+import type { Mode } from '../kernel/config/config.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import {
   type Granted,

@@ -7,11 +7,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { ClientSession } from 'mongodb';
 import type { ChangedRow } from '../auth/tokens/revocations.ts';
 import type { Transactions } from '../database/transactions.ts';
-import type { Mode } from '../kernel/config.ts';
+import type { Mode } from '../kernel/config/config.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import type { Policies } from './policies.ts';
 import { OPEN, OPEN_ID, toPolicySet, type WrittenPolicy } from './policy-set.ts';
-import { POLICIES, type PolicyStore, type Version } from './policy-store.ts';
+import { POLICIES_COLLECTION, type PolicyStore, type Version } from './policy-store.ts';
 import type { Scope } from './scope.ts';
 
 /** After which time reading is tried again, in milliseconds. */
@@ -98,7 +98,7 @@ export class PolicyBook {
   /** Takes rows of the event log, or null when some were lost, and reads the policies again where they may differ. */
   follow(rows: readonly Pick<ChangedRow, 'collection'>[] | null): void {
     const concerns = ({ collection }: Pick<ChangedRow, 'collection'>) =>
-      collection === null || collection === POLICIES || (!this.#owned && collection === ACCOUNTS);
+      collection === null || collection === POLICIES_COLLECTION || (!this.#owned && collection === ACCOUNTS);
     if (rows?.some(concerns) ?? true) void this.reload();
   }
 

@@ -3,15 +3,15 @@
  * set in `<db>_log.policy_versions`. Not here: what they say (policy-set.ts). Only this folder calls this one.
  */
 import type { ClientSession, Collection, Document } from 'mongodb';
-import { actorOf, type Principal } from '../auth/principal.ts';
+import { actorOf, type Principal } from '../auth/identity/principal.ts';
 import { CODE, serverCode, translated } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
 import { ensureCollection } from '../database/system-collection.ts';
-import type { Mode } from '../kernel/config.ts';
+import type { Mode } from '../kernel/config/config.ts';
 import type { WrittenPolicy } from './policy-set.ts';
 
 /** The collection of policies in `<db>`. */
-export const POLICIES = '_policies';
+export const POLICIES_COLLECTION = '_policies';
 /** Versions that are kept. */
 const MAX_VERSIONS = 100;
 
@@ -49,7 +49,7 @@ export class PolicyStore {
 
   constructor(mongo: Mongo) {
     this.#mongo = mongo;
-    this.#policies = mongo.data.collection<StoredPolicy>(POLICIES);
+    this.#policies = mongo.data.collection<StoredPolicy>(POLICIES_COLLECTION);
     this.#versions = mongo.log.collection<StoredVersion>('policy_versions');
   }
 
@@ -62,7 +62,7 @@ export class PolicyStore {
       await this.#mongo.log.createCollection('policy_versions').catch((error: unknown) => {
         if (serverCode(error) !== CODE.namespaceExists) throw error;
       });
-      return ensureCollection(this.#mongo.data, POLICIES);
+      return ensureCollection(this.#mongo.data, POLICIES_COLLECTION);
     });
   }
 

@@ -4,11 +4,11 @@
  */
 import { Check, Errors } from 'typebox/schema';
 import { isCollectionName } from '../database/names.ts';
-import type { Mode } from '../kernel/config.ts';
+import type { Mode } from '../kernel/config/config.ts';
 import { type Fault, MillraceError } from '../kernel/errors.ts';
 import { hintFor } from '../kernel/nearest.ts';
-import { affordable } from '../query/cost.ts';
 import { bind } from '../query/evaluate/bind.ts';
+import { affordable } from '../query/evaluate/cost.ts';
 import { type OpenFilter, Variable } from '../query/filter.ts';
 import { LIMITS } from '../query/limits.ts';
 import type { OpenValue } from '../query/literals.ts';

@@ -5,12 +5,12 @@
  */
 import type { Document } from 'mongodb';
 import { MillraceError } from '../kernel/errors.ts';
-import { costOf } from '../query/cost.ts';
 import { isCertain } from '../query/evaluate/certainty.ts';
+import { costOf } from '../query/evaluate/cost.ts';
 import { compileMatch, type Match } from '../query/evaluate/match.ts';
 import { toMongo } from '../query/evaluate/to-mongo.ts';
 import { and, everything, not, or } from '../query/filter.ts';
-import { ALL, covers, cutTo, type FieldTree, sameTree, touches, union } from './fields/field-tree.ts';
+import { ALL, coversPath, cutTo, type FieldTree, sameTree, touches, union } from './fields/field-tree.ts';
 import type { Grant, Scope } from './scope.ts';
 
 interface Reach {
@@ -20,7 +20,7 @@ interface Reach {
   /** Whether what the database finds by the filter is reached for certain. */
   readonly certain: boolean;
   readonly match: Match;
-  /** What `match` costs (query/cost.ts). */
+  /** What `match` costs (query/evaluate/cost.ts). */
   readonly cost: number;
   /** Each grant by itself, before what is denied. */
   readonly grants: readonly { readonly grant: Grant; readonly match: Match }[];
@@ -72,7 +72,7 @@ export function reaches(scope: Scope, document: Document): boolean {
   return reachOf(scope).match(document);
 }
 
-/** What it costs to ask whether the Scope reaches a document (query/cost.ts). */
+/** What it costs to ask whether the Scope reaches a document (query/evaluate/cost.ts). */
 export function costOfScope(scope: Scope): number {
   return reachOf(scope).cost;
 }
@@ -124,7 +124,7 @@ export function shown(scope: Scope, document: Document): Document | null {
 
 /** Whether a member may be seen of every reached document. */
 export function isReadable(scope: Scope, path: string): boolean {
-  return !hidesFields(scope) || scope.grants.every(({ read }) => covers(read, path));
+  return !hidesFields(scope) || scope.grants.every(({ read }) => coversPath(read, path));
 }
 
 /**

@@ -16,7 +16,7 @@ export function reachedOf<T extends Uint8Array>(scope: Scope, found: readonly T[
  * The documents that a page and its cursors are made of: a cursor tells the sort key of the last one. Where none of them
  * is reached, the page is empty and goes on behind what was found.
  */
-export function pageOf<T extends Uint8Array>(
+export function pageOfReached<T extends Uint8Array>(
   scope: Scope,
   found: { readonly documents: readonly T[]; readonly more?: boolean },
 ): { readonly documents: readonly T[]; readonly more?: boolean } {

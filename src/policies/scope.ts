@@ -2,7 +2,7 @@
  * The granted answer to "may this principal do this action here?": a value that every operation on documents and files
  * must hold. Only this folder makes one, so a route that forgets authorisation does not compile.
  */
-import type { Principal } from '../auth/principal.ts';
+import type { Principal } from '../auth/identity/principal.ts';
 import { everything, type Filter, field, nothing, type Value } from '../query/filter.ts';
 import { ALL, type FieldTree, NONE } from './fields/field-tree.ts';
 

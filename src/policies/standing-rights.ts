@@ -5,7 +5,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Authenticator } from '../auth/authenticator.ts';
-import type { Principal } from '../auth/principal.ts';
+import type { Principal } from '../auth/identity/principal.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import type { Policies } from './policies.ts';
 import type { Scope } from './scope.ts';

@@ -3,7 +3,7 @@
  * set. Pure, on stored values. Not here: how a request computes the new document (collections/change/permitted-change.ts).
  */
 import type { Document } from 'mongodb';
-import { isPlain } from '../database/json/wire-values.ts';
+import { isPlain } from '../kernel/objects.ts';
 import { equalValues } from '../query/evaluate/order.ts';
 import type { Value } from '../query/filter.ts';
 import { ALL, childOf, type FieldTree, union } from './fields/field-tree.ts';

@@ -6,20 +6,20 @@ import type { Authenticator } from '../auth/authenticator.ts';
 import type { RequestRate } from '../auth/request-rate.ts';
 import type { Mongo } from '../database/mongo.ts';
 import type { EventParts } from '../events/open-events.ts';
-import { networkOf } from '../kernel/addresses.ts';
-import { FairSemaphore } from '../kernel/fair-semaphore.ts';
+import { FairSemaphore } from '../kernel/concurrency/fair-semaphore.ts';
+import { networkOf } from '../kernel/config/addresses.ts';
 import { Account, type ByteBudget } from '../kernel/memory/byte-budget.ts';
 import type { Policies } from '../policies/policies.ts';
 import { Turnstile } from '../query/evaluate/turnstile.ts';
 import { SnapshotStore } from './answer/snapshot-store.ts';
 import { CLIENT_BYTES, type Client } from './client/client.ts';
 import { Hub } from './hub/hub.ts';
-import { type RealtimeParts, timingOf } from './realtime-parts.ts';
 import { Backlog } from './subscription/backlog.ts';
-import { Rights } from './subscription/rights-changes.ts';
+import { type RealtimeParts, timingOf } from './subscription/realtime-parts.ts';
+import { RightsChanges } from './subscription/rights-changes.ts';
 import { Rescoping } from './subscription/scope-difference.ts';
 import { CLOSE } from './wire/protocol.ts';
-import { Turns } from './wire/send-queue.ts';
+import { FlushScheduler } from './wire/send-queue.ts';
 
 /** First looks into the database that snapshots take at one time. */
 const SNAPSHOTS_AT_ONCE = 16;
@@ -57,7 +57,7 @@ export class Realtime {
     const hub = new Hub({ tail, completed, onError });
     const store = new SnapshotStore(options.mongo.data, options.queryTimeoutMs);
     const slots = new FairSemaphore(SNAPSHOTS_AT_ONCE, SNAPSHOTS_OF_ONE);
-    const rights = new Rights({ tail, log });
+    const rights = new RightsChanges({ tail, log });
     this.parts = {
       hub,
       backlog: new Backlog({ hub, log, completed, readers }),
@@ -66,7 +66,7 @@ export class Realtime {
       policies,
       authenticator,
       requestRate,
-      turns: new Turns(),
+      turns: new FlushScheduler(),
       slots,
       turnstile: new Turnstile(),
       rescoping: new Rescoping(store, slots),

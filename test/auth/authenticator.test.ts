@@ -1,7 +1,7 @@
 /** What the authenticator remembers: bounded, fast, never beyond its time, never what was revoked while it was read. */
 import t from 'tap';
 import { Authenticator, type AuthenticatorParts } from '../../src/auth/authenticator.ts';
-import { ANONYMOUS, type Principal } from '../../src/auth/principal.ts';
+import { ANONYMOUS, type Principal } from '../../src/auth/identity/principal.ts';
 import { readRevoked } from '../../src/auth/tokens/revocations.ts';
 import { signUp } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';

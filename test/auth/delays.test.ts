@@ -1,6 +1,6 @@
 /** Guessing is slow, in all processes together, for accounts that exist and for names that nobody has. */
 import t from 'tap';
-import { networkOf } from '../../src/kernel/addresses.ts';
+import { networkOf } from '../../src/kernel/config/addresses.ts';
 import { ask, PASSWORD, signIn, signUp } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { testMongo } from '../helpers/mongo.ts';

@@ -6,7 +6,7 @@ import { BSON } from 'mongodb';
 import pino from 'pino';
 import t from 'tap';
 import { buildApp } from '../../src/app.ts';
-import { loadConfig } from '../../src/kernel/config.ts';
+import { loadConfig } from '../../src/kernel/config/config.ts';
 import { makeParts } from '../../src/parts.ts';
 import { ask, signInOwner, signUp, toAccount } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';

@@ -1,6 +1,6 @@
 /** What is revoked in one process is revoked in the other within a second, for requests and for who holds a principal. */
 import t from 'tap';
-import type { Principal } from '../../src/auth/principal.ts';
+import type { Principal } from '../../src/auth/identity/principal.ts';
 import { ask, PASSWORD, signIn, signInOwner, signUp } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { testMongo } from '../helpers/mongo.ts';

@@ -1,7 +1,7 @@
 /** Writes by filter to as many documents as are possible, and by many writers at once. */
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
-import type { Change } from '../../src/collections/change/change.ts';
+import type { DocumentChange } from '../../src/collections/change/change.ts';
 import { UNCONDITIONAL } from '../../src/collections/store/preconditions.ts';
 import { parseCollectionName } from '../../src/database/names.ts';
 import { parseFilterJson } from '../../src/query/parse/parse-json.ts';
@@ -87,7 +87,7 @@ t.test('others get their turn between any two documents, however many come at on
   };
   let counting = setImmediate(count);
   const seen: number[] = [];
-  const change: Change = {
+  const change: DocumentChange = {
     kind: 'edit',
     reads: [],
     writes: [],

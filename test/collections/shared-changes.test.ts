@@ -4,7 +4,7 @@
  */
 import { ObjectId } from 'mongodb';
 import t from 'tap';
-import { Store } from '../../src/collections/store/store.ts';
+import { DocumentStore } from '../../src/collections/store/store.ts';
 import { parseCollectionName } from '../../src/database/names.ts';
 import { buildTestApp } from '../helpers/app.ts';
 
@@ -72,7 +72,7 @@ t.test('a unique index refuses one change and lets the others pass', async (t) =
 
 t.test('a document that vanished after it was read stays gone', async (t) => {
   const { parts } = await buildTestApp(t);
-  const store = new Store(parts.mongo, 5_000);
+  const store = new DocumentStore(parts.mongo, 5_000);
   const name = parseCollectionName('things');
   const states = [new Map(Object.entries({ _id: 'a', n: 1 })), new Map([['_id', 'b']])];
   const outcomes = states.map((old) =>

@@ -4,9 +4,9 @@
  */
 import type { Document } from 'mongodb';
 import t from 'tap';
-import { type SharedCalls, SharedOperations } from '../../src/collections/store/coalesced-operations.ts';
+import { type CoalescedCalls, CoalescedOperations } from '../../src/collections/store/coalesced-operations.ts';
 import { readStored } from '../../src/database/bson/stored.ts';
-import { type FirstFound, findFirst } from '../../src/database/find-raw.ts';
+import { type FirstFound, findFirst } from '../../src/database/cursors/find-raw.ts';
 import { parseCollectionName } from '../../src/database/names.ts';
 import { buildTestApp } from '../helpers/app.ts';
 
@@ -25,8 +25,8 @@ t.test('pages of the very same question share calls', async (t) => {
       if (fault !== null) throw fault;
       return findFirst(parts.mongo.data, name, find);
     },
-  } as Partial<SharedCalls> as SharedCalls;
-  const shared = new SharedOperations(calls);
+  } as Partial<CoalescedCalls> as CoalescedCalls;
+  const shared = new CoalescedOperations(calls);
   const page = (filter: Document, projection?: ReadonlyMap<string, 0 | 1>) => {
     const shown = projection === undefined ? {} : { projection };
     return shared.page(THINGS, { filter, ...shown, sort: new Map([['_id', 1]]), batchSize: 10, maxTimeMS: 5_000 });

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { ANONYMOUS } from '../../src/auth/principal.ts';
+import { ANONYMOUS } from '../../src/auth/identity/principal.ts';
 import { startEmbedded } from '../../src/database/embedded/embedded.ts';
 import type { Parts } from '../../src/parts.ts';
 import { buildTestApp } from '../helpers/app.ts';

@@ -1,6 +1,6 @@
 /** Preconditions and If-Range, row by row of RFC 9110 section 13. */
 import t from 'tap';
-import { type Condition, type ConditionHeaders, judge, rangeAllowed } from '../../src/files/conditions.ts';
+import { type Condition, type ConditionHeaders, evaluateConditions, rangeAllowed } from '../../src/files/conditions.ts';
 
 const STORED = new Date('2026-03-04T05:06:07.890Z');
 const SAME = 'Wed, 04 Mar 2026 05:06:07 GMT';
@@ -33,7 +33,7 @@ const CONDITIONS: readonly (readonly [string, ConditionHeaders, Condition])[] = 
 
 for (const [name, headers, expected] of CONDITIONS) {
   t.test(name, async (t) => {
-    t.equal(judge(headers, VALIDATORS), expected);
+    t.equal(evaluateConditions(headers, VALIDATORS), expected);
   });
 }
 

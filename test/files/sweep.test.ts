@@ -2,7 +2,7 @@
 import { createSecretKey } from 'node:crypto';
 import { Readable } from 'node:stream';
 import t from 'tap';
-import { ANONYMOUS } from '../../src/auth/principal.ts';
+import { ANONYMOUS } from '../../src/auth/identity/principal.ts';
 import { openMongo } from '../../src/database/mongo.ts';
 import { Transactions } from '../../src/database/transactions.ts';
 import { openFiles } from '../../src/files/open-files.ts';

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import pino from 'pino';
 import type { Test } from 'tap';
 import { buildApp } from '../../src/app.ts';
-import { loadConfig } from '../../src/kernel/config.ts';
+import { loadConfig } from '../../src/kernel/config/config.ts';
 import { makeParts, type Parts } from '../../src/parts.ts';
 import { type TestMongo, testMongo } from './mongo.ts';
 

@@ -10,14 +10,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
 import { startEmbedded } from '../../src/database/embedded/embedded.ts';
-import { hasEnded, lookUp, type Running } from '../../src/database/embedded/running.ts';
+import { hasEnded, lookUp, type RunningProgram } from '../../src/database/embedded/running.ts';
 import { MillraceError } from '../../src/kernel/errors.ts';
 
 export interface EmbeddedProgram {
   readonly child: ChildProcess;
   readonly url: string;
-  readonly mongod: Running;
-  readonly watchdog: Running;
+  readonly mongod: RunningProgram;
+  readonly watchdog: RunningProgram;
 }
 
 /** A data folder with a space in its name, removed at teardown when nothing runs in it any more. */
@@ -44,7 +44,7 @@ export async function startProgram(t: Test, folder: string): Promise<EmbeddedPro
   return { child, url: said.url, mongod, watchdog };
 }
 
-async function running(pid: number): Promise<Running> {
+async function running(pid: number): Promise<RunningProgram> {
   const found = await lookUp(pid);
   if (found === null) throw new MillraceError('internal', `No program ${pid} runs.`);
   return found;

@@ -11,7 +11,7 @@ import { cut } from '../../src/query/evaluate/fields.ts';
 import { compileMatch, type Match } from '../../src/query/evaluate/match.ts';
 import { isNaNValue, isNumber } from '../../src/query/evaluate/numbers.ts';
 import { equalValues, KIND, kindOf } from '../../src/query/evaluate/order.ts';
-import { compareBy, type KeyValues, keyOf } from '../../src/query/page/sort.ts';
+import { compareBy, type KeyValues, sortKeyOf } from '../../src/query/page/sort.ts';
 import { parseQueryJson } from '../../src/query/parse/parse-query.ts';
 import { identityOf } from '../../src/realtime/answer/row-view.ts';
 import { stateText } from './live-state.ts';
@@ -67,7 +67,7 @@ export function answerTo(question: LiveQuestion, documents: readonly Document[])
   const shown = page.map((document) =>
     fields === null ? toWire(document) : toWire(cut(document, fields), { meta: false }),
   );
-  const isDrawn = question.sort !== undefined && canBeDrawn(page.map((document) => keyOf(document, sort)));
+  const isDrawn = question.sort !== undefined && canBeDrawn(page.map((document) => sortKeyOf(document, sort)));
   return { state: stateText(shown), order: isDrawn ? shown.map(({ id }) => String(id)) : null };
 }
 

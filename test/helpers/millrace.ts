@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
 import { findHolder, type Holder } from '../../src/database/embedded/claim.ts';
-import { hasEnded, type Running } from '../../src/database/embedded/running.ts';
+import { hasEnded, type RunningProgram } from '../../src/database/embedded/running.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const START_MS = 120_000;
@@ -89,7 +89,7 @@ export async function startMillrace(t: Pick<Test, 'teardown'>, options: ProgramO
 }
 
 /** Waits until a program has gone; false when it is still there after a while. */
-export async function gone(program: Running | null): Promise<boolean> {
+export async function gone(program: RunningProgram | null): Promise<boolean> {
   return program === null || (await hasEnded(program, END_MS));
 }
 

@@ -2,7 +2,13 @@
  * Principals for tests of what they may do: each gets a credential that the authenticator of one app takes as it is.
  * How credentials are proved is tested elsewhere.
  */
-import type { KeyPrincipal, OwnerPrincipal, OwnerRole, Principal, UserPrincipal } from '../../src/auth/principal.ts';
+import type {
+  KeyPrincipal,
+  OwnerPrincipal,
+  OwnerRole,
+  Principal,
+  UserPrincipal,
+} from '../../src/auth/identity/principal.ts';
 import type { Parts } from '../../src/parts.ts';
 
 let made = 0;

@@ -37,7 +37,7 @@ const LEGAL = [
   bson.DATE,
   bson.NULL,
   bson.REGEX,
-  bson.CODE,
+  bson.JAVASCRIPT,
   bson.SYMBOL,
   bson.CODE_WITH_SCOPE,
   bson.INT32,
@@ -166,7 +166,7 @@ class RandomBson {
       case bson.DOUBLE:
         return float(random.once(2) ? random.pick(DOUBLES) : this.#double());
       case bson.STRING:
-      case bson.CODE:
+      case bson.JAVASCRIPT:
       case bson.SYMBOL:
         return string(this.#text());
       case bson.DOCUMENT:

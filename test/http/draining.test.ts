@@ -5,7 +5,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import pino from 'pino';
 import t, { type Test } from 'tap';
 import { buildApp } from '../../src/app.ts';
-import { loadConfig } from '../../src/kernel/config.ts';
+import { loadConfig } from '../../src/kernel/config/config.ts';
 import { makeParts } from '../../src/parts.ts';
 import { testMongo } from '../helpers/mongo.ts';
 

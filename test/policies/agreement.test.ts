@@ -8,10 +8,10 @@ import { BSON, type Document, Int32, Long, MongoClient, Timestamp } from 'mongod
 import t from 'tap';
 import { readStored } from '../../src/database/bson/stored.ts';
 import { encodeDocument, toWire } from '../../src/database/json/json.ts';
-import { isPlain, setMember } from '../../src/database/json/wire-values.ts';
 import { toEvent } from '../../src/events/log/event.ts';
 import { EMPTY_ROW, type LogRow } from '../../src/events/log/row.ts';
 import { shownRow } from '../../src/events/read/visible-row.ts';
+import { isPlain, setMember } from '../../src/kernel/objects.ts';
 import { cutBytes } from '../../src/policies/fields/cut-bytes.ts';
 import { parseFieldRules } from '../../src/policies/fields/field-rules.ts';
 import { fieldsFor, reaches, shown, toDatabaseFilter } from '../../src/policies/reach.ts';

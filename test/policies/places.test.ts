@@ -1,6 +1,6 @@
 /** Policies beyond documents: feeds, events, files and their signed addresses, keys, and the explanation of a request. */
 import t from 'tap';
-import { invalidCredential } from '../../src/auth/authenticator.ts';
+import { invalidCredential } from '../../src/auth/identity/refusals.ts';
 import { withPolicies } from '../helpers/policies.ts';
 import { MINE, postsWorld } from '../helpers/posts.ts';
 import { key, owner, user } from '../helpers/principals.ts';

@@ -1,6 +1,6 @@
 /** Scopes from policies in memory: who is granted what, kept for as long as it holds, shared where it is the same. */
 import t from 'tap';
-import { ANONYMOUS, type Principal } from '../../src/auth/principal.ts';
+import { ANONYMOUS, type Principal } from '../../src/auth/identity/principal.ts';
 import { parseCollectionName } from '../../src/database/names.ts';
 import { type Place, Policies } from '../../src/policies/policies.ts';
 import { toPolicySet } from '../../src/policies/policy-set.ts';

@@ -6,7 +6,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Document } from 'mongodb';
 import t from 'tap';
-import type { Principal } from '../../src/auth/principal.ts';
+import type { Principal } from '../../src/auth/identity/principal.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { withPolicies } from '../helpers/policies.ts';
 import { owner, speakingAs } from '../helpers/principals.ts';

@@ -1,5 +1,5 @@
 /** Policies, documents, principals and questions made by chance, in a world small enough that they often meet. */
-import { ANONYMOUS, type Principal } from '../../src/auth/principal.ts';
+import { ANONYMOUS, type Principal } from '../../src/auth/identity/principal.ts';
 import { key, user } from '../helpers/principals.ts';
 import type { Random } from '../helpers/random.ts';
 

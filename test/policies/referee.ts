@@ -5,7 +5,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { Query } from 'mingo';
-import type { Principal } from '../../src/auth/principal.ts';
+import type { Principal } from '../../src/auth/identity/principal.ts';
 import type { Json, PolicyLike } from './random-policies.ts';
 
 type Rules = readonly string[] | undefined;

@@ -5,9 +5,9 @@
 import type { Document } from 'bson';
 import { type Collection, MongoClient } from 'mongodb';
 import t from 'tap';
-import { likelyRequest } from '../../src/query/page/optimistic-page.ts';
+import { optimisticRequest } from '../../src/query/page/optimistic-page.ts';
 import { type PageRequest, requestPage } from '../../src/query/page/page.ts';
-import { keyOf, parseSort, toMongoSort } from '../../src/query/page/sort.ts';
+import { parseSort, sortKeyOf, toMongoSort } from '../../src/query/page/sort.ts';
 import { testMongo } from '../helpers/mongo.ts';
 
 const LIMIT = 2;
@@ -23,9 +23,9 @@ function mixed(n: number): Document {
 async function requests(collection: Collection, sortText: string, place: number, direction: 'next' | 'prev') {
   const sort = parseSort(sortText.split(','));
   const [at] = await collection.find().sort(toMongoSort(sort)).skip(place).limit(1).toArray();
-  const values = keyOf(at ?? {}, sort);
+  const values = sortKeyOf(at ?? {}, sort);
   const asked = [{ n: { $gte: 0 } }, sort] as const;
-  const likely = [false, true].map((alone) => likelyRequest(...asked, { direction, values, alone }, LIMIT));
+  const likely = [false, true].map((alone) => optimisticRequest(...asked, { direction, values, alone }, LIMIT));
   return [requestPage(...asked, { direction, values }), ...likely].filter((one) => one !== null);
 }
 

@@ -9,17 +9,17 @@ import t, { type Test } from 'tap';
 import { meetsArray } from '../../src/database/bson/bson-bytes.ts';
 import { decodeStored, readStored } from '../../src/database/bson/stored.ts';
 import { decodeCursor, encodeCursor } from '../../src/query/page/cursor.ts';
-import { likelyPage, likelyRequest } from '../../src/query/page/optimistic-page.ts';
+import { optimisticPage, optimisticRequest } from '../../src/query/page/optimistic-page.ts';
 import {
   cutPage,
   exactStages,
   isInOrder,
   type Page,
+  type PagePosition,
   type PageRequest,
-  type Position,
   requestPage,
 } from '../../src/query/page/page.ts';
-import { compareBy, keyOf, parseSort, type Sort, toMongoSort } from '../../src/query/page/sort.ts';
+import { compareBy, parseSort, type Sort, sortKeyOf, toMongoSort } from '../../src/query/page/sort.ts';
 import { askInTies } from '../../src/query/page/tied-order.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { seeded } from './random.ts';
@@ -96,10 +96,10 @@ async function page(
     inTies[answer === null ? 'not' : 'told']++;
     return answer?.documents ?? plain(request, limit);
   };
-  const likely = position && likelyRequest({ n: { $gte: 0 } }, sort, position, limit);
+  const likely = position && optimisticRequest({ n: { $gte: 0 } }, sort, position, limit);
   if (position !== null && likely !== null) {
     const answer = await ask(likely, likely.limit);
-    const found = likelyPage(answer, { request: likely, position, limit }, reading);
+    const found = optimisticPage(answer, { request: likely, position, limit }, reading);
     if (found !== null) {
       likelyPages[likely.withOwn ? 'from' : 'beyond']++;
       return cutPage(found, { sort, limit, position }, read);
@@ -114,7 +114,7 @@ async function page(
   return cutPage(answer, { sort, limit, position }, read);
 }
 
-const write = (position: Position | null): string | null => position && encodeCursor(KEY, 'q', position);
+const write = (position: PagePosition | null): string | null => position && encodeCursor(KEY, 'q', position);
 
 interface Walk {
   readonly limit: number;
@@ -123,7 +123,7 @@ interface Walk {
   /** Done after each page. */
   readonly between?: () => Promise<void>;
   /** What a cursor says of its neighbours instead of what was seen. */
-  readonly hint?: (position: Position) => Position;
+  readonly hint?: (position: PagePosition) => PagePosition;
   /** Whether the server is asked in the order without the id. */
   readonly tied?: boolean;
 }
@@ -150,7 +150,7 @@ async function walk(
   }
 }
 
-const misleading = (position: Position): Position => ({ ...position, alone: true });
+const misleading = (position: PagePosition): PagePosition => ({ ...position, alone: true });
 
 t.test('pages follow the order of the server and of compareBy, both ways', { timeout: 120_000 * TIMES }, async (t) => {
   const random = seeded(t);
@@ -166,7 +166,7 @@ t.test('pages follow the order of the server and of compareBy, both ways', { tim
       const inHand = [...stored].sort(compareBy(sort)).map((one) => Number(one['n']));
       const differs = whole.findIndex((n, place) => inHand[place] !== n);
       const key = (n: number | undefined): string =>
-        EJSON.stringify(keyOf(stored[n ?? 0] ?? {}, sort), { relaxed: false });
+        EJSON.stringify(sortKeyOf(stored[n ?? 0] ?? {}, sort), { relaxed: false });
       t.equal(
         differs,
         -1,
@@ -205,7 +205,7 @@ t.test('nothing is missed or repeated while others write', { timeout: 120_000 * 
   };
   for (let round = 0; round < TIMES; round++) {
     for (const name of TIMES > 1 ? SORTS : random.several(5, 5, () => random.pick(SORTS))) {
-      const hint = (at: Position): Position => (random.chance(0.5) ? misleading(at) : at);
+      const hint = (at: PagePosition): PagePosition => (random.chance(0.5) ? misleading(at) : at);
       const { numbers } = await walk(collection, parseSort(name.split(',')), {
         limit: 12,
         between,

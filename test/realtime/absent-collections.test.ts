@@ -9,21 +9,21 @@ import { EMPTY_ROW, type LogRow } from '../../src/events/log/row.ts';
 import { unlimited } from '../../src/policies/scope.ts';
 import { parseQueryJson } from '../../src/query/parse/parse-query.ts';
 import { LiveQuery } from '../../src/realtime/answer/live-query.ts';
-import { toAsked, toQuestion } from '../../src/realtime/answer/live-question.ts';
-import { GroupBook } from '../../src/realtime/hub/group-index.ts';
-import { Batch } from '../../src/realtime/hub/row-batch.ts';
+import { toLiveQuestion, toRequestedQuestion } from '../../src/realtime/answer/live-question.ts';
+import { GroupIndex } from '../../src/realtime/hub/group-index.ts';
+import { RowBatch } from '../../src/realtime/hub/row-batch.ts';
 import { DocumentSubscription } from '../../src/realtime/subscription/document-subscription.ts';
-import { Outlet, Turns } from '../../src/realtime/wire/send-queue.ts';
+import { FlushScheduler, SendQueue } from '../../src/realtime/wire/send-queue.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { markLog } from '../helpers/log-rows.ts';
 import { unbounded } from '../helpers/unbounded.ts';
 import { until } from '../helpers/until.ts';
 
 const name = parseCollectionName('todos');
-const asked = toAsked(parseQueryJson({ sort: 'n', limit: 5 }), true, new Date());
+const asked = toRequestedQuestion(parseQueryJson({ sort: 'n', limit: 5 }), true, new Date());
 
 /** An outlet, and what was written to it. */
-function listener(turns: Turns) {
+function listener(turns: FlushScheduler) {
   const told: string[] = [];
   const write = (chunk: Buffer) => {
     const [, type, json = ''] = /^event: (.*)\ndata: (.*)$/m.exec(String(chunk)) ?? [];
@@ -32,7 +32,7 @@ function listener(turns: Turns) {
     return true;
   };
   const line = { writableLength: 0, writable: true, cork: () => {}, uncork: () => {}, on: () => {}, write };
-  return { told, outlet: new Outlet(line, turns, unbounded()) };
+  return { told, outlet: new SendQueue(line, turns, unbounded()) };
 }
 
 t.test('a subscription whose snapshot came behind a drop that the log has not told', async (t) => {
@@ -81,7 +81,7 @@ t.test('a subscription whose snapshot came behind a drop that the log has not to
 
 t.test('live members of a group', async (t) => {
   const { parts } = await buildTestApp(t);
-  const question = toQuestion(name, asked, unlimited({ kind: 'anonymous' }, 'read'));
+  const question = toLiveQuestion(name, asked, unlimited({ kind: 'anonymous' }, 'read'));
   const raw = (document: object) => Buffer.from(BSON.serialize(document));
   const row = (number: number, change: Partial<LogRow> & Pick<LogRow, 'operation'>): LogRow => ({
     ...EMPTY_ROW,
@@ -106,17 +106,17 @@ t.test('live members of a group', async (t) => {
     [[updated, created, inserted], ['transaction']],
     [[row(0.5, { operation: 'meta' }), row(0.6, { operation: 'create', collection: 'others' }), updated], []],
   ] as const) {
-    const turns = new Turns();
+    const turns = new FlushScheduler();
     const { told, outlet } = listener(turns);
     const live = new LiveQuery(question, parts.realtime.parts.store, unbounded());
     live.window?.fill([], false);
-    const book = new GroupBook();
+    const book = new GroupIndex();
     const reset = (reason: string) => told.push(`reset ${reason}`);
     for (const id of [null, null]) {
       book.join({ id, outlet, after: 0, until: null, absent: name, reset, lag: () => {} }, live, null);
       if (expected[0] !== 'reset dropped') break;
     }
-    const batch = new Batch(book, (error) => t.fail(String(error)));
+    const batch = new RowBatch(book, (error) => t.fail(String(error)));
     await batch.judge(rows);
     batch.tell();
     turns.flush();

@@ -4,12 +4,12 @@ import t from 'tap';
 import { EMPTY_ROW, type LogRow } from '../../src/events/log/row.ts';
 import { type Scope, unlimited } from '../../src/policies/scope.ts';
 import { everything } from '../../src/query/filter.ts';
-import type { Live } from '../../src/realtime/answer/live-answer.ts';
+import type { LiveAnswer } from '../../src/realtime/answer/live-answer.ts';
 import { LiveEvents } from '../../src/realtime/answer/live-events.ts';
 import { RowView } from '../../src/realtime/answer/row-view.ts';
-import { GroupBook } from '../../src/realtime/hub/group-index.ts';
-import { Batch } from '../../src/realtime/hub/row-batch.ts';
-import { Outlet, Turns } from '../../src/realtime/wire/send-queue.ts';
+import { GroupIndex } from '../../src/realtime/hub/group-index.ts';
+import { RowBatch } from '../../src/realtime/hub/row-batch.ts';
+import { FlushScheduler, SendQueue } from '../../src/realtime/wire/send-queue.ts';
 import { unbounded } from '../helpers/unbounded.ts';
 
 const rowOf = (number: number): LogRow => ({
@@ -26,7 +26,7 @@ const rowOf = (number: number): LogRow => ({
 });
 
 t.test('a batch that takes long leaves others their turns', async (t) => {
-  const live: Live = {
+  const live: LiveAnswer = {
     key: 'slow',
     collection: null,
     remembers: false,
@@ -44,8 +44,8 @@ t.test('a batch that takes long leaves others their turns', async (t) => {
     end: () => {},
   };
   const line = { writableLength: 0, writable: true, cork: () => {}, uncork: () => {}, on: () => {}, write: () => true };
-  const outlet = new Outlet(line, new Turns(), unbounded());
-  const book = new GroupBook();
+  const outlet = new SendQueue(line, new FlushScheduler(), unbounded());
+  const book = new GroupIndex();
   book.join(
     { id: 's', outlet, after: 0, until: null, absent: null, reset: () => t.fail('a reset'), lag: () => {} },
     live,
@@ -59,7 +59,7 @@ t.test('a batch that takes long leaves others their turns', async (t) => {
   };
   setImmediate(tick);
   const rows = Array.from({ length: 40 }, (_, n) => rowOf(n + 1));
-  await new Batch(book, (error) => t.fail(String(error))).judge(rows);
+  await new RowBatch(book, (error) => t.fail(String(error))).judge(rows);
   going = false;
   t.ok(turns >= 10, `${turns} turns in 200 ms`);
 });
@@ -94,12 +94,12 @@ t.test('an event is made once for all who see the same of it', async (t) => {
 
 t.test('heavy questions that take long are left behind, and nobody waits for them', async (t) => {
   const line = { writableLength: 0, writable: true, cork: () => {}, uncork: () => {}, on: () => {}, write: () => true };
-  const outlet = new Outlet(line, new Turns(), unbounded());
-  const book = new GroupBook();
+  const outlet = new SendQueue(line, new FlushScheduler(), unbounded());
+  const book = new GroupIndex();
   const asked: string[] = [];
   const lagged: string[] = [];
   const join = (key: string, cost: number) => {
-    const live: Live = {
+    const live: LiveAnswer = {
       key,
       collection: null,
       remembers: false,
@@ -127,7 +127,7 @@ t.test('heavy questions that take long are left behind, and nobody waits for the
   };
   for (let n = 0; n < 10; n++) join(`heavy ${n}`, 1e9);
   join('light', 1);
-  await new Batch(book, (error) => t.fail(String(error))).judge([rowOf(1), rowOf(2)]);
+  await new RowBatch(book, (error) => t.fail(String(error))).judge([rowOf(1), rowOf(2)]);
   t.equal(asked[0], 'light', 'the light one comes first');
   t.equal(asked.filter((key) => key === 'light').length, 2);
   t.equal(lagged.length, 10, 'each is left once, at the first row or the second');

@@ -2,7 +2,7 @@
 import t from 'tap';
 import type { LogRow } from '../../src/events/log/row.ts';
 import { EventSubscription } from '../../src/realtime/subscription/event-subscription.ts';
-import { Outlet } from '../../src/realtime/wire/send-queue.ts';
+import { SendQueue } from '../../src/realtime/wire/send-queue.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { unbounded } from '../helpers/unbounded.ts';
 import { until } from '../helpers/until.ts';
@@ -19,7 +19,7 @@ t.test('rights change while an event subscription looks for what it missed', asy
   const { epoch = 0, number = 0 } = find() ?? {};
 
   let said = '';
-  const outlet = new Outlet(
+  const outlet = new SendQueue(
     {
       writableLength: 0,
       writable: true,

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { Client } from '../../src/realtime/client/client.ts';
 import { DocumentSubscription } from '../../src/realtime/subscription/document-subscription.ts';
-import { Outlet } from '../../src/realtime/wire/send-queue.ts';
+import { SendQueue } from '../../src/realtime/wire/send-queue.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { unbounded } from '../helpers/unbounded.ts';
 
@@ -35,7 +35,7 @@ t.test('positions of pings', async (t) => {
   const common = parts.realtime.parts;
   const hub = Object.create(common.hub, { position: { value: { epoch: 1, number: 20, time: null } } });
   const line = { writableLength: 0, writable: true, cork: () => {}, uncork: () => {}, write: () => true, on: () => {} };
-  const client = new Silent({ ...common, hub }, new Outlet(line, common.turns, unbounded()));
+  const client = new Silent({ ...common, hub }, new SendQueue(line, common.turns, unbounded()));
   client.principal = { kind: 'anonymous' };
   const start = performance.now();
 

@@ -3,9 +3,9 @@ import { Timestamp } from 'mongodb';
 import t from 'tap';
 import { EMPTY_ROW, type LogRow } from '../../src/events/log/row.ts';
 import type { TailListener } from '../../src/events/log/tail.ts';
-import type { Judgement, Live } from '../../src/realtime/answer/live-answer.ts';
+import type { Judgement, LiveAnswer } from '../../src/realtime/answer/live-answer.ts';
 import { Hub } from '../../src/realtime/hub/hub.ts';
-import { Outlet, Turns } from '../../src/realtime/wire/send-queue.ts';
+import { FlushScheduler, SendQueue } from '../../src/realtime/wire/send-queue.ts';
 import { unbounded } from '../helpers/unbounded.ts';
 
 const rows = [1, 2].map(
@@ -21,7 +21,7 @@ const rows = [1, 2].map(
   }),
 );
 
-const liveOf = (key: string, judge: (number: number) => Judgement): Live => ({
+const liveOf = (key: string, judge: (number: number) => Judgement): LiveAnswer => ({
   key,
   collection: null,
   remembers: false,
@@ -63,10 +63,10 @@ for (const [way, breakOff] of Object.entries(ways)) {
       on: () => {},
       write: () => true,
     };
-    const outlet = new Outlet(line, new Turns(), unbounded());
+    const outlet = new SendQueue(line, new FlushScheduler(), unbounded());
     const resets: string[] = [];
     const other = await new Promise<string>((resolve) => {
-      const follow = (live: Live, onReset: (reason: string) => void) => {
+      const follow = (live: LiveAnswer, onReset: (reason: string) => void) => {
         hub.join(
           { id: live.key, outlet, after: 0, until: null, absent: null, reset: onReset, lag: () => {} },
           live,

@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { get } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import t from 'tap';
-import { Connection } from '../../src/realtime/client/socket-client.ts';
-import { Outlet, type Writable } from '../../src/realtime/wire/send-queue.ts';
+import { SocketClient } from '../../src/realtime/client/socket-client.ts';
+import { SendQueue, type Writable } from '../../src/realtime/wire/send-queue.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { openSocket } from '../helpers/socket.ts';
 import { unbounded } from '../helpers/unbounded.ts';
@@ -47,7 +47,7 @@ t.test('slow lines', async (t) => {
     const line = new Line();
     let code: number | null = null;
     const socket = { close: (with_: number) => (code = with_), terminate: () => {} };
-    const connection = new Connection(common, new Outlet(line, common.turns, unbounded()), socket);
+    const connection = new SocketClient(common, new SendQueue(line, common.turns, unbounded()), socket);
     connection.welcome({ kind: 'anonymous' }, null);
     return { line, connection, code: () => code };
   }

@@ -9,20 +9,20 @@ import { EMPTY_ROW, type LogRow } from '../../src/events/log/row.ts';
 import { unlimited } from '../../src/policies/scope.ts';
 import { parseQueryJson } from '../../src/query/parse/parse-query.ts';
 import { LiveQuery, toMember } from '../../src/realtime/answer/live-query.ts';
-import { toAsked, toQuestion } from '../../src/realtime/answer/live-question.ts';
+import { toLiveQuestion, toRequestedQuestion } from '../../src/realtime/answer/live-question.ts';
 import { SnapshotStore } from '../../src/realtime/answer/snapshot-store.ts';
-import { GroupBook } from '../../src/realtime/hub/group-index.ts';
-import { Batch } from '../../src/realtime/hub/row-batch.ts';
-import { Outlet, Turns } from '../../src/realtime/wire/send-queue.ts';
+import { GroupIndex } from '../../src/realtime/hub/group-index.ts';
+import { RowBatch } from '../../src/realtime/hub/row-batch.ts';
+import { FlushScheduler, SendQueue } from '../../src/realtime/wire/send-queue.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { unbounded } from '../helpers/unbounded.ts';
 
-const turns = new Turns();
+const turns = new FlushScheduler();
 
 /** The ids that a client of the frames shows. */
 function client(ids: readonly string[]) {
   const shown = new Set(ids);
-  const outlet = new Outlet(
+  const outlet = new SendQueue(
     {
       writableLength: 0,
       writable: true,
@@ -77,9 +77,9 @@ t.test('one batch is news to one of two and half known to the other', async (t) 
     ['all documents', {}, ['A', 'B', 'C', 'D', 'E'], ['B', 'C', 'D', 'E', 'Z']],
   ] as const) {
     const keyed = 'sort' in query;
-    const question = toQuestion(
+    const question = toLiveQuestion(
       name,
-      toAsked(parseQueryJson(query), keyed, new Date()),
+      toRequestedQuestion(parseQueryJson(query), keyed, new Date()),
       unlimited({ kind: 'anonymous' }, 'read'),
     );
     const answer = (documents: readonly object[]) => {
@@ -96,8 +96,8 @@ t.test('one batch is news to one of two and half known to the other', async (t) 
         await t.test(`${asked}, ahead ${how}, ${aheadFirst ? 'first' : 'last'}`, async (t) => {
           const earlier = client(first);
           const ahead = client(keyed ? ['B', 'C'] : ['B', 'C', 'D', 'E']);
-          const book = new GroupBook();
-          const join = (outlet: Outlet, { after, until }: Stand, live: LiveQuery) =>
+          const book = new GroupIndex();
+          const join = (outlet: SendQueue, { after, until }: Stand, live: LiveQuery) =>
             book.join(
               { id: null, outlet, after, until, absent: null, reset: () => t.fail('no reset'), lag: () => {} },
               live,
@@ -107,7 +107,7 @@ t.test('one batch is news to one of two and half known to the other', async (t) 
           join(earlier.outlet, begin, answer([a, b, c, d, e]));
           if (!aheadFirst) join(ahead.outlet, stand, answer([b, c, d, e]));
 
-          const batch = new Batch(book, (error) => t.fail(String(error)));
+          const batch = new RowBatch(book, (error) => t.fail(String(error)));
           await batch.judge(rows);
           batch.tell();
           turns.flush();

@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { BSON } from 'mongodb';
-import { changeStream } from '../../src/database/change-stream.ts';
+import { changeStream } from '../../src/database/cursors/change-stream.ts';
 import type { Mongo } from '../../src/database/mongo.ts';
 import type { EventLog } from '../../src/events/log/event-log.ts';
 import type { LogRow } from '../../src/events/log/row.ts';

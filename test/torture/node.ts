@@ -10,7 +10,7 @@ import { Collections } from '../../src/collections/collections.ts';
 import { Registry } from '../../src/collections/registry.ts';
 import { UNCONDITIONAL } from '../../src/collections/store/preconditions.ts';
 import { SortIndexes } from '../../src/collections/store/sort-indexes.ts';
-import { Store } from '../../src/collections/store/store.ts';
+import { DocumentStore } from '../../src/collections/store/store.ts';
 import { Lease } from '../../src/database/lease.ts';
 import { openMongo } from '../../src/database/mongo.ts';
 import { parseCollectionName } from '../../src/database/names.ts';
@@ -74,7 +74,7 @@ const CURSOR_KEY = createSecretKey(Buffer.alloc(32));
 const transactions = new Transactions(mongo);
 const registry = new Registry(mongo);
 const collections = new Collections({
-  store: new Store(mongo, 5000),
+  store: new DocumentStore(mongo, 5000),
   sortIndexes: new SortIndexes(mongo),
   registry,
   atomic: new Atomic(transactions, registry),

@@ -4,9 +4,9 @@
  * after wrong ones (sign-in-delays.ts).
  */
 import { hash, verify } from '@node-rs/argon2';
+import { Semaphore } from '../../kernel/concurrency/semaphore.ts';
 import { MillraceError } from '../../kernel/errors.ts';
-import { Slots } from '../../kernel/slots.ts';
-import { foldName } from '../user.ts';
+import { foldName } from '../identity/user.ts';
 import { COMMON_PASSWORDS } from './common-passwords.ts';
 import type { PasswordStore } from './password-store.ts';
 
@@ -22,7 +22,7 @@ const WAITING = 256;
 export class Passwords {
   readonly #store: PasswordStore;
   readonly #now: () => Date;
-  readonly #slots = new Slots(AT_ONCE, WAITING);
+  readonly #slots = new Semaphore(AT_ONCE, WAITING);
   #nobody: Promise<string> = Promise.resolve('');
 
   constructor(store: PasswordStore, now: () => Date = () => new Date()) {

@@ -10,7 +10,7 @@ import {
   stampedForDeletion,
 } from '../../database/system-collection.ts';
 import { MillraceError } from '../../kernel/errors.ts';
-import type { User } from '../user.ts';
+import type { User } from '../identity/user.ts';
 import { skeletonOf } from './look-alikes.ts';
 
 const USERS = '_users';

@@ -5,9 +5,9 @@
 import { newId } from '../../database/json/ids.ts';
 import { newMeta, type Stamp } from '../../database/system-collection.ts';
 import { MillraceError } from '../../kernel/errors.ts';
+import { signInNames, type User } from '../identity/user.ts';
 import type { EndReason } from '../tokens/session.ts';
 import type { Sessions } from '../tokens/sessions.ts';
-import { namesOf, type User } from '../user.ts';
 import { requireOneScript, skeletonOf } from './look-alikes.ts';
 import { checkPassword, type Passwords } from './passwords.ts';
 import type { UserChange, UserStore } from './user-store.ts';
@@ -47,7 +47,7 @@ export class Users {
     const { kind = 'user', username = null, email = null, roles = [], claims = {}, profile = {} } = wanted;
     const id = newId().toHexString();
     const by = 'by' in stamp ? stamp : { by: `${kind}:${id}`, request: stamp.request };
-    const names = namesOf({ username, email });
+    const names = signInNames({ username, email });
     const account = { kind, username, email, emailVerified: false, names, roles, claims, profile, disabled: false };
     const look = username === null ? {} : lookOf(username);
     const user: User = { _id: id, ...account, ...look, _meta: newMeta(by, new Date(this.#now())) };
@@ -144,7 +144,7 @@ export class Users {
     for (let tries = 1; tries <= TRIES; tries++) {
       const before = await this.get(id);
       const { username, email } = before;
-      const names = namesOf({ ...before, ...change });
+      const names = signInNames({ ...before, ...change });
       // A name that an account has already is not asked again: it may be older than the rules for new ones.
       const look = change.username == null || change.username === username ? {} : lookOf(change.username);
       const user = await store.change(id, { ...change, ...look, names }, stamp, now, { username, email });

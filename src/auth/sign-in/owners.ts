@@ -3,14 +3,14 @@
  * log, by settings, or by a script; never by being the first to come. Not here: what owners may do.
  */
 import { ITSELF } from '../../database/system-collection.ts';
-import type { Mode } from '../../kernel/config.ts';
+import type { Mode } from '../../kernel/config/config.ts';
 import type { UserStore } from '../accounts/user-store.ts';
 import type { Users } from '../accounts/users.ts';
-import type { Activity } from '../activity.ts';
-import { linkUnusable } from '../refusals.ts';
+import type { Activity } from '../identity/activity.ts';
+import { linkUnusable } from '../identity/refusals.ts';
+import { foldName, type User } from '../identity/user.ts';
 import type { ApiKeys } from '../tokens/api-keys.ts';
-import { type Origin, stampOf } from '../tokens/session.ts';
-import { foldName, type User } from '../user.ts';
+import { type SessionOrigin, stampOf } from '../tokens/session.ts';
 import type { SignedIn, SignIn } from './sign-in.ts';
 import type { SingleUse } from './single-use.ts';
 
@@ -66,7 +66,12 @@ export class Owners {
    * @returns the owner, signed in, and what the first one should look at
    * @throws MillraceError `link-unusable`, `password-refused`, `unique-violation`
    */
-  async setUp(token: string, email: string, password: string, origin: Origin): Promise<SignedIn & { note?: string }> {
+  async setUp(
+    token: string,
+    email: string,
+    password: string,
+    origin: SessionOrigin,
+  ): Promise<SignedIn & { note?: string }> {
     const { singleUse, users } = this.#parts;
     const owner = { kind: 'owner', email, password, roles: ['owner'] } as const;
     // The link first: only whoever holds it may learn which addresses have accounts.

@@ -7,7 +7,7 @@
  */
 
 import { hash } from 'node:crypto';
-import { networkOf } from '../../kernel/addresses.ts';
+import { networkOf } from '../../kernel/config/addresses.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import type { DelayStore, DelayTerms } from './delay-store.ts';
 

@@ -5,11 +5,11 @@
 
 import { checkPassword, type Passwords } from '../accounts/passwords.ts';
 import type { NewUser, Users } from '../accounts/users.ts';
-import type { Activity } from '../activity.ts';
-import { linkUnusable, registrationClosed, signInFailed, tooManyLetters } from '../refusals.ts';
-import { type Origin, stampOf } from '../tokens/session.ts';
+import type { Activity } from '../identity/activity.ts';
+import { linkUnusable, registrationClosed, signInFailed, tooManyLetters } from '../identity/refusals.ts';
+import { foldName, type ShownUser, toShown, type User } from '../identity/user.ts';
+import { type SessionOrigin, stampOf } from '../tokens/session.ts';
 import type { Sessions, Tokens } from '../tokens/sessions.ts';
-import { foldName, type ShownUser, toShown, type User } from '../user.ts';
 import { resetLetter, verifyLetter } from './letters.ts';
 import type { Mail } from './mail.ts';
 import { type Attempt, type SignInDelays, underAccount, underName } from './sign-in-delays.ts';
@@ -52,7 +52,7 @@ export class SignIn {
   }
 
   /** @throws MillraceError `registration-closed`, `unique-violation`, `password-refused` */
-  async register(wanted: NewUser, origin: Origin): Promise<SignedIn> {
+  async register(wanted: NewUser, origin: SessionOrigin): Promise<SignedIn> {
     if (this.#parts.registration === 'closed') throw registrationClosed();
     const user = await this.#parts.users.create({ ...wanted, kind: 'user' }, { request: origin.request });
     if (user.email !== null) this.sendVerification(user, user.email);
@@ -63,7 +63,7 @@ export class SignIn {
    * @param username user name or e-mail address
    * @throws MillraceError `sign-in-failed` for every cause, `rate-limited`, `overloaded`
    */
-  async login(username: string, password: string, origin: Origin): Promise<SignedIn> {
+  async login(username: string, password: string, origin: SessionOrigin): Promise<SignedIn> {
     const name = foldName(username);
     const { users, passwords, sessions } = this.#parts;
     const user = await users.byName(name);
@@ -80,7 +80,7 @@ export class SignIn {
   }
 
   /** Opens a session for an account that has proved who it is. */
-  async welcome(user: User, origin: Origin): Promise<SignedIn> {
+  async welcome(user: User, origin: SessionOrigin): Promise<SignedIn> {
     const { tokens } = await this.#parts.sessions.open(user, origin);
     return { ...tokens, user: toShown(user) };
   }
@@ -89,13 +89,19 @@ export class SignIn {
    * Makes sure that the holder of a session also knows the password.
    * @throws MillraceError `sign-in-failed`, `rate-limited`
    */
-  async confirmPassword(user: User, password: string, origin: Origin): Promise<void> {
+  async confirmPassword(user: User, password: string, origin: SessionOrigin): Promise<void> {
     const attempt = { under: underAccount(user._id), account: user._id, address: origin.address };
     if (!(await this.#isRight(user, password, attempt, origin))) throw signInFailed();
   }
 
   /** @throws MillraceError `sign-in-failed`, `password-refused`, `rate-limited` */
-  async changePassword(user: User, session: string, current: string, next: string, origin: Origin): Promise<void> {
+  async changePassword(
+    user: User,
+    session: string,
+    current: string,
+    next: string,
+    origin: SessionOrigin,
+  ): Promise<void> {
     checkPassword(next, user.names);
     await this.confirmPassword(user, current, origin);
     const stamp = stampOf(origin, `${user.kind}:${user._id}`);
@@ -117,7 +123,7 @@ export class SignIn {
   }
 
   /** @throws MillraceError `link-unusable`, `unique-violation` */
-  async verify(token: string, origin: Origin): Promise<void> {
+  async verify(token: string, origin: SessionOrigin): Promise<void> {
     const taken = await this.#parts.singleUse.take('verify', token);
     const email = taken?.facts['email'];
     if (taken?.subject == null || typeof email !== 'string') throw linkUnusable();
@@ -143,7 +149,7 @@ export class SignIn {
   }
 
   /** @throws MillraceError `link-unusable`, `password-refused` */
-  async reset(token: string, password: string, origin: Origin): Promise<void> {
+  async reset(token: string, password: string, origin: SessionOrigin): Promise<void> {
     const seen = await this.#parts.singleUse.see('reset', token);
     const email = seen?.facts['email'];
     if (seen?.subject == null || typeof email !== 'string') throw linkUnusable();
@@ -179,7 +185,7 @@ export class SignIn {
    * Whether a password is the one of an account that may sign in.
    * @throws MillraceError `rate-limited` while the attempt has to wait, `overloaded`
    */
-  async #isRight(user: User | null, password: string, attempt: Attempt, origin: Origin): Promise<boolean> {
+  async #isRight(user: User | null, password: string, attempt: Attempt, origin: SessionOrigin): Promise<boolean> {
     const { passwords, delays, activity } = this.#parts;
     const account = user?._id ?? null;
     // The delay is asked and the failure counted within the turn: of many guesses at once each finds the failures before it.

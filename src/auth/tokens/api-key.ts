@@ -4,7 +4,7 @@
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { OwnMeta } from '../../database/system-collection.ts';
-import type { KeyPrincipal } from '../principal.ts';
+import type { KeyPrincipal } from '../identity/principal.ts';
 
 export const KEY_ACTIONS = ['read', 'create', 'update', 'delete', 'call'] as const;
 

@@ -16,7 +16,7 @@ export interface RingKey extends TokenKey {
   readonly until: Date | null;
 }
 
-export interface Ring {
+export interface StoredKeyRing {
   readonly keys: readonly RingKey[];
   /** A name that nobody else has, for all processes of the installation. */
   readonly issuer: string;
@@ -43,7 +43,7 @@ export class KeyRingStore {
    * The ring, beginning with the given key when there is none yet, and sealed with the newest master key.
    * @throws SealBroken without the master key that sealed it
    */
-  async open(first: RingKey): Promise<Ring> {
+  async open(first: RingKey): Promise<StoredKeyRing> {
     const begin = (member: string, value: unknown) => ({ $ifNull: [`$${member}`, { $literal: value }] });
     const keys = begin('keys', this.#sealed([first]));
     const ring = await translated(() =>

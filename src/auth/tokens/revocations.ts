@@ -6,7 +6,7 @@
 import { rawDifference } from '../../database/bson/raw.ts';
 import { readStored } from '../../database/bson/stored.ts';
 import { idText } from '../../database/json/ids.ts';
-import type { Principal } from '../principal.ts';
+import type { Principal } from '../identity/principal.ts';
 
 /** What is read of a row of the event log. */
 export interface ChangedRow {

@@ -28,13 +28,13 @@ export type EndReason =
   | 'user-deleted';
 
 /** The request that an account is signed in by. */
-export interface Origin {
+export interface SessionOrigin {
   readonly address: string;
   readonly agent: string | null;
   readonly request: string;
 }
 
 /** The stamp of what a client does before it is anybody. */
-export function stampOf(origin: Origin, by: string | null = null): Stamp {
+export function stampOf(origin: SessionOrigin, by: string | null = null): Stamp {
   return { by, request: origin.request };
 }

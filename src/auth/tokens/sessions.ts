@@ -3,10 +3,10 @@
  * everywhere at once. Not here: who may sign in (sign-in.ts).
  */
 import { newMeta, type Stamp } from '../../database/system-collection.ts';
-import { networkOf } from '../../kernel/addresses.ts';
-import type { Activity } from '../activity.ts';
-import { invalidCredential } from '../authenticator.ts';
-import type { User } from '../user.ts';
+import { networkOf } from '../../kernel/config/addresses.ts';
+import type { Activity } from '../identity/activity.ts';
+import { invalidCredential } from '../identity/refusals.ts';
+import type { User } from '../identity/user.ts';
 import { ACCESS_MS } from './access-tokens.ts';
 import type { KeyRing } from './key-ring.ts';
 import {
@@ -18,7 +18,7 @@ import {
   type RefreshToken,
   successor,
 } from './refresh-token.ts';
-import { type EndReason, type Origin, type Session, stampOf } from './session.ts';
+import { type EndReason, type Session, type SessionOrigin, stampOf } from './session.ts';
 import type { SessionStore } from './session-store.ts';
 
 /** A session that is not used for so long ends. */
@@ -72,7 +72,7 @@ export class Sessions {
    * Opens one; the oldest of the account end when it has too many.
    * @returns its id, and what the client gets
    */
-  async open({ _id: user, kind }: User, origin: Origin): Promise<{ session: string; tokens: Tokens }> {
+  async open({ _id: user, kind }: User, origin: SessionOrigin): Promise<{ session: string; tokens: Tokens }> {
     const now = new Date(this.#now());
     const token = firstToken();
     const session: Session = {
@@ -102,7 +102,7 @@ export class Sessions {
    * same successor; later its family ends, because two hold it.
    * @throws MillraceError `invalid-credential`
    */
-  async refresh(text: string, origin: Origin): Promise<Tokens> {
+  async refresh(text: string, origin: SessionOrigin): Promise<Tokens> {
     const { store, key } = this.#parts;
     const token = decodeToken(text);
     if (token === null) throw invalidCredential();

@@ -2,12 +2,12 @@
  * A change of a document as a value: what a request wants, read and checked, before it is known which document it meets
  * and who asks. Not here: reading it from a request (patch-request.ts), making it (permitted-change.ts).
  */
-import type { JsonObject, Origin } from './next-document.ts';
+import type { JsonObject, WriteOrigin } from './next-document.ts';
 
 /** A place in a document, by its names; may hold positions of arrays. */
-export type Steps = readonly string[];
+export type MemberPath = readonly string[];
 
-export type Change =
+export type DocumentChange =
   /** Only what the body says remains. */
   | { readonly kind: 'replace'; readonly body: JsonObject }
   /** A merge patch (RFC 7396). */
@@ -16,7 +16,7 @@ export type Change =
   | {
       readonly kind: 'edit';
       /** Places that it looks at, those that it changes among them. */
-      readonly reads: readonly Steps[];
-      readonly writes: readonly Steps[];
-      readonly apply: (shown: JsonObject, origin: Origin) => unknown;
+      readonly reads: readonly MemberPath[];
+      readonly writes: readonly MemberPath[];
+      readonly apply: (shown: JsonObject, origin: WriteOrigin) => unknown;
     };

@@ -2,7 +2,8 @@
  * What a change leaves as it was: values that are sent as they were shown keep what is stored for them, dates, decimals
  * and ids among it, also where they stand at another place of their array. Pure, on stored values.
  */
-import { isPlain, valueToWire } from '../../database/json/wire-values.ts';
+import { valueToWire } from '../../database/json/wire-values.ts';
+import { isPlain } from '../../kernel/objects.ts';
 
 /** Values that one change may compare to find elements elsewhere: without it, thousands that all changed would take long. */
 const MAX_COMPARISONS = 500_000;
@@ -12,7 +13,7 @@ const TEXT = 64;
 type Members = Readonly<Record<string, unknown>>;
 
 /** Serves one change of one document. */
-export class Keeper {
+export class TypeKeeper {
   #left = MAX_COMPARISONS;
   /** Each is made once: that of a large binary takes long, and thousands may be compared with it. */
   readonly #shown = new Map<unknown, unknown>();

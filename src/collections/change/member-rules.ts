@@ -5,12 +5,12 @@
  * Not here: where the rules come from (permitted-change.ts).
  */
 import { pointerTo } from '../../database/json/json-faults.ts';
-import { isPlain } from '../../database/json/wire-values.ts';
 import { MillraceError } from '../../kernel/errors.ts';
+import { isPlain } from '../../kernel/objects.ts';
 import { ALL, childOf, cutValue, type FieldTree, NONE } from '../../policies/fields/field-tree.ts';
 import { isContainer } from '../../policies/writing.ts';
-import type { Keeper } from './kept-types.ts';
-import { empty, type JsonObject, merge, pick } from './next-document.ts';
+import type { TypeKeeper } from './kept-types.ts';
+import { empty, type JsonObject, mergePatch, pick } from './next-document.ts';
 import { sameJson } from './same-json.ts';
 
 export interface Rules {
@@ -18,7 +18,7 @@ export interface Rules {
   readonly write: FieldTree;
   /** Whether leaving out a member that may be seen and not set is refused; otherwise it stays. */
   readonly strict: boolean;
-  readonly keeper: Keeper;
+  readonly keeper: TypeKeeper;
 }
 
 type Path = readonly string[];
@@ -101,7 +101,7 @@ function mergeValue(old: unknown, value: unknown, rules: Rules, path: Path): unk
   if (rules.write === NONE) throw notWritable(path);
   if (value === null) return isFree(rules) ? undefined : leaveOut(old, { ...rules, strict: true }, path);
   if (!isPlain(value)) return replaceValue(old, value, rules, path);
-  if (isFree(rules)) return merge(isPlain(old) ? old : {}, value, rules.keeper);
+  if (isFree(rules)) return mergePatch(isPlain(old) ? old : {}, value, rules.keeper);
   if (isContainer(old) && !isPlain(old)) throw notWritable(path);
   if (old !== undefined && !isPlain(old) && !rules.write.rest) throw notWritable(path);
   return mergeMembers(isPlain(old) ? old : {}, value, rules, path);

@@ -5,16 +5,17 @@
  * when its JSON did not change. Not here: JSON and BSON bytes (database/json), access and preconditions (collections).
  */
 import type { Document, ObjectId } from 'mongodb';
-import { actorOf, type Principal } from '../../auth/principal.ts';
+import { actorOf, type Principal } from '../../auth/identity/principal.ts';
 import { idText, parseNewId } from '../../database/json/ids.ts';
 import { refuseStoredId } from '../../database/json/parse-json.ts';
 import { metaToWire } from '../../database/json/to-wire.ts';
-import { isPlain, valueToWire } from '../../database/json/wire-values.ts';
+import { valueToWire } from '../../database/json/wire-values.ts';
 import { MillraceError } from '../../kernel/errors.ts';
-import { Keeper } from './kept-types.ts';
+import { isPlain } from '../../kernel/objects.ts';
+import { TypeKeeper } from './kept-types.ts';
 
 /** Who writes, in which request, when: what `_meta` records. */
-export interface Origin {
+export interface WriteOrigin {
   readonly principal: Principal;
   /** The request id, `req_…`. */
   readonly request: string;
@@ -32,27 +33,31 @@ const SYSTEM_MEMBERS: ReadonlySet<string> = new Set(['id', '_meta', '_expanded']
  * @param newId makes the id when the body brings none
  * @throws MillraceError `invalid-id`, `unsupported-key`
  */
-export function createStored(body: JsonObject, origin: Origin, newId: () => ObjectId): Document {
+export function createStored(body: JsonObject, origin: WriteOrigin, newId: () => ObjectId): Document {
   const id = Object.hasOwn(body, 'id') ? parseNewId(body['id']) : newId();
   return assemble({ _id: id }, storable(body), firstMeta(origin));
 }
 
 /** The document that a full replacement stores: only what the body says remains, and what the wire hides. */
-export function replaceStored(old: Document, body: JsonObject, origin: Origin): Document {
-  return assemble(hidden(old), new Keeper().keepMembers(old, storable(body)), nextMeta(old['_meta'], origin));
+export function replaceStored(old: Document, body: JsonObject, origin: WriteOrigin): Document {
+  return assemble(hidden(old), new TypeKeeper().keepMembers(old, storable(body)), nextMeta(old['_meta'], origin));
 }
 
 /** The document after a merge patch (RFC 7396): null removes a member, objects merge, everything else replaces. */
-export function mergeStored(old: Document, patch: JsonObject, origin: Origin): Document {
-  return assemble(hidden(old), merge(visible(old), storable(patch), new Keeper()), nextMeta(old['_meta'], origin));
+export function mergeStored(old: Document, patch: JsonObject, origin: WriteOrigin): Document {
+  return assemble(
+    hidden(old),
+    mergePatch(visibleMembers(old), storable(patch), new TypeKeeper()),
+    nextMeta(old['_meta'], origin),
+  );
 }
 
 /**
  * The document after a change of what clients see: its members between `id` and `_meta`, which the change may read.
  * @param change computes the new members from the old ones
  */
-export function changeStored(old: Document, change: (shown: JsonObject) => unknown, origin: Origin): Document {
-  return withMembers(old, changeMembers(old, visible(old), change), origin);
+export function changeStored(old: Document, change: (shown: JsonObject) => unknown, origin: WriteOrigin): Document {
+  return withMembers(old, changeMembers(old, visibleMembers(old), change), origin);
 }
 
 /** The members after a change that may read these of a document, and what every client sees of it. */
@@ -63,7 +68,7 @@ export function changeMembers(old: Document, seen: JsonObject, change: (shown: J
 }
 
 /** The document with other members between what the wire hides and `_meta`. */
-export function withMembers(old: Document, members: JsonObject, origin: Origin): Document {
+export function withMembers(old: Document, members: JsonObject, origin: WriteOrigin): Document {
   return assemble(hidden(old), members, nextMeta(old['_meta'], origin));
 }
 
@@ -83,7 +88,7 @@ function hidden(old: Document): Document {
 }
 
 /** The members of a stored document that clients see and change. */
-export function visible(old: Document): JsonObject {
+export function visibleMembers(old: Document): JsonObject {
   return pick(old, (name) => name !== '_id' && !SYSTEM_MEMBERS.has(name));
 }
 
@@ -96,13 +101,13 @@ function assemble(head: Document, members: JsonObject, meta: Document): Document
   return document;
 }
 
-function firstMeta(origin: Origin): Document {
+function firstMeta(origin: WriteOrigin): Document {
   const actor = origin.principal.kind === 'anonymous' ? null : origin.principal.id;
   return nextMeta({ createdAt: origin.now, createdBy: actor }, origin);
 }
 
 /** A document that others wrote has no creation that Millrace knows of: it stays null. */
-function nextMeta(old: unknown, origin: Origin): Document {
+function nextMeta(old: unknown, origin: WriteOrigin): Document {
   const before: JsonObject = isPlain(old) ? old : {};
   return {
     ...before,
@@ -123,12 +128,12 @@ function revisionOf(meta: unknown): number {
 }
 
 /** RFC 7396 section 2, `MergePatch`, on stored values. */
-export function merge(target: JsonObject, patch: JsonObject, keeper: Keeper): JsonObject {
+export function mergePatch(target: JsonObject, patch: JsonObject, keeper: TypeKeeper): JsonObject {
   const result = pick(target, () => true);
   for (const [name, value] of Object.entries(patch)) {
     const before = Object.hasOwn(target, name) ? target[name] : undefined;
     if (value === null) delete result[name];
-    else if (isPlain(value)) result[name] = merge(isPlain(before) ? before : {}, value, keeper);
+    else if (isPlain(value)) result[name] = mergePatch(isPlain(before) ? before : {}, value, keeper);
     else result[name] = keeper.keep(before, value);
   }
   return result;

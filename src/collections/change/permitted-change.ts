@@ -10,8 +10,8 @@ import { ALL, coversSteps, cutTo, type FieldTree } from '../../policies/fields/f
 import { fieldHidden, fieldsFor, grantsFor } from '../../policies/reach.ts';
 import type { Scope } from '../../policies/scope.ts';
 import { allowing, forbiddenMember, settings, writableBy } from '../../policies/writing.ts';
-import type { Change, Steps } from './change.ts';
-import { Keeper } from './kept-types.ts';
+import type { DocumentChange, MemberPath } from './change.ts';
+import { TypeKeeper } from './kept-types.ts';
 import { checkNewMembers, mergeMembers, notWritable, replaceMembers } from './member-rules.ts';
 import {
   changeMembers,
@@ -19,11 +19,11 @@ import {
   createStored,
   type JsonObject,
   mergeStored,
-  type Origin,
   pick,
   replaceStored,
   storable,
-  visible,
+  visibleMembers,
+  type WriteOrigin,
   withMembers,
 } from './next-document.ts';
 
@@ -37,7 +37,7 @@ type Given = ReadonlyMap<string, unknown>;
  * @param newId makes the id when the body brings none
  * @throws MillraceError `forbidden`, `field-not-writable`, `invalid-id`, `unsupported-key`
  */
-export function permittedCreate(scope: Scope, body: JsonObject, origin: Origin, newId: () => ObjectId): Document {
+export function permittedCreate(scope: Scope, body: JsonObject, origin: WriteOrigin, newId: () => ObjectId): Document {
   const given = settings(scope.grants);
   const wanted = given.size === 0 ? body : pick(body, (name) => !given.has(name));
   const document = createStored(given.size === 0 ? body : { ...wanted, ...valuesOf(given) }, origin, newId);
@@ -52,7 +52,7 @@ export function permittedCreate(scope: Scope, body: JsonObject, origin: Origin, 
  * @param old as it is stored, with exact types
  * @throws MillraceError `forbidden`, `field-hidden`, `field-not-writable`, and what the change throws
  */
-export function permittedChange(scope: Scope, change: Change, old: Document, origin: Origin): Document {
+export function permittedChange(scope: Scope, change: DocumentChange, old: Document, origin: WriteOrigin): Document {
   const before = grantsFor(scope, old);
   if (before.length === 0) throw notAllowed(scope);
   const read = seenOf(scope, old);
@@ -72,7 +72,7 @@ function seenOf({ reader }: Scope, document: Document): FieldTree {
   return (reader === null ? null : fieldsFor(reader, document)) ?? SYSTEM_ONLY;
 }
 
-function compute(change: Change, old: Document, origin: Origin): Document {
+function compute(change: DocumentChange, old: Document, origin: WriteOrigin): Document {
   switch (change.kind) {
     case 'replace':
       return replaceStored(old, change.body, origin);
@@ -92,10 +92,15 @@ interface Bounds {
   readonly given: Given;
 }
 
-function computeWithin(change: Change, old: Document, origin: Origin, { read, write, given }: Bounds): Document {
+function computeWithin(
+  change: DocumentChange,
+  old: Document,
+  origin: WriteOrigin,
+  { read, write, given }: Bounds,
+): Document {
   const without = (members: JsonObject) => pick(members, (name) => !given.has(name));
-  const keeper = new Keeper();
-  const [all, rules] = [visible(old), { read, write, strict: change.kind === 'edit', keeper }];
+  const keeper = new TypeKeeper();
+  const [all, rules] = [visibleMembers(old), { read, write, strict: change.kind === 'edit', keeper }];
   const members = () => {
     switch (change.kind) {
       case 'replace':
@@ -117,8 +122,8 @@ function computeWithin(change: Change, old: Document, origin: Origin, { read, wr
 }
 
 /** What a change names must be seen, even if it only sets it, and may be set if it does. */
-function checkNames(change: Extract<Change, { kind: 'edit' }>, { read, write, given }: Bounds): void {
-  const own = ([first = '']: Steps) => first !== '' && !SYSTEM.has(first);
+function checkNames(change: Extract<DocumentChange, { kind: 'edit' }>, { read, write, given }: Bounds): void {
+  const own = ([first = '']: MemberPath) => first !== '' && !SYSTEM.has(first);
   for (const steps of change.reads) if (own(steps) && !coversSteps(read, steps)) throw fieldHidden(steps.join('.'));
   for (const steps of change.writes) {
     if (own(steps) && !given.has(steps[0] ?? '') && !coversSteps(write, steps)) throw notWritable(steps);

@@ -2,7 +2,8 @@
  * Whether a stored value is what a JSON value says: equal, or printed as it. Clients know dates, ids and decimals only
  * by their text, so the text finds them.
  */
-import { isPlain, valueToWire } from '../../database/json/wire-values.ts';
+import { valueToWire } from '../../database/json/wire-values.ts';
+import { isPlain } from '../../kernel/objects.ts';
 import { equalValues } from '../../query/evaluate/order.ts';
 
 export interface SameOptions {

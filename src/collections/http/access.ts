@@ -7,7 +7,7 @@ import { type CollectionName, parseCollectionName } from '../../database/names.t
 import type { LongAnswers } from '../../policies/long-answers.ts';
 import type { Policies } from '../../policies/policies.ts';
 import type { Action, Scope } from '../../policies/scope.ts';
-import type { Parameter } from '../../query/parse/parameters.ts';
+import type { QueryParameter } from '../../query/parse/parameters.ts';
 import type { Collections } from '../collections.ts';
 
 export interface CollectionRoutesOptions {
@@ -22,7 +22,7 @@ export interface CollectionRoutesOptions {
   readonly live: (
     request: FastifyRequest,
     reply: FastifyReply,
-    parameters: readonly Parameter[],
+    parameters: readonly QueryParameter[],
     name: CollectionName,
   ) => FastifyReply;
 }

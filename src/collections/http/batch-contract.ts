@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { jsonBody, operation } from '../../contract/operation.ts';
 import { shape } from '../../contract/schema.ts';
-import { MAX_OPERATIONS, REF } from './batch-operations.ts';
+import { MAX_BATCH_OPERATIONS, REF } from './batch-operations.ts';
 import { BULK_ERRORS, IDEMPOTENCY_KEY, MISSING } from './document-operations.ts';
 
 const OPERATION = Type.Object(
@@ -21,7 +21,7 @@ const OPERATION = Type.Object(
 const BATCH = shape(
   'Batch',
   Type.Object(
-    { operations: Type.Array(OPERATION, { minItems: 1, maxItems: MAX_OPERATIONS }) },
+    { operations: Type.Array(OPERATION, { minItems: 1, maxItems: MAX_BATCH_OPERATIONS }) },
     { additionalProperties: false },
   ),
 );

@@ -2,11 +2,12 @@
  * What the operations of a batch look like: their shape, and `$ref.id`, by which a later operation names the document
  * of an earlier one. Pure. Not here: making them (batch.ts).
  */
-import { isPlain, setMember } from '../../database/json/wire-values.ts';
+
 import { MillraceError } from '../../kernel/errors.ts';
+import { isPlain, setMember } from '../../kernel/objects.ts';
 
 /** Operations of one batch. */
-export const MAX_OPERATIONS = 100;
+export const MAX_BATCH_OPERATIONS = 100;
 const MEMBERS: ReadonlySet<string> = new Set(['method', 'path', 'body', 'headers', 'ref']);
 const HEADERS: ReadonlySet<string> = new Set(['if-match', 'if-none-match', 'content-type', 'prefer']);
 /** The name of an operation. */
@@ -38,8 +39,11 @@ export function parseBatch(body: Record<string, unknown>): readonly BatchOperati
     throw new MillraceError('body-type', 'A batch is an object with one member, the array "operations"');
   }
   if (operations.length === 0) throw new MillraceError('body-type', 'The batch holds no operation');
-  if (operations.length > MAX_OPERATIONS) {
-    throw new MillraceError('too-many-operations', `${operations.length} operations are more than ${MAX_OPERATIONS}`);
+  if (operations.length > MAX_BATCH_OPERATIONS) {
+    throw new MillraceError(
+      'too-many-operations',
+      `${operations.length} operations are more than ${MAX_BATCH_OPERATIONS}`,
+    );
   }
   const refs = new Set<string>();
   return operations.map((item: unknown, index) => {

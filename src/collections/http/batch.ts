@@ -11,7 +11,7 @@ import { isAccessRefusal } from '../refusals.ts';
 import { type BatchOperation, inOperation, parseBatch, resolveRefs } from './batch-operations.ts';
 import { objectBody, refuseConditions } from './request-body.ts';
 import { type PreparedWrite, prepareWrite, type WriteParts } from './write-operations.ts';
-import type { Answer } from './write-response.ts';
+import type { WriteResponse } from './write-response.ts';
 
 /** Bytes of all results together. */
 const MAX_RESULT_BYTES = 32 * 1024 * 1024;
@@ -50,9 +50,9 @@ async function runAll(
   request: BatchRequest,
   parts: WriteParts,
   within: OpenTransaction,
-): Promise<Answer> {
+): Promise<WriteResponse> {
   const refs = new Map<string, string>();
-  const results: Answer[] = [];
+  const results: WriteResponse[] = [];
   let bytes = 0;
   for (const [index, operation] of operations.entries()) {
     try {
@@ -75,7 +75,7 @@ function prepare(operation: BatchOperation, request: BatchRequest, parts: WriteP
   return prepareWrite({ id: request.id, principal: request.principal, method, url, headers, body, params }, parts);
 }
 
-function idOf({ id }: Answer): string {
+function idOf({ id }: WriteResponse): string {
   if (id !== undefined) return id;
   throw new MillraceError('malformed-request', "Only an operation on one document can have a 'ref'");
 }
@@ -87,7 +87,7 @@ function tooLarge(): MillraceError {
 }
 
 /** The bodies are JSON text already. */
-function encodeResults(results: readonly Answer[]): Buffer {
+function encodeResults(results: readonly WriteResponse[]): Buffer {
   const chunks: Buffer[] = [Buffer.from('{"results":[')];
   for (const [index, { status, headers, body }] of results.entries()) {
     const head = JSON.stringify({ status, headers });

@@ -6,12 +6,12 @@ import { MillraceError } from '../../kernel/errors.ts';
 import { queryText, type RequestLike } from '../../kernel/request.ts';
 import { readParameters } from '../../query/parse/parameters.ts';
 import { parseQuery, RESERVED } from '../../query/parse/parse-query.ts';
-import type { Asked } from '../bulk-writes.ts';
+import type { BulkTarget } from '../bulk-writes.ts';
 import { parsePrefer } from './prefer.ts';
 import { refuseConditions } from './request-body.ts';
 
 /** @throws MillraceError `invalid-filter`, `max-affected-required`, `unknown-parameter`, `malformed-request` */
-export function parseAsked(request: RequestLike): Asked {
+export function parseBulkTarget(request: RequestLike): BulkTarget {
   const conditions = readParameters(queryText(request));
   const other = conditions.find(([name]) => name !== 'filter' && RESERVED.some((reserved) => reserved === name));
   if (other !== undefined) {

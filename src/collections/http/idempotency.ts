@@ -5,14 +5,14 @@
  */
 import { hash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
-import { actorOf } from '../../auth/principal.ts';
-import { networkOf } from '../../kernel/addresses.ts';
+import { actorOf } from '../../auth/identity/principal.ts';
+import { networkOf } from '../../kernel/config/addresses.ts';
 import { ERRORS, MillraceError } from '../../kernel/errors.ts';
 import type { Atomic } from '../atomic.ts';
 import { isAccessRefusal, keyInUse } from '../refusals.ts';
-import { type IdempotencyKey, type Kept, type KeyStore, KeyTaken, type Outcome } from './key-store.ts';
+import { type IdempotencyKey, type Kept, type KeyedOutcome, type KeyStore, KeyTaken } from './key-store.ts';
 import type { PreparedWrite } from './write-operations.ts';
-import type { Answer } from './write-response.ts';
+import type { WriteResponse } from './write-response.ts';
 
 /** What a key is made of. */
 export const VISIBLE = /^[\x21-\x7e]{1,255}$/;
@@ -55,7 +55,7 @@ export class Idempotency {
    * Makes the write, or gives the answer it had when it was made before.
    * @throws MillraceError `key-reused`, `key-in-use`, `answer-too-large`, and what the write throws
    */
-  async once(key: IdempotencyKey, write: PreparedWrite): Promise<Answer> {
+  async once(key: IdempotencyKey, write: PreparedWrite): Promise<WriteResponse> {
     const before = await this.#keys.find(key.id);
     if (before !== null) return replay(key, before);
     try {
@@ -76,14 +76,14 @@ export class Idempotency {
   }
 
   /** The answer of the request that was faster under the same key. */
-  async #replayOther(key: IdempotencyKey): Promise<Answer> {
+  async #replayOther(key: IdempotencyKey): Promise<WriteResponse> {
     const other = await this.#keys.find(key.id);
     if (other === null) throw keyInUse();
     return replay(key, other);
   }
 }
 
-function replay(key: IdempotencyKey, kept: Kept): Answer {
+function replay(key: IdempotencyKey, kept: Kept): WriteResponse {
   if (kept.fingerprint !== key.fingerprint) {
     throw new MillraceError('key-reused', 'This Idempotency-Key was used for another request', {
       hint: 'Use a new key for a new request, and the same body for the same key',
@@ -92,7 +92,7 @@ function replay(key: IdempotencyKey, kept: Kept): Answer {
   return repeated(kept.outcome);
 }
 
-function repeated(outcome: Outcome): Answer {
+function repeated(outcome: KeyedOutcome): WriteResponse {
   const replayed = { 'idempotency-replayed': 'true' };
   if ('refusal' in outcome) {
     const { code, message, ...rest } = outcome.refusal;

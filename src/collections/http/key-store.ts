@@ -7,7 +7,7 @@ import { CODE, duplicateKey, serverCode, translated } from '../../database/error
 import type { Mongo } from '../../database/mongo.ts';
 import { ERRORS, type ErrorCode, type Fault, MillraceError } from '../../kernel/errors.ts';
 import { keyInUse } from '../refusals.ts';
-import type { Answer } from './write-response.ts';
+import type { WriteResponse } from './write-response.ts';
 
 const KEPT_SECONDS = 24 * 60 * 60;
 /** Largest body that is kept: a document of the database holds 16 MB with all that is around it. */
@@ -31,11 +31,11 @@ export interface Refusal {
   readonly extensions: Readonly<Record<string, unknown>>;
 }
 
-export type Outcome = { readonly answer: Answer } | { readonly refusal: Refusal };
+export type KeyedOutcome = { readonly answer: WriteResponse } | { readonly refusal: Refusal };
 
 export interface Kept {
   readonly fingerprint: string;
-  readonly outcome: Outcome;
+  readonly outcome: KeyedOutcome;
 }
 
 /** Another request has used this key since it was looked up. */
@@ -91,7 +91,7 @@ export class KeyStore {
    * Keeps the answer with the key, in the same transaction.
    * @throws MillraceError `answer-too-large`
    */
-  async keep({ id }: IdempotencyKey, { status, headers, body }: Answer, session: ClientSession): Promise<void> {
+  async keep({ id }: IdempotencyKey, { status, headers, body }: WriteResponse, session: ClientSession): Promise<void> {
     if (body !== null && body.length > MAX_BODY_BYTES) {
       throw new MillraceError('answer-too-large', 'The answer is too large to be kept with its key', {
         hint: 'Send Prefer: return=minimal',

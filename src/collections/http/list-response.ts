@@ -3,10 +3,11 @@ import { Readable } from 'node:stream';
 import { setImmediate as otherWork } from 'node:timers/promises';
 import type { FastifyReply } from 'fastify';
 import { encodeList, ListEncoder } from '../../database/json/json.ts';
-import { AT_ONCE_BYTES, begun, bounded, CHUNK_BYTES, inPieces } from '../../kernel/answers/chunks.ts';
+import { AT_ONCE_BYTES, begun, boundedChunks, CHUNK_BYTES, inPieces } from '../../kernel/answers/chunks.ts';
+import type { ClosableIterator } from '../../kernel/concurrency/closable-iterator.ts';
 import type { LongAnswer } from '../../policies/long-answers.ts';
 import type { Expand } from '../read/expansion.ts';
-import type { List, Steps } from '../read/listing.ts';
+import type { List } from '../read/listing.ts';
 import { JSON_TYPE } from './write-response.ts';
 
 /** What a list of all there is holds: its batches are of about this size. */
@@ -72,13 +73,13 @@ export function sendList(reply: FastifyReply, list: List, shape: ListShape): Fas
   const measured = size.measured(batches);
   const hold = (bytes: number) => size.found(bytes);
   const chunks = expand === undefined ? encoded(measured, meta) : expanded(measured, (batch) => expand(batch, hold));
-  return sendChunks(reply, batches, bounded(chunks, shape.most), { size, begin: shape.begin });
+  return sendChunks(reply, batches, boundedChunks(chunks, shape.most), { size, begin: shape.begin });
 }
 
 /** Its beginning is made before anything is sent: a failure in it can be told, and a short list is one piece. */
 async function sendChunks(
   reply: FastifyReply,
-  batches: Steps<readonly Uint8Array[]>,
+  batches: ClosableIterator<readonly Uint8Array[]>,
   chunks: AsyncGenerator<Buffer>,
   { size, begin }: { readonly size: HeldBytes; readonly begin: Begin },
 ): Promise<FastifyReply> {
@@ -127,7 +128,7 @@ class HeldBytes {
   }
 
   /** The same batches, each of them counted before it is sent. */
-  async *measured(batches: Steps<readonly Uint8Array[]>): AsyncGenerator<readonly Uint8Array[]> {
+  async *measured(batches: ClosableIterator<readonly Uint8Array[]>): AsyncGenerator<readonly Uint8Array[]> {
     for await (const batch of batches) {
       this.#batch = Math.max(this.#least, byteLength(batch));
       this.#answer?.resize(this.bytes);
@@ -145,7 +146,7 @@ async function* inOne<T>(batch: readonly T[]): AsyncGenerator<readonly T[]> {
 }
 
 /** Ends the reading of a list. A cursor that cannot be closed now is closed by the database later. */
-function close(batches: Steps<readonly Uint8Array[]>): void {
+function close(batches: ClosableIterator<readonly Uint8Array[]>): void {
   batches.return(undefined).catch(() => undefined);
 }
 

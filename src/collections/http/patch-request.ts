@@ -1,7 +1,7 @@
 /** The three languages of a PATCH, by media type, each as a change of stored documents. Pure. */
 
 import { type RequestLike, requireBody, requireMediaType } from '../../kernel/request.ts';
-import type { Change, Steps } from '../change/change.ts';
+import type { DocumentChange, MemberPath } from '../change/change.ts';
 import { applyJsonPatch, type JsonPatch, parseJsonPatch } from '../patch/json-patch.ts';
 import { PATCH_TYPES } from '../patch/patch-bodies.ts';
 import { applyUpdate, parseUpdate } from '../patch/update.ts';
@@ -11,7 +11,7 @@ import { objectBody } from './request-body.ts';
  * Reads the patch that a request carries.
  * @throws MillraceError `unsupported-media-type`, `body-type`, `invalid-patch`, `unsupported-key`
  */
-export function parsePatch(request: RequestLike): Change {
+export function parsePatch(request: RequestLike): DocumentChange {
   const type = requireMediaType(request, PATCH_TYPES);
   switch (type) {
     case 'application/json':
@@ -31,7 +31,7 @@ export function parsePatch(request: RequestLike): Change {
   }
 }
 
-function namesOf(patch: JsonPatch): { readonly reads: readonly Steps[]; readonly writes: readonly Steps[] } {
+function namesOf(patch: JsonPatch): { readonly reads: readonly MemberPath[]; readonly writes: readonly MemberPath[] } {
   return {
     reads: patch.flatMap((operation) => ('from' in operation ? [operation.from, operation.path] : [operation.path])),
     writes: patch.flatMap((operation) => {

@@ -3,7 +3,7 @@
  * the language (query/) and what a list is (listing.ts).
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { clientOf } from '../../auth/principal.ts';
+import { clientOf } from '../../auth/identity/principal.ts';
 import { encodeDocument } from '../../database/json/json.ts';
 import type { CollectionName } from '../../database/names.ts';
 import { MillraceError } from '../../kernel/errors.ts';
@@ -15,7 +15,7 @@ import type { Fields } from '../../query/evaluate/fields.ts';
 import { readParameters } from '../../query/parse/parameters.ts';
 import { parseQuery, parseQueryJson } from '../../query/parse/parse-query.ts';
 import type { Query } from '../../query/parse/query.ts';
-import { type Expansion, toExpansions } from '../read/expansion.ts';
+import { type PermittedExpansion, toExpansions } from '../read/expansion.ts';
 import { cutStored, showsMeta, withIds, withWholeMeta } from '../read/field-selection.ts';
 import { requireFields } from '../read/projection.ts';
 import { isFresh, parsePreconditions } from '../store/preconditions.ts';
@@ -33,7 +33,7 @@ export async function readRoutes(app: FastifyInstance, options: CollectionRoutes
   const { collections, policies, longAnswers, listBytes, position, live } = options;
   const enter = gate(policies);
 
-  function expansions(request: FastifyRequest, scope: Scope, query: Query): Expansion[] {
+  function expansions(request: FastifyRequest, scope: Scope, query: Query): PermittedExpansion[] {
     requireReadable(
       scope,
       query.expand.map(({ path }) => path),
@@ -64,7 +64,7 @@ export async function readRoutes(app: FastifyInstance, options: CollectionRoutes
     request: FastifyRequest,
     reply: FastifyReply,
     scope: Scope,
-    wanted: readonly Expansion[],
+    wanted: readonly PermittedExpansion[],
     place: CollectionName,
   ): Begin {
     const { principal, headers } = request;

@@ -2,8 +2,9 @@
  * What the routes of documents read from a request beside its path: the shape of the body, the write it asks for. Pure.
  * Not here: what all routes read (kernel/request.ts) and the members of a body (next-document.ts).
  */
-import { isPlain } from '../../database/json/wire-values.ts';
+
 import { MillraceError } from '../../kernel/errors.ts';
+import { isPlain } from '../../kernel/objects.ts';
 import { type RequestLike, requireBody } from '../../kernel/request.ts';
 import type { JsonObject } from '../change/next-document.ts';
 import type { Write } from '../collections.ts';

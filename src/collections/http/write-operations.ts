@@ -2,25 +2,25 @@
  * The writes, read and authorised: each takes a request apart, asks for its Scope, and gives back what can be made
  * alone, under an idempotency key or as a part of a batch, by the same rules. Not here: HTTP (write-routes.ts).
  */
-import type { Principal } from '../../auth/principal.ts';
+import type { Principal } from '../../auth/identity/principal.ts';
 import { type CollectionName, parseCollectionName } from '../../database/names.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { flag, parameters, type RequestLike, requireMediaType } from '../../kernel/request.ts';
 import type { Policies } from '../../policies/policies.ts';
 import type { Action, Scope } from '../../policies/scope.ts';
-import type { ByFilter } from '../bulk-writes.ts';
+import type { BulkWrites } from '../bulk-writes.ts';
 import type { Collections, WriteScopes } from '../collections.ts';
 import type { OpenTransaction } from '../open-transaction.ts';
 import { seenBy, viewOf } from '../read/document-view.ts';
 import { discreet } from '../refusals.ts';
 import { parsePreconditions } from '../store/preconditions.ts';
-import { parseAsked } from './bulk-target.ts';
+import { parseBulkTarget } from './bulk-target.ts';
 import { parsePatch } from './patch-request.ts';
 import { arrayBody, objectBody, refuseConditions, toWrite } from './request-body.ts';
-import { type Answer, affectedAnswer, createdAnswer, removedAnswer, writtenAnswer } from './write-response.ts';
+import { affectedAnswer, createdAnswer, removedAnswer, type WriteResponse, writtenAnswer } from './write-response.ts';
 
 /** A write that has been read and allowed; nothing has been touched yet. It may run again in a new transaction. */
-export type PreparedWrite = (within?: OpenTransaction) => Promise<Answer>;
+export type PreparedWrite = (within?: OpenTransaction) => Promise<WriteResponse>;
 
 /** One request to write, from the wire or from inside a batch. */
 export interface WriteRequest extends RequestLike {
@@ -31,7 +31,7 @@ export interface WriteRequest extends RequestLike {
 
 export interface WriteParts {
   readonly collections: Collections;
-  readonly byFilter: ByFilter;
+  readonly byFilter: BulkWrites;
   readonly policies: Policies;
 }
 
@@ -147,7 +147,7 @@ function prepareRemove(request: WriteRequest, id: string, parts: WriteParts): Pr
 }
 
 function preparePatchMany(request: WriteRequest, parts: WriteParts): PreparedWrite {
-  const asked = parseAsked(request);
+  const asked = parseBulkTarget(request);
   const change = parsePatch(request);
   const [scope, name] = enter(request, 'update', parts);
   return discreetly(scope.reader, async (within) => {
@@ -157,7 +157,7 @@ function preparePatchMany(request: WriteRequest, parts: WriteParts): PreparedWri
 }
 
 function prepareRemoveMany(request: WriteRequest, parts: WriteParts): PreparedWrite {
-  const asked = parseAsked(request);
+  const asked = parseBulkTarget(request);
   const [scope, name] = enter(request, 'delete', parts);
   return async (within) => {
     const affected = await parts.byFilter.remove(scope, name, asked, toWrite(request, within));

@@ -11,7 +11,7 @@ import { parsePrefer } from './prefer.ts';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
-export interface Answer {
+export interface WriteResponse {
   readonly status: number;
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
@@ -23,7 +23,7 @@ export interface Answer {
 
 type Preferring = Pick<RequestLike, 'headers'>;
 
-export function sendAnswer(reply: FastifyReply, { status, headers, body }: Answer): FastifyReply {
+export function sendWriteResponse(reply: FastifyReply, { status, headers, body }: WriteResponse): FastifyReply {
   reply.code(status).headers(headers);
   return body === null ? reply.send() : reply.type(JSON_TYPE).send(body);
 }
@@ -32,7 +32,7 @@ export function sendAnswer(reply: FastifyReply, { status, headers, body }: Answe
  * The outcome of a write: 201 with its place, or 200; without a body (204) when the client prefers so, or may not see
  * what it wrote.
  */
-export function writtenAnswer(request: Preferring, { seen, createdId }: Written, collection: string): Answer {
+export function writtenAnswer(request: Preferring, { seen, createdId }: Written, collection: string): WriteResponse {
   const wanted = parsePrefer(request.headers['prefer']).return;
   const applied = seen === null ? 'minimal' : wanted;
   const headers: Record<string, string> = seen === null ? {} : { etag: seen.etag };
@@ -49,7 +49,7 @@ export function writtenAnswer(request: Preferring, { seen, createdId }: Written,
 }
 
 /** The documents of a bulk create, in order; without a body when one of them may not be seen. */
-export function createdAnswer(request: Preferring, created: readonly (StoredDocument | null)[]): Answer {
+export function createdAnswer(request: Preferring, created: readonly (StoredDocument | null)[]): WriteResponse {
   const wanted = parsePrefer(request.headers['prefer']).return;
   const seen = created.flatMap((document) => document ?? []);
   const minimal = wanted === 'minimal' || seen.length < created.length;
@@ -62,7 +62,7 @@ export function createdAnswer(request: Preferring, created: readonly (StoredDocu
 }
 
 /** The outcome of a deletion: nothing, or the document that was, as far as it could be seen. */
-export function removedAnswer(request: Preferring, { seen }: Written): Answer {
+export function removedAnswer(request: Preferring, { seen }: Written): WriteResponse {
   if (seen === null || parsePrefer(request.headers['prefer']).return !== 'representation') {
     return { status: 204, headers: {}, body: null };
   }
@@ -74,7 +74,7 @@ export function removedAnswer(request: Preferring, { seen }: Written): Answer {
 export function affectedAnswer(
   affected: { readonly matched: number; readonly modified: number },
   most: number,
-): Answer {
+): WriteResponse {
   const headers = { 'preference-applied': `max-affected=${most}` };
   return { status: 200, headers, body: Buffer.from(JSON.stringify(affected)) };
 }

@@ -10,7 +10,7 @@ import { inRefusedBody } from './batch-operations.ts';
 import { WRITES } from './document-operations.ts';
 import { type Idempotency, readKey } from './idempotency.ts';
 import { type PreparedWrite, prepareWrite, type WriteParts } from './write-operations.ts';
-import { sendAnswer } from './write-response.ts';
+import { sendWriteResponse } from './write-response.ts';
 
 export interface WriteRoutesOptions extends WriteParts {
   readonly atomic: Atomic;
@@ -30,7 +30,7 @@ export async function writeRoutes(app: FastifyInstance, options: WriteRoutesOpti
 
   async function answer(request: FastifyRequest, reply: FastifyReply, write: PreparedWrite): Promise<FastifyReply> {
     const key = readKey(request);
-    return sendAnswer(reply, key === null ? await write() : await idempotency.once(key, write));
+    return sendWriteResponse(reply, key === null ? await write() : await idempotency.once(key, write));
   }
 
   const write = (request: FastifyRequest<OnCollection> | FastifyRequest<OnDocument>, reply: FastifyReply) =>

@@ -3,15 +3,15 @@
  * position, making documents where there is nothing. Pure. Names that hold a dot or start with `$` cannot be said this
  * way; a JSON Patch can.
  */
-import { isPlain, setMember } from '../../database/json/wire-values.ts';
+import { isPlain, setMember } from '../../kernel/objects.ts';
 import { compareText } from '../../query/evaluate/order.ts';
-import type { Draft } from './draft.ts';
+import type { PatchDraft } from './draft.ts';
 import { checkChange, checkChangedPath, checkDepth, invalidPatch } from './patch-bounds.ts';
 
 /** Nulls that fill an array up to a position behind its end. */
 const MAX_PADDING = 10_000;
 
-export type Steps = readonly string[];
+export type PathSteps = readonly string[];
 
 /** What becomes of the value at a path; `undefined` is a missing one. */
 export interface PathChange {
@@ -20,7 +20,7 @@ export interface PathChange {
   /** Whether a path through a scalar is passed over too, instead of refused. */
   readonly lenient?: boolean;
   /** The new value, or {@link REMOVED}. */
-  readonly apply: (old: unknown, now: Date, draft: Draft) => unknown;
+  readonly apply: (old: unknown, now: Date, draft: PatchDraft) => unknown;
 }
 
 /** A change at a moment. */
@@ -29,7 +29,7 @@ export type DatedChange = Omit<PathChange, 'apply'> & { readonly apply: (old: un
 export const REMOVED = Symbol('removed');
 
 /** @throws MillraceError `invalid-patch`, `unsupported-key` */
-export function parseSteps(path: string): Steps {
+export function parseSteps(path: string): PathSteps {
   const steps = path.split('.');
   checkChangedPath(steps);
   for (const step of steps) {
@@ -40,7 +40,7 @@ export function parseSteps(path: string): Steps {
 }
 
 /** By name, positions by number: the order in which MongoDB applies the paths of one update, and so adds members. */
-export function compareSteps(a: Steps, b: Steps): number {
+export function compareSteps(a: PathSteps, b: PathSteps): number {
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) {
     const x = a[i] ?? '';
@@ -55,12 +55,12 @@ export function compareSteps(a: Steps, b: Steps): number {
  * The document with the value at a path changed; what is beside the path is as it was.
  * @throws MillraceError `invalid-patch` when a path leads through a scalar, `too-deep`
  */
-export function changeAt(document: unknown, steps: Steps, change: DatedChange, draft: Draft): unknown {
+export function changeAt(document: unknown, steps: PathSteps, change: DatedChange, draft: PatchDraft): unknown {
   if (change.creates) checkDepth(steps.length);
   return walk(document, steps, 0, change, draft);
 }
 
-function walk(node: unknown, steps: Steps, depth: number, change: DatedChange, draft: Draft): unknown {
+function walk(node: unknown, steps: PathSteps, depth: number, change: DatedChange, draft: PatchDraft): unknown {
   if (node === undefined && !change.creates) return REMOVED;
   if (depth === steps.length) {
     const value = change.apply(node);
@@ -86,7 +86,7 @@ function walk(node: unknown, steps: Steps, depth: number, change: DatedChange, d
   return changed;
 }
 
-function walkArray(node: unknown[], steps: Steps, depth: number, change: DatedChange, draft: Draft): unknown {
+function walkArray(node: unknown[], steps: PathSteps, depth: number, change: DatedChange, draft: PatchDraft): unknown {
   const index = Number(steps[depth]);
   const padding = index - node.length;
   if (padding >= 0 && !change.creates) return node;

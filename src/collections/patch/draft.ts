@@ -3,9 +3,10 @@
  * may still use up. A node is copied once in a patch, however many of its members change: copying a wide one takes
  * longer than everything else. Nothing is undone when a patch fails, because its copies go with it.
  */
-import { isPlain } from '../../database/json/wire-values.ts';
+
 import { MillraceError } from '../../kernel/errors.ts';
-import { Keeper } from '../change/kept-types.ts';
+import { isPlain } from '../../kernel/objects.ts';
+import { TypeKeeper } from '../change/kept-types.ts';
 import { invalidPatch } from './patch-bounds.ts';
 
 /** How much a patch may add to a document by copying, in bytes (about): no document is larger than this. */
@@ -15,8 +16,8 @@ const MAX_WORK = 64 * 1024 * 1024;
 /** Bytes that a value counts beside its text. */
 const CELL = 8;
 
-export type Members = Record<string, unknown>;
-export type Node = unknown[] | Members;
+export type DraftMembers = Record<string, unknown>;
+export type Node = unknown[] | DraftMembers;
 
 export interface Measure {
   /** Levels of nesting: 0 for a scalar. */
@@ -27,9 +28,9 @@ export interface Measure {
   readonly bytes: number;
 }
 
-export class Draft {
+export class PatchDraft {
   /** Keeps the types of what is put where it was. */
-  readonly keeper = new Keeper();
+  readonly keeper = new TypeKeeper();
   /** Nodes that stand in one place only, in a node of this set or at the top. */
   readonly #owned = new Set<unknown>();
   /** Of nodes that nobody has changed since. */
@@ -108,10 +109,10 @@ export class Draft {
   }
 
   /** Without a prototype, so that every name is an ordinary member; by hand, which takes half of Object.assign's time. */
-  #copyMembers(members: Members): Members {
+  #copyMembers(members: DraftMembers): DraftMembers {
     const names = Object.keys(members);
     this.work(2 * names.length);
-    const copy: Members = Object.create(null);
+    const copy: DraftMembers = Object.create(null);
     for (const name of names) copy[name] = members[name];
     return copy;
   }

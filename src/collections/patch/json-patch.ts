@@ -4,12 +4,12 @@
  * for it walk into the objects behind such leaves, mistake `constructor` for a prototype, or change what they are given.
  */
 import { pointerTo } from '../../database/json/json-faults.ts';
-import { isPlain, setMember } from '../../database/json/wire-values.ts';
 import { MillraceError } from '../../kernel/errors.ts';
+import { isPlain, setMember } from '../../kernel/objects.ts';
 import { sameJson } from '../change/same-json.ts';
 import { at } from '../refusals.ts';
-import { Draft, type Node } from './draft.ts';
-import { checkChange, checkChangedPath, invalidPatch, MAX_OPERATIONS } from './patch-bounds.ts';
+import { type Node, PatchDraft } from './draft.ts';
+import { checkChange, checkChangedPath, invalidPatch, MAX_PATCH_OPERATIONS } from './patch-bounds.ts';
 
 /** The reference tokens of a JSON Pointer (RFC 6901), unescaped; empty for the whole document. */
 type Pointer = readonly string[];
@@ -17,12 +17,12 @@ type Pointer = readonly string[];
 /** What an operation may be (RFC 6902 section 4). */
 export const OPS = ['add', 'remove', 'replace', 'move', 'copy', 'test'] as const;
 
-export type Operation =
+export type PatchOperation =
   | { readonly op: 'add' | 'replace' | 'test'; readonly path: Pointer; readonly value: unknown }
   | { readonly op: 'remove'; readonly path: Pointer }
   | { readonly op: 'move' | 'copy'; readonly path: Pointer; readonly from: Pointer };
 
-export type JsonPatch = readonly Operation[];
+export type JsonPatch = readonly PatchOperation[];
 
 /**
  * Reads a patch; `id`, `_meta` and what is inside may be tested and copied, not changed.
@@ -30,7 +30,7 @@ export type JsonPatch = readonly Operation[];
  */
 export function parseJsonPatch(body: unknown): JsonPatch {
   if (!Array.isArray(body)) throw invalidPatch('A JSON Patch is an array of operations');
-  if (body.length > MAX_OPERATIONS) throw invalidPatch(`A patch has at most ${MAX_OPERATIONS} operations`);
+  if (body.length > MAX_PATCH_OPERATIONS) throw invalidPatch(`A patch has at most ${MAX_PATCH_OPERATIONS} operations`);
   return body.map((item: unknown, index) => {
     try {
       const operation = parseOperation(item);
@@ -47,7 +47,7 @@ export function parseJsonPatch(body: unknown): JsonPatch {
  * Applies all operations in order, or none.
  * @throws MillraceError `patch-test-failed`, `invalid-patch`, `too-deep`, `document-too-large`, naming the operation
  */
-export function applyJsonPatch(document: unknown, patch: JsonPatch, draft = new Draft()): unknown {
+export function applyJsonPatch(document: unknown, patch: JsonPatch, draft = new PatchDraft()): unknown {
   return patch.reduce<unknown>((root, operation, index) => {
     try {
       return apply(root, operation, draft);
@@ -58,7 +58,7 @@ export function applyJsonPatch(document: unknown, patch: JsonPatch, draft = new 
 }
 
 /** Reads one operation by RFC 6902 section 4; members that are not defined for it are ignored, as section 4 asks. */
-export function parseOperation(item: unknown): Operation {
+export function parseOperation(item: unknown): PatchOperation {
   if (!isPlain(item)) throw invalidPatch('it is not an object');
   const { op } = item;
   switch (op) {
@@ -88,7 +88,7 @@ function pointerMember(item: Record<string, unknown>, name: 'path' | 'from'): Po
   return tokens.map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
-function apply(root: unknown, operation: Operation, draft: Draft): unknown {
+function apply(root: unknown, operation: PatchOperation, draft: PatchDraft): unknown {
   switch (operation.op) {
     case 'test':
       if (sameJson(find(root, operation.path), operation.value, { ordered: false })) return root;
@@ -121,7 +121,7 @@ function apply(root: unknown, operation: Operation, draft: Draft): unknown {
   }
 }
 
-function add(root: unknown, path: Pointer, value: unknown, draft: Draft): unknown {
+function add(root: unknown, path: Pointer, value: unknown, draft: PatchDraft): unknown {
   return edit(root, path, draft, value, (node, token) => {
     if (!Array.isArray(node)) return put(node, token, value);
     const index = token === '-' ? node.length : indexIn(token, node.length + 1);
@@ -131,7 +131,7 @@ function add(root: unknown, path: Pointer, value: unknown, draft: Draft): unknow
   });
 }
 
-function remove(root: unknown, path: Pointer, draft: Draft): unknown {
+function remove(root: unknown, path: Pointer, draft: PatchDraft): unknown {
   if (path.length === 0) throw invalidPatch('the document itself cannot be removed', 'DELETE removes it');
   find(root, path);
   return edit(root, path, draft, null, (node, token) => {
@@ -148,7 +148,7 @@ function remove(root: unknown, path: Pointer, draft: Draft): unknown {
 type Change = (node: Node, token: string) => void;
 
 /** The document with the node that holds `path` changed; everything beside the path is as it was. */
-function edit(root: unknown, path: Pointer, draft: Draft, value: unknown, change: Change): unknown {
+function edit(root: unknown, path: Pointer, draft: PatchDraft, value: unknown, change: Change): unknown {
   checkChange(path, value, draft.measure(value).depth);
   const last = path.at(-1);
   if (last === undefined) return value;

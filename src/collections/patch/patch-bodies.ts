@@ -5,7 +5,7 @@
 import { shape } from '../../contract/schema.ts';
 import { DOCUMENT_BODY } from '../../database/json/document-shapes.ts';
 import { OPS } from './json-patch.ts';
-import { OPERATORS } from './update-operators.ts';
+import { UPDATE_OPERATORS } from './update-operators.ts';
 
 const JSON_PATCH = shape('JsonPatch', {
   type: 'array',
@@ -20,7 +20,7 @@ const JSON_PATCH = shape('JsonPatch', {
 const UPDATE = shape('Update', {
   type: 'object',
   description: 'Update operators, each with an object of paths and values.',
-  properties: Object.fromEntries([...OPERATORS.keys()].map((name) => [name, { type: 'object' }])),
+  properties: Object.fromEntries([...UPDATE_OPERATORS.keys()].map((name) => [name, { type: 'object' }])),
   additionalProperties: false,
   minProperties: 1,
 });

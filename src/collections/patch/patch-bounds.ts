@@ -4,11 +4,11 @@
  */
 import { keyProblem, pointerTo } from '../../database/json/json-faults.ts';
 import { MAX_DEPTH } from '../../database/json/parse-json.ts';
-import { isPlain } from '../../database/json/wire-values.ts';
 import { MillraceError } from '../../kernel/errors.ts';
+import { isPlain } from '../../kernel/objects.ts';
 
 /** Operations of one patch, or paths of one update. */
-export const MAX_OPERATIONS = 1_000;
+export const MAX_PATCH_OPERATIONS = 1_000;
 
 /** Members that the server sets; a patch may read them. */
 const OWN: ReadonlySet<string> = new Set(['id', '_id', '_meta', '_expanded']);

@@ -2,7 +2,7 @@
  * `$pull`: removes the elements of an array that equal a value or meet a condition, which is written in the JSON form of
  * the query language. Pure.
  */
-import { isPlain } from '../../database/json/wire-values.ts';
+import { isPlain } from '../../kernel/objects.ts';
 import { bind } from '../../query/evaluate/bind.ts';
 import { compileMatch } from '../../query/evaluate/match.ts';
 import { parseFilterJson } from '../../query/parse/parse-json.ts';

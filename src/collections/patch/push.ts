@@ -1,5 +1,5 @@
 /** `$push`: one value behind the others, or several (`$each`) at a position, sorted, cut to a length. Pure. */
-import { isPlain } from '../../database/json/wire-values.ts';
+import { isPlain } from '../../kernel/objects.ts';
 import { compareValues } from '../../query/evaluate/order.ts';
 import type { PathChange } from './dotted-path.ts';
 import { invalidPatch } from './patch-bounds.ts';

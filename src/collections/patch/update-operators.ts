@@ -3,11 +3,11 @@
  * Not here: paths and which of them may stand together (update.ts).
  */
 import { type Calculation, calculate, toStoredNumber, zeroLike } from '../../database/bson/arithmetic.ts';
-import { isPlain } from '../../database/json/wire-values.ts';
+import { isPlain } from '../../kernel/objects.ts';
 import { compareValues, equalValues } from '../../query/evaluate/order.ts';
 import { sameJson } from '../change/same-json.ts';
 import { type PathChange, REMOVED } from './dotted-path.ts';
-import type { Draft } from './draft.ts';
+import type { PatchDraft } from './draft.ts';
 import { invalidPatch } from './patch-bounds.ts';
 import { parsePull } from './pull.ts';
 import { parsePush } from './push.ts';
@@ -19,7 +19,7 @@ type ParseOperand = (operand: unknown) => PathChange;
 
 const creating = (apply: PathChange['apply']): PathChange => ({ creates: true, apply });
 
-export const OPERATORS: ReadonlyMap<string, ParseOperand> = new Map<string, ParseOperand>([
+export const UPDATE_OPERATORS: ReadonlyMap<string, ParseOperand> = new Map<string, ParseOperand>([
   ['$inc', (operand) => arithmetic('add', operand)],
   ['$mul', (operand) => arithmetic('multiply', operand)],
   ['$min', (operand) => extreme(operand, -1)],
@@ -74,7 +74,7 @@ function parseAddToSet(operand: unknown): PathChange {
 }
 
 /** A comparison looks at no more than the smaller of both, so that one value compared with all looks at all at most. */
-function countComparisons(set: unknown[], values: unknown[], draft: Draft): void {
+function countComparisons(set: unknown[], values: unknown[], draft: PatchDraft): void {
   const all = draft.measure(set).cells + draft.measure(values).cells;
   for (const value of values) {
     draft.work(Math.min(all, draft.measure(value).cells * (set.length + values.length)));

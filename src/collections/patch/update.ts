@@ -2,19 +2,20 @@
  * An update by operators (`application/vnd.millrace.update+json`): `{"$inc":{"n":1},"$set":{"a.b":true}}` with MongoDB's
  * meaning, as a pure function on stored values. Not here: what each operator does (update-operators.ts).
  */
-import { isPlain } from '../../database/json/wire-values.ts';
+
 import { MillraceError } from '../../kernel/errors.ts';
+import { isPlain } from '../../kernel/objects.ts';
 import { at } from '../refusals.ts';
-import { changeAt, compareSteps, type PathChange, parseSteps, type Steps } from './dotted-path.ts';
-import { Draft } from './draft.ts';
-import { invalidPatch, MAX_OPERATIONS } from './patch-bounds.ts';
-import { OPERATORS } from './update-operators.ts';
+import { changeAt, compareSteps, type PathChange, type PathSteps, parseSteps } from './dotted-path.ts';
+import { PatchDraft } from './draft.ts';
+import { invalidPatch, MAX_PATCH_OPERATIONS } from './patch-bounds.ts';
+import { UPDATE_OPERATORS } from './update-operators.ts';
 
 /** One operator at one path. */
 export interface Clause extends PathChange {
   readonly operator: string;
   readonly path: string;
-  readonly steps: Steps;
+  readonly steps: PathSteps;
 }
 
 /** The clauses in the order in which MongoDB applies them: by path. */
@@ -26,10 +27,10 @@ export type Update = readonly Clause[];
  */
 export function parseUpdate(body: unknown): Update {
   if (!isPlain(body) || Object.keys(body).length === 0) {
-    throw invalidPatch('An update is an object of operators', `Possible: ${[...OPERATORS.keys()].join(', ')}`);
+    throw invalidPatch('An update is an object of operators', `Possible: ${[...UPDATE_OPERATORS.keys()].join(', ')}`);
   }
   const update = Object.entries(body).flatMap(([operator, paths]) => parseOperator(operator, paths));
-  if (update.length > MAX_OPERATIONS) throw invalidPatch(`An update has at most ${MAX_OPERATIONS} paths`);
+  if (update.length > MAX_PATCH_OPERATIONS) throw invalidPatch(`An update has at most ${MAX_PATCH_OPERATIONS} paths`);
   return refuseConflicts(update.toSorted((a, b) => compareSteps(a.steps, b.steps)));
 }
 
@@ -38,7 +39,7 @@ export function parseUpdate(body: unknown): Update {
  * @param now the time that `$currentDate` sets
  * @throws MillraceError `invalid-patch`, `too-deep`, `document-too-large`, naming operator and path
  */
-export function applyUpdate(document: unknown, update: Update, now: Date, draft = new Draft()): unknown {
+export function applyUpdate(document: unknown, update: Update, now: Date, draft = new PatchDraft()): unknown {
   return update.reduce((root, { operator, path, steps, apply, ...rest }) => {
     const change = { ...rest, apply: (old: unknown) => apply(old, now, draft) };
     try {
@@ -50,11 +51,11 @@ export function applyUpdate(document: unknown, update: Update, now: Date, draft 
 }
 
 function parseOperator(operator: string, paths: unknown): Clause[] {
-  const parse = OPERATORS.get(operator);
+  const parse = UPDATE_OPERATORS.get(operator);
   if (parse === undefined) {
     throw invalidPatch(
       `'${operator.slice(0, 80)}' is not an operator`,
-      `Possible: ${[...OPERATORS.keys()].join(', ')}`,
+      `Possible: ${[...UPDATE_OPERATORS.keys()].join(', ')}`,
     );
   }
   if (!isPlain(paths)) throw invalidPatch(`The operand of ${operator} is an object from paths to values`);

@@ -8,7 +8,7 @@ import { storedRevision } from '../../database/json/transcode-document.ts';
 import { cutBytes } from '../../policies/fields/cut-bytes.ts';
 import { databaseDecides, fieldsFor, hidesFields, reachesAll, uniformFields } from '../../policies/reach.ts';
 import type { Scope } from '../../policies/scope.ts';
-import { entityTag, UNSEEN } from '../store/preconditions.ts';
+import { documentTag, UNSEEN } from '../store/preconditions.ts';
 import type { StoredDocument } from '../store/stored-document.ts';
 
 /**
@@ -18,7 +18,7 @@ import type { StoredDocument } from '../store/stored-document.ts';
  */
 export function viewOf(reader: Scope | null, raw: Uint8Array, reached = false): StoredDocument | null {
   const seen = reader === null ? null : seenBytes(reader, raw, reached);
-  return seen === null ? null : { raw: seen, etag: entityTag(seen, storedRevision(raw)) };
+  return seen === null ? null : { raw: seen, etag: documentTag(seen, storedRevision(raw)) };
 }
 
 /** The same without a tag. */

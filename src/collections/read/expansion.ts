@@ -7,15 +7,14 @@ import { setImmediate as otherWork } from 'node:timers/promises';
 import { readNamed } from '../../database/bson/named-members.ts';
 import { idCandidates, idFromText, idText } from '../../database/json/ids.ts';
 import { encodeDocument } from '../../database/json/json.ts';
-import { wirePath } from '../../database/json/to-wire.ts';
-import { type CollectionName, parseCollectionName } from '../../database/names.ts';
+import { type CollectionName, parseCollectionName, wirePath } from '../../database/names.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { toDatabaseFilter } from '../../policies/reach.ts';
 import type { Scope } from '../../policies/scope.ts';
 import type { Fields } from '../../query/evaluate/fields.ts';
 import type { Expansion as Wish } from '../../query/parse/query.ts';
 import { isPosition } from '../../query/paths.ts';
-import type { Store } from '../store/store.ts';
+import type { DocumentStore } from '../store/store.ts';
 import { seenBytes } from './document-view.ts';
 import { cutStored } from './field-selection.ts';
 
@@ -27,7 +26,7 @@ const TURN_BYTES = 262_144;
 const IDS_AT_ONCE = 1_000;
 
 /** One expansion that may be made: where the ids stand, and the Scope of the other collection; null shows nothing. */
-export interface Expansion {
+export interface PermittedExpansion {
   /** Path of an id, or of a list of ids; it reaches into arrays. */
   readonly path: string;
   readonly collection: CollectionName;
@@ -36,7 +35,7 @@ export interface Expansion {
 
 /** How documents are shown with what they name. */
 export interface Expanding {
-  readonly expansions: readonly Expansion[];
+  readonly expansions: readonly PermittedExpansion[];
   /** What is shown of the documents themselves, where they come with more; null is all that comes. */
   readonly fields: Fields | null;
   /** Whether `_meta` of the documents themselves is shown. */
@@ -81,7 +80,10 @@ export class Allowance {
  * @param scopeOf the reader's Scope of a collection, null when there is none
  * @throws MillraceError `invalid-name`
  */
-export function toExpansions(wishes: readonly Wish[], scopeOf: (name: CollectionName) => Scope | null): Expansion[] {
+export function toExpansions(
+  wishes: readonly Wish[],
+  scopeOf: (name: CollectionName) => Scope | null,
+): PermittedExpansion[] {
   return wishes.map(({ path, collection }) => {
     const name = parseCollectionName(collection);
     return { path, collection: name, scope: scopeOf(name) };
@@ -95,7 +97,7 @@ export function toExpansions(wishes: readonly Wish[], scopeOf: (name: Collection
  * @throws MillraceError `answer-too-large`
  */
 export async function* expandBatch(
-  store: Store,
+  store: DocumentStore,
   batch: readonly Uint8Array[],
   how: Expanding,
   hold: (bytes: number) => void = () => undefined,
@@ -127,7 +129,7 @@ interface Source {
   readonly ids: number;
 }
 
-function toSource(raw: Uint8Array, expansions: readonly Expansion[], members: readonly Buffer[]): Source {
+function toSource(raw: Uint8Array, expansions: readonly PermittedExpansion[], members: readonly Buffer[]): Source {
   const document = readNamed(raw, members);
   const named = expansions.map(({ path }) => namedBy(valueAt(document, path.split('.'))));
   const counts = named.map((one) => idsOf(one).length);
@@ -138,7 +140,7 @@ function toSource(raw: Uint8Array, expansions: readonly Expansion[], members: re
 
 /** Where the documents named are too large to be held together, fewer are expanded at a time. */
 async function* expandGroup(
-  store: Store,
+  store: DocumentStore,
   group: readonly Source[],
   how: Expanding,
   hold: (bytes: number) => void,
@@ -164,9 +166,9 @@ type Found = ReadonlyMap<string, Buffer>;
  * @returns null when it is more than may be held at a time
  */
 async function look(
-  store: Store,
+  store: DocumentStore,
   group: readonly Source[],
-  expansions: readonly Expansion[],
+  expansions: readonly PermittedExpansion[],
 ): Promise<readonly Found[] | null> {
   const all: Found[] = [];
   let room = MOST.bytes;

@@ -6,47 +6,43 @@ import type { Document } from 'mongodb';
 import { meetsArray } from '../../database/bson/bson-bytes.ts';
 import { readNamed } from '../../database/bson/named-members.ts';
 import { readStored } from '../../database/bson/stored.ts';
+import type { FirstFound } from '../../database/cursors/find-raw.ts';
 import { translated } from '../../database/errors.ts';
-import type { FirstFound } from '../../database/find-raw.ts';
 import type { CollectionName } from '../../database/names.ts';
+import type { ClosableIterator } from '../../kernel/concurrency/closable-iterator.ts';
 import type { SigningKeys } from '../../kernel/signing-keys.ts';
 import { bindingsOf } from '../../policies/bindings.ts';
 import { databaseDecides, fieldHidden, reaches, requireReadable, toDatabaseFilter } from '../../policies/reach.ts';
-import { countReached, pageOf } from '../../policies/reached.ts';
+import { countReached, pageOfReached } from '../../policies/reached.ts';
 import type { Scope } from '../../policies/scope.ts';
 import { bind } from '../../query/evaluate/bind.ts';
 import { isCertain } from '../../query/evaluate/certainty.ts';
-import { covers, type Fields, toMongoProjection } from '../../query/evaluate/fields.ts';
+import { coversAll, type Fields, toMongoProjection } from '../../query/evaluate/fields.ts';
 import { compileMatch, type Match } from '../../query/evaluate/match.ts';
 import { toMongo } from '../../query/evaluate/to-mongo.ts';
 import { pathsOf } from '../../query/filter.ts';
 import { decodeCursor, encodeCursor } from '../../query/page/cursor.ts';
-import { likelyPage, likelyRequest } from '../../query/page/optimistic-page.ts';
+import { optimisticPage, optimisticRequest } from '../../query/page/optimistic-page.ts';
 import {
   cutPage,
   exactStages,
   type Page,
+  type PagePosition,
   type PageRequest,
-  type Position,
   requestPage,
 } from '../../query/page/page.ts';
 import { type Sort, toMongoSort } from '../../query/page/sort.ts';
 import { askInTies, type Readers } from '../../query/page/tied-order.ts';
 import { type Query, questionOf } from '../../query/parse/query.ts';
 import type { SortIndexes } from '../store/sort-indexes.ts';
-import type { Store } from '../store/store.ts';
+import type { DocumentStore } from '../store/store.ts';
 import { cutStored, withIds } from './field-selection.ts';
-import { type Showing, showingOf } from './projection.ts';
-
-/** A sequence whose reader calls `return` when it does not read to the end: that closes the cursor behind it. */
-export interface Steps<T> extends AsyncIterableIterator<T> {
-  return(value: undefined): Promise<IteratorResult<T>>;
-}
+import { type Projection, projectionOf } from './projection.ts';
 
 /** Raw documents, and where a page goes on. */
 export interface List {
   /** The documents of a page, which are all at hand; of a list of all there is, they come in batches. */
-  readonly documents: readonly Uint8Array[] | Steps<readonly Uint8Array[]>;
+  readonly documents: readonly Uint8Array[] | ClosableIterator<readonly Uint8Array[]>;
   /** Cursors; null where there is no further page, or the list is no page. */
   readonly next: string | null;
   readonly prev: string | null;
@@ -54,7 +50,7 @@ export interface List {
 }
 
 export interface ListingParts {
-  readonly store: Store;
+  readonly store: DocumentStore;
   readonly sortIndexes: SortIndexes;
   readonly queryTimeoutMs: number;
   readonly listTimeoutMs: number;
@@ -118,7 +114,7 @@ export class Listing {
       scope,
       query.sort.map(({ path }) => path),
     );
-    const showing = showingOf(scope, withIds(query.fields, query.expand));
+    const showing = projectionOf(scope, withIds(query.fields, query.expand));
     const filter = joinedFilter(scope, query, now);
     const count = await this.#count(scope, name, query, filter);
     if (query.limit === null) {
@@ -129,14 +125,14 @@ export class Listing {
     const position =
       query.cursor === null ? null : decodeCursor(cursorKeys.verifying, question, query.cursor, readStored);
     const page = await this.#page(scope, name, query, showing, filter, position);
-    const written = (at: Position | null) => (at === null ? null : encodeCursor(cursorKeys.signing, question, at));
+    const written = (at: PagePosition | null) => (at === null ? null : encodeCursor(cursorKeys.signing, question, at));
     return { documents: page.documents, next: written(page.next), prev: written(page.prev), count };
   }
 
   #all(
     name: CollectionName,
     query: Query,
-    { fields, cut }: Showing,
+    { fields, cut }: Projection,
     filter: Document,
   ): AsyncGenerator<readonly Uint8Array[]> {
     const batches = this.#parts.store.list(name, filter, {
@@ -152,9 +148,9 @@ export class Listing {
     scope: Scope,
     name: CollectionName,
     query: Query,
-    { fields, cut }: Showing,
+    { fields, cut }: Projection,
     filter: Document,
-    position: Position | null,
+    position: PagePosition | null,
   ): Promise<Page<Uint8Array>> {
     const { sort, skip } = query;
     const limit = query.limit ?? 0;
@@ -162,7 +158,7 @@ export class Listing {
     // The cursor is made of the sort's own fields: where the client does not want to see them, they are cut off here.
     const whole =
       fields !== null &&
-      !covers(
+      !coversAll(
         fields,
         sort.map(({ path }) => path),
       );
@@ -181,16 +177,16 @@ export class Listing {
       if (position?.direction !== 'prev' || !answer.documents.some(holdsArray)) return answer;
       return this.#inExactOrder(name, request.filter, query, limit + 1);
     };
-    const likely = async (position: Position) => {
-      const request = likelyRequest(filter, sort, position, limit);
+    const likely = async (position: PagePosition) => {
+      const request = optimisticRequest(filter, sort, position, limit);
       if (request === null) return null;
       const { documents, more } = await ask(request, request.limit);
-      const page = likelyPage(documents, { request, position, limit, more }, { read, holdsArray });
+      const page = optimisticPage(documents, { request, position, limit, more }, { read, holdsArray });
       return page && { documents: page, more };
     };
     // What one reply of the server holds is enough for a page: of large documents it is a shorter one.
     const answer = (position && (await likely(position))) ?? (await found());
-    const { documents, more = false } = pageOf(scope, answer);
+    const { documents, more = false } = pageOfReached(scope, answer);
     const page = cutPage(documents, { sort, limit, position, more }, read);
     if (cut !== null) return { ...page, documents: page.documents.flatMap((raw) => cut(raw) ?? []) };
     if (!whole || fields === null) return page;

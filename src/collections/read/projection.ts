@@ -9,7 +9,7 @@ import type { Fields } from '../../query/evaluate/fields.ts';
 import { seenBytes } from './document-view.ts';
 import { cutStored, treeOf } from './field-selection.ts';
 
-export interface Showing {
+export interface Projection {
   /** What the database is asked to show; null is all. */
   readonly fields: Fields | null;
   /** Cuts what came, null when it may not be seen after all; null when nothing is left to cut. */
@@ -17,7 +17,7 @@ export interface Showing {
 }
 
 /** @throws MillraceError `field-hidden` */
-export function showingOf(scope: Scope, asked: Fields | null): Showing {
+export function projectionOf(scope: Scope, asked: Fields | null): Projection {
   const isDecided = databaseDecides(scope);
   if (isDecided && !hidesFields(scope)) return { fields: asked, cut: null };
   requireFields(scope, asked);

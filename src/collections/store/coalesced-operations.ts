@@ -5,16 +5,16 @@
  */
 import type { Document, Filter, ObjectId } from 'mongodb';
 import type { OrderedDocument } from '../../database/bson/stored.ts';
-import { type FirstFound, type RawFind, wordsOf } from '../../database/find-raw.ts';
+import { type FirstFound, type RawFind, wordsOf } from '../../database/cursors/find-raw.ts';
 import { idKey, storedIdKey } from '../../database/json/transcode-document.ts';
 import type { CollectionName } from '../../database/names.ts';
-import { Batches } from '../../kernel/batches.ts';
+import { Batches } from '../../kernel/concurrency/batches.ts';
 
 /** What one shared call carries at most: more would hold others up. */
 const LIMITS = { count: 256, bytes: 4 * 1024 * 1024 };
 
 /** The calls that are shared; the store makes them. */
-export interface SharedCalls {
+export interface CoalescedCalls {
   /** The documents with these ids that the filter lets through, in any order. */
   findMany(name: CollectionName, ids: readonly unknown[], filter: Filter<Document>): Promise<readonly Buffer[]>;
   /** The first documents of what a question finds. */
@@ -57,7 +57,7 @@ interface Replace {
   readonly bytes: number;
 }
 
-export class SharedOperations {
+export class CoalescedOperations {
   readonly #reads: Batches<Read, Buffer | null>;
   readonly #pages: Batches<Ask, FirstFound>;
   readonly #inserts: Batches<Insert, true>;
@@ -66,7 +66,7 @@ export class SharedOperations {
   readonly #filters = new WeakMap<object, number>();
   #count = 0;
 
-  constructor(calls: SharedCalls) {
+  constructor(calls: CoalescedCalls) {
     this.#reads = new Batches((_key, reads) => readTogether(calls, reads), { ...LIMITS, bytesOf: () => 0 });
     this.#pages = new Batches((_key, asked) => askOnce(calls, asked), { ...LIMITS, bytesOf: () => 0 });
     this.#inserts = new Batches((_key, inserts) => insertTogether(calls, inserts), {
@@ -106,7 +106,7 @@ export class SharedOperations {
   }
 }
 
-async function readTogether(calls: SharedCalls, reads: readonly Read[]): Promise<(Buffer | null)[]> {
+async function readTogether(calls: CoalescedCalls, reads: readonly Read[]): Promise<(Buffer | null)[]> {
   const [first] = reads;
   if (!first) return [];
   const ids = new Map(reads.map(({ id }) => [idKey(id), id]));
@@ -115,14 +115,14 @@ async function readTogether(calls: SharedCalls, reads: readonly Read[]): Promise
   return reads.map(({ id }) => found.get(idKey(id)) ?? null);
 }
 
-async function askOnce(calls: SharedCalls, asked: readonly Ask[]): Promise<FirstFound[]> {
+async function askOnce(calls: CoalescedCalls, asked: readonly Ask[]): Promise<FirstFound[]> {
   const [first] = asked;
   if (!first) return [];
   const found = await calls.findFirst(first.name, first.find);
   return asked.map(() => found);
 }
 
-async function insertTogether(calls: SharedCalls, inserts: readonly Insert[]): Promise<readonly (true | Error)[]> {
+async function insertTogether(calls: CoalescedCalls, inserts: readonly Insert[]): Promise<readonly (true | Error)[]> {
   const [first] = inserts;
   if (!first) return [];
   return calls.insertEach(
@@ -132,7 +132,7 @@ async function insertTogether(calls: SharedCalls, inserts: readonly Insert[]): P
 }
 
 async function replaceTogether(
-  calls: SharedCalls,
+  calls: CoalescedCalls,
   replacements: readonly Replace[],
 ): Promise<readonly (boolean | Error)[]> {
   const [first] = replacements;

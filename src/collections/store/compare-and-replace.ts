@@ -2,13 +2,13 @@
  * How one document is changed in the database's own language: only while it is what was read, and stamped before it goes.
  * Pure. Not here: sending it (store.ts).
  */
-import type { AnyBulkWriteOperation, Document, Filter } from 'mongodb';
+import type { AnyBulkWriteOperation, ClientSession, Document, Filter } from 'mongodb';
 import type { OrderedDocument } from '../../database/bson/stored.ts';
 import type { Replacement } from './coalesced-operations.ts';
 import { goesWhole } from './member-order.ts';
 
 /** Who deletes, and in which request. */
-export interface Stamp {
+export interface DeletionStamp {
   readonly by: string | null;
   readonly request: string;
 }
@@ -34,7 +34,7 @@ export function unlessChanged(old: Document | OrderedDocument, next: Document | 
 }
 
 /** The new state, whatever the document is: where that cannot have changed. */
-export function exchange(change: Replacement): AnyBulkWriteOperation {
+export function compareAndReplace(change: Replacement): AnyBulkWriteOperation {
   const { id, next } = change;
   const filter = byId(id);
   if (goesWhole(change)) return { replaceOne: { filter, replacement: next } };
@@ -47,7 +47,17 @@ export function holdsMore(document: Document | OrderedDocument): boolean {
 }
 
 /** An update of `_meta` alone, which is no event: the deletion that follows it names who it was. */
-export function stamped({ by, request }: Stamp): Document[] {
+export function stampDeletion({ by, request }: DeletionStamp): Document[] {
   const meta = { $cond: [{ $eq: [{ $type: '$_meta' }, 'object'] }, '$_meta', {}] };
   return [{ $set: { _meta: { $mergeObjects: [meta, { $literal: { by, request } }] } } }];
+}
+
+/** The session of a transaction as an option of the driver; nothing outside of one. */
+export function inSession(session: ClientSession | undefined): { session?: ClientSession } {
+  return session === undefined ? {} : { session };
+}
+
+/** Both filters; the second one may ask for the id, too. */
+export function joined(own: Filter<Document>, filter: Filter<Document>): Filter<Document> {
+  return Object.keys(filter).length === 0 ? own : { $and: [own, filter] };
 }

@@ -5,7 +5,7 @@
  */
 import type { Document } from 'mongodb';
 import type { OrderedDocument } from '../../database/bson/stored.ts';
-import { isPlain } from '../../database/json/wire-values.ts';
+import { isPlain } from '../../kernel/objects.ts';
 import type { Replacement } from './coalesced-operations.ts';
 
 /** Clients are always shown it last, wherever it stands. */

@@ -23,7 +23,7 @@ export const UNSEEN = '';
  * The strong entity tag of a stored document: `"<revision>-<hash of the raw BSON>"`. The hash moves with a foreign
  * writer's change, which leaves the revision alone.
  */
-export function entityTag(raw: Uint8Array, revision: number): string {
+export function documentTag(raw: Uint8Array, revision: number): string {
   return `"${revision}-${hash('sha1', raw, 'base64url')}"`;
 }
 

@@ -2,18 +2,11 @@
  * One function per database operation on users' collections: raw BSON in reads, compare-and-replace for every change.
  * Not here: who may do it, preconditions and retries (collections.ts); only that folder calls this one.
  */
-import {
-  type ClientSession,
-  type Document,
-  type Filter,
-  MongoBulkWriteError,
-  MongoServerError,
-  ObjectId,
-} from 'mongodb';
+import type { ClientSession, Document, Filter } from 'mongodb';
+import { MongoBulkWriteError, MongoServerError, ObjectId } from 'mongodb';
 import { readNamed } from '../../database/bson/named-members.ts';
 import { decodeStoredId, type OrderedDocument } from '../../database/bson/stored.ts';
-import { asRaw } from '../../database/cursor-reply.ts';
-import { CODE, failuresOf, serverCode, translated, translateError } from '../../database/errors.ts';
+import { asRaw } from '../../database/cursors/cursor-reply.ts';
 import {
   batchesOf,
   type FirstFound,
@@ -22,31 +15,41 @@ import {
   findRaw,
   firstOf,
   type RawFind,
-} from '../../database/find-raw.ts';
+} from '../../database/cursors/find-raw.ts';
+import { CODE, failuresOf, serverCode, translated, translateError } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
 import type { CollectionName } from '../../database/names.ts';
-import { type Replacement, SharedOperations } from './coalesced-operations.ts';
-import { byId, exchange, holdsMore, type Stamp, stamped, unchanged, unlessChanged } from './compare-and-replace.ts';
+import { CoalescedOperations, type Replacement } from './coalesced-operations.ts';
+import {
+  byId,
+  compareAndReplace,
+  type DeletionStamp,
+  holdsMore,
+  inSession,
+  joined,
+  stampDeletion,
+  unchanged,
+  unlessChanged,
+} from './compare-and-replace.ts';
 import { goesWhole } from './member-order.ts';
 import { addViolatedKeys } from './violated-index.ts';
 
-/** Documents of one driver batch; the server cuts a batch at 16 MB besides. */
+/** Documents of one driver batch; the server cuts a batch at 16 MB, too. */
 const BATCH = 1_000;
 const SIZE = Buffer.from('bytes');
 
-/** What a list asks for beside its filter. */
-export type ListOptions = Omit<RawFind, 'filter' | 'batchSize'>;
-export type PageOptions = ListOptions & { readonly limit: number };
+/** What a read asks for besides its filter. */
+export type ReadOptions = Omit<RawFind, 'filter' | 'batchSize'>;
 
-export class Store {
+export class DocumentStore {
   readonly #mongo: Mongo;
   readonly #queryTimeoutMs: number;
-  readonly #shared: SharedOperations;
+  readonly #shared: CoalescedOperations;
 
   constructor(mongo: Mongo, queryTimeoutMs: number) {
     this.#mongo = mongo;
     this.#queryTimeoutMs = queryTimeoutMs;
-    this.#shared = new SharedOperations({
+    this.#shared = new CoalescedOperations({
       findMany: (name, ids, filter) => this.#findMany(name, ids, filter),
       findFirst: (name, find) => findFirst(this.#mongo.data, name, find),
       insertEach: (name, documents) => this.#insertEach(name, documents),
@@ -55,7 +58,7 @@ export class Store {
   }
 
   /** The documents that a filter finds, in raw batches. The first batch is asked for when iteration starts. */
-  async *list(name: CollectionName, filter: Filter<Document>, options: ListOptions): AsyncGenerator<readonly Buffer[]> {
+  async *list(name: CollectionName, filter: Filter<Document>, options: ReadOptions): AsyncGenerator<readonly Buffer[]> {
     try {
       yield* findAll(this.#mongo.data, name, { filter, batchSize: BATCH, ...options });
     } catch (error) {
@@ -70,7 +73,11 @@ export class Store {
   }
 
   /** The documents that a filter finds up to a limit, raw, in one call: as many as one reply holds. */
-  page(name: CollectionName, filter: Filter<Document>, options: PageOptions): Promise<FirstFound> {
+  page(
+    name: CollectionName,
+    filter: Filter<Document>,
+    options: ReadOptions & { readonly limit: number },
+  ): Promise<FirstFound> {
     return translated(() => this.#shared.page(name, { filter, batchSize: options.limit, ...options }));
   }
 
@@ -158,13 +165,13 @@ export class Store {
   async stamp(
     name: CollectionName,
     id: unknown,
-    stamp: Stamp,
+    stamp: DeletionStamp,
     filter: Filter<Document>,
     old?: OrderedDocument,
     session?: ClientSession,
   ): Promise<boolean> {
     const still = joined({ ...byId(id), ...(old ? unchanged(old) : {}) }, filter);
-    const result = await this.#mongo.data.collection(name).updateOne(still, stamped(stamp), inSession(session));
+    const result = await this.#mongo.data.collection(name).updateOne(still, stampDeletion(stamp), inSession(session));
     return result.matchedCount === 1;
   }
 
@@ -196,7 +203,7 @@ export class Store {
 
   /** Replaces documents within a transaction, which itself sees to it that they are still what was read in it. */
   async replaceMany(name: CollectionName, changes: readonly Replacement[], session: ClientSession): Promise<void> {
-    const operations = changes.map(exchange);
+    const operations = changes.map(compareAndReplace);
     const collection = this.#mongo.data.collection(name);
     try {
       await collection.bulkWrite(operations, { session, ordered: true });
@@ -207,9 +214,14 @@ export class Store {
   }
 
   /** Stamps and deletes documents within a transaction. */
-  async removeMany(name: CollectionName, ids: readonly unknown[], stamp: Stamp, session: ClientSession): Promise<void> {
+  async removeMany(
+    name: CollectionName,
+    ids: readonly unknown[],
+    stamp: DeletionStamp,
+    session: ClientSession,
+  ): Promise<void> {
     const collection = this.#mongo.data.collection(name);
-    await collection.updateMany(byId({ $in: ids }), stamped(stamp), { session });
+    await collection.updateMany(byId({ $in: ids }), stampDeletion(stamp), { session });
     await collection.deleteMany(byId({ $in: ids }), { session });
   }
 
@@ -283,13 +295,4 @@ export class Store {
     }
     return outcomes;
   }
-}
-
-function inSession(session: ClientSession | undefined): { session?: ClientSession } {
-  return session === undefined ? {} : { session };
-}
-
-/** Both: a filter may ask for the id, too. */
-function joined(own: Filter<Document>, filter: Filter<Document>): Filter<Document> {
-  return Object.keys(filter).length === 0 ? own : { $and: [own, filter] };
 }

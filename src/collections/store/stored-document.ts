@@ -2,7 +2,7 @@
 import type { Document } from 'mongodb';
 import { encodeStored, type OrderedDocument } from '../../database/bson/stored.ts';
 import { storedRevision } from '../../database/json/transcode-document.ts';
-import { entityTag } from './preconditions.ts';
+import { documentTag } from './preconditions.ts';
 
 export interface StoredDocument {
   readonly raw: Uint8Array;
@@ -13,7 +13,7 @@ export interface StoredDocument {
 }
 
 export function toStored(raw: Uint8Array): StoredDocument {
-  return { raw, etag: entityTag(raw, storedRevision(raw)) };
+  return { raw, etag: documentTag(raw, storedRevision(raw)) };
 }
 
 /** A document as the database has it after it took it from us: the driver writes the same bytes. */

@@ -18,7 +18,7 @@ export const DATE = 0x09;
 export const NULL = 0x0a;
 export const REGEX = 0x0b;
 export const DB_POINTER = 0x0c;
-export const CODE = 0x0d;
+export const JAVASCRIPT = 0x0d;
 export const SYMBOL = 0x0e;
 export const CODE_WITH_SCOPE = 0x0f;
 export const INT32 = 0x10;
@@ -101,7 +101,7 @@ function measure(src: Uint8Array, type: number, start: number, end: number): num
     case MAX_KEY:
       return start;
     case STRING:
-    case CODE:
+    case JAVASCRIPT:
     case SYMBOL:
       return stringEnd(src, start, end) + 1;
     case DB_POINTER:

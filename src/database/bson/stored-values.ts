@@ -20,7 +20,7 @@ import {
   Timestamp,
 } from 'mongodb';
 import { MillraceError } from '../../kernel/errors.ts';
-import { setMember } from '../json/wire-values.ts';
+import { setMember } from '../../kernel/objects.ts';
 import * as bson from './bson-bytes.ts';
 import { DbPointer } from './db-pointer.ts';
 
@@ -28,7 +28,7 @@ import { DbPointer } from './db-pointer.ts';
 export type OrderedDocument = Map<string, unknown>;
 
 /** How documents are kept once they are read. */
-export interface Shape<T extends object> {
+export interface DocumentBuilder<T extends object> {
   make(): T;
   has(document: T, name: string): boolean;
   set(document: T, name: string, value: unknown): void;
@@ -36,30 +36,30 @@ export interface Shape<T extends object> {
   readonly exact: boolean;
 }
 
-export const OBJECT: Shape<Document> = {
+export const OBJECT: DocumentBuilder<Document> = {
   make: () => ({}),
   has: (document, name) => Object.hasOwn(document, name),
   set: setMember,
   exact: true,
 };
 
-export const MAP: Shape<OrderedDocument> = {
+export const MAP: DocumentBuilder<OrderedDocument> = {
   make: () => new Map(),
   has: (document, name) => document.has(name),
   set: (document, name, value) => document.set(name, value),
   exact: true,
 };
 
-export const SHOWN: Shape<Document> = { ...OBJECT, exact: false };
+export const SHOWN: DocumentBuilder<Document> = { ...OBJECT, exact: false };
 
-export const SHOWN_MAP: Shape<OrderedDocument> = { ...MAP, exact: false };
+export const SHOWN_MAP: DocumentBuilder<OrderedDocument> = { ...MAP, exact: false };
 
 export function readDocument<T extends object>(
   src: Buffer,
   start: number,
   limit: number,
   depth: number,
-  shape: Shape<T>,
+  shape: DocumentBuilder<T>,
 ): T {
   if (depth > bson.MAX_STORED_DEPTH) throw bson.damaged('it is nested too deeply');
   const document = shape.make();
@@ -82,7 +82,7 @@ function readArray<T extends object>(
   start: number,
   limit: number,
   depth: number,
-  shape: Shape<T>,
+  shape: DocumentBuilder<T>,
 ): unknown[] {
   if (depth > bson.MAX_STORED_DEPTH) throw bson.damaged('it is nested too deeply');
   const values: unknown[] = [];
@@ -105,7 +105,7 @@ export function readValue<T extends object>(
   start: number,
   end: number,
   depth: number,
-  shape: Shape<T>,
+  shape: DocumentBuilder<T>,
 ): unknown {
   switch (type) {
     case bson.DOUBLE:
@@ -128,7 +128,7 @@ export function readValue<T extends object>(
       return null;
     case bson.REGEX:
       return regex(src, start, end, shape);
-    case bson.CODE:
+    case bson.JAVASCRIPT:
       return new Code(text(src, start + 4, end - 1, shape));
     case bson.SYMBOL:
       return new BSONSymbol(text(src, start + 4, end - 1, shape));
@@ -154,7 +154,7 @@ export function readValue<T extends object>(
 }
 
 /** Anything that reads text asks whether it has to be exact, and of nothing else in a shape. */
-type Exactness = Pick<Shape<object>, 'exact'>;
+type Exactness = Pick<DocumentBuilder<object>, 'exact'>;
 
 function text(src: Buffer, start: number, end: number, how: Exactness): string {
   const short = end - start <= SHORT ? asciiText(src, start, end) : null;
@@ -222,7 +222,7 @@ function codeWithScope<T extends object>(
   start: number,
   end: number,
   depth: number,
-  shape: Shape<T>,
+  shape: DocumentBuilder<T>,
 ): Code {
   const codeEnd = bson.stringEnd(src, start + 4, end);
   return new Code(text(src, start + 8, codeEnd, shape), readDocument(src, codeEnd + 1, end, depth + 1, shape));

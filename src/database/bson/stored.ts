@@ -6,8 +6,8 @@
  * names, and writes an unreadable date back as 1970.
  */
 import { BSON, Code, type Document } from 'mongodb';
+import { isPlain } from '../../kernel/objects.ts';
 import { translateError } from '../errors.ts';
-import { isPlain } from '../json/wire-values.ts';
 import * as bson from './bson-bytes.ts';
 import { rawMembers } from './raw.ts';
 import { MAP, OBJECT, type OrderedDocument, readDocument, readValue, SHOWN, SHOWN_MAP } from './stored-values.ts';

@@ -6,7 +6,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MillraceError } from '../../kernel/errors.ts';
-import { hasEnded, lookUp, type Running, signal } from './running.ts';
+import { hasEnded, lookUp, type RunningProgram, signal } from './running.ts';
 
 /** How long a mongod without its program gets to close its files. */
 const END_LIMIT_MS = 15_000;
@@ -17,8 +17,8 @@ export const WATCHDOG = 'millrace-watchdog';
 
 /** Who uses a data folder: its mongod, and the program it belongs to when that one is alive. */
 export interface Holder {
-  readonly mongod: Running;
-  readonly owner: Running | null;
+  readonly mongod: RunningProgram;
+  readonly owner: RunningProgram | null;
 }
 
 /** Finds the mongod that uses `data` (an absolute path), if one does. */

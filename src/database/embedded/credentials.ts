@@ -17,7 +17,7 @@ export interface Credentials {
 }
 
 /** The program's user, in the database `admin`. */
-export const USER = 'millrace';
+export const DATABASE_USER = 'millrace';
 const KEY_FILE = 'mongod.key';
 const PASSWORD_FILE = 'mongod.password';
 const MODE = 0o600;
@@ -42,7 +42,7 @@ export async function runningUrl(folder: string, port: string, set: string): Pro
 
 /** @param password null for a server that an older version started, which asks nobody */
 export function urlOf(port: number | string, set: string, password: string | null): string {
-  const who = password === null ? '' : `${USER}:${password}@`;
+  const who = password === null ? '' : `${DATABASE_USER}:${password}@`;
   const how = password === null ? '' : '&authMechanism=SCRAM-SHA-256';
   return `mongodb://${who}127.0.0.1:${port}/?replicaSet=${set}${how}`;
 }

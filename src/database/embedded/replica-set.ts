@@ -6,12 +6,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Db, type Document, MongoClient, MongoServerError } from 'mongodb';
 import { MillraceError } from '../../kernel/errors.ts';
-import { type Credentials, USER } from './credentials.ts';
+import { type Credentials, DATABASE_USER } from './credentials.ts';
 
 const POLL_MS = 10;
 
 /** What the server said about itself. */
-export interface Member {
+export interface ReplicaMember {
   readonly version: string;
 }
 
@@ -36,7 +36,7 @@ const USER_NOT_FOUND = 11;
  * after any crash.
  * @param limit ends the wait; its reason is thrown.
  */
-export async function formReplicaSet(settings: MemberSettings, limit: AbortSignal): Promise<Member> {
+export async function formReplicaSet(settings: MemberSettings, limit: AbortSignal): Promise<ReplicaMember> {
   const { name, port, mongodPid, credentials } = settings;
   const host = `127.0.0.1:${port}`;
   const client = new MongoClient(`mongodb://${host}/?directConnection=true`, {
@@ -73,9 +73,9 @@ export async function formReplicaSet(settings: MemberSettings, limit: AbortSigna
  */
 async function admitUser(admin: Db, pwd: string): Promise<void> {
   const words = { pwd, roles: ROLES, mechanisms: ['SCRAM-SHA-256'] };
-  await admin.command({ updateUser: USER, ...words }).catch(async (error: unknown) => {
+  await admin.command({ updateUser: DATABASE_USER, ...words }).catch(async (error: unknown) => {
     if (!(error instanceof MongoServerError) || error.code !== USER_NOT_FOUND) throw error;
-    await admin.command({ createUser: USER, ...words });
+    await admin.command({ createUser: DATABASE_USER, ...words });
   });
 }
 

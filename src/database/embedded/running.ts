@@ -10,7 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
 /** A program that runs now. */
-export interface Running {
+export interface RunningProgram {
   readonly pid: number;
   /** The pid of its parent. */
   readonly parent: number;
@@ -24,7 +24,7 @@ const POLL_MS = 25;
 const run = promisify(execFile);
 
 /** Looks one program up; `null` when there is none, or when it has ended and only waits to be collected. */
-export async function lookUp(pid: number): Promise<Running | null> {
+export async function lookUp(pid: number): Promise<RunningProgram | null> {
   if (!Number.isSafeInteger(pid) || pid <= 0 || platform === 'win32') return null;
   try {
     return platform === 'linux' ? await fromProc(pid) : await fromPs(pid);
@@ -34,7 +34,7 @@ export async function lookUp(pid: number): Promise<Running | null> {
 }
 
 /** Fields of /proc/<pid>/stat as in proc(5): state is the 3rd, ppid the 4th, starttime the 22nd. */
-async function fromProc(pid: number): Promise<Running | null> {
+async function fromProc(pid: number): Promise<RunningProgram | null> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const command = await readFile(`/proc/${pid}/cmdline`, 'utf8');
@@ -42,7 +42,7 @@ async function fromProc(pid: number): Promise<Running | null> {
   return { pid, parent: Number(fields[1]), started: fields[19] ?? '', command };
 }
 
-async function fromPs(pid: number): Promise<Running | null> {
+async function fromPs(pid: number): Promise<RunningProgram | null> {
   const { stdout } = await run('ps', ['-ww', '-o', 'ppid=,stat=,lstart=,command=', '-p', String(pid)]);
   const match = /^\s*(\d+)\s+(\S+)\s+(\w+\s+\w+\s+\d+\s+[\d:]+\s+\d+)\s+(.*)$/.exec(stdout.trimEnd());
   if (match === null || match[2]?.startsWith('Z')) return null;
@@ -59,7 +59,7 @@ export function signal(pid: number, name: 'SIGTERM' | 'SIGKILL'): boolean {
 }
 
 /** Waits until this very program has gone; `false` when it is still there after `limitMs`. */
-export async function hasEnded(program: Running, limitMs: number): Promise<boolean> {
+export async function hasEnded(program: RunningProgram, limitMs: number): Promise<boolean> {
   for (const end = Date.now() + limitMs; ; await delay(POLL_MS)) {
     const now = await lookUp(program.pid);
     if (now === null || now.started !== program.started) return true;

@@ -25,7 +25,7 @@ const META = shape(
 );
 
 /** A document in an answer. */
-export const DOCUMENT = shape('Document', {
+export const DOCUMENT_SHAPE = shape('Document', {
   type: 'object',
   description: 'Any JSON object, with its id. `fields` may leave members out; `expand` adds `_expanded`.',
   properties: { id: { type: 'string' }, _meta: META, _expanded: { type: 'object' } },

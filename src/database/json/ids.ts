@@ -16,7 +16,8 @@ import {
   UUID,
 } from 'mongodb';
 import { MillraceError } from '../../kernel/errors.ts';
-import { binaryText, dateText, isPlain, setMember, valueToWire } from './wire-values.ts';
+import { isPlain, setMember } from '../../kernel/objects.ts';
+import { binaryText, dateText, valueToWire } from './wire-values.ts';
 
 const CANONICAL_OBJECT_ID = /^[0-9a-f]{24}$/;
 const OBJECT_ID = /^[0-9a-fA-F]{24}$/;

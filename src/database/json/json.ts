@@ -35,7 +35,7 @@ export function encodeList(documents: readonly Uint8Array[], options: WireOption
   return encoder.end();
 }
 
-export interface ListOptions extends WireOptions {
+export interface EncodeListOptions extends WireOptions {
   /** Size at which a chunk is handed out, in bytes; it may be larger by one document. Default 64 KiB. */
   readonly chunkBytes?: number;
 }
@@ -50,7 +50,7 @@ export class ListEncoder {
   readonly #meta: boolean;
   #started = false;
 
-  constructor(options: ListOptions = {}, out = new ByteOutput()) {
+  constructor(options: EncodeListOptions = {}, out = new ByteOutput()) {
     this.#out = out;
     this.#chunkBytes = options.chunkBytes ?? 65_536;
     this.#meta = options.meta !== false;

@@ -4,8 +4,9 @@
  * anyway. It reads documents deserialized with or without `promoteValues`.
  */
 import type { Document } from 'mongodb';
+import { isPlain, setMember } from '../../kernel/objects.ts';
 import { idText } from './ids.ts';
-import { dateText, isPlain, setMember, valueToWire } from './wire-values.ts';
+import { dateText, valueToWire } from './wire-values.ts';
 
 export interface WireOptions {
   /** False leaves `_meta` out, for projections that do not include it. Default true. */
@@ -23,11 +24,6 @@ export interface WireMeta {
 
 /** Stored top-level members that clients never see under these names. */
 const HIDDEN = new Set(['_id', 'id', '_meta', '_expanded']);
-
-/** A stored path as clients write it: `_id` is `id` to them. */
-export function wirePath(path: string): string {
-  return path.replace(/^_id(?=\.|$)/, 'id');
-}
 
 /**
  * A stored document as clients see it: `id` first, its members in stored order, `_meta` last. A document without `_id`

@@ -135,7 +135,7 @@ export function writeValue(
 ): number {
   switch (type) {
     case bson.STRING:
-    case bson.CODE:
+    case bson.JAVASCRIPT:
     case bson.SYMBOL:
       return writeString(src, start + 4, end - 1, out, to);
     case bson.INT32:

@@ -2,6 +2,7 @@
  * How one stored value is said in JSON: the table of types, as an object path. It knows nothing of documents and their
  * reserved members (to-wire.ts), and makes no text (transcode.ts says the same in bytes).
  */
+
 import {
   Binary,
   BSONRegExp,
@@ -16,6 +17,7 @@ import {
   ObjectId,
   Timestamp,
 } from 'mongodb';
+import { isPlain, setMember } from '../../kernel/objects.ts';
 import { DbPointer } from '../bson/db-pointer.ts';
 
 /**
@@ -71,13 +73,6 @@ export function binaryText(binary: Binary): string {
   return Buffer.from(bytes).toString('base64');
 }
 
-/** Whether a value is a plain object, as the driver makes for an embedded document. */
-export function isPlain(value: unknown): value is Record<string, unknown> {
-  if (typeof value !== 'object' || value === null) return false;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
-}
-
 function numberToWire(value: number): number | null {
   // Adding 0 turns -0 into 0, which is how JSON.stringify prints it.
   return Number.isFinite(value) ? value + 0 : null;
@@ -91,13 +86,4 @@ function membersToWire(members: Record<string, unknown>): Record<string, unknown
   const wire: Record<string, unknown> = {};
   for (const key of Object.keys(members)) setMember(wire, key, valueToWire(members[key]));
   return wire;
-}
-
-/** Sets an own member, also one called `__proto__`. */
-export function setMember(target: Record<string, unknown>, key: string, value: unknown): void {
-  if (key === '__proto__') {
-    Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true });
-  } else {
-    target[key] = value;
-  }
 }

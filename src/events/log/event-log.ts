@@ -6,7 +6,7 @@
 import type { Binary, Collection, CollectionInfo, Db, Document } from 'mongodb';
 import { CODE, serverCode } from '../../database/errors.ts';
 import { UnusableDatabase } from '../../database/unusable.ts';
-import { within } from '../../kernel/deadline.ts';
+import { within } from '../../kernel/concurrency/deadline.ts';
 
 import { decodeRow, EMPTY_ROW, encodeRow, type LogRow, rowBytes, wholeBytes } from './row.ts';
 
@@ -182,7 +182,7 @@ export class EventLog {
     allowed: () => boolean,
     written: (rows: readonly LogRow[]) => void,
   ): Promise<void> {
-    for (const batch of batches(rows)) {
+    for (const batch of rowBatches(rows)) {
       if (!allowed()) throw new NumbersTaken('The lease is lost');
       await this.#insert(batch.map(encodeRow));
       written(batch);
@@ -267,7 +267,7 @@ export class EventLog {
 }
 
 /** Cuts rows into batches of at most 500 rows and 8 MiB; a larger row goes alone. */
-export function* batches(rows: readonly LogRow[]): Generator<LogRow[]> {
+export function* rowBatches(rows: readonly LogRow[]): Generator<LogRow[]> {
   let batch: LogRow[] = [];
   let bytes = 0;
   for (const row of rows) {

@@ -5,7 +5,7 @@
 import { serverCode } from '../../database/errors.ts';
 import { NumbersTaken, UnusableLog } from './event-log.ts';
 
-export type Verdict =
+export type ErrorClass =
   /** Another recorder wrote first: look at the newest row again. */
   | 'behind'
   /** The token is not in the history, though its time may be. */
@@ -22,7 +22,7 @@ export type Verdict =
   | 'away'
   | 'unknown';
 
-const BY_CODE: ReadonlyMap<number, Verdict> = new Map([
+const BY_CODE: ReadonlyMap<number, ErrorClass> = new Map([
   [280, 'token-unknown'],
   [286, 'history-lost'],
   [40576, 'history-lost'],
@@ -37,7 +37,7 @@ const NETWORK =
   /^(MongoNetwork|MongoServerSelection|MongoNotConnected|MongoPoolCleared|MongoTopologyClosed|MongoOperationTimeout|AbortError|TimeoutError)/;
 
 /** The verdict on an error of the stream, the log or the lease. */
-export function judge(error: unknown): Verdict {
+export function classifyError(error: unknown): ErrorClass {
   if (error instanceof NumbersTaken) return 'behind';
   if (error instanceof UnusableLog) return 'refused';
   if (error instanceof Error && 'index' in error) return 'row-refused';
@@ -48,7 +48,7 @@ export function judge(error: unknown): Verdict {
 }
 
 /** How long to wait before the next try, in milliseconds: 0.1 s doubling to 5 s, to 1 s while the server is away. */
-export function backOff(verdict: Verdict, failures: number, random: number): number {
+export function backOff(verdict: ErrorClass, failures: number, random: number): number {
   if (verdict === 'behind') return 5 + random * 45;
   if (verdict === 'too-large' || verdict === 'token-unknown' || verdict === 'row-refused')
     return failures > 3 ? 1000 : 0;

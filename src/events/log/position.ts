@@ -5,17 +5,17 @@
 import type { LogRow } from './row.ts';
 
 /** A place in the log. */
-export type Place = Pick<LogRow, 'epoch' | 'number'>;
+export type LogPosition = Pick<LogRow, 'epoch' | 'number'>;
 
 const FORM = /^([1-9]\d{0,14})-([1-9]\d{0,14}|0)$/;
 
 /** The text of a place. */
-export function formatPosition(place: Place): string {
+export function formatPosition(place: LogPosition): string {
   return `${place.epoch}-${place.number}`;
 }
 
 /** The place a text names, or null when it is no position. */
-export function parsePosition(text: string): Place | null {
+export function parsePosition(text: string): LogPosition | null {
   const match = FORM.exec(text);
   return match === null ? null : { epoch: Number(match[1]), number: Number(match[2]) };
 }

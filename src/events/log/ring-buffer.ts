@@ -4,7 +4,7 @@
  */
 import { type LogRow, rowBytes } from './row.ts';
 
-export class Ring {
+export class RingBuffer {
   readonly #maxRows: number;
   readonly #maxBytes: number;
   #rows: LogRow[] = [];

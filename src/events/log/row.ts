@@ -86,7 +86,7 @@ export function wholeBytes(row: LogRow): number {
 }
 
 /** The first of the rows, as many as may be held within so many bytes of memory; one at least. */
-export function within(rows: LogRow[], bytes: number): LogRow[] {
+export function rowsWithin(rows: LogRow[], bytes: number): LogRow[] {
   let held = 0;
   const end = rows.findIndex((row) => {
     held += wholeBytes(row);

@@ -4,11 +4,11 @@
  * stream missed is read from the log. It keeps no token and needs none.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { changeStream } from '../../database/change-stream.ts';
+import { changeStream } from '../../database/cursors/change-stream.ts';
 import type { EventLog } from './event-log.ts';
 import type { Note } from './note.ts';
-import type { Place } from './position.ts';
-import { Ring } from './ring-buffer.ts';
+import type { LogPosition } from './position.ts';
+import { RingBuffer } from './ring-buffer.ts';
 import { decodeRow, type LogRow } from './row.ts';
 
 const READ_ROWS = 1000;
@@ -24,21 +24,21 @@ export interface TailListener {
 
 export interface TailOptions {
   readonly log: EventLog;
-  readonly ring?: Ring;
+  readonly ring?: RingBuffer;
   readonly onNote?: Note;
 }
 
 export class Tail {
   readonly #log: EventLog;
-  readonly #ring: Ring;
+  readonly #ring: RingBuffer;
   readonly #note: Note;
   readonly #listeners = new Set<TailListener>();
   readonly #end = new AbortController();
   #stream = new AbortController();
   #suspended = false;
   #wake: () => void = () => {};
-  #last: Place = { epoch: 0, number: 0 };
-  #told: Place = { epoch: 0, number: 0 };
+  #last: LogPosition = { epoch: 0, number: 0 };
+  #told: LogPosition = { epoch: 0, number: 0 };
   #held: LogRow[] = [];
   #catching: Promise<void> | null = null;
   #again = false;
@@ -47,17 +47,17 @@ export class Tail {
 
   constructor(options: TailOptions) {
     this.#log = options.log;
-    this.#ring = options.ring ?? new Ring();
+    this.#ring = options.ring ?? new RingBuffer();
     this.#note = options.onNote ?? (() => {});
   }
 
   /** The last place told to readers; every row up to it has been delivered here. */
-  get position(): Place {
+  get position(): LogPosition {
     return this.#told;
   }
 
   /** The last place seen, within an unfinished transaction maybe. */
-  get seen(): Place {
+  get seen(): LogPosition {
     return this.#last;
   }
 

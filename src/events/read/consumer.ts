@@ -7,9 +7,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Collection, Db, Document } from 'mongodb';
 import { CODE } from '../../database/errors.ts';
 import type { EventLog } from '../log/event-log.ts';
-import { backOff, judge } from '../log/log-errors.ts';
+import { backOff, classifyError } from '../log/log-errors.ts';
 import type { Note } from '../log/note.ts';
-import { formatPosition, type Place } from '../log/position.ts';
+import { formatPosition, type LogPosition } from '../log/position.ts';
 import type { LogRow } from '../log/row.ts';
 import type { Tail } from '../log/tail.ts';
 
@@ -19,11 +19,11 @@ const ALLOWED_POLL_MS = 250;
 /** How far behind the stored cursor may stay over rows that are nothing to the consumer. */
 const PASSED_MS = 1000;
 
-interface Cursor extends Place {
+interface Cursor extends LogPosition {
   readonly _id: string;
 }
 
-export interface Parked extends Place {
+export interface Parked extends LogPosition {
   readonly _id: string;
   readonly consumer: string;
   readonly fault: string;
@@ -52,7 +52,7 @@ export interface ConsumerOptions {
 }
 
 /** The id of what a consumer makes of an event: the same on every try. */
-export function outputId(consumer: string, row: Place, target?: string): string {
+export function outputId(consumer: string, row: LogPosition, target?: string): string {
   return `${consumer}:${formatPosition(row)}${target === undefined ? '' : `:${target}`}`;
 }
 
@@ -79,7 +79,7 @@ export class Consumer {
   #detach: () => void = () => {};
   #wake: () => void = () => {};
   /** What the database holds; a cursor over rows that are nothing to the consumer runs ahead of it. */
-  #stored: Place = { epoch: 0, number: 0 };
+  #stored: LogPosition = { epoch: 0, number: 0 };
   #storedAt = 0;
 
   constructor(options: ConsumerOptions) {
@@ -103,7 +103,7 @@ export class Consumer {
   }
 
   /** How far the consumer got, wherever it runs; null before its first start. */
-  async cursor(): Promise<Place | null> {
+  async cursor(): Promise<LogPosition | null> {
     return await this.#cursors.findOne({ _id: this.#options.name });
   }
 
@@ -135,7 +135,7 @@ export class Consumer {
         this.#options.onNote?.('warn', `Consumer '${this.#options.name}' goes on after an error`, {
           fault: String(error),
         });
-        const wait = backOff(judge(error), failures, Math.random());
+        const wait = backOff(classifyError(error), failures, Math.random());
         failures += 1;
         await pause(wait, undefined, { signal }).catch(() => {});
       }
@@ -172,13 +172,13 @@ export class Consumer {
   }
 
   /** Goes on behind rows that left nothing behind; the cursor is stored now and then, so that little is read twice. */
-  async #pass(to: Place): Promise<Place> {
+  async #pass(to: LogPosition): Promise<LogPosition> {
     const here = to.number === this.#stored.number && to.epoch === this.#stored.epoch;
     if (here || performance.now() - this.#storedAt < PASSED_MS) return { epoch: to.epoch, number: to.number };
     return await this.#move(to);
   }
 
-  async #opened(): Promise<Place> {
+  async #opened(): Promise<LogPosition> {
     const { name, tail } = this.#options;
     const cursor = await this.#cursors.findOneAndUpdate(
       { _id: name },
@@ -191,7 +191,7 @@ export class Consumer {
   }
 
   /** Where to go on when the rows do not continue the cursor: another history, or rows that retention took. */
-  async #fit(cursor: Place, rows: readonly LogRow[]): Promise<Place | null> {
+  async #fit(cursor: LogPosition, rows: readonly LogRow[]): Promise<LogPosition | null> {
     const { log, tail, name, onNote } = this.#options;
     const first = rows[0];
     const newer = (first?.epoch ?? tail.position.epoch) > cursor.epoch;
@@ -214,7 +214,7 @@ export class Consumer {
     try {
       await this.#options.handle(rows, allowed);
     } catch (error) {
-      if (judge(error) === 'away' || !allowed()) throw error;
+      if (classifyError(error) === 'away' || !allowed()) throw error;
       for (const row of rows) await this.#single(row, allowed);
     }
   }
@@ -226,7 +226,7 @@ export class Consumer {
         await this.#options.handle([row], allowed);
         return;
       } catch (error) {
-        if (judge(error) === 'away' || !allowed()) throw error;
+        if (classifyError(error) === 'away' || !allowed()) throw error;
         if (count >= tries) {
           this.#options.onNote?.('error', `Consumer '${this.#options.name}' parks an event`, {
             position: formatPosition(row),
@@ -240,13 +240,13 @@ export class Consumer {
     }
   }
 
-  async #park(place: Place, fault: string): Promise<void> {
+  async #park(place: LogPosition, fault: string): Promise<void> {
     const { name } = this.#options;
     const parked = { consumer: name, epoch: place.epoch, number: place.number, fault, at: new Date() };
     await this.#parked.updateOne({ _id: outputId(name, place) }, { $set: parked }, { upsert: true });
   }
 
-  async #move(to: Place): Promise<Place> {
+  async #move(to: LogPosition): Promise<LogPosition> {
     const { name } = this.#options;
     const from = this.#stored;
     const place = { epoch: to.epoch, number: to.number };

@@ -4,10 +4,10 @@
  */
 import { MillraceError } from '../../kernel/errors.ts';
 import { queryText } from '../../kernel/request.ts';
-import { affordable } from '../../query/cost.ts';
+import { affordable } from '../../query/evaluate/cost.ts';
 import type { OpenFilter } from '../../query/filter.ts';
 import { LIMITS } from '../../query/limits.ts';
-import { type Parameter, readParameters } from '../../query/parse/parameters.ts';
+import { type QueryParameter, readParameters } from '../../query/parse/parameters.ts';
 import { parseQuery, RESERVED } from '../../query/parse/parse-query.ts';
 import { eventType, mayHappen } from '../log/event.ts';
 import type { LogRow } from '../log/row.ts';
@@ -53,7 +53,7 @@ function unknown(name: string, known: readonly string[]): MillraceError {
   return new MillraceError('unknown-parameter', `The parameter '${name.slice(0, 80)}' is not known here`, { hint });
 }
 
-function common(parameters: readonly Parameter[]): FeedQuery {
+function common(parameters: readonly QueryParameter[]): FeedQuery {
   const found = new Map<string, string>();
   for (const [name, value] of parameters) {
     if (found.has(name)) throw invalid(name, 'may be given once');

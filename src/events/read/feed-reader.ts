@@ -3,20 +3,20 @@
  * asked again before anything more is shown. Not here: what the reader may see (visible-row.ts).
  */
 import type { Authenticator } from '../../auth/authenticator.ts';
-import type { Principal } from '../../auth/principal.ts';
+import type { Principal } from '../../auth/identity/principal.ts';
 
-export interface Reader {
+export interface FeedReader {
   /** The principal as it is now; throws or rejects as the authenticator does when it no longer is one. */
   now(): Principal | Promise<Principal>;
   end(): void;
 }
 
 /** @param credential the header that proved who it is; undefined for anonymous */
-export function reader(
+export function feedReader(
   authenticator: Pick<Authenticator, 'authenticate' | 'onRevoked'>,
   first: Principal,
   credential: string | undefined,
-): Reader {
+): FeedReader {
   if (credential === undefined) return { now: () => first, end: () => undefined };
   let principal: Principal | null = first;
   const end = authenticator.onRevoked((still) => {

@@ -3,12 +3,13 @@
  * some. It refuses positions that cannot be used instead of guessing. Not here: what a reader may see, which comes in as
  * a function, and who keeps a position (consumer.ts keeps its own).
  */
+
+import type { FairSemaphore } from '../../kernel/concurrency/fair-semaphore.ts';
 import { MillraceError } from '../../kernel/errors.ts';
-import type { FairSemaphore } from '../../kernel/fair-semaphore.ts';
 import type { Lane } from '../../query/evaluate/turnstile.ts';
 import type { EventLog } from '../log/event-log.ts';
-import { formatPosition, type Place, parsePosition } from '../log/position.ts';
-import { type LogRow, wholeBytes, within } from '../log/row.ts';
+import { formatPosition, type LogPosition, parsePosition } from '../log/position.ts';
+import { type LogRow, rowsWithin, wholeBytes } from '../log/row.ts';
 import type { Tail } from '../log/tail.ts';
 
 const READ_ROWS = 500;
@@ -22,7 +23,7 @@ const SCAN_BYTES = 64 * 1024 * 1024;
 const PAGE_BYTES = 16 * 1024 * 1024;
 const UNKNOWN_WAIT_MS = 2000;
 
-export interface Page<T> {
+export interface FeedPage<T> {
   readonly items: readonly T[];
   /** Where the next page begins. */
   readonly position: string;
@@ -46,7 +47,7 @@ export interface PageQuery<T> {
 
 /** A page while it is being gathered. */
 interface Gathered<T> {
-  place: Place;
+  place: LogPosition;
   readonly items: T[];
   /** Bytes of the rows that became items. */
   bytes: number;
@@ -76,7 +77,7 @@ export class Feed {
    * @throws MillraceError `invalid-parameter`, or `position-expired`, `position-unknown`, `epoch-changed` (410), with
    * the current position in the header `millrace-position`
    */
-  async page<T>(query: PageQuery<T>): Promise<Page<T>> {
+  async page<T>(query: PageQuery<T>): Promise<FeedPage<T>> {
     if (query.since === null) return { items: [], position: this.position };
     const place = await this.usable(query.since);
     const until = performance.now() + query.waitMs;
@@ -98,7 +99,7 @@ export class Feed {
 
   /** Looks at the next rows. @returns whether the page is full, or there are none by now, or may be more */
   async #gather<T>(query: PageQuery<T>, page: Gathered<T>): Promise<'full' | 'none' | 'more'> {
-    const rows = within(await this.#tail.read(page.place.number, READ_ROWS, READ_BYTES), READ_BYTES);
+    const rows = rowsWithin(await this.#tail.read(page.place.number, READ_ROWS, READ_BYTES), READ_BYTES);
     if (rows[0] !== undefined && rows[0].number !== page.place.number + 1) throw this.#gone('position-expired');
     for (const row of rows) {
       if (query.refuseGap(row)) {
@@ -120,7 +121,7 @@ export class Feed {
   }
 
   /** The place of a position text that rows can be read behind; waits up to 2 s for one not yet seen here. */
-  async usable(text: string): Promise<Place> {
+  async usable(text: string): Promise<LogPosition> {
     const place = parsePosition(text);
     if (place === null) throw new MillraceError('invalid-parameter', 'The position is not one this server gave');
     const until = performance.now() + UNKNOWN_WAIT_MS;

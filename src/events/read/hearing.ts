@@ -2,7 +2,7 @@
  * Who may ask for events at all, and of which collections: asked before anything of the log is read, so that nobody makes
  * the server look through events none of which it would be told. Pure. Not here: what is told of one row (visible-row.ts).
  */
-import type { Principal } from '../../auth/principal.ts';
+import type { Principal } from '../../auth/identity/principal.ts';
 import { type CollectionName, isCollectionName } from '../../database/names.ts';
 import type { Policies } from '../../policies/policies.ts';
 import { typesOf } from '../log/event.ts';

@@ -52,7 +52,7 @@ export function shownRow(row: LogRow, scope: Scope): LogRow | null {
  * The row with what the Scope shows of its states; null when it shows neither, or neither passes the question.
  * @param asked asked of what is shown: a reader cannot find out the rest by asking
  */
-export async function seenRow(
+export async function visibleRow(
   row: LogRow,
   scope: Scope,
   asked: (document: Document) => boolean | Promise<boolean>,

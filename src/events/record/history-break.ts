@@ -4,7 +4,7 @@
  * break everything a reader holds is void, and the rows say so.
  */
 import type { Db } from 'mongodb';
-import { changeStream } from '../../database/change-stream.ts';
+import { changeStream } from '../../database/cursors/change-stream.ts';
 import { EMPTY_ROW, type LogRow } from '../log/row.ts';
 
 /** The place a stream opened now begins at. */
@@ -52,7 +52,7 @@ async function former(data: Db): Promise<number> {
 export const breakHistory = { start, rows, former };
 
 /** Identity of the replica set, or null where we may not ask for it or there is none (a sharded cluster). */
-export async function originOf(data: Db): Promise<string | null> {
+export async function replicaSetIdOf(data: Db): Promise<string | null> {
   try {
     const reply = await data.client.db('admin').command({ replSetGetConfig: 1 });
     const id: unknown = reply['config']?.settings?.replicaSetId;

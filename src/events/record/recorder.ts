@@ -6,14 +6,14 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Db } from 'mongodb';
-import { ANSWER_MS } from '../../database/change-stream.ts';
+import { ANSWER_MS } from '../../database/cursors/change-stream.ts';
 import type { Lease, LeaseState } from '../../database/lease.ts';
 import { type EventLog, UnusableLog } from '../log/event-log.ts';
-import { backOff, judge, type Verdict } from '../log/log-errors.ts';
+import { backOff, classifyError, type ErrorClass } from '../log/log-errors.ts';
 import type { Note } from '../log/note.ts';
-import type { Place } from '../log/position.ts';
+import type { LogPosition } from '../log/position.ts';
 import type { LogRow } from '../log/row.ts';
-import { breakHistory, originOf } from './history-break.ts';
+import { breakHistory, replicaSetIdOf } from './history-break.ts';
 import { type Approach, record } from './recording.ts';
 
 const LEASE_POLL_MS = 250;
@@ -34,7 +34,7 @@ export interface RecorderOptions {
   /** Told once when the database refuses recording and a person has to act. */
   readonly onRefused?: (error: unknown) => void;
   /** The highest position this process knows of: a log that ends below it has been turned back. */
-  readonly known?: () => Place | null;
+  readonly known?: () => LogPosition | null;
   /** Told when recording begins behind the newest row, and when it ends. */
   readonly onRecording?: (recording: boolean) => void;
   readonly markMs?: number;
@@ -47,7 +47,7 @@ export interface RecorderOptions {
 export interface RecorderState {
   readonly status: 'waiting' | 'recording' | 'failing' | 'stopped';
   /** The newest row this recorder knows of. */
-  readonly newest: Place | null;
+  readonly newest: LogPosition | null;
   /** When the stream was last heard of, as epoch milliseconds; null before the first reply. */
   readonly heardAt: number | null;
   readonly fault: string | null;
@@ -130,7 +130,7 @@ export class Recorder {
     const { data, log, lease, onRows, onNote, known, onRecording } = this.#options;
     await log.open();
     const newest = await log.newest();
-    const origin = await originOf(data);
+    const origin = await replicaSetIdOf(data);
     if (newest === null) {
       await this.#begin(origin);
       return;
@@ -202,14 +202,14 @@ export class Recorder {
       () => lease.held(),
       (written) => onRows?.(written),
     );
-    const origin = await originOf(data);
+    const origin = await replicaSetIdOf(data);
     if (origin !== null) await log.setOrigin(origin);
     this.#approach = this.#usual();
   }
 
   /** Chooses how to go on after an error; false when a person has to act. */
   async #recover(error: unknown): Promise<boolean> {
-    const verdict: Verdict = judge(error);
+    const verdict: ErrorClass = classifyError(error);
     const fault = error instanceof Error ? error.message : String(error);
     if (verdict === 'refused') {
       this.#options.onNote?.('error', 'Recording has stopped: the database refuses it', { fault });
@@ -222,7 +222,7 @@ export class Recorder {
     try {
       await this.#turn(verdict);
     } catch (next) {
-      if (next instanceof UnusableLog || judge(next) === 'refused') return await this.#recover(next);
+      if (next instanceof UnusableLog || classifyError(next) === 'refused') return await this.#recover(next);
     }
     if (verdict !== 'behind') {
       this.#state = { ...this.#state, status: 'failing', fault };
@@ -234,7 +234,7 @@ export class Recorder {
     return true;
   }
 
-  async #turn(verdict: Verdict): Promise<void> {
+  async #turn(verdict: ErrorClass): Promise<void> {
     const { kind } = this.#approach;
     const lost = verdict === 'history-lost' || (verdict === 'token-unknown' && kind === 'by-time');
     if (lost) {

@@ -5,11 +5,11 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Db } from 'mongodb';
-import type { Change } from '../../database/change.ts';
-import { changeStream, type StreamOptions, type StreamReply } from '../../database/change-stream.ts';
+import type { StreamChange } from '../../database/cursors/change.ts';
+import { type ChangeStreamOptions, changeStream, type StreamReply } from '../../database/cursors/change-stream.ts';
 import type { EventLog } from '../log/event-log.ts';
 import type { Note } from '../log/note.ts';
-import type { Place } from '../log/position.ts';
+import type { LogPosition } from '../log/position.ts';
 import { bodyBytes, type LogRow } from '../log/row.ts';
 import { keepImages } from './pre-images.ts';
 import { RowMaker } from './row-maker.ts';
@@ -75,7 +75,7 @@ export async function record(run: Recording): Promise<Approach> {
   const signal = AbortSignal.any([run.signal, inner.signal]);
   const answerMs = () => approach.answerMs;
   const stream = changeStream({ db: run.data, full: true, signal, answerMs, ...(await opening(run)) });
-  let last: LogRow | Place = newest;
+  let last: LogRow | LogPosition = newest;
   let quietSince = performance.now();
   let opened = false;
   images(run, signal);
@@ -125,7 +125,7 @@ export async function record(run: Recording): Promise<Approach> {
   }
 }
 
-/** Whether our own deadline passed (kernel/deadline.ts): the driver puts it in its own words where it was reading. */
+/** Whether our own deadline passed (kernel/concurrency/deadline.ts): the driver puts it in its own words where it was reading. */
 function isTimeout(error: unknown): boolean {
   return error instanceof Error && (error.name === 'TimeoutError' || error.name === 'MongoOperationTimeoutError');
 }
@@ -142,7 +142,7 @@ function follow(stream: Replies, afterMs = 0): ReturnType<Replies['next']> {
   return next;
 }
 
-async function opening(run: Recording): Promise<Pick<StreamOptions, 'from' | 'batchSize' | 'stages'>> {
+async function opening(run: Recording): Promise<Pick<ChangeStreamOptions, 'from' | 'batchSize' | 'stages'>> {
   const { newest, approach } = run;
   if (approach.kind === 'by-time') return { from: { at: newest.time } };
   const marked = await run.log.mark(newest);
@@ -153,7 +153,7 @@ async function opening(run: Recording): Promise<Pick<StreamOptions, 'from' | 'ba
 }
 
 /** The reply's changes without those the log has already, and with a word on those that must go without bodies. */
-function judged(run: Recording, reply: StreamReply): Change[] {
+function judged(run: Recording, reply: StreamReply): StreamChange[] {
   const { kind, big } = run.approach;
   const fresh = kind === 'by-time' ? reply.changes.filter((one) => one.token > run.newest.token) : reply.changes;
   return fresh.map((one) => (kind === 'bodiless' || big.has(one.token) ? { ...one, big: true } : one));

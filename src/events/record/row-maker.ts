@@ -5,7 +5,7 @@
  */
 import * as bson from '../../database/bson/bson-bytes.ts';
 import { isWritable } from '../../database/bson/stored.ts';
-import type { Change } from '../../database/change.ts';
+import type { StreamChange } from '../../database/cursors/change.ts';
 import { BODY_LIMIT, bodyBytes, EMPTY_ROW, type LogRow, type RowOperation } from '../log/row.ts';
 import { updatedPaths } from '../log/updated-paths.ts';
 
@@ -42,7 +42,7 @@ export class RowMaker {
    * The rows of the next changes.
    * @param ended whether all that was there has been given: then an open transaction ends here
    */
-  rows(changes: readonly Change[], ended: boolean): LogRow[] {
+  rows(changes: readonly StreamChange[], ended: boolean): LogRow[] {
     const rows: LogRow[] = [];
     for (const change of changes) {
       if (this.#held !== null && change.transaction !== this.#held.transaction?.id) this.#release(rows, true);
@@ -62,7 +62,7 @@ export class RowMaker {
     this.#held = null;
   }
 
-  #counts(change: Change): boolean {
+  #counts(change: StreamChange): boolean {
     if (change.operation === 'delete' && change.collection === '_activity') return false;
     if (change.operation !== 'update' || !touchesMetaAlone(change)) return true;
     const { request } = meta(change.after);
@@ -73,7 +73,7 @@ export class RowMaker {
     return false;
   }
 
-  #row(change: Change): LogRow {
+  #row(change: StreamChange): LogRow {
     this.#number += 1;
     if (change.transaction === null) this.#transaction = null;
     else if (this.#transaction?.id === change.transaction) this.#transaction.index += 1;
@@ -100,7 +100,7 @@ export class RowMaker {
   }
 
   /** Who did it: from the stamp the write left, and only when this very write left it. */
-  #author(change: Change): { by: string | null; request: string | null } {
+  #author(change: StreamChange): { by: string | null; request: string | null } {
     const after = meta(change.after);
     const before = meta(change.before);
     if (change.operation === 'delete') {
@@ -155,16 +155,16 @@ function revisionOf(document: Buffer, { type, start, end }: bson.ValuePlace): st
   return `${type}:${document.toString('hex', start, end)}`;
 }
 
-function paths({ update }: Change): string[] {
+function paths({ update }: StreamChange): string[] {
   return (update && attempted(() => updatedPaths(update))) ?? [];
 }
 
-function touchesMetaAlone(change: Change): boolean {
+function touchesMetaAlone(change: StreamChange): boolean {
   const touched = paths(change);
   return touched.length > 0 && touched.every((path) => path === '_meta' || path.startsWith('_meta.'));
 }
 
-function movesRevision(change: Change): boolean {
+function movesRevision(change: StreamChange): boolean {
   return paths(change).some((path) => path === '_meta' || path === '_meta.revision');
 }
 
@@ -177,6 +177,6 @@ function attempted<T>(read: () => T): T | null {
   }
 }
 
-function place(change: Change): string {
+function place(change: StreamChange): string {
   return `${change.collection}\0${change.key?.toString('latin1')}`;
 }

@@ -3,16 +3,17 @@
  * the store that the document names, under the document's id.
  */
 import type { Document } from 'mongodb';
-import { actorOf, type Principal } from '../../auth/principal.ts';
+import { actorOf, type Principal } from '../../auth/identity/principal.ts';
 import { decodeStored } from '../../database/bson/stored.ts';
 import { idFromText } from '../../database/json/ids.ts';
-import { isPlain, valueToWire } from '../../database/json/wire-values.ts';
+import { valueToWire } from '../../database/json/wire-values.ts';
 import { MillraceError } from '../../kernel/errors.ts';
+import { isPlain } from '../../kernel/objects.ts';
 import { FILE_KEY, type FileKey, fileKey } from '../stores/file-store.ts';
 import { nameInPath } from './file-name.ts';
 
 /** What is known of a file once its last byte is stored. */
-export interface Draft {
+export interface StoredUpload {
   readonly key: FileKey;
   readonly name: string;
   readonly type: string;
@@ -23,7 +24,7 @@ export interface Draft {
 }
 
 /** A file that exists. */
-export interface StoredFile extends Draft {
+export interface StoredFile extends StoredUpload {
   /** Name of the store that has the bytes. */
   readonly store: string;
   readonly createdAt: Date;
@@ -110,7 +111,7 @@ export function toResource(file: StoredFile, base: string): FileResource {
 }
 
 /** Entity tag of the bytes (RFC 9110 section 8.8.3), strong because the hash is. */
-export function entityTag(file: Draft): string {
+export function fileTag(file: StoredUpload): string {
   return `"${file.sha256}"`;
 }
 

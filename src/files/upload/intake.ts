@@ -8,11 +8,11 @@ import { newId } from '../../database/json/ids.ts';
 import { parseJson } from '../../database/json/parse-json.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { type FileKey, type FileStore, fileKey } from '../stores/file-store.ts';
-import type { Draft } from './file.ts';
+import type { StoredUpload } from './file.ts';
 import { cleanName } from './file-name.ts';
 import { agreedType } from './media-type.ts';
 import { Meter } from './meter.ts';
-import type { Marks } from './upload-marks.ts';
+import type { UploadMarks } from './upload-marks.ts';
 
 /** Parts of one request, files and fields together. */
 export const MAX_PARTS = 32;
@@ -35,13 +35,13 @@ export type Expected = 'file' | 'files';
 
 export interface IntakeParts {
   readonly fileStore: FileStore;
-  readonly marks: Marks;
+  readonly marks: UploadMarks;
   readonly maxFileBytes: number;
 }
 
 /** What one request brought. Its marks are held until `settle` or `takeBack`. */
 export interface Delivery {
-  readonly drafts: readonly Draft[];
+  readonly drafts: readonly StoredUpload[];
   /** For each draft what the client sent along, null for nothing. */
   readonly customs: readonly unknown[];
 }
@@ -52,7 +52,7 @@ export interface Delivery {
  *   `parseJson` throws; nothing stays behind then
  */
 export async function takeIn(parts: AsyncIterable<Part>, expected: Expected, intake: IntakeParts): Promise<Delivery> {
-  const drafts: Draft[] = [];
+  const drafts: StoredUpload[] = [];
   const customs: unknown[] = [];
   try {
     for await (const part of parts) {
@@ -101,7 +101,7 @@ function checkFile({ field }: Part, before: number, expected: Expected): void {
 }
 
 /** Stores one file under a new key, behind a mark. */
-async function storeFile(part: Part, fileName: string, intake: IntakeParts): Promise<Draft> {
+async function storeFile(part: Part, fileName: string, intake: IntakeParts): Promise<StoredUpload> {
   const { fileStore, marks } = intake;
   const key = fileKey(newId().toHexString());
   const meter = new Meter(intake.maxFileBytes);

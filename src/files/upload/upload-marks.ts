@@ -14,7 +14,7 @@ import type { FileKey } from '../stores/file-store.ts';
 const LEASE_MS = 60_000;
 const RENEW_MS = 15_000;
 
-export interface Mark {
+export interface UploadMark {
   readonly _id: string;
   readonly store: string;
   readonly key: FileKey;
@@ -25,14 +25,14 @@ export interface Mark {
   readonly cleaned: boolean;
 }
 
-export class Marks {
-  readonly #marks: Collection<Mark>;
+export class UploadMarks {
+  readonly #marks: Collection<UploadMark>;
   readonly #held = new Map<string, AbortController>();
   #timer: NodeJS.Timeout | undefined;
   #round: Promise<void> = Promise.resolve();
 
   constructor(mongo: Mongo) {
-    this.#marks = mongo.log.collection<Mark>('uploads');
+    this.#marks = mongo.log.collection<UploadMark>('uploads');
   }
 
   async start(): Promise<void> {
@@ -86,7 +86,7 @@ export class Marks {
   }
 
   /** Takes one mark whose lease ran out, for `LEASE_MS`; null when there is none. */
-  async takeExpired(): Promise<Mark | null> {
+  async takeExpired(): Promise<UploadMark | null> {
     return translated(() =>
       this.#marks.findOneAndUpdate(
         { $expr: { $lt: ['$until', '$$NOW'] } },
@@ -97,7 +97,7 @@ export class Marks {
   }
 
   /** Lets a taken mark come up again later. */
-  async postpone({ _id }: Mark, delayMs: number, cleaned: boolean): Promise<void> {
+  async postpone({ _id }: UploadMark, delayMs: number, cleaned: boolean): Promise<void> {
     const until = { $add: ['$$NOW', delayMs] };
     await translated(() => this.#marks.updateOne({ _id }, [{ $set: { until, cleaned } }]));
   }

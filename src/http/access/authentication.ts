@@ -4,7 +4,7 @@
  */
 import fp from 'fastify-plugin';
 import type { Authenticator } from '../../auth/authenticator.ts';
-import { ANONYMOUS } from '../../auth/principal.ts';
+import { ANONYMOUS } from '../../auth/identity/principal.ts';
 import type { BadCredentials } from './bad-credentials.ts';
 
 export interface AuthenticationOptions {

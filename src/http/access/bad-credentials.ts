@@ -7,15 +7,15 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import { RateLimiter, tooManyRequests } from '../../auth/request-rate.ts';
-import { networkOf } from '../../kernel/addresses.ts';
+import { Semaphore } from '../../kernel/concurrency/semaphore.ts';
+import { networkOf } from '../../kernel/config/addresses.ts';
 import { MillraceError } from '../../kernel/errors.ts';
-import { Slots } from '../../kernel/slots.ts';
 
 /** Credentials of one slowed network that wait; as many as one address may have connections by default. */
 const MAX_WAITING = 1_024;
 
 interface Line {
-  readonly slots: Slots;
+  readonly slots: Semaphore;
   /** Waiting and under way. */
   length: number;
 }
@@ -49,7 +49,7 @@ export class BadCredentials {
 
   /** One credential of a network at a time, and others' requests between any two. */
   async #inTurn<T>(network: string, verify: () => T | Promise<T>): Promise<T> {
-    const line = this.#lines.get(network) ?? { slots: new Slots(1, MAX_WAITING), length: 0 };
+    const line = this.#lines.get(network) ?? { slots: new Semaphore(1, MAX_WAITING), length: 0 };
     this.#lines.set(network, line);
     line.length += 1;
     try {

@@ -1,6 +1,6 @@
 /** Holds every request over HTTP to its client's rate (auth/request-rate.ts). */
 import fp from 'fastify-plugin';
-import { limitKeyOf } from '../../auth/principal.ts';
+import { limitKeyOf } from '../../auth/identity/principal.ts';
 import type { RequestRate } from '../../auth/request-rate.ts';
 
 export interface RateLimitOptions {

@@ -7,7 +7,7 @@
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Authenticator } from '../../auth/authenticator.ts';
-import type { Principal } from '../../auth/principal.ts';
+import type { Principal } from '../../auth/identity/principal.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { queryText } from '../../kernel/request.ts';
 import { asksForSocket } from '../protection.ts';

@@ -2,7 +2,7 @@
  * The contract as one principal may see it: the collections that exist and may be read, described by their newest
  * documents. Kept for a few seconds. Not here: its form (openapi.ts).
  */
-import type { Principal } from '../../auth/principal.ts';
+import type { Principal } from '../../auth/identity/principal.ts';
 import type { Collections } from '../../collections/collections.ts';
 import type { Registry } from '../../collections/registry.ts';
 import { readStored } from '../../database/bson/stored.ts';

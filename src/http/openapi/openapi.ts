@@ -5,7 +5,7 @@
 import { HEADERS } from '../../contract/headers.ts';
 import type { DeclaredOperation, Operation, Subject, Tag } from '../../contract/operation.ts';
 import { shape } from '../../contract/schema.ts';
-import { DOCUMENT } from '../../database/json/document-shapes.ts';
+import { DOCUMENT_SHAPE } from '../../database/json/document-shapes.ts';
 import { Components } from './components.ts';
 import { type WrittenOperation, writeOperation } from './write-operation.ts';
 
@@ -53,7 +53,7 @@ const TAGS: Readonly<Record<Tag, string>> = {
   'Running it': 'For whoever runs this server.',
 };
 
-const ANY: Subject = { many: 'documents', one: 'a document', document: DOCUMENT };
+const ANY: Subject = { many: 'documents', one: 'a document', document: DOCUMENT_SHAPE };
 
 /**
  * @param routes all that belong to the contract
@@ -115,6 +115,6 @@ export function inGeneral(declaration: DeclaredOperation): Operation {
 function subjectOf({ name, members }: SeenCollection): Subject {
   const { id: _id, _meta, ...properties } = members;
   const description = `A document of ${name}. A collection declares no schema: the next document may differ.`;
-  const document = shape(`${name}.Document`, { description, allOf: [DOCUMENT, { type: 'object', properties }] });
+  const document = shape(`${name}.Document`, { description, allOf: [DOCUMENT_SHAPE, { type: 'object', properties }] });
   return { many: name, one: `one of ${name}`, document };
 }

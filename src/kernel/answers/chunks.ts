@@ -11,7 +11,7 @@ export const CHUNK_BYTES = 65_536;
  * @param most bytes of all chunks together
  * @throws MillraceError `answer-too-large`
  */
-export async function* bounded(chunks: AsyncIterable<Buffer>, most: number): AsyncGenerator<Buffer> {
+export async function* boundedChunks(chunks: AsyncIterable<Buffer>, most: number): AsyncGenerator<Buffer> {
   let left = most;
   for await (const chunk of chunks) {
     left -= chunk.length;

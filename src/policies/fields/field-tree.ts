@@ -70,7 +70,7 @@ export function sameTree(a: FieldTree, b: FieldTree): boolean {
  * Whether everything at a stored path is in, wherever arrays stand on the way. A step that is a number may be the place
  * of an element or the name of a member: both readings must be in.
  */
-export function covers(tree: FieldTree, path: string): boolean {
+export function coversPath(tree: FieldTree, path: string): boolean {
   return coversSteps(tree, path.split('.'));
 }
 

@@ -5,12 +5,12 @@
 import type { Document } from 'mongodb';
 import Type, { type Static } from 'typebox';
 import { Check, Errors } from 'typebox/schema';
-import { ANONYMOUS, OWNER_ROLES, type Principal } from '../../auth/principal.ts';
+import { ANONYMOUS, OWNER_ROLES, type Principal } from '../../auth/identity/principal.ts';
 import { idFromText } from '../../database/json/ids.ts';
 import { isCollectionName } from '../../database/names.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { ACTIONS } from '../scope.ts';
-import type { Question } from './verdict.ts';
+import type { TrialQuestion } from './verdict.ts';
 
 const NAMES = Type.Array(Type.String({ maxLength: 256 }), { maxItems: 200 });
 const DOCUMENT = Type.Object({}, { additionalProperties: true });
@@ -48,13 +48,13 @@ export const CHECK = Type.Object(
 );
 
 export interface Case {
-  readonly question: Question;
+  readonly question: TrialQuestion;
   readonly expect: 'allow' | 'deny';
   readonly name: string | undefined;
 }
 
 /** @throws MillraceError `body-type`, naming the place */
-export function parseQuestion(body: unknown): Question {
+export function parseQuestion(body: unknown): TrialQuestion {
   if (!Check(QUESTION, body)) throw misshapen(Errors(QUESTION, body)[1]);
   return toQuestion(body);
 }
@@ -65,7 +65,7 @@ export function parseCheck(body: unknown): readonly Case[] {
   return body.cases.map(({ expect, name, ...question }) => ({ question: toQuestion(question), expect, name }));
 }
 
-function toQuestion(json: Static<typeof QUESTION>): Question {
+function toQuestion(json: Static<typeof QUESTION>): TrialQuestion {
   const { principal, action, collection, document, before } = json;
   if (!isCollectionName(collection) && collection !== 'files' && collection !== 'functions') {
     throw new MillraceError('invalid-name', `'${collection}' is no collection, files or functions`);

@@ -3,7 +3,7 @@
  * It asks the same Scopes and the same rules as the requests themselves. Not here: HTTP (admin/policy-routes.ts).
  */
 import type { Document } from 'mongodb';
-import type { Principal } from '../../auth/principal.ts';
+import type { Principal } from '../../auth/identity/principal.ts';
 import type { FieldTree } from '../fields/field-tree.ts';
 import { ALL, childOf } from '../fields/field-tree.ts';
 import type { Place, Policies } from '../policies.ts';
@@ -11,7 +11,7 @@ import { fieldsFor, grantsFor } from '../reach.ts';
 import { type Action, type Grant, readerOf } from '../scope.ts';
 import { allowing, forbiddenMember, settings, writableBy } from '../writing.ts';
 
-export interface Question {
+export interface TrialQuestion {
   readonly principal: Principal;
   readonly action: Action;
   readonly place: Place;
@@ -32,7 +32,7 @@ export interface Verdict {
 }
 
 /** @throws MillraceError `policies-unavailable` */
-export function judge(policies: Policies, question: Question): Verdict {
+export function judgeTrial(policies: Policies, question: TrialQuestion): Verdict {
   const { principal, action, place, document } = question;
   const scope = policies.find(principal, action, place);
   const denied = (reason?: string): Verdict => ({

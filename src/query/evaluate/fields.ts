@@ -56,7 +56,7 @@ export function toMongoProjection({ mode, paths, id }: Fields): Map<string, 0 | 
  * Whether every one of the paths is still whole in what the fields show. A page whose sort is not covered is asked for
  * without projection, and cut by {@link cut} once its cursor is known.
  */
-export function covers({ mode, paths, id }: Fields, needed: readonly string[]): boolean {
+export function coversAll({ mode, paths, id }: Fields, needed: readonly string[]): boolean {
   return needed.every((path) => {
     if (path === '_id') return id;
     if (mode === 'include') return [path, ...parentsOf(path)].some((shown) => paths.includes(shown));
@@ -70,11 +70,11 @@ export function covers({ mode, paths, id }: Fields, needed: readonly string[]): 
  */
 export function widened(fields: Fields, needed: readonly string[]): Fields {
   const paths = needed.map(withoutPlaces);
-  if (covers(fields, paths)) return fields;
+  if (coversAll(fields, paths)) return fields;
   const id = fields.id || paths.includes('_id');
   const others = paths.filter((path) => path !== '_id');
   if (fields.mode === 'include') return { ...fields, id, paths: topmost([...fields.paths, ...others]) };
-  return { ...fields, id, paths: fields.paths.filter((out) => covers({ ...fields, paths: [out] }, others)) };
+  return { ...fields, id, paths: fields.paths.filter((out) => coversAll({ ...fields, paths: [out] }, others)) };
 }
 
 function withoutPlaces(path: string): string {

@@ -8,12 +8,12 @@
 
 import type { Filter, Test, TypeName, Value } from '../filter.ts';
 import { isPosition } from '../paths.ts';
+import { once, someElement } from '../pauses.ts';
 import { compilePattern } from '../text/pattern.ts';
 import { textMatcher } from '../text/text.ts';
 import { isBson } from './bson-types.ts';
 import { isNaNValue } from './numbers.ts';
 import { compareValues, isMembers, KIND, type Kind, kindOf, type Members, textOf } from './order.ts';
-import { once, someElement } from './pauses.ts';
 
 /** Whether a document passes. */
 export type Match = (document: Members) => boolean;

@@ -6,7 +6,7 @@ import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { BSON, type Document } from 'bson';
 import { MillraceError } from '../../kernel/errors.ts';
 import { LIMITS } from '../limits.ts';
-import type { Position } from './page.ts';
+import type { PagePosition } from './page.ts';
 
 const FORMAT = 1;
 const MAC_BYTES = 16;
@@ -18,7 +18,7 @@ const MAC_BYTES = 16;
  * @throws MillraceError `invalid-parameter` when the sort key is too large to travel in an address, or a date that a
  *   foreign writer stored beyond what JavaScript can tell: written as another date, it would lead back to its own page
  */
-export function encodeCursor(key: KeyObject, question: string, position: Position): string {
+export function encodeCursor(key: KeyObject, question: string, position: PagePosition): string {
   // A list of one value, or of none for the key that an empty array has: BSON has no word for it.
   const values = position.values.map((value) => (value === undefined ? [] : [value]));
   if (position.values.some((value) => value instanceof Date && Number.isNaN(value.getTime()))) {
@@ -47,7 +47,7 @@ export function decodeCursor(
   question: string,
   cursor: string,
   read: (bytes: Uint8Array) => Document,
-): Position {
+): PagePosition {
   const bytes = Buffer.from(cursor.slice(0, 2 * (LIMITS.cursorKeyBytes + MAC_BYTES)), 'base64url');
   const payload = bytes.subarray(MAC_BYTES);
   const mac = bytes.subarray(0, MAC_BYTES);
@@ -56,7 +56,7 @@ export function decodeCursor(
   return readPayload(read(payload));
 }
 
-function readPayload(payload: Document): Position {
+function readPayload(payload: Document): PagePosition {
   const keys: unknown = payload['k'];
   if (Number(payload['f']) !== FORMAT || !Array.isArray(keys)) throw mismatch();
   const direction = Number(payload['d']) === 1 ? 'next' : 'prev';

@@ -5,10 +5,10 @@
  */
 import type { Document } from 'bson';
 import { equalValues, KIND, type Kind, kindOf, type Members } from '../evaluate/order.ts';
-import type { PageRequest, Position } from './page.ts';
-import { compareKeys, keyOf, reversed, type Sort } from './sort.ts';
+import type { PagePosition, PageRequest } from './page.ts';
+import { compareKeys, reversed, type Sort, sortKeyOf } from './sort.ts';
 
-export interface LikelyRequest extends PageRequest {
+export interface OptimisticRequest extends PageRequest {
   /** How many documents to ask for. */
   readonly limit: number;
   /** Whether the position's own document is asked for too: if it is as it was, it comes first. */
@@ -26,7 +26,12 @@ const PLAIN: ReadonlySet<Kind> = new Set([KIND.number, KIND.string, KIND.objectI
  * @param limit documents of the page
  * @returns null where the sort or the position is not so simple
  */
-export function likelyRequest(filter: Document, sort: Sort, position: Position, limit: number): LikelyRequest | null {
+export function optimisticRequest(
+  filter: Document,
+  sort: Sort,
+  position: PagePosition,
+  limit: number,
+): OptimisticRequest | null {
   const order = position.direction === 'prev' ? reversed(sort) : sort;
   const [key, id] = order;
   const [value, lastId] = position.values;
@@ -51,11 +56,11 @@ export function likelyRequest(filter: Document, sort: Sort, position: Position, 
  * one goes, or documents of other kinds follow. An array at a key that meets the comparison and does not belong there
  * comes first or is not reached, so none may be seen.
  */
-export function likelyPage<T>(
+export function optimisticPage<T>(
   answer: readonly T[],
   asked: {
-    readonly request: LikelyRequest;
-    readonly position: Position;
+    readonly request: OptimisticRequest;
+    readonly position: PagePosition;
     readonly limit: number;
     /** Whether the answer was ended before its limit, and others follow. */
     readonly more?: boolean;
@@ -74,12 +79,12 @@ export function likelyPage<T>(
 function behindOwn<T>(
   answer: readonly T[],
   sort: Sort,
-  { values }: Position,
+  { values }: PagePosition,
   read: (answered: T) => Members,
 ): readonly T[] | null {
   const [first] = answer;
   if (first === undefined) return null;
-  const found = keyOf(read(first), sort);
+  const found = sortKeyOf(read(first), sort);
   if (compareKeys(found, values, sort) === 0) return answer.slice(1);
   // Its document is gone. Another of the same value may lie before the position as well as beyond it.
   const told = kindOf(values[0]) !== KIND.string && !equalValues(found[0], values[0]);

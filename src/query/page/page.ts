@@ -8,10 +8,10 @@ import { MillraceError } from '../../kernel/errors.ts';
 import { equalValues, type Members } from '../evaluate/order.ts';
 import { keyExpression } from './key-expression.ts';
 import { rangesBeyond } from './key-ranges.ts';
-import { compareKeys, type KeyValues, keyOf, reversed, type Sort } from './sort.ts';
+import { compareKeys, type KeyValues, reversed, type Sort, sortKeyOf } from './sort.ts';
 
 /** A place in a sorted list: behind (`next`) or before (`prev`) the document with this key. */
-export interface Position {
+export interface PagePosition {
   readonly direction: 'next' | 'prev';
   readonly values: KeyValues;
   /** As far as was seen, no other document has the first of the values: a hint how to ask, which may be wrong. */
@@ -26,7 +26,7 @@ export interface PageRequest {
 }
 
 /** @param filter whatever else a document of the list must meet, as a MongoDB filter document */
-export function requestPage(filter: Document, sort: Sort, position: Position | null): PageRequest {
+export function requestPage(filter: Document, sort: Sort, position: PagePosition | null): PageRequest {
   if (position === null) return { filter, sort };
   const backwards = position.direction === 'prev';
   return { filter: beyond(filter, sort, position.values, backwards), sort: backwards ? reversed(sort) : sort };
@@ -47,7 +47,7 @@ function beyond(filter: Document, sort: Sort, values: KeyValues, backwards: bool
  * other way around, takes the other end of an array for its key. As long as no document of the answer has an array at
  * a sort path, none has been put in a wrong place; else ask again with `exactStages`.
  */
-export function isInOrder(documents: readonly Members[], sort: Sort, position: Position | null): boolean {
+export function isInOrder(documents: readonly Members[], sort: Sort, position: PagePosition | null): boolean {
   return position?.direction !== 'prev' || !documents.some((document) => hasArray(document, sort));
 }
 
@@ -87,15 +87,15 @@ function wrapped(key: string): Document {
 /** One page in the order of the sort, with the positions to go on from. */
 export interface Page<T> {
   readonly documents: readonly T[];
-  readonly next: Position | null;
-  readonly prev: Position | null;
+  readonly next: PagePosition | null;
+  readonly prev: PagePosition | null;
 }
 
 /** What an answer was asked for. */
 export interface PageCut {
   readonly sort: Sort;
   readonly limit: number;
-  readonly position: Position | null;
+  readonly position: PagePosition | null;
   /** Whether the answer was ended before its limit, and others follow: the page is a shorter one. */
   readonly more?: boolean;
 }
@@ -120,7 +120,7 @@ export function cutPage<T>(
   const keys: Keys = (place) => {
     const answered = answer[place];
     if (answered === undefined) return place < 0 && position !== null ? position.values : null;
-    const values = known.get(place) ?? keyOf(read(answered), sort);
+    const values = known.get(place) ?? sortKeyOf(read(answered), sort);
     known.set(place, values);
     return values;
   };
@@ -164,7 +164,7 @@ function lengthOf(
   );
 }
 
-function at(place: number, keys: Keys, sort: Sort): Omit<Position, 'direction'> {
+function at(place: number, keys: Keys, sort: Sort): Omit<PagePosition, 'direction'> {
   const values = keys(place) ?? [];
   // Of ids it is known.
   if (sort[0]?.path === '_id') return { values };

@@ -54,7 +54,7 @@ export type KeyValues = readonly unknown[];
  * The sort key of a document: a missing value is null; of an array it is the smallest element, or the largest when
  * descending; keys that reach into one array are taken from the same element.
  */
-export function keyOf(document: Members, sort: Sort): KeyValues {
+export function sortKeyOf(document: Members, sort: Sort): KeyValues {
   const values: unknown[] = sort.map(() => null);
   for (const [index, value] of bestKeys(document, stepsOf(sort), sort)) values[index] = value;
   return values;
@@ -71,7 +71,7 @@ export function compareKeys(a: KeyValues, b: KeyValues, sort: Sort): number {
 
 /** A comparison of documents in hand, for `Array.sort` and windows. */
 export function compareBy(sort: Sort): (a: Members, b: Members) => number {
-  return (a, b) => compareKeys(keyOf(a, sort), keyOf(b, sort), sort);
+  return (a, b) => compareKeys(sortKeyOf(a, sort), sortKeyOf(b, sort), sort);
 }
 
 /** What is left of the path of the key with that index. */

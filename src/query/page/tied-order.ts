@@ -6,10 +6,10 @@
 import type { Document } from 'bson';
 import { KIND, type Kind, kindOf, type Members } from '../evaluate/order.ts';
 import type { PageRequest } from './page.ts';
-import { compareKeys, type KeyValues, keyOf, type Sort } from './sort.ts';
+import { compareKeys, type KeyValues, type Sort, sortKeyOf } from './sort.ts';
 
 /** What was found, in the order asked for, and whether the answer was ended before its limit. */
-export interface Answer<T> {
+export interface TiedAnswer<T> {
   readonly documents: readonly T[];
   readonly more?: boolean;
 }
@@ -20,7 +20,7 @@ export interface Readers<T> {
   readonly holdsArray: (answered: T) => boolean;
 }
 
-export type Ask<T> = (request: PageRequest, limit: number) => Promise<Answer<T>>;
+export type Ask<T> = (request: PageRequest, limit: number) => Promise<TiedAnswer<T>>;
 
 interface Keyed<T> {
   readonly document: T;
@@ -54,7 +54,7 @@ export async function askInTies<T>(
   request: PageRequest,
   limit: number,
   readers: Readers<T>,
-): Promise<Required<Answer<T>> | null> {
+): Promise<Required<TiedAnswer<T>> | null> {
   const keys = withoutId(request.sort);
   if (keys === null) return null;
   const answer = await ask({ filter: request.filter, sort: keys }, limit);
@@ -95,7 +95,7 @@ function keyed<T>(documents: readonly T[], sort: Sort, { read, holdsArray }: Rea
   const found: Keyed<T>[] = [];
   for (const document of documents) {
     if (holdsArray(document)) return null;
-    const values = keyOf(read(document), sort);
+    const values = sortKeyOf(read(document), sort);
     if (!values.every(isCertain)) return null;
     found.push({ document, values });
   }

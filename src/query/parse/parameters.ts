@@ -5,14 +5,14 @@
 import { MillraceError } from '../../kernel/errors.ts';
 import { LIMITS } from '../limits.ts';
 
-export type Parameter = readonly [name: string, value: string];
+export type QueryParameter = readonly [name: string, value: string];
 
 /**
  * Reads `application/x-www-form-urlencoded`: pairs in the order they were written, `+` is a space.
  * @param search what follows `?` in an address, with or without the `?`
  * @throws MillraceError `malformed-request`, `invalid-parameter` over the number of parameters
  */
-export function readParameters(search: string): readonly Parameter[] {
+export function readParameters(search: string): readonly QueryParameter[] {
   const pairs = search.replace(/^\?/, '').split('&', LIMITS.parameters + 1);
   if (pairs.length > LIMITS.parameters) {
     throw new MillraceError('invalid-parameter', `An address has at most ${LIMITS.parameters} parameters`, {
@@ -22,7 +22,7 @@ export function readParameters(search: string): readonly Parameter[] {
   return pairs.filter((pair) => pair !== '').map(readPair);
 }
 
-function readPair(pair: string): Parameter {
+function readPair(pair: string): QueryParameter {
   const equals = pair.indexOf('=');
   return equals < 0 ? [decode(pair), ''] : [decode(pair.slice(0, equals)), decode(pair.slice(equals + 1))];
 }

@@ -5,7 +5,7 @@
 import { type ErrorCode, MillraceError } from '../../kernel/errors.ts';
 import { parseExactJson } from '../../kernel/exact-json.ts';
 import { hintFor } from '../../kernel/nearest.ts';
-import { affordable } from '../cost.ts';
+import { affordable } from '../evaluate/cost.ts';
 import { type Fields, parseFields } from '../evaluate/fields.ts';
 import { and, type OpenFilter } from '../filter.ts';
 import { LIMITS } from '../limits.ts';
@@ -13,7 +13,7 @@ import { readOperator } from '../operators.ts';
 import { BY_ID, parseSort, type Sort } from '../page/sort.ts';
 import { askedPath } from '../paths.ts';
 import { Patterns } from '../text/pattern.ts';
-import type { Parameter } from './parameters.ts';
+import type { QueryParameter } from './parameters.ts';
 import { parseFilterJson } from './parse-json.ts';
 import { parseEquals, parseShort } from './parse-short.ts';
 import { COUNTS, type Count, type Expansion, type Query } from './query.ts';
@@ -29,7 +29,7 @@ const isReserved = (name: string): name is Reserved => RESERVED.some((reserved) 
  * Reads the parameters of an address (`readParameters`). A route takes its own parameters out before.
  * @throws MillraceError 400 with the code of what is wrong
  */
-export function parseQuery(parameters: Iterable<Parameter>): Query {
+export function parseQuery(parameters: Iterable<QueryParameter>): Query {
   const settings = new Map<Reserved, string>();
   const equals = new Map<string, string[]>();
   const conditions: OpenFilter[] = [];

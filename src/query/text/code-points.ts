@@ -25,7 +25,7 @@ export const SHORTHANDS: Readonly<Record<string, readonly Range[]>> = {
 };
 
 /** Sorted, without overlaps. */
-export function merge(ranges: readonly Range[]): Range[] {
+export function mergeRanges(ranges: readonly Range[]): Range[] {
   const merged: [number, number][] = [];
   for (const [from, to] of [...ranges].sort((a, b) => a[0] - b[0])) {
     const last = merged.at(-1);
@@ -39,7 +39,7 @@ export function merge(ranges: readonly Range[]): Range[] {
 export function complement(ranges: readonly Range[]): Range[] {
   const outside: Range[] = [];
   let next = 0;
-  for (const [from, to] of merge(ranges)) {
+  for (const [from, to] of mergeRanges(ranges)) {
     if (from > next) outside.push([next, from - 1]);
     next = to + 1;
   }
@@ -49,20 +49,20 @@ export function complement(ranges: readonly Range[]): Range[] {
 
 /** The set and everything that differs from its members by case alone. */
 export function withBothCases(ranges: readonly Range[]): Range[] {
-  const sorted = merge(ranges);
+  const sorted = mergeRanges(ranges);
   const has = (code: number): boolean => sorted.some(([from, to]) => from <= code && code <= to);
   const more = [...caseGroups()].filter((group) => group.some(has)).flat();
-  return merge([...sorted, ...more.map((code): Range => [code, code])]);
+  return mergeRanges([...sorted, ...more.map((code): Range => [code, code])]);
 }
 
 /** A set as a class of a pattern. */
 export function writeSet(ranges: readonly Range[], negated = false): string {
-  const parts = merge(ranges).map(([from, to]) => writeCode(from) + (to > from ? `-${writeCode(to)}` : ''));
+  const parts = mergeRanges(ranges).map(([from, to]) => writeCode(from) + (to > from ? `-${writeCode(to)}` : ''));
   return `[${negated ? '^' : ''}${parts.join('')}]`;
 }
 
 /** A text as a pattern that matches it and nothing else, or it in any letter case. */
-export function writeText(text: string, fold: boolean): string {
+export function textAsPattern(text: string, fold: boolean): string {
   return Array.from(text, (character) => writeCharacter(character, fold)).join('');
 }
 

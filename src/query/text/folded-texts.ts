@@ -2,7 +2,7 @@
  * Long texts with letter case set aside, folded once for all conditions that look at them, of one filter and of many. A
  * few are kept, of a bounded size together. Not here: what folding is (case-folding.ts).
  */
-import { pause, progress } from '../evaluate/pauses.ts';
+import { pause, progress } from '../pauses.ts';
 import { foldCase } from './case-folding.ts';
 
 /** UTF-16 units from which a text is kept: a shorter one is folded again as quickly as it is found. */

@@ -3,17 +3,17 @@
  * question asked of a string in hand. Case is folded by case-folding.ts on both sides.
  */
 
-import { pause, progress } from '../evaluate/pauses.ts';
 import type { Test } from '../filter.ts';
+import { pause, progress } from '../pauses.ts';
 import { foldCase } from './case-folding.ts';
-import { writeText } from './code-points.ts';
+import { textAsPattern } from './code-points.ts';
 import { folded } from './folded-texts.ts';
 
 export type TextTest = Extract<Test, { op: 'text' }>;
 
 /** The test as a pattern of the server's engine, to be searched for in a string. */
 export function textPattern({ how, fold, text }: TextTest): string {
-  const literal = writeText(text, fold);
+  const literal = textAsPattern(text, fold);
   switch (how) {
     case 'contains':
       return literal;
@@ -30,7 +30,7 @@ export function textPattern({ how, fold, text }: TextTest): string {
 
 /** Each part is looked for once, as early as it comes: the atomic groups keep the engine from trying all the others. */
 function likePattern(text: string, fold: boolean): string {
-  const [first = '', ...rest] = text.split('*').map((part) => writeText(part, fold));
+  const [first = '', ...rest] = text.split('*').map((part) => textAsPattern(part, fold));
   const last = rest.pop();
   if (last === undefined) return `^${first}\\z`;
   const between = rest.filter((part) => part !== '').map((part) => `(?>(?s:.*?)${part})`);

@@ -4,7 +4,7 @@
  */
 
 import type { Account } from '../../kernel/memory/byte-budget.ts';
-import { isHeavy } from '../../query/cost.ts';
+import { isHeavy } from '../../query/evaluate/cost.ts';
 import type { Lane } from '../../query/evaluate/turnstile.ts';
 import type { Told } from '../wire/shared-message.ts';
 import type { RowView } from './row-view.ts';
@@ -16,7 +16,11 @@ import type { RowView } from './row-view.ts';
 export type Judgement = readonly Told[] | 'gap' | 'dropped' | 'window';
 
 /** Waits until a row can be judged without holding others up. */
-export async function readyFor(view: RowView, live: Pick<Live, 'cost' | 'prepare'>, lane: Lane): Promise<RowView> {
+export async function readyFor(
+  view: RowView,
+  live: Pick<LiveAnswer, 'cost' | 'prepare'>,
+  lane: Lane,
+): Promise<RowView> {
   if (isHeavy(live.cost, view.bytes)) await live.prepare(view, () => lane.pass());
   else if (lane.isOver) await lane.pass();
   return view;
@@ -24,14 +28,14 @@ export async function readyFor(view: RowView, live: Pick<Live, 'cost' | 'prepare
 
 export const NOTHING: readonly Told[] = [];
 
-export interface Live {
+export interface LiveAnswer {
   /** Equal for subscriptions that get the same messages. */
   readonly key: string;
   /** The one collection it is about; null for all of them. */
   readonly collection: string | null;
   /** Whether it keeps an answer of its own, which must take every row once; else each row says by itself what it means. */
   readonly remembers: boolean;
-  /** What it asks of each row costs, in nanoseconds a byte (query/cost.ts). */
+  /** What it asks of each row costs, in nanoseconds a byte (query/evaluate/cost.ts). */
   readonly cost: number;
   /**
    * Asks a row for which that is much, in turns: `judge` takes little time then.

@@ -2,19 +2,19 @@
  * Follows events themselves: each row of a wanted type whose states may be seen becomes an event, cut to what may be
  * seen of it, and is then asked the subscription's own filter, so that what is hidden cannot be found out by filtering.
  */
-import type { Principal } from '../../auth/principal.ts';
+import type { Principal } from '../../auth/identity/principal.ts';
 import { type Event, toEvent } from '../../events/log/event.ts';
 import { wanting, wantsRow } from '../../events/read/feed-query.ts';
 import { namedRow, shownRow } from '../../events/read/visible-row.ts';
 import type { Account } from '../../kernel/memory/byte-budget.ts';
 import type { Place, Policies } from '../../policies/policies.ts';
 import type { Scope } from '../../policies/scope.ts';
-import { costOf } from '../../query/cost.ts';
+import { costOf } from '../../query/evaluate/cost.ts';
 import { compileMatch, type Match } from '../../query/evaluate/match.ts';
 import type { Members } from '../../query/evaluate/order.ts';
 import type { Filter } from '../../query/filter.ts';
 import { SharedMessage } from '../wire/shared-message.ts';
-import { type Judgement, type Live, NOTHING } from './live-answer.ts';
+import { type Judgement, type LiveAnswer, NOTHING } from './live-answer.ts';
 import type { RowView } from './row-view.ts';
 import { scopeKey } from './scope-key.ts';
 
@@ -26,7 +26,7 @@ export interface EventQuestion {
   readonly key: string;
 }
 
-export class LiveEvents implements Live {
+export class LiveEvents implements LiveAnswer {
   readonly collection = null;
   readonly wanting = false;
   readonly remembers = false;

@@ -11,17 +11,17 @@ import { MillraceError } from '../../kernel/errors.ts';
 import type { Account } from '../../kernel/memory/byte-budget.ts';
 import { reaches, reachesAll } from '../../policies/reach.ts';
 import { everything } from '../../query/filter.ts';
-import { type KeyValues, keyOf } from '../../query/page/sort.ts';
+import { type KeyValues, sortKeyOf } from '../../query/page/sort.ts';
 import { type LeaveReason, type Told, toMessage } from '../wire/shared-message.ts';
-import { type Judgement, type Live, NOTHING } from './live-answer.ts';
-import type { Question } from './live-question.ts';
+import { type Judgement, type LiveAnswer, NOTHING } from './live-answer.ts';
+import type { LiveQuestion } from './live-question.ts';
 import { differences, isWhole, keyText, rendered } from './rendering.ts';
 import { identityOf, type RowView } from './row-view.ts';
 import type { SnapshotStore } from './snapshot-store.ts';
-import { type Member, Window } from './window.ts';
+import { Window, type WindowMember } from './window.ts';
 
-export class LiveQuery implements Live {
-  readonly question: Question;
+export class LiveQuery implements LiveAnswer {
+  readonly question: LiveQuestion;
   readonly #store: SnapshotStore;
   readonly window: Window | null;
   /** The last row that had to do with the window. */
@@ -31,7 +31,7 @@ export class LiveQuery implements Live {
   #ended = false;
 
   /** @param payer the account that pays for what it remembers */
-  constructor(question: Question, store: SnapshotStore, payer: Account) {
+  constructor(question: LiveQuestion, store: SnapshotStore, payer: Account) {
     this.question = question;
     this.#store = store;
     this.#payer = payer;
@@ -79,14 +79,14 @@ export class LiveQuery implements Live {
    * Takes memory for a member of the window that is being filled, before all of them are there.
    * @throws MillraceError `too-much-held`, `overloaded`
    */
-  reserve({ bytes }: Member): void {
+  reserve({ bytes }: WindowMember): void {
     if (this.#ended) return;
     this.#payer.take(bytes);
     this.#paid += bytes;
   }
 
   /** Begins with the first documents of the answer, if there is a window. */
-  fill(members: readonly Member[]): void {
+  fill(members: readonly WindowMember[]): void {
     const { window } = this;
     window?.fill(members, members.length === window.capacity);
     this.#pay(window?.bytes ?? 0);
@@ -160,7 +160,7 @@ export class LiveQuery implements Live {
     const matching = after !== null && view.passes(this.question.match, after) ? after : null;
     if (matching === null && !window.has(identity)) return NOTHING;
     this.#touched = view;
-    const key = matching && keyOf(matching, this.question.sort);
+    const key = matching && sortKeyOf(matching, this.question.sort);
     const id: unknown = row.key === null ? null : readStored(row.key)['_id'];
     const bytes = memberBytes(view.documentId, id, key);
     const { own, displaced } = window.apply({ identity, text: view.documentId, id, key, bytes });
@@ -201,7 +201,7 @@ export class LiveQuery implements Live {
     return toMessage(view.event, () => ({ op: 'leave', documentId: view.documentId, reason, at: view.at }));
   }
 
-  #leftWindow(member: Member, view: RowView): Told {
+  #leftWindow(member: WindowMember, view: RowView): Told {
     return toMessage(view.event, () => ({ op: 'leave', documentId: member.text, reason: 'window', at: view.at }));
   }
 
@@ -227,7 +227,7 @@ export class LiveQuery implements Live {
       further === 0 ? null : this.#store.behind(question, behind, further, at.time, limitMs),
     ]);
     const documents = new Map<string, { readonly raw: Buffer; readonly read: Document }>();
-    const followers: Member[] = [];
+    const followers: WindowMember[] = [];
     for (const raw of known) {
       const read = readStored(raw);
       documents.set(identityOf(read['_id']), { raw, read });
@@ -261,9 +261,9 @@ export class LiveQuery implements Live {
 }
 
 /** A document as a member of its question's window. */
-export function toMember(document: Document, { sort }: Question): Member {
+export function toMember(document: Document, { sort }: LiveQuestion): WindowMember {
   const id: unknown = document['_id'];
-  const [text, key] = [idText(id), keyOf(document, sort)];
+  const [text, key] = [idText(id), sortKeyOf(document, sort)];
   return { identity: identityOf(id), text, id, key, bytes: memberBytes(text, id, key) };
 }
 

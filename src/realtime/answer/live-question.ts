@@ -8,9 +8,9 @@ import { MillraceError } from '../../kernel/errors.ts';
 import { bindingsOf } from '../../policies/bindings.ts';
 import { costOfScope, databaseDecides, reaches, requireReadable, requireShown } from '../../policies/reach.ts';
 import type { Scope } from '../../policies/scope.ts';
-import { affordable, costOf } from '../../query/cost.ts';
 import { bind } from '../../query/evaluate/bind.ts';
 import { isCertain } from '../../query/evaluate/certainty.ts';
+import { affordable, costOf } from '../../query/evaluate/cost.ts';
 import type { Fields } from '../../query/evaluate/fields.ts';
 import { compileMatch, type Match } from '../../query/evaluate/match.ts';
 import { type Filter, pathsOf } from '../../query/filter.ts';
@@ -19,7 +19,7 @@ import type { Sort } from '../../query/page/sort.ts';
 import { type Query, questionOf } from '../../query/parse/query.ts';
 import { scopeKey } from './scope-key.ts';
 
-export interface Question {
+export interface LiveQuestion {
   readonly collection: CollectionName;
   readonly scope: Scope;
   /** What was asked, without what the Scope adds. */
@@ -34,14 +34,14 @@ export interface Question {
   readonly match: Match;
   /** Whether what the database finds matches for certain. */
   readonly certain: boolean;
-  /** What `match` costs (query/cost.ts). */
+  /** What `match` costs (query/evaluate/cost.ts). */
   readonly cost: number;
   /** Equal for questions with equal answers. */
   readonly key: string;
 }
 
 /** A question as a client put it, before anybody's Scope. */
-export interface Asked {
+export interface RequestedQuestion {
   readonly query: Query;
   /** The moment `$now` means. */
   readonly now: Date;
@@ -50,7 +50,7 @@ export interface Asked {
 }
 
 /** @throws MillraceError `too-expensive`, and `unknown-parameter` or `invalid-parameter` for what has no meaning in a subscription */
-export function toAsked(query: Query, keyed: boolean, now: Date): Asked {
+export function toRequestedQuestion(query: Query, keyed: boolean, now: Date): RequestedQuestion {
   const idle = query.cursor === null && query.skip === 0 && query.count === 'none' && query.expand.length === 0;
   if (!idle) {
     throw new MillraceError('unknown-parameter', 'cursor, skip, count and expand mean nothing in a subscription', {
@@ -68,7 +68,7 @@ export function toAsked(query: Query, keyed: boolean, now: Date): Asked {
 }
 
 /** Whether time alone changes the answer: then what happened since is not all that an earlier answer lacks. */
-export function moves({ query, now }: Asked, scope: Scope): boolean {
+export function moves({ query, now }: RequestedQuestion, scope: Scope): boolean {
   if (scope.until !== null) return true;
   const at = (moment: Date) => {
     const { filter } = bind(query.filter, bindingsOf(scope.principal, moment));
@@ -81,7 +81,7 @@ export function moves({ query, now }: Asked, scope: Scope): boolean {
  * The question with a Scope. Asked again with another Scope when policies change.
  * @throws MillraceError `field-hidden`
  */
-export function toQuestion(collection: CollectionName, asked: Asked, scope: Scope): Question {
+export function toLiveQuestion(collection: CollectionName, asked: RequestedQuestion, scope: Scope): LiveQuestion {
   const { query, now, keyed } = asked;
   const sortPaths = keyed ? query.sort.map(({ path }) => path) : [];
   requireReadable(scope, [...pathsOf(query.filter), ...sortPaths]);

@@ -8,29 +8,29 @@ import { valueToWire } from '../../database/json/wire-values.ts';
 import { hidesFields, shown } from '../../policies/reach.ts';
 import { cut, type Fields } from '../../query/evaluate/fields.ts';
 import { compareNumbers, isNaNValue, isNumber, type NumberValue } from '../../query/evaluate/numbers.ts';
-import { keyOf } from '../../query/page/sort.ts';
-import type { Question } from './live-question.ts';
+import { sortKeyOf } from '../../query/page/sort.ts';
+import type { LiveQuestion } from './live-question.ts';
 
 /** Whether documents leave as they are stored. */
-export function isWhole({ scope, fields }: Question): boolean {
+export function isWhole({ scope, fields }: LiveQuestion): boolean {
   return fields === null && !hidesFields(scope);
 }
 
 /** A document that the Scope reaches, as clients see it. */
-export function rendered(question: Question, raw: Buffer, read: () => Document): Buffer {
+export function rendered(question: LiveQuestion, raw: Buffer, read: () => Document): Buffer {
   if (isWhole(question)) return encodeDocument(raw);
-  return Buffer.from(JSON.stringify(toWire(visible(question, read()), { meta: showsMeta(question.fields) })));
+  return Buffer.from(JSON.stringify(toWire(visibleDocument(question, read()), { meta: showsMeta(question.fields) })));
 }
 
 /** What of a reached document is shown, as members with exact types. */
-export function visible({ scope, fields }: Question, document: Document): Document {
+export function visibleDocument({ scope, fields }: LiveQuestion, document: Document): Document {
   const seen = shown(scope, document) ?? {};
   return fields === null ? seen : cut(seen, fields);
 }
 
 /** Whether two states of a document look alike to the question's clients; null when that takes no look at all. */
-export function differences(question: Question, before: Document, after: Document): readonly string[] {
-  const [a, b] = [visible(question, before), visible(question, after)];
+export function differences(question: LiveQuestion, before: Document, after: Document): readonly string[] {
+  const [a, b] = [visibleDocument(question, before), visibleDocument(question, after)];
   const names = new Set([...Object.keys(a), ...Object.keys(b)]);
   return [...names].filter((name) => !sameValue(a[name], b[name]));
 }
@@ -45,8 +45,8 @@ function sameValue(a: unknown, b: unknown): boolean {
  * The document's sort key as JSON, made for comparing: numbers are numbers in it, also those that a document tells as
  * texts, and what lies beyond the numbers and dates that JSON and its readers have takes the place of the outermost.
  */
-export function keyText({ sort }: Question, document: Document): string {
-  return `[${keyOf(document, sort).map(keyValueText).join()}]`;
+export function keyText({ sort }: LiveQuestion, document: Document): string {
+  return `[${sortKeyOf(document, sort).map(keyValueText).join()}]`;
 }
 
 function keyValueText(value: unknown): string {

@@ -12,7 +12,7 @@ import { formatPosition } from '../../events/log/position.ts';
 import type { LogRow } from '../../events/log/row.ts';
 import type { Match } from '../../query/evaluate/match.ts';
 import { kindOf } from '../../query/evaluate/order.ts';
-import { inTurns } from '../../query/evaluate/pauses.ts';
+import { inTurns } from '../../query/pauses.ts';
 
 /** What tells documents apart: two ids may have one text. */
 export function identityOf(id: unknown): string {

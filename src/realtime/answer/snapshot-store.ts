@@ -4,18 +4,18 @@
  */
 import type { ClientSession, Db, Document, Timestamp } from 'mongodb';
 import { readStored } from '../../database/bson/stored.ts';
-import { type CursorReply, RAW_ENTRIES, readCursorReply } from '../../database/cursor-reply.ts';
+import { type CursorReply, RAW_ENTRIES, readCursorReply } from '../../database/cursors/cursor-reply.ts';
+import { OpenCursor } from '../../database/cursors/open-cursor.ts';
 import { serverCode, translateError } from '../../database/errors.ts';
-import { OpenCursor } from '../../database/open-cursor.ts';
 import { requireChanges } from '../../events/read/followable.ts';
-import { within } from '../../kernel/deadline.ts';
+import { within } from '../../kernel/concurrency/deadline.ts';
+import { retry } from '../../kernel/concurrency/retry.ts';
 import { MillraceError } from '../../kernel/errors.ts';
-import { retry } from '../../kernel/retry.ts';
 import { toDatabaseFilter } from '../../policies/reach.ts';
 import { toMongo } from '../../query/evaluate/to-mongo.ts';
 import { requestPage } from '../../query/page/page.ts';
 import { type KeyValues, toMongoSort } from '../../query/page/sort.ts';
-import type { Question } from './live-question.ts';
+import type { LiveQuestion } from './live-question.ts';
 
 const SNAPSHOT_UNAVAILABLE = 246;
 const QUERY_PLAN_KILLED = 175;
@@ -66,7 +66,7 @@ export interface SnapshotRead {
 }
 
 /** All documents of a read, as they come. */
-export async function* batches(read: SnapshotRead): AsyncGenerator<readonly Buffer[]> {
+export async function* snapshotBatches(read: SnapshotRead): AsyncGenerator<readonly Buffer[]> {
   yield read.first;
   if (read.more) yield* read.rest();
 }
@@ -88,7 +88,7 @@ export class SnapshotStore {
    * @param limit documents at most; null for all
    * @throws MillraceError `forbidden` for a collection that cannot be followed
    */
-  async open(question: Question, at: Timestamp | null, limit: number | null): Promise<SnapshotRead> {
+  async open(question: LiveQuestion, at: Timestamp | null, limit: number | null): Promise<SnapshotRead> {
     const find = {
       find: question.collection,
       filter: filterOf(question),
@@ -129,7 +129,7 @@ export class SnapshotStore {
   }
 
   /** How many documents a question has, counted up to `most`. */
-  async count(question: Question, most: number): Promise<number> {
+  async count(question: LiveQuestion, most: number): Promise<number> {
     const options = { limit: most, ...BY_CODE_POINT, maxTimeMS: this.#timeoutMs };
     try {
       return await this.#data.collection(question.collection).countDocuments(filterOf(question), options);
@@ -151,7 +151,7 @@ export class SnapshotStore {
    * not in time.
    */
   behind(
-    question: Question,
+    question: LiveQuestion,
     key: KeyValues | null,
     limit: number,
     at: Timestamp,
@@ -173,7 +173,7 @@ export class SnapshotStore {
       if (read.time === null) throw new Dropped(`'${String(find['find'])}' was dropped`);
       const found: Buffer[] = [];
       let bytes = 0;
-      for await (const batch of batches(read)) {
+      for await (const batch of snapshotBatches(read)) {
         for (const raw of batch) bytes += raw.length;
         if (found.length > 0 && bytes > MOST_AT_ONCE) throw new MillraceError('too-much-held', 'Too much at once');
         found.push(...batch);
@@ -229,11 +229,11 @@ function concern(at: Timestamp | null): Document {
 }
 
 /** Of what the database found, the documents that match: its engine of patterns gives up on some texts. */
-function matching(question: Question, found: readonly Buffer[]): readonly Buffer[] {
+function matching(question: LiveQuestion, found: readonly Buffer[]): readonly Buffer[] {
   return question.certain ? found : found.filter((raw) => question.match(readStored(raw)));
 }
 
-function judged(question: Question, read: SnapshotRead): SnapshotRead {
+function judged(question: LiveQuestion, read: SnapshotRead): SnapshotRead {
   if (question.certain) return read;
   async function* rest(): AsyncGenerator<readonly Buffer[]> {
     for await (const batch of read.rest()) yield matching(question, batch);
@@ -242,7 +242,7 @@ function judged(question: Question, read: SnapshotRead): SnapshotRead {
 }
 
 /** The filter of a question with its Scope's, as the database takes it. */
-function filterOf({ scope, filter }: Question): Document {
+function filterOf({ scope, filter }: LiveQuestion): Document {
   const parts = [toDatabaseFilter(scope), toMongo(filter)].filter((part) => Object.keys(part).length > 0);
   return parts.length > 1 ? { $and: parts } : (parts[0] ?? {});
 }

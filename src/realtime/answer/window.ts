@@ -5,7 +5,7 @@
  */
 import { compareKeys, type KeyValues, type Sort } from '../../query/page/sort.ts';
 
-export interface Member {
+export interface WindowMember {
   /** Tells documents apart. */
   readonly identity: string;
   /** The id as clients see it. */
@@ -21,13 +21,13 @@ export interface Effect {
   /** What happened to the changed document itself; null when clients need not hear of it. */
   readonly own: 'enter' | 'update' | 'leave' | null;
   /** Another document that had to make room. */
-  readonly displaced: Member | null;
+  readonly displaced: WindowMember | null;
 }
 
 /** What has to be fetched before the shown part is whole again. */
 export interface Want {
   /** Shown by now, but not told yet. */
-  readonly untold: readonly Member[];
+  readonly untold: readonly WindowMember[];
   /** How many may follow behind `behind`; 0 when none need to. */
   readonly further: number;
   /** Sort key of the last known document; null when none is known. */
@@ -46,9 +46,9 @@ export class Window {
   readonly #limit: number;
   /** How many documents to fetch for a whole window. */
   readonly capacity: number;
-  readonly #byIdentity = new Map<string, Member>();
+  readonly #byIdentity = new Map<string, WindowMember>();
   /** In order. Everything that matches and comes before the last of them is among them. */
-  #members: Member[] = [];
+  #members: WindowMember[] = [];
   /** Whether more may match behind them. */
   #more = true;
   /** What clients have been told of. */
@@ -63,7 +63,7 @@ export class Window {
   }
 
   /** The shown documents, in order. */
-  get shown(): readonly Member[] {
+  get shown(): readonly WindowMember[] {
     return this.#members.slice(0, this.#limit);
   }
 
@@ -80,7 +80,7 @@ export class Window {
    * Takes the first documents as the database gave them, and counts the shown ones as told.
    * @param more whether others may follow
    */
-  fill(members: readonly Member[], more: boolean): void {
+  fill(members: readonly WindowMember[], more: boolean): void {
     this.#members = [...members];
     this.#more = more;
     this.#byIdentity.clear();
@@ -97,7 +97,7 @@ export class Window {
    * A document changed.
    * @param member the document with its key now; its key is null when it no longer matches
    */
-  apply(member: Omit<Member, 'key'> & { readonly key: KeyValues | null }): Effect {
+  apply(member: Omit<WindowMember, 'key'> & { readonly key: KeyValues | null }): Effect {
     const { identity, text, id, key, bytes } = member;
     const old = this.#byIdentity.get(identity);
     if (old === undefined && key === null) return NO_EFFECT;
@@ -131,7 +131,7 @@ export class Window {
    * @param more whether others may follow still
    * @returns the shown documents that clients have not been told of, which counts them as told
    */
-  supply(further: readonly Member[], more: boolean | null): readonly Member[] {
+  supply(further: readonly WindowMember[], more: boolean | null): readonly WindowMember[] {
     for (const member of further) {
       if (this.#byIdentity.has(member.identity)) continue;
       this.#byIdentity.set(member.identity, member);
@@ -145,7 +145,7 @@ export class Window {
     return untold;
   }
 
-  #remove(member: Member): void {
+  #remove(member: WindowMember): void {
     const at = this.#placeOf(member.key);
     this.#members.splice(at, 1);
     this.#byIdentity.delete(member.identity);
@@ -154,7 +154,7 @@ export class Window {
   }
 
   /** Where the member stands now, or -1 when that is beyond what is known. */
-  #insert(member: Member): number {
+  #insert(member: WindowMember): number {
     const at = this.#placeOf(member.key);
     if (at === this.#members.length && this.#more) return -1;
     this.#members.splice(at, 0, member);

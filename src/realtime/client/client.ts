@@ -2,14 +2,14 @@
  * One client of live data, whatever its line is: its principal, its subscriptions, its heartbeat. What differs between
  * a socket and a stream (socket-client.ts, stream-client.ts) is how things are said and how the line ends.
  */
-import { actorOf, type Principal } from '../../auth/principal.ts';
+import { actorOf, type Principal } from '../../auth/identity/principal.ts';
 import { formatPosition } from '../../events/log/position.ts';
 import { MillraceError } from '../../kernel/errors.ts';
-import type { RealtimeParts } from '../realtime-parts.ts';
 import type { DocumentSubscription } from '../subscription/document-subscription.ts';
 import { EventSubscription } from '../subscription/event-subscription.ts';
+import type { RealtimeParts } from '../subscription/realtime-parts.ts';
 import { CLOSE, type CloseCode } from '../wire/protocol.ts';
-import type { Outlet } from '../wire/send-queue.ts';
+import type { SendQueue } from '../wire/send-queue.ts';
 
 /** Heartbeats of silence before a position is told that only some subscriptions stand at. */
 const PATIENCE = 1.2;
@@ -28,12 +28,12 @@ export function weightOf(bytes: number): number {
   return SUBSCRIPTION_BYTES + OF_JSON * bytes;
 }
 
-export type Subscription = DocumentSubscription | EventSubscription;
+export type ClientSubscription = DocumentSubscription | EventSubscription;
 
 export abstract class Client {
   protected readonly parts: RealtimeParts;
-  readonly outlet: Outlet;
-  protected readonly subscriptions = new Map<string, Subscription>();
+  readonly outlet: SendQueue;
+  protected readonly subscriptions = new Map<string, ClientSubscription>();
   /** Null until it has said who it is. */
   principal: Principal | null = null;
   /** When it last said something; monotonic milliseconds. */
@@ -45,7 +45,7 @@ export abstract class Client {
   #rescopeAt: number | null = null;
   #closed = false;
 
-  constructor(parts: RealtimeParts, outlet: Outlet) {
+  constructor(parts: RealtimeParts, outlet: SendQueue) {
     this.parts = parts;
     this.outlet = outlet;
     outlet.onFull = () => this.#full();

@@ -4,14 +4,14 @@
  */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { ANONYMOUS, type Principal } from '../../auth/principal.ts';
+import { ANONYMOUS, type Principal } from '../../auth/identity/principal.ts';
 import { parseCollectionName } from '../../database/names.ts';
 import { ERRORS, MillraceError } from '../../kernel/errors.ts';
 import { parseQueryJson } from '../../query/parse/parse-query.ts';
-import { toAsked } from '../answer/live-question.ts';
-import type { RealtimeParts } from '../realtime-parts.ts';
+import { toRequestedQuestion } from '../answer/live-question.ts';
 import { DocumentSubscription } from '../subscription/document-subscription.ts';
 import { EventSubscription } from '../subscription/event-subscription.ts';
+import type { RealtimeParts } from '../subscription/realtime-parts.ts';
 import { problemOf } from '../wire/frames.ts';
 import { toBytes } from '../wire/messages.ts';
 import {
@@ -23,15 +23,15 @@ import {
   parseMessage,
   type Wish,
 } from '../wire/protocol.ts';
-import type { Outlet } from '../wire/send-queue.ts';
-import { Client, type Subscription, weightOf } from './client.ts';
+import type { SendQueue } from '../wire/send-queue.ts';
+import { Client, type ClientSubscription, weightOf } from './client.ts';
 
-export const LIMITS = { subscriptions: 200, frameBytes: 65_536, messagesPerSecond: 50 } as const;
+export const SOCKET_LIMITS = { subscriptions: 200, frameBytes: 65_536, messagesPerSecond: 50 } as const;
 const BURST = 100;
 /** Messages that may wait while an earlier one is being answered. */
 const MOST_WAITING = 200;
 const BYE_MS = 50;
-/** What the filters of all subscriptions of a connection may cost together (query/cost.ts), in nanoseconds a byte. */
+/** What the filters of all subscriptions of a connection may cost together (query/evaluate/cost.ts), in nanoseconds a byte. */
 const MOST_COST = 4_000;
 
 /** The part of a WebSocket that is needed here. */
@@ -40,7 +40,7 @@ export interface Socket {
   terminate(): void;
 }
 
-export class Connection extends Client {
+export class SocketClient extends Client {
   readonly #id = `c_${randomBytes(9).toString('base64url')}`;
   protected readonly answers = true;
   readonly #socket: Socket;
@@ -51,7 +51,7 @@ export class Connection extends Client {
   #waiting = 0;
   #last: Promise<void> = Promise.resolve();
 
-  constructor(parts: RealtimeParts, outlet: Outlet, socket: Socket) {
+  constructor(parts: RealtimeParts, outlet: SendQueue, socket: Socket) {
     super(parts, outlet);
     this.#socket = socket;
   }
@@ -68,7 +68,7 @@ export class Connection extends Client {
       principal: shown,
       ...(position === null ? {} : { position }),
       heartbeatMs: this.parts.timing.heartbeatMs,
-      limits: LIMITS,
+      limits: SOCKET_LIMITS,
     });
     this.become(principal);
   }
@@ -94,7 +94,7 @@ export class Connection extends Client {
       this.close(CLOSE.rate, 'Too many messages');
       return;
     }
-    if (bytes.length > LIMITS.frameBytes) {
+    if (bytes.length > SOCKET_LIMITS.frameBytes) {
       this.close(CLOSE.frameTooBig, 'The frame is too big');
       return;
     }
@@ -199,8 +199,8 @@ export class Connection extends Client {
       return;
     }
     try {
-      if (this.subscriptions.size >= LIMITS.subscriptions) {
-        throw new MillraceError('too-many-subscriptions', `A connection has at most ${LIMITS.subscriptions}`);
+      if (this.subscriptions.size >= SOCKET_LIMITS.subscriptions) {
+        throw new MillraceError('too-many-subscriptions', `A connection has at most ${SOCKET_LIMITS.subscriptions}`);
       }
       this.parts.requestRate.draw(this.principal ?? ANONYMOUS, this.outlet.account.key);
       const subscription = this.#make(wish);
@@ -216,7 +216,7 @@ export class Connection extends Client {
     }
   }
 
-  #requireAffordable(subscription: Subscription): void {
+  #requireAffordable(subscription: ClientSubscription): void {
     const cost = [...this.subscriptions.values()].reduce((sum, one) => sum + one.cost, subscription.cost);
     if (cost <= MOST_COST) return;
     throw new MillraceError(
@@ -226,7 +226,7 @@ export class Connection extends Client {
     );
   }
 
-  #make(wish: Wish): Subscription {
+  #make(wish: Wish): ClientSubscription {
     const { id } = wish;
     const { principal, parts, outlet } = this;
     const common = {
@@ -239,7 +239,7 @@ export class Connection extends Client {
     } as const;
     if (wish.kind === 'events') return new EventSubscription({ ...common, wish });
     const collection = parseCollectionName(wish.collection);
-    const asked = toAsked(parseQueryJson(wish.query), hasSort(wish.query), new Date());
+    const asked = toRequestedQuestion(parseQueryJson(wish.query), hasSort(wish.query), new Date());
     return new DocumentSubscription({ ...common, collection, asked });
   }
 
@@ -264,7 +264,7 @@ export class Connection extends Client {
 
   #spend(): boolean {
     const now = performance.now();
-    this.#tokens = Math.min(BURST, this.#tokens + ((now - this.#tokensAt) * LIMITS.messagesPerSecond) / 1_000);
+    this.#tokens = Math.min(BURST, this.#tokens + ((now - this.#tokensAt) * SOCKET_LIMITS.messagesPerSecond) / 1_000);
     this.#tokensAt = now;
     this.#tokens -= 1;
     return this.#tokens >= 0;

@@ -3,24 +3,24 @@
  * told as events of a response that does not end. Not here: who may have it and what it asks (stream-routes.ts).
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { Principal } from '../../auth/principal.ts';
+import type { Principal } from '../../auth/identity/principal.ts';
 import type { CollectionName } from '../../database/names.ts';
 import { MillraceError } from '../../kernel/errors.ts';
-import type { Asked } from '../answer/live-question.ts';
-import type { RealtimeParts } from '../realtime-parts.ts';
+import type { RequestedQuestion } from '../answer/live-question.ts';
 import { DocumentSubscription } from '../subscription/document-subscription.ts';
+import type { RealtimeParts } from '../subscription/realtime-parts.ts';
 import { problemOf } from '../wire/frames.ts';
 import { toBytes } from '../wire/messages.ts';
 import { CLOSE, type CloseCode } from '../wire/protocol.ts';
-import type { Outlet } from '../wire/send-queue.ts';
+import type { SendQueue } from '../wire/send-queue.ts';
 import { Client } from './client.ts';
 
-export interface StreamOptions {
+export interface StreamClientOptions {
   readonly principal: Principal;
   /** The header that proves who it is; null for a ticket or nobody. */
   readonly credential: string | null;
   readonly collection: CollectionName;
-  readonly asked: Asked;
+  readonly asked: RequestedQuestion;
   readonly since: string | null;
   /** What its subscription takes in memory, for which there is room. */
   readonly bytes: number;
@@ -28,13 +28,13 @@ export interface StreamOptions {
   readonly end: () => void;
 }
 
-export class Stream extends Client {
+export class StreamClient extends Client {
   protected readonly answers = false;
-  readonly #options: StreamOptions;
+  readonly #options: StreamClientOptions;
   protected readonly credential: string | null;
 
   /** @throws MillraceError `field-hidden` and what policies refuse with */
-  constructor(parts: RealtimeParts, outlet: Outlet, options: StreamOptions) {
+  constructor(parts: RealtimeParts, outlet: SendQueue, options: StreamClientOptions) {
     super(parts, outlet);
     this.#options = options;
     this.credential = options.credential;

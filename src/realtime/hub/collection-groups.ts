@@ -5,13 +5,13 @@
 
 import type { RowView } from '../answer/row-view.ts';
 import type { Group } from './group.ts';
-import type { Handle } from './index-key.ts';
+import type { IndexKey } from './index-key.ts';
 import { PathIndex } from './path-index.ts';
 
-export class Groups {
+export class CollectionGroups {
   readonly #others = new Set<Group>();
   readonly #byPath = new Map<string, PathIndex>();
-  readonly #handles = new Map<Group, Handle | null>();
+  readonly #handles = new Map<Group, IndexKey | null>();
 
   get size(): number {
     return this.#handles.size;

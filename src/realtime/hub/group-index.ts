@@ -1,15 +1,15 @@
 /** All groups of a process: by what they answer, and by the collection whose rows concern them. */
 
-import type { Live } from '../answer/live-answer.ts';
+import type { LiveAnswer } from '../answer/live-answer.ts';
 import type { RowView } from '../answer/row-view.ts';
-import { Groups } from './collection-groups.ts';
-import { Group, type Member } from './group.ts';
-import type { Handle } from './index-key.ts';
+import { CollectionGroups } from './collection-groups.ts';
+import { Group, type GroupMember } from './group.ts';
+import type { IndexKey } from './index-key.ts';
 
-export class GroupBook {
+export class GroupIndex {
   /** Of one answer there may be several, which stand at different places for a while. */
   readonly #byKey = new Map<string, Group[]>();
-  readonly #byCollection = new Map<string | null, Groups>();
+  readonly #byCollection = new Map<string | null, CollectionGroups>();
   #size = 0;
 
   get size(): number {
@@ -22,7 +22,7 @@ export class GroupBook {
   }
 
   /** Puts a member into a group of its answer, which is made when there is none that suits. */
-  join(member: Member, live: Live, handle: Handle | null): Group {
+  join(member: GroupMember, live: LiveAnswer, handle: IndexKey | null): Group {
     const known = this.#byKey.get(live.key) ?? [];
     const group = known.find((one) => one.suits(member)) ?? this.#make(known, new Group(live, handle, member));
     if (group.live !== live) live.end();
@@ -35,13 +35,13 @@ export class GroupBook {
     known.push(group);
     this.#byKey.set(key, known);
     this.#size += 1;
-    const groups = this.#byCollection.get(collection) ?? new Groups();
+    const groups = this.#byCollection.get(collection) ?? new CollectionGroups();
     this.#byCollection.set(collection, groups);
     groups.add(group);
     return group;
   }
 
-  leave(group: Group, member: Member): void {
+  leave(group: Group, member: GroupMember): void {
     group.remove(member);
     const [other] = group.members;
     if (other === undefined) {

@@ -1,17 +1,17 @@
 /** Subscriptions with one and the same answer: it is followed once, and every message is made once for all of them. */
 import type { Timestamp } from 'mongodb';
 import type { LogRow } from '../../events/log/row.ts';
-import type { Live } from '../answer/live-answer.ts';
+import type { LiveAnswer } from '../answer/live-answer.ts';
 import type { ResetReason } from '../wire/protocol.ts';
-import type { Outlet } from '../wire/send-queue.ts';
+import type { SendQueue } from '../wire/send-queue.ts';
 import type { Told } from '../wire/shared-message.ts';
-import type { Handle } from './index-key.ts';
+import type { IndexKey } from './index-key.ts';
 
 /** What a group, and who follows the log for a subscription, know of it. */
-export interface Member {
+export interface GroupMember {
   /** The name its client gave it; null on a stream, which has only one. */
   readonly id: string | null;
-  readonly outlet: Outlet;
+  readonly outlet: SendQueue;
   /** Rows up to this number have been told. */
   readonly after: number;
   /** Changes up to this cluster time were in its snapshot. Null once one behind it has come. */
@@ -28,7 +28,7 @@ export interface Member {
 }
 
 /** How far somebody is along the log. */
-type Stand = Pick<Member, 'after' | 'until' | 'absent'>;
+type Stand = Pick<GroupMember, 'after' | 'until' | 'absent'>;
 
 function isBehind({ after, until, absent }: Stand, row: LogRow): boolean {
   if (row.number <= after || (until !== null && row.time.lessThanOrEqual(until))) return false;
@@ -51,16 +51,16 @@ export function knows(member: Stand, row: LogRow): boolean {
 }
 
 export class Group {
-  readonly live: Live;
-  readonly handle: Handle | null;
-  readonly members = new Set<Member>();
+  readonly live: LiveAnswer;
+  readonly handle: IndexKey | null;
+  readonly members = new Set<GroupMember>();
   /** Members who may have been ahead of the answer when they came. */
-  readonly #ahead = new Set<Member>();
+  readonly #ahead = new Set<GroupMember>();
   /** Where the answer stood when the group was made. */
   readonly #stand: Stand;
 
   /** @param first whose answer it goes on with */
-  constructor(live: Live, handle: Handle | null, { after, until, absent }: Stand) {
+  constructor(live: LiveAnswer, handle: IndexKey | null, { after, until, absent }: Stand) {
     this.live = live;
     this.handle = handle;
     this.#stand = { after, until, absent };
@@ -74,12 +74,12 @@ export class Group {
     return stand.until === null || until?.greaterThanOrEqual(stand.until) === true;
   }
 
-  add(member: Member): void {
+  add(member: GroupMember): void {
     this.members.add(member);
     if (this.live.remembers) this.#ahead.add(member);
   }
 
-  remove(member: Member): void {
+  remove(member: GroupMember): void {
     this.members.delete(member);
     this.#ahead.delete(member);
   }
@@ -101,7 +101,7 @@ export class Group {
 }
 
 /** Hands messages about one row to a member. */
-export function tell(member: Member, told: readonly Told[]): void {
+export function tell(member: GroupMember, told: readonly Told[]): void {
   const { id, outlet } = member;
   for (const one of told) {
     const { made } = one;

@@ -5,13 +5,13 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { LogRow } from '../../events/log/row.ts';
-import { wholeBytes, within } from '../../events/log/row.ts';
+import { rowsWithin, wholeBytes } from '../../events/log/row.ts';
 import type { Tail } from '../../events/log/tail.ts';
-import type { Live } from '../answer/live-answer.ts';
-import type { Group, Member } from './group.ts';
-import { GroupBook } from './group-index.ts';
-import type { Handle } from './index-key.ts';
-import { Batch, resetAll } from './row-batch.ts';
+import type { LiveAnswer } from '../answer/live-answer.ts';
+import type { Group, GroupMember } from './group.ts';
+import { GroupIndex } from './group-index.ts';
+import type { IndexKey } from './index-key.ts';
+import { RowBatch, resetAll } from './row-batch.ts';
 import { toSegments } from './transactions.ts';
 
 const BATCH_ROWS = 500;
@@ -22,7 +22,7 @@ const RETRY_MS = 250;
 const MOST_ROWS = 60_000;
 
 /** A place in the log with its moment; the moment is not known before the first row. */
-export type Mark = Pick<LogRow, 'epoch' | 'number'> & { readonly time: LogRow['time'] | null };
+export type LogMoment = Pick<LogRow, 'epoch' | 'number'> & { readonly time: LogRow['time'] | null };
 
 export interface HubOptions {
   readonly tail: Pick<Tail, 'read' | 'attach' | 'position'>;
@@ -33,10 +33,10 @@ export interface HubOptions {
 
 export class Hub {
   readonly #options: HubOptions;
-  readonly #book = new GroupBook();
+  readonly #book = new GroupIndex();
   readonly #detach: () => void;
-  #newest: Mark;
-  #position: Mark;
+  #newest: LogMoment;
+  #position: LogMoment;
   #taken: number;
   #turn = 0;
   #lost = false;
@@ -53,12 +53,12 @@ export class Hub {
   }
 
   /** Everything up to here has been told to every live subscription. */
-  get position(): Mark {
+  get position(): LogMoment {
     return this.#position;
   }
 
   /** The newest row told in this process. */
-  get newest(): Mark {
+  get newest(): LogMoment {
     return this.#newest;
   }
 
@@ -88,11 +88,11 @@ export class Hub {
    * Takes in a subscription that knows all rows up to `taken` at least.
    * @param live its answer as it followed it itself; that of others is used when there is one
    */
-  join(member: Member, live: Live, handle: Handle | null): Group {
+  join(member: GroupMember, live: LiveAnswer, handle: IndexKey | null): Group {
     return this.#book.join(member, live, handle);
   }
 
-  leave(group: Group, member: Member): void {
+  leave(group: Group, member: GroupMember): void {
     this.#book.leave(group, member);
   }
 
@@ -168,7 +168,8 @@ export class Hub {
   }
 
   async #whole(after: number, maxBytes: number): Promise<LogRow[]> {
-    const more = async (after: number) => within(await this.#options.tail.read(after, BATCH_ROWS, maxBytes), maxBytes);
+    const more = async (after: number) =>
+      rowsWithin(await this.#options.tail.read(after, BATCH_ROWS, maxBytes), maxBytes);
     const rows = await more(after);
     let bytes = 0;
     for (;;) {
@@ -188,7 +189,7 @@ export class Hub {
     const last = rows.at(-1);
     if (last === undefined) return;
     this.#taken = last.number;
-    const batch = new Batch(this.#book, this.#options.onError);
+    const batch = new RowBatch(this.#book, this.#options.onError);
     try {
       await batch.judge(rows);
       if (!this.#lost) batch.tell();
@@ -203,7 +204,7 @@ export class Hub {
     else this.#arrive(last);
   }
 
-  #arrive({ epoch, number, time }: Mark): void {
+  #arrive({ epoch, number, time }: LogMoment): void {
     this.#position = { epoch, number, time };
     this.#taken = number;
   }

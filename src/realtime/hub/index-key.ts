@@ -7,19 +7,19 @@ import { isBson } from '../../query/evaluate/bson-types.ts';
 import { KIND, kindOf, textOf } from '../../query/evaluate/order.ts';
 import type { Filter, Test } from '../../query/filter.ts';
 
-export type Handle =
+export type IndexKey =
   /** Some value at the path has one of these keys. */
   | { readonly kind: 'values'; readonly path: string; readonly keys: readonly Key[] }
   /** Some text at the path begins so. */
   | { readonly kind: 'prefix'; readonly path: string; readonly prefix: string }
   /** Some number, or time in milliseconds, at the path is not below (or above) the bound. */
-  | { readonly kind: 'above'; readonly path: string; readonly lane: Lane; readonly bound: number }
-  | { readonly kind: 'below'; readonly path: string; readonly lane: Lane; readonly bound: number };
+  | { readonly kind: 'above'; readonly path: string; readonly lane: BoundType; readonly bound: number }
+  | { readonly kind: 'below'; readonly path: string; readonly lane: BoundType; readonly bound: number };
 
 /** What values are looked up by: a number by itself, everything else as a text that begins with its kind. */
 export type Key = string | number;
 
-export type Lane = 'number' | 'date';
+export type BoundType = 'number' | 'date';
 
 /** Values that one condition may name and still be looked up. */
 const MAX_VALUES = 20;
@@ -27,9 +27,9 @@ const MAX_PREFIX = 64;
 const RANK = { values: 0, prefix: 1, above: 2, below: 2 } as const;
 
 /** The best handle of a filter; null when it has none. */
-export function handleOf(filter: Filter): Handle | null {
+export function indexKeyOfFilter(filter: Filter): IndexKey | null {
   if (filter.kind === 'and') {
-    const found = filter.filters.map(handleOf).filter((handle) => handle !== null);
+    const found = filter.filters.map(indexKeyOfFilter).filter((handle) => handle !== null);
     return found.sort((a, b) => RANK[a.kind] - RANK[b.kind])[0] ?? null;
   }
   // A step that is a number may be a place in an array; looking that up is not worth its code.
@@ -37,7 +37,7 @@ export function handleOf(filter: Filter): Handle | null {
   return handleOfTest(filter.path, filter.test);
 }
 
-function handleOfTest(path: string, test: Test): Handle | null {
+function handleOfTest(path: string, test: Test): IndexKey | null {
   switch (test.op) {
     case 'in': {
       const keys = test.values.map(keyOfValue).filter((key) => key !== null);
@@ -54,7 +54,7 @@ function handleOfTest(path: string, test: Test): Handle | null {
     case 'lt':
     case 'lte': {
       const kind = test.op.startsWith('g') ? 'above' : 'below';
-      const lane = laneOf(test.value);
+      const lane = boundTypeOf(test.value);
       const bound = lane === null ? Number.NaN : numberOf(test.value);
       return lane === null || Number.isNaN(bound) ? null : { kind, path, lane, bound };
     }
@@ -72,7 +72,7 @@ function handleOfTest(path: string, test: Test): Handle | null {
   }
 }
 
-export function laneOf(value: unknown): Lane | null {
+export function boundTypeOf(value: unknown): BoundType | null {
   const kind = kindOf(value);
   if (kind === KIND.number) return 'number';
   return kind === KIND.date ? 'date' : null;

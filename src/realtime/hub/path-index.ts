@@ -2,7 +2,7 @@
 import type { Document } from 'mongodb';
 import { isMembers } from '../../query/evaluate/order.ts';
 import type { Group } from './group.ts';
-import { type Handle, type Key, keyOfValue, type Lane, laneOf, numberOf } from './index-key.ts';
+import { type BoundType, boundTypeOf, type IndexKey, type Key, keyOfValue, numberOf } from './index-key.ts';
 
 interface Bounded {
   readonly bound: number;
@@ -58,8 +58,8 @@ export class PathIndex {
   readonly #steps: readonly string[];
   readonly #byKey = new Map<Key, Set<Group>>();
   readonly #lengths = new Map<number, number>();
-  readonly #above: Readonly<Record<Lane, Bounds>> = { number: new Bounds(), date: new Bounds() };
-  readonly #below: Readonly<Record<Lane, Bounds>> = { number: new Bounds(), date: new Bounds() };
+  readonly #above: Readonly<Record<BoundType, Bounds>> = { number: new Bounds(), date: new Bounds() };
+  readonly #below: Readonly<Record<BoundType, Bounds>> = { number: new Bounds(), date: new Bounds() };
   #size = 0;
 
   constructor(path: string) {
@@ -70,7 +70,7 @@ export class PathIndex {
     return this.#size;
   }
 
-  add(handle: Handle, group: Group): void {
+  add(handle: IndexKey, group: Group): void {
     this.#size += 1;
     if (handle.kind === 'above') this.#above[handle.lane].add(handle.bound, group);
     else if (handle.kind === 'below') this.#below[handle.lane].add(handle.bound, group);
@@ -78,7 +78,7 @@ export class PathIndex {
     if (handle.kind === 'prefix') this.#count(handle.prefix.length, 1);
   }
 
-  remove(handle: Handle, group: Group): void {
+  remove(handle: IndexKey, group: Group): void {
     this.#size -= 1;
     if (handle.kind === 'above') this.#above[handle.lane].remove(handle.bound, group);
     else if (handle.kind === 'below') this.#below[handle.lane].remove(handle.bound, group);
@@ -120,14 +120,14 @@ export class PathIndex {
     if (key === null) return;
     this.#addOf(key, found);
     if (typeof key === 'number') this.#addBounds('number', key, found);
-    else if (laneOf(value) === 'date') this.#addBounds('date', numberOf(value), found);
+    else if (boundTypeOf(value) === 'date') this.#addBounds('date', numberOf(value), found);
     else if (key.startsWith('s')) {
       for (const length of this.#lengths.keys())
         if (key.length > length) this.#addOf(`p${key.slice(1, length + 1)}`, found);
     }
   }
 
-  #addBounds(lane: Lane, number: number, found: Set<Group>): void {
+  #addBounds(lane: BoundType, number: number, found: Set<Group>): void {
     this.#above[lane].upTo(number, found);
     this.#below[lane].from(number, found);
   }
@@ -138,6 +138,6 @@ export class PathIndex {
   }
 }
 
-function keysOf(handle: Exclude<Handle, { kind: 'above' | 'below' }>): readonly Key[] {
+function keysOf(handle: Exclude<IndexKey, { kind: 'above' | 'below' }>): readonly Key[] {
   return handle.kind === 'values' ? handle.keys : [`p${handle.prefix}`];
 }

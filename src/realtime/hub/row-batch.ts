@@ -4,19 +4,19 @@
  */
 import { setImmediate as otherWork } from 'node:timers/promises';
 import type { LogRow } from '../../events/log/row.ts';
+import { FairSemaphore } from '../../kernel/concurrency/fair-semaphore.ts';
 import { MillraceError } from '../../kernel/errors.ts';
-import { FairSemaphore } from '../../kernel/fair-semaphore.ts';
 import type { Account } from '../../kernel/memory/byte-budget.ts';
-import { isHeavy } from '../../query/cost.ts';
-import type { Live } from '../answer/live-answer.ts';
+import { isHeavy } from '../../query/evaluate/cost.ts';
+import type { LiveAnswer } from '../answer/live-answer.ts';
 import { RowView } from '../answer/row-view.ts';
 import { voidBy } from '../answer/snapshot-store.ts';
 
 import type { ResetReason } from '../wire/protocol.ts';
 import type { Told } from '../wire/shared-message.ts';
-import { type Group, knows, type Member, tell } from './group.ts';
-import type { GroupBook } from './group-index.ts';
-import { Bundles } from './transaction-frame.ts';
+import { type Group, type GroupMember, knows, tell } from './group.ts';
+import type { GroupIndex } from './group-index.ts';
+import { TransactionFrames } from './transaction-frame.ts';
 import { type Segment, toSegments } from './transactions.ts';
 
 /**
@@ -59,8 +59,8 @@ interface Outcome extends Moment {
   readonly reset: ResetReason | null;
 }
 
-export class Batch {
-  readonly #book: GroupBook;
+export class RowBatch {
+  readonly #book: GroupIndex;
   readonly #onError: (error: unknown) => void;
   readonly #outcomes: Outcome[] = [];
   readonly #wanting = new Set<Group>();
@@ -72,7 +72,7 @@ export class Batch {
   /** The row judged before. */
   #judged: LogRow | null = null;
 
-  constructor(book: GroupBook, onError: (error: unknown) => void) {
+  constructor(book: GroupIndex, onError: (error: unknown) => void) {
     this.#book = book;
     this.#onError = onError;
   }
@@ -197,7 +197,7 @@ export class Batch {
   }
 
   /** @throws MillraceError `overloaded`, `too-much-held` when there is no time or no memory for it */
-  async #complete(live: Live, at: RowView, endAt: number): Promise<readonly Told[]> {
+  async #complete(live: LiveAnswer, at: RowView, endAt: number): Promise<readonly Told[]> {
     const { payer } = live;
     payer.require(0);
     const leftMs = Math.ceil(endAt - performance.now());
@@ -224,14 +224,14 @@ export class Batch {
 
   /** Hands everything to the members of the groups, as they are now. */
   tell(): void {
-    let bundles: Bundles | null = null;
+    let bundles: TransactionFrames | null = null;
     let bundled: string | null = null;
     for (const outcome of this.#outcomes) {
       const { group, row, transaction, before, told, reset } = outcome;
       // What was bundled before a reset belongs before it.
       if (transaction !== bundled || reset !== null) {
         bundles?.push();
-        bundles = transaction === null ? null : new Bundles(transaction);
+        bundles = transaction === null ? null : new TransactionFrames(transaction);
         bundled = transaction;
       }
       if (reset !== null) {
@@ -254,7 +254,7 @@ export class Batch {
 }
 
 /** Whether a client can be told in this turn. What has been made for others is told to it, whatever it holds. */
-function hasRoom({ outlet }: Member, told: readonly Told[]): boolean {
+function hasRoom({ outlet }: GroupMember, told: readonly Told[]): boolean {
   if (!outlet.hasRoom) return false;
   for (const { made } of told) if (made === 0) return outlet.account.hasRoom(0);
   return true;

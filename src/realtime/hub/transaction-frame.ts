@@ -1,24 +1,24 @@
 /** The one message that tells a client all changes of a database transaction, of however many subscriptions. */
 
 import { socketFrame, streamChunk } from '../wire/frames.ts';
-import type { Outlet } from '../wire/send-queue.ts';
+import type { SendQueue } from '../wire/send-queue.ts';
 import type { Told } from '../wire/shared-message.ts';
-import { type Member, tell } from './group.ts';
+import { type GroupMember, tell } from './group.ts';
 
 function bytesOf(told: readonly Told[]): number {
   return told.reduce((sum, one) => sum + one.bytes, 0);
 }
 
 interface Part {
-  readonly member: Member;
+  readonly member: GroupMember;
   readonly told: readonly Told[];
 }
 
-export class Bundles {
+export class TransactionFrames {
   readonly #event: string;
-  readonly #parts = new Map<Outlet, Part[]>();
+  readonly #parts = new Map<SendQueue, Part[]>();
   /** Bytes of them, by outlet. */
-  readonly #bytes = new Map<Outlet, number>();
+  readonly #bytes = new Map<SendQueue, number>();
 
   /** @param event position of the transaction's last row */
   constructor(event: string) {
@@ -26,7 +26,7 @@ export class Bundles {
   }
 
   /** Whether it has been added: of what is more than a client takes at once, only one subscription is told. */
-  add(member: Member, told: readonly Told[]): boolean {
+  add(member: GroupMember, told: readonly Told[]): boolean {
     if (told.length === 0) return true;
     const { outlet } = member;
     const parts = this.#parts.get(outlet);
@@ -39,7 +39,7 @@ export class Bundles {
   }
 
   /** Takes back what has been added for a member. */
-  drop(member: Member): void {
+  drop(member: GroupMember): void {
     const parts = this.#parts.get(member.outlet);
     if (parts === undefined) return;
     const others = parts.filter((part) => part.member !== member);
@@ -88,13 +88,13 @@ function joined(parts: readonly Buffer[]): Buffer {
 }
 
 /** Tells one member alone: by itself, or as a transaction. */
-export function tellAlone(member: Member, told: readonly Told[], transaction: string | null): void {
+export function tellAlone(member: GroupMember, told: readonly Told[], transaction: string | null): void {
   if (told.length === 0) return;
   if (transaction === null) {
     tell(member, told);
     return;
   }
-  const bundle = new Bundles(transaction);
+  const bundle = new TransactionFrames(transaction);
   bundle.add(member, told);
   bundle.push();
 }

@@ -2,40 +2,40 @@
  * A subscription to the documents of a collection: begins with a snapshot or with what was missed, and begins anew when
  * its answer is void or its Scope has become another one.
  */
-import type { Principal } from '../../auth/principal.ts';
+import type { Principal } from '../../auth/identity/principal.ts';
 import { readStored } from '../../database/bson/stored.ts';
 import type { CollectionName } from '../../database/names.ts';
-import { formatPosition, type Place } from '../../events/log/position.ts';
+import { formatPosition, type LogPosition } from '../../events/log/position.ts';
 import { MillraceError } from '../../kernel/errors.ts';
-import { costOf } from '../../query/cost.ts';
+import { costOf } from '../../query/evaluate/cost.ts';
 import { and } from '../../query/filter.ts';
 import type { Judgement } from '../answer/live-answer.ts';
 import { LiveQuery, toMember } from '../answer/live-query.ts';
-import { type Asked, moves, type Question, toQuestion } from '../answer/live-question.ts';
+import { type LiveQuestion, moves, type RequestedQuestion, toLiveQuestion } from '../answer/live-question.ts';
 import type { RowView } from '../answer/row-view.ts';
-import { batches, type SnapshotRead } from '../answer/snapshot-store.ts';
-import type { Member } from '../answer/window.ts';
+import { type SnapshotRead, snapshotBatches } from '../answer/snapshot-store.ts';
+import type { WindowMember } from '../answer/window.ts';
 import { tell } from '../hub/group.ts';
-import { type Handle, handleOf } from '../hub/index-key.ts';
+import { type IndexKey, indexKeyOfFilter } from '../hub/index-key.ts';
 import { NOWHERE } from '../wire/protocol.ts';
 import type { Told } from '../wire/shared-message.ts';
-import { judgeMissed, rowAt, type Verdict } from './resume-check.ts';
+import { checkResume, type ResumeVerdict, rowAt } from './resume-check.ts';
 import { sendSnapshot } from './snapshot-sender.ts';
-import { Follower, type FollowerOptions } from './subscription.ts';
+import { Subscription, type SubscriptionOptions } from './subscription.ts';
 
 const MOST_DOCUMENTS = 10_000;
 
-export interface DocumentOptions extends FollowerOptions {
+export interface DocumentOptions extends SubscriptionOptions {
   readonly collection: CollectionName;
-  readonly asked: Asked;
+  readonly asked: RequestedQuestion;
   readonly principal: Principal;
 }
 
-export class DocumentSubscription extends Follower {
+export class DocumentSubscription extends Subscription {
   readonly #collection: CollectionName;
-  readonly #asked: Asked;
+  readonly #asked: RequestedQuestion;
   #principal: Principal;
-  #question: Question;
+  #question: LiveQuestion;
   readonly cost: number;
   protected readonly collections: readonly string[];
 
@@ -48,7 +48,7 @@ export class DocumentSubscription extends Follower {
     this.cost = costOf(options.asked.query.filter);
     this.collections = [options.collection];
     const scope = this.parts.policies.scope(options.principal, 'read', options.collection);
-    this.#question = toQuestion(options.collection, options.asked, scope);
+    this.#question = toLiveQuestion(options.collection, options.asked, scope);
   }
 
   /** When its Scope has to be asked for anew because a policy names the time; milliseconds since 1970, or null. */
@@ -65,7 +65,7 @@ export class DocumentSubscription extends Follower {
       if (scope === null) {
         throw new MillraceError('policy-revoked', `Reading '${this.#collection}' is no longer allowed`);
       }
-      const [old, question] = [this.#question, toQuestion(this.#collection, this.#asked, scope)];
+      const [old, question] = [this.#question, toLiveQuestion(this.#collection, this.#asked, scope)];
       this.#question = question;
       if (question.key !== old.key) this.#change(old);
     } catch (error) {
@@ -74,7 +74,7 @@ export class DocumentSubscription extends Follower {
   }
 
   /** Tells what the new Scope makes of an answer that is live; any other begins anew. */
-  #change(old: Question): void {
+  #change(old: LiveQuestion): void {
     if (!this.isLive) {
       this.reset('policy-changed');
       return;
@@ -119,7 +119,7 @@ export class DocumentSubscription extends Follower {
   }
 
   /** Whether it can come back, with what its client was told up to a place and may be allowed to see by now. */
-  async #judgeReturn(since: string): Promise<Verdict> {
+  async #judgeReturn(since: string): Promise<ResumeVerdict> {
     const anew = { reason: 'policy-changed' } as const;
     if (moves(this.#asked, this.#question.scope)) return anew;
     const verdict = await this.#missed(since);
@@ -145,7 +145,7 @@ export class DocumentSubscription extends Follower {
     this.reset('lagging');
   }
 
-  #missed(since: string): Promise<Verdict> {
+  #missed(since: string): Promise<ResumeVerdict> {
     const question = this.#question;
     const live = new LiveQuery({ ...question, limit: null }, this.parts.store, this.outlet.account);
     const touches = (view: RowView): Judgement | 'window' => {
@@ -156,7 +156,7 @@ export class DocumentSubscription extends Follower {
       const is = [before, after].some((state) => state !== null && view.passes(question.match, state));
       return is ? 'window' : judgement;
     };
-    return judgeMissed(this.parts, since, {
+    return checkResume(this.parts, since, {
       collections: this.collections,
       principal: this.#principal,
       whose: this.outlet.account.key,
@@ -169,7 +169,7 @@ export class DocumentSubscription extends Follower {
    * The row at a place, when it had to do with the window. A client may have come to know the place by the first of
    * several frames that told that row, and its line may have been cut just there.
    */
-  async #causeAt({ number }: Place): Promise<RowView | null> {
+  async #causeAt({ number }: LogPosition): Promise<RowView | null> {
     const question = this.#question;
     const view =
       question.limit === null
@@ -185,7 +185,7 @@ export class DocumentSubscription extends Follower {
    */
   async #resumed(
     run: AbortSignal,
-    { place, through }: Exclude<Verdict, { reason: unknown }>,
+    { place, through }: Exclude<ResumeVerdict, { reason: unknown }>,
     cause: RowView | null = null,
     again: Told[] = [],
   ): Promise<LiveQuery | null> {
@@ -196,10 +196,10 @@ export class DocumentSubscription extends Follower {
     if (live.window === null) return live;
     if (through.time === null) return null;
     const read = await this.#open(live, through.time);
-    const members: Member[] = [];
+    const members: WindowMember[] = [];
     try {
       if (read.time === null || !read.time.equals(through.time)) return null;
-      for await (const batch of batches(read)) {
+      for await (const batch of snapshotBatches(read)) {
         for (const raw of batch) {
           const document = readStored(raw);
           const member = toMember(document, live.question);
@@ -258,9 +258,9 @@ export class DocumentSubscription extends Follower {
     });
   }
 
-  #handle(): Handle | null {
+  #handle(): IndexKey | null {
     const { scope, filter } = this.#question;
     const [grant] = scope.grants;
-    return handleOf(scope.grants.length === 1 && grant !== undefined ? and([filter, grant.filter]) : filter);
+    return indexKeyOfFilter(scope.grants.length === 1 && grant !== undefined ? and([filter, grant.filter]) : filter);
   }
 }

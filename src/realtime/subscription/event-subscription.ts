@@ -2,13 +2,13 @@
  * A subscription to events: begins now, or behind a position with what was missed. There is no snapshot of events, so
  * where going on is impossible it says so and begins now.
  */
-import type { Principal } from '../../auth/principal.ts';
+import type { Principal } from '../../auth/identity/principal.ts';
 import { formatPosition } from '../../events/log/position.ts';
 import { hearable } from '../../events/read/hearing.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { bindingKey, bindingsOf } from '../../policies/bindings.ts';
-import { affordable, costOf } from '../../query/cost.ts';
 import { bind } from '../../query/evaluate/bind.ts';
+import { affordable, costOf } from '../../query/evaluate/cost.ts';
 import type { Filter, OpenFilter } from '../../query/filter.ts';
 import { LIMITS } from '../../query/limits.ts';
 import { BY_ID } from '../../query/page/sort.ts';
@@ -16,15 +16,15 @@ import { parseFilterJson } from '../../query/parse/parse-json.ts';
 import { questionOf } from '../../query/parse/query.ts';
 import { LiveEvents } from '../answer/live-events.ts';
 import type { EventWish, ResetReason } from '../wire/protocol.ts';
-import { judgeMissed } from './resume-check.ts';
-import { Follower, type FollowerOptions } from './subscription.ts';
+import { checkResume } from './resume-check.ts';
+import { Subscription, type SubscriptionOptions } from './subscription.ts';
 
-export interface EventOptions extends FollowerOptions {
+export interface EventOptions extends SubscriptionOptions {
   readonly wish: EventWish;
   readonly principal: Principal;
 }
 
-export class EventSubscription extends Follower {
+export class EventSubscription extends Subscription {
   readonly #types: readonly string[];
   readonly #asked: OpenFilter;
   /** The moment that `$now` means. */
@@ -89,7 +89,7 @@ export class EventSubscription extends Follower {
       return await this.follow(run, this.#live(), null, true);
     }
     const live = this.#live();
-    const verdict = await judgeMissed(this.parts, since, {
+    const verdict = await checkResume(this.parts, since, {
       collections: this.collections,
       principal: this.#principal,
       whose: this.outlet.account.key,

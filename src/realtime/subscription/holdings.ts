@@ -4,13 +4,13 @@
  */
 import { wholeBytes } from '../../events/log/row.ts';
 import type { Account } from '../../kernel/memory/byte-budget.ts';
-import type { Live } from '../answer/live-answer.ts';
+import type { LiveAnswer } from '../answer/live-answer.ts';
 import type { Stretch } from './backlog.ts';
 
 export class Holdings {
   readonly #account: Account;
   #bytes = 0;
-  #live: Live | null = null;
+  #live: LiveAnswer | null = null;
 
   constructor(account: Account) {
     this.#account = account;
@@ -23,7 +23,7 @@ export class Holdings {
   }
 
   /** Another answer takes the place of the one that was followed, which ends. */
-  follow(live: Live | null): void {
+  follow(live: LiveAnswer | null): void {
     this.#live?.end();
     this.#live = live;
   }

@@ -3,27 +3,29 @@
  * before anything is told, so that a client never gets a part of it.
  */
 
-import type { Principal } from '../../auth/principal.ts';
-import type { Place } from '../../events/log/position.ts';
+import type { Principal } from '../../auth/identity/principal.ts';
+import type { LogPosition } from '../../events/log/position.ts';
 import { MillraceError } from '../../kernel/errors.ts';
-import { type Judgement, type Live, readyFor } from '../answer/live-answer.ts';
+import { type Judgement, type LiveAnswer, readyFor } from '../answer/live-answer.ts';
 import { RowView } from '../answer/row-view.ts';
-import type { Mark } from '../hub/hub.ts';
-import type { RealtimeParts } from '../realtime-parts.ts';
+import type { LogMoment } from '../hub/hub.ts';
 import type { ResetReason } from '../wire/protocol.ts';
 import { Overtaken, type Stretch } from './backlog.ts';
+import type { RealtimeParts } from './realtime-parts.ts';
 import { changesRights, RIGHTS } from './rights-changes.ts';
 
 const MOST_MISSED = 10_000;
 
 /** The place to go on from, or why that is impossible. */
-export type Verdict = { readonly place: Place; readonly through: Mark } | { readonly reason: ResetReason };
+export type ResumeVerdict =
+  | { readonly place: LogPosition; readonly through: LogMoment }
+  | { readonly reason: ResetReason };
 
 /**
  * @param judge what a row means for the subscription; a number of missed messages or the end of resuming
  * @throws MillraceError `invalid-parameter` when `since` is no position
  */
-export async function judgeMissed(
+export async function checkResume(
   { feed, hub, backlog, turnstile }: Pick<RealtimeParts, 'feed' | 'hub' | 'backlog' | 'turnstile'>,
   since: string,
   asked: {
@@ -32,9 +34,9 @@ export async function judgeMissed(
     /** The client who comes back, whatever stands for it. */
     readonly whose: unknown;
     readonly judge: (view: RowView) => Judgement | 'window';
-    readonly live: Pick<Live, 'cost' | 'prepare'>;
+    readonly live: Pick<LiveAnswer, 'cost' | 'prepare'>;
   },
-): Promise<Verdict> {
+): Promise<ResumeVerdict> {
   const place = await usable(feed, since);
   if (typeof place === 'string') return { reason: place };
   const through = hub.newest;
@@ -88,7 +90,7 @@ export async function rowAt(
   });
 }
 
-async function usable(feed: RealtimeParts['feed'], since: string): Promise<Place | ResetReason> {
+async function usable(feed: RealtimeParts['feed'], since: string): Promise<LogPosition | ResetReason> {
   try {
     return await feed.usable(since);
   } catch (error) {

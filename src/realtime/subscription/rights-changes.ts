@@ -3,11 +3,11 @@
  * policies hold up to a second after the log tells of them, and positions behind that are given out meanwhile. Not here:
  * what happened behind the position (resume-check.ts).
  */
-import type { Principal } from '../../auth/principal.ts';
+import type { Principal } from '../../auth/identity/principal.ts';
 import { readStored } from '../../database/bson/stored.ts';
 import { idText } from '../../database/json/ids.ts';
 import type { EventLog } from '../../events/log/event-log.ts';
-import type { Place } from '../../events/log/position.ts';
+import type { LogPosition } from '../../events/log/position.ts';
 import type { LogRow } from '../../events/log/row.ts';
 import type { Tail } from '../../events/log/tail.ts';
 
@@ -25,7 +25,7 @@ export interface RightsOptions {
   readonly log: Pick<EventLog, 'about'>;
 }
 
-export class Rights {
+export class RightsChanges {
   readonly #options: RightsOptions;
   /** The last changes, oldest first. */
   #rows: RightsRow[] = [];
@@ -45,7 +45,7 @@ export class Rights {
   }
 
   /** Whether whoever stood at a place may not know yet what its rights had become by then. */
-  async unsureAt(place: Place, principal: Principal): Promise<boolean> {
+  async unsureAt(place: LogPosition, principal: Principal): Promise<boolean> {
     this.#earlier ??= this.#look();
     await this.#earlier;
     const change = this.#rows.findLast((row) => isUpTo(row, place) && changesRights(row, principal));
@@ -73,7 +73,7 @@ function inShort({ epoch, number, wall, collection, operation, key }: LogRow): R
   return { epoch, number, wall, collection, operation, key: key && Buffer.from(key) };
 }
 
-const isUpTo = (row: RightsRow, { epoch, number }: Place): boolean => row.epoch === epoch && row.number <= number;
+const isUpTo = (row: RightsRow, { epoch, number }: LogPosition): boolean => row.epoch === epoch && row.number <= number;
 
 function isAboutRights({ collection, operation }: RightsRow): boolean {
   // Every server that starts sees to the collections' settings.

@@ -4,12 +4,12 @@
  */
 import type { Timestamp } from 'mongodb';
 import { readStored } from '../../database/bson/stored.ts';
-import type { FairSemaphore } from '../../kernel/fair-semaphore.ts';
+import type { FairSemaphore } from '../../kernel/concurrency/fair-semaphore.ts';
 import { toMember } from '../answer/live-query.ts';
-import type { Question } from '../answer/live-question.ts';
+import type { LiveQuestion } from '../answer/live-question.ts';
 import { keyText, rendered } from '../answer/rendering.ts';
-import { batches, type SnapshotStore } from '../answer/snapshot-store.ts';
-import { capacityOf, type Member } from '../answer/window.ts';
+import { type SnapshotStore, snapshotBatches } from '../answer/snapshot-store.ts';
+import { capacityOf, type WindowMember } from '../answer/window.ts';
 import { type Told, toMessage } from '../wire/shared-message.ts';
 
 /** Above this a new snapshot is cheaper than a difference. */
@@ -24,13 +24,13 @@ interface Shown {
 
 interface Answer {
   readonly shown: ReadonlyMap<string, Shown>;
-  readonly members: readonly Member[];
+  readonly members: readonly WindowMember[];
 }
 
 export interface Difference {
   readonly told: readonly Told[];
   /** The first documents of the new answer, with which a window goes on. */
-  readonly members: readonly Member[];
+  readonly members: readonly WindowMember[];
 }
 
 /** Differences that are being read: many clients may need the same one at the same moment. */
@@ -48,7 +48,7 @@ export class Rescoping {
    * @param whose key of the client that asks first; the others who need the same share its turn
    * @returns null when a new snapshot has to do
    */
-  difference(old: Question, next: Question, stand: Stand, whose: string): Promise<Difference | null> {
+  difference(old: LiveQuestion, next: LiveQuestion, stand: Stand, whose: string): Promise<Difference | null> {
     const key = `${old.key} ${next.key} ${stand.position} ${stand.moment}`;
     const known = this.#reading.get(key);
     if (known !== undefined) return known;
@@ -70,7 +70,7 @@ export interface Stand {
 
 async function differenceOf(
   store: SnapshotStore,
-  [old, next]: readonly [Question, Question],
+  [old, next]: readonly [LiveQuestion, LiveQuestion],
   { position, moment, now }: Stand,
 ): Promise<Difference | null> {
   const capacity = next.limit === null ? null : capacityOf(next.limit);
@@ -94,7 +94,7 @@ async function differenceOf(
 
 async function answerAt(
   store: SnapshotStore,
-  question: Question,
+  question: LiveQuestion,
   capacity: number | null,
   time: Timestamp | null,
 ): Promise<Answer | null> {
@@ -103,7 +103,7 @@ async function answerAt(
   try {
     if (read.time === null || !read.time.equals(time)) return null;
     const shown = new Map<string, Shown>();
-    const members: Member[] = [];
+    const members: WindowMember[] = [];
     let bytes = 0;
     const take = (raw: Buffer) => {
       const document = readStored(raw);
@@ -114,7 +114,7 @@ async function answerAt(
       const sortKey = question.keyed ? keyText(question, document) : null;
       shown.set(member.identity, { text: member.text, json, sortKey });
     };
-    for await (const batch of batches(read)) {
+    for await (const batch of snapshotBatches(read)) {
       for (const raw of batch) bytes += raw.length;
       if (bytes > MOST_BYTES) return null;
       batch.forEach(take);

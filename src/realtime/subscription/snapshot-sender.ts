@@ -7,10 +7,10 @@ import type { Account } from '../../kernel/memory/byte-budget.ts';
 import type { Turnstile } from '../../query/evaluate/turnstile.ts';
 import { type LiveQuery, toMember } from '../answer/live-query.ts';
 import { keyText, rendered } from '../answer/rendering.ts';
-import { batches, type SnapshotRead } from '../answer/snapshot-store.ts';
-import type { Member } from '../answer/window.ts';
+import { type SnapshotRead, snapshotBatches } from '../answer/snapshot-store.ts';
+import type { WindowMember } from '../answer/window.ts';
 import { snapshotPart } from '../wire/messages.ts';
-import type { Outlet } from '../wire/send-queue.ts';
+import type { SendQueue } from '../wire/send-queue.ts';
 
 const PART_BYTES = 256 * 1024;
 
@@ -27,12 +27,12 @@ export interface Snapshot {
  * @throws Dropped, MillraceError `too-much-held`, `overloaded`, and what reading fails with
  */
 export async function sendSnapshot(
-  { id, outlet }: { readonly id: string | null; readonly outlet: Outlet },
+  { id, outlet }: { readonly id: string | null; readonly outlet: SendQueue },
   run: AbortSignal,
   { live, read, position, turnstile }: Snapshot,
 ): Promise<void> {
   const { window, question } = live;
-  const members: Member[] = [];
+  const members: WindowMember[] = [];
   let documents: Buffer[] = [];
   let keys: string[] = [];
   let bytes = 0;
@@ -71,7 +71,7 @@ export async function sendSnapshot(
 
 /** Batches that are counted on an account while they are looked at. */
 async function* heldBatches(read: SnapshotRead, account: Account): AsyncGenerator<readonly Buffer[]> {
-  for await (const batch of batches(read)) {
+  for await (const batch of snapshotBatches(read)) {
     const bytes = batch.reduce((sum, { length }) => sum + length, 0);
     account.require(0);
     account.note(bytes);

@@ -9,30 +9,30 @@ import { formatPosition } from '../../events/log/position.ts';
 import type { LogRow } from '../../events/log/row.ts';
 import { ERRORS, MillraceError } from '../../kernel/errors.ts';
 import type { Lane } from '../../query/evaluate/turnstile.ts';
-import { type Live, readyFor } from '../answer/live-answer.ts';
+import { type LiveAnswer, readyFor } from '../answer/live-answer.ts';
 import { RowView } from '../answer/row-view.ts';
 import { Dropped, voidBy } from '../answer/snapshot-store.ts';
-import { type Group, knows, type Member } from '../hub/group.ts';
-import type { Mark } from '../hub/hub.ts';
-import type { Handle } from '../hub/index-key.ts';
+import { type Group, type GroupMember, knows } from '../hub/group.ts';
+import type { LogMoment } from '../hub/hub.ts';
+import type { IndexKey } from '../hub/index-key.ts';
 import { tellAlone } from '../hub/transaction-frame.ts';
-import type { RealtimeParts } from '../realtime-parts.ts';
 import { problemOf } from '../wire/frames.ts';
 import { toBytes } from '../wire/messages.ts';
 import { NOWHERE, type ResetReason } from '../wire/protocol.ts';
-import type { Outlet } from '../wire/send-queue.ts';
+import type { SendQueue } from '../wire/send-queue.ts';
 import type { Told } from '../wire/shared-message.ts';
 import { Overtaken, type Stretch } from './backlog.ts';
 import { bytesOf, Holdings } from './holdings.ts';
+import type { RealtimeParts } from './realtime-parts.ts';
 
 /** Resets of one subscription do not follow each other faster than this. */
 const RESET_PAUSE_MS = 500;
 /** How long the log is waited for after a snapshot. It takes a few milliseconds; on a quiet database nothing comes. */
 const AHEAD_MS = 100;
 
-export interface FollowerOptions {
+export interface SubscriptionOptions {
   readonly id: string | null;
-  readonly outlet: Outlet;
+  readonly outlet: SendQueue;
   readonly parts: RealtimeParts;
   /** Told when it has ended by itself. */
   readonly onEnd: () => void;
@@ -40,11 +40,11 @@ export interface FollowerOptions {
   readonly onTooSlow: () => void;
 }
 
-export abstract class Follower implements Member {
+export abstract class Subscription implements GroupMember {
   readonly id: string | null;
-  readonly outlet: Outlet;
+  readonly outlet: SendQueue;
   protected readonly parts: RealtimeParts;
-  protected readonly options: FollowerOptions;
+  protected readonly options: SubscriptionOptions;
   after = 0;
   until: Timestamp | null = null;
   absent: string | null = null;
@@ -59,7 +59,7 @@ export abstract class Follower implements Member {
   /** What it has taken of its client's account. */
   readonly #holdings: Holdings;
 
-  constructor(options: FollowerOptions) {
+  constructor(options: SubscriptionOptions) {
     this.options = options;
     this.id = options.id;
     this.outlet = options.outlet;
@@ -84,7 +84,7 @@ export abstract class Follower implements Member {
     return this.#ended;
   }
 
-  /** What its filter costs (query/cost.ts), in nanoseconds a byte. */
+  /** What its filter costs (query/evaluate/cost.ts), in nanoseconds a byte. */
   abstract readonly cost: number;
 
   /** The collections whose rows it reads to catch up; null for all. */
@@ -141,7 +141,7 @@ export abstract class Follower implements Member {
   }
 
   /** Leaves its group at the place up to which it has been told everything. */
-  protected step(): Mark {
+  protected step(): LogMoment {
     const { hub } = this.parts;
     this.#leave();
     if (hub.position.number > this.after) this.after = hub.position.number;
@@ -165,7 +165,7 @@ export abstract class Follower implements Member {
   }
 
   /** Notes the answer that it follows by itself from now on, so that what that remembers is given back at its end. */
-  protected own<L extends Live>(run: AbortSignal, live: L): L {
+  protected own<L extends LiveAnswer>(run: AbortSignal, live: L): L {
     if (run.aborted) live.end();
     else this.#holdings.follow(live);
     return live;
@@ -187,14 +187,13 @@ export abstract class Follower implements Member {
   }
 
   /** Follows the log from `after` until it can be taken along. @param announce whether its client hears of that */
-  protected async follow(run: AbortSignal, live: Live, handle: Handle | null, announce: boolean): Promise<void> {
+  protected async follow(run: AbortSignal, live: LiveAnswer, key: IndexKey | null, announce: boolean): Promise<void> {
     const { hub, turnstile } = this.parts;
     const lane = turnstile.lane(this.outlet);
     let waited = false;
     for (;;) {
       await this.outlet.ready(run);
-      if (run.aborted) return;
-      if (this.#isLate()) return;
+      if (run.aborted || this.#isLate()) return;
       if (hub.turn !== this.#turn) return this.reset('gap');
       if (this.after >= hub.taken && (!announce || waited)) break;
       if (this.after >= hub.taken) {
@@ -209,7 +208,7 @@ export abstract class Follower implements Member {
     }
     this.behindSince = null;
     this.#holdings.handOver();
-    this.#group = hub.join(this, live, handle);
+    this.#group = hub.join(this, live, key);
     if (!announce) return;
     this.#announced = true;
     const position = formatPosition({ epoch: hub.newest.epoch, number: this.after });
@@ -217,15 +216,15 @@ export abstract class Follower implements Member {
   }
 
   /**
-   * A snapshot may be ahead of the log by what is on its way. A moment is given to that, so that as a rule the client
-   * stands where it is said to stand. Whether anything is on its way cannot be known.
+   * A snapshot may be ahead of the log by rows that are on their way. Waits briefly for them, so that the position we
+   * announce usually matches the snapshot. Whether any are on their way cannot be known.
    */
   async #settleDown(): Promise<void> {
     if (this.until !== null) await this.parts.hub.passed(this.until, AHEAD_MS);
   }
 
   /** Reads the next stretch of the log and tells what is new in it. Whether it goes on. */
-  async #tellNext(run: AbortSignal, live: Live, lane: Lane): Promise<boolean> {
+  async #tellNext(run: AbortSignal, live: LiveAnswer, lane: Lane): Promise<boolean> {
     const { backlog } = this.parts;
     const { account } = this.outlet;
     const missed = { after: this.after, through: null, collections: this.collections, whose: account.key };
@@ -241,7 +240,7 @@ export abstract class Follower implements Member {
   }
 
   /** Whether it goes on. */
-  async #tellStretch(run: AbortSignal, live: Live, { segments, through }: Stretch, lane: Lane): Promise<boolean> {
+  async #tellStretch(run: AbortSignal, live: LiveAnswer, { segments, through }: Stretch, lane: Lane): Promise<boolean> {
     let last: LogRow | undefined;
     for (const { rows, joined } of segments) {
       // No faster than the client takes it, however much was read at once.
@@ -274,7 +273,7 @@ export abstract class Follower implements Member {
     return true;
   }
 
-  async #settled(live: Live, last: LogRow): Promise<readonly Told[]> {
+  async #settled(live: LiveAnswer, last: LogRow): Promise<readonly Told[]> {
     try {
       return await live.settle(new RowView(last));
     } catch (error) {

@@ -3,9 +3,9 @@
  * mean. Not here: how frames of the server become bytes (frames.ts), what they cause (socket-client.ts).
  */
 import { parseJson } from '../../database/json/json.ts';
-import { isPlain } from '../../database/json/wire-values.ts';
 import { requireTypes } from '../../events/read/feed-query.ts';
 import { MillraceError } from '../../kernel/errors.ts';
+import { isPlain } from '../../kernel/objects.ts';
 
 export const SUBPROTOCOL = 'millrace.v1';
 

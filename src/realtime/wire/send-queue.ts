@@ -3,8 +3,9 @@
  * When more than a client may keep waiting has come together, its owner is told and stops; when all is written, it is
  * told again. What stays waiting is counted on the client's account.
  */
+
+import { Semaphore } from '../../kernel/concurrency/semaphore.ts';
 import type { Account } from '../../kernel/memory/byte-budget.ts';
-import { Slots } from '../../kernel/slots.ts';
 
 /** The part of a socket or of a response that is needed here. */
 export interface Writable {
@@ -25,12 +26,12 @@ const PACED_BYTES = 256 * 1024;
 /** Answers of one client that are being read and sent at one time: each holds what the database gave of it. */
 const PACED_AT_ONCE = 2;
 
-export class Outlet {
+export class SendQueue {
   readonly #to: Writable;
-  readonly #turns: Turns;
+  readonly #turns: FlushScheduler;
   /** Pays for everything that is held for this client. */
   readonly account: Account;
-  readonly #paced = new Slots(PACED_AT_ONCE, Number.POSITIVE_INFINITY);
+  readonly #paced = new Semaphore(PACED_AT_ONCE, Number.POSITIVE_INFINITY);
   readonly #waiting: Buffer[] = [];
   #waitingBytes = 0;
   /** Bytes of it that were made for this client alone. */
@@ -48,7 +49,7 @@ export class Outlet {
   onFull: () => void = () => {};
   onDrained: () => void = () => {};
 
-  constructor(to: Writable, turns: Turns, account: Account) {
+  constructor(to: Writable, turns: FlushScheduler, account: Account) {
     this.account = account;
     this.#to = to;
     this.#turns = turns;
@@ -194,10 +195,10 @@ export class Outlet {
 }
 
 /** Gathers what is pushed in one turn of the event loop. */
-export class Turns {
-  #outlets: Outlet[] = [];
+export class FlushScheduler {
+  #outlets: SendQueue[] = [];
 
-  add(outlet: Outlet): void {
+  add(outlet: SendQueue): void {
     if (this.#outlets.length === 0) setImmediate(() => this.flush());
     this.#outlets.push(outlet);
   }

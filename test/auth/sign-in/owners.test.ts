@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import t from 'tap';
-import { loadConfig } from '../../../src/kernel/config.ts';
+import { loadConfig } from '../../../src/kernel/config/config.ts';
 import { makeParts } from '../../../src/parts.ts';
 import { ask, PASSWORD, signIn, signInOwner, signUp, toAccount } from '../../helpers/accounts.ts';
 import { buildTestApp } from '../../helpers/app.ts';

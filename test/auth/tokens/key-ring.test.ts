@@ -11,7 +11,7 @@ import { ACCESS_MS } from '../../../src/auth/tokens/access-tokens.ts';
 import { KeyRing } from '../../../src/auth/tokens/key-ring.ts';
 import { KeyRingStore } from '../../../src/auth/tokens/key-ring-store.ts';
 import { openMongo } from '../../../src/database/mongo.ts';
-import { loadConfig } from '../../../src/kernel/config.ts';
+import { loadConfig } from '../../../src/kernel/config/config.ts';
 import { Sealer } from '../../../src/kernel/sealer.ts';
 import type { Parts } from '../../../src/parts.ts';
 import { ask, signUp, toAccount } from '../../helpers/accounts.ts';

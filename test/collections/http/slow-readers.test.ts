@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { BSON } from 'bson';
 import Fastify from 'fastify';
 import t from 'tap';
-import { ANONYMOUS } from '../../../src/auth/principal.ts';
+import { ANONYMOUS } from '../../../src/auth/identity/principal.ts';
 import { sendList } from '../../../src/collections/http/list-response.ts';
 import { OpenAnswers } from '../../../src/kernel/answers/open-answers.ts';
 import { ByteBudget } from '../../../src/kernel/memory/byte-budget.ts';

@@ -1,6 +1,6 @@
 /** What a patch may change in place: never the document, the body, or a value that stands in two places; and how much. */
 import t from 'tap';
-import { Draft } from '../../../src/collections/patch/draft.ts';
+import { PatchDraft } from '../../../src/collections/patch/draft.ts';
 import { applyJsonPatch, parseJsonPatch } from '../../../src/collections/patch/json-patch.ts';
 import { applyUpdate, parseUpdate } from '../../../src/collections/patch/update.ts';
 import { codeOf } from '../../helpers/code-of.ts';
@@ -146,11 +146,11 @@ t.test('900 changes of a wide document copy it once', async (t) => {
   ]);
   const moves = numbers.map((n) => ({ op: 'move', from: n % 2 === 0 ? '/o' : '/p', path: n % 2 === 0 ? '/p' : '/o' }));
   for (const patch of [adds, moves]) {
-    const draft = new Draft();
+    const draft = new PatchDraft();
     applyJsonPatch(document, parseJsonPatch(patch), draft);
     t.ok(draft.worked < boundOf(20_000), `${draft.worked}`);
   }
-  const draft = new Draft();
+  const draft = new PatchDraft();
   const paths = numbers.flatMap((n) => [`o.n${n}`, `list.${n}`]);
   const update = parseUpdate({ $set: Object.fromEntries(paths.map((path) => [path, 0])) });
   const next = Object(applyUpdate(document, update, new Date(0), draft));

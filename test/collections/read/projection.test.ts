@@ -2,7 +2,7 @@
 import { BSON } from 'mongodb';
 import t from 'tap';
 import { cutStored } from '../../../src/collections/read/field-selection.ts';
-import { showingOf } from '../../../src/collections/read/projection.ts';
+import { projectionOf } from '../../../src/collections/read/projection.ts';
 import { parseCollectionName } from '../../../src/database/names.ts';
 import { Policies } from '../../../src/policies/policies.ts';
 import { toPolicySet } from '../../../src/policies/policy-set.ts';
@@ -27,7 +27,7 @@ function showing(fields: readonly (readonly string[])[], asked: readonly string[
     ),
   );
   const scope = policies.scope(user('ann'), 'read', parseCollectionName('posts'));
-  return showingOf(scope, asked === null ? null : parseFields(asked));
+  return projectionOf(scope, asked === null ? null : parseFields(asked));
 }
 
 t.test('one rule for all documents is a projection, and the bytes stay as they come', async (t) => {

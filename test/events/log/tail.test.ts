@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { Timestamp } from 'mongodb';
 import t from 'tap';
-import { Ring } from '../../../src/events/log/ring-buffer.ts';
+import { RingBuffer } from '../../../src/events/log/ring-buffer.ts';
 import { EMPTY_ROW, encodeRow, type LogRow, rowBytes } from '../../../src/events/log/row.ts';
 import { Tail } from '../../../src/events/log/tail.ts';
 import { eventWorld, type World } from '../../helpers/event-world.ts';
@@ -123,7 +123,7 @@ t.test('a reader that throws does not keep the others from hearing', async (t) =
 });
 
 t.test('the ring keeps the newest rows within its bounds', async (t) => {
-  const ring = new Ring(100, 1_000_000);
+  const ring = new RingBuffer(100, 1_000_000);
   for (let number = 1; number <= 5000; number += 1) ring.push(row(number));
   t.equal(ring.size, 100);
   t.same(
@@ -133,13 +133,13 @@ t.test('the ring keeps the newest rows within its bounds', async (t) => {
   t.same(ring.after(5000, 10), []);
   t.equal(ring.after(4900, 1)?.[0]?.number, 4901);
   t.equal(ring.after(4899, 1), null, 'it does not reach back that far');
-  const bytes = new Ring(100, 3 * rowBytes(row(1)));
+  const bytes = new RingBuffer(100, 3 * rowBytes(row(1)));
   for (let number = 1; number <= 10; number += 1) bytes.push(row(number));
   t.equal(bytes.size, 3);
 });
 
 t.test('what the ring has dropped keeps no memory', async (t) => {
-  const ring = new Ring(100_000, 1_000_000);
+  const ring = new RingBuffer(100_000, 1_000_000);
   const weak: WeakRef<LogRow>[] = [];
   for (let number = 1; number <= 500; number += 1) {
     const large = row(number, { after: Buffer.alloc(400_000) });

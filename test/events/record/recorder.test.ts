@@ -1,7 +1,7 @@
 /** Every change once, in order, whoever wrote it; one recorder at a time, one stream however many processes. */
 import { BSON, MongoClient } from 'mongodb';
 import t from 'tap';
-import { changeStream } from '../../../src/database/change-stream.ts';
+import { changeStream } from '../../../src/database/cursors/change-stream.ts';
 import { EventLog } from '../../../src/events/log/event-log.ts';
 import type { LogRow } from '../../../src/events/log/row.ts';
 import { eventWorld } from '../../helpers/event-world.ts';

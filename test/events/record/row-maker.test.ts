@@ -1,7 +1,7 @@
 /** Changes become rows: transactions and their ends, authors, stamps, and what is no event. */
 import { BSON, Timestamp } from 'mongodb';
 import t from 'tap';
-import type { Change } from '../../../src/database/change.ts';
+import type { StreamChange } from '../../../src/database/cursors/change.ts';
 import { BODY_LIMIT, encodeRow, type LogRow } from '../../../src/events/log/row.ts';
 import { RowMaker } from '../../../src/events/record/row-maker.ts';
 import { cstring, element, frame, int32, string } from '../../helpers/bson-parts.ts';
@@ -9,7 +9,7 @@ import { cstring, element, frame, int32, string } from '../../helpers/bson-parts
 const bytes = (document: object | null) => document && Buffer.from(BSON.serialize(document));
 
 let token = 0;
-function change(operation: string, more: Record<string, unknown> = {}): Change {
+function change(operation: string, more: Record<string, unknown> = {}): StreamChange {
   token += 1;
   const {
     key = { _id: 1 },
@@ -102,7 +102,7 @@ t.test('updates of _meta alone and deletions of activity are no events, and end 
 
 t.test('the author is who moved the revision, and nobody else', async (t) => {
   const meta = (revision: number, by: string, request: string) => ({ _id: 1, _meta: { revision, by, request } });
-  const authors = (...changes: Change[]) =>
+  const authors = (...changes: StreamChange[]) =>
     maker()
       .rows(changes, true)
       .map((row) => [row.by, row.request]);

@@ -4,7 +4,7 @@
  */
 import { Validator } from '@seriousme/openapi-schema-validator';
 import t from 'tap';
-import { ANONYMOUS } from '../../../src/auth/principal.ts';
+import { ANONYMOUS } from '../../../src/auth/identity/principal.ts';
 import { READING, WRITES } from '../../../src/collections/http/document-operations.ts';
 import { referenceVersion } from '../../../src/http/docs/reference-script.ts';
 import { Contract } from '../../../src/http/openapi/contract.ts';

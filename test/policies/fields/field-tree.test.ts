@@ -6,7 +6,7 @@ import { cutBytes } from '../../../src/policies/fields/cut-bytes.ts';
 import { parseFieldRules } from '../../../src/policies/fields/field-rules.ts';
 import {
   ALL,
-  covers,
+  coversPath,
   cutTo,
   fieldTree,
   intersection,
@@ -37,9 +37,9 @@ t.test('rules join and narrow to their shortest form', async (t) => {
 t.test('a path is covered when everything at it is in, however arrays are read', async (t) => {
   const tree = inside(true, 'items', exclude('cost'));
   for (const path of ['items.name', 'items.0.name', 'other', 'items.name.cost'])
-    t.equal(covers(tree, path), true, path);
+    t.equal(coversPath(tree, path), true, path);
   for (const path of ['items', 'items.cost', 'items.0.cost', 'items.0', 'items.cost.x'])
-    t.equal(covers(tree, path), false, path);
+    t.equal(coversPath(tree, path), false, path);
   t.equal(touches(tree, 'items'), true);
   t.equal(touches(tree, 'items.cost.x'), false);
 });

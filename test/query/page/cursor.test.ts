@@ -5,7 +5,7 @@ import t from 'tap';
 import { readStored } from '../../../src/database/bson/stored.ts';
 import { compareValues } from '../../../src/query/evaluate/order.ts';
 import { decodeCursor as decode, encodeCursor } from '../../../src/query/page/cursor.ts';
-import type { Position } from '../../../src/query/page/page.ts';
+import type { PagePosition } from '../../../src/query/page/page.ts';
 import { seeded } from '../random.ts';
 import { value } from '../random-documents.ts';
 
@@ -16,7 +16,7 @@ const KEY = createSecretKey(randomBytes(32));
 t.test('values of every type travel exactly', async (t) => {
   const random = seeded(t);
   for (let n = 0; n < 200; n++) {
-    const position: Position = { direction: random.pick(['next', 'prev']), values: [value(random), undefined, n] };
+    const position: PagePosition = { direction: random.pick(['next', 'prev']), values: [value(random), undefined, n] };
     const back = decodeCursor(KEY, 'q', encodeCursor(KEY, 'q', position));
     t.equal(back.direction, position.direction);
     t.ok(position.values.every((one, index) => compareValues(one, back.values[index]) === 0));
@@ -31,7 +31,7 @@ t.test('values of every type travel exactly', async (t) => {
 });
 
 t.test('what was seen of neighbours travels with it, and is not known where nothing says so', async (t) => {
-  const position: Position = { direction: 'prev', values: ['a', new Int32(1)] };
+  const position: PagePosition = { direction: 'prev', values: ['a', new Int32(1)] };
   for (const [at, alone] of [
     [position, false],
     [{ ...position, alone: false }, false],
@@ -42,12 +42,12 @@ t.test('what was seen of neighbours travels with it, and is not known where noth
 });
 
 t.test('a date that cannot be told is refused, and not taken for another', async (t) => {
-  const position: Position = { direction: 'next', values: [new Date(Number.NaN), new Int32(1)] };
+  const position: PagePosition = { direction: 'next', values: [new Date(Number.NaN), new Int32(1)] };
   t.throws(() => encodeCursor(KEY, 'q', position), { code: 'invalid-parameter', message: /date out of range/ });
 });
 
 t.test('another question, another key, and any change are refused', async (t) => {
-  const position: Position = { direction: 'next', values: ['a', new Int32(1)] };
+  const position: PagePosition = { direction: 'next', values: ['a', new Int32(1)] };
   const cursor = encodeCursor(KEY, 'question', position);
   t.match(cursor, /^[A-Za-z0-9_-]{40,200}$/);
   const refused = [
@@ -69,6 +69,6 @@ t.test('another question, another key, and any change are refused', async (t) =>
 });
 
 t.test('a key too large to travel is told', async (t) => {
-  const large: Position = { direction: 'next', values: ['x'.repeat(3_000)] };
+  const large: PagePosition = { direction: 'next', values: ['x'.repeat(3_000)] };
   t.throws(() => encodeCursor(KEY, 'q', large), { code: 'invalid-parameter' });
 });

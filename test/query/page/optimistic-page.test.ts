@@ -1,8 +1,8 @@
 /** Which answers to a likely request are the page, and what a page sees of the neighbours of its ends. */
 import type { Document } from 'bson';
 import t from 'tap';
-import { likelyPage, likelyRequest } from '../../../src/query/page/optimistic-page.ts';
-import { cutPage, type Position } from '../../../src/query/page/page.ts';
+import { optimisticPage, optimisticRequest } from '../../../src/query/page/optimistic-page.ts';
+import { cutPage, type PagePosition } from '../../../src/query/page/page.ts';
 import { parseSort } from '../../../src/query/page/sort.ts';
 
 const SORT = parseSort(['a']);
@@ -13,14 +13,14 @@ const documents = (...keys: readonly (readonly [unknown, number])[]): Document[]
   keys.map(([a, _id]) => ({ a, _id }));
 const ids = (found: readonly Document[] | null): unknown => found?.map(({ _id }) => _id) ?? null;
 
-function found(position: Position, answer: readonly Document[], more = false): unknown {
-  const request = likelyRequest({}, SORT, position, LIMIT);
+function found(position: PagePosition, answer: readonly Document[], more = false): unknown {
+  const request = optimisticRequest({}, SORT, position, LIMIT);
   if (request === null) return 'no request';
-  return ids(likelyPage(answer, { request, position, limit: LIMIT, more }, { read, holdsArray }));
+  return ids(optimisticPage(answer, { request, position, limit: LIMIT, more }, { read, holdsArray }));
 }
 
 t.test('a range from the position is the page behind the document there', async (t) => {
-  const at: Position = { direction: 'next', values: [5, 1], alone: true };
+  const at: PagePosition = { direction: 'next', values: [5, 1], alone: true };
   t.strictSame(found(at, documents([5, 1], [6, 2], [7, 3], [8, 4])), [2, 3, 4], 'which is dropped');
   t.strictSame(found(at, documents([5, 1], [5, 9], [7, 3], [8, 4])), [9, 3, 4], 'those of its value may follow it');
   t.strictSame(found(at, documents([6, 2], [7, 3], [8, 4], [9, 5])), [2, 3, 4], 'or is gone');
@@ -29,13 +29,13 @@ t.test('a range from the position is the page behind the document there', async 
   t.equal(found(at, documents([5, 1], [6, 2], [7, 3])), null, 'documents of other kinds may follow');
   t.equal(found(at, documents([[1, 9], 8], [5, 1], [6, 2], [7, 3])), null, 'an array has another place');
   t.equal(found(at, []), null);
-  const text: Position = { direction: 'prev', values: ['e', 1], alone: true };
+  const text: PagePosition = { direction: 'prev', values: ['e', 1], alone: true };
   t.strictSame(found(text, documents(['e', 1], ['d', 2], ['c', 3], ['b', 4])), [2, 3, 4]);
   t.equal(found(text, documents(['E', 0], ['d', 2], ['c', 3], ['b', 4])), null, 'a collation may hold both for equal');
 });
 
 t.test('ranges beyond the position are the page when they fill it', async (t) => {
-  const at: Position = { direction: 'next', values: [5, 1] };
+  const at: PagePosition = { direction: 'next', values: [5, 1] };
   t.strictSame(found(at, documents([5, 2], [5, 3], [8, 4])), [2, 3, 4]);
   t.equal(found(at, documents([5, 2], [5, 3])), null);
   t.strictSame(found(at, documents([5, 2]), true), [2], 'or are as many as could be answered at once');
@@ -49,12 +49,12 @@ t.test('other positions are not asked for by plain comparisons', async (t) => {
 });
 
 t.test('an end of a page is alone when both its neighbours are known and have other values', async (t) => {
-  const seen = (position: Position | null, answer: readonly Document[]) => {
+  const seen = (position: PagePosition | null, answer: readonly Document[]) => {
     const { next, prev } = cutPage(answer, { sort: SORT, limit: LIMIT, position }, read);
     return [prev?.alone, next?.alone];
   };
-  const forwards = (value: number): Position => ({ direction: 'next', values: [value, 1] });
-  const backwards = (value: number): Position => ({ direction: 'prev', values: [value, 9] });
+  const forwards = (value: number): PagePosition => ({ direction: 'next', values: [value, 1] });
+  const backwards = (value: number): PagePosition => ({ direction: 'prev', values: [value, 9] });
   t.strictSame(seen(null, documents([5, 2], [6, 3], [7, 4])), [undefined, true]);
   t.strictSame(seen(null, documents([6, 2], [6, 3], [7, 4])), [undefined, false], 'the one before');
   t.strictSame(seen(null, documents([5, 2], [6, 3], [6, 4])), [undefined, false], 'the one more');

@@ -4,14 +4,14 @@ import t from 'tap';
 import { parseCollectionName } from '../../../src/database/names.ts';
 import { unlimited } from '../../../src/policies/scope.ts';
 import { parseQueryJson } from '../../../src/query/parse/parse-query.ts';
-import { toAsked, toQuestion } from '../../../src/realtime/answer/live-question.ts';
+import { toLiveQuestion, toRequestedQuestion } from '../../../src/realtime/answer/live-question.ts';
 import { keyText } from '../../../src/realtime/answer/rendering.ts';
 
 const MOST = '1.7976931348623157e+308';
 
 t.test('sort keys', async (t) => {
-  const asked = toAsked(parseQueryJson({ sort: 'n' }), true, new Date(0));
-  const question = toQuestion(parseCollectionName('todos'), asked, unlimited({ kind: 'anonymous' }, 'read'));
+  const asked = toRequestedQuestion(parseQueryJson({ sort: 'n' }), true, new Date(0));
+  const question = toLiveQuestion(parseCollectionName('todos'), asked, unlimited({ kind: 'anonymous' }, 'read'));
   const cases: [name: string, value: unknown, text: string][] = [
     ['a decimal', Decimal128.fromString('12.50'), '12.50'],
     ['a small decimal', Decimal128.fromString('1E-7'), '1E-7'],

@@ -7,11 +7,11 @@ import t from 'tap';
 import { EMPTY_ROW } from '../../../src/events/log/row.ts';
 import { compileMatch } from '../../../src/query/evaluate/match.ts';
 import { and, type Filter } from '../../../src/query/filter.ts';
-import type { Live } from '../../../src/realtime/answer/live-answer.ts';
+import type { LiveAnswer } from '../../../src/realtime/answer/live-answer.ts';
 import { RowView } from '../../../src/realtime/answer/row-view.ts';
-import { Groups } from '../../../src/realtime/hub/collection-groups.ts';
+import { CollectionGroups } from '../../../src/realtime/hub/collection-groups.ts';
 import { Group } from '../../../src/realtime/hub/group.ts';
-import { handleOf } from '../../../src/realtime/hub/index-key.ts';
+import { indexKeyOfFilter } from '../../../src/realtime/hub/index-key.ts';
 import { unbounded } from '../../helpers/unbounded.ts';
 import { seeded } from '../../query/random.ts';
 import { documentMembers, id } from '../../query/random-documents.ts';
@@ -23,7 +23,7 @@ const PATHS = ['a', 'b', 'a.a', 'a.b', 'b.a', 'a.b.a'];
 
 t.test('every group that is concerned is found', async (t) => {
   const random = seeded(t);
-  const groups = new Groups();
+  const groups = new CollectionGroups();
   const filters = new Map<Group, Filter>();
   for (let count = 0; count < FILTERS; count++) {
     const asked =
@@ -37,7 +37,7 @@ t.test('every group that is concerned is found', async (t) => {
             },
             ...(count % 2 === 0 ? [filter(random)] : []),
           ]);
-    const live: Live = {
+    const live: LiveAnswer = {
       key: String(count),
       collection: 'c',
       judge: () => [],
@@ -50,7 +50,7 @@ t.test('every group that is concerned is found', async (t) => {
       payBy: () => {},
       end: () => {},
     };
-    const group = new Group(live, handleOf(asked), { after: 0, until: null, absent: null });
+    const group = new Group(live, indexKeyOfFilter(asked), { after: 0, until: null, absent: null });
     filters.set(group, asked);
     groups.add(group);
   }

@@ -7,12 +7,12 @@ import { Account, ByteBudget } from '../../../src/kernel/memory/byte-budget.ts';
 import { unlimited } from '../../../src/policies/scope.ts';
 import { parseQueryJson } from '../../../src/query/parse/parse-query.ts';
 import { LiveQuery } from '../../../src/realtime/answer/live-query.ts';
-import { toAsked, toQuestion } from '../../../src/realtime/answer/live-question.ts';
+import { toLiveQuestion, toRequestedQuestion } from '../../../src/realtime/answer/live-question.ts';
 import type { SnapshotStore } from '../../../src/realtime/answer/snapshot-store.ts';
-import type { Member } from '../../../src/realtime/hub/group.ts';
-import { GroupBook } from '../../../src/realtime/hub/group-index.ts';
-import { Batch } from '../../../src/realtime/hub/row-batch.ts';
-import { Outlet, Turns } from '../../../src/realtime/wire/send-queue.ts';
+import type { GroupMember } from '../../../src/realtime/hub/group.ts';
+import { GroupIndex } from '../../../src/realtime/hub/group-index.ts';
+import { RowBatch } from '../../../src/realtime/hub/row-batch.ts';
+import { FlushScheduler, SendQueue } from '../../../src/realtime/wire/send-queue.ts';
 
 const MIB = 1024 * 1024;
 const NAME = parseCollectionName('todos');
@@ -37,18 +37,18 @@ function rowOf(number: number, bytes: number, transaction: LogRow['transaction']
 /** Members of clients whose lines take nothing, each with where it was left behind. */
 function world(each: number) {
   const budget = new ByteBudget({ each, all: 100 * each });
-  const book = new GroupBook();
-  const turns = new Turns();
+  const book = new GroupIndex();
+  const turns = new FlushScheduler();
   const join = (id: string, query: object, outlet = client()) => {
     const left: number[] = [];
-    const asked = toAsked(parseQueryJson(query), false, new Date());
+    const asked = toRequestedQuestion(parseQueryJson(query), false, new Date());
     const live = new LiveQuery(
-      toQuestion(NAME, asked, unlimited({ kind: 'anonymous' }, 'read')),
+      toLiveQuestion(NAME, asked, unlimited({ kind: 'anonymous' }, 'read')),
       {} as SnapshotStore,
       outlet.account,
     );
     live.fill([]);
-    const member: Member = {
+    const member: GroupMember = {
       id,
       outlet,
       after: 0,
@@ -63,12 +63,12 @@ function world(each: number) {
     const group = book.join(member, live, null);
     return { outlet, left };
   };
-  function client(): Outlet {
+  function client(): SendQueue {
     const line = { writableLength: 0, writable: true, cork() {}, uncork() {}, on() {}, write: () => true };
-    return new Outlet(line, turns, new Account(budget, 'stranger'));
+    return new SendQueue(line, turns, new Account(budget, 'stranger'));
   }
   const tell = async (rows: readonly LogRow[]) => {
-    const batch = new Batch(book, (error) => {
+    const batch = new RowBatch(book, (error) => {
       throw error;
     });
     await batch.judge(rows);

@@ -3,7 +3,7 @@
  * connections are there for all.
  */
 import t from 'tap';
-import { FairSemaphore } from '../../../src/kernel/fair-semaphore.ts';
+import { FairSemaphore } from '../../../src/kernel/concurrency/fair-semaphore.ts';
 import { Backlog } from '../../../src/realtime/subscription/backlog.ts';
 import { until } from '../../helpers/until.ts';
 

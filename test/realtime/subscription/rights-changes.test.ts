@@ -5,7 +5,7 @@
 import { BSON, Timestamp } from 'mongodb';
 import t from 'tap';
 import { EMPTY_ROW, type LogRow } from '../../../src/events/log/row.ts';
-import { Rights } from '../../../src/realtime/subscription/rights-changes.ts';
+import { RightsChanges } from '../../../src/realtime/subscription/rights-changes.ts';
 import { ask, signInOwner, signUp } from '../../helpers/accounts.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { user } from '../../helpers/principals.ts';
@@ -76,7 +76,7 @@ t.test('which changes of rights are too near', async (t) => {
   ];
   const rows = [...earlier, ...later];
   let tell: (rows: readonly LogRow[]) => void = () => t.fail('nobody listens');
-  const rights = new Rights({
+  const rights = new RightsChanges({
     log: { about: async ({ through }) => ({ rows: rows.filter(({ number }) => number <= through), through }) },
     tail: {
       position: { epoch: 1, number: 3 },

@@ -7,7 +7,7 @@ import t from 'tap';
 import { EMPTY_ROW, type LogRow } from '../../../src/events/log/row.ts';
 import { Turnstile } from '../../../src/query/evaluate/turnstile.ts';
 import type { Missed, Stretch } from '../../../src/realtime/subscription/backlog.ts';
-import { judgeMissed } from '../../../src/realtime/subscription/resume-check.ts';
+import { checkResume } from '../../../src/realtime/subscription/resume-check.ts';
 import { toMessage } from '../../../src/realtime/wire/shared-message.ts';
 
 const CLIENTS = 20;
@@ -51,7 +51,7 @@ t.test('those who come back at once take turns', async (t) => {
   };
   const live = { cost: 0, prepare: async () => {} };
   const asked = { collections: ['todos'], principal: { kind: 'anonymous' }, whose: 'a', judge, live } as const;
-  const missed = () => judgeMissed(parts as unknown as Parameters<typeof judgeMissed>[0], '1-0', asked);
+  const missed = () => checkResume(parts as unknown as Parameters<typeof checkResume>[0], '1-0', asked);
   const verdicts = await Promise.all(Array.from({ length: CLIENTS }, missed));
   going = false;
   t.strictSame(verdicts, Array(CLIENTS).fill({ place: { epoch: 1, number: 0 }, through: mark }));

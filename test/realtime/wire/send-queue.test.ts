@@ -1,6 +1,6 @@
 /** What one client waits for: gathered in a turn, written in its order, and told when it is too much and when it is gone. */
 import t from 'tap';
-import { Outlet, Turns, type Writable } from '../../../src/realtime/wire/send-queue.ts';
+import { FlushScheduler, SendQueue, type Writable } from '../../../src/realtime/wire/send-queue.ts';
 import { unbounded } from '../../helpers/unbounded.ts';
 
 /** A line that keeps what it is given until it is let go, and calls 16 KiB enough. */
@@ -30,8 +30,8 @@ class Line implements Writable {
 
 function open() {
   const line = new Line();
-  const turns = new Turns();
-  const outlet = new Outlet(line, turns, unbounded());
+  const turns = new FlushScheduler();
+  const outlet = new SendQueue(line, turns, unbounded());
   const heard: string[] = [];
   outlet.onFull = () => heard.push('full');
   outlet.onDrained = () => heard.push('drained');

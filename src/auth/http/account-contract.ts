@@ -1,0 +1,24 @@
+/**
+ * What operations on accounts, sessions and keys have in common in the contract: the shapes of what they answer with.
+ * The operations themselves are beside their routes, here and in admin/.
+ */
+import type { Answer } from '../../contract/operation.ts';
+import { shape } from '../../contract/schema.ts';
+import type { ErrorCode } from '../../kernel/errors.ts';
+import * as schema from './schema.ts';
+
+export const USER_SHAPE = shape('User', schema.USER);
+export const SIGNED_IN_SHAPE = shape('SignedIn', schema.SIGNED_IN);
+export const SESSION_SHAPE = shape('Session', schema.SESSION);
+export const API_KEY_SHAPE = shape('ApiKey', schema.API_KEY);
+export const TICKET_SHAPE = shape('Ticket', schema.TICKET);
+
+/** The answer without a body. */
+export const DONE: Readonly<Record<number, Answer>> = { 204: { description: 'Done.' } };
+
+export function answer(description: string, body: object, status = 200): Readonly<Record<number, Answer>> {
+  return { [status]: { description, schema: body } };
+}
+
+/** What an account refuses whose name, address or password cannot be taken. */
+export const NAMING_ERRORS: readonly ErrorCode[] = ['unique-violation', 'password-refused'];

@@ -1,0 +1,64 @@
+/** What one asks of one's own account, as the contract describes it. Not here: the routes (account-routes.ts). */
+import { ASKED_ERRORS, BODY_ERRORS, CHECKED_ERRORS, jsonBody, operation } from '../../contract/operation.ts';
+import { idParameter } from '../../contract/parameters.ts';
+import { listOf } from '../../contract/schema.ts';
+import { answer, DONE, NAMING_ERRORS, SESSION_SHAPE, TICKET_SHAPE, USER_SHAPE } from './account-contract.ts';
+import { CHANGE_ME, CHANGE_PASSWORD } from './schema.ts';
+
+const tag = 'Sign-in';
+
+export const ACCOUNT = {
+  me: operation({
+    id: 'auth.me',
+    tag,
+    summary: 'Get your own account',
+    answers: answer('The account.', USER_SHAPE),
+    errors: [...ASKED_ERRORS, 'document-not-found'],
+  }),
+  changeMe: operation({
+    id: 'auth.changeMe',
+    tag,
+    summary: 'Change your own account',
+    description: 'A new e-mail address counts once the letter that is sent to it is answered.',
+    body: jsonBody(CHANGE_ME),
+    answers: answer('The account as it is now.', USER_SHAPE),
+    errors: [...CHECKED_ERRORS, ...NAMING_ERRORS, 'sign-in-failed', 'document-not-found'],
+  }),
+  changePassword: operation({
+    id: 'auth.changePassword',
+    tag,
+    summary: 'Change your password, and end your other sessions',
+    body: jsonBody(CHANGE_PASSWORD),
+    answers: DONE,
+    errors: [...CHECKED_ERRORS, 'password-refused', 'sign-in-failed', 'document-not-found'],
+  }),
+  logout: operation({
+    id: 'auth.logout',
+    tag,
+    summary: 'End this session',
+    answers: DONE,
+    errors: [...ASKED_ERRORS, ...BODY_ERRORS],
+  }),
+  sessions: operation({
+    id: 'auth.sessions',
+    tag,
+    summary: 'List your sessions',
+    answers: answer('The sessions, oldest first.', listOf(SESSION_SHAPE)),
+    errors: ASKED_ERRORS,
+  }),
+  endSession: operation({
+    id: 'auth.endSession',
+    tag,
+    summary: 'End one of your sessions',
+    parameters: [idParameter('id', 'the session')],
+    answers: DONE,
+    errors: [...ASKED_ERRORS, ...BODY_ERRORS, 'document-not-found'],
+  }),
+  ticket: operation({
+    id: 'auth.ticket',
+    tag,
+    summary: 'Get a ticket for where no header can be sent',
+    answers: answer('A ticket.', TICKET_SHAPE),
+    errors: [...ASKED_ERRORS, ...BODY_ERRORS],
+  }),
+};

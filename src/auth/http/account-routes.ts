@@ -1,0 +1,89 @@
+/**
+ * The HTTP face of one's own account: who am I, my sessions, my password, a ticket. Registered where credentials are
+ * looked at. Not here: other people's accounts (admin/).
+ */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { MillraceError } from '../../kernel/errors.ts';
+import { checked } from '../../kernel/parse-body.ts';
+import { parameters } from '../../kernel/request.ts';
+import type { Users } from '../accounts/users.ts';
+import type { Authenticator } from '../authenticator.ts';
+import { actorOf } from '../identity/principal.ts';
+import { foldName, toShown } from '../identity/user.ts';
+import type { SignIn } from '../sign-in/sign-in.ts';
+import type { Sessions } from '../tokens/sessions.ts';
+import { ACCOUNT } from './account-operations.ts';
+import { requireAccount, requireSmall, sessionOriginOf } from './requests.ts';
+import { CHANGE_ME, CHANGE_PASSWORD } from './schema.ts';
+
+export interface AccountRoutesOptions {
+  readonly authenticator: Authenticator;
+  readonly signIn: SignIn;
+  readonly sessions: Sessions;
+  readonly users: Users;
+}
+
+export async function accountRoutes(app: FastifyInstance, options: AccountRoutesOptions): Promise<void> {
+  const { authenticator, signIn, sessions, users } = options;
+  const stampOf = ({ principal, id }: FastifyRequest) => ({ by: actorOf(principal), request: id });
+  app.addHook('preHandler', (request, _reply, done) => {
+    try {
+      parameters(request, []);
+      done();
+    } catch (error) {
+      done(error instanceof Error ? error : new Error('Refused', { cause: error }));
+    }
+  });
+
+  app.get('/auth/me', { config: ACCOUNT.me }, async (request) =>
+    toShown(await users.get(requireAccount(request.principal).id)),
+  );
+
+  app.patch('/auth/me', { config: ACCOUNT.changeMe }, async (request) => {
+    const { id } = requireAccount(request.principal);
+    const { email, password, ...change } = checked(CHANGE_ME, request.body);
+    requireSmall('profile', change.profile);
+    const user = await users.get(id);
+    if (email !== undefined && !(user.emailVerified && foldName(email) === foldName(user.email ?? ''))) {
+      await signIn.confirmPassword(user, password ?? '', sessionOriginOf(request));
+      signIn.sendVerification(user, email);
+    }
+    return toShown(Object.keys(change).length > 0 ? await users.change(id, change, stampOf(request)) : user);
+  });
+
+  app.post('/auth/password', { config: ACCOUNT.changePassword }, async (request, reply) => {
+    const { id, session } = requireAccount(request.principal);
+    const { current, password } = checked(CHANGE_PASSWORD, request.body);
+    await signIn.changePassword(await users.get(id), session, current, password, sessionOriginOf(request));
+    return reply.code(204).send();
+  });
+
+  app.post('/auth/logout', { config: ACCOUNT.logout }, async (request, reply) => {
+    const { id, session } = requireAccount(request.principal);
+    await sessions.end(session, id, 'logout', stampOf(request));
+    return reply.code(204).send();
+  });
+
+  app.get('/auth/sessions', { config: ACCOUNT.sessions }, async (request) => {
+    const { id, session } = requireAccount(request.principal);
+    return sessions.list(id, session);
+  });
+
+  app.delete<{ Params: { id: string } }>(
+    '/auth/sessions/:id',
+    { config: ACCOUNT.endSession },
+    async (request, reply) => {
+      const { id } = requireAccount(request.principal);
+      if (!(await sessions.end(request.params.id, id, 'revoked', stampOf(request)))) {
+        throw new MillraceError('document-not-found', 'There is no such session');
+      }
+      return reply.code(204).send();
+    },
+  );
+
+  app.post('/auth/ticket', { config: ACCOUNT.ticket }, async (request) => {
+    const { principal } = request;
+    if (principal.kind === 'anonymous') return authenticator.issueTicket(requireAccount(principal));
+    return authenticator.issueTicket(principal);
+  });
+}

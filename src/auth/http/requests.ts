@@ -1,0 +1,32 @@
+/** What the routes of this folder read from a request beside its path. Pure. */
+import type { FastifyRequest } from 'fastify';
+import { MillraceError } from '../../kernel/errors.ts';
+import type { Principal } from '../identity/principal.ts';
+import type { SessionOrigin } from '../tokens/session.ts';
+import { MAX_KEPT_BYTES } from './schema.ts';
+
+/** Where a request comes from, for the session it opens. */
+export function sessionOriginOf({ ip, id, headers }: Pick<FastifyRequest, 'ip' | 'id' | 'headers'>): SessionOrigin {
+  return { address: ip, agent: headers['user-agent'] ?? null, request: id };
+}
+
+/** Somebody who signed in. */
+export type SignedInPrincipal = Extract<Principal, { kind: 'user' | 'owner' }>;
+
+/** @throws MillraceError `not-authenticated`, `forbidden` for keys, which have no account */
+export function requireAccount(principal: Principal): SignedInPrincipal {
+  if (principal.kind === 'user' || principal.kind === 'owner') return principal;
+  if (principal.kind === 'key') throw new MillraceError('forbidden', 'A key has no account and no sessions');
+  throw new MillraceError('not-authenticated', 'Sign in to use this', {
+    headers: { 'www-authenticate': 'Bearer realm="millrace"' },
+  });
+}
+
+/** @throws MillraceError `invalid-body` for a profile or claims that are too large */
+export function requireSmall(member: string, value: object | undefined): void {
+  if (value === undefined || Buffer.byteLength(JSON.stringify(value)) <= MAX_KEPT_BYTES) return;
+  const detail = `As JSON it has more than ${MAX_KEPT_BYTES} bytes`;
+  throw new MillraceError('invalid-body', `The member '${member}' is too large`, {
+    faults: [{ pointer: `/${member}`, code: 'invalid-body', detail }],
+  });
+}

@@ -1,0 +1,153 @@
+/**
+ * The bodies that sign-in and accounts take and answer with: one schema is the check, the type and the contract.
+ */
+import Type, { type TSchema } from 'typebox';
+import { KEY_ACTIONS } from '../tokens/api-key.ts';
+
+const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+const closed = { additionalProperties: false } as const;
+
+/** Letters, digits and `. _ -`: nothing that could be taken for an e-mail address. Look-alikes are accounts/look-alikes.ts's. */
+const USERNAME = Type.String({ minLength: 1, maxLength: 64, pattern: '^[\\p{L}\\p{N}][\\p{L}\\p{N}._-]*$' });
+const EMAIL = Type.String({ minLength: 3, maxLength: 254, pattern: '^[^\\s@<>,;:"]+@[^\\s@<>,;:"]+$' });
+/** As long as can be refused in words. */
+const PASSWORD = Type.String({ minLength: 1, maxLength: 4_096, description: '8 to 256 characters.' });
+const TOKEN = Type.String({ minLength: 1, maxLength: 200 });
+const ROLE = Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z][A-Za-z0-9_-]*$' });
+const ROLES = Type.Array(ROLE, { maxItems: 32, uniqueItems: true });
+/** An object that is kept as it is; its size is checked by {@link MAX_KEPT_BYTES}. */
+const KEPT = Type.Record(Type.String(), Type.Unknown(), { maxProperties: 64 });
+
+/** Largest profile or set of claims, as JSON. */
+export const MAX_KEPT_BYTES = 8_192;
+
+export const REGISTER = Type.Object(
+  { username: USERNAME, password: PASSWORD, email: Type.Optional(EMAIL), profile: Type.Optional(KEPT) },
+  closed,
+);
+export const LOGIN = Type.Object(
+  {
+    username: Type.String({ minLength: 1, maxLength: 254, description: 'User name or e-mail address.' }),
+    password: PASSWORD,
+  },
+  closed,
+);
+export const REFRESH = Type.Object({ refreshToken: TOKEN }, closed);
+export const VERIFY = Type.Object({ token: TOKEN }, closed);
+export const RESET = Type.Object({ email: EMAIL }, closed);
+export const RESET_CONFIRM = Type.Object({ token: TOKEN, password: PASSWORD }, closed);
+export const SETUP = Type.Object({ token: TOKEN, email: EMAIL, password: PASSWORD }, closed);
+export const CHANGE_PASSWORD = Type.Object({ current: PASSWORD, password: PASSWORD }, closed);
+export const CHANGE_ME = Type.Object(
+  {
+    username: Type.Optional(USERNAME),
+    profile: Type.Optional(KEPT),
+    email: Type.Optional(EMAIL),
+    password: Type.Optional({ ...PASSWORD, description: 'The current one; needed to change the e-mail address.' }),
+  },
+  { ...closed, minProperties: 1 },
+);
+
+export const NEW_USER = Type.Object(
+  {
+    kind: Type.Optional(Type.Unsafe<'user' | 'owner'>({ type: 'string', enum: ['user', 'owner'], default: 'user' })),
+    username: Type.Optional(USERNAME),
+    email: Type.Optional(EMAIL),
+    password: Type.Optional(PASSWORD),
+    roles: Type.Optional(ROLES),
+    claims: Type.Optional(KEPT),
+    profile: Type.Optional(KEPT),
+  },
+  closed,
+);
+export const CHANGE_USER = Type.Object(
+  { roles: Type.Optional(ROLES), disabled: Type.Optional(Type.Boolean()), claims: Type.Optional(KEPT) },
+  { ...closed, minProperties: 1 },
+);
+export const NEW_KEY = Type.Object(
+  {
+    name: Type.String({ minLength: 1, maxLength: 100 }),
+    roles: Type.Optional(ROLES),
+    collections: Type.Optional(nullable(Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: 100 }))),
+    actions: Type.Optional(
+      nullable(
+        Type.Array(Type.Unsafe<string>({ type: 'string', enum: [...KEY_ACTIONS] }), { minItems: 1, uniqueItems: true }),
+      ),
+    ),
+    expiresAt: Type.Optional(nullable(Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\dT[0-9:.]+Z$' }))),
+  },
+  closed,
+);
+
+export const USER = Type.Object(
+  {
+    id: Type.String(),
+    kind: Type.Unsafe<string>({ type: 'string', enum: ['user', 'owner'] }),
+    username: nullable(Type.String()),
+    email: nullable(Type.String()),
+    emailVerified: Type.Boolean(),
+    roles: Type.Array(Type.String()),
+    claims: KEPT,
+    profile: KEPT,
+    disabled: Type.Boolean(),
+    createdAt: Type.String(),
+  },
+  { description: 'An account.' },
+);
+const TOKENS = {
+  accessToken: Type.String({ description: 'For `Authorization: Bearer`.' }),
+  expiresIn: Type.Integer({ description: 'Seconds.' }),
+  refreshToken: Type.String({ description: 'For `POST /auth/refresh`; works once.' }),
+};
+export const RENEWED = Type.Object(TOKENS, { description: 'Fresh tokens.' });
+export const SIGNED_IN = Type.Object({ ...TOKENS, user: USER }, { description: 'A session.' });
+export const SET_UP = Type.Object(
+  {
+    ...SIGNED_IN.properties,
+    note: Type.Optional(Type.String({ description: 'What development mode left behind and is heeded from now on.' })),
+  },
+  { description: "The first owner's session." },
+);
+export const SESSION = Type.Object(
+  {
+    id: Type.String(),
+    createdAt: Type.String(),
+    usedAt: nullable(Type.String()),
+    address: Type.String(),
+    agent: nullable(Type.String()),
+    current: Type.Boolean(),
+  },
+  { description: 'One sign-in.' },
+);
+export const API_KEY = Type.Object(
+  {
+    id: Type.String(),
+    name: Type.String(),
+    prefix: Type.String({ description: 'How the key begins.' }),
+    roles: Type.Array(Type.String()),
+    collections: nullable(Type.Array(Type.String())),
+    actions: nullable(Type.Array(Type.String())),
+    expiresAt: nullable(Type.String()),
+    createdAt: Type.String(),
+    createdBy: nullable(Type.String()),
+    lastUsedAt: nullable(Type.String()),
+    key: Type.Optional(Type.String({ description: 'The key itself, only in the answer that makes it.' })),
+  },
+  { description: 'An API key.' },
+);
+export const TICKET = Type.Object(
+  { ticket: Type.String(), expiresIn: Type.Integer({ description: 'Seconds.' }) },
+  { description: 'For `?ticket=`; works once.' },
+);
+export const PROVIDERS = Type.Object(
+  {
+    password: Type.Boolean(),
+    registration: Type.Unsafe<string>({ type: 'string', enum: ['open', 'closed'] }),
+    providers: Type.Array(Type.Unknown()),
+  },
+  { description: 'How one can sign in.' },
+);
+export const JWKS = Type.Object(
+  { keys: Type.Array(Type.Record(Type.String(), Type.String())) },
+  { description: 'RFC 7517.' },
+);

@@ -1,0 +1,92 @@
+/** What a stranger may ask, as the contract describes it. Not here: the routes (sign-in-routes.ts). */
+import { ASKED_ERRORS, CHECKED_ERRORS, jsonBody, operation } from '../../contract/operation.ts';
+import { answer, DONE, NAMING_ERRORS, SIGNED_IN_SHAPE } from './account-contract.ts';
+import {
+  JWKS,
+  LOGIN,
+  PROVIDERS,
+  REFRESH,
+  REGISTER,
+  RENEWED,
+  RESET,
+  RESET_CONFIRM,
+  SET_UP,
+  SETUP,
+  VERIFY,
+} from './schema.ts';
+
+const tag = 'Sign-in';
+
+export const SIGN_IN = {
+  register: operation({
+    id: 'auth.register',
+    tag,
+    summary: 'Make an account',
+    body: jsonBody(REGISTER),
+    answers: answer('Made, and signed in.', SIGNED_IN_SHAPE, 201),
+    errors: [...CHECKED_ERRORS, ...NAMING_ERRORS, 'registration-closed'],
+  }),
+  login: operation({
+    id: 'auth.login',
+    tag,
+    summary: 'Sign in',
+    body: jsonBody(LOGIN),
+    answers: answer('Signed in.', SIGNED_IN_SHAPE),
+    errors: [...CHECKED_ERRORS, 'sign-in-failed'],
+  }),
+  refresh: operation({
+    id: 'auth.refresh',
+    tag,
+    summary: 'Renew the tokens of a session',
+    description: 'A refresh token works once; for 10 seconds it answers with the same successor.',
+    body: jsonBody(REFRESH),
+    answers: answer('Fresh tokens.', RENEWED),
+    errors: CHECKED_ERRORS,
+  }),
+  verify: operation({
+    id: 'auth.verify',
+    tag,
+    summary: 'Prove an e-mail address',
+    body: jsonBody(VERIFY),
+    answers: DONE,
+    errors: [...CHECKED_ERRORS, 'link-unusable', 'unique-violation', 'document-not-found'],
+  }),
+  reset: operation({
+    id: 'auth.reset',
+    tag,
+    summary: 'Ask for a letter that sets a new password',
+    body: jsonBody(RESET),
+    answers: { 202: { description: 'If there is such an account, a letter is on its way.' } },
+    errors: CHECKED_ERRORS,
+  }),
+  resetConfirm: operation({
+    id: 'auth.resetConfirm',
+    tag,
+    summary: 'Set a new password with what the letter holds',
+    body: jsonBody(RESET_CONFIRM),
+    answers: DONE,
+    errors: [...CHECKED_ERRORS, 'link-unusable', 'password-refused', 'document-not-found'],
+  }),
+  setUp: operation({
+    id: 'setup',
+    tag,
+    summary: 'Become the first owner by a set-up link',
+    body: jsonBody(SETUP),
+    answers: answer('The owner, signed in.', SET_UP, 201),
+    errors: [...CHECKED_ERRORS, ...NAMING_ERRORS, 'link-unusable'],
+  }),
+  providers: operation({
+    id: 'auth.providers',
+    tag,
+    summary: 'How one can sign in',
+    answers: answer('What is configured.', PROVIDERS),
+    errors: ASKED_ERRORS,
+  }),
+  publicKeys: operation({
+    id: 'auth.publicKeys',
+    tag,
+    summary: 'The public keys of access tokens',
+    answers: answer('A JSON Web Key Set.', JWKS),
+    errors: ASKED_ERRORS,
+  }),
+};

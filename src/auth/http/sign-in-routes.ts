@@ -1,0 +1,84 @@
+/**
+ * The HTTP face of becoming somebody: what a stranger may ask. Registered where no credential is looked at, so that an
+ * expired one does not stand in the way of a new one. Not here: what signing in is (sign-in.ts).
+ */
+import type { FastifyInstance } from 'fastify';
+import { checked } from '../../kernel/parse-body.ts';
+import { parameters } from '../../kernel/request.ts';
+import type { Owners } from '../sign-in/owners.ts';
+import type { SignIn } from '../sign-in/sign-in.ts';
+import type { KeyRing } from '../tokens/key-ring.ts';
+import type { Sessions } from '../tokens/sessions.ts';
+import { requireSmall, sessionOriginOf } from './requests.ts';
+import { LOGIN, REFRESH, REGISTER, RESET, RESET_CONFIRM, SETUP, VERIFY } from './schema.ts';
+import { SIGN_IN } from './sign-in-operations.ts';
+
+export interface SignInRoutesOptions {
+  readonly signIn: SignIn;
+  readonly sessions: Sessions;
+  readonly owners: Owners;
+  readonly keyRing: KeyRing;
+}
+
+export async function signInRoutes(app: FastifyInstance, options: SignInRoutesOptions): Promise<void> {
+  const { signIn, sessions, owners, keyRing } = options;
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('cache-control', 'no-store');
+    try {
+      parameters(request, []);
+      done();
+    } catch (error) {
+      done(error instanceof Error ? error : new Error('Refused', { cause: error }));
+    }
+  });
+
+  app.post('/auth/register', { config: SIGN_IN.register }, async (request, reply) => {
+    const body = checked(REGISTER, request.body);
+    requireSmall('profile', body.profile);
+    return reply.code(201).send(await signIn.register(body, sessionOriginOf(request)));
+  });
+
+  app.post('/auth/login', { config: SIGN_IN.login }, async (request) => {
+    const { username, password } = checked(LOGIN, request.body);
+    return signIn.login(username, password, sessionOriginOf(request));
+  });
+
+  app.post('/auth/refresh', { config: SIGN_IN.refresh }, async (request) => {
+    const { refreshToken } = checked(REFRESH, request.body);
+    return sessions.refresh(refreshToken, sessionOriginOf(request));
+  });
+
+  app.post('/auth/verify', { config: SIGN_IN.verify }, async (request, reply) => {
+    const { token } = checked(VERIFY, request.body);
+    await signIn.verify(token, sessionOriginOf(request));
+    return reply.code(204).send();
+  });
+
+  app.post('/auth/reset', { config: SIGN_IN.reset }, async (request, reply) => {
+    const { email } = checked(RESET, request.body);
+    signIn.requestReset(email);
+    return reply.code(202).send();
+  });
+
+  app.post('/auth/reset/confirm', { config: SIGN_IN.resetConfirm }, async (request, reply) => {
+    const { token, password } = checked(RESET_CONFIRM, request.body);
+    await signIn.reset(token, password, sessionOriginOf(request));
+    return reply.code(204).send();
+  });
+
+  app.post('/setup', { config: SIGN_IN.setUp }, async (request, reply) => {
+    const { token, email, password } = checked(SETUP, request.body);
+    return reply.code(201).send(await owners.setUp(token, email, password, sessionOriginOf(request)));
+  });
+
+  app.get('/auth/providers', { config: SIGN_IN.providers }, async () => ({
+    password: true,
+    registration: signIn.registration,
+    providers: [],
+  }));
+
+  // What a cache keeps says which origin may read it.
+  app.get('/.well-known/jwks.json', { config: SIGN_IN.publicKeys }, async (_request, reply) =>
+    reply.header('cache-control', 'public, max-age=60').header('vary', 'Origin').send({ keys: keyRing.publicKeys() }),
+  );
+}

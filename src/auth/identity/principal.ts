@@ -1,0 +1,68 @@
+/**
+ * Who is asking. Anonymous is a principal too, never `null`. Not here: how a request proves it (authenticator.ts).
+ */
+import { networkOf } from '../../kernel/config/addresses.ts';
+
+/** What one of those who run this installation may do, from everything to looking. */
+export const OWNER_ROLES = ['owner', 'admin', 'developer', 'viewer'] as const;
+
+export type OwnerRole = (typeof OWNER_ROLES)[number];
+
+export interface Anonymous {
+  readonly kind: 'anonymous';
+}
+
+/** An account, signed in. */
+export interface UserPrincipal {
+  readonly kind: 'user';
+  readonly id: string;
+  readonly roles: readonly string[];
+  /** What is told about the account beside its roles, for `$user.claims.…` in policies. */
+  readonly claims: Readonly<Record<string, unknown>>;
+  /** Id of the session, which can be revoked. */
+  readonly session: string;
+  /** When the proof ends, in milliseconds since 1970. */
+  readonly expiresAt: number;
+}
+
+/** An API key. */
+export interface KeyPrincipal {
+  readonly kind: 'key';
+  readonly id: string;
+  readonly roles: readonly string[];
+  /** The collections it may reach at most; null is all of them. */
+  readonly collections: readonly string[] | null;
+  /** The actions it may do at most; null is all of them. */
+  readonly actions: readonly string[] | null;
+  /** When the key ends, in milliseconds since 1970; null is never. */
+  readonly expiresAt: number | null;
+}
+
+/** One of those who run this installation, signed in. */
+export interface OwnerPrincipal {
+  readonly kind: 'owner';
+  readonly id: string;
+  readonly roles: readonly OwnerRole[];
+  readonly session: string;
+  readonly expiresAt: number;
+}
+
+/** The one who asks: nobody in particular, an account, an API key, or who runs this installation. */
+export type Principal = Anonymous | UserPrincipal | KeyPrincipal | OwnerPrincipal;
+
+export const ANONYMOUS: Anonymous = Object.freeze({ kind: 'anonymous' });
+
+/** Whom what a request takes is counted for: its principal, or the network of a stranger. */
+export function clientOf(principal: Principal, address: string): string {
+  return actorOf(principal) ?? networkOf(address);
+}
+
+/** The principal as stored beside what it changed: `user:u1`, or null for anonymous. */
+export function actorOf(principal: Principal): string | null {
+  return principal.kind === 'anonymous' ? null : `${principal.kind}:${principal.id}`;
+}
+
+/** The key under which limits count a client: one principal, or all that is anonymous in one network. */
+export function limitKeyOf(principal: Principal, address: string): string {
+  return actorOf(principal) ?? networkOf(address);
+}

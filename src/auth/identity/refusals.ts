@@ -1,0 +1,35 @@
+/** The refusals of sign-in, worded once: they say what to do, and nothing of what exists. */
+import { MillraceError } from '../../kernel/errors.ts';
+
+/** The same for a wrong password, an unknown name and a disabled account. */
+export function signInFailed(): MillraceError {
+  return new MillraceError('sign-in-failed', 'The name or the password is not right', {
+    headers: { 'www-authenticate': 'Bearer realm="millrace"' },
+  });
+}
+
+export function registrationClosed(): MillraceError {
+  return new MillraceError('registration-closed', 'Accounts are made by those who run this server', {
+    hint: 'MILLRACE_REGISTRATION=open lets anybody register',
+  });
+}
+
+/** A link or its secret was used, has expired, was replaced by a newer one, or never was. */
+export function linkUnusable(): MillraceError {
+  return new MillraceError('link-unusable', 'The link was used, has expired, or was replaced by a newer one', {
+    hint: 'Ask for a new one',
+  });
+}
+
+/** The server of mail does not keep up. */
+export function tooManyLetters(): MillraceError {
+  return new MillraceError('overloaded', 'Too many emails are being sent', { headers: { 'retry-after': '10' } });
+}
+
+/** The one answer to every credential that is present but bad (RFC 6750 section 3.1). */
+export function invalidCredential(cause?: unknown): MillraceError {
+  return new MillraceError('invalid-credential', 'The credential is not valid', {
+    headers: { 'www-authenticate': 'Bearer realm="millrace", error="invalid_token"' },
+    cause,
+  });
+}

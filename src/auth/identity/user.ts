@@ -1,0 +1,72 @@
+/**
+ * An account: of somebody who uses what is built here, or of somebody who runs it. Shapes and pure functions; no
+ * secrets stand in it, because every change of it is an event. Not here: where it is kept (user-store.ts).
+ */
+import type { OwnMeta } from '../../database/system-collection.ts';
+import { OWNER_ROLES, type OwnerRole, type Principal } from './principal.ts';
+
+export interface User {
+  readonly _id: string;
+  readonly kind: 'user' | 'owner';
+  readonly username: string | null;
+  readonly email: string | null;
+  readonly emailVerified: boolean;
+  /** What sign-in finds it by: user name and e-mail, folded; unique among all accounts. */
+  readonly names: readonly string[];
+  /** What the user name looks like (accounts/look-alikes.ts); unique. Missing where there is none, or an older account has it. */
+  readonly skeleton?: string;
+  readonly roles: readonly string[];
+  /** Told to policies as `$user.claims`; set by owners only. */
+  readonly claims: Readonly<Record<string, unknown>>;
+  /** Kept for the user, and of no meaning here. */
+  readonly profile: Readonly<Record<string, unknown>>;
+  readonly disabled: boolean;
+  readonly _meta: OwnMeta;
+}
+
+/** What is said of an account in answers. */
+export interface ShownUser {
+  readonly id: string;
+  readonly kind: 'user' | 'owner';
+  readonly username: string | null;
+  readonly email: string | null;
+  readonly emailVerified: boolean;
+  readonly roles: readonly string[];
+  readonly claims: Readonly<Record<string, unknown>>;
+  readonly profile: Readonly<Record<string, unknown>>;
+  readonly disabled: boolean;
+  readonly createdAt: string;
+}
+
+export function toShown({ _id, names: _names, skeleton: _skeleton, _meta, ...rest }: User): ShownUser {
+  return { id: _id, ...rest, createdAt: _meta.createdAt.toISOString() };
+}
+
+/** A sign-in name as it is compared: without regard to case, and to forms of Unicode that are one character. */
+export function foldName(name: string): string {
+  return name.normalize('NFKC').trim().toLowerCase();
+}
+
+/** What sign-in finds an account by. */
+export function signInNames({ username, email }: Pick<User, 'username' | 'email'>): string[] {
+  return [...new Set([username, email].flatMap((name) => (name === null ? [] : [foldName(name)])))];
+}
+
+/** The account as a principal. */
+export function toPrincipal(user: User, session: string, expiresAt: number): Principal {
+  const { _id: id, kind, roles, claims } = user;
+  if (kind === 'owner') return Object.freeze({ kind, id, roles: ownerRoles(roles), session, expiresAt });
+  return Object.freeze({
+    kind,
+    id,
+    roles: Object.freeze([...roles]),
+    claims: Object.freeze(claims),
+    session,
+    expiresAt,
+  });
+}
+
+/** The roles among these that owners can have. */
+function ownerRoles(roles: readonly string[]): readonly OwnerRole[] {
+  return Object.freeze(OWNER_ROLES.filter((role) => roles.includes(role)));
+}

@@ -1,0 +1,114 @@
+/**
+ * A change stream read by hand, one `getMore` reply at a time: the driver's own `watch()` costs a third more and resumes
+ * behind the reader's back. It ends when the server closes the stream (after an invalidate) or the signal aborts, and
+ * throws every error as it came: what to do about it is the reader's business.
+ */
+import { type ClientSession, type Db, type Document, Long, type Timestamp } from 'mongodb';
+import { within } from '../../kernel/concurrency/deadline.ts';
+import { timestamp } from '../bson/raw.ts';
+import { serverCode } from '../errors.ts';
+import { fragmentOf, readEntry, type StreamChange, toChange } from './change.ts';
+import { RAW_ENTRIES, readCursorReply } from './cursor-reply.ts';
+
+export interface ChangeStreamOptions {
+  /** The database to watch. */
+  readonly db: Db;
+  /** One collection of it; all of them when left out. */
+  readonly collection?: string;
+  /** Where to begin: behind a token, or at a cluster time; now when left out. */
+  readonly from?: { readonly after: string } | { readonly at: Timestamp };
+  /** Ask for states before and after, for schema changes, and split entries above 16 MB where the server can. */
+  readonly full?: boolean;
+  /** Stages behind `$changeStream`. Never a `$match` in a stream whose tokens are kept: a changed one breaks them. */
+  readonly stages?: readonly object[];
+  /** Entries in a reply at most; by default as many as fit into 16 MB. */
+  readonly batchSize?: number;
+  /** How long the server waits for news before an empty reply, in whole milliseconds. */
+  readonly maxTimeMs?: number;
+  /** How long an answer behind the opening's may take before the connection is given up, in milliseconds. */
+  readonly answerMs?: () => number;
+  readonly signal: AbortSignal;
+}
+
+export interface StreamReply {
+  readonly changes: readonly StreamChange[];
+  /** Everything before this token has been seen; null while only a part of a split entry has arrived. */
+  readonly token: string | null;
+  /** Size of the reply. */
+  readonly bytes: number;
+  /** The server's operation time. */
+  readonly time: Timestamp;
+}
+
+const UNKNOWN_STAGE = 40324;
+
+/** How long an answer may take, in milliseconds. */
+export const ANSWER_MS = 10_000;
+
+/** Opens the stream and yields replies, empty ones included; the first one is the answer to the opening itself. */
+export async function* changeStream(options: ChangeStreamOptions): AsyncGenerator<StreamReply, void, void> {
+  const { db, signal } = options;
+  const session = db.client.startSession();
+  const ask = (command: object, ms = ANSWER_MS) =>
+    within(ms, (end) => db.command(command, { session, ...RAW_ENTRIES, signal: end }), signal);
+  let cursor = 0n;
+  const fragments: Record<string, unknown>[] = [];
+  try {
+    let reply = await open(options, ask);
+    for (;;) {
+      const batch = readCursorReply(reply['cursor']);
+      cursor = batch.id;
+      const changes: StreamChange[] = [];
+      for (const bytes of batch.entries) {
+        const entry = readEntry(bytes);
+        const split = fragmentOf(entry);
+        fragments.push(entry);
+        if (split === null || split.fragment === split.of) changes.push(toChange(fragments.splice(0)));
+      }
+      if (batch.token === null) throw new TypeError('The change stream gave no resume token');
+      const token = fragments.length === 0 ? batch.token : null;
+      yield { changes, token, bytes: batch.bytes, time: timestamp(reply['operationTime']) };
+      if (cursor === 0n) return;
+      const more = {
+        getMore: Long.fromBigInt(cursor),
+        collection: options.collection ?? '$cmd.aggregate',
+        maxTimeMS: Math.trunc(options.maxTimeMs ?? 1000),
+        ...(options.batchSize === undefined ? {} : { batchSize: options.batchSize }),
+      };
+      reply = await ask(more, options.answerMs?.());
+    }
+  } finally {
+    await close(db, options.collection, cursor, session);
+  }
+}
+
+async function open(options: ChangeStreamOptions, ask: (command: object) => Promise<Document>) {
+  const { from } = options;
+  const begin =
+    from === undefined
+      ? {}
+      : 'after' in from
+        ? { startAfter: { _data: from.after } }
+        : { startAtOperationTime: from.at };
+  const bodies = options.full
+    ? { fullDocument: 'whenAvailable', fullDocumentBeforeChange: 'whenAvailable', showExpandedEvents: true }
+    : {};
+  const pipeline = [{ $changeStream: { ...begin, ...bodies } }, ...(options.stages ?? [])];
+  const command = { aggregate: options.collection ?? 1, cursor: { batchSize: 0 } };
+  if (!options.full) return await ask({ ...command, pipeline });
+  try {
+    return await ask({ ...command, pipeline: [...pipeline, { $changeStreamSplitLargeEvent: {} }] });
+  } catch (error) {
+    if (serverCode(error) !== UNKNOWN_STAGE) throw error;
+    return await ask({ ...command, pipeline });
+  }
+}
+
+async function close(db: Db, collection: string | undefined, cursor: bigint, session: ClientSession) {
+  if (cursor !== 0n) {
+    const command = { killCursors: collection ?? '$cmd.aggregate', cursors: [Long.fromBigInt(cursor)] };
+    // The server forgets a cursor by itself; a failure to say so changes nothing.
+    await db.command(command, { signal: AbortSignal.timeout(1000) }).catch(() => {});
+  }
+  await session.endSession().catch(() => {});
+}

@@ -1,0 +1,129 @@
+/**
+ * Reading documents as raw BSON by commands, in one round trip as a rule. The driver's cursor takes twice as long for the
+ * same; it is asked where a single answer does not fit one reply, and after a failure, which it knows when to try again.
+ * Not here: how a list of all there is goes on behind its first reply (open-cursor.ts), and reads within a transaction.
+ */
+import {
+  type AggregationCursor,
+  BSON,
+  type Db,
+  type Document,
+  type FindCursor,
+  Long,
+  MongoNetworkError,
+} from 'mongodb';
+import { serverCode } from '../errors.ts';
+import { meaningOf } from '../server-codes.ts';
+import { asRaw, type CursorReply, RAW_ENTRIES, readCursorReply } from './cursor-reply.ts';
+import { FIRST_BATCH, OpenCursor } from './open-cursor.ts';
+
+export interface RawFind {
+  readonly filter: Document;
+  /** Documents of a reply at most: where one is to hold them all, as many as there can be. */
+  readonly batchSize: number;
+  readonly sort?: ReadonlyMap<string, 1 | -1>;
+  readonly projection?: ReadonlyMap<string, 0 | 1>;
+  readonly skip?: number;
+  readonly limit?: number;
+  /** How long the server may take, in milliseconds. */
+  readonly maxTimeMS: number;
+}
+
+/** The same text for the very same question, to the last type of a value, and for no other. */
+export function wordsOf(find: RawFind): string {
+  return Buffer.from(BSON.serialize(find)).toString('latin1');
+}
+
+/** The first documents of what was found, in their order. */
+export interface FirstFound {
+  readonly documents: readonly Buffer[];
+  /** Whether there are others: one reply of the server holds 16 MB, and one document at least. */
+  readonly more: boolean;
+}
+
+/** The documents found, as many as one reply holds. Throws the driver's errors. */
+export async function findFirst(db: Db, collection: string, find: RawFind): Promise<FirstFound> {
+  try {
+    const reply = await db.command(commandOf(db, collection, find), RAW_ENTRIES);
+    const { id, entries } = readCursorReply(reply['cursor']);
+    if (id !== 0n) await db.command({ killCursors: collection, cursors: [Long.fromBigInt(id)] });
+    return { documents: entries, more: id !== 0n };
+  } catch (error) {
+    if (!mayPass(error)) throw error;
+  }
+  return firstOf(cursorOf(db, collection, find));
+}
+
+/** What the first reply of a raw cursor holds; the rest is not asked for. */
+export async function firstOf(cursor: FindCursor | AggregationCursor): Promise<FirstFound> {
+  try {
+    await cursor.hasNext();
+    const documents = cursor.readBufferedDocuments().map(asRaw);
+    return { documents, more: cursor.id?.isZero() === false };
+  } finally {
+    await cursor.close();
+  }
+}
+
+/** The documents found, in their order, however many they are. Throws the driver's errors. */
+export async function findRaw(db: Db, collection: string, find: RawFind): Promise<readonly Buffer[]> {
+  const { documents, more } = await findFirst(db, collection, find);
+  return more ? (await cursorOf(db, collection, find).toArray()).map(asRaw) : documents;
+}
+
+/**
+ * The same in batches of about 1 MB, of `batchSize` documents at most; the next one is asked for when the last one has
+ * been taken. None of them is empty.
+ */
+export async function* findAll(db: Db, collection: string, find: RawFind): AsyncGenerator<readonly Buffer[]> {
+  const session = db.client.startSession({ causalConsistency: false });
+  const ask = async (command: Document) =>
+    readCursorReply((await db.command(command, { session, ...RAW_ENTRIES }))['cursor']);
+  const command = commandOf(db, collection, { ...find, batchSize: Math.min(find.batchSize, FIRST_BATCH) });
+  let first: CursorReply;
+  try {
+    first = await ask(command).catch((error: unknown) => {
+      if (!mayPass(error)) throw error;
+      return ask(command);
+    });
+  } catch (error) {
+    await session.endSession();
+    throw error;
+  }
+  const cursor = new OpenCursor({ db, collection, session, batchSize: find.batchSize, ask }, first.id, first);
+  try {
+    if (first.entries.length > 0) yield first.entries;
+    yield* cursor.rest();
+  } finally {
+    await cursor.close();
+  }
+}
+
+/** The documents of a raw cursor in batches; it is closed in the end. */
+export async function* batchesOf(cursor: FindCursor): AsyncGenerator<readonly Buffer[]> {
+  try {
+    while (await cursor.hasNext()) yield cursor.readBufferedDocuments().map(asRaw);
+  } finally {
+    await cursor.close();
+  }
+}
+
+function commandOf(db: Db, collection: string, find: RawFind): Document {
+  const concern = db.readConcern === undefined ? {} : { readConcern: db.readConcern.toJSON() };
+  return { find: collection, ...find, ...concern };
+}
+
+function cursorOf(db: Db, collection: string, find: RawFind): FindCursor {
+  const { filter, sort, projection, ...options } = find;
+  return db.collection(collection).find(filter, {
+    ...options,
+    ...(sort ? { sort: new Map(sort) } : {}),
+    ...(projection ? { projection } : {}),
+    raw: true,
+  });
+}
+
+/** Whether the same question may be answered in a moment. */
+function mayPass(error: unknown): boolean {
+  return error instanceof MongoNetworkError || meaningOf(serverCode(error), '')?.code === 'database-unavailable';
+}

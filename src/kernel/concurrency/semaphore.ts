@@ -1,0 +1,42 @@
+/**
+ * Lets a few tasks run at once and the next ones wait their turn: for work that takes memory or a core, whoever asks
+ * for it.
+ */
+import { MillraceError } from '../errors.ts';
+
+export class Semaphore {
+  #free: number;
+  readonly #maxWaiting: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(atOnce: number, maxWaiting: number) {
+    this.#free = atOnce;
+    this.#maxWaiting = maxWaiting;
+  }
+
+  /**
+   * Runs `task` when its turn comes.
+   * @throws MillraceError `overloaded` when too many wait already
+   */
+  async run<T>(task: () => Promise<T>): Promise<T> {
+    await this.#enter();
+    try {
+      return await task();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#free += 1;
+    }
+  }
+
+  async #enter(): Promise<void> {
+    if (this.#free > 0) {
+      this.#free -= 1;
+      return;
+    }
+    if (this.#waiting.length >= this.#maxWaiting) {
+      throw new MillraceError('overloaded', 'Too many such requests wait already', { headers: { 'retry-after': '1' } });
+    }
+    await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+}

@@ -1,0 +1,214 @@
+/**
+ * The configuration of one process: the settings read once from the environment, all faults reported together, and
+ * arranged by the part that needs them. Not here: the settings themselves (settings.ts), and what the owner changes
+ * while the program runs (policies, functions, providers); that is data.
+ */
+import type { TSchema } from 'typebox';
+import { Check, Errors } from 'typebox/schema';
+import { parseMasterKeys } from '../sealer.ts';
+import { inUrl, isAddressFault, withoutSlash } from './addresses.ts';
+import { isLoopback } from './loopback.ts';
+import { DATABASE_NAME, SETTINGS, type Settings } from './settings.ts';
+
+export type Mode = 'development' | 'production';
+
+export interface Config {
+  readonly mode: Mode;
+  readonly logLevel: Settings['MILLRACE_LOG_LEVEL'];
+  readonly folder: string;
+  readonly database: { readonly url: string | undefined; readonly binary: string | undefined; readonly name: string };
+  readonly server: ServerConfig;
+  readonly auth: AuthConfig;
+  readonly files: { readonly stores: string; readonly maxFileBytes: number };
+  /** How much of the event log is kept. */
+  readonly events: { readonly maxAgeMs: number; readonly maxBytes: number };
+  readonly realtime: { readonly maxClients: number; readonly heartbeatMs: number };
+  /** Bytes that may be held for clients; null where the memory of the process decides. */
+  readonly held: { readonly bytes: number | null; readonly bytesPerClient: number | null };
+  readonly collections: CollectionsConfig;
+}
+
+export interface CollectionsConfig {
+  readonly queryTimeoutMs: number;
+  readonly listTimeoutMs: number;
+  /** Bytes of a list, and of what `expand` adds to one answer. */
+  readonly listBytes: number;
+  readonly expandBytes: number;
+}
+
+export interface AuthConfig {
+  readonly registration: 'open' | 'closed';
+  /** Keys that seal secrets, or `file:` and where they stand; null for none. */
+  readonly masterKey: string | null;
+  /** Where people reach this server, as letters and links say it. */
+  readonly base: string;
+  /** Who signs tokens, as they say it; null for the name that the installation gave itself. */
+  readonly issuer: string | null;
+  /** Server and sender of mail; null where there is none. */
+  readonly mail: { readonly url: string; readonly from: string } | null;
+  /** The owner that settings make; null for none. */
+  readonly owner: { readonly email: string; readonly passwordFile: string } | null;
+}
+
+export interface ServerConfig {
+  readonly mode: Mode;
+  readonly host: string;
+  readonly port: number;
+  readonly publicUrl: string | undefined;
+  readonly corsOrigins: readonly string[];
+  readonly trustProxy: number | readonly string[] | false;
+  readonly bodyBytes: number;
+  readonly bodyTimeoutMs: number;
+  readonly headerTimeoutMs: number;
+  readonly idleTimeoutMs: number;
+  readonly connectionsPerAddress: number;
+  readonly shutdownTimeoutMs: number;
+  /** Requests a minute; null is unlimited. */
+  readonly rate: { readonly anonymous: number | null; readonly principal: number | null };
+}
+
+/** All faults of a configuration, one line each. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly faults: readonly string[];
+  constructor(faults: readonly string[]) {
+    super(`The configuration has ${faults.length} fault${faults.length === 1 ? '' : 's'}:\n  ${faults.join('\n  ')}`);
+    this.faults = faults;
+  }
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Reads the settings. Pure.
+ * @param env environment variables; an empty string counts as not set
+ * @throws ConfigError naming every fault at once
+ */
+export function loadConfig(env: Environment): Config {
+  const faults: string[] = [];
+  const values: Record<string, unknown> = {};
+  for (const [name, schema] of Object.entries(SETTINGS.properties)) {
+    const read = readSetting(env[name], schema);
+    if (read === undefined) continue;
+    const value = name === 'MILLRACE_PUBLIC_URL' ? withoutSlash(String(read)) : read;
+    values[name] = value;
+    const fault = Errors(schema, value)[1][0]?.message ?? (isAddressFault(name, value) ? '' : undefined);
+    if (fault !== undefined) faults.push(`${name}=${shown(name, env[name])}: ${explain(fault, schema)}`);
+  }
+  if (faults.length > 0) throw new ConfigError(faults);
+  const settings: unknown = values;
+  if (!Check(SETTINGS, settings)) throw new TypeError('Settings that are right one by one are wrong together');
+  if (settings.MILLRACE_MODE === 'development' && !isLoopback(settings.HOST)) {
+    throw new ConfigError([
+      `HOST=${settings.HOST}: development mode allows everything to everyone, so it listens on loopback only. ` +
+        'Use 127.0.0.1, or set MILLRACE_MODE=production.',
+    ]);
+  }
+  if ((settings.MILLRACE_OWNER_EMAIL === undefined) !== (settings.MILLRACE_OWNER_PASSWORD_FILE === undefined)) {
+    throw new ConfigError(['MILLRACE_OWNER_EMAIL and MILLRACE_OWNER_PASSWORD_FILE: set both, or neither']);
+  }
+  const master = settings.MILLRACE_MASTER_KEY;
+  if (master !== undefined && !master.startsWith('file:') && parseMasterKeys(master) === null) {
+    throw new ConfigError(['MILLRACE_MASTER_KEY=…: a key is 32 bytes as base64; make one: openssl rand -base64 32']);
+  }
+  return arrange(settings);
+}
+
+function readSetting(raw: string | undefined, schema: TSchema): unknown {
+  if (raw === undefined || raw === '') return 'default' in schema ? schema.default : undefined;
+  const trimmed = raw.trim();
+  return 'type' in schema && schema.type === 'integer' && /^-?\d+$/.test(trimmed) ? Number(trimmed) : trimmed;
+}
+
+/** A connection string may hold a password, a key is one. */
+function shown(name: string, raw: string | undefined): string {
+  return /_(URL|KEY)$/.test(name) ? '…' : (raw ?? '');
+}
+
+function explain(message: string, schema: TSchema): string {
+  if ('enum' in schema && Array.isArray(schema.enum)) return `must be one of ${schema.enum.join(', ')}`;
+  return 'expected' in schema ? String(schema.expected) : message;
+}
+
+function list(value: string | undefined): string[] {
+  return (value ?? '').split(',').flatMap((part) => part.trim() || []);
+}
+
+function trustedProxies(value: string | undefined): ServerConfig['trustProxy'] {
+  if (value === undefined) return false;
+  return /^\d+$/.test(value) ? Number(value) : list(value);
+}
+
+function arrangeAuth(settings: Settings): AuthConfig {
+  const { HOST, PORT, MILLRACE_MODE: mode, MILLRACE_OWNER_EMAIL: email } = settings;
+  const base = settings.MILLRACE_PUBLIC_URL ?? `http://${inUrl(HOST)}:${PORT}`;
+  const from = settings.MILLRACE_MAIL_FROM ?? `millrace@${new URL(base).hostname}`;
+  const url = settings.MILLRACE_SMTP_URL;
+  const passwordFile = settings.MILLRACE_OWNER_PASSWORD_FILE;
+  return {
+    registration: settings.MILLRACE_REGISTRATION ?? (mode === 'production' ? 'closed' : 'open'),
+    masterKey: settings.MILLRACE_MASTER_KEY ?? null,
+    base,
+    // Not `base`: processes of one installation listen at different ports, and one may change.
+    issuer: settings.MILLRACE_PUBLIC_URL ?? null,
+    mail: url === undefined ? null : { url, from },
+    owner: email === undefined || passwordFile === undefined ? null : { email, passwordFile },
+  };
+}
+
+/**
+ * The database for documents: the one that MILLRACE_DB names, else the one in the connection string. `admin` stands there
+ * for the accounts of MongoDB alone.
+ * @throws ConfigError when the connection string names a database that cannot be used
+ */
+function databaseName({ MILLRACE_DB: name, MONGODB_URL: url = '' }: Settings): string {
+  if (name !== undefined) return name;
+  const inUrl = /^[^:]+:\/\/[^/?]*\/([^?]+)/.exec(url)?.[1];
+  if (inUrl === undefined || inUrl === 'admin') return 'millrace';
+  if (new RegExp(DATABASE_NAME.pattern).test(inUrl)) return inUrl;
+  throw new ConfigError([
+    `MONGODB_URL names the database '${inUrl}': its name ${DATABASE_NAME.expected}. MILLRACE_DB can name another one.`,
+  ]);
+}
+
+function arrange(settings: Settings): Config {
+  const production = settings.MILLRACE_MODE === 'production';
+  return {
+    mode: settings.MILLRACE_MODE,
+    logLevel: settings.MILLRACE_LOG_LEVEL,
+    folder: settings.MILLRACE_FOLDER,
+    database: { url: settings.MONGODB_URL, binary: settings.MONGOD_BINARY, name: databaseName(settings) },
+    server: {
+      mode: settings.MILLRACE_MODE,
+      host: settings.HOST,
+      port: settings.PORT,
+      publicUrl: settings.MILLRACE_PUBLIC_URL,
+      corsOrigins: list(settings.MILLRACE_CORS_ORIGINS).map(withoutSlash),
+      trustProxy: trustedProxies(settings.MILLRACE_TRUST_PROXY),
+      bodyBytes: settings.MILLRACE_BODY_BYTES,
+      bodyTimeoutMs: settings.MILLRACE_BODY_TIMEOUT_MS,
+      headerTimeoutMs: settings.MILLRACE_HEADER_TIMEOUT_MS,
+      idleTimeoutMs: settings.MILLRACE_IDLE_TIMEOUT_MS,
+      connectionsPerAddress: settings.MILLRACE_CONNECTIONS_PER_ADDRESS,
+      shutdownTimeoutMs: settings.MILLRACE_SHUTDOWN_TIMEOUT_MS,
+      rate: {
+        anonymous: settings.MILLRACE_RATE_ANONYMOUS ?? (production ? 600 : null),
+        principal: settings.MILLRACE_RATE_PRINCIPAL ?? (production ? 6_000 : null),
+      },
+    },
+    auth: arrangeAuth(settings),
+    files: { stores: settings.MILLRACE_FILES, maxFileBytes: settings.MILLRACE_FILE_BYTES },
+    events: { maxAgeMs: settings.MILLRACE_EVENT_LOG_AGE_MS, maxBytes: settings.MILLRACE_EVENT_LOG_BYTES },
+    realtime: { maxClients: settings.MILLRACE_LIVE_CLIENTS, heartbeatMs: settings.MILLRACE_HEARTBEAT_MS },
+    held: {
+      bytes: settings.MILLRACE_HELD_BYTES ?? null,
+      bytesPerClient: settings.MILLRACE_HELD_BYTES_PER_CLIENT ?? (production ? null : Number.MAX_SAFE_INTEGER),
+    },
+    collections: {
+      queryTimeoutMs: settings.MILLRACE_QUERY_TIMEOUT_MS,
+      listTimeoutMs: settings.MILLRACE_LIST_TIMEOUT_MS,
+      listBytes: settings.MILLRACE_LIST_BYTES,
+      expandBytes: settings.MILLRACE_EXPAND_BYTES,
+    },
+  };
+}

@@ -1,0 +1,71 @@
+/**
+ * What a filter costs, before it is asked: nanoseconds for each byte of a document in hand, at worst, as measured. It
+ * bounds what may be asked and says which documents an evaluation has to take in turns. Not what the database takes.
+ */
+import { MillraceError } from '../../kernel/errors.ts';
+import { type OpenFilter, type OpenTest, Variable } from '../filter.ts';
+import { LIMITS } from '../limits.ts';
+import { patternWeight } from '../text/pattern.ts';
+
+/** A text is folded and searched quickly, but for texts made so that the engine's search is slow with them. */
+const TEXT = 10;
+const UNIT_OF_TEXT = 0.15;
+/** For each character that a pattern may stand for, where the engine cannot make a quick automaton of it. */
+const UNIT_OF_PATTERN = 25;
+
+/** Nanoseconds a byte. Each condition counts one at least. */
+export function costOf(filter: OpenFilter): number {
+  return filter.kind === 'field' ? costOfTest(filter.test) : sum(filter.filters.map(costOf));
+}
+
+function costOfTest(test: OpenTest): number {
+  switch (test.op) {
+    case 'text': {
+      const length = test.text instanceof Variable ? LIMITS.textLength : test.text.length;
+      return TEXT + UNIT_OF_TEXT * length;
+    }
+    case 'regex':
+      return TEXT + UNIT_OF_PATTERN * patternWeight(test.pattern);
+    case 'not':
+    case 'elem':
+      return sum(test.tests.map(costOfTest));
+    case 'elemWhere':
+      return costOf(test.filter);
+    case 'all':
+      return Math.max(1, test.values.length);
+    case 'in':
+    case 'gt':
+    case 'gte':
+    case 'lt':
+    case 'lte':
+    case 'exists':
+    case 'type':
+    case 'size':
+      return 1;
+    default:
+      return test satisfies never;
+  }
+}
+
+/** Nanoseconds above which an evaluation is taken in turns. */
+const HEAVY_NS = 100_000;
+
+/** Whether a filter of that cost takes long, at worst, with a document of so many bytes. */
+export function isHeavy(cost: number, bytes: number): boolean {
+  return cost * bytes > HEAVY_NS;
+}
+
+const sum = (costs: readonly number[]): number => costs.reduce((total, cost) => total + cost, 0);
+
+/**
+ * The filter itself, when it costs no more than the bound.
+ * @throws MillraceError `too-expensive`
+ */
+export function affordable(filter: OpenFilter, most: number): OpenFilter {
+  const cost = Math.ceil(costOf(filter));
+  if (cost <= most) return filter;
+  const [is, may] = [cost, most].map((one) => one.toLocaleString('en'));
+  throw new MillraceError('too-expensive', `The filter costs ${is}, and ${may} is the most here`, {
+    hint: 'Ask for fewer or shorter texts and patterns',
+  });
+}

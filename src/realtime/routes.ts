@@ -1,0 +1,100 @@
+/**
+ * The door of live data over WebSocket: who may open a socket, what it proves about itself on the way in, and what a
+ * closing server says. What travels on it is docs/protocol.md.
+ */
+import websocket from '@fastify/websocket';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { WebSocket } from 'ws';
+import { outsideContract } from '../contract/operation.ts';
+import type { ServerConfig } from '../kernel/config/config.ts';
+import { isOriginAllowed } from '../kernel/config/origin.ts';
+import { MillraceError } from '../kernel/errors.ts';
+import { queryText } from '../kernel/request.ts';
+import { CLIENT_BYTES } from './client/client.ts';
+import { SocketClient } from './client/socket-client.ts';
+import type { Realtime } from './realtime.ts';
+import { CLOSE, SUBPROTOCOL } from './wire/protocol.ts';
+import { SendQueue } from './wire/send-queue.ts';
+
+/** Above what a frame may have, so that what is too big is refused with a code that says so. */
+const MAX_PAYLOAD = 4 * 65_536;
+
+/** OpenAPI has no words for a WebSocket. */
+const NOT_HTTP = outsideContract('What travels on a WebSocket is docs/protocol.md');
+
+export interface RealtimeRoutesOptions {
+  readonly realtime: Realtime;
+  readonly config: Pick<ServerConfig, 'mode' | 'corsOrigins' | 'publicUrl'>;
+}
+
+export async function realtimeRoutes(app: FastifyInstance, { realtime, config }: RealtimeRoutesOptions): Promise<void> {
+  await app.register(websocket, {
+    options: {
+      maxPayload: MAX_PAYLOAD,
+      perMessageDeflate: false,
+      clientTracking: false,
+      // Another one is confirmed to be refused with a code: a client that is confirmed none never hears of it.
+      handleProtocols: (offered: Set<string>) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : ([...offered][0] ?? false)),
+    },
+    errorHandler: (_error: Error, socket: WebSocket) => socket.terminate(),
+    preClose: (done: () => void) => {
+      realtime.sendAway();
+      done();
+    },
+  });
+
+  app.route({ method: 'GET', url: '/realtime', config: NOT_HTTP, handler: refuseOthers, wsHandler: open });
+
+  function open(socket: WebSocket, request: FastifyRequest): void {
+    const refusal = refusalOf(request, socket);
+    if (refusal !== null) {
+      socket.close(...refusal);
+      return;
+    }
+    const { parts } = realtime;
+    const line = request.raw.socket;
+    const account = realtime.accountOf(request.ip);
+    if (!account.hasRoom(CLIENT_BYTES)) {
+      socket.close(CLOSE.overloaded, 'Too much is held in memory');
+      return;
+    }
+    const connection = new SocketClient(parts, new SendQueue(line, parts.turns, account), socket);
+    const leave = realtime.take(connection);
+    line.setTimeout(connection.patienceMs, () => connection.stalled());
+    socket.on('message', (message, isBinary) => connection.hear(toBuffer(message), isBinary));
+    socket.on('ping', () => connection.heard());
+    socket.on('pong', () => connection.heard());
+    socket.on('close', leave);
+    const credential = request.headers.authorization ?? null;
+    const ticket = ticketOf(request);
+    if (credential !== null) connection.welcome(request.principal, credential);
+    else if (ticket !== null) connection.redeem(ticket);
+  }
+
+  function refusalOf(request: FastifyRequest, socket: WebSocket): [code: number, reason: string] | null {
+    const { origin, host } = request.headers;
+    if (!isOriginAllowed(origin, host, config)) return [CLOSE.origin, 'The origin is not allowed'];
+    const offered = request.headers['sec-websocket-protocol'];
+    if (offered !== undefined && socket.protocol !== SUBPROTOCOL) return [CLOSE.unknownVersion, `Use ${SUBPROTOCOL}`];
+    if (!realtime.hasRoom)
+      return realtime.closing ? [CLOSE.restarting, 'Restarting'] : [CLOSE.overloaded, 'Overloaded'];
+    return null;
+  }
+}
+
+/** Whoever asks for no socket, or behind a proxy that takes the wish away. */
+async function refuseOthers(): Promise<never> {
+  throw new MillraceError('upgrade-required', 'Live data is spoken over a WebSocket here', {
+    hint: 'Where a client asked for one, a proxy on the way has to pass Upgrade and Connection on',
+    headers: { upgrade: 'websocket', connection: 'upgrade' },
+  });
+}
+
+function ticketOf(request: FastifyRequest): string | null {
+  return new URLSearchParams(queryText(request)).get('ticket');
+}
+
+function toBuffer(message: Buffer | ArrayBuffer | Buffer[]): Buffer {
+  if (Buffer.isBuffer(message)) return message;
+  return Array.isArray(message) ? Buffer.concat(message) : Buffer.from(message);
+}

@@ -1,0 +1,94 @@
+/**
+ * A list that goes on: what the address of a list answers when it is asked for as `text/event-stream`. Where it goes on
+ * from is `Last-Event-ID`, or `since` at the first time. What is told is stream-client.ts's.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { actorOf } from '../auth/identity/principal.ts';
+import type { CollectionName } from '../database/names.ts';
+import { parsePosition } from '../events/log/position.ts';
+import { MillraceError } from '../kernel/errors.ts';
+import type { QueryParameter } from '../query/parse/parameters.ts';
+import { parseQuery } from '../query/parse/parse-query.ts';
+import { toRequestedQuestion } from './answer/live-question.ts';
+import { CLIENT_BYTES, weightOf } from './client/client.ts';
+import { StreamClient } from './client/stream-client.ts';
+import type { Realtime } from './realtime.ts';
+import { NOWHERE } from './wire/protocol.ts';
+import { SendQueue } from './wire/send-queue.ts';
+
+const END_MS = 2_000;
+
+/** Parameters of a stream that are none of the list's. */
+const OWN = ['since', 'ticket'];
+
+/**
+ * Answers with a stream.
+ * @param parameters of the address
+ * @throws MillraceError as a list does, and `overloaded`, `shutting-down`
+ */
+export type ListStream = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  parameters: readonly QueryParameter[],
+  name: CollectionName,
+) => FastifyReply;
+
+export function listStream(realtime: Realtime): ListStream {
+  return (request, reply, parameters, name) => {
+    const asked = parameters.filter(([parameter]) => !OWN.includes(parameter));
+    const keyed = asked.some(([parameter]) => parameter === 'sort');
+    const since = sinceOf(request, parameters);
+    const question = toRequestedQuestion(parseQuery(asked), keyed, new Date());
+    if (!realtime.hasRoom) throw refusal(realtime.closing);
+    const account = realtime.accountOf(request.ip);
+    account.move(actorOf(request.principal));
+    const bytes = weightOf(request.url.length);
+    account.require(CLIENT_BYTES + bytes);
+
+    const { raw } = reply;
+    // Gone while it was asked who it is: nothing will say that again.
+    if (raw.destroyed) return reply.hijack();
+    const outlet = new SendQueue(raw, realtime.parts.turns, account);
+    const stream = new StreamClient(realtime.parts, outlet, {
+      principal: request.principal,
+      credential: request.headers.authorization ?? null,
+      collection: name,
+      asked: question,
+      since,
+      bytes,
+      end: () => {
+        raw.end();
+        // Whoever does not read its end is cut off.
+        setTimeout(() => raw.destroy(), END_MS).unref();
+      },
+    });
+    for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) raw.setHeader(name, value);
+    reply.hijack();
+    raw.setHeader('content-type', 'text/event-stream; charset=utf-8');
+    raw.setHeader('cache-control', 'private, no-store');
+    raw.setHeader('x-accel-buffering', 'no');
+    raw.flushHeaders();
+    raw.once('close', realtime.take(stream));
+    raw.setTimeout(stream.patienceMs, () => stream.stalled());
+    stream.start();
+    return reply;
+  };
+}
+
+/** What a browser sends by itself when it comes back is newer than what stands in the address. */
+function sinceOf(request: FastifyRequest, parameters: readonly QueryParameter[]): string | null {
+  const given = parameters.filter(([name]) => name === 'since').map(([, value]) => value);
+  if (given.length > 1) throw new MillraceError('invalid-parameter', "The parameter 'since' may be given once");
+  const last = request.headers['last-event-id'];
+  if (last === NOWHERE) return null;
+  const since = typeof last === 'string' && last !== '' ? last : (given[0] ?? null);
+  if (since !== null && parsePosition(since) === null) {
+    throw new MillraceError('invalid-parameter', 'The position is not one this server gave');
+  }
+  return since;
+}
+
+function refusal(closing: boolean): MillraceError {
+  if (closing) return new MillraceError('shutting-down', 'The server is shutting down');
+  return new MillraceError('overloaded', 'Too many clients have live data', { headers: { 'retry-after': '5' } });
+}

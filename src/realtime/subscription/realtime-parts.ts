@@ -1,0 +1,63 @@
+/** What connections and subscriptions of one process share. */
+import type { Authenticator } from '../../auth/authenticator.ts';
+import type { RequestRate } from '../../auth/request-rate.ts';
+import type { Feed } from '../../events/read/feed.ts';
+import type { FairSemaphore } from '../../kernel/concurrency/fair-semaphore.ts';
+import type { ByteBudget } from '../../kernel/memory/byte-budget.ts';
+import type { Policies } from '../../policies/policies.ts';
+import type { Turnstile } from '../../query/evaluate/turnstile.ts';
+import type { SnapshotStore } from '../answer/snapshot-store.ts';
+import type { Hub } from '../hub/hub.ts';
+import type { FlushScheduler } from '../wire/send-queue.ts';
+import type { Backlog } from './backlog.ts';
+import type { RightsChanges } from './rights-changes.ts';
+import type { Rescoping } from './scope-difference.ts';
+
+export interface RealtimeParts {
+  readonly hub: Hub;
+  readonly backlog: Backlog;
+  readonly store: SnapshotStore;
+  readonly feed: Pick<Feed, 'usable'>;
+  readonly policies: Policies;
+  readonly authenticator: Authenticator;
+  /** Subscribing draws from it as a request does. */
+  readonly requestRate: RequestRate;
+  readonly turns: FlushScheduler;
+  /** For the first look into the database of each snapshot. */
+  readonly slots: FairSemaphore;
+  /** For each piece of what is looked through to catch up. */
+  readonly turnstile: Turnstile;
+  readonly rescoping: Rescoping;
+  readonly rights: RightsChanges;
+  readonly timing: Timing;
+  /** What is held in memory for clients, and may be. */
+  readonly budget: ByteBudget;
+  /** Counts the changes of policies in this process. */
+  policyVersion: number;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Times of the protocol, in milliseconds. */
+export interface Timing {
+  readonly helloMs: number;
+  readonly heartbeatMs: number;
+  /** A position is told at least so often while others' events pass. */
+  readonly positionMs: number;
+  /** How long a client may be behind. */
+  readonly lagMs: number;
+  /** How long before its end a credential is announced to end. */
+  readonly expiringMs: number;
+  /** Clients of a server that restarts come back within this time. */
+  readonly comeBackMs: number;
+}
+
+export function timingOf(heartbeatMs: number): Timing {
+  return {
+    helloMs: 5_000,
+    heartbeatMs,
+    positionMs: Math.min(5_000, heartbeatMs / 5),
+    lagMs: 30_000,
+    expiringMs: 60_000,
+    comeBackMs: 5_000,
+  };
+}

@@ -1,0 +1,99 @@
+/**
+ * Evaluation in turns: says what evaluation at one time says, wherever it pauses; goes on where it was; and gives others
+ * their turn within one condition on one value. And what makes it cheap: long texts are folded once.
+ */
+import { BSON } from 'bson';
+import t from 'tap';
+import { decodeStored } from '../../src/database/bson/stored.ts';
+import { compileMatch } from '../../src/query/evaluate/match.ts';
+import { and, type Filter, field, not, or } from '../../src/query/filter.ts';
+import { inTurns } from '../../src/query/pauses.ts';
+import { folded } from '../../src/query/text/folded-texts.ts';
+import { seeded } from './random.ts';
+import { documentMembers } from './random-documents.ts';
+import { filter } from './random-filters.ts';
+
+/** Evaluates with a pause wherever one may come; how many came. */
+async function paused(work: () => boolean): Promise<{ readonly result: boolean; readonly pauses: number }> {
+  let pauses = 0;
+  const turn = async () => {
+    pauses += 1;
+    if (pauses > 100_000) throw new Error('It does not get on');
+  };
+  return { result: await inTurns(work, turn, 0), pauses };
+}
+
+const contains = (path: string, text: string, fold = true): Filter =>
+  field(path, { op: 'text', how: 'contains', fold, text });
+
+t.test('with a pause wherever one may come, random filters say the same of random documents', async (t) => {
+  const random = seeded(t);
+  let pauses = 0;
+  for (let n = 0; n < 3_000; n++) {
+    const match = compileMatch(filter(random, 3));
+    const document = decodeStored(BSON.serialize({ _id: n, ...documentMembers(random) }));
+    const found = await paused(() => match(document));
+    pauses += found.pauses;
+    if (found.result !== match(document)) t.fail(`the answer ${n} differs`);
+  }
+  t.ok(pauses > 3_000, `${pauses} pauses`);
+});
+
+t.test('it goes on within long texts, long arrays and arrays in arrays', async (t) => {
+  const text = `${'aé'.repeat(1_500_000)}Z\u{10428}`;
+  const inner = Array.from({ length: 200 }, (_, n) => ({ c: n, texts: ['x', 'y', `z${n}`] }));
+  const document = decodeStored(
+    BSON.serialize({
+      text,
+      numbers: Array.from({ length: 5_000 }, (_, n) => n),
+      a: Array.from({ length: 50 }, () => ({ b: inner })),
+    }),
+  );
+  const cases: [string, Filter, boolean][] = [
+    ['at its end', contains('text', 'éz\u{10400}'), true],
+    ['nowhere', contains('text', 'aa'), false],
+    ['in parts', field('text', { op: 'text', how: 'like', fold: false, text: '*éa*aé*Z*' }), true],
+    ['an element', field('numbers', { op: 'in', values: [4_999] }), true],
+    ['an element that is none', field('numbers', { op: 'elem', tests: [{ op: 'gt', value: 4_999 }] }), false],
+    ['arrays in arrays', field('a.b.c', { op: 'in', values: [200] }), false],
+    ['texts in them', contains('a.b.texts', 'Z199'), true],
+    [
+      'documents in documents',
+      field('a', { op: 'elemWhere', filter: field('b', { op: 'elemWhere', filter: contains('texts', 'q') }) }),
+      false,
+    ],
+    ['many conditions', and([contains('text', 'a'), not(contains('text', 'q')), or([contains('text', 'z')])]), true],
+  ];
+  for (const [name, filter, expected] of cases) {
+    const match = compileMatch(filter);
+    const found = await paused(() => match(document));
+    t.equal(found.result, expected, name);
+    t.equal(match(document), expected, `${name}, without pauses`);
+    t.ok(found.pauses > 0, `${name}: ${found.pauses} pauses`);
+  }
+});
+
+t.test('others get their turn while a filter is asked of a text of 8 MB', async (t) => {
+  const document = { text: 'ab'.repeat(4_000_000) };
+  // The engine's search takes longest for such a text.
+  const match = compileMatch(contains('text', `${'ab'.repeat(250)}b${'ab'.repeat(250)}`));
+  let turns = 0;
+  const count = () => {
+    turns += 1;
+    counting = setImmediate(count);
+  };
+  let counting = setImmediate(count);
+  t.equal(await inTurns(() => match(document)), false);
+  clearImmediate(counting);
+  t.ok(turns >= 5, `${turns} turns of others`);
+});
+
+t.test('a long text is folded once for all conditions', async (t) => {
+  const text = 'é'.repeat(200_000);
+  t.equal(Object.is(folded(text), folded(text)), true);
+  const match = compileMatch(and(Array.from({ length: 300 }, (_, n) => not(contains('text', `q${n}`)))));
+  const began = process.cpuUsage();
+  t.equal(match({ text }), true);
+  const { user, system } = process.cpuUsage(began);
+  t.ok(user + system < 1_000_000, `${(user + system) / 1000} ms of CPU for 300 conditions`);
+});
