@@ -4,7 +4,7 @@
  */
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import type { ServerConfig } from '../kernel/config.ts';
+import type { ServerConfig } from '../kernel/config/config.ts';
 import { queryText } from '../kernel/request.ts';
 
 /** Characters of a query in a line. */
