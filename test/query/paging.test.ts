@@ -92,7 +92,7 @@ async function page(
   const ask = async (request: PageRequest, limit: number): Promise<readonly Document[]> => {
     if (!tied) return plain(request, limit);
     const one = async (request: PageRequest, limit: number) => ({ documents: await plain(request, limit) });
-    const answer = await askInTies(one, request, limit, reading);
+    const answer = await askInTies(one, request, limit, read);
     inTies[answer === null ? 'not' : 'told']++;
     return answer?.documents ?? plain(request, limit);
   };

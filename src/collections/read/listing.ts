@@ -32,7 +32,7 @@ import {
   requestPage,
 } from '../../query/page/page.ts';
 import { type Sort, toMongoSort } from '../../query/page/sort.ts';
-import { askInTies, type Readers } from '../../query/page/tied-order.ts';
+import { askInTies } from '../../query/page/tied-order.ts';
 import { type Query, questionOf } from '../../query/parse/query.ts';
 import type { SortIndexes } from '../store/sort-indexes.ts';
 import type { DocumentStore } from '../store/store.ts';
@@ -169,7 +169,7 @@ export class Listing {
     // Which documents are skipped hangs on the order of equal keys.
     const inTies = skip === 0 && (await this.#parts.sortIndexes.serveWithoutId(name, filter, sort));
     const ask = async (request: PageRequest, limit: number) =>
-      (inTies ? await askInTies(plain, request, limit, { read, holdsArray }) : null) ?? plain(request, limit);
+      (inTies ? await askInTies(plain, request, limit, read) : null) ?? plain(request, limit);
     const found = async () => {
       const request = requestPage(filter, sort, position);
       const answer = await ask(request, limit + 1);
@@ -211,7 +211,7 @@ export class Listing {
 }
 
 /** What of a raw document its place in the sort hangs on. */
-function readers(sort: Sort): Readers<Uint8Array> {
+function readers(sort: Sort): { read: (raw: Uint8Array) => Document; holdsArray: (raw: Uint8Array) => boolean } {
   const paths = sort.map(({ path }) => path.split('.').map((step) => Buffer.from(step)));
   const names = paths.flatMap((steps) => steps.slice(0, 1));
   return {

@@ -4,9 +4,9 @@
  * that run alone is asked for by id. Whether such an index exists is not decided here, nor does exactness hang on it.
  */
 import type { Document } from 'bson';
-import { KIND, type Kind, kindOf, type Members } from '../evaluate/order.ts';
+import { isMembers, KIND, type Kind, kindOf, type Members } from '../evaluate/order.ts';
 import type { PageRequest } from './page.ts';
-import { compareKeys, type KeyValues, type Sort, sortKeyOf } from './sort.ts';
+import { compareKeys, type KeyValues, type Sort } from './sort.ts';
 
 /** What was found, in the order asked for, and whether the answer was ended before its limit. */
 export interface TiedAnswer<T> {
@@ -14,11 +14,8 @@ export interface TiedAnswer<T> {
   readonly more?: boolean;
 }
 
-/** How the sort's fields of an answered document are read. */
-export interface Readers<T> {
-  readonly read: (answered: T) => Members;
-  readonly holdsArray: (answered: T) => boolean;
-}
+/** Reads at least the sort's fields of an answered document, exactly typed. */
+export type Read<T> = (answered: T) => Members;
 
 export type Ask<T> = (request: PageRequest, limit: number) => Promise<TiedAnswer<T>>;
 
@@ -53,23 +50,25 @@ export async function askInTies<T>(
   ask: Ask<T>,
   request: PageRequest,
   limit: number,
-  readers: Readers<T>,
+  read: Read<T>,
 ): Promise<Required<TiedAnswer<T>> | null> {
   const keys = withoutId(request.sort);
   if (keys === null) return null;
   const answer = await ask({ filter: request.filter, sort: keys }, limit);
-  const found = keyed(answer.documents, request.sort, readers);
-  if (found === null || !ascends(found, keys)) return null;
+  const found = keyed(answer.documents, request.sort, read);
+  if (found === null) return null;
+  const shares = shareKeys(found, keys);
+  if (shares === null) return null;
   // A cursor that stays open at the limit has no more to give.
   const more = answer.more === true && found.length < limit;
-  const ordered = [...found].sort((a, b) => compareKeys(a.values, b.values, request.sort));
+  const ordered = shares ? [...found].sort((a, b) => compareKeys(a.values, b.values, request.sort)) : found;
   const complete = !more && found.length < limit;
   const start = complete ? found.length : startOfLastRun(found, keys);
-  if (start >= found.length - 1) return { documents: documentsOf(ordered), more };
-  // What of a cut answer is certain goes on with the first document of the run, which stands for all of it.
-  if (more) return start === 0 ? null : { documents: documentsOf(ordered.slice(0, start + 1)), more };
+  // A cut answer goes on with the first document of its last run, which stands for all of it. It cannot be the only one.
+  if (more && start === 0) return null;
+  if (more || start >= found.length - 1) return { documents: documentsOf(ordered.slice(0, start + 1)), more };
   const before = ordered.slice(0, start);
-  const run = await askRun(ask, request, found[start]?.values ?? [], limit - start, readers);
+  const run = await askRun(ask, request, found[start]?.values ?? [], limit - start, read);
   return run === null || shareDocument(before, run) ? null : { documents: documentsOf([...before, ...run]), more };
 }
 
@@ -79,27 +78,39 @@ async function askRun<T>(
   { filter, sort }: PageRequest,
   values: KeyValues,
   limit: number,
-  readers: Readers<T>,
+  read: Read<T>,
 ): Promise<readonly Keyed<T>[] | null> {
   const keys = sort.slice(0, -1);
   const same: Document[] = keys.map(({ path }, index) => ({ [path]: { $eq: values[index] } }));
   const others = Object.keys(filter).length === 0 ? [] : [filter];
   const { documents } = await ask({ filter: { $and: [...same, ...others] }, sort }, limit);
-  const found = keyed(documents, sort, readers);
+  const found = keyed(documents, sort, read);
   if (found === null || found.length < limit) return null;
   return found.every((one) => compareKeys(one.values, values, keys) === 0) ? found : null;
 }
 
 /** The documents with their keys; null where it is not certain which keys the server holds for equal. */
-function keyed<T>(documents: readonly T[], sort: Sort, { read, holdsArray }: Readers<T>): readonly Keyed<T>[] | null {
+function keyed<T>(documents: readonly T[], sort: Sort, read: Read<T>): readonly Keyed<T>[] | null {
+  const paths = sort.map(({ path }) => path.split('.'));
   const found: Keyed<T>[] = [];
   for (const document of documents) {
-    if (holdsArray(document)) return null;
-    const values = sortKeyOf(read(document), sort);
+    const members = read(document);
+    const values = paths.map((steps) => singleAt(members, steps));
     if (!values.every(isCertain)) return null;
     found.push({ document, values });
   }
   return found;
+}
+
+/** The key of a document without an array on the way, null for a missing value; undefined where there is an array. */
+function singleAt(members: Members, steps: readonly string[]): unknown {
+  let value: unknown = members;
+  for (const step of steps) {
+    if (Array.isArray(value)) return undefined;
+    if (!isMembers(value) || !Object.hasOwn(value, step)) return null;
+    value = value[step];
+  }
+  return value;
 }
 
 /** Bytes that are no text, and dates beyond those of JavaScript, look alike here and differ in the database. */
@@ -109,11 +120,16 @@ function isCertain(value: unknown): boolean {
   return CERTAIN.has(kindOf(value)) && kindOf(value) !== KIND.string;
 }
 
-function ascends<T>(found: readonly Keyed<T>[], keys: Sort): boolean {
-  return found.every((one, place) => {
+/** Whether neighbours share their keys; null where documents are not in the order of these. */
+function shareKeys<T>(found: readonly Keyed<T>[], keys: Sort): boolean | null {
+  let shares = false;
+  for (const [place, { values }] of found.entries()) {
     const before = found[place - 1];
-    return before === undefined || compareKeys(before.values, one.values, keys) <= 0;
-  });
+    const order = before === undefined ? -1 : compareKeys(before.values, values, keys);
+    if (order > 0) return null;
+    if (order === 0) shares = true;
+  }
+  return shares;
 }
 
 function startOfLastRun<T>(found: readonly Keyed<T>[], keys: Sort): number {
