@@ -30,6 +30,9 @@ import { LongAnswers } from './policies/long-answers.ts';
 import { Policies } from './policies/policies.ts';
 import { PolicyBook } from './policies/policy-book.ts';
 import { PolicyStore } from './policies/policy-store.ts';
+import { QuotaCounter } from './quotas/quota-counter.ts';
+import { QuotaStore } from './quotas/quota-store.ts';
+import { Quotas } from './quotas/quotas.ts';
 import { Realtime } from './realtime/realtime.ts';
 
 export interface Parts {
@@ -119,6 +122,9 @@ async function makeOn(
     openAnswers: new OpenAnswers({ budget }),
   });
   const registry = new Registry(mongo);
+  const bounded = Object.values(config.quotas).some((limit) => limit > 0);
+  const quotaStore = new QuotaStore(mongo);
+  const quotas = bounded ? new Quotas(quotaStore, config.quotas) : undefined;
   const atomic = new Atomic(transactions, registry);
   const store = new DocumentStore(mongo, queryTimeoutMs);
   const sortIndexes = new SortIndexes(mongo);
@@ -128,6 +134,7 @@ async function makeOn(
     registry,
     atomic,
     ...config.collections,
+    quotas,
     cursorKeys: auth.signing.cursors,
   });
   const byFilter = new BulkWrites({ store, registry, atomic });
@@ -137,7 +144,7 @@ async function makeOn(
 
   const signing = { cursorKeys: auth.signing.cursors, addressKeys: auth.signing.fileAddresses };
   const files = closers.add(
-    await openFiles({ mongo, transactions }, { ...config.collections, ...config.files, ...signing }, onError),
+    await openFiles({ mongo, transactions, quotas }, { ...config.collections, ...config.files, ...signing }, onError),
     (it) => it.close(),
   );
 
@@ -150,13 +157,24 @@ async function makeOn(
     }),
     (it) => it.close(),
   );
-  for (const reader of [auth, registry, sortIndexes, policyBook]) {
+  for (const reader of [auth, registry, sortIndexes, policyBook, ...(quotas === undefined ? [] : [quotas])]) {
     const unfollow = events.tail.attach({ rows: (rows) => reader.follow(rows), lost: () => reader.follow(null) });
     closers.add(unfollow, (it) => it());
   }
   await policyBook.start(() => events.upToDate());
   const audit = closers.add(new Audit({ store: new AuditStore(mongo), consumer: events.consumer }), (it) => it.stop());
   await audit.start();
+
+  if (quotas !== undefined) {
+    const counter = new QuotaCounter(quotaStore);
+    const counting = events.consumer({
+      name: 'quotas',
+      begin: (cursor) => counter.begin(cursor),
+      handle: (rows, allowed) => counter.count(rows, allowed),
+    });
+    closers.add(counting, (it) => it.stop());
+    counting.start();
+  }
 
   const requestRate = new RequestRate(config.server.rate);
   const realtime = closers.add(

@@ -18,6 +18,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   query: 2,
   auth: 3,
   policies: 3,
+  quotas: 3,
   collections: 4,
   files: 4,
   events: 4,

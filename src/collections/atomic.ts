@@ -5,6 +5,7 @@
 import type { CollectionName } from '../database/names.ts';
 import type { Transactions } from '../database/transactions.ts';
 import { Semaphore } from '../kernel/concurrency/semaphore.ts';
+import type { Hold } from '../quotas/quotas.ts';
 import type { OpenTransaction } from './open-transaction.ts';
 import type { Registry } from './registry.ts';
 
@@ -52,11 +53,20 @@ export class Atomic {
   async #transact<T>(work: (within: OpenTransaction) => Promise<T>, large: boolean): Promise<T> {
     const made = new Set<CollectionName>();
     const unprepared = new Set<CollectionName>();
-    const result = await this.#transactions.run(async (session) => {
+    const holds: Hold[] = [];
+    const release = () => {
+      for (const hold of holds.splice(0)) hold.release();
+    };
+    const run = this.#transactions.run(async (session) => {
       made.clear();
+      release();
       // Nothing has been asked of the database yet, so that the transaction holds no lock that this would wait for.
       for (const name of unprepared) await this.#registry.ensure(name);
-      return work({ session, made, unprepared, touched: 0, bytes: 0, large, needsTurn: false });
+      return work({ session, made, unprepared, holds, touched: 0, bytes: 0, large, needsTurn: false });
+    });
+    const result = await run.catch((error: unknown) => {
+      release();
+      throw error;
     });
     for (const name of made) this.#registry.learn(name);
     return result;

@@ -6,7 +6,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Document } from 'mongodb';
-import { actorOf } from '../auth/identity/principal.ts';
+import { actorOf, quotaIdOf } from '../auth/identity/principal.ts';
 import { decodeOrdered, decodeStored, decodeStoredId, exactly, inOrderOf } from '../database/bson/stored.ts';
 import { duplicateKey, translated, translateError } from '../database/errors.ts';
 import { idText, newId } from '../database/json/ids.ts';
@@ -18,6 +18,7 @@ import { MillraceError } from '../kernel/errors.ts';
 import { databaseDecides, reachesAll, toDatabaseFilter } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
 import type { Query } from '../query/parse/query.ts';
+import type { Quotas } from '../quotas/quotas.ts';
 import type { Atomic } from './atomic.ts';
 import type { DocumentChange } from './change/change.ts';
 import type { JsonObject, WriteOrigin } from './change/next-document.ts';
@@ -58,6 +59,8 @@ export interface CollectionsParts extends ListingParts {
   readonly atomic: Atomic;
   /** What `expand` may add to one answer, in bytes. */
   readonly expandBytes: number;
+  /** What bounds how much a principal makes, if anything does. */
+  readonly quotas?: Quotas | undefined;
   readonly now?: () => Date;
 }
 
@@ -111,16 +114,19 @@ export class Collections {
 
   /** @throws MillraceError `id-exists`, `unique-violation`, `invalid-id`, `unsupported-key` */
   async create(scope: Scope, name: CollectionName, body: JsonObject, write: Write): Promise<StoredDocument> {
-    return this.#insert(name, permittedCreate(scope, body, this.#origin(scope, write), newId), write);
+    return this.#insert(scope, name, permittedCreate(scope, body, this.#origin(scope, write), newId), write);
   }
 
-  async #insert(name: CollectionName, document: Document, write: Write): Promise<StoredDocument> {
+  async #insert({ principal }: Scope, name: CollectionName, document: Document, write: Write): Promise<StoredDocument> {
     const stored = written(document);
-    const { store, registry } = this.#parts;
-    await (write.within ? registry.ensureWithin(name, write.within) : registry.ensure(name));
+    const { store, registry, quotas } = this.#parts;
+    const { request, within } = write;
+    const hold = await quotas?.hold(quotaIdOf(principal), request, { documents: 1 }, within?.holds);
     try {
-      await store.insert(name, document, stored.raw.length, write.within?.session);
+      await (within ? registry.ensureWithin(name, within) : registry.ensure(name));
+      await store.insert(name, document, stored.raw.length, within?.session);
     } catch (error) {
+      hold?.release();
       throw duplicateKey(error) ? duplicate(error, document) : translateError(error);
     }
     return { ...stored, createdId: idText(document['_id']) };
@@ -144,7 +150,9 @@ export class Collections {
         throw at(`/${index}`, error);
       }
     });
+    const [creator, made] = [quotaIdOf(scope.principal), { documents: documents.length }];
     await this.#parts.atomic.run(async (within) => {
+      await this.#parts.quotas?.hold(creator, write.request, made, within.holds);
       await this.#parts.registry.ensureWithin(name, within);
       try {
         await this.#parts.store.insertMany(name, documents, within.session);
@@ -182,7 +190,7 @@ export class Collections {
         throw duplicate(undefined, document);
       }
       try {
-        return await this.#insert(name, document, write);
+        return await this.#insert(create, name, document, write);
       } catch (error) {
         if (!(error instanceof MillraceError && error.code === 'id-exists')) throw error;
         // Somebody else was faster, and this transaction can ask nothing any more.

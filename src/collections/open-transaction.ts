@@ -4,6 +4,7 @@
  */
 import type { ClientSession } from 'mongodb';
 import type { CollectionName } from '../database/names.ts';
+import type { Hold } from '../quotas/quotas.ts';
 
 export interface OpenTransaction {
   readonly session: ClientSession;
@@ -11,6 +12,8 @@ export interface OpenTransaction {
   readonly made: Set<CollectionName>;
   /** Collections that have to be prepared outside of it before it can go on; then it is run again. */
   readonly unprepared: Set<CollectionName>;
+  /** What quotas let through for it; released when it does not commit. */
+  readonly holds: Hold[];
   /** Documents that filters have touched in it so far. */
   touched: number;
   /** Size of those documents, in bytes. */

@@ -40,7 +40,7 @@ export interface EventParts {
   readonly readers: FairSemaphore;
   readonly retention: Retention;
   /** A durable reader; whoever makes it starts and stops it. */
-  consumer(options: Pick<ConsumerOptions, 'name' | 'handle' | 'concerns' | 'tries'>): Consumer;
+  consumer(options: Pick<ConsumerOptions, 'name' | 'handle' | 'begin' | 'concerns' | 'tries'>): Consumer;
   /** A row whose bodies were too large, with the document as it is now; any other row as it is. */
   completed(row: LogRow): Promise<LogRow>;
   /**

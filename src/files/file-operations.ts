@@ -40,6 +40,7 @@ const UPLOADING: readonly ErrorCode[] = [
   'unsupported-key',
   'unsupported-value',
   'too-deep',
+  'quota-exceeded',
   'upload-expired',
   'policy-revoked',
   'request-timeout',

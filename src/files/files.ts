@@ -4,7 +4,7 @@
  * (file-store.ts), the database's language (store.ts).
  */
 import type { Readable } from 'node:stream';
-import { actorOf, type Principal } from '../auth/identity/principal.ts';
+import { actorOf, type Principal, quotaIdOf } from '../auth/identity/principal.ts';
 import { idFromText } from '../database/json/ids.ts';
 import type { Transactions } from '../database/transactions.ts';
 import { resume } from '../kernel/concurrency/closable-iterator.ts';
@@ -16,6 +16,7 @@ import { reachedOf } from '../policies/reached.ts';
 import { readerOf, readingOne, type Scope } from '../policies/scope.ts';
 import type { StandingRights } from '../policies/standing-rights.ts';
 import type { Query } from '../query/parse/query.ts';
+import type { Hold, Quotas } from '../quotas/quotas.ts';
 import { type ConditionHeaders, requireConditions } from './conditions.ts';
 import { type FileList, type FileListingParts, listFiles } from './listing.ts';
 import type { ByteRange, FileStore } from './stores/file-store.ts';
@@ -32,6 +33,8 @@ export interface FilesParts extends FileListingParts {
   /** Where new files go. */
   readonly current: FileStore;
   readonly maxFileBytes: number;
+  /** What bounds how much a principal uploads, if anything does. */
+  readonly quotas?: Quotas | undefined;
   /** Sign addresses of files. */
   readonly addressKeys: SigningKeys;
   readonly now?: () => Date;
@@ -54,8 +57,8 @@ export class Files {
    * Stores the files of one request: all of them, or nothing.
    * @param parts what arrives, read as it is stored
    * @param request its id, for events, and the rights it began with, which must hold still when it commits
-   * @throws MillraceError as `takeIn`; `forbidden` when no grant reaches such a file; `upload-expired`; as the rights'
-   *   `check`
+   * @throws MillraceError as `takeIn`; `forbidden` when no grant reaches such a file; `quota-exceeded`;
+   *   `upload-expired`; as the rights' `check`
    */
   async upload(
     scope: Scope,
@@ -64,15 +67,21 @@ export class Files {
     { request, rights }: UploadRequest,
   ): Promise<readonly VisibleFile[]> {
     const intake = { ...this.#parts, fileStore: this.#parts.current };
+    const creator = quotaIdOf(scope.principal);
+    await this.#parts.quotas?.requireRoomForFile(creator);
     const delivery = await takeIn(parts, expected, intake);
     const keys = delivery.drafts.map(({ key }) => key);
     const { files, documents } = this.#toFiles(scope, delivery, request);
+    const bytes = delivery.drafts.reduce((sum, { size }) => sum + size, 0);
+    let hold: Hold | undefined;
     try {
       if (!documents.every((document) => reaches(scope, document))) {
         throw new MillraceError('forbidden', 'No policy allows you to create this file');
       }
+      hold = await this.#parts.quotas?.hold(creator, request, { files: keys.length, bytes });
       await rights.check();
     } catch (error) {
+      hold?.release();
       await takeBack(keys, intake);
       throw error;
     }
@@ -81,6 +90,9 @@ export class Files {
         await this.#parts.marks.commit(intake.fileStore.name, keys, session);
         await this.#parts.store.insertMany(documents, session);
       });
+    } catch (error) {
+      hold?.release();
+      throw error;
     } finally {
       // When the commit failed its outcome may be unknown: the sweep looks again and knows.
       for (const key of keys) this.#parts.marks.letGo(intake.fileStore.name, key);

@@ -6,6 +6,7 @@ import type { Mongo } from '../database/mongo.ts';
 import type { Transactions } from '../database/transactions.ts';
 import { ConfigError } from '../kernel/config/config.ts';
 import type { SigningKeys } from '../kernel/signing-keys.ts';
+import type { Quotas } from '../quotas/quotas.ts';
 import { Files } from './files.ts';
 import { FileDocuments } from './store.ts';
 import type { FileStore } from './stores/file-store.ts';
@@ -37,6 +38,7 @@ export interface OpenStores {
 export interface FilesPlace {
   readonly mongo: Mongo;
   readonly transactions: Transactions;
+  readonly quotas?: Quotas | undefined;
 }
 
 /** What signs page cursors and addresses of files. */
@@ -56,8 +58,11 @@ export async function openFiles(
   const [current] = fileStores;
   if (current === undefined) throw noStore();
   const byName = new Map(fileStores.map((fileStore) => [fileStore.name, fileStore]));
-  const { transactions } = place;
-  return { ...opened, files: new Files({ ...settings, store, marks, transactions, fileStores: byName, current }) };
+  const { transactions, quotas } = place;
+  return {
+    ...opened,
+    files: new Files({ ...settings, store, marks, transactions, quotas, fileStores: byName, current }),
+  };
 }
 
 /**

@@ -51,6 +51,7 @@ export const ERRORS = {
   'sign-in-failed': row(401, 'The sign-in failed'),
   'registration-closed': row(403, 'Registration is closed'),
   forbidden: row(403, 'The action is not allowed'),
+  'quota-exceeded': row(403, 'The quota of what you may make is used up'),
   'policy-revoked': row(403, 'The policies no longer allow it'),
   'subscription-unknown': row(404, 'The subscription does not exist'),
   'field-hidden': row(403, 'A field is hidden by a policy'),

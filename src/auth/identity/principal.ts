@@ -62,6 +62,11 @@ export function actorOf(principal: Principal): string | null {
   return principal.kind === 'anonymous' ? null : `${principal.kind}:${principal.id}`;
 }
 
+/** The id that quotas count under; null for those they do not bind: owners, and strangers, who are nobody in particular. */
+export function quotaIdOf(principal: Principal): string | null {
+  return principal.kind === 'user' || principal.kind === 'key' ? principal.id : null;
+}
+
 /** The key under which limits count a client: one principal, or all that is anonymous in one network. */
 export function limitKeyOf(principal: Principal, address: string): string {
   return actorOf(principal) ?? networkOf(address);

@@ -58,6 +58,7 @@ export const BATCH_WRITE = operation({
     'invalid-patch',
     'patch-test-failed',
     'precondition-failed',
+    'quota-exceeded',
     'method-not-allowed',
   ],
 });

@@ -124,7 +124,7 @@ export const WRITES = {
     body: jsonBody({ oneOf: [NEW_DOCUMENT, { ...listOf(NEW_DOCUMENT), minItems: 1, maxItems: MAX_DOCUMENTS }] }),
     // With Prefer: return=minimal the body is empty and has no media type.
     answers: { 201: { ...created(subject), schema: { oneOf: [subject.document, listOf(subject.document)] } } },
-    errors: [...NAMED, ...WRITING, 'invalid-id', 'id-exists', 'too-many-documents'],
+    errors: [...NAMED, ...WRITING, 'invalid-id', 'id-exists', 'too-many-documents', 'quota-exceeded'],
   })),
   patchMany: collectionOperation((subject) => ({
     id: 'patchMany',
@@ -153,7 +153,7 @@ export const WRITES = {
     parameters: [...ONE, UPSERT, IF_NONE_MATCH, ...WRITE],
     body: jsonBody(DOCUMENT_BODY),
     answers: { 200: found(subject), 201: created(subject), 204: NONE },
-    errors: [...MISSING, ...WRITING, 'invalid-parameter', 'invalid-id', 'precondition-failed'],
+    errors: [...MISSING, ...WRITING, 'invalid-parameter', 'invalid-id', 'precondition-failed', 'quota-exceeded'],
   })),
   patch: collectionOperation((subject) => ({
     id: 'patch',

@@ -39,6 +39,8 @@ export interface ConsumerOptions {
    * `allowed` says whether this process is still the one to consume; a process that was frozen asks it right before an effect.
    */
   readonly handle: (rows: readonly LogRow[], allowed: () => boolean) => Promise<void>;
+  /** Called whenever this process becomes the one that reads, before it is given rows: what to do before the first of them. */
+  readonly begin?: (cursor: LogPosition) => Promise<void>;
   /** Whether a row is anything to the consumer, pure and cheap; the others only move the cursor. All are when absent. */
   readonly concerns?: (row: LogRow) => boolean;
   /**
@@ -144,6 +146,7 @@ export class Consumer {
 
   async #consume(): Promise<void> {
     let cursor = await this.#opened();
+    await this.#options.begin?.(cursor);
     const { tail } = this.#options;
     while (this.#allowed()) {
       const news = new Promise<void>((resolve) => {

@@ -25,6 +25,8 @@ export interface Config {
   readonly realtime: { readonly maxClients: number; readonly heartbeatMs: number };
   /** Bytes that may be held for clients; null where the memory of the process decides. */
   readonly held: { readonly bytes: number | null; readonly bytesPerClient: number | null };
+  /** What one principal may have made; 0 is no bound. Bytes are those of its files. */
+  readonly quotas: { readonly documents: number; readonly files: number; readonly bytes: number };
   readonly collections: CollectionsConfig;
 }
 
@@ -203,6 +205,11 @@ function arrange(settings: Settings): Config {
     held: {
       bytes: settings.MILLRACE_HELD_BYTES ?? null,
       bytesPerClient: settings.MILLRACE_HELD_BYTES_PER_CLIENT ?? (production ? null : Number.MAX_SAFE_INTEGER),
+    },
+    quotas: {
+      documents: settings.MILLRACE_QUOTA_DOCUMENTS,
+      files: settings.MILLRACE_QUOTA_FILES,
+      bytes: settings.MILLRACE_QUOTA_BYTES,
     },
     collections: {
       queryTimeoutMs: settings.MILLRACE_QUERY_TIMEOUT_MS,

@@ -146,6 +146,9 @@ export const SETTINGS = Type.Object({
   MILLRACE_RATE_PRINCIPAL: rate(
     'Requests and subscriptions a minute of one signed-in principal. Production default: 6000.',
   ),
+  MILLRACE_QUOTA_DOCUMENTS: count('Documents that one account or key may have made; 0 is no bound.', 0, 0),
+  MILLRACE_QUOTA_FILES: count('Files that one account or key may have made; 0 is no bound.', 0, 0),
+  MILLRACE_QUOTA_BYTES: count('Bytes of all files that one account or key may have made; 0 is no bound.', 0, 0),
 });
 
 export type Settings = Static<typeof SETTINGS>;

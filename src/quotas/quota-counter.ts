@@ -1,0 +1,130 @@
+/**
+ * Keeps the counts of quotas: a reader of the event log adds what was made and takes off what was deleted, whoever did it.
+ * Where the log cannot tell, because rows are missing or a collection went away as a whole, it counts everything anew.
+ * Not here: reading the log with a durable cursor (events/read/consumer), and what is refused (quotas.ts).
+ */
+import type { Timestamp } from 'mongodb';
+import * as bson from '../database/bson/bson-bytes.ts';
+import { isCollectionName } from '../database/names.ts';
+import type { Amounts, CountedPlace, CountState, Delta, QuotaStore } from './quota-store.ts';
+
+const FILES = '_files';
+/** What the log cannot tell, such as a deleted document too large for a row, is put right by a full count each day. */
+const RECOUNT_MS = 24 * 3_600_000;
+
+/** What is read of a row of the event log. */
+export interface CountedRow extends CountedPlace {
+  readonly time: Timestamp;
+  readonly operation: string;
+  readonly collection: string | null;
+  readonly before: Buffer | null;
+  readonly after: Buffer | null;
+  readonly request: string | null;
+}
+
+/** After these the sums are not known. */
+const UNKNOWN: ReadonlySet<string> = new Set(['dropDatabase', 'invalidate', 'start', 'gap', 'reset']);
+
+export class QuotaCounter {
+  readonly #store: QuotaStore;
+  readonly #now: () => number;
+  #state: CountState | null = null;
+
+  constructor(store: QuotaStore, now: () => number = Date.now) {
+    this.#store = store;
+    this.#now = now;
+  }
+
+  /**
+   * Called when this process becomes the one that counts, before it is given rows.
+   * @param cursor the row after which it is given rows
+   */
+  async begin(cursor: CountedPlace): Promise<void> {
+    this.#state = await this.#store.state();
+    const state = this.#state;
+    if (state !== null && state.epoch === cursor.epoch && state.number >= cursor.number) return;
+    this.#state = await this.#store.recount(cursor);
+  }
+
+  /**
+   * Counts rows of the log, in their order; rows that were counted before are passed over.
+   * @param allowed whether this process is still the one that counts
+   */
+  async count(rows: readonly CountedRow[], allowed: () => boolean): Promise<void> {
+    const state = this.#state;
+    const fresh = rows.filter(({ epoch, number }) => epoch !== state?.epoch || number > state.number);
+    const last = fresh.at(-1);
+    if (last === undefined || !allowed()) return;
+    const place = { epoch: last.epoch, number: last.number };
+    if (state === null || this.#mustRecount(fresh, state)) {
+      this.#state = await this.#store.recount(place);
+      return;
+    }
+    await this.#store.add(deltasOf(fresh.filter(({ time }) => time.greaterThan(state.time))));
+    await this.#store.move(place);
+    this.#state = { ...state, ...place };
+  }
+
+  #mustRecount(rows: readonly CountedRow[], state: CountState): boolean {
+    const [first] = rows;
+    if (first?.epoch !== state.epoch || first.number !== state.number + 1) return true;
+    if (this.#now() - state.countedAt.getTime() > RECOUNT_MS) return true;
+    return rows.some(({ operation, collection, time }) => {
+      if (!time.greaterThan(state.time)) return false;
+      const whole = operation === 'drop' || operation === 'rename';
+      return UNKNOWN.has(operation) || (whole && isCounted(collection));
+    });
+  }
+}
+
+/** Whether the documents of a collection count, as documents or as files. */
+export function isCounted(collection: string | null): boolean {
+  return collection !== null && (collection === FILES || isCollectionName(collection));
+}
+
+function deltasOf(rows: readonly CountedRow[]): Map<string, Delta[]> {
+  const deltas = new Map<string, Delta[]>();
+  const add = (document: Buffer | null, sign: 1 | -1, { collection, number }: CountedRow) => {
+    const creator = document === null ? null : creatorOf(document);
+    if (document === null || creator === null) return;
+    const own = deltas.get(creator) ?? [];
+    own.push({ number, ...amountsOf(collection === FILES, document, sign) });
+    deltas.set(creator, own);
+  };
+  for (const row of rows) {
+    if (!isCounted(row.collection)) continue;
+    const { operation, before, after } = row;
+    if (operation === 'insert') add(after, 1, row);
+    else if (operation === 'delete') add(before, -1, row);
+    else if (before !== null && after !== null && creatorOf(before) !== creatorOf(after)) {
+      // Another program gave it to somebody else.
+      add(before, -1, row);
+      add(after, 1, row);
+    }
+  }
+  return deltas;
+}
+
+function amountsOf(isFile: boolean, document: Buffer, sign: 1 | -1): Amounts {
+  if (!isFile) return { documents: sign, files: 0, bytes: 0 };
+  return { documents: 0, files: sign, bytes: sign * sizeOf(document) };
+}
+
+const META = Buffer.from('_meta');
+const CREATED_BY = Buffer.from('createdBy');
+const SIZE = Buffer.from('size');
+
+/** Who made a document, looked up where it stands; null for nobody of ours. */
+function creatorOf(document: Buffer): string | null {
+  const meta = bson.findValue(document, 0, document.length, META);
+  if (meta?.type !== bson.DOCUMENT) return null;
+  const found = bson.findValue(document, meta.start, meta.end, CREATED_BY);
+  return found?.type === bson.STRING ? document.toString('utf8', found.start + 4, found.end - 1) : null;
+}
+
+function sizeOf(document: Buffer): number {
+  const found = bson.findValue(document, 0, document.length, SIZE);
+  if (found?.type === bson.INT32) return document.readInt32LE(found.start);
+  if (found?.type === bson.INT64) return Number(document.readBigInt64LE(found.start));
+  return found?.type === bson.DOUBLE ? document.readDoubleLE(found.start) : 0;
+}

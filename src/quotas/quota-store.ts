@@ -1,0 +1,161 @@
+/**
+ * The counts of quotas in `<db>_log.quota_counts`: one document for each principal, and one that says how far in the event
+ * log they are counted. Only this folder calls it. Not here: what a change adds or takes away (quota-counter.ts), and what
+ * is refused (quotas.ts).
+ */
+import type { AnyBulkWriteOperation, Collection, Document, Timestamp } from 'mongodb';
+import { translated } from '../database/errors.ts';
+import type { Mongo } from '../database/mongo.ts';
+import { isCollectionName } from '../database/names.ts';
+
+/** What a principal has made, or what a change adds to that. */
+export interface Amounts {
+  readonly documents: number;
+  readonly files: number;
+  /** Of its files. */
+  readonly bytes: number;
+}
+
+/** How far in the event log the counts go. */
+export interface CountedPlace {
+  readonly epoch: number;
+  readonly number: number;
+}
+
+export interface CountState extends CountedPlace {
+  /** Cluster time of the last full count: changes up to it are in the counts already. */
+  readonly time: Timestamp;
+  /** When that count was made. */
+  readonly countedAt: Date;
+}
+
+/** What one row of the event log adds to the counts of one principal. */
+export interface Delta extends Amounts {
+  readonly number: number;
+}
+
+interface Stored extends Document {
+  _id: string;
+}
+
+const STATE = 'state';
+const FILES = '_files';
+const BATCH = 1_000;
+
+export class QuotaStore {
+  readonly #mongo: Mongo;
+  readonly #counts: Collection<Stored>;
+
+  constructor(mongo: Mongo) {
+    this.#mongo = mongo;
+    this.#counts = mongo.log.collection<Stored>('quota_counts');
+  }
+
+  /** How far the counts go; null before the first full count. */
+  async state(): Promise<CountState | null> {
+    const found = await translated(() => this.#counts.findOne({ _id: STATE }));
+    return found === null ? null : toState(found);
+  }
+
+  /** What a principal has made, as far as it is counted; null before the first full count. One read of two documents. */
+  async read(creator: string): Promise<{ readonly amounts: Amounts; readonly place: CountedPlace } | null> {
+    const _id = { $in: [STATE, keyOf(creator)] };
+    const found = await translated(() => this.#counts.find({ _id }).toArray());
+    const state = found.find((one) => one._id === STATE);
+    if (state === undefined) return null;
+    const own = found.find((one) => one._id !== STATE);
+    const amounts = {
+      documents: Number(own?.['documents'] ?? 0),
+      files: Number(own?.['files'] ?? 0),
+      bytes: Number(own?.['bytes'] ?? 0),
+    };
+    return { amounts, place: toState(state) };
+  }
+
+  /** Adds what rows of the log say, each row once, however often it is given. */
+  async add(deltas: ReadonlyMap<string, readonly Delta[]>): Promise<void> {
+    const operations = [...deltas].map(([creator, added]): AnyBulkWriteOperation<Stored> => {
+      const isNew = { $gt: ['$$this.number', { $ifNull: ['$number', 0] }] };
+      const sum = (member: string) => ({ $add: [{ $ifNull: [`$${member}`, 0] }, { $sum: `$added.${member}` }] });
+      const update = [
+        { $set: { added: { $filter: { input: { $literal: [...added] }, cond: isNew } } } },
+        { $set: { documents: sum('documents'), files: sum('files'), bytes: sum('bytes') } },
+        { $set: { number: { $max: ['$number', added.at(-1)?.number ?? 0] } } },
+        { $unset: 'added' },
+      ];
+      return { updateOne: { filter: { _id: keyOf(creator) }, update, upsert: true } };
+    });
+    if (operations.length > 0) await this.#counts.bulkWrite(operations, { ordered: false });
+  }
+
+  /** Notes how far was counted. */
+  async move({ epoch, number }: CountedPlace): Promise<void> {
+    await this.#counts.updateOne({ _id: STATE }, { $set: { epoch, number } });
+  }
+
+  /**
+   * Counts everything anew as it is at one moment of the database. Counts of before hold until it is done.
+   * @param place of the log that the moment is not before
+   * @throws MongoServerError when a collection was made or dropped meanwhile; another try may succeed
+   */
+  async recount(place: CountedPlace): Promise<CountState> {
+    const time = await this.#moment();
+    await this.#counts.updateMany({ next: { $exists: true } }, { $unset: { next: '' } });
+    const found = await this.#mongo.data.listCollections({ type: 'collection' }, { nameOnly: false }).toArray();
+    for (const { name, options } of found) {
+      // The database does not read a capped collection as of one moment.
+      if ((name === FILES || isCollectionName(name)) && options?.['capped'] !== true) await this.#gather(name, time);
+    }
+    const total = (member: string) => ({ $ifNull: [`$next.${member}`, 0] });
+    await this.#counts.updateMany({ _id: { $ne: STATE } }, [
+      { $set: { documents: total('documents'), files: total('files'), bytes: total('bytes') } },
+      { $unset: ['next', 'number'] },
+    ]);
+    const state = { epoch: place.epoch, number: place.number, time, countedAt: new Date() };
+    await this.#counts.updateOne({ _id: STATE }, { $set: state }, { upsert: true });
+    return state;
+  }
+
+  /** Adds up one collection into `next`. */
+  async #gather(name: string, time: Timestamp): Promise<void> {
+    const size = name === FILES ? { $sum: '$size' } : { $sum: 0 };
+    const pipeline = [
+      { $match: { '_meta.createdBy': { $type: 'string' } } },
+      { $group: { _id: '$_meta.createdBy', made: { $sum: 1 }, bytes: size } },
+    ];
+    const readConcern = { level: 'snapshot', atClusterTime: time };
+    const command = { aggregate: name, pipeline, allowDiskUse: true, readConcern, cursor: { batchSize: BATCH } };
+    let operations: AnyBulkWriteOperation<Stored>[] = [];
+    const write = async () => {
+      if (operations.length > 0) await this.#counts.bulkWrite(operations, { ordered: false });
+      operations = [];
+    };
+    for await (const group of this.#mongo.data.runCursorCommand(command)) {
+      const member = name === FILES ? 'next.files' : 'next.documents';
+      const update = { $inc: { [member]: Number(group['made']), 'next.bytes': Number(group['bytes']) } };
+      operations.push({ updateOne: { filter: { _id: keyOf(String(group['_id'])) }, update, upsert: true } });
+      if (operations.length >= BATCH) await write();
+    }
+    await write();
+  }
+
+  /** A moment that the database can still be read at. */
+  async #moment(): Promise<Timestamp> {
+    const reply = await this.#mongo.data.command({ find: FILES, limit: 1, readConcern: { level: 'snapshot' } });
+    return reply['cursor'].atClusterTime;
+  }
+}
+
+/** No principal's document is the state's. */
+function keyOf(creator: string): string {
+  return `by:${creator}`;
+}
+
+function toState(stored: Stored): CountState {
+  return {
+    epoch: Number(stored['epoch']),
+    number: Number(stored['number']),
+    time: stored['time'],
+    countedAt: stored['countedAt'],
+  };
+}
