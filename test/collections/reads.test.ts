@@ -66,6 +66,18 @@ t.test('reads, paths and methods', async (t) => {
     ]);
   });
 
+  await t.test('the id stays, whatever is said of it', async (t) => {
+    await app.inject({ method: 'POST', url: '/api/kept', payload: { id: 'a', n: 1 } });
+    for (const [fields, shown] of [
+      ['-id', { id: 'a', n: 1, _meta: { revision: 1 } }],
+      ['n,-id', { id: 'a', n: 1 }],
+      ['-n,-id,-_meta', { id: 'a' }],
+    ] as const) {
+      t.match((await app.inject(`/api/kept?fields=${fields}`)).json(), [shown], fields);
+      t.match((await app.inject(`/api/kept/a?fields=${fields}`)).json(), shown, fields);
+    }
+  });
+
   await t.test('who asks at the wrong place is told of the right ones', async (t) => {
     for (const url of ['/nowhere', '/api', '/todos'])
       t.match(

@@ -94,7 +94,7 @@ await runScenarios(t, app, [
     name: 'fields that are made',
     request: 'GET /files?limit=1&fields=url,-id',
     status: 200,
-    expect: [{ url: /^http/ }],
+    expect: [{ id: /^[0-9a-f]{24}$/, url: /^http/ }],
   },
   {
     name: 'fields left out',

@@ -71,12 +71,6 @@ t.test('attacks on sockets', async (t) => {
       'l',
       'invalid-parameter',
     ],
-    [
-      'documents without ids',
-      '{"type":"subscribe","id":"i","collection":"a","query":{"fields":["title","-id"]}}',
-      'i',
-      'invalid-parameter',
-    ],
     ['no id', '{"type":"subscribe","collection":"a"}', undefined, 'invalid-parameter'],
     [
       'an id too long',

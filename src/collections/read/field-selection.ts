@@ -44,7 +44,7 @@ function wholeTreeOf(fields: Fields): FieldTree {
   const known = wholeTrees.get(fields);
   if (known !== undefined) return known;
   const { rest, members } = treeOf(fields);
-  const tree = fieldTree(rest, new Map([...members, ['_id', fields.id ? ALL : NONE]]));
+  const tree = fieldTree(rest, new Map([...members, ['_id', ALL]]));
   wholeTrees.set(fields, tree);
   return tree;
 }
@@ -52,7 +52,7 @@ function wholeTreeOf(fields: Fields): FieldTree {
 /** The members of one level that the paths name, with what they name below. */
 type Names = Map<string, Names>;
 
-/** The fields as a tree; the id has a word of its own and is not in it. */
+/** The fields as a tree; the id is always shown and not in it. */
 export function treeOf({ mode, paths }: Fields): FieldTree {
   const top: Names = new Map();
   for (const path of paths) {

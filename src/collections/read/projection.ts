@@ -48,7 +48,7 @@ function within(seen: FieldTree, asked: Fields | null): Fields | undefined {
   const members = new Map([...tree.members].filter(([name]) => name !== '_id'));
   const paths = pathsOf(fieldTree(tree.rest, members), '');
   if (paths === undefined) return undefined;
-  return { mode: tree.rest ? 'exclude' : 'include', paths, id: asked?.id ?? true };
+  return { mode: tree.rest ? 'exclude' : 'include', paths };
 }
 
 /** The paths that a projection names; it shows some or leaves out some, never both. */

@@ -7,15 +7,15 @@ import { LIMITS } from '../limits.ts';
 import { isPosition, storedPath } from '../paths.ts';
 import { isMembers, type Members } from './order.ts';
 
-/** Paths that are shown, or all but some. No path lies below another. The `_id` has a word of its own. */
+/** Paths that are shown, or all but some. No path lies below another. The `_id` is always shown, and never among them. */
 export interface Fields {
   readonly mode: 'include' | 'exclude';
   readonly paths: readonly string[];
-  readonly id: boolean;
 }
 
 /**
- * Reads the names of `fields`; `-` leaves out.
+ * Reads the names of `fields`; `-` leaves out. The id stays, whatever is said of it: a document without one could not be asked
+ * for again, nor told from others by those who follow a list.
  * @throws MillraceError `invalid-parameter` when some are shown and others left out, other than the id
  */
 export function parseFields(names: readonly string[]): Fields {
@@ -24,14 +24,10 @@ export function parseFields(names: readonly string[]): Fields {
     out: name.startsWith('-'),
     path: storedPath(name.replace(/^-/, ''), 'invalid-parameter'),
   }));
-  const id = !read.some(({ out, path }) => out && path === '_id');
-  // A part of an id is no id: it is shown whole or not at all.
-  const inId = read.filter(({ path }) => path.startsWith('_id.'));
-  if (!id && inId.some((one) => !one.out)) throw invalid('The id is either shown or left out, not both');
-  const others = read.filter((one) => one.path !== '_id' && !inId.includes(one));
+  const others = read.filter(({ path }) => path !== '_id' && !path.startsWith('_id.'));
   const out = (others.length > 0 ? others : read).some((one) => one.out);
   if (others.some((one) => one.out !== out)) throw invalid('Fields are either shown or left out, not both');
-  return { mode: out ? 'exclude' : 'include', paths: topmost(others.map(({ path }) => path)), id };
+  return { mode: out ? 'exclude' : 'include', paths: topmost(others.map(({ path }) => path)) };
 }
 
 /** Without paths below others, which the server refuses. */
@@ -46,9 +42,9 @@ function parentsOf(path: string): string[] {
 }
 
 /** The projection for `find`. */
-export function toMongoProjection({ mode, paths, id }: Fields): Map<string, 0 | 1> {
+export function toMongoProjection({ mode, paths }: Fields): Map<string, 0 | 1> {
   const projection = new Map<string, 0 | 1>(paths.map((path) => [path, mode === 'include' ? 1 : 0]));
-  if (!id || (mode === 'include' && paths.length === 0)) projection.set('_id', id ? 1 : 0);
+  if (mode === 'include' && paths.length === 0) projection.set('_id', 1);
   return projection;
 }
 
@@ -56,9 +52,9 @@ export function toMongoProjection({ mode, paths, id }: Fields): Map<string, 0 | 
  * Whether every one of the paths is still whole in what the fields show. A page whose sort is not covered is asked for
  * without projection, and cut by {@link cut} once its cursor is known.
  */
-export function coversAll({ mode, paths, id }: Fields, needed: readonly string[]): boolean {
+export function coversAll({ mode, paths }: Fields, needed: readonly string[]): boolean {
   return needed.every((path) => {
-    if (path === '_id') return id;
+    if (path === '_id') return true;
     if (mode === 'include') return [path, ...parentsOf(path)].some((shown) => paths.includes(shown));
     return !paths.some((out) => out === path || path.startsWith(`${out}.`) || out.startsWith(`${path}.`));
   });
@@ -71,10 +67,9 @@ export function coversAll({ mode, paths, id }: Fields, needed: readonly string[]
 export function widened(fields: Fields, needed: readonly string[]): Fields {
   const paths = needed.map(withoutPlaces);
   if (coversAll(fields, paths)) return fields;
-  const id = fields.id || paths.includes('_id');
   const others = paths.filter((path) => path !== '_id');
-  if (fields.mode === 'include') return { ...fields, id, paths: topmost([...fields.paths, ...others]) };
-  return { ...fields, id, paths: fields.paths.filter((out) => coversAll({ ...fields, paths: [out] }, others)) };
+  if (fields.mode === 'include') return { ...fields, paths: topmost([...fields.paths, ...others]) };
+  return { ...fields, paths: fields.paths.filter((out) => coversAll({ ...fields, paths: [out] }, others)) };
 }
 
 function withoutPlaces(path: string): string {
@@ -99,7 +94,7 @@ export function cut(document: Members, fields: Fields): Members {
   }
   const shown = fields.mode === 'include' ? includeIn(document, tree) : excludeFrom(document, tree);
   const { _id: _, ...rest } = shown;
-  return fields.id && Object.hasOwn(document, '_id') ? { _id: document['_id'], ...rest } : rest;
+  return Object.hasOwn(document, '_id') ? { _id: document['_id'], ...rest } : rest;
 }
 
 function includeIn(node: Members, tree: Tree): Members {

@@ -58,11 +58,6 @@ export function toRequestedQuestion(query: Query, keyed: boolean, now: Date): Re
     });
   }
   if (query.limit === 0) throw new MillraceError('invalid-parameter', "A subscription's limit is 1 to 1,000");
-  if (query.fields?.id === false) {
-    throw new MillraceError('invalid-parameter', 'A subscription shows the id of every document', {
-      hint: "Leave '-id' out of fields: clients tell documents apart by it",
-    });
-  }
   affordable(query.filter, LIMITS.liveCost);
   return { query, keyed: keyed || query.limit !== null, now };
 }

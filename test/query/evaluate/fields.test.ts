@@ -38,24 +38,25 @@ t.test('cut and the server show the same', { timeout: 60_000 }, async (t) => {
 });
 
 t.test('names of fields', async (t) => {
-  t.same(parseFields(['a', 'b.c']), { mode: 'include', paths: ['a', 'b.c'], id: true });
-  t.same(parseFields(['-a']), { mode: 'exclude', paths: ['a'], id: true });
-  t.same(parseFields(['a', '-id']), { mode: 'include', paths: ['a'], id: false });
-  t.same(parseFields(['-a', 'id']), { mode: 'exclude', paths: ['a'], id: true });
-  t.same(parseFields(['id']), { mode: 'include', paths: [], id: true });
-  t.same(parseFields(['-id']), { mode: 'exclude', paths: [], id: false });
-  t.same(parseFields(['a.b', 'a', 'a', 'ab']), { mode: 'include', paths: ['a', 'ab'], id: true });
+  t.same(parseFields(['a', 'b.c']), { mode: 'include', paths: ['a', 'b.c'] });
+  t.same(parseFields(['-a']), { mode: 'exclude', paths: ['a'] });
+  t.same(parseFields(['a', '-id']), { mode: 'include', paths: ['a'] });
+  t.same(parseFields(['-a', 'id']), { mode: 'exclude', paths: ['a'] });
+  t.same(parseFields(['id']), { mode: 'include', paths: [] });
+  t.same(parseFields(['-id']), { mode: 'exclude', paths: [] });
+  t.same(parseFields(['a.b', 'a', 'a', 'ab']), { mode: 'include', paths: ['a', 'ab'] });
   for (const names of [
     ['-id.x', '-id'],
     ['-id', '-id.x'],
   ])
-    t.same(parseFields(names), { mode: 'exclude', paths: [], id: false });
-  t.same(parseFields(['-id', '-id.x', '-a']), { mode: 'exclude', paths: ['a'], id: false });
-  t.same(parseFields(['id.x']), { mode: 'include', paths: [], id: true });
-  t.same(parseFields(['a', 'id.x']), { mode: 'include', paths: ['a'], id: true });
-  t.same(parseFields(['-id.x']), { mode: 'exclude', paths: [], id: true });
-  t.same(parseFields(['-a', '-id.x']), { mode: 'exclude', paths: ['a'], id: true });
-  for (const names of [['a', '-b'], [''], ['a.$b'], ['-'], ['-id', 'id.x'], ['a', 'id.x', '-id']]) {
+    t.same(parseFields(names), { mode: 'exclude', paths: [] });
+  t.same(parseFields(['-id', '-id.x', '-a']), { mode: 'exclude', paths: ['a'] });
+  t.same(parseFields(['id.x']), { mode: 'include', paths: [] });
+  t.same(parseFields(['a', 'id.x']), { mode: 'include', paths: ['a'] });
+  t.same(parseFields(['-id.x']), { mode: 'exclude', paths: [] });
+  t.same(parseFields(['-a', '-id.x']), { mode: 'exclude', paths: ['a'] });
+  t.same(parseFields(['-id', 'id.x']), { mode: 'exclude', paths: [] });
+  for (const names of [['a', '-b'], [''], ['a.$b'], ['-']]) {
     t.throws(() => parseFields(names), { code: 'invalid-parameter' }, names.join());
   }
 });
@@ -64,7 +65,7 @@ t.test('whether a sort survives the fields', async (t) => {
   t.ok(coversAll(parseFields(['a', 'b.c']), ['_id', 'a', 'a.x', 'b.c', 'b.c.d']));
   t.notOk(coversAll(parseFields(['b.c']), ['b']));
   t.notOk(coversAll(parseFields(['b']), ['a']));
-  t.notOk(coversAll(parseFields(['a', '-id']), ['_id']));
+  t.ok(coversAll(parseFields(['a', '-id']), ['_id']), 'the id stays');
   t.ok(coversAll(parseFields(['-a']), ['b', 'ab', '_id']));
   for (const path of ['a', 'a.b']) t.notOk(coversAll(parseFields(['-a']), [path]), path);
   t.notOk(coversAll(parseFields(['-a.b']), ['a']));

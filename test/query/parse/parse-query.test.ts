@@ -39,7 +39,7 @@ t.test('an address and a body say the same', async (t) => {
       { path: 'b.c', direction: 1 },
       { path: '_id', direction: 1 },
     ],
-    fields: { mode: 'include', paths: ['a', 'b.c'], id: true },
+    fields: { mode: 'include', paths: ['a', 'b.c'] },
     limit: 10,
     cursor: null,
     skip: 5,
