@@ -14,7 +14,7 @@ import { SYSTEM_ONLY } from '../policies/fields/field-rules.ts';
 import { fieldsFor, reaches, toDatabaseFilter } from '../policies/reach.ts';
 import { reachedOf } from '../policies/reached.ts';
 import { readerOf, readingOne, type Scope } from '../policies/scope.ts';
-import type { StandingRights } from '../policies/standing-rights.ts';
+import type { StandingRights } from '../policies/standing/standing-rights.ts';
 import type { Query } from '../query/parse/query.ts';
 import type { Hold, Quotas } from '../quotas/quotas.ts';
 import { type ConditionHeaders, requireConditions } from './conditions.ts';

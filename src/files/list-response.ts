@@ -5,7 +5,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { begun, boundedChunks } from '../kernel/answers/chunks.ts';
-import type { LongAnswer } from '../policies/long-answers.ts';
+import type { LongAnswer } from '../policies/standing/long-answers.ts';
 import { cut, type Fields } from '../query/evaluate/fields.ts';
 import type { FileList } from './listing.ts';
 import type { FileResource } from './upload/file.ts';

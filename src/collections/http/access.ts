@@ -4,9 +4,9 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type CollectionName, parseCollectionName } from '../../database/names.ts';
-import type { LongAnswers } from '../../policies/long-answers.ts';
 import type { Policies } from '../../policies/policies.ts';
 import type { Action, Scope } from '../../policies/scope.ts';
+import type { LongAnswers } from '../../policies/standing/long-answers.ts';
 import type { QueryParameter } from '../../query/parse/parameters.ts';
 import type { Collections } from '../collections.ts';
 

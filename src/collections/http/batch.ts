@@ -18,17 +18,26 @@ const MAX_RESULT_BYTES = 32 * 1024 * 1024;
 
 type BatchRequest = Pick<FastifyRequest, 'id' | 'url' | 'headers' | 'body' | 'principal'>;
 
+export interface PreparedBatch {
+  /** The collections that its operations name. */
+  readonly collections: readonly string[];
+  readonly write: PreparedWrite;
+}
+
 /**
  * Reads a batch.
  * @throws MillraceError as parseBatch, and `not-authenticated` or `forbidden` for any of its operations
  */
-export function prepareBatch(request: BatchRequest, parts: WriteParts & { readonly atomic: Atomic }): PreparedWrite {
+export function prepareBatch(request: BatchRequest, parts: WriteParts & { readonly atomic: Atomic }): PreparedBatch {
   parameters(request, []);
   refuseConditions(request);
   requireMediaType(request, ['application/json']);
   const operations = parseBatch(objectBody(request));
   requireScopes(operations, request, parts);
-  return (within) => parts.atomic.run((open) => runAll(operations, request, parts, open), within);
+  return {
+    collections: operations.map(({ segments: [name = ''] }) => name),
+    write: (within) => parts.atomic.run((open) => runAll(operations, request, parts, open), within),
+  };
 }
 
 /**

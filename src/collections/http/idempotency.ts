@@ -5,9 +5,13 @@
  */
 import { hash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
-import { actorOf } from '../../auth/identity/principal.ts';
+import { actorOf, type Principal } from '../../auth/identity/principal.ts';
+import { isCollectionName } from '../../database/names.ts';
 import { networkOf } from '../../kernel/config/addresses.ts';
 import { ERRORS, MillraceError } from '../../kernel/errors.ts';
+import type { Policies } from '../../policies/policies.ts';
+import { hidesFields, reachesAll } from '../../policies/reach.ts';
+import { scopeKey } from '../../policies/scope-key.ts';
 import type { Atomic } from '../atomic.ts';
 import { isAccessRefusal, keyInUse } from '../refusals.ts';
 import { type IdempotencyKey, type Kept, type KeyedOutcome, type KeyStore, KeyTaken } from './key-store.ts';
@@ -19,10 +23,13 @@ export const VISIBLE = /^[\x21-\x7e]{1,255}$/;
 
 /**
  * The key that a request carries, or null.
+ * @param names the collections it writes to, as it names them
  * @throws MillraceError `malformed-request` when it is not 1 to 255 visible characters
  */
 export function readKey(
   request: Pick<FastifyRequest, 'headers' | 'method' | 'url' | 'principal' | 'rawBody' | 'ip'>,
+  names: readonly string[],
+  policies: Pick<Policies, 'find'>,
 ): IdempotencyKey | null {
   const key = request.headers['idempotency-key'];
   if (key === undefined) return null;
@@ -32,14 +39,31 @@ export function readKey(
     });
   }
   const { principal } = request;
-  // Strangers have nothing to be told apart by but where they come from.
+  // Anonymous clients have nothing to be told apart by but their network.
   const who = actorOf(principal) ?? `anonymous ${networkOf(request.ip)}`;
   const [path = '', ...query] = request.url.split('?');
   const body = hash('sha256', request.rawBody ?? '', 'base64url');
   return {
     id: hash('sha256', [who, request.method, path, key].join('\n'), 'base64url'),
+    view: viewOf(principal, names, policies),
+    anonymous: principal.kind === 'anonymous',
     fingerprint: hash('sha256', `${query.join('?')}\n${body}`, 'base64url'),
   };
+}
+
+/**
+ * What may be read of the collections, as a text. Two anonymous clients of one network cannot be told apart, so for them
+ * it counts only where every anonymous client reads everything. What a policy lets be read for a time counts as nothing.
+ */
+function viewOf(principal: Principal, names: readonly string[], policies: Pick<Policies, 'find'>): string | null {
+  const keys: string[] = [];
+  for (const name of new Set(names)) {
+    const scope = isCollectionName(name) ? policies.find(principal, 'read', name) : null;
+    if (scope === null || scope.until !== null) return null;
+    if (principal.kind === 'anonymous' && (!reachesAll(scope) || hidesFields(scope))) return null;
+    keys.push(`${name} ${scopeKey(scope)}`);
+  }
+  return hash('sha256', keys.join('\n'), 'base64url');
 }
 
 export class Idempotency {
@@ -89,17 +113,22 @@ function replay(key: IdempotencyKey, kept: Kept): WriteResponse {
       hint: 'Use a new key for a new request, and the same body for the same key',
     });
   }
-  return repeated(kept.outcome);
+  const shown = key.view !== null && key.view === kept.view;
+  return repeated(kept.outcome, shown ? 'whole' : key.anonymous ? 'status' : 'location');
 }
 
-function repeated(outcome: KeyedOutcome): WriteResponse {
+/** @param told how much of an answer is given again: all of it, its status and `Location`, or its status alone */
+function repeated(outcome: KeyedOutcome, told: 'whole' | 'location' | 'status'): WriteResponse {
   const replayed = { 'idempotency-replayed': 'true' };
   if ('refusal' in outcome) {
     const { code, message, ...rest } = outcome.refusal;
     throw new MillraceError(code, message, { ...rest, headers: { ...rest.headers, ...replayed } });
   }
   const { answer } = outcome;
-  return { ...answer, headers: { ...answer.headers, ...replayed } };
+  if (told === 'whole') return { ...answer, headers: { ...answer.headers, ...replayed } };
+  const { location } = answer.headers;
+  const place = told === 'location' && location !== undefined ? { location } : {};
+  return { status: answer.status === 200 ? 204 : answer.status, headers: { ...place, ...replayed }, body: null };
 }
 
 /** Refusals that would be the same again. A passing one must not be kept, nor what a policy may allow tomorrow. */

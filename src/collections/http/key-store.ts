@@ -17,6 +17,10 @@ const MAX_BODY_BYTES = 15 * 1024 * 1024;
 export interface IdempotencyKey {
   /** Names the key of this principal for this method and path. */
   readonly id: string;
+  /** What the client may read of the collections it writes to, as a text; null for too little to be shown an answer again. */
+  readonly view: string | null;
+  /** Whether the request is anonymous: another client of the same network may have used the key before. */
+  readonly anonymous: boolean;
   /** Tells one request under the key from another: its query and the raw bytes of its body. */
   readonly fingerprint: string;
 }
@@ -35,6 +39,8 @@ export type KeyedOutcome = { readonly answer: WriteResponse } | { readonly refus
 
 export interface Kept {
   readonly fingerprint: string;
+  /** What its client could read when the answer was kept, as a text; null for too little to be shown it again. */
+  readonly view: string | null;
   readonly outcome: KeyedOutcome;
 }
 
@@ -47,6 +53,8 @@ interface KeyRow {
   _id: string;
   fingerprint: string;
   at: Date;
+  /** Absent where too little could be read, and in rows of earlier versions. */
+  view?: string;
   /** Header names hold no dots and no dollars, but pairs need no such promise. */
   answer?: { status: number; headers: [string, string][]; body: Binary | Buffer | null };
   /** JSON, since the names inside are free. */
@@ -91,14 +99,18 @@ export class KeyStore {
    * Keeps the answer with the key, in the same transaction.
    * @throws MillraceError `answer-too-large`
    */
-  async keep({ id }: IdempotencyKey, { status, headers, body }: WriteResponse, session: ClientSession): Promise<void> {
+  async keep(
+    { id, view }: IdempotencyKey,
+    { status, headers, body }: WriteResponse,
+    session: ClientSession,
+  ): Promise<void> {
     if (body !== null && body.length > MAX_BODY_BYTES) {
       throw new MillraceError('answer-too-large', 'The answer is too large to be kept with its key', {
         hint: 'Send Prefer: return=minimal',
       });
     }
     const answer = { status, headers: Object.entries(headers), body };
-    await this.#rows.updateOne({ _id: id }, { $set: { answer } }, { session });
+    await this.#rows.updateOne({ _id: id }, { $set: { answer, ...(view === null ? {} : { view }) } }, { session });
   }
 
   /** Keeps a refusal, which wrote nothing; false when another request has used the key meanwhile. */
@@ -115,12 +127,13 @@ export class KeyStore {
   }
 }
 
-function toKept({ fingerprint, answer, refusal }: KeyRow): Kept {
-  if (refusal !== undefined) return { fingerprint, outcome: { refusal: parseRefusal(refusal) } };
+function toKept({ fingerprint, view: readable, answer, refusal }: KeyRow): Kept {
+  const view = readable ?? null;
+  if (refusal !== undefined) return { fingerprint, view, outcome: { refusal: parseRefusal(refusal) } };
   if (answer === undefined) throw new MillraceError('internal', 'A kept idempotency key has no outcome');
   const { status, headers, body } = answer;
   const bytes = body === null ? null : Buffer.from(Buffer.isBuffer(body) ? body : body.value());
-  return { fingerprint, outcome: { answer: { status, headers: Object.fromEntries(headers), body: bytes } } };
+  return { fingerprint, view, outcome: { answer: { status, headers: Object.fromEntries(headers), body: bytes } } };
 }
 
 function parseRefusal(text: string): Refusal {

@@ -5,7 +5,7 @@ import type { FastifyReply } from 'fastify';
 import { encodeList, ListEncoder } from '../../database/json/json.ts';
 import { AT_ONCE_BYTES, begun, boundedChunks, CHUNK_BYTES, inPieces } from '../../kernel/answers/chunks.ts';
 import type { ClosableIterator } from '../../kernel/concurrency/closable-iterator.ts';
-import type { LongAnswer } from '../../policies/long-answers.ts';
+import type { LongAnswer } from '../../policies/standing/long-answers.ts';
 import type { Expand } from '../read/expansion.ts';
 import type { List } from '../read/listing.ts';
 import { JSON_TYPE } from './write-response.ts';

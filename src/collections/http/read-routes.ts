@@ -10,7 +10,7 @@ import { MillraceError } from '../../kernel/errors.ts';
 import { parameters, queryText, requireMediaType } from '../../kernel/request.ts';
 import { requireReadable } from '../../policies/reach.ts';
 import type { Scope } from '../../policies/scope.ts';
-import type { Grants } from '../../policies/standing-rights.ts';
+import type { Grants } from '../../policies/standing/standing-rights.ts';
 import type { Fields } from '../../query/evaluate/fields.ts';
 import { readParameters } from '../../query/parse/parameters.ts';
 import { parseQuery, parseQueryJson } from '../../query/parse/parse-query.ts';

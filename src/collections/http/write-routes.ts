@@ -4,12 +4,12 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Atomic } from '../atomic.ts';
-import { prepareBatch } from './batch.ts';
+import { type PreparedBatch, prepareBatch } from './batch.ts';
 import { BATCH_WRITE } from './batch-contract.ts';
 import { inRefusedBody } from './batch-operations.ts';
 import { WRITES } from './document-operations.ts';
 import { type Idempotency, readKey } from './idempotency.ts';
-import { type PreparedWrite, prepareWrite, type WriteParts } from './write-operations.ts';
+import { prepareWrite, type WriteParts } from './write-operations.ts';
 import { sendWriteResponse } from './write-response.ts';
 
 export interface WriteRoutesOptions extends WriteParts {
@@ -26,15 +26,19 @@ interface OnDocument {
 }
 
 export async function writeRoutes(app: FastifyInstance, options: WriteRoutesOptions): Promise<void> {
-  const { idempotency } = options;
+  const { idempotency, policies } = options;
 
-  async function answer(request: FastifyRequest, reply: FastifyReply, write: PreparedWrite): Promise<FastifyReply> {
-    const key = readKey(request);
+  async function answer(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { collections, write }: PreparedBatch,
+  ): Promise<FastifyReply> {
+    const key = readKey(request, collections, policies);
     return sendWriteResponse(reply, key === null ? await write() : await idempotency.once(key, write));
   }
 
   const write = (request: FastifyRequest<OnCollection> | FastifyRequest<OnDocument>, reply: FastifyReply) =>
-    answer(request, reply, prepareWrite(request, options));
+    answer(request, reply, { collections: [request.params.collection], write: prepareWrite(request, options) });
 
   app.post<OnCollection>('/api/:collection', { config: WRITES.create }, write);
   app.patch<OnCollection>('/api/:collection', { config: WRITES.patchMany }, write);

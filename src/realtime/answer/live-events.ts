@@ -9,6 +9,7 @@ import { namedRow, shownRow } from '../../events/read/visible-row.ts';
 import type { Account } from '../../kernel/memory/byte-budget.ts';
 import type { Place, Policies } from '../../policies/policies.ts';
 import type { Scope } from '../../policies/scope.ts';
+import { scopeKey } from '../../policies/scope-key.ts';
 import { costOf } from '../../query/evaluate/cost.ts';
 import { compileMatch, type Match } from '../../query/evaluate/match.ts';
 import type { Members } from '../../query/evaluate/order.ts';
@@ -16,7 +17,6 @@ import type { Filter } from '../../query/filter.ts';
 import { SharedMessage } from '../wire/shared-message.ts';
 import { type Judgement, type LiveAnswer, NOTHING } from './live-answer.ts';
 import type { RowView } from './row-view.ts';
-import { scopeKey } from './scope-key.ts';
 
 export interface EventQuestion {
   readonly types: readonly string[];

@@ -8,6 +8,7 @@ import { MillraceError } from '../../kernel/errors.ts';
 import { bindingsOf } from '../../policies/bindings.ts';
 import { costOfScope, databaseDecides, reaches, requireReadable, requireShown } from '../../policies/reach.ts';
 import type { Scope } from '../../policies/scope.ts';
+import { scopeKey } from '../../policies/scope-key.ts';
 import { bind } from '../../query/evaluate/bind.ts';
 import { isCertain } from '../../query/evaluate/certainty.ts';
 import { affordable, costOf } from '../../query/evaluate/cost.ts';
@@ -17,7 +18,6 @@ import { type Filter, pathsOf } from '../../query/filter.ts';
 import { LIMITS } from '../../query/limits.ts';
 import type { Sort } from '../../query/page/sort.ts';
 import { type Query, questionOf } from '../../query/parse/query.ts';
-import { scopeKey } from './scope-key.ts';
 
 export interface LiveQuestion {
   readonly collection: CollectionName;

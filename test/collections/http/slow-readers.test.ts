@@ -8,8 +8,8 @@ import { ANONYMOUS } from '../../../src/auth/identity/principal.ts';
 import { sendList } from '../../../src/collections/http/list-response.ts';
 import { OpenAnswers } from '../../../src/kernel/answers/open-answers.ts';
 import { ByteBudget } from '../../../src/kernel/memory/byte-budget.ts';
-import { LongAnswers } from '../../../src/policies/long-answers.ts';
 import { Policies } from '../../../src/policies/policies.ts';
+import { LongAnswers } from '../../../src/policies/standing/long-answers.ts';
 import { until } from '../../helpers/until.ts';
 
 const ROOM = { each: 1e9, all: 1e9 };

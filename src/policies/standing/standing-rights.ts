@@ -4,11 +4,11 @@
  * does, and every change of what may be seen. Not here: feeds and live data, which go on with the new rights.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { Authenticator } from '../auth/authenticator.ts';
-import type { Principal } from '../auth/identity/principal.ts';
-import { MillraceError } from '../kernel/errors.ts';
-import type { Policies } from './policies.ts';
-import type { Scope } from './scope.ts';
+import type { Authenticator } from '../../auth/authenticator.ts';
+import type { Principal } from '../../auth/identity/principal.ts';
+import { MillraceError } from '../../kernel/errors.ts';
+import type { Policies } from '../policies.ts';
+import type { Scope } from '../scope.ts';
 
 export interface RightsParts {
   readonly authenticator: Pick<Authenticator, 'onRevoked' | 'present' | 'recall'>;

@@ -1,11 +1,12 @@
 /**
- * A text that is the same for Scopes that reach and show the same, whoever holds them: what lets the subscriptions of
- * many clients be one group. Pure; worked out once for each array of grants.
+ * A text that is the same for Scopes that reach and show the same, for whichever principal: it lets the subscriptions of
+ * many clients be one group, and tells whether a kept answer may be shown again. Pure; worked out once for each array of
+ * grants.
  */
 import { createHash } from 'node:crypto';
 import { EJSON } from 'bson';
-import type { FieldTree } from '../../policies/fields/field-tree.ts';
-import type { Scope } from '../../policies/scope.ts';
+import type { FieldTree } from './fields/field-tree.ts';
+import type { Scope } from './scope.ts';
 
 const keys = new WeakMap<Scope['grants'], string>();
 

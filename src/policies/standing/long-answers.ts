@@ -4,8 +4,8 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { FastifyRequest } from 'fastify';
-import { clientOf } from '../auth/identity/principal.ts';
-import type { OpenAnswer, OpenAnswers } from '../kernel/answers/open-answers.ts';
+import { clientOf } from '../../auth/identity/principal.ts';
+import type { OpenAnswer, OpenAnswers } from '../../kernel/answers/open-answers.ts';
 import { type Grants, type RightsParts, StandingRights } from './standing-rights.ts';
 
 export interface LongAnswersParts extends RightsParts {
