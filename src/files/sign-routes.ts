@@ -53,7 +53,7 @@ interface OnFile {
 export async function signRoutes(app: FastifyInstance, options: SignRoutesOptions): Promise<void> {
   const { files, policies, publicUrl } = options;
 
-  app.post<OnFile>('/files/:id/sign', { config: { ...OPERATION, reads: true } }, async (request) => {
+  app.post<OnFile>('/files/:id/sign', { config: OPERATION }, async (request) => {
     parameters(request, []);
     // A body of another type is not read: what it asks for would be passed over.
     if (hasBody(request)) requireMediaType(request, ['application/json']);

@@ -1,7 +1,7 @@
 /** Every id that is shown finds its document again, asked of a real MongoDB. The seed is printed; MILLRACE_SEED repeats. */
 import { Code, Decimal128, type Document, Double, Int32, Long, MongoClient, ObjectId, UUID } from 'mongodb';
 import t from 'tap';
-import { decodeOrdered } from '../../src/database/bson/stored.ts';
+import { decodeOrdered, readStored } from '../../src/database/bson/stored.ts';
 import { idCandidates, idFromText, idText } from '../../src/database/json/ids.ts';
 import { encodeDocument } from '../../src/database/json/json.ts';
 import { testMongo } from '../helpers/mongo.ts';
@@ -52,11 +52,13 @@ t.test('every id that is shown finds its document again', async (t) => {
   // A document with a member _bsontype is shown, but the driver would not send it in a query.
   for (const raw of stored.filter((raw) => !raw.includes('_bsontype'))) {
     const text = String(JSON.parse(encodeDocument(raw).toString()).id);
-    let found: Document | null = null;
+    let found: Buffer | null = null;
     for (const form of [idFromText(text), ...idCandidates(text)]) {
       const query: Document = { _id: form };
-      found ??= await collection.findOne(query, { promoteValues: false, bsonRegExp: true });
+      found ??= await collection.findOne<Buffer>(query, { raw: true });
     }
-    if (found === null || idText(found['_id']) !== text) t.fail(`${text} is not found`, { raw: raw.toString('hex') });
+    // With our own reader: the driver would make a reference of an id with the names $ref and $id.
+    if (found === null || idText(readStored(found)['_id']) !== text)
+      t.fail(`${text} is not found`, { raw: raw.toString('hex') });
   }
 });

@@ -54,8 +54,13 @@ export function speakingAs(parts: Parts): (principal: Principal) => Record<strin
   const known = new Map<string, Principal>();
   const headers = new Map<Principal, string>();
   const { authenticator } = parts.auth;
-  const before = authenticator.authenticate.bind(authenticator);
-  Object.assign(authenticator, { authenticate: (header: string) => known.get(header) ?? before(header) });
+  const authenticate = authenticator.authenticate.bind(authenticator);
+  const present = authenticator.present.bind(authenticator);
+  Object.assign(authenticator, {
+    authenticate: (header: string) => known.get(header) ?? authenticate(header),
+    present: async (principal: Exclude<Principal, { kind: 'anonymous' }>) =>
+      headers.has(principal) ? principal : present(principal),
+  });
   return (principal) => {
     if (principal.kind === 'anonymous') return {};
     const header = headers.get(principal) ?? `Bearer test-${made++}`;
