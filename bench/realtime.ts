@@ -123,7 +123,7 @@ async function fanOut(): Promise<void> {
   for (const socket of sockets) {
     const member: GroupMember = {
       id: 's1',
-      outlet: new SendQueue(socket, turns, account),
+      queue: new SendQueue(socket, turns, account),
       after: 0,
       until: null,
       absent: null,
@@ -185,12 +185,12 @@ async function fanOut(): Promise<void> {
 
 async function matching(name: string, questions: readonly object[], target: string): Promise<void> {
   const book = new GroupIndex();
-  const outlet = { push: () => {} } as unknown as SendQueue;
+  const queue = { push: () => {} } as unknown as SendQueue;
   for (const query of questions) {
     const answer = live(query);
     const member: GroupMember = {
       id: 's',
-      outlet,
+      queue,
       after: 0,
       until: null,
       absent: null,

@@ -109,10 +109,10 @@ export class Realtime {
   /** Looks after a client until it has gone; returns what to call then. */
   take(client: Client): () => void {
     this.#clients.add(client);
-    client.outlet.account.note(CLIENT_BYTES);
+    client.queue.account.note(CLIENT_BYTES);
     return () => {
       client.gone();
-      if (this.#clients.delete(client)) client.outlet.account.note(-CLIENT_BYTES);
+      if (this.#clients.delete(client)) client.queue.account.note(-CLIENT_BYTES);
     };
   }
 

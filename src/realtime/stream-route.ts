@@ -48,8 +48,8 @@ export function listStream(realtime: Realtime): ListStream {
     const { raw } = reply;
     // Gone while it was asked who it is: nothing will say that again.
     if (raw.destroyed) return reply.hijack();
-    const outlet = new SendQueue(raw, realtime.parts.turns, account);
-    const stream = new StreamClient(realtime.parts, outlet, {
+    const queue = new SendQueue(raw, realtime.parts.turns, account);
+    const stream = new StreamClient(realtime.parts, queue, {
       principal: request.principal,
       credential: request.headers.authorization ?? null,
       collection: name,

@@ -22,7 +22,7 @@ import { until } from '../helpers/until.ts';
 const name = parseCollectionName('todos');
 const asked = toRequestedQuestion(parseQueryJson({ sort: 'n', limit: 5 }), true, new Date());
 
-/** An outlet, and what was written to it. */
+/** A send queue, and what was written to it. */
 function listener(turns: FlushScheduler) {
   const told: string[] = [];
   const write = (chunk: Buffer) => {
@@ -32,7 +32,7 @@ function listener(turns: FlushScheduler) {
     return true;
   };
   const line = { writableLength: 0, writable: true, cork: () => {}, uncork: () => {}, on: () => {}, write };
-  return { told, outlet: new SendQueue(line, turns, unbounded()) };
+  return { told, queue: new SendQueue(line, turns, unbounded()) };
 }
 
 t.test('a subscription whose snapshot came behind a drop that the log has not told', async (t) => {
@@ -64,9 +64,9 @@ t.test('a subscription whose snapshot came behind a drop that the log has not to
     join: { value: common.hub.join.bind(common.hub) },
     leave: { value: common.hub.leave.bind(common.hub) },
   });
-  const { told, outlet } = listener(common.turns);
+  const { told, queue } = listener(common.turns);
   const subscription = new DocumentSubscription({
-    ...{ id: null, outlet, parts: { ...common, hub }, principal: { kind: 'anonymous' }, collection: name, asked },
+    ...{ id: null, queue, parts: { ...common, hub }, principal: { kind: 'anonymous' }, collection: name, asked },
     onEnd: () => t.fail('it goes on'),
     onTooSlow: () => t.fail('it is quick'),
   });
@@ -107,13 +107,13 @@ t.test('live members of a group', async (t) => {
     [[row(0.5, { operation: 'meta' }), row(0.6, { operation: 'create', collection: 'others' }), updated], []],
   ] as const) {
     const turns = new FlushScheduler();
-    const { told, outlet } = listener(turns);
+    const { told, queue } = listener(turns);
     const live = new LiveQuery(question, parts.realtime.parts.store, unbounded());
     live.window?.fill([], false);
     const book = new GroupIndex();
     const reset = (reason: string) => told.push(`reset ${reason}`);
     for (const id of [null, null]) {
-      book.join({ id, outlet, after: 0, until: null, absent: name, reset, lag: () => {} }, live, null);
+      book.join({ id, queue, after: 0, until: null, absent: name, reset, lag: () => {} }, live, null);
       if (expected[0] !== 'reset dropped') break;
     }
     const batch = new RowBatch(book, (error) => t.fail(String(error)));

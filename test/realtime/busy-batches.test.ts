@@ -44,10 +44,10 @@ t.test('a batch that takes long leaves others their turns', async (t) => {
     end: () => {},
   };
   const line = { writableLength: 0, writable: true, cork: () => {}, uncork: () => {}, on: () => {}, write: () => true };
-  const outlet = new SendQueue(line, new FlushScheduler(), unbounded());
+  const queue = new SendQueue(line, new FlushScheduler(), unbounded());
   const book = new GroupIndex();
   book.join(
-    { id: 's', outlet, after: 0, until: null, absent: null, reset: () => t.fail('a reset'), lag: () => {} },
+    { id: 's', queue, after: 0, until: null, absent: null, reset: () => t.fail('a reset'), lag: () => {} },
     live,
     null,
   );
@@ -94,7 +94,7 @@ t.test('an event is made once for all who see the same of it', async (t) => {
 
 t.test('heavy questions that take long are left behind, and nobody waits for them', async (t) => {
   const line = { writableLength: 0, writable: true, cork: () => {}, uncork: () => {}, on: () => {}, write: () => true };
-  const outlet = new SendQueue(line, new FlushScheduler(), unbounded());
+  const queue = new SendQueue(line, new FlushScheduler(), unbounded());
   const book = new GroupIndex();
   const asked: string[] = [];
   const lagged: string[] = [];
@@ -122,7 +122,7 @@ t.test('heavy questions that take long are left behind, and nobody waits for the
       lagged.push(key);
       book.leave(group, member);
     };
-    const member = { id: key, outlet, after: 0, until: null, absent: null, lag, reset: () => t.fail('a reset') };
+    const member = { id: key, queue, after: 0, until: null, absent: null, lag, reset: () => t.fail('a reset') };
     const group = book.join(member, live, null);
   };
   for (let n = 0; n < 10; n++) join(`heavy ${n}`, 1e9);

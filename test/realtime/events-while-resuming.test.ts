@@ -19,7 +19,7 @@ t.test('rights change while an event subscription looks for what it missed', asy
   const { epoch = 0, number = 0 } = find() ?? {};
 
   let said = '';
-  const outlet = new SendQueue(
+  const queue = new SendQueue(
     {
       writableLength: 0,
       writable: true,
@@ -44,7 +44,7 @@ t.test('rights change while an event subscription looks for what it missed', asy
   const principal = { kind: 'anonymous' } as const;
   const subscription = new EventSubscription({
     id: 's',
-    outlet,
+    queue,
     parts: { ...realtime.parts, feed: { usable } },
     principal,
     onEnd: () => t.fail('it goes on'),

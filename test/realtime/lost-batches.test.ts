@@ -63,12 +63,12 @@ for (const [way, breakOff] of Object.entries(ways)) {
       on: () => {},
       write: () => true,
     };
-    const outlet = new SendQueue(line, new FlushScheduler(), unbounded());
+    const queue = new SendQueue(line, new FlushScheduler(), unbounded());
     const resets: string[] = [];
     const other = await new Promise<string>((resolve) => {
       const follow = (live: LiveAnswer, onReset: (reason: string) => void) => {
         hub.join(
-          { id: live.key, outlet, after: 0, until: null, absent: null, reset: onReset, lag: () => {} },
+          { id: live.key, queue, after: 0, until: null, absent: null, reset: onReset, lag: () => {} },
           live,
           null,
         );

@@ -56,7 +56,7 @@ t.test('slow lines', async (t) => {
     const { line, connection, code } = connect();
     let pings = 0;
     for (const end = performance.now() + LONG_MS; performance.now() < end && code() === null; await pause(5)) {
-      connection.outlet.push(Buffer.from('part of a long snapshot'));
+      connection.queue.push(Buffer.from('part of a long snapshot'));
       connection.tick(performance.now());
       const asked = line.written.filter((text) => text.includes('"ping"')).length;
       if (asked > pings) connection.hear(PONG, false);
@@ -70,7 +70,7 @@ t.test('slow lines', async (t) => {
   await t.test('one that is asked and says nothing is given up', async (t) => {
     const { connection, code } = connect();
     for (const end = performance.now() + LONG_MS; performance.now() < end && code() === null; await pause(5)) {
-      connection.outlet.push(Buffer.from('part of a long snapshot'));
+      connection.queue.push(Buffer.from('part of a long snapshot'));
       connection.tick(performance.now());
     }
     t.equal(code(), 4510);
@@ -81,8 +81,8 @@ t.test('slow lines', async (t) => {
     const { line, connection, code } = connect();
     await until(() => line.written.length > 0, 'it is welcome');
     line.takes = false;
-    connection.outlet.push(Buffer.alloc(2_000_000));
-    await until(() => connection.outlet.isFull, 'the line is full');
+    connection.queue.push(Buffer.alloc(2_000_000));
+    await until(() => connection.queue.isFull, 'the line is full');
     for (const end = performance.now() + LONG_MS; performance.now() < end; await pause(5)) {
       connection.tick(performance.now());
     }

@@ -22,7 +22,7 @@ const turns = new FlushScheduler();
 /** The ids that a client of the frames shows. */
 function client(ids: readonly string[]) {
   const shown = new Set(ids);
-  const outlet = new SendQueue(
+  const queue = new SendQueue(
     {
       writableLength: 0,
       writable: true,
@@ -39,7 +39,7 @@ function client(ids: readonly string[]) {
     turns,
     unbounded(),
   );
-  return { shown, outlet };
+  return { shown, queue };
 }
 
 interface Stand {
@@ -97,15 +97,15 @@ t.test('one batch is news to one of two and half known to the other', async (t) 
           const earlier = client(first);
           const ahead = client(keyed ? ['B', 'C'] : ['B', 'C', 'D', 'E']);
           const book = new GroupIndex();
-          const join = (outlet: SendQueue, { after, until }: Stand, live: LiveQuery) =>
+          const join = (queue: SendQueue, { after, until }: Stand, live: LiveQuery) =>
             book.join(
-              { id: null, outlet, after, until, absent: null, reset: () => t.fail('no reset'), lag: () => {} },
+              { id: null, queue, after, until, absent: null, reset: () => t.fail('no reset'), lag: () => {} },
               live,
               null,
             );
-          if (aheadFirst) join(ahead.outlet, stand, answer([b, c, d, e]));
-          join(earlier.outlet, begin, answer([a, b, c, d, e]));
-          if (!aheadFirst) join(ahead.outlet, stand, answer([b, c, d, e]));
+          if (aheadFirst) join(ahead.queue, stand, answer([b, c, d, e]));
+          join(earlier.queue, begin, answer([a, b, c, d, e]));
+          if (!aheadFirst) join(ahead.queue, stand, answer([b, c, d, e]));
 
           const batch = new RowBatch(book, (error) => t.fail(String(error)));
           await batch.judge(rows);

@@ -1,6 +1,6 @@
 /**
- * What follows an answer along the log, whatever was asked: the face that hub and subscriptions know. Documents are
- * followed by live-query.ts, events by live-events.ts.
+ * The interface of an answer that is kept up to date from the event log, as hub and subscriptions use it. live-query.ts
+ * implements it for documents, live-events.ts for events.
  */
 
 import type { Account } from '../../kernel/memory/byte-budget.ts';
@@ -10,12 +10,12 @@ import type { Told } from '../wire/shared-message.ts';
 import type { RowView } from './row-view.ts';
 
 /**
- * What a row makes of an answer: messages in order, or why the answer is void: nobody can tell what the row makes of it, the
- * collection has gone, or what has to be remembered takes more memory than there is for it.
+ * What a row means for an answer: messages in order, or the reason why the answer is void. `gap`: the row does not say
+ * enough. `dropped`: the collection is gone. `window`: the window takes more memory than its account has.
  */
 export type Judgement = readonly Told[] | 'gap' | 'dropped' | 'window';
 
-/** Waits until a row can be judged without holding others up. */
+/** Waits until a row can be evaluated without holding up other work. */
 export async function readyFor(
   view: RowView,
   live: Pick<LiveAnswer, 'cost' | 'prepare'>,
@@ -33,30 +33,30 @@ export interface LiveAnswer {
   readonly key: string;
   /** The one collection it is about; null for all of them. */
   readonly collection: string | null;
-  /** Whether it keeps an answer of its own, which must take every row once; else each row says by itself what it means. */
+  /** Whether it keeps state and must take every row once. If not, each row says by itself what it means. */
   readonly remembers: boolean;
-  /** What it asks of each row costs, in nanoseconds a byte (query/evaluate/cost.ts). */
+  /** What the evaluation of a row costs, in nanoseconds a byte (query/evaluate/cost.ts). */
   readonly cost: number;
   /**
-   * Asks a row for which that is much, in turns: `judge` takes little time then.
-   * @param turn resolves when the next slice may begin; after whatever else is ready, when left out
+   * Evaluates an expensive row in slices; `judge` takes little time afterwards.
+   * @param turn resolves when the next slice may begin; when left out, other work of the process goes first
    */
   prepare(view: RowView, turn?: () => Promise<unknown>): Promise<void>;
-  /** Takes a row. Rows come in their order, each once. */
+  /** Takes a row. Rows come in the order of the log, each once. */
   judge(view: RowView): Judgement;
   /** Whether the answer has to be completed from the database before more rows come. */
   readonly wanting: boolean;
   /**
    * Completes the answer.
-   * @param at the last row that was judged by anybody: the answer is completed as of then
+   * @param at the last row that was evaluated for any answer: the answer is completed as of that row
    * @param limitMs how long the database may take, in milliseconds; the usual time of a query when left out
-   * @throws when the database cannot say, or not in time; the answer is void then
+   * @throws when the database cannot read that moment, or not in time; the answer is void then
    */
   settle(at: RowView, limitMs?: number): Promise<readonly Told[]>;
-  /** The account that pays for what it remembers. */
+  /** The account that pays for its memory. */
   readonly payer: Account;
-  /** Lets another account pay from now on, beyond its bound too. */
+  /** Lets another account pay from now on, even above the limit of that account. */
   payBy(account: Account): void;
-  /** Gives back what was paid: the answer is followed no more. */
+  /** Ends the answer and gives its memory back. */
   end(): void;
 }

@@ -1,6 +1,6 @@
 /**
- * Follows events themselves: each row of a wanted type whose states may be seen becomes an event, cut to what may be
- * seen of it, and is then asked the subscription's own filter, so that what is hidden cannot be found out by filtering.
+ * The live answer of a subscription to events. A row of a wanted type becomes an event, cut by the Scope to what the
+ * principal may see. Only then the subscription's own filter is applied, so that it cannot find out hidden values.
  */
 import type { Principal } from '../../auth/identity/principal.ts';
 import { type Event, toEvent } from '../../events/log/event.ts';
@@ -22,7 +22,7 @@ export interface EventQuestion {
   readonly types: readonly string[];
   readonly filter: Filter;
   readonly principal: Principal;
-  /** Equal for questions that are told the same. */
+  /** Equal for questions that get the same messages. */
   readonly key: string;
 }
 
@@ -36,10 +36,10 @@ export class LiveEvents implements LiveAnswer {
   readonly #match: Match;
   readonly cost: number;
   readonly #wants: (type: string) => boolean;
-  /** By place, for as long as the policies are what they are: a changed policy makes another subscription. */
+  /** Scopes by place. They need no update: a change of policies makes a new live answer. */
   readonly #scopes = new Map<Place, Scope | null>();
 
-  /** @param payer the account of its first client; nothing is remembered, so nothing is paid */
+  /** @param payer the account of its first client; it keeps nothing, so the account pays nothing */
   constructor(question: EventQuestion, policies: Pick<Policies, 'find'>, payer: Account) {
     this.#question = question;
     this.payer = payer;
@@ -79,7 +79,7 @@ export class LiveEvents implements LiveAnswer {
     if (named === null) return null;
     const { row, scope } = named;
     const isAsItWas = row === view.row;
-    // By what is left out of it, whoever asked cannot find out whether that fits.
+    // The wanted types must fit what is left of the event: otherwise its arrival would tell what was left out.
     if (!isAsItWas && !wantsRow(this.#wants, row)) return null;
     const names = isAsItWas ? '' : `${row.collection} ${row.to}`;
     return view.shown(`${scopeKey(scope)} ${names}`, () => {
@@ -100,7 +100,7 @@ export class LiveEvents implements LiveAnswer {
 
 const documents = new WeakMap<Event, Members>();
 
-/** The event as a document that a filter can be asked of: its id is named as that of a stored one. */
+/** The event as a document for filters: its id has the name that the id of a stored document has. */
 function asDocument(event: Event): Members {
   const known = documents.get(event) ?? { ...event, _id: event.id };
   documents.set(event, known);

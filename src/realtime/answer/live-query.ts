@@ -1,7 +1,7 @@
 /**
- * Follows the answer of one question along the log. Without a window it remembers nothing: the states before and after
- * a change say by themselves whether the document enters, stays or leaves. A window remembers ids and sort keys, and
- * asks the database who follows.
+ * The live answer of a question about documents. Without a window it keeps nothing: the states before and after a
+ * change say whether the document enters, stays or leaves. A window (window.ts) keeps ids and sort keys, and is
+ * refilled from the database when it becomes too short.
  */
 import type { Document } from 'mongodb';
 import { heldBytes } from '../../database/bson/held-bytes.ts';
@@ -24,13 +24,13 @@ export class LiveQuery implements LiveAnswer {
   readonly question: LiveQuestion;
   readonly #store: SnapshotStore;
   readonly window: Window | null;
-  /** The last row that had to do with the window. */
+  /** The last row that concerned the window. */
   #touched: RowView | null = null;
   #payer: Account;
   #paid = 0;
   #ended = false;
 
-  /** @param payer the account that pays for what it remembers */
+  /** @param payer the account that pays for its memory */
   constructor(question: LiveQuestion, store: SnapshotStore, payer: Account) {
     this.question = question;
     this.#store = store;
@@ -76,7 +76,7 @@ export class LiveQuery implements LiveAnswer {
   }
 
   /**
-   * Takes memory for a member of the window that is being filled, before all of them are there.
+   * Takes memory for one member of the window, while the members are still being read.
    * @throws MillraceError `too-much-held`, `overloaded`
    */
   reserve({ bytes }: WindowMember): void {
@@ -85,14 +85,14 @@ export class LiveQuery implements LiveAnswer {
     this.#paid += bytes;
   }
 
-  /** Begins with the first documents of the answer, if there is a window. */
+  /** Fills the window, if there is one, with the first documents of the answer. */
   fill(members: readonly WindowMember[]): void {
     const { window } = this;
     window?.fill(members, members.length === window.capacity);
     this.#pay(window?.bytes ?? 0);
   }
 
-  /** Pays for so many bytes, as many as there are. Whether there is room for them. */
+  /** Makes the account pay for so many bytes in all, even above its limit. False when they do not fit the limit. */
   #pay(bytes: number): boolean {
     const more = this.#ended ? -this.#paid : bytes - this.#paid;
     this.#payer.note(more);
@@ -144,13 +144,16 @@ export class LiveQuery implements LiveAnswer {
     return was ? [this.#left(view, this.#reason(view))] : NOTHING;
   }
 
-  /** The state before is not known. What clients may see anyway can be told; else it would tell what they may not. */
+  /**
+   * The state before is unknown. Where clients may see every document and asked for all, that does not matter.
+   * Otherwise a message could tell of a document that the client may not see, so the answer is void.
+   */
   #judgeBlind(view: RowView): Judgement {
     const { scope, filter } = this.question;
     if (filter !== everything || !reachesAll(scope)) return 'gap';
     if (view.row.operation === 'delete') return [this.#left(view, 'deleted')];
     if (view.after !== null) return this.#shown(view, 'update', view.after);
-    // A large document that is gone by now: its deletion follows.
+    // A large document that has been deleted since: the row of its deletion follows.
     return view.row.big ? NOTHING : 'gap';
   }
 
@@ -177,7 +180,7 @@ export class LiveQuery implements LiveAnswer {
     const { before, row } = view;
     let changed: readonly string[] | null = null;
     if (op === 'update' && before !== null && !isWhole(question)) {
-      // A revision counts what is hidden, too: by itself it is no news to whom was not asking for it.
+      // `_meta` also changes with hidden members. Such a change alone is sent only to clients that asked for `_meta`.
       const told = question.fields?.mode === 'include' && question.fields.paths.includes('_meta');
       const differing = differences(question, before, after).filter((name) => told || name !== '_meta');
       const moved = question.keyed && keyText(question, before) !== keyText(question, after);
@@ -227,7 +230,7 @@ export class LiveQuery implements LiveAnswer {
       further === 0 ? null : this.#store.behind(question, behind, further, at.time, limitMs),
     ]);
     const documents = new Map<string, { readonly raw: Buffer; readonly read: Document }>();
-    const followers: WindowMember[] = [];
+    const added: WindowMember[] = [];
     for (const raw of known) {
       const read = readStored(raw);
       documents.set(identityOf(read['_id']), { raw, read });
@@ -236,9 +239,9 @@ export class LiveQuery implements LiveAnswer {
       const read = readStored(raw);
       const member = toMember(read, question);
       documents.set(member.identity, { raw, read });
-      followers.push(member);
+      added.push(member);
     }
-    const entered = window.supply(followers, next === null ? null : next.length === further);
+    const entered = window.supply(added, next === null ? null : next.length === further);
     if (!this.#pay(window.bytes)) throw new MillraceError('too-much-held', 'A window takes too much memory');
     const cause = this.#touched ?? at;
     return entered.map(({ identity, text }) => {
@@ -248,7 +251,7 @@ export class LiveQuery implements LiveAnswer {
     });
   }
 
-  /** A document of a window as entering it by what a row did. */
+  /** The message that a document enters the window because of a row. */
   entering(document: Document, raw: Buffer, cause: RowView): Told {
     return toMessage(cause.event, () => ({
       op: 'enter',
@@ -267,10 +270,10 @@ export function toMember(document: Document, { sort }: LiveQuestion): WindowMemb
   return { identity: identityOf(id), text, id, key, bytes: memberBytes(text, id, key) };
 }
 
-/** An entry of a window with its places in maps and lists. */
+/** Bytes of an entry of a window, with its places in maps and lists. */
 const MEMBER_BYTES = 300;
 
 function memberBytes(text: string, id: unknown, key: KeyValues | null): number {
-  // Its identity is another text of the same length.
+  // The id as text is held twice: for clients, and as a part of the identity.
   return MEMBER_BYTES + 4 * text.length + heldBytes(id) + heldBytes(key);
 }

@@ -1,7 +1,7 @@
 /**
- * What a subscription to documents asks, read, bound and checked: the filter with its variables filled, order, window,
- * fields, and the Scope it is asked with. It answers for one document in hand; following the answer over time is
- * live-query.ts.
+ * What a subscription to documents asks: the filter with the values of its variables, order, window, fields, and the
+ * Scope of its principal. It decides whether one given document matches. Not here: the answer over time
+ * (live-query.ts).
  */
 import type { CollectionName } from '../../database/names.ts';
 import { MillraceError } from '../../kernel/errors.ts';
@@ -22,17 +22,17 @@ import { type Query, questionOf } from '../../query/parse/query.ts';
 export interface LiveQuestion {
   readonly collection: CollectionName;
   readonly scope: Scope;
-  /** What was asked, without what the Scope adds. */
+  /** The requested filter, without the filter of the Scope. */
   readonly filter: Filter;
   readonly sort: Sort;
-  /** Documents of a window; null when all that match are told. */
+  /** The number of documents shown by the window; null for all that match, without a window. */
   readonly limit: number | null;
   readonly fields: Fields | null;
-  /** Whether sort keys are told with documents. */
+  /** Whether messages contain sort keys. */
   readonly keyed: boolean;
   /** Whether a document matches and may be seen. */
   readonly match: Match;
-  /** Whether what the database finds matches for certain. */
+  /** Whether every document that the database finds matches for certain. */
   readonly certain: boolean;
   /** What `match` costs (query/evaluate/cost.ts). */
   readonly cost: number;
@@ -40,7 +40,7 @@ export interface LiveQuestion {
   readonly key: string;
 }
 
-/** A question as a client put it, before anybody's Scope. */
+/** A question as a client put it, before a Scope is applied. */
 export interface RequestedQuestion {
   readonly query: Query;
   /** The moment `$now` means. */
@@ -49,7 +49,10 @@ export interface RequestedQuestion {
   readonly keyed: boolean;
 }
 
-/** @throws MillraceError `too-expensive`, and `unknown-parameter` or `invalid-parameter` for what has no meaning in a subscription */
+/**
+ * @throws MillraceError `too-expensive`; `unknown-parameter` or `invalid-parameter` for parameters that mean nothing
+ *   in a subscription
+ */
 export function toRequestedQuestion(query: Query, keyed: boolean, now: Date): RequestedQuestion {
   const idle = query.cursor === null && query.skip === 0 && query.count === 'none' && query.expand.length === 0;
   if (!idle) {
@@ -62,7 +65,7 @@ export function toRequestedQuestion(query: Query, keyed: boolean, now: Date): Re
   return { query, keyed: keyed || query.limit !== null, now };
 }
 
-/** Whether time alone changes the answer: then what happened since is not all that an earlier answer lacks. */
+/** Whether the answer changes by time alone. Then the rows since a position do not tell all that has changed in it. */
 export function moves({ query, now }: RequestedQuestion, scope: Scope): boolean {
   if (scope.until !== null) return true;
   const at = (moment: Date) => {
@@ -73,7 +76,7 @@ export function moves({ query, now }: RequestedQuestion, scope: Scope): boolean 
 }
 
 /**
- * The question with a Scope. Asked again with another Scope when policies change.
+ * The question with a Scope. It is made again with a new Scope when policies change.
  * @throws MillraceError `field-hidden`
  */
 export function toLiveQuestion(collection: CollectionName, asked: RequestedQuestion, scope: Scope): LiveQuestion {

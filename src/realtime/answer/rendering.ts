@@ -1,6 +1,6 @@
 /**
- * A document as the clients of one question see it: cut to what the Scope shows and the fields asked for, as JSON bytes.
- * Where nothing is cut, stored bytes become JSON without objects in between.
+ * A document as the clients of one question see it: only the members that the Scope shows and that were asked for, as
+ * JSON bytes. Where all members are shown, the stored bytes become JSON without objects in between.
  */
 import type { Document } from 'mongodb';
 import { encodeDocument, toWire } from '../../database/json/json.ts';
@@ -11,7 +11,7 @@ import { compareNumbers, isNaNValue, isNumber, type NumberValue } from '../../qu
 import { sortKeyOf } from '../../query/page/sort.ts';
 import type { LiveQuestion } from './live-question.ts';
 
-/** Whether documents leave as they are stored. */
+/** Whether documents are sent whole, without leaving members out. */
 export function isWhole({ scope, fields }: LiveQuestion): boolean {
   return fields === null && !hidesFields(scope);
 }
@@ -22,13 +22,13 @@ export function rendered(question: LiveQuestion, raw: Buffer, read: () => Docume
   return Buffer.from(JSON.stringify(toWire(visibleDocument(question, read()), { meta: showsMeta(question.fields) })));
 }
 
-/** What of a reached document is shown, as members with exact types. */
+/** The shown members of a document that the Scope reaches, with their BSON types. */
 export function visibleDocument({ scope, fields }: LiveQuestion, document: Document): Document {
   const seen = shown(scope, document) ?? {};
   return fields === null ? seen : cut(seen, fields);
 }
 
-/** Whether two states of a document look alike to the question's clients; null when that takes no look at all. */
+/** The names of the shown top-level members that differ between two states of a document. */
 export function differences(question: LiveQuestion, before: Document, after: Document): readonly string[] {
   const [a, b] = [visibleDocument(question, before), visibleDocument(question, after)];
   const names = new Set([...Object.keys(a), ...Object.keys(b)]);
@@ -42,8 +42,9 @@ function sameValue(a: unknown, b: unknown): boolean {
 }
 
 /**
- * The document's sort key as JSON, made for comparing: numbers are numbers in it, also those that a document tells as
- * texts, and what lies beyond the numbers and dates that JSON and its readers have takes the place of the outermost.
+ * The document's sort key as JSON that clients can compare. All numbers are JSON numbers in it, also those that are
+ * texts in documents. Numbers and dates beyond what JSON readers can hold become the largest or smallest value possible
+ * there.
  */
 export function keyText({ sort }: LiveQuestion, document: Document): string {
   return `[${sortKeyOf(document, sort).map(keyValueText).join()}]`;
@@ -60,7 +61,7 @@ const NUMBER = /^-?\d+(\.\d+)?([Ee][+-]?\d+)?$/;
 
 function numberText(value: NumberValue, text: string): string {
   if (NUMBER.test(text) && Number.isFinite(Number(text))) return text;
-  // NaN comes before every other number.
+  // NaN sorts before every other number.
   const isLow = isNaNValue(value) || compareNumbers(value, 0) < 0;
   return JSON.stringify(isLow ? -Number.MAX_VALUE : Number.MAX_VALUE);
 }

@@ -1,6 +1,6 @@
 /**
- * A row of the log as subscriptions look at it: its documents decoded once, whoever asks first, and what identifies the
- * document. Not here: what a row means for a subscription.
+ * A row of the log as subscriptions use it. Its documents, texts and JSON are decoded or encoded once, when they are
+ * first needed, for all subscriptions. Not here: what a row means for a subscription (live-answer.ts).
  */
 import type { Document, Timestamp } from 'mongodb';
 import { rawDifference } from '../../database/bson/raw.ts';
@@ -14,7 +14,7 @@ import type { Match } from '../../query/evaluate/match.ts';
 import { kindOf } from '../../query/evaluate/order.ts';
 import { inTurns } from '../../query/pauses.ts';
 
-/** What tells documents apart: two ids may have one text. */
+/** A text that is different for different ids. `idText` alone is not enough: two ids may have the same text. */
 export function identityOf(id: unknown): string {
   return `${kindOf(id)}:${idText(id)}`;
 }
@@ -29,7 +29,7 @@ export class RowView {
   #changed: readonly string[] | undefined;
   #type: string | null | undefined;
   readonly #shown = new Map<string, Event | null>();
-  /** What heavy questions make of a state; null while there are none. */
+  /** The results of expensive filters for a state; null while there are none. */
   #answers: Map<object, Map<object, boolean>> | null = null;
 
   constructor(row: LogRow) {
@@ -55,7 +55,7 @@ export class RowView {
     return this.row.wall.toISOString();
   }
 
-  /** The document before, exactly typed; null when there was none or it is not known. */
+  /** The document before the change, with its BSON types; null when there was none or it is unknown. */
   get before(): Document | null {
     this.#before ??= this.row.before && readStored(this.row.before);
     return this.#before;
@@ -66,7 +66,7 @@ export class RowView {
     return this.#after;
   }
 
-  /** The document after it as JSON, whole as it is stored: made once, however many questions show it. */
+  /** The whole document after the change as JSON: encoded once for all questions that show it. */
   get json(): Buffer | null {
     this.#json ??= this.row.after && encodeDocument(this.row.after);
     return this.#json;
@@ -77,13 +77,13 @@ export class RowView {
     return (this.row.before?.length ?? 0) + (this.row.after?.length ?? 0);
   }
 
-  /** Whether a document passes, which is a state of the row or made of it. */
+  /** Whether a document matches. It is a state of the row, or was made from one. */
   passes(match: Match, document: Document): boolean {
     return this.#answers?.get(match)?.get(document) ?? match(document);
   }
 
   /**
-   * Finds out in turns whether a document passes, so that `passes` takes no time.
+   * Evaluates a filter in slices, so that `passes` takes no time afterwards.
    * @param turn resolves when the next slice may begin
    */
   async prepare(match: Match, document: Document | null, turn?: () => Promise<unknown>): Promise<void> {
@@ -103,7 +103,7 @@ export class RowView {
     return this.#known().text;
   }
 
-  /** Top-level members that differ, as they are stored; null where that is not known. */
+  /** Top-level members that differ between the stored states; null where a state is unknown. */
   get changed(): readonly string[] | null {
     const { before, after } = this.row;
     if (before === null || after === null) return null;
@@ -111,15 +111,15 @@ export class RowView {
     return this.#changed;
   }
 
-  /** The type of its event; null when it is none. */
+  /** The type of its event; null when the row is not an event. */
   get type(): string | null {
     if (this.#type === undefined) this.#type = eventType(this.row);
     return this.#type;
   }
 
   /**
-   * Its event as readers see it, made once for all of the same sight.
-   * @param sight equal for those who see the same
+   * Its event as readers see it, made once for all readers that see the same.
+   * @param sight equal for readers that see the same
    */
   shown(sight: string, make: () => Event | null): Event | null {
     const known = this.#shown.get(sight);

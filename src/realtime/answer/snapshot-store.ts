@@ -1,6 +1,6 @@
 /**
- * Reads of users' collections as they were at one moment of the database (read concern `snapshot`): what subscriptions
- * begin with, and what fills up their windows. Not here: which moment, and what becomes of later changes.
+ * Reads users' collections as they were at one cluster time (read concern `snapshot`): the documents with which
+ * subscriptions begin, and those that refill windows. Not here: which moment is read, and later changes.
  */
 import type { ClientSession, Db, Document, Timestamp } from 'mongodb';
 import { readStored } from '../../database/bson/stored.ts';
@@ -20,19 +20,19 @@ import type { LiveQuestion } from './live-question.ts';
 const SNAPSHOT_UNAVAILABLE = 246;
 const QUERY_PLAN_KILLED = 175;
 /**
- * The moment lies outside of what the server keeps (SnapshotTooOld, or SnapshotUnavailable before the collection was made
- * or changed), or the collection was dropped in the middle of the read (QueryPlanKilled).
+ * The server does not keep the moment any more (SnapshotTooOld), the collection was created or changed after the moment
+ * (SnapshotUnavailable), or it was dropped in the middle of the read (QueryPlanKilled).
  */
 const NOT_AT_THAT_TIME: ReadonlySet<number> = new Set([239, SNAPSHOT_UNAVAILABLE, QUERY_PLAN_KILLED]);
-/** How a read that is under way learns that its collection was dropped or renamed, or made anew since. */
+/** The errors of a read under way when its collection has been dropped, renamed or created again. */
 const DROPPED: ReadonlySet<number> = new Set([SNAPSHOT_UNAVAILABLE, QUERY_PLAN_KILLED]);
 const BATCH = 1_000;
-/** What is read at once of a window's next documents at most; a window that needs more begins anew. */
+/** The most bytes that are read to refill a window; a window that needs more begins anew. */
 const MOST_AT_ONCE = 16 * 1024 * 1024;
 
 /**
- * A collection may have a collation of its own. Changes are judged without one, and a window must not begin as another
- * than it goes on as. Where a collection has none, this costs it none of its indexes.
+ * A collection may have a collation of its own. Changes are evaluated without collation, so the snapshot must be read
+ * without it, too. Where a collection has none, all of its indexes can still be used.
  */
 const BY_CODE_POINT = { collation: { locale: 'simple' } } as const;
 const CAPPED = 'A capped collection cannot be followed: the database does not read it as of one moment';
@@ -42,7 +42,7 @@ export class Dropped extends Error {
   override readonly name = 'Dropped';
 }
 
-/** Why an answer is void that could not be completed. What is no matter of course is reported. */
+/** The reason why an answer is void that could not be completed. Unexpected errors are reported. */
 export function voidBy(error: unknown, report: (error: unknown) => void): 'dropped' | 'window' {
   if (error instanceof Dropped) return 'dropped';
   if (error instanceof MillraceError && (error.code === 'too-much-held' || error.code === 'overloaded'))
@@ -51,7 +51,7 @@ export function voidBy(error: unknown, report: (error: unknown) => void): 'dropp
   return 'window';
 }
 
-/** The answer to a question at one moment, read batch by batch. Its reader calls `return` or reads to the end. */
+/** The answer to a question at one moment, read batch by batch. The caller reads to the end or calls `close`. */
 export interface SnapshotRead {
   /** The moment; null when the collection does not exist. */
   readonly time: Timestamp | null;
@@ -59,9 +59,9 @@ export interface SnapshotRead {
   readonly first: readonly Buffer[];
   /** Whether there are more than the first ones. */
   readonly more: boolean;
-  /** The documents behind the first ones. Throws Dropped. */
+  /** The documents after the first ones. Throws Dropped. */
   rest(): AsyncGenerator<readonly Buffer[]>;
-  /** Gives the cursor back when the rest is not wanted. */
+  /** Closes the cursor when the rest is not wanted. */
   close(): Promise<void>;
 }
 
@@ -74,7 +74,7 @@ export async function* snapshotBatches(read: SnapshotRead): AsyncGenerator<reado
 export class SnapshotStore {
   readonly #data: Db;
   readonly #timeoutMs: number;
-  /** Collections that are being asked about: many come back to the same one at one moment. */
+  /** Checks under way, by collection: many clients may resume on the same collection at one moment. */
   readonly #asking = new Map<string, Promise<void>>();
 
   constructor(data: Db, timeoutMs: number) {
@@ -84,7 +84,7 @@ export class SnapshotStore {
 
   /**
    * The documents of a question, in its order when it has one.
-   * @param at the moment; now when that cannot be read any more, or when it is null
+   * @param at the moment; when it is null or cannot be read any more, the present moment is read instead
    * @param limit documents at most; null for all
    * @throws MillraceError `forbidden` for a collection that cannot be followed
    */
@@ -105,7 +105,7 @@ export class SnapshotStore {
       return judged(question, this.#read(question.collection, session, reply));
     } catch (error) {
       await session.endSession();
-      // What it is comes before how reading it failed.
+      // That the collection cannot be followed is a better error than how the read failed.
       await followable;
       throw translateError(error);
     }
@@ -139,15 +139,15 @@ export class SnapshotStore {
   }
 
   /**
-   * Documents by their ids, as they were at a moment; in the collection's own collation, without which its index of ids
-   * is of no use, and in which no two ids are equal. Throws when the server no longer knows, or not in time.
+   * Documents by their ids, as they were at a moment. They are read with the collection's own collation: only with it
+   * can the index of ids be used, and no two ids are equal in it. Throws when that is impossible, or not in time.
    */
   byIds(collection: string, ids: readonly unknown[], at: Timestamp, limitMs?: number): Promise<readonly Buffer[]> {
     return this.#all({ find: collection, filter: { _id: { $in: ids } }, batchSize: ids.length + 1 }, at, limitMs);
   }
 
   /**
-   * The documents of a question behind a sort key, as they were at a moment. Throws when the server no longer knows, or
+   * The documents of a question after a sort key, as they were at a moment. Throws when that moment cannot be read, or
    * not in time.
    */
   behind(
@@ -169,7 +169,7 @@ export class SnapshotStore {
     try {
       const command = { ...find, maxTimeMS: limitMs, ...concern(at) };
       const read = this.#read(String(find['find']), session, await this.#ask(session, command, limitMs));
-      // Of a collection that was dropped since, the server answers with nothing, and not as of a moment.
+      // For a collection that has been dropped since, the server returns an empty result without a cluster time.
       if (read.time === null) throw new Dropped(`'${String(find['find'])}' was dropped`);
       const found: Buffer[] = [];
       let bytes = 0;
@@ -184,7 +184,10 @@ export class SnapshotStore {
     }
   }
 
-  /** A collection that was made or changed a moment ago cannot be read as of a snapshot for some milliseconds. */
+  /**
+   * Tries again for a while: for some milliseconds after a collection was created or changed, it cannot be read as of a
+   * snapshot.
+   */
   async #atOrNow(session: ClientSession, find: Document, at: Timestamp | null): Promise<CursorReply> {
     let moment = at;
     const retryable = (error: unknown) => {
@@ -219,7 +222,7 @@ export class SnapshotStore {
   }
 }
 
-/** The server says it in words alone: the code is that of a moment that passes. */
+/** Only the message says that a collection is capped: the code is also that of errors that pass by themselves. */
 function isCapped(error: unknown): boolean {
   return serverCode(error) === SNAPSHOT_UNAVAILABLE && error instanceof Error && error.message.includes('capped');
 }
@@ -228,7 +231,7 @@ function concern(at: Timestamp | null): Document {
   return { readConcern: { level: 'snapshot', ...(at === null ? {} : { atClusterTime: at }) } };
 }
 
-/** Of what the database found, the documents that match: its engine of patterns gives up on some texts. */
+/** The documents that match, out of those that the database found: its regular expressions give up on some texts. */
 function matching(question: LiveQuestion, found: readonly Buffer[]): readonly Buffer[] {
   return question.certain ? found : found.filter((raw) => question.match(readStored(raw)));
 }

@@ -1,34 +1,34 @@
 /**
- * The first documents of an order, by ids and sort keys alone: a complete prefix of all that match, a little longer than
- * what is shown, so that most departures need no look into the database for who follows. Pure. What a change of one
- * document does to the shown part is its answer; who fetches documents is live-query.ts.
+ * The first documents of a sorted answer, as ids and sort keys. It knows some documents more than it shows, so that the
+ * next document is usually known when a shown one leaves. It says what a change of one document does to the shown part.
+ * Pure. Not here: fetching documents (live-query.ts).
  */
 import { compareKeys, type KeyValues, type Sort } from '../../query/page/sort.ts';
 
 export interface WindowMember {
-  /** Tells documents apart. */
+  /** Different for different documents. */
   readonly identity: string;
   /** The id as clients see it. */
   readonly text: string;
   readonly id: unknown;
   readonly key: KeyValues;
-  /** What it takes in memory. */
+  /** The memory that it takes. */
   readonly bytes: number;
 }
 
 /** What one change did to the shown part. */
 export interface Effect {
-  /** What happened to the changed document itself; null when clients need not hear of it. */
+  /** What happened to the changed document itself; null when clients need no message. */
   readonly own: 'enter' | 'update' | 'leave' | null;
   /** Another document that had to make room. */
   readonly displaced: WindowMember | null;
 }
 
-/** What has to be fetched before the shown part is whole again. */
+/** What has to be fetched before the shown part is complete again. */
 export interface Want {
-  /** Shown by now, but not told yet. */
+  /** Documents that are shown now and that clients have not been sent yet. */
   readonly untold: readonly WindowMember[];
-  /** How many may follow behind `behind`; 0 when none need to. */
+  /** How many documents to read after the sort key `behind`; 0 for none. */
   readonly further: number;
   /** Sort key of the last known document; null when none is known. */
   readonly behind: KeyValues | null;
@@ -36,7 +36,7 @@ export interface Want {
 
 const NO_EFFECT: Effect = { own: null, displaced: null };
 
-/** How many documents a window of a limit knows when it is whole: some more than it shows. */
+/** How many documents a full window with this limit knows: some more than it shows. */
 export function capacityOf(limit: number): number {
   return limit + Math.min(100, Math.max(10, Math.ceil(limit / 2)));
 }
@@ -44,14 +44,14 @@ export function capacityOf(limit: number): number {
 export class Window {
   readonly #sort: Sort;
   readonly #limit: number;
-  /** How many documents to fetch for a whole window. */
+  /** How many documents to fetch for a full window. */
   readonly capacity: number;
   readonly #byIdentity = new Map<string, WindowMember>();
-  /** In order. Everything that matches and comes before the last of them is among them. */
+  /** In order, without gaps: every matching document that sorts before the last of them is one of them. */
   #members: WindowMember[] = [];
-  /** Whether more may match behind them. */
+  /** Whether more documents may match after them. */
   #more = true;
-  /** What clients have been told of. */
+  /** The documents that clients have been sent. */
   readonly #told = new Set<string>();
   #loose = false;
   #bytes = 0;
@@ -67,7 +67,7 @@ export class Window {
     return this.#members.slice(0, this.#limit);
   }
 
-  /** What its members take in memory. */
+  /** The memory that its members take. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -77,8 +77,8 @@ export class Window {
   }
 
   /**
-   * Takes the first documents as the database gave them, and counts the shown ones as told.
-   * @param more whether others may follow
+   * Takes the first documents as the database gave them, and counts the shown ones as sent.
+   * @param more whether more documents may follow
    */
   fill(members: readonly WindowMember[], more: boolean): void {
     this.#members = [...members];
@@ -126,10 +126,10 @@ export class Window {
   }
 
   /**
-   * Takes what was fetched for `want`, at the moment the window stands at.
-   * @param further what follows behind the last known document
-   * @param more whether others may follow still
-   * @returns the shown documents that clients have not been told of, which counts them as told
+   * Takes the documents that were fetched for `want`, as of the last change that the window has taken.
+   * @param further the documents after the last known one
+   * @param more whether more documents may follow; null when none were read
+   * @returns the shown documents that clients have not been sent; they count as sent from now on
    */
   supply(further: readonly WindowMember[], more: boolean | null): readonly WindowMember[] {
     for (const member of further) {
@@ -153,7 +153,7 @@ export class Window {
     this.#loose = true;
   }
 
-  /** Where the member stands now, or -1 when that is beyond what is known. */
+  /** The place of the member, or -1 when it comes after the last known document and others may come between. */
   #insert(member: WindowMember): number {
     const at = this.#placeOf(member.key);
     if (at === this.#members.length && this.#more) return -1;
@@ -171,7 +171,7 @@ export class Window {
     return at;
   }
 
-  /** The first place whose key is not before the given one. */
+  /** The first place with a key that is not before the given one. */
   #placeOf(key: KeyValues): number {
     let low = 0;
     let high = this.#members.length;

@@ -32,7 +32,7 @@ export type ClientSubscription = DocumentSubscription | EventSubscription;
 
 export abstract class Client {
   protected readonly parts: RealtimeParts;
-  readonly outlet: SendQueue;
+  readonly queue: SendQueue;
   protected readonly subscriptions = new Map<string, ClientSubscription>();
   /** Null until it has said who it is. */
   principal: Principal | null = null;
@@ -45,11 +45,11 @@ export abstract class Client {
   #rescopeAt: number | null = null;
   #closed = false;
 
-  constructor(parts: RealtimeParts, outlet: SendQueue) {
+  constructor(parts: RealtimeParts, queue: SendQueue) {
     this.parts = parts;
-    this.outlet = outlet;
-    outlet.onFull = () => this.#full();
-    outlet.onDrained = () => {
+    this.queue = queue;
+    queue.onFull = () => this.#full();
+    queue.onDrained = () => {
       this.#fullSince = null;
       // It could not be asked, and has taken all that stood before the question.
       this.heardAt = performance.now();
@@ -63,14 +63,14 @@ export abstract class Client {
 
   /** Nothing has passed on its line for that long. */
   stalled(): void {
-    if (this.outlet.queuedBytes > 0) this.close(CLOSE.heartbeatLost, 'The heartbeat is lost');
+    if (this.queue.queuedBytes > 0) this.close(CLOSE.heartbeatLost, 'The heartbeat is lost');
   }
 
   get closed(): boolean {
     return this.#closed;
   }
 
-  /** Says why, ends the line and closes the outlet. */
+  /** Says why, ends the line and closes the queue. */
   protected abstract shut(code: CloseCode, reason: string, retryAfterMs: number | null): void;
 
   /** Says something about no subscription. */
@@ -112,7 +112,7 @@ export abstract class Client {
     // While one of them catches up, or a batch is being judged, they stand at different places: that passes.
     const together = told.every((standing) => standing === number);
     const patience = timing.heartbeatMs * (together ? 1 : PATIENCE);
-    const silent = now - this.outlet.sentAt >= patience;
+    const silent = now - this.queue.sentAt >= patience;
     const passed = together && number !== this.#position && now - this.#positionAt >= timing.positionMs;
     // Whoever is told much has to be asked, too, or would seem dead for want of a question.
     const unheard = this.answers && now - Math.max(this.heardAt, this.#positionAt) >= patience;
@@ -202,7 +202,7 @@ export abstract class Client {
   protected become(principal: Principal): void {
     this.principal = principal;
     this.#announcedEnd = false;
-    const { account } = this.outlet;
+    const { account } = this.queue;
     account.move(actorOf(principal));
     if (account.hasRoom(0)) this.rescope();
     else this.overloaded();
@@ -223,7 +223,7 @@ export abstract class Client {
   /** The line has ended: nothing waits for it to take more. */
   gone(): void {
     this.#stop();
-    this.outlet.close();
+    this.queue.close();
   }
 
   #stop(): void {

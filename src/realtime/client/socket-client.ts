@@ -31,7 +31,7 @@ const BURST = 100;
 /** Messages that may wait while an earlier one is being answered. */
 const MOST_WAITING = 200;
 const BYE_MS = 50;
-/** What the filters of all subscriptions of a connection may cost together (query/evaluate/cost.ts), in nanoseconds a byte. */
+/** The most that all filters of a connection may cost together (query/evaluate/cost.ts), in nanoseconds a byte. */
 const MOST_COST = 4_000;
 
 /** The part of a WebSocket that is needed here. */
@@ -51,8 +51,8 @@ export class SocketClient extends Client {
   #waiting = 0;
   #last: Promise<void> = Promise.resolve();
 
-  constructor(parts: RealtimeParts, outlet: SendQueue, socket: Socket) {
-    super(parts, outlet);
+  constructor(parts: RealtimeParts, queue: SendQueue, socket: Socket) {
+    super(parts, queue);
     this.#socket = socket;
   }
 
@@ -123,7 +123,7 @@ export class SocketClient extends Client {
 
   /** Does something when all that came before is done. @param bytes of the message, which is held until then */
   #enqueue(task: () => Promise<void> | void, bytes: number): void {
-    const { account } = this.outlet;
+    const { account } = this.queue;
     const weight = weightOf(bytes);
     if (!account.hasRoom(weight)) {
       this.overloaded();
@@ -202,7 +202,7 @@ export class SocketClient extends Client {
       if (this.subscriptions.size >= SOCKET_LIMITS.subscriptions) {
         throw new MillraceError('too-many-subscriptions', `A connection has at most ${SOCKET_LIMITS.subscriptions}`);
       }
-      this.parts.requestRate.draw(this.principal ?? ANONYMOUS, this.outlet.account.key);
+      this.parts.requestRate.draw(this.principal ?? ANONYMOUS, this.queue.account.key);
       const subscription = this.#make(wish);
       this.#requireAffordable(subscription);
       this.subscriptions.set(id, subscription);
@@ -228,10 +228,10 @@ export class SocketClient extends Client {
 
   #make(wish: Wish): ClientSubscription {
     const { id } = wish;
-    const { principal, parts, outlet } = this;
+    const { principal, parts, queue } = this;
     const common = {
       id,
-      outlet,
+      queue,
       parts,
       principal: principal ?? ANONYMOUS,
       onEnd: () => this.subscriptions.delete(id),
@@ -252,14 +252,14 @@ export class SocketClient extends Client {
     }
     subscription.stop();
     this.subscriptions.delete(id);
-    this.outlet.push(toBytes(id, 'unsubscribed', {}));
+    this.queue.push(toBytes(id, 'unsubscribed', {}));
   }
 
   #refuse({ fault, id, subscribes }: BadMessage): void {
     const problem = problemOf(fault);
     if (subscribes && id !== null && !this.subscriptions.has(id)) {
-      this.outlet.push(toBytes(id, 'unsubscribed', { problem, retryable: ERRORS[fault.code].retryable }));
-    } else this.outlet.push(toBytes(id ?? undefined, 'error', { problem }));
+      this.queue.push(toBytes(id, 'unsubscribed', { problem, retryable: ERRORS[fault.code].retryable }));
+    } else this.queue.push(toBytes(id ?? undefined, 'error', { problem }));
   }
 
   #spend(): boolean {
@@ -276,13 +276,13 @@ export class SocketClient extends Client {
   }
 
   protected tell(type: string, members: Readonly<Record<string, unknown>>): void {
-    this.outlet.push(toBytes(undefined, type, members));
+    this.queue.push(toBytes(undefined, type, members));
   }
 
   protected shut(code: CloseCode, reason: string, retryAfterMs: number | null): void {
     if (retryAfterMs !== null) this.tell('bye', { code, retryAfterMs });
-    this.outlet.flush();
-    this.outlet.close();
+    this.queue.flush();
+    this.queue.close();
     this.#socket.close(code, reason);
     // Whoever does not answer the closing is cut off; the socket's own limit for that is half a minute.
     pause(BYE_MS * 40, undefined, { ref: false }).then(() => this.#socket.terminate());

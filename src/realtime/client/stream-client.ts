@@ -34,15 +34,15 @@ export class StreamClient extends Client {
   protected readonly credential: string | null;
 
   /** @throws MillraceError `field-hidden` and what policies refuse with */
-  constructor(parts: RealtimeParts, outlet: SendQueue, options: StreamClientOptions) {
-    super(parts, outlet);
+  constructor(parts: RealtimeParts, queue: SendQueue, options: StreamClientOptions) {
+    super(parts, queue);
     this.#options = options;
     this.credential = options.credential;
     this.principal = options.principal;
     const { collection, asked, principal } = options;
     const subscription = new DocumentSubscription({
       id: null,
-      outlet,
+      queue,
       parts,
       principal,
       collection,
@@ -70,7 +70,7 @@ export class StreamClient extends Client {
   protected look(): void {}
 
   protected tell(type: string, members: Readonly<Record<string, unknown>>, position: string | null): void {
-    this.outlet.push(toBytes(null, type, members, position));
+    this.queue.push(toBytes(null, type, members, position));
   }
 
   protected shut(code: CloseCode, reason: string, retryAfterMs: number | null): void {
@@ -79,7 +79,7 @@ export class StreamClient extends Client {
       const problem = problemOf(new MillraceError('not-authenticated', reason));
       this.tell('unsubscribed', { problem, retryable: false }, null);
     } else {
-      this.outlet.push(Buffer.from(`retry: ${retryAfterMs}\n\n`));
+      this.queue.push(Buffer.from(`retry: ${retryAfterMs}\n\n`));
       this.tell('bye', { code, retryAfterMs }, null);
     }
     this.#finish();
@@ -87,7 +87,7 @@ export class StreamClient extends Client {
 
   /** The last has been said. */
   #finish(): void {
-    this.outlet.flush();
+    this.queue.flush();
     this.gone();
     this.#options.end();
   }

@@ -1,6 +1,6 @@
 /**
- * The groups of one collection, found by the values of a changed document: a group that has a handle is looked up, only
- * the others are asked one by one.
+ * The groups of one collection, found by the values of a changed document. A group that has an index key is looked up;
+ * only the groups without one are visited for every row.
  */
 
 import type { RowView } from '../answer/row-view.ts';
@@ -11,43 +11,43 @@ import { PathIndex } from './path-index.ts';
 export class CollectionGroups {
   readonly #others = new Set<Group>();
   readonly #byPath = new Map<string, PathIndex>();
-  readonly #handles = new Map<Group, IndexKey | null>();
+  readonly #indexKeys = new Map<Group, IndexKey | null>();
 
   get size(): number {
-    return this.#handles.size;
+    return this.#indexKeys.size;
   }
 
   add(group: Group): void {
-    const { handle } = group;
-    this.#handles.set(group, handle);
-    if (handle === null) {
+    const { indexKey } = group;
+    this.#indexKeys.set(group, indexKey);
+    if (indexKey === null) {
       this.#others.add(group);
       return;
     }
-    const index = this.#byPath.get(handle.path) ?? new PathIndex(handle.path);
-    this.#byPath.set(handle.path, index);
-    index.add(handle, group);
+    const index = this.#byPath.get(indexKey.path) ?? new PathIndex(indexKey.path);
+    this.#byPath.set(indexKey.path, index);
+    index.add(indexKey, group);
   }
 
   remove(group: Group): void {
-    const handle = this.#handles.get(group);
-    this.#handles.delete(group);
+    const indexKey = this.#indexKeys.get(group);
+    this.#indexKeys.delete(group);
     this.#others.delete(group);
-    if (!handle) return;
-    const index = this.#byPath.get(handle.path);
-    index?.remove(handle, group);
-    if (index?.size === 0) this.#byPath.delete(handle.path);
+    if (!indexKey) return;
+    const index = this.#byPath.get(indexKey.path);
+    index?.remove(indexKey, group);
+    if (index?.size === 0) this.#byPath.delete(indexKey.path);
   }
 
   /** Visits every group. */
   all(visit: (group: Group) => void): void {
-    for (const group of this.#handles.keys()) visit(group);
+    for (const group of this.#indexKeys.keys()) visit(group);
   }
 
-  /** Visits the groups that a row may concern; some of them may turn out not to be. */
+  /** Visits every group that a row concerns, and perhaps some that it does not. */
   concerned(view: RowView, visit: (group: Group) => void): void {
     const { row } = view;
-    // Without a state before nobody knows what the document was found by.
+    // The old state is unknown, and with it the groups whose answer held the document.
     if (row.key === null || (row.before === null && row.operation !== 'insert')) {
       this.all(visit);
       return;

@@ -1,4 +1,7 @@
-/** All groups of a process: by what they answer, and by the collection whose rows concern them. */
+/**
+ * All groups of a process, found by the key of their answer and by the collection whose rows concern them. Within one
+ * collection, collection-groups.ts finds them by the values of a document.
+ */
 
 import type { LiveAnswer } from '../answer/live-answer.ts';
 import type { RowView } from '../answer/row-view.ts';
@@ -7,7 +10,7 @@ import { Group, type GroupMember } from './group.ts';
 import type { IndexKey } from './index-key.ts';
 
 export class GroupIndex {
-  /** Of one answer there may be several, which stand at different places for a while. */
+  /** One answer may have several groups for a while, each at another place in the log. */
   readonly #byKey = new Map<string, Group[]>();
   readonly #byCollection = new Map<string | null, CollectionGroups>();
   #size = 0;
@@ -16,15 +19,15 @@ export class GroupIndex {
     return this.#size;
   }
 
-  /** Whether the group is still followed. */
+  /** Whether the index still has the group. */
   has(group: Group): boolean {
     return this.#byKey.get(group.live.key)?.includes(group) === true;
   }
 
-  /** Puts a member into a group of its answer, which is made when there is none that suits. */
-  join(member: GroupMember, live: LiveAnswer, handle: IndexKey | null): Group {
+  /** Puts a member into a group with its answer. Makes a new group when no group with that answer suits. */
+  join(member: GroupMember, live: LiveAnswer, indexKey: IndexKey | null): Group {
     const known = this.#byKey.get(live.key) ?? [];
-    const group = known.find((one) => one.suits(member)) ?? this.#make(known, new Group(live, handle, member));
+    const group = known.find((one) => one.suits(member)) ?? this.#make(known, new Group(live, indexKey, member));
     if (group.live !== live) live.end();
     group.add(member);
     return group;
@@ -47,7 +50,7 @@ export class GroupIndex {
     if (other === undefined) {
       this.remove(group);
       group.live.end();
-    } else if (group.live.payer === member.outlet.account) group.live.payBy(other.outlet.account);
+    } else if (group.live.payer === member.queue.account) group.live.payBy(other.queue.account);
   }
 
   remove(group: Group): void {
@@ -71,7 +74,7 @@ export class GroupIndex {
     return groups;
   }
 
-  /** Visits the groups that a row may concern. */
+  /** Visits every group that a row concerns, and perhaps some that it does not. */
   concerned(view: RowView, visit: (group: Group) => void): void {
     const { collection, operation, to } = view.row;
     this.#byCollection.get(null)?.all(visit);

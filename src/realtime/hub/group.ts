@@ -1,4 +1,7 @@
-/** Subscriptions with one and the same answer: it is followed once, and every message is made once for all of them. */
+/**
+ * Subscriptions with the same answer. The answer is kept up to date once, and each message is encoded once for all of
+ * them. Not here: which group a subscription joins (group-index.ts).
+ */
 import type { Timestamp } from 'mongodb';
 import type { LogRow } from '../../events/log/row.ts';
 import type { LiveAnswer } from '../answer/live-answer.ts';
@@ -7,32 +10,34 @@ import type { SendQueue } from '../wire/send-queue.ts';
 import type { Told } from '../wire/shared-message.ts';
 import type { IndexKey } from './index-key.ts';
 
-/** What a group, and who follows the log for a subscription, know of it. */
+/** What a group, and the code that reads the log for one subscription, know of that subscription. */
 export interface GroupMember {
-  /** The name its client gave it; null on a stream, which has only one. */
+  /** The name that its client gave it; null on a stream, which has only one subscription. */
   readonly id: string | null;
-  readonly outlet: SendQueue;
-  /** Rows up to this number have been told. */
+  readonly queue: SendQueue;
+  /** Rows up to this number have been sent. */
   readonly after: number;
-  /** Changes up to this cluster time were in its snapshot. Null once one behind it has come. */
+  /** The cluster time of its snapshot, which holds all changes up to then. Null once a later change has come. */
   until: Timestamp | null;
-  /** Its collection, if that was not there when it was read: it hears of it from its being made, or dropped, on. */
+  /** Its collection, if that did not exist when the snapshot was read; null once a row has created or dropped it. */
   absent: string | null;
-  /** Its answer is void; it is no member of a group any more. */
+  /** Called when its answer is void. It is no longer a member of a group then. */
   reset(reason: ResetReason): void;
   /**
-   * Its client takes no more now, or its question takes the others too long: it leaves its group, to read on from the log.
-   * @param told the number of the last row that it has been told of meanwhile; 0 for none
+   * Called when its client takes no more at present, or its filter takes too much time of the batch. It leaves its
+   * group and reads on from the log by itself.
+   * @param told the number of the last row that it has been sent in this batch; 0 for none
    */
   lag(told: number): void;
 }
 
-/** How far somebody is along the log. */
+/** How far along the log a subscription is. */
 type Stand = Pick<GroupMember, 'after' | 'until' | 'absent'>;
 
 function isBehind({ after, until, absent }: Stand, row: LogRow): boolean {
   if (row.number <= after || (until !== null && row.time.lessThanOrEqual(until))) return false;
-  // Changes of documents that were gone when it was read; by which moment nobody knows.
+  // The collection did not exist when the snapshot was read, so the snapshot has no cluster time. Only rows that create
+  // or drop the collection can be compared with it.
   return absent === null || makesOrDrops(row, absent);
 }
 
@@ -42,7 +47,7 @@ function makesOrDrops({ operation, collection, to }: LogRow, name: string): bool
   return operation === 'dropDatabase' || operation === 'gap';
 }
 
-/** Whether a subscription has a row already. */
+/** True if the subscription has the row already. Otherwise its snapshot is no longer of interest and is forgotten. */
 export function knows(member: Stand, row: LogRow): boolean {
   if (!isBehind(member, row)) return true;
   member.until = null;
@@ -52,21 +57,24 @@ export function knows(member: Stand, row: LogRow): boolean {
 
 export class Group {
   readonly live: LiveAnswer;
-  readonly handle: IndexKey | null;
+  readonly indexKey: IndexKey | null;
   readonly members = new Set<GroupMember>();
-  /** Members who may have been ahead of the answer when they came. */
+  /** Members whose snapshot may have been newer than the answer when they joined. */
   readonly #ahead = new Set<GroupMember>();
-  /** Where the answer stood when the group was made. */
+  /** Where the answer was in the log when the group was made. */
   readonly #stand: Stand;
 
-  /** @param first whose answer it goes on with */
-  constructor(live: LiveAnswer, handle: IndexKey | null, { after, until, absent }: Stand) {
+  /** @param stand where the first member, which brings the answer, is in the log */
+  constructor(live: LiveAnswer, indexKey: IndexKey | null, { after, until, absent }: Stand) {
     this.live = live;
-    this.handle = handle;
+    this.indexKey = indexKey;
     this.#stand = { after, until, absent };
   }
 
-  /** Whether somebody can join: the answer must not hold a row already that the newcomer still has to be told. */
+  /**
+   * True if a new subscription can share this group's answer. It cannot if the answer's window already includes a
+   * change that the subscription has not received yet.
+   */
   suits({ after, until, absent }: Stand): boolean {
     if (!this.live.remembers) return true;
     const stand = this.#stand;
@@ -84,7 +92,7 @@ export class Group {
     this.#ahead.delete(member);
   }
 
-  /** Whether a member has the one of two successive rows already, and not the other. */
+  /** True if the snapshot of some member lies between `row` and `next`: it holds the one and not the other. */
   parts(row: LogRow, next: LogRow): boolean {
     let parted = false;
     for (const member of this.#ahead) {
@@ -94,19 +102,19 @@ export class Group {
     return parted;
   }
 
-  /** Whether the answer stands behind a row already. */
+  /** True if the answer includes a row already. */
   has(row: LogRow): boolean {
     return this.live.remembers && knows(this.#stand, row);
   }
 }
 
-/** Hands messages about one row to a member. */
+/** Pushes messages about one row to the send queue of a member. */
 export function tell(member: GroupMember, told: readonly Told[]): void {
-  const { id, outlet } = member;
+  const { id, queue } = member;
   for (const one of told) {
     const { made } = one;
     const bytes = id === null ? one.chunk() : one.frame(id);
-    outlet.push(bytes, one.made - made);
-    if (id !== null && one.tail !== null) outlet.push(one.tail, 0);
+    queue.push(bytes, one.made - made);
+    if (id !== null && one.tail !== null) queue.push(one.tail, 0);
   }
 }

@@ -1,7 +1,7 @@
 /**
- * All subscriptions of a process that are live, in groups of equal ones, and the one reader that takes them along the
- * log: batch by batch, so that every client stands at the same position and a window that has to ask the database is
- * waited for. It holds no rows of its own; how far it is behind costs nothing but time.
+ * The live subscriptions of a process, in groups with equal answers, and the one loop that reads the event log for all
+ * of them. It reads batch by batch: every client stands at the same position, and a window that has to ask the database
+ * is waited for. It keeps no rows: a long way to the end of the log costs time, not memory.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { LogRow } from '../../events/log/row.ts';
@@ -15,25 +15,25 @@ import { RowBatch, resetAll } from './row-batch.ts';
 import { toSegments } from './transactions.ts';
 
 const BATCH_ROWS = 500;
-/** What the rows of a batch may take in memory with their documents, but for one transaction or one row that is larger. */
+/** Bytes of a batch: its rows with their documents. A single transaction or row may be larger. */
 const BATCH_BYTES = 16 * 1024 * 1024;
 const RETRY_MS = 250;
-/** Rows of one transaction that are waited for, up to the bytes of a batch; longer ones are told in parts. */
+/** A transaction with more rows than this, or more bytes than a batch, is sent in parts instead of as a whole. */
 const MOST_ROWS = 60_000;
 
-/** A place in the log with its moment; the moment is not known before the first row. */
+/** A place in the log with its cluster time; the time is null before the first row. */
 export type LogMoment = Pick<LogRow, 'epoch' | 'number'> & { readonly time: LogRow['time'] | null };
 
 export interface HubOptions {
   readonly tail: Pick<Tail, 'read' | 'attach' | 'position'>;
-  /** A row whose bodies were too large for the log, with the document as it is now. */
+  /** Completes a row whose documents were too large for the log: reads the document as it is now. */
   readonly completed: (row: LogRow) => Promise<LogRow>;
   readonly onError: (error: unknown) => void;
 }
 
 export class Hub {
   readonly #options: HubOptions;
-  readonly #book = new GroupIndex();
+  readonly #index = new GroupIndex();
   readonly #detach: () => void;
   #newest: LogMoment;
   #position: LogMoment;
@@ -52,32 +52,32 @@ export class Hub {
     this.#detach = options.tail.attach({ rows: (rows) => this.#came(rows), lost: () => this.#skip() });
   }
 
-  /** Everything up to here has been told to every live subscription. */
+  /** Every live subscription has been sent everything up to here. */
   get position(): LogMoment {
     return this.#position;
   }
 
-  /** The newest row told in this process. */
+  /** The newest row that this process has received. */
   get newest(): LogMoment {
     return this.#newest;
   }
 
-  /** Rows up to this number are being told, or have been. */
+  /** Rows up to this number have been sent, or are in the batch that is being evaluated. */
   get taken(): number {
     return this.#taken;
   }
 
-  /** Counts how often the log did not go on where it was: then every place before is void. */
+  /** Counts the breaks of the log. A break makes every earlier place in it void. */
   get turn(): number {
     return this.#turn;
   }
 
-  /** How many different answers are followed. */
+  /** The number of groups: different answers that are kept up to date. */
   get groups(): number {
-    return this.#book.size;
+    return this.#index.size;
   }
 
-  /** Resolves when nothing is under way any more. */
+  /** Stops. Resolves when the batch under way is done. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#detach();
@@ -85,18 +85,18 @@ export class Hub {
   }
 
   /**
-   * Takes in a subscription that knows all rows up to `taken` at least.
-   * @param live its answer as it followed it itself; that of others is used when there is one
+   * Adds a subscription that has all rows up to `taken` at least.
+   * @param live the answer that it kept up to date by itself; dropped when a group with an equal answer can be joined
    */
-  join(member: GroupMember, live: LiveAnswer, handle: IndexKey | null): Group {
-    return this.#book.join(member, live, handle);
+  join(member: GroupMember, live: LiveAnswer, indexKey: IndexKey | null): Group {
+    return this.#index.join(member, live, indexKey);
   }
 
   leave(group: Group, member: GroupMember): void {
-    this.#book.leave(group, member);
+    this.#index.leave(group, member);
   }
 
-  /** Resolves when the log has come to a moment, or after the limit. */
+  /** Resolves when a row of this cluster time or a later one has come, or after the limit. */
   async passed(time: LogRow['time'], limitMs: number): Promise<void> {
     const end = performance.now() + limitMs;
     while (!this.#closed && performance.now() < end && !this.#newest.time?.greaterThanOrEqual(time)) {
@@ -113,8 +113,8 @@ export class Hub {
   }
 
   /**
-   * The rows after a number that have been told, whole transactions of them, complete with their documents.
-   * @param maxBytes how much memory they may take, but for one row or one transaction that is larger
+   * The next rows after a number, in whole transactions, complete with their documents.
+   * @param maxBytes memory that they may take; a single row or transaction may be larger
    */
   async read(after: number, maxBytes = BATCH_BYTES): Promise<LogRow[]> {
     const rows = await this.#whole(after, maxBytes);
@@ -142,7 +142,7 @@ export class Hub {
       .catch(this.#options.onError)
       .finally(() => {
         this.#running = null;
-        // After an error, or for what came in the very last moment.
+        // Rows are left after an error, or came just after the loop had ended.
         if (this.#lost || this.#position.number < this.#newest.number) setImmediate(() => this.#run());
       });
   }
@@ -150,8 +150,8 @@ export class Hub {
   async #drain(): Promise<void> {
     while (!this.#closed) {
       if (this.#lost) this.#restart();
-      // Where nobody listens, whoever comes begins at the newest row.
-      if (this.#book.size === 0) this.#arrive(this.#newest);
+      // Without subscriptions nothing has to be read: the next subscription begins at the newest row.
+      if (this.#index.size === 0) this.#arrive(this.#newest);
       if (this.#position.number >= this.#newest.number) return;
       const rows = await this.read(this.#position.number).catch((error: unknown) => this.#later(error));
       if (this.#lost || rows === null) continue;
@@ -176,7 +176,7 @@ export class Hub {
       const { open } = toSegments(rows);
       const last = rows.at(-1);
       if (open.length === 0 || last === undefined || rows.length > MOST_ROWS || bytes > BATCH_BYTES) return rows;
-      // Rows before an open transaction can be told; it is read again as a whole.
+      // The rows before an incomplete transaction can be sent. The transaction itself is read again, as a whole.
       if (open.length < rows.length) return rows.slice(0, rows.length - open.length);
       const next = await more(last.number);
       if (next.length === 0) return rows;
@@ -189,12 +189,12 @@ export class Hub {
     const last = rows.at(-1);
     if (last === undefined) return;
     this.#taken = last.number;
-    const batch = new RowBatch(this.#book, this.#options.onError);
+    const batch = new RowBatch(this.#index, this.#options.onError);
     try {
       await batch.judge(rows);
       if (!this.#lost) batch.tell();
     } catch (error) {
-      // Nobody knows how far the answers got: they are void.
+      // Some answers have taken the rows and some have not: all of them are void.
       this.#options.onError(error);
       this.#lost = true;
     } finally {
@@ -210,13 +210,13 @@ export class Hub {
   }
 
   /**
-   * The log did not go on where it was: every answer is void.
-   * @param ended groups that are in the book no more, and were not told why
+   * The log has a break: every answer is void.
+   * @param ended groups that the index no longer has and whose members have not been reset yet
    */
   #restart(ended: readonly Group[] = []): void {
     this.#lost = false;
     this.#turn += 1;
     this.#arrive(this.#newest);
-    for (const group of [...this.#book.clear(), ...ended]) resetAll(group, 'gap');
+    for (const group of [...this.#index.clear(), ...ended]) resetAll(group, 'gap');
   }
 }

@@ -1,43 +1,43 @@
 /**
- * The condition of a filter by which its documents can be looked up instead of asking the whole filter: equality, the
- * beginning of a text, or a bound of a range. Pure. What a handle finds may turn out not to match; what matches is
- * always found.
+ * The index key of a filter: the one condition by which the filter is found for a document, without evaluating every
+ * filter. It is an equality, the beginning of a text, or one bound of a range. Pure. A lookup may find filters that do
+ * not match the document; it never misses one that does.
  */
 import { isBson } from '../../query/evaluate/bson-types.ts';
 import { KIND, kindOf, textOf } from '../../query/evaluate/order.ts';
 import type { Filter, Test } from '../../query/filter.ts';
 
 export type IndexKey =
-  /** Some value at the path has one of these keys. */
+  /** A value at the path has one of these keys. */
   | { readonly kind: 'values'; readonly path: string; readonly keys: readonly Key[] }
-  /** Some text at the path begins so. */
+  /** A text at the path begins with the prefix. */
   | { readonly kind: 'prefix'; readonly path: string; readonly prefix: string }
-  /** Some number, or time in milliseconds, at the path is not below (or above) the bound. */
-  | { readonly kind: 'above'; readonly path: string; readonly lane: BoundType; readonly bound: number }
-  | { readonly kind: 'below'; readonly path: string; readonly lane: BoundType; readonly bound: number };
+  /** A number, or a date in milliseconds, at the path is not below ('above') or not above ('below') the bound. */
+  | { readonly kind: 'above'; readonly path: string; readonly boundType: BoundType; readonly bound: number }
+  | { readonly kind: 'below'; readonly path: string; readonly boundType: BoundType; readonly bound: number };
 
-/** What values are looked up by: a number by itself, everything else as a text that begins with its kind. */
+/** The key that stands for a value: a number for itself, every other value as a text that begins with its type. */
 export type Key = string | number;
 
 export type BoundType = 'number' | 'date';
 
-/** Values that one condition may name and still be looked up. */
+/** A condition that names more values than this has no index key. */
 const MAX_VALUES = 20;
 const MAX_PREFIX = 64;
 const RANK = { values: 0, prefix: 1, above: 2, below: 2 } as const;
 
-/** The best handle of a filter; null when it has none. */
+/** The best index key of a filter; null when it has none. */
 export function indexKeyOfFilter(filter: Filter): IndexKey | null {
   if (filter.kind === 'and') {
-    const found = filter.filters.map(indexKeyOfFilter).filter((handle) => handle !== null);
+    const found = filter.filters.map(indexKeyOfFilter).filter((indexKey) => indexKey !== null);
     return found.sort((a, b) => RANK[a.kind] - RANK[b.kind])[0] ?? null;
   }
-  // A step that is a number may be a place in an array; looking that up is not worth its code.
+  // A number in a path may be a place in an array. Such paths are rare, so they are not looked up.
   if (filter.kind !== 'field' || /(^|\.)\d+(\.|$)/.test(filter.path)) return null;
-  return handleOfTest(filter.path, filter.test);
+  return indexKeyOfTest(filter.path, filter.test);
 }
 
-function handleOfTest(path: string, test: Test): IndexKey | null {
+function indexKeyOfTest(path: string, test: Test): IndexKey | null {
   switch (test.op) {
     case 'in': {
       const keys = test.values.map(keyOfValue).filter((key) => key !== null);
@@ -54,9 +54,9 @@ function handleOfTest(path: string, test: Test): IndexKey | null {
     case 'lt':
     case 'lte': {
       const kind = test.op.startsWith('g') ? 'above' : 'below';
-      const lane = boundTypeOf(test.value);
-      const bound = lane === null ? Number.NaN : numberOf(test.value);
-      return lane === null || Number.isNaN(bound) ? null : { kind, path, lane, bound };
+      const boundType = boundTypeOf(test.value);
+      const bound = boundType === null ? Number.NaN : numberOf(test.value);
+      return boundType === null || Number.isNaN(bound) ? null : { kind, path, boundType, bound };
     }
     case 'all':
     case 'exists':
@@ -85,7 +85,10 @@ export function numberOf(value: unknown): number {
   return Number(isBson(value, 'Long') || isBson(value, 'Decimal128') ? value.toString() : value) + 0;
 }
 
-/** Equal values have equal keys; others may, too. Null for what is not looked up: null also means missing. */
+/**
+ * Equal values have equal keys; different values may have equal keys, too. Null for types that are not looked up, such
+ * as null itself, which a missing member also equals.
+ */
 export function keyOfValue(value: unknown): Key | null {
   switch (kindOf(value)) {
     case KIND.string:

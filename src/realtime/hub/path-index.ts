@@ -1,4 +1,4 @@
-/** Groups whose handles are about one path, found by the values that a document has there. */
+/** The groups whose index keys are about one path, found by the values that a document has at that path. */
 import type { Document } from 'mongodb';
 import { isMembers } from '../../query/evaluate/order.ts';
 import type { Group } from './group.ts';
@@ -25,7 +25,7 @@ class Bounds {
     }
   }
 
-  /** Those whose bound is at most the value. */
+  /** Adds the groups whose bound is at most the value. */
   upTo(value: number, found: Set<Group>): void {
     for (const { bound, group } of this.#list) {
       if (bound > value) return;
@@ -33,7 +33,7 @@ class Bounds {
     }
   }
 
-  /** Those whose bound is at least the value. */
+  /** Adds the groups whose bound is at least the value. */
   from(value: number, found: Set<Group>): void {
     for (let at = this.#first(value); at < this.#list.length; at++) {
       const one = this.#list[at];
@@ -41,7 +41,7 @@ class Bounds {
     }
   }
 
-  /** The first place whose bound is not below the value. */
+  /** The first place in the list with a bound that is not below the value. */
   #first(value: number): number {
     let low = 0;
     let high = this.#list.length;
@@ -70,29 +70,29 @@ export class PathIndex {
     return this.#size;
   }
 
-  add(handle: IndexKey, group: Group): void {
+  add(indexKey: IndexKey, group: Group): void {
     this.#size += 1;
-    if (handle.kind === 'above') this.#above[handle.lane].add(handle.bound, group);
-    else if (handle.kind === 'below') this.#below[handle.lane].add(handle.bound, group);
-    else for (const key of keysOf(handle)) this.#byKey.set(key, (this.#byKey.get(key) ?? new Set()).add(group));
-    if (handle.kind === 'prefix') this.#count(handle.prefix.length, 1);
+    if (indexKey.kind === 'above') this.#above[indexKey.boundType].add(indexKey.bound, group);
+    else if (indexKey.kind === 'below') this.#below[indexKey.boundType].add(indexKey.bound, group);
+    else for (const key of keysOf(indexKey)) this.#byKey.set(key, (this.#byKey.get(key) ?? new Set()).add(group));
+    if (indexKey.kind === 'prefix') this.#count(indexKey.prefix.length, 1);
   }
 
-  remove(handle: IndexKey, group: Group): void {
+  remove(indexKey: IndexKey, group: Group): void {
     this.#size -= 1;
-    if (handle.kind === 'above') this.#above[handle.lane].remove(handle.bound, group);
-    else if (handle.kind === 'below') this.#below[handle.lane].remove(handle.bound, group);
+    if (indexKey.kind === 'above') this.#above[indexKey.boundType].remove(indexKey.bound, group);
+    else if (indexKey.kind === 'below') this.#below[indexKey.boundType].remove(indexKey.bound, group);
     else {
-      for (const key of keysOf(handle)) {
+      for (const key of keysOf(indexKey)) {
         const groups = this.#byKey.get(key);
         groups?.delete(group);
         if (groups?.size === 0) this.#byKey.delete(key);
       }
     }
-    if (handle.kind === 'prefix') this.#count(handle.prefix.length, -1);
+    if (indexKey.kind === 'prefix') this.#count(indexKey.prefix.length, -1);
   }
 
-  /** Adds the groups that a document may concern. */
+  /** Adds every group that a document concerns, and perhaps some that it does not. */
   find(document: Document, found: Set<Group>): void {
     this.#findAt(document, 0, found);
   }
@@ -127,9 +127,9 @@ export class PathIndex {
     }
   }
 
-  #addBounds(lane: BoundType, number: number, found: Set<Group>): void {
-    this.#above[lane].upTo(number, found);
-    this.#below[lane].from(number, found);
+  #addBounds(boundType: BoundType, number: number, found: Set<Group>): void {
+    this.#above[boundType].upTo(number, found);
+    this.#below[boundType].from(number, found);
   }
 
   #addOf(key: Key, found: Set<Group>): void {
@@ -138,6 +138,6 @@ export class PathIndex {
   }
 }
 
-function keysOf(handle: Exclude<IndexKey, { kind: 'above' | 'below' }>): readonly Key[] {
-  return handle.kind === 'values' ? handle.keys : [`p${handle.prefix}`];
+function keysOf(indexKey: Exclude<IndexKey, { kind: 'above' | 'below' }>): readonly Key[] {
+  return indexKey.kind === 'values' ? indexKey.keys : [`p${indexKey.prefix}`];
 }

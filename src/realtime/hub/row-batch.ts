@@ -1,6 +1,6 @@
 /**
- * What one batch of rows makes of all groups: judged row by row, completed from the database where windows need it, and
- * only then told, in the order of the log and whole transactions at a time.
+ * One batch of rows applied to all groups. The rows are evaluated one by one, and windows that have become too short
+ * are refilled from the database. Only then is everything sent, in the order of the log, each transaction as a whole.
  */
 import { setImmediate as otherWork } from 'node:timers/promises';
 import type { LogRow } from '../../events/log/row.ts';
@@ -20,39 +20,39 @@ import { TransactionFrames } from './transaction-frame.ts';
 import { type Segment, toSegments } from './transactions.ts';
 
 /**
- * How long everybody waits for the database to say what follows in some windows, in milliseconds. Whoever needs longer
- * begins anew, at the cost of nobody else.
+ * How long a batch waits for the database to refill windows, in milliseconds. A window that takes longer begins anew,
+ * so that the other subscriptions do not wait for it.
  */
 const SETTLE_MS = 1_000;
-/** Windows of one principal or network that have all of that time, and how long the others of it have. */
+/** So many windows of one principal or network have all of that time; its other windows have the shorter time. */
 const FEW_WINDOWS = 16;
 const SETTLE_MANY_MS = 150;
-/** Windows that are completed at one time, and how many of them for one principal or network. */
+/** Windows that are refilled at one time, and how many of them for one principal or network. */
 const SETTLED_AT_ONCE = 8;
 const SETTLED_OF_ONE = 4;
 
-/** How long one turn of the event loop may be judged. */
+/** How long rows are evaluated in one turn of the event loop, in milliseconds. */
 const TURN_MS = 10;
 
 /**
- * How long a batch is held up by heavy questions, expensive filters that a large document is asked, in milliseconds. The
- * clients of those that are still to be asked then read on from the log by themselves, in turns (decisions/0078).
+ * How long a batch spends on heavy work, in milliseconds: expensive filters on large documents. After that, the
+ * subscriptions with such filters read on from the log by themselves, in turns (decisions/0078).
  */
 const HEAVY_MS = 50;
 
-/** Groups that are asked a row which is not heavy for them before the time is looked at again. */
+/** After so many groups with cheap filters the clock is read again. */
 const LIGHT_GROUPS = 64;
 
-/** Where in the log something is told. */
+/** The place in the log to which messages belong. */
 interface Moment {
   readonly row: LogRow;
   /** Position of its transaction's last row; null outside of one. */
   readonly transaction: string | null;
-  /** The number of the last row before all that is told together with it. */
+  /** The number of the last row before this one, or before its transaction, which is sent as a whole. */
   readonly before: number;
 }
 
-/** What a row, or the completion behind it, makes of one group. */
+/** What a row, or the refill of a window after it, means for one group: messages, or a reset. */
 interface Outcome extends Moment {
   readonly group: Group;
   readonly told: readonly Told[];
@@ -60,24 +60,24 @@ interface Outcome extends Moment {
 }
 
 export class RowBatch {
-  readonly #book: GroupIndex;
+  readonly #index: GroupIndex;
   readonly #onError: (error: unknown) => void;
   readonly #outcomes: Outcome[] = [];
   readonly #wanting = new Set<Group>();
   readonly #slots = new FairSemaphore(SETTLED_AT_ONCE, SETTLED_OF_ONE);
-  /** What was read for windows and is not told yet, by the account that pays for it. */
+  /** Bytes read for windows and not sent yet, by the account that pays for them. */
   readonly #held = new Map<Account, number>();
   #heavyMs = 0;
   #breathedAt = performance.now();
-  /** The row judged before. */
+  /** The row that was evaluated last. */
   #judged: LogRow | null = null;
 
-  constructor(book: GroupIndex, onError: (error: unknown) => void) {
-    this.#book = book;
+  constructor(index: GroupIndex, onError: (error: unknown) => void) {
+    this.#index = index;
     this.#onError = onError;
   }
 
-  /** Groups whose answers ended in it: they are in the book no more, and hear of it when it is told. */
+  /** Groups with an answer that ended in this batch. The index no longer has them; `tell` resets their members. */
   get ended(): readonly Group[] {
     return this.#outcomes.flatMap(({ group, reset }) => (reset === null ? [] : group));
   }
@@ -99,9 +99,9 @@ export class RowBatch {
       await this.#settleBefore(row);
       this.#judged = row;
       const view = new RowView(row);
-      // Collected first: a group whose answer ends leaves the book.
+      // Collected first, because a group is removed from the index while its row is evaluated, when its answer ends.
       const concerned: Group[] = [];
-      this.#book.concerned(view, (group) => concerned.push(group));
+      this.#index.concerned(view, (group) => concerned.push(group));
       await this.#judgeGroups(concerned, view, { row, transaction, before });
     }
     if (joined && last !== undefined) await this.#settle({ row: last, transaction, before }, this.#wanting);
@@ -135,13 +135,13 @@ export class RowBatch {
     await this.#breathe();
   }
 
-  /** Its members go on by themselves from where they stood before this batch: nobody is left to be told of it here. */
+  /** Lets all members of a group read on from the log by themselves, from where they stood before this batch. */
   #letGo(group: Group): void {
     this.#wanting.delete(group);
     for (const member of [...group.members]) member.lag(0);
   }
 
-  /** Lets others go on in between, however much there is to judge. */
+  /** Gives way to other work of the process, however much there is left to evaluate. */
   async #breathe(): Promise<void> {
     if (performance.now() - this.#breathedAt < TURN_MS) return;
     await otherWork();
@@ -156,13 +156,16 @@ export class RowBatch {
       this.#end({ ...moment, group, told: [], reset: judgement });
       return;
     }
-    // Who found no collection hears of its being made, though that says nothing by itself.
+    // The row that creates a collection has no message, but members that found no collection (`absent`) need it.
     if (judgement.length > 0 || row.operation === 'create')
       this.#outcomes.push({ ...moment, group, told: judgement, reset: null });
     if (group.live.wanting) this.#wanting.add(group);
   }
 
-  /** A member whose snapshot ends before the row has the answer as of then: what it makes of the row must rest on it. */
+  /**
+   * Where a member's snapshot ends between the row before and this row, the window is refilled as of the row before.
+   * Otherwise that member would apply this row to an outdated window.
+   */
   async #settleBefore(row: LogRow): Promise<void> {
     const last = this.#judged;
     if (last === null || this.#wanting.size === 0) return;
@@ -196,43 +199,43 @@ export class RowBatch {
     }
   }
 
-  /** @throws MillraceError `overloaded`, `too-much-held` when there is no time or no memory for it */
+  /** @throws MillraceError `overloaded`, `too-much-held` when there is no time or no memory for the refill */
   async #complete(live: LiveAnswer, at: RowView, endAt: number): Promise<readonly Told[]> {
     const { payer } = live;
     payer.require(0);
     const leftMs = Math.ceil(endAt - performance.now());
     if (leftMs <= 0) throw new MillraceError('overloaded', 'Too many windows have to be completed');
     const told = await live.settle(at, leftMs);
-    // The stored bytes are held beside those that are made of them.
+    // Twice: the stored bytes are held next to the messages that are made of them.
     const bytes = 2 * told.reduce((sum, one) => sum + one.bytes, 0);
     payer.note(bytes);
     this.#held.set(payer, (this.#held.get(payer) ?? 0) + bytes);
     return told;
   }
 
-  /** Gives back what was held until it was told. */
+  /** Gives the memory back that was taken for messages until they were sent. */
   release(): void {
     for (const [account, bytes] of this.#held) account.note(-bytes);
     this.#held.clear();
   }
 
   #end(outcome: Outcome): void {
-    this.#book.remove(outcome.group);
+    this.#index.remove(outcome.group);
     this.#wanting.delete(outcome.group);
     this.#outcomes.push(outcome);
   }
 
-  /** Hands everything to the members of the groups, as they are now. */
+  /** Sends everything to the present members of the groups. */
   tell(): void {
-    let bundles: TransactionFrames | null = null;
-    let bundled: string | null = null;
+    let frames: TransactionFrames | null = null;
+    let framed: string | null = null;
     for (const outcome of this.#outcomes) {
       const { group, row, transaction, before, told, reset } = outcome;
-      // What was bundled before a reset belongs before it.
-      if (transaction !== bundled || reset !== null) {
-        bundles?.push();
-        bundles = transaction === null ? null : new TransactionFrames(transaction);
-        bundled = transaction;
+      // Messages that were collected before a reset are sent before it.
+      if (transaction !== framed || reset !== null) {
+        frames?.push();
+        frames = transaction === null ? null : new TransactionFrames(transaction);
+        framed = transaction;
       }
       if (reset !== null) {
         resetAll(group, reset);
@@ -240,23 +243,26 @@ export class RowBatch {
       }
       for (const member of group.members) {
         if (knows(member, row)) continue;
-        const fits = hasRoom(member, told) && (bundles === null || bundles.add(member, told));
-        if (fits && bundles === null) tell(member, told);
+        const fits = hasRoom(member, told) && (frames === null || frames.add(member, told));
+        if (fits && frames === null) tell(member, told);
         if (fits) continue;
-        // More waits for its client than one turn may bring.
-        bundles?.drop(member);
-        // A window is told everything of a batch, or stands before it.
+        // One turn of the event loop may not add more to the send queue of this client.
+        frames?.drop(member);
+        // A window gets everything of a batch, or stays where it was before the batch.
         member.lag(group.live.remembers ? 0 : before);
       }
     }
-    bundles?.push();
+    frames?.push();
   }
 }
 
-/** Whether a client can be told in this turn. What has been made for others is told to it, whatever it holds. */
-function hasRoom({ outlet }: GroupMember, told: readonly Told[]): boolean {
-  if (!outlet.hasRoom) return false;
-  for (const { made } of told) if (made === 0) return outlet.account.hasRoom(0);
+/**
+ * Whether messages can be pushed to a client in this turn. Messages that were encoded for other clients already take no
+ * more memory, so they are pushed even when the account of this client is full.
+ */
+function hasRoom({ queue }: GroupMember, told: readonly Told[]): boolean {
+  if (!queue.hasRoom) return false;
+  for (const { made } of told) if (made === 0) return queue.account.hasRoom(0);
   return true;
 }
 
@@ -264,7 +270,7 @@ function alone(row: LogRow): Moment {
   return { row, transaction: null, before: row.number - 1 };
 }
 
-/** The answer of a group is void for all of its members. */
+/** Ends the answer of a group and resets all of its members. */
 export function resetAll(group: Group, reason: ResetReason): void {
   const members = [...group.members];
   group.members.clear();

@@ -1,4 +1,7 @@
-/** The one message that tells a client all changes of a database transaction, of however many subscriptions. */
+/**
+ * Collects what one database transaction means for each client and sends it as one message to each, whatever number of
+ * subscriptions is concerned. Messages that are equal are encoded once.
+ */
 
 import { socketFrame, streamChunk } from '../wire/frames.ts';
 import type { SendQueue } from '../wire/send-queue.ts';
@@ -17,7 +20,7 @@ interface Part {
 export class TransactionFrames {
   readonly #event: string;
   readonly #parts = new Map<SendQueue, Part[]>();
-  /** Bytes of them, by outlet. */
+  /** Bytes of the parts, by send queue. */
   readonly #bytes = new Map<SendQueue, number>();
 
   /** @param event position of the transaction's last row */
@@ -25,36 +28,39 @@ export class TransactionFrames {
     this.#event = event;
   }
 
-  /** Whether it has been added: of what is more than a client takes at once, only one subscription is told. */
+  /**
+   * Adds messages of one subscription. False when they are too many: more than a client takes at once is added only for
+   * the first of its subscriptions.
+   */
   add(member: GroupMember, told: readonly Told[]): boolean {
     if (told.length === 0) return true;
-    const { outlet } = member;
-    const parts = this.#parts.get(outlet);
-    const bytes = (this.#bytes.get(outlet) ?? 0) + bytesOf(told);
-    if (parts?.some((part) => part.member !== member) && !outlet.takes(bytes)) return false;
-    this.#bytes.set(outlet, bytes);
-    if (parts === undefined) this.#parts.set(outlet, [{ member, told }]);
+    const { queue } = member;
+    const parts = this.#parts.get(queue);
+    const bytes = (this.#bytes.get(queue) ?? 0) + bytesOf(told);
+    if (parts?.some((part) => part.member !== member) && !queue.takes(bytes)) return false;
+    this.#bytes.set(queue, bytes);
+    if (parts === undefined) this.#parts.set(queue, [{ member, told }]);
     else parts.push({ member, told });
     return true;
   }
 
-  /** Takes back what has been added for a member. */
+  /** Removes what has been added for a member. */
   drop(member: GroupMember): void {
-    const parts = this.#parts.get(member.outlet);
+    const parts = this.#parts.get(member.queue);
     if (parts === undefined) return;
     const others = parts.filter((part) => part.member !== member);
-    this.#parts.set(member.outlet, others);
-    this.#bytes.set(member.outlet, bytesOf(others.flatMap(({ told }) => told)));
+    this.#parts.set(member.queue, others);
+    this.#bytes.set(member.queue, bytesOf(others.flatMap(({ told }) => told)));
   }
 
-  /** Pushes one message to each client. Equal ones are made once. */
+  /** Pushes one message to each client. */
   push(): void {
     const made = new Map<string, Map<readonly Told[], Buffer>>();
-    for (const [outlet, parts] of this.#parts) {
+    for (const [queue, parts] of this.#parts) {
       const [first] = parts;
       if (first === undefined) continue;
       if (parts.length > 1) {
-        outlet.push(this.#message(parts));
+        queue.push(this.#message(parts));
         continue;
       }
       const name = String(first.member.id);
@@ -63,7 +69,7 @@ export class TransactionFrames {
       const known = same.get(first.told);
       const message = known ?? this.#message(parts);
       same.set(first.told, message);
-      outlet.push(message, known === undefined ? message.length : 0);
+      queue.push(message, known === undefined ? message.length : 0);
     }
   }
 
@@ -87,14 +93,14 @@ function joined(parts: readonly Buffer[]): Buffer {
   return Buffer.concat(parts.flatMap((part, index) => (index === 0 ? [part] : [comma, part])));
 }
 
-/** Tells one member alone: by itself, or as a transaction. */
+/** Sends messages to one member, as one transaction when they belong to one. */
 export function tellAlone(member: GroupMember, told: readonly Told[], transaction: string | null): void {
   if (told.length === 0) return;
   if (transaction === null) {
     tell(member, told);
     return;
   }
-  const bundle = new TransactionFrames(transaction);
-  bundle.add(member, told);
-  bundle.push();
+  const frames = new TransactionFrames(transaction);
+  frames.add(member, told);
+  frames.push();
 }

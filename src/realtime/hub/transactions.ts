@@ -1,9 +1,9 @@
-/** Cuts rows of the log into what is told together: the rows of one database transaction, or one row by itself. Pure. */
+/** Cuts rows of the log into segments that are sent together: one database transaction, or one row by itself. Pure. */
 import type { LogRow } from '../../events/log/row.ts';
 
 export interface Segment {
   readonly rows: readonly LogRow[];
-  /** Whether it is a transaction, however few of its rows are here. */
+  /** Whether it is a transaction, even when only a part of its rows is here. */
   readonly joined: boolean;
 }
 

@@ -1,7 +1,7 @@
 /**
- * What a subscription missed: the rows of its collections after a position, read from memory where they are, else from
- * the log with everything else left out by the database. Each piece of it takes a place that is shared fairly, and few
- * bytes, so that nobody who is far behind holds up others. It tells a break of the history instead of jumping over it.
+ * The rows that a subscription missed: those of its collections after a position. They are read from memory where they
+ * are, otherwise from the log, where the database leaves out other collections. Each read is short and waits for a fair
+ * semaphore, so that a late subscription does not hold up others. Missing rows are an error and never passed over.
  */
 import type { EventLog } from '../../events/log/event-log.ts';
 import { type LogRow, wholeBytes } from '../../events/log/row.ts';
@@ -9,12 +9,12 @@ import type { FairSemaphore } from '../../kernel/concurrency/fair-semaphore.ts';
 import type { Hub } from '../hub/hub.ts';
 import { type Segment, toSegments } from '../hub/transactions.ts';
 
-/** A way this short is read whole, from memory as a rule. */
+/** Up to so many rows are read with those of other collections; they are usually in memory. */
 const NEAR_ROWS = 2_000;
 const READ_ROWS = 500;
-/** Bytes of a stretch, but for one row or one transaction that is larger. */
+/** Bytes of a stretch; a single row or transaction may be larger. */
 const READ_BYTES = 1024 * 1024;
-/** Bytes of one transaction that are waited for; a larger one is told in parts. */
+/** A transaction of more bytes than this is sent in parts. */
 const TRANSACTION_BYTES = 16 * 1024 * 1024;
 
 /** The rows are no longer there. */
@@ -24,7 +24,7 @@ export class Overtaken extends Error {
 
 export interface Stretch {
   readonly segments: readonly Segment[];
-  /** Everything up to here has been looked at. */
+  /** The number of the last row that has been looked at. */
   readonly through: number;
 }
 
@@ -35,14 +35,14 @@ export interface BacklogOptions {
   readonly readers: FairSemaphore;
 }
 
-/** What is asked for. */
+/** Which rows to read. */
 export interface Missed {
   readonly after: number;
-  /** Up to where; null for all that has been told by the time it is read. */
+  /** The number of the last row; null for the newest row at the time of reading. */
   readonly through: number | null;
-  /** Null for all. */
+  /** Null for all collections. */
   readonly collections: readonly string[] | null;
-  /** The client who reads, whatever stands for it. */
+  /** The client that reads: any value that is the same for all its reads. */
   readonly whose: unknown;
 }
 
@@ -55,14 +55,14 @@ export class Backlog {
 
   /**
    * The next rows after a number, at least those about one of the collections, in whole transactions.
-   * @param use takes them, while their place is kept: it must not wait for a client
+   * @param use takes the rows while the place in the semaphore is held: it must not wait for a client
    * @throws Overtaken when rows in between are gone
    */
   async read<T>(missed: Missed, use: (stretch: Stretch) => T | Promise<T>): Promise<T> {
     const { hub, readers } = this.#options;
     return await readers.run(missed.whose, async () => {
       const { after, collections } = missed;
-      // Asked now: while it waited for its place, more has come.
+      // Taken now: new rows have come while it waited for its place.
       const through = missed.through ?? hub.newest.number;
       if (after >= through) return await use({ segments: [], through: after });
       const isNear = collections === null || through - after <= NEAR_ROWS;

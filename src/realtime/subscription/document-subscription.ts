@@ -1,6 +1,6 @@
 /**
- * A subscription to the documents of a collection: begins with a snapshot or with what was missed, and begins anew when
- * its answer is void or its Scope has become another one.
+ * A subscription to the documents of a collection. It begins with a snapshot, or with the rows that its client missed.
+ * It begins anew when its answer is void. Not here: how the answer is kept up to date (answer/live-query.ts).
  */
 import type { Principal } from '../../auth/identity/principal.ts';
 import { readStored } from '../../database/bson/stored.ts';
@@ -51,12 +51,12 @@ export class DocumentSubscription extends Subscription {
     this.#question = toLiveQuestion(options.collection, options.asked, scope);
   }
 
-  /** When its Scope has to be asked for anew because a policy names the time; milliseconds since 1970, or null. */
+  /** When its Scope ends because a policy names the time; milliseconds since 1970, or null. */
   get scopeUntil(): number | null {
     return this.#question.scope.until;
   }
 
-  /** Asks the policies again, for the same principal or the one that took its place. */
+  /** Gets a new Scope from the policies, for the same principal or the one that took its place. */
   rescope(principal: Principal): void {
     if (this.ended) return;
     this.#principal = principal;
@@ -73,19 +73,19 @@ export class DocumentSubscription extends Subscription {
     }
   }
 
-  /** Tells what the new Scope makes of an answer that is live; any other begins anew. */
+  /** Sends what the new Scope changes in a live answer. An answer that is not live yet begins anew. */
   #change(old: LiveQuestion): void {
     if (!this.isLive) {
       this.reset('policy-changed');
       return;
     }
     const mark = this.step();
-    // A snapshot that is ahead of the log stands at its own moment still.
+    // A snapshot that is ahead of the log keeps its own cluster time.
     if (mark.time !== null && this.until?.lessThanOrEqual(mark.time)) this.until = null;
     const moment = this.until ?? (this.after === mark.number ? mark.time : null);
     this.launch(async (run) => {
       const stand = { position: formatPosition(mark), moment, now: new Date() };
-      const difference = await this.parts.rescoping.difference(old, this.#question, stand, this.outlet.account.key);
+      const difference = await this.parts.rescoping.difference(old, this.#question, stand, this.queue.account.key);
       if (run.aborted) return;
       if (difference === null) {
         this.reset('policy-changed');
@@ -94,7 +94,7 @@ export class DocumentSubscription extends Subscription {
       tell(this, difference.told);
       const live = this.#live(run);
       live.fill(difference.members);
-      await this.follow(run, live, this.#handle(), false);
+      await this.follow(run, live, this.#indexKey(), false);
     });
   }
 
@@ -111,14 +111,14 @@ export class DocumentSubscription extends Subscription {
       if ('place' in verdict && live !== null) {
         this.say('subscribed', { from: 'resume' }, formatPosition(verdict.place));
         tell(this, again);
-        return await this.follow(run, live, this.#handle(), true);
+        return await this.follow(run, live, this.#indexKey(), true);
       }
       this.say('reset', { reason: 'reason' in verdict ? verdict.reason : 'window' }, NOWHERE);
     }
     await this.#snapshot(run);
   }
 
-  /** Whether it can come back, with what its client was told up to a place and may be allowed to see by now. */
+  /** Whether its client can go on from a position: not if its rights may have changed without its having been told. */
   async #judgeReturn(since: string): Promise<ResumeVerdict> {
     const anew = { reason: 'policy-changed' } as const;
     if (moves(this.#asked, this.#question.scope)) return anew;
@@ -130,15 +130,15 @@ export class DocumentSubscription extends Subscription {
   protected async goOn(run: AbortSignal): Promise<void> {
     const { hub } = this.parts;
     if (this.#question.limit === null) {
-      return await this.follow(run, this.#live(run), this.#handle(), false);
+      return await this.follow(run, this.#live(run), this.#indexKey(), false);
     }
-    await this.outlet.ready(run);
+    await this.queue.ready(run);
     if (run.aborted) return;
     const verdict = await this.#missed(formatPosition({ epoch: hub.position.epoch, number: this.after }));
     const live = !run.aborted && 'place' in verdict ? await this.#resumed(run, verdict) : null;
     if (run.aborted) return;
     if (live === null) return this.reset('reason' in verdict ? verdict.reason : 'window');
-    await this.follow(run, live, this.#handle(), false);
+    await this.follow(run, live, this.#indexKey(), false);
   }
 
   protected tooSlow(): void {
@@ -147,7 +147,7 @@ export class DocumentSubscription extends Subscription {
 
   #missed(since: string): Promise<ResumeVerdict> {
     const question = this.#question;
-    const live = new LiveQuery({ ...question, limit: null }, this.parts.store, this.outlet.account);
+    const live = new LiveQuery({ ...question, limit: null }, this.parts.store, this.queue.account);
     const touches = (view: RowView): Judgement | 'window' => {
       if (view.row.collection === question.collection && view.row.big) return 'window';
       const { before, after } = view;
@@ -159,29 +159,29 @@ export class DocumentSubscription extends Subscription {
     return checkResume(this.parts, since, {
       collections: this.collections,
       principal: this.#principal,
-      whose: this.outlet.account.key,
+      whose: this.queue.account.key,
       live,
       judge: question.limit === null ? (view) => live.judge(view) : touches,
     });
   }
 
   /**
-   * The row at a place, when it had to do with the window. A client may have come to know the place by the first of
-   * several frames that told that row, and its line may have been cut just there.
+   * The row at a position, when it concerned the window. Such a row may take several frames. The client knows the
+   * position from the first of them, and its connection may have ended before the others arrived.
    */
   async #causeAt({ number }: LogPosition): Promise<RowView | null> {
     const question = this.#question;
     const view =
       question.limit === null
         ? null
-        : await rowAt(this.parts.backlog, number, { collections: this.collections, whose: this.outlet.account.key });
+        : await rowAt(this.parts.backlog, number, { collections: this.collections, whose: this.queue.account.key });
     if (view?.row.collection !== question.collection) return null;
     return [view.before, view.after].some((state) => state !== null && question.match(state)) ? view : null;
   }
 
   /**
-   * Goes on behind what was missed; a window has to know its members first. Null when it cannot.
-   * @param cause whose frames the client may have a part of: its whole window is told again
+   * The answer with which the subscription goes on. A window has to read its members first. Null when it cannot.
+   * @param cause the row of which the client may have only some frames: the whole window is put into `again`
    */
   async #resumed(
     run: AbortSignal,
@@ -218,21 +218,21 @@ export class DocumentSubscription extends Subscription {
   }
 
   #live(run: AbortSignal): LiveQuery {
-    return this.own(run, new LiveQuery(this.#question, this.parts.store, this.outlet.account));
+    return this.own(run, new LiveQuery(this.#question, this.parts.store, this.queue.account));
   }
 
   #open(live: LiveQuery, at: Parameters<typeof this.parts.store.open>[1]): Promise<SnapshotRead> {
-    return this.parts.slots.run(this.outlet.account.key, () => this.parts.store.open(live.question, at, live.capacity));
+    return this.parts.slots.run(this.queue.account.key, () => this.parts.store.open(live.question, at, live.capacity));
   }
 
   async #snapshot(run: AbortSignal): Promise<void> {
     const live = this.#live(run);
-    await this.outlet.paced(() => this.#read(run, live));
-    if (!run.aborted) await this.follow(run, live, this.#handle(), true);
+    await this.queue.paced(() => this.#read(run, live));
+    if (!run.aborted) await this.follow(run, live, this.#indexKey(), true);
   }
 
   async #read(run: AbortSignal, live: LiveQuery): Promise<void> {
-    if (!this.outlet.isReady) await this.outlet.ready(run);
+    if (!this.queue.isReady) await this.queue.ready(run);
     if (run.aborted) return;
     const mark = this.parts.hub.newest;
     const read = await this.#open(live, null);
@@ -241,7 +241,7 @@ export class DocumentSubscription extends Subscription {
       if (read.more && live.window === null) await this.#refuseTooLarge();
       if (run.aborted) return;
       this.after = mark.number;
-      // What the snapshot holds beyond its position is not told again.
+      // Changes that the snapshot already holds are not sent again, though they come after its position.
       this.until = read.time;
       this.absent = read.time === null ? this.#collection : null;
       this.say('subscribed', { from: 'snapshot' }, null);
@@ -258,7 +258,7 @@ export class DocumentSubscription extends Subscription {
     });
   }
 
-  #handle(): IndexKey | null {
+  #indexKey(): IndexKey | null {
     const { scope, filter } = this.#question;
     const [grant] = scope.grants;
     return indexKeyOfFilter(scope.grants.length === 1 && grant !== undefined ? and([filter, grant.filter]) : filter);

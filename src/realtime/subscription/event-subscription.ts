@@ -1,6 +1,6 @@
 /**
- * A subscription to events: begins now, or behind a position with what was missed. There is no snapshot of events, so
- * where going on is impossible it says so and begins now.
+ * A subscription to events. It begins now, or after a position with the events that its client missed. There is no
+ * snapshot of events: when it cannot go on from the position, it sends a reset and begins now.
  */
 import type { Principal } from '../../auth/identity/principal.ts';
 import { formatPosition } from '../../events/log/position.ts';
@@ -30,9 +30,9 @@ export class EventSubscription extends Subscription {
   /** The moment that `$now` means. */
   readonly #now = new Date();
   #principal: Principal;
-  /** What was asked, with the principal's values. */
+  /** The requested filter, with the principal's values for its variables. */
   #filter: Filter;
-  /** Where it is to go on from, and whether its client has been told of that. */
+  /** The position to go on from, and whether `subscribed` has been sent. */
   #since: string | null = null;
   #begun = false;
   readonly cost: number;
@@ -50,10 +50,10 @@ export class EventSubscription extends Subscription {
     this.#filter = this.#bound();
   }
 
-  /** Policies are asked of each event. */
+  /** Null: the policies are applied to each event when it comes. */
   readonly scopeUntil = null;
 
-  /** Asks the policies again. Nothing that was told becomes wrong by that. */
+  /** Applies changed policies to the events that come from now on. Events that were sent stay correct. */
   rescope(principal: Principal): void {
     if (this.ended) return;
     this.#principal = principal;
@@ -92,7 +92,7 @@ export class EventSubscription extends Subscription {
     const verdict = await checkResume(this.parts, since, {
       collections: this.collections,
       principal: this.#principal,
-      whose: this.outlet.account.key,
+      whose: this.queue.account.key,
       judge: (view) => live.judge(view),
       live,
     });
@@ -120,7 +120,7 @@ export class EventSubscription extends Subscription {
     const principal = this.#principal;
     const filter = questionOf('', { filter: this.#filter, sort: BY_ID, fields: null });
     const key = `events ${JSON.stringify(this.#types)} ${filter} ${policyVersion} ${bindingKey(principal)}`;
-    return new LiveEvents({ types: this.#types, filter: this.#filter, principal, key }, policies, this.outlet.account);
+    return new LiveEvents({ types: this.#types, filter: this.#filter, principal, key }, policies, this.queue.account);
   }
 
   #bound(): Filter {

@@ -1,6 +1,6 @@
 /**
- * What one subscription holds in memory on its client's account: its question, and the answer that it follows by itself until
- * a group takes it over. Not here: what groups hold, which their own answers pay.
+ * The memory that one subscription has on its client's account: its question, and its answer until a group takes that
+ * over. Not here: the memory of groups, which their answers account for.
  */
 import { wholeBytes } from '../../events/log/row.ts';
 import type { Account } from '../../kernel/memory/byte-budget.ts';
@@ -16,19 +16,19 @@ export class Holdings {
     this.#account = account;
   }
 
-  /** Takes bytes until the end. @throws MillraceError `too-much-held`, `overloaded` */
+  /** Takes bytes until `close`. @throws MillraceError `too-much-held`, `overloaded` */
   take(bytes: number): void {
     this.#account.take(bytes);
     this.#bytes += bytes;
   }
 
-  /** Another answer takes the place of the one that was followed, which ends. */
+  /** Replaces the answer. The old one ends and gives its memory back. */
   follow(live: LiveAnswer | null): void {
     this.#live?.end();
     this.#live = live;
   }
 
-  /** The answer is a group's from now on. */
+  /** The answer belongs to a group from now on. */
   handOver(): void {
     this.#live = null;
   }

@@ -1,4 +1,4 @@
-/** What connections and subscriptions of one process share. */
+/** The objects that all connections and subscriptions of one process share. Only types and times; no behaviour. */
 import type { Authenticator } from '../../auth/authenticator.ts';
 import type { RequestRate } from '../../auth/request-rate.ts';
 import type { Feed } from '../../events/read/feed.ts';
@@ -20,17 +20,17 @@ export interface RealtimeParts {
   readonly feed: Pick<Feed, 'usable'>;
   readonly policies: Policies;
   readonly authenticator: Authenticator;
-  /** Subscribing draws from it as a request does. */
+  /** Each subscription counts against it like a request. */
   readonly requestRate: RequestRate;
   readonly turns: FlushScheduler;
-  /** For the first look into the database of each snapshot. */
+  /** Limits how many snapshots begin to read the database at one time. */
   readonly slots: FairSemaphore;
-  /** For each piece of what is looked through to catch up. */
+  /** Gives turns to subscriptions that catch up, piece by piece. */
   readonly turnstile: Turnstile;
   readonly rescoping: Rescoping;
   readonly rights: RightsChanges;
   readonly timing: Timing;
-  /** What is held in memory for clients, and may be. */
+  /** How much memory is held for clients, and how much may be. */
   readonly budget: ByteBudget;
   /** Counts the changes of policies in this process. */
   policyVersion: number;
@@ -41,11 +41,11 @@ export interface RealtimeParts {
 export interface Timing {
   readonly helloMs: number;
   readonly heartbeatMs: number;
-  /** A position is told at least so often while others' events pass. */
+  /** A position is sent at least this often while rows pass that do not concern the client. */
   readonly positionMs: number;
-  /** How long a client may be behind. */
+  /** How long a client may lag. */
   readonly lagMs: number;
-  /** How long before its end a credential is announced to end. */
+  /** How long before the end of a credential its client is warned. */
   readonly expiringMs: number;
   /** Clients of a server that restarts come back within this time. */
   readonly comeBackMs: number;

@@ -1,6 +1,6 @@
 /**
- * Whether a subscription can go on from an earlier position: all that matters and happened since is looked through once,
- * before anything is told, so that a client never gets a part of it.
+ * Checks whether a subscription can go on from an earlier position. All rows since then that concern it are evaluated
+ * once before anything is sent, so that a client never gets only a part of them. Nothing is sent here.
  */
 
 import type { Principal } from '../../auth/identity/principal.ts';
@@ -16,13 +16,13 @@ import { changesRights, RIGHTS } from './rights-changes.ts';
 
 const MOST_MISSED = 10_000;
 
-/** The place to go on from, or why that is impossible. */
+/** The position to go on from, or the reason why that is impossible. */
 export type ResumeVerdict =
   | { readonly place: LogPosition; readonly through: LogMoment }
   | { readonly reason: ResetReason };
 
 /**
- * @param judge what a row means for the subscription; a number of missed messages or the end of resuming
+ * @param asked `judge` says what a row means for the subscription: messages, or the reason why it cannot be resumed
  * @throws MillraceError `invalid-parameter` when `since` is no position
  */
 export async function checkResume(
@@ -31,7 +31,7 @@ export async function checkResume(
   asked: {
     readonly collections: readonly string[] | null;
     readonly principal: Principal;
-    /** The client who comes back, whatever stands for it. */
+    /** The client that comes back: any value that is the same for all its reads. */
     readonly whose: unknown;
     readonly judge: (view: RowView) => Judgement | 'window';
     readonly live: Pick<LiveAnswer, 'cost' | 'prepare'>;

@@ -1,7 +1,7 @@
 /**
- * Changes of rights that a client who comes back may not have been told the consequences of. Before its position: new
- * policies hold up to a second after the log tells of them, and positions behind that are given out meanwhile. Not here:
- * what happened behind the position (resume-check.ts).
+ * Recent changes of rights, for clients that resume. New policies take effect up to a second after their row in the
+ * log. A client may get a later position in that second, before it is sent what the change means for it. Not here:
+ * changes after the client's position (resume-check.ts).
  */
 import type { Principal } from '../../auth/identity/principal.ts';
 import { readStored } from '../../database/bson/stored.ts';
@@ -14,10 +14,10 @@ import type { Tail } from '../../events/log/tail.ts';
 /** Collections whose rows may change what a principal sees. */
 export const RIGHTS = ['_policies', '_users', '_keys'] as const;
 
-/** How long after a change of rights every client has been told what it means; with time to spare. */
+/** After this time every client has been sent what a change of rights means for it; with time to spare. */
 const UNSURE_MS = 5_000;
 const MOST_ROWS = 1_000;
-/** Rows of before this process that are looked through, once. */
+/** Rows from before the start of this process that are searched, once. */
 const EARLIER_ROWS = 10_000;
 
 export interface RightsOptions {
@@ -44,7 +44,7 @@ export class RightsChanges {
     });
   }
 
-  /** Whether whoever stood at a place may not know yet what its rights had become by then. */
+  /** True if a client with this position may not have been sent the effect of a change of rights before it. */
   async unsureAt(place: LogPosition, principal: Principal): Promise<boolean> {
     this.#earlier ??= this.#look();
     await this.#earlier;
@@ -66,7 +66,7 @@ export class RightsChanges {
   }
 }
 
-/** What is remembered of a row: with its bodies it would keep alive all that was read together with it. */
+/** What is kept of a row. Its documents are left out: they would keep everything alive that was read with them. */
 type RightsRow = Pick<LogRow, 'epoch' | 'number' | 'wall' | 'collection' | 'operation' | 'key'>;
 
 function inShort({ epoch, number, wall, collection, operation, key }: LogRow): RightsRow {
@@ -76,12 +76,12 @@ function inShort({ epoch, number, wall, collection, operation, key }: LogRow): R
 const isUpTo = (row: RightsRow, { epoch, number }: LogPosition): boolean => row.epoch === epoch && row.number <= number;
 
 function isAboutRights({ collection, operation }: RightsRow): boolean {
-  // Every server that starts sees to the collections' settings.
+  // Every server writes such rows at its start, when it checks the settings of the collections.
   if (operation === 'meta' || operation === 'create') return false;
   return collection === '_policies' || ((collection === '_users' || collection === '_keys') && operation !== 'insert');
 }
 
-/** Whether a principal may see something else since the row. */
+/** True if the row may change what a principal sees. */
 export function changesRights(row: RightsRow, principal: Principal): boolean {
   if (!isAboutRights(row)) return false;
   if (row.collection === '_policies') return true;

@@ -1,6 +1,6 @@
 /**
- * What another Scope makes of an answer that a client holds: both answers are read as of the very position at which the
- * client stands, and what differs is told. Where that moment cannot be read any more there is no difference to tell.
+ * What a new Scope changes in an answer that a client holds. The old and the new answer are read as of the client's own
+ * position, and the differences become messages. When the database can no longer read that moment, there is no result.
  */
 import type { Timestamp } from 'mongodb';
 import { readStored } from '../../database/bson/stored.ts';
@@ -33,7 +33,7 @@ export interface Difference {
   readonly members: readonly WindowMember[];
 }
 
-/** Differences that are being read: many clients may need the same one at the same moment. */
+/** Reads differences, each once when several clients need the same one at the same moment. */
 export class Rescoping {
   readonly #store: SnapshotStore;
   readonly #slots: FairSemaphore;
@@ -45,8 +45,8 @@ export class Rescoping {
   }
 
   /**
-   * @param whose key of the client that asks first; the others who need the same share its turn
-   * @returns null when a new snapshot has to do
+   * @param whose key of the client that asks first; the other clients that need the same share its turn
+   * @returns null when a new snapshot is needed instead
    */
   difference(old: LiveQuestion, next: LiveQuestion, stand: Stand, whose: string): Promise<Difference | null> {
     const key = `${old.key} ${next.key} ${stand.position} ${stand.moment}`;
@@ -59,12 +59,12 @@ export class Rescoping {
   }
 }
 
-/** Where the client stands. */
+/** Where the client is in the log. */
 export interface Stand {
   readonly position: string;
-  /** The moment of what it holds; null when that is not known. */
+  /** The cluster time of its answer; null when that is not known. */
   readonly moment: Timestamp | null;
-  /** When the difference is told. */
+  /** When the difference is sent. */
   readonly now: Date;
 }
 

@@ -1,6 +1,7 @@
 /**
- * Sends the documents of a snapshot in parts, as fast as the client takes them. What was read and is not sent yet, and what a
- * window remembers, is counted on the client's account. Not here: which moment is read (document-subscription.ts).
+ * Sends the documents of a snapshot in parts, as fast as the client takes them. Documents that are read and not sent
+ * yet, and the members of a window, count on the client's account. Not here: which moment is read
+ * (document-subscription.ts).
  */
 import { readStored } from '../../database/bson/stored.ts';
 import type { Account } from '../../kernel/memory/byte-budget.ts';
@@ -15,7 +16,7 @@ import type { SendQueue } from '../wire/send-queue.ts';
 const PART_BYTES = 256 * 1024;
 
 export interface Snapshot {
-  /** What goes on from it; its window is filled. */
+  /** The answer that begins with the snapshot; its window is filled. */
   readonly live: LiveQuery;
   readonly read: SnapshotRead;
   readonly position: string;
@@ -23,11 +24,11 @@ export interface Snapshot {
 }
 
 /**
- * Sends all of it, unless nobody wants it any more.
- * @throws Dropped, MillraceError `too-much-held`, `overloaded`, and what reading fails with
+ * Sends all of it, unless `run` is aborted.
+ * @throws Dropped, MillraceError `too-much-held`, `overloaded`, and the errors of reading
  */
 export async function sendSnapshot(
-  { id, outlet }: { readonly id: string | null; readonly outlet: SendQueue },
+  { id, queue }: { readonly id: string | null; readonly queue: SendQueue },
   run: AbortSignal,
   { live, read, position, turnstile }: Snapshot,
 ): Promise<void> {
@@ -37,13 +38,13 @@ export async function sendSnapshot(
   let keys: string[] = [];
   let bytes = 0;
   const part = (at: string | null) => {
-    outlet.push(snapshotPart(id, documents, question.keyed ? keys : null, at));
+    queue.push(snapshotPart(id, documents, question.keyed ? keys : null, at));
     documents = [];
     keys = [];
     bytes = 0;
   };
-  for await (const batch of heldBatches(read, outlet.account)) {
-    // While the database was asked for it, the subscription may have ended, or begun anew: its name may be another's.
+  for await (const batch of heldBatches(read, queue.account)) {
+    // While the database was read, the subscription may have ended or begun anew, and another may have its name.
     if (run.aborted) return;
     for (const raw of batch) {
       const document = question.keyed || question.fields !== null ? readStored(raw) : null;
@@ -59,8 +60,8 @@ export async function sendSnapshot(
       bytes += json.length;
       if (bytes < PART_BYTES) continue;
       part(null);
-      await turnstile.pass(outlet);
-      await outlet.ready(run);
+      await turnstile.pass(queue);
+      await queue.ready(run);
       if (run.aborted) return;
     }
   }
@@ -69,7 +70,7 @@ export async function sendSnapshot(
   part(position);
 }
 
-/** Batches that are counted on an account while they are looked at. */
+/** Batches that count on an account while they are in use. */
 async function* heldBatches(read: SnapshotRead, account: Account): AsyncGenerator<readonly Buffer[]> {
   for await (const batch of snapshotBatches(read)) {
     const bytes = batch.reduce((sum, { length }) => sum + length, 0);

@@ -1,6 +1,6 @@
 /**
- * The life that every subscription has, whatever it asks: it follows the log by itself until it has caught up, is taken
- * along in a group from then on, and steps out again when its client is too slow, to read on from the log when it can.
+ * What all subscriptions have in common. A subscription reads the log by itself until it has caught up, then joins a
+ * group. It leaves the group when its client is too slow, and reads on from the log when the client can take more.
  * Not here: how an answer begins (document-subscription.ts, event-subscription.ts).
  */
 import type { Timestamp } from 'mongodb';
@@ -25,30 +25,30 @@ import { Overtaken, type Stretch } from './backlog.ts';
 import { bytesOf, Holdings } from './holdings.ts';
 import type { RealtimeParts } from './realtime-parts.ts';
 
-/** Resets of one subscription do not follow each other faster than this. */
+/** The least time between two resets of one subscription. */
 const RESET_PAUSE_MS = 500;
-/** How long the log is waited for after a snapshot. It takes a few milliseconds; on a quiet database nothing comes. */
+/** How long to wait for the log after a snapshot. Usually it takes milliseconds; on a quiet database no row comes. */
 const AHEAD_MS = 100;
 
 export interface SubscriptionOptions {
   readonly id: string | null;
-  readonly outlet: SendQueue;
+  readonly queue: SendQueue;
   readonly parts: RealtimeParts;
-  /** Told when it has ended by itself. */
+  /** Called when it has ended by itself. */
   readonly onEnd: () => void;
-  /** Told when it is behind for too long and cannot begin anew. */
+  /** Called when it is late for too long and cannot begin anew. */
   readonly onTooSlow: () => void;
 }
 
 export abstract class Subscription implements GroupMember {
   readonly id: string | null;
-  readonly outlet: SendQueue;
+  readonly queue: SendQueue;
   protected readonly parts: RealtimeParts;
   protected readonly options: SubscriptionOptions;
   after = 0;
   until: Timestamp | null = null;
   absent: string | null = null;
-  /** Since when it has not been taken along because its client is slow; monotonic milliseconds. */
+  /** Since when it has been out of its group because its client is slow; monotonic milliseconds. */
   protected behindSince: number | null = null;
   #group: Group | null = null;
   #run = new AbortController();
@@ -56,14 +56,14 @@ export abstract class Subscription implements GroupMember {
   #resetAt = 0;
   #ended = false;
   #announced = false;
-  /** What it has taken of its client's account. */
+  /** The memory that it has taken from its client's account. */
   readonly #holdings: Holdings;
 
   constructor(options: SubscriptionOptions) {
     this.options = options;
     this.id = options.id;
-    this.outlet = options.outlet;
-    this.#holdings = new Holdings(options.outlet.account);
+    this.queue = options.queue;
+    this.#holdings = new Holdings(options.queue.account);
     this.parts = options.parts;
   }
 
@@ -72,8 +72,7 @@ export abstract class Subscription implements GroupMember {
   }
 
   /**
-   * The number up to which its client may believe that it has been told everything; null while it has not been told
-   * that it is live.
+   * The number of the last row up to which its client has everything; null until `live` has been sent to the client.
    */
   get standing(): number | null {
     if (!this.#announced) return null;
@@ -93,13 +92,13 @@ export abstract class Subscription implements GroupMember {
   /** Begins, or begins anew. */
   protected abstract begin(run: AbortSignal, since: string | null): Promise<void>;
 
-  /** Goes on from `after` as if it had not been away. */
+  /** Goes on from `after`, without a message about the interruption. */
   protected abstract goOn(run: AbortSignal): Promise<void>;
 
   /**
    * Begins.
-   * @param since where to go on from
-   * @param bytes what its question takes in memory
+   * @param since the position to go on from
+   * @param bytes the memory that its question takes
    * @throws MillraceError `too-much-held`, `overloaded`
    */
   start(since: string | null, bytes: number): void {
@@ -107,7 +106,7 @@ export abstract class Subscription implements GroupMember {
     this.launch((run) => this.begin(run, since));
   }
 
-  /** Stops without a word. */
+  /** Stops without a message to the client. */
   stop(): void {
     this.#ended = true;
     this.#run.abort();
@@ -116,8 +115,8 @@ export abstract class Subscription implements GroupMember {
   }
 
   /**
-   * Its client does not read, or it takes the others too long: what happens from now on is read from the log later.
-   * @param told the number of the last row it has been told of beyond where all of its group stand
+   * Its client does not read, or its filter takes too much time: it leaves its group and reads on from the log later.
+   * @param told the number of the last row it has been sent beyond the position of its group
    */
   lag(told = 0): void {
     if (this.#group === null) return;
@@ -140,7 +139,7 @@ export abstract class Subscription implements GroupMember {
     });
   }
 
-  /** Leaves its group at the place up to which it has been told everything. */
+  /** Leaves its group at the place up to which it has been sent everything. */
   protected step(): LogMoment {
     const { hub } = this.parts;
     this.#leave();
@@ -148,7 +147,7 @@ export abstract class Subscription implements GroupMember {
     return hub.position;
   }
 
-  /** Begins another task in the place of the one under way, which is told by its signal. */
+  /** Begins another task instead of the one under way, which is aborted by its signal. */
   protected launch(task: (run: AbortSignal) => Promise<void>): void {
     if (this.#ended) return;
     this.#run.abort();
@@ -164,14 +163,14 @@ export abstract class Subscription implements GroupMember {
     });
   }
 
-  /** Notes the answer that it follows by itself from now on, so that what that remembers is given back at its end. */
+  /** Notes the answer that it keeps up to date by itself, so that the memory of the answer is given back at the end. */
   protected own<L extends LiveAnswer>(run: AbortSignal, live: L): L {
     if (run.aborted) live.end();
     else this.#holdings.follow(live);
     return live;
   }
 
-  /** Ends it and says why. */
+  /** Ends the subscription and sends the client the reason. */
   protected end(cause: unknown): void {
     this.stop();
     const error = translateError(cause);
@@ -183,16 +182,16 @@ export abstract class Subscription implements GroupMember {
   }
 
   protected say(type: string, members: Readonly<Record<string, unknown>>, position: string | null = null): void {
-    this.outlet.push(toBytes(this.id, type, members, position));
+    this.queue.push(toBytes(this.id, type, members, position));
   }
 
-  /** Follows the log from `after` until it can be taken along. @param announce whether its client hears of that */
+  /** Reads the log from `after` on until it can join a group. @param announce whether to send `live` to the client */
   protected async follow(run: AbortSignal, live: LiveAnswer, key: IndexKey | null, announce: boolean): Promise<void> {
     const { hub, turnstile } = this.parts;
-    const lane = turnstile.lane(this.outlet);
+    const lane = turnstile.lane(this.queue);
     let waited = false;
     for (;;) {
-      await this.outlet.ready(run);
+      await this.queue.ready(run);
       if (run.aborted || this.#isLate()) return;
       if (hub.turn !== this.#turn) return this.reset('gap');
       if (this.after >= hub.taken && (!announce || waited)) break;
@@ -201,10 +200,10 @@ export abstract class Subscription implements GroupMember {
         await this.#settleDown();
         continue;
       }
-      // Read, told and taken along in one turn: while it waited, more could come, and never end.
+      // Reads, sends and joins in one turn: if it waited in between, new rows could keep it from ever catching up.
       await lane.pass();
       if (run.aborted) return;
-      if (!(await this.outlet.paced(() => this.#tellNext(run, live, lane)))) return;
+      if (!(await this.queue.paced(() => this.#tellNext(run, live, lane)))) return;
     }
     this.behindSince = null;
     this.#holdings.handOver();
@@ -223,12 +222,12 @@ export abstract class Subscription implements GroupMember {
     if (this.until !== null) await this.parts.hub.passed(this.until, AHEAD_MS);
   }
 
-  /** Reads the next stretch of the log and tells what is new in it. Whether it goes on. */
+  /** Reads the next stretch of the log and sends what is new in it. False when it has been reset or aborted. */
   async #tellNext(run: AbortSignal, live: LiveAnswer, lane: Lane): Promise<boolean> {
     const { backlog } = this.parts;
-    const { account } = this.outlet;
+    const { account } = this.queue;
     const missed = { after: this.after, through: null, collections: this.collections, whose: account.key };
-    // Its place is given back before anything waits for the client.
+    // The reader's place in the semaphore is given back before anything waits for the client.
     const stretch = await backlog.read(missed, (found) => found);
     const bytes = bytesOf(stretch);
     account.note(bytes);
@@ -239,12 +238,12 @@ export abstract class Subscription implements GroupMember {
     }
   }
 
-  /** Whether it goes on. */
+  /** False when it has been reset or aborted. */
   async #tellStretch(run: AbortSignal, live: LiveAnswer, { segments, through }: Stretch, lane: Lane): Promise<boolean> {
     let last: LogRow | undefined;
     for (const { rows, joined } of segments) {
-      // No faster than the client takes it, however much was read at once.
-      if (!this.outlet.isReady) await this.outlet.ready(run);
+      // Sends no faster than the client takes it, however much was read at once.
+      if (!this.queue.isReady) await this.queue.ready(run);
       if (run.aborted) return false;
       const told: Told[] = [];
       last = rows.at(-1);

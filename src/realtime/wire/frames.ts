@@ -1,6 +1,6 @@
 /**
- * Bytes of what the server sends. A frame is framed once (RFC 6455 section 5.2) and the same buffer is written to every
- * socket that gets it, which holds because nothing is compressed or masked. Pure. Not here: when a frame is sent.
+ * Encodes what the server sends: WebSocket frames (RFC 6455 section 5.2) and events of a stream. The same buffer can be
+ * written to every socket, because frames are not compressed and not masked. Pure. Not here: when a frame is sent.
  */
 import { ERRORS, type MillraceError } from '../../kernel/errors.ts';
 
@@ -8,14 +8,14 @@ export const CHANGE_EVENT = 'change';
 
 const TEXT = 0x81;
 
-/** A whole text message of a server. @param parts UTF-8, in order */
+/** A whole text message. @param parts UTF-8, in order */
 export function socketFrame(parts: readonly Buffer[]): Buffer {
   let length = 0;
   for (const part of parts) length += part.length;
   return framed(parts, length, length);
 }
 
-/** The beginning of a whole text message. @param after bytes of it that are sent next */
+/** The beginning of a text message. @param after the number of bytes that are still to be sent after this part */
 export function openFrame(part: Buffer, after: number): Buffer {
   return framed([part], part.length, part.length + after);
 }
@@ -41,7 +41,7 @@ function framed(parts: readonly Buffer[], held: number, length: number): Buffer 
   return frame;
 }
 
-/** One event of a stream (HTML standard, "Server-sent events"). JSON holds no line break, so it is one line. */
+/** One event of a stream (HTML standard, "Server-sent events"). JSON has no line breaks here, so it is one line. */
 export function streamChunk(type: string, json: readonly Buffer[], position: string | null): Buffer {
   const id = position === null ? '' : `\nid: ${position}`;
   return Buffer.concat([Buffer.from(`event: ${type}\ndata: `), ...json, Buffer.from(`${id}\n\n`)]);

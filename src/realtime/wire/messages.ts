@@ -1,9 +1,12 @@
-/** Messages to one client alone, as its kind of connection takes them. Pure. */
+/**
+ * Encodes messages for a single client, as a WebSocket frame or as an event of a stream. Pure. Not here: messages that
+ * clients share (shared-message.ts).
+ */
 import { socketFrame, streamChunk } from './frames.ts';
 
 /**
- * @param id the subscription's name; null where the connection is a stream, undefined where it is about none
- * @param position what a stream remembers; null for nothing
+ * @param id the subscription's name; null on a stream, undefined for a message about no subscription
+ * @param position the position that a stream's client remembers (its event id); null for none
  */
 export function toBytes(
   id: string | null | undefined,

@@ -1,6 +1,6 @@
 /**
- * The protocol `millrace.v1` as types, and the reading of what clients send. Pure; docs/protocol.md says what the frames
- * mean. Not here: how frames of the server become bytes (frames.ts), what they cause (socket-client.ts).
+ * The protocol `millrace.v1` as types, and the parser for messages of clients. Pure. docs/protocol.md says what the
+ * messages mean. Not here: how messages of the server become bytes (frames.ts), what they cause (socket-client.ts).
  */
 import { parseJson } from '../../database/json/json.ts';
 import { requireTypes } from '../../events/read/feed-query.ts';
@@ -9,7 +9,7 @@ import { isPlain } from '../../kernel/objects.ts';
 
 export const SUBPROTOCOL = 'millrace.v1';
 
-/** Below 4500 a client does not come back unchanged, from 4500 on it does. */
+/** After a code below 4500 a client must not come back unchanged; from 4500 on it may. */
 export const CLOSE = {
   badFrame: 4400,
   notAuthenticated: 4401,
@@ -28,10 +28,10 @@ export const CLOSE = {
 
 export type CloseCode = (typeof CLOSE)[keyof typeof CLOSE];
 
-/** What a stream's client comes back with when it was told to forget what it has: no place at all. */
+/** The position that a reset gives to a stream: its client comes back with it, and begins anew. */
 export const NOWHERE = '0-0';
 
-/** Why what a client holds of a subscription is void. */
+/** Why the answer that a client has of a subscription is void. */
 export type ResetReason =
   | 'position-expired'
   | 'position-unknown'
@@ -43,7 +43,7 @@ export type ResetReason =
   | 'policy-changed'
   | 'dropped';
 
-/** A wish for the documents of a collection. */
+/** A request for a subscription to the documents of a collection. */
 export interface DocumentWish {
   readonly kind: 'documents';
   readonly id: string;
@@ -53,7 +53,7 @@ export interface DocumentWish {
   readonly since: string | null;
 }
 
-/** A wish for events. */
+/** A request for a subscription to events. */
 export interface EventWish {
   readonly kind: 'events';
   readonly id: string;
@@ -73,16 +73,16 @@ export type ClientMessage =
   | { readonly type: 'unsubscribe'; readonly id: string }
   | { readonly type: 'pong' };
 
-/** A frame that is no message at all: it ends the connection. */
+/** A frame that is not a message: it ends the connection. */
 export class BadFrame extends Error {
   override readonly name = 'BadFrame';
 }
 
-/** A message that cannot be followed: it is answered, with the id that it named. */
+/** A message that cannot be carried out. It is answered with an error, under the id that it named. */
 export class BadMessage extends Error {
   override readonly name = 'BadMessage';
   readonly id: string | null;
-  /** Whether it would have made a subscription. */
+  /** Whether it asked for a subscription. */
   readonly subscribes: boolean;
   readonly fault: MillraceError;
 
@@ -102,7 +102,7 @@ const MAX_COLLECTION = 100;
 
 /**
  * Reads one text frame.
- * @throws BadFrame when it is no JSON object with a `type`, BadMessage when that object cannot be followed
+ * @throws BadFrame when it is not a JSON object with a `type`, BadMessage when that message cannot be carried out
  */
 export function parseMessage(bytes: Buffer): ClientMessage {
   const message = parseObject(bytes);

@@ -1,7 +1,7 @@
 /**
- * What waits to be written to one client, and how much that is. Chunks of one turn of the event loop leave in one write.
- * When more than a client may keep waiting has come together, its owner is told and stops; when all is written, it is
- * told again. What stays waiting is counted on the client's account.
+ * The bytes that wait to be written to one client. Chunks of one turn of the event loop leave in one write. When too
+ * much waits, `onFull` is called and the owner stops pushing; when all is written, `onDrained` is called. The waiting
+ * bytes count on the client's account. Not here: what is sent.
  */
 
 import { Semaphore } from '../../kernel/concurrency/semaphore.ts';
@@ -17,13 +17,13 @@ export interface Writable {
   on(event: 'drain', listener: () => void): unknown;
 }
 
-/** Bytes that may wait before a client is no longer pushed to. */
+/** When more bytes than this wait, nothing more is pushed to the client. */
 const FULL_BYTES = 1024 * 1024;
-/** Bytes that one turn may add before a client is no longer pushed to, whatever its line would take. */
+/** When one turn adds more bytes than this, nothing more is pushed in that turn, even if the line would take it. */
 const TURN_BYTES = 8 * FULL_BYTES;
-/** Bytes that may wait while a client is sent what it missed. */
+/** Bytes that may wait while a client is sent a snapshot, or changes that it missed. */
 const PACED_BYTES = 256 * 1024;
-/** Answers of one client that are being read and sent at one time: each holds what the database gave of it. */
+/** Answers of one client that are read and sent at one time: each holds a batch of the database in memory. */
 const PACED_AT_ONCE = 2;
 
 export class SendQueue {
@@ -34,18 +34,18 @@ export class SendQueue {
   readonly #paced = new Semaphore(PACED_AT_ONCE, Number.POSITIVE_INFINITY);
   readonly #waiting: Buffer[] = [];
   #waitingBytes = 0;
-  /** Bytes of it that were made for this client alone. */
+  /** Bytes of these that were encoded for this client alone. */
   #own = 0;
-  /** Bytes on the line that are counted on the account. */
+  /** Bytes in the buffer of the line that count on the account. */
   #counted = 0;
-  /** Whether this turn has brought the account beyond its bounds. */
+  /** Whether this turn has brought the account above its limits. */
   #strained = false;
   #isFull = false;
   readonly #ready = new Set<() => void>();
   #closed = false;
   /** When something was last sent, in milliseconds of the monotonic clock. */
   sentAt = performance.now();
-  /** Told when too much waits, and when all of it is written. */
+  /** Called when too much waits, and when all of it is written. */
   onFull: () => void = () => {};
   onDrained: () => void = () => {};
 
@@ -70,7 +70,7 @@ export class SendQueue {
     return this.#waitingBytes <= TURN_BYTES && !this.#strained;
   }
 
-  /** Whether so many bytes of its own can be pushed in this turn. */
+  /** Whether so many bytes, encoded for this client alone, can be pushed in this turn. */
   takes(bytes: number): boolean {
     return this.#waitingBytes + bytes <= TURN_BYTES && this.account.hasRoom(bytes);
   }
@@ -79,7 +79,7 @@ export class SendQueue {
     return this.#closed;
   }
 
-  /** @param own bytes of the chunk that were made for this client, and not for another one before */
+  /** @param own bytes of the chunk that were encoded for this client, and not for another one before */
   push(chunk: Buffer, own = chunk.length): void {
     if (this.#closed) return;
     if (this.#waiting.length === 0) this.#turns.add(this);
@@ -110,32 +110,32 @@ export class SendQueue {
       return;
     }
     this.sentAt = now;
-    // What a socket calls little is far from full.
+    // The socket is below its own high-water mark, which is far below FULL_BYTES.
     if (this.#write()) return;
     const queued = this.#to.writableLength;
     this.#count(queued);
-    // Where others of this client hold all that it may have, nothing more is pushed to it either.
+    // Also full when other connections of the same principal hold all the memory that it may have.
     if (this.#isFull || (queued <= FULL_BYTES && this.account.hasRoom(0))) return;
     this.#isFull = true;
     this.onFull();
   }
 
-  /** Does a task that reads and sends an answer or a part of it, when fewer such tasks of this client are under way. */
+  /** Runs a task that reads and sends an answer or a part of it; few such tasks of this client run at one time. */
   paced<T>(task: () => Promise<T>): Promise<T> {
     return this.#paced.run(task);
   }
 
   /**
-   * Resolves when there is room for what was missed, or when nobody wants to write any more.
-   * @throws MillraceError `too-much-held`, `overloaded` when others of this client hold all that it may have
+   * Resolves when there is room for a snapshot or missed changes, or when `wanted` is aborted.
+   * @throws MillraceError `too-much-held`, `overloaded` when the client's account is at its limit
    */
   async ready(wanted: AbortSignal): Promise<void> {
-    // Asked again: others who waited too may have filled the room.
+    // Checked again after each wait: other tasks that waited, too, may have filled the room.
     while (!this.isReady && !wanted.aborted) await this.#drainedOr(wanted);
     if (!wanted.aborted && !this.#closed) this.account.require(0);
   }
 
-  /** Whether there is room for what was missed. */
+  /** Whether there is room for a snapshot or missed changes. */
   get isReady(): boolean {
     return this.#closed || (!this.#isFull && this.queuedBytes < PACED_BYTES);
   }
@@ -194,19 +194,19 @@ export class SendQueue {
   }
 }
 
-/** Gathers what is pushed in one turn of the event loop. */
+/** Flushes all send queues that were pushed to in one turn of the event loop, at its end. */
 export class FlushScheduler {
-  #outlets: SendQueue[] = [];
+  #queues: SendQueue[] = [];
 
-  add(outlet: SendQueue): void {
-    if (this.#outlets.length === 0) setImmediate(() => this.flush());
-    this.#outlets.push(outlet);
+  add(queue: SendQueue): void {
+    if (this.#queues.length === 0) setImmediate(() => this.flush());
+    this.#queues.push(queue);
   }
 
   flush(): void {
-    const outlets = this.#outlets;
-    this.#outlets = [];
+    const queues = this.#queues;
+    this.#queues = [];
     const now = performance.now();
-    for (const outlet of outlets) outlet.flush(now);
+    for (const queue of queues) queue.flush(now);
   }
 }

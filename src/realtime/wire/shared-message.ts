@@ -1,6 +1,6 @@
 /**
- * One change of a subscription's answer and the bytes that tell it: encoded once, framed once for each name that clients
- * gave their subscriptions, and shared by all of them. What is large is never copied for a name.
+ * One message that several subscriptions share, and its bytes. It is encoded once, and framed once for each name that
+ * clients gave their subscriptions. The bytes of a large message are not copied for each name.
  */
 import { CHANGE_EVENT, openFrame, socketFrame, streamChunk } from './frames.ts';
 
@@ -19,15 +19,15 @@ export interface ChangeParts {
   readonly at: string;
 }
 
-/** What every message told to subscriptions can do: be a frame of its own, or a part of a transaction's. */
+/** A message to subscriptions: it can be a frame of its own, or a part of the message of a transaction. */
 export interface Told {
-  /** A frame for sockets, for a subscription of that name; without its end when there is a tail. */
+  /** A frame for sockets, for a subscription with that name; without its end when there is a `tail`. */
   frame(id: string): Buffer;
-  /** The end of every frame, where it is large: sent after it, the same for all. Known once a frame was made. */
+  /** The end of a large message, sent after each of its frames and the same for all. Known once a frame was made. */
   readonly tail: Buffer | null;
-  /** Bytes that have been made so far. */
+  /** Bytes that have been encoded so far. */
   readonly made: number;
-  /** Bytes of the message, nearly. */
+  /** Approximate bytes of the message. */
   readonly bytes: number;
   /** The same as one event of a stream. */
   chunk(): Buffer;
@@ -36,10 +36,10 @@ export interface Told {
 }
 
 const END = Buffer.from('}');
-/** From so many bytes on, two writes cost less than a copy for each name. */
+/** From this size on, two writes cost less than a copy for each name. */
 const LARGE_BYTES = 16 * 1024;
 
-/** A message whose first members name its type and its subscription, and whose others are the same for all. */
+/** A message. Its first members are its type and the subscription's name; the others are the same for all clients. */
 export class SharedMessage implements Told {
   readonly #type: string;
   readonly #event: string;
@@ -53,7 +53,7 @@ export class SharedMessage implements Told {
   /**
    * @param type the message's type; a change inside a transaction does not say it
    * @param event its position
-   * @param rest makes the JSON of its other members, without braces; asked once, and never when it is only counted
+   * @param rest makes the JSON of its other members, without braces; called at most once
    */
   constructor(type: string, event: string, rest: () => Buffer) {
     this.#type = type;
@@ -109,7 +109,7 @@ export class SharedMessage implements Told {
   }
 }
 
-/** A change as a message. @param change its parts; asked for when the first client is told */
+/** A change as a message. @param change makes its parts; called when they are first needed */
 export function toMessage(event: string, change: () => ChangeParts): SharedMessage {
   return new SharedMessage(CHANGE_EVENT, event, () => membersOf(event, change()));
 }

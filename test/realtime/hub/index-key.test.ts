@@ -54,7 +54,7 @@ t.test('every group that is concerned is found', async (t) => {
     filters.set(group, asked);
     groups.add(group);
   }
-  const handled = [...filters.keys()].filter(({ handle }) => handle !== null).length;
+  const handled = [...filters.keys()].filter(({ indexKey }) => indexKey !== null).length;
   t.ok(handled > FILTERS / 10, `${handled} of them have handles`);
 
   let asked = 0;

@@ -39,18 +39,18 @@ function world(each: number) {
   const budget = new ByteBudget({ each, all: 100 * each });
   const book = new GroupIndex();
   const turns = new FlushScheduler();
-  const join = (id: string, query: object, outlet = client()) => {
+  const join = (id: string, query: object, queue = client()) => {
     const left: number[] = [];
     const asked = toRequestedQuestion(parseQueryJson(query), false, new Date());
     const live = new LiveQuery(
       toLiveQuestion(NAME, asked, unlimited({ kind: 'anonymous' }, 'read')),
       {} as SnapshotStore,
-      outlet.account,
+      queue.account,
     );
     live.fill([]);
     const member: GroupMember = {
       id,
-      outlet,
+      queue,
       after: 0,
       until: null,
       absent: null,
@@ -61,7 +61,7 @@ function world(each: number) {
       },
     };
     const group = book.join(member, live, null);
-    return { outlet, left };
+    return { queue, left };
   };
   function client(): SendQueue {
     const line = { writableLength: 0, writable: true, cork() {}, uncork() {}, on() {}, write: () => true };
@@ -80,20 +80,20 @@ function world(each: number) {
 
 t.test('a client that has more waiting than one turn may bring leaves behind the last row it was told', async (t) => {
   const { join, tell } = world(1_000 * MIB);
-  const { left, outlet } = join('a', {});
+  const { left, queue } = join('a', {});
   await tell([1, 2, 3, 4, 5].map((number) => rowOf(number, 3 * MIB)));
   t.strictSame(left, [3]);
-  t.ok(outlet.queuedBytes > 9 * MIB && outlet.queuedBytes < 10 * MIB);
+  t.ok(queue.queuedBytes > 9 * MIB && queue.queuedBytes < 10 * MIB);
 });
 
 t.test('a transaction that does not fit is read on from before it, one that fits is told to one', async (t) => {
   const { join, tell } = world(1_000 * MIB);
-  const { left, outlet } = join('a', {});
-  const other = join('b', { filter: { text: { $exists: true } } }, outlet);
+  const { left, queue } = join('a', {});
+  const other = join('b', { filter: { text: { $exists: true } } }, queue);
   const rows = [2, 3].map((number) => rowOf(number, 3 * MIB, { id: 'x', index: number - 2, last: number === 3 }));
   await tell([rowOf(1, 10), ...rows]);
   t.strictSame([...left, ...other.left], [1], 'the other one was told all of it');
-  t.ok(outlet.queuedBytes < 9 * MIB);
+  t.ok(queue.queuedBytes < 9 * MIB);
 });
 
 t.test('a window is told everything of a batch, or leaves as of its beginning', async (t) => {

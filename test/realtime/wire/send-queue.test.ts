@@ -31,30 +31,30 @@ class Line implements Writable {
 function open() {
   const line = new Line();
   const turns = new FlushScheduler();
-  const outlet = new SendQueue(line, turns, unbounded());
+  const queue = new SendQueue(line, turns, unbounded());
   const heard: string[] = [];
-  outlet.onFull = () => heard.push('full');
-  outlet.onDrained = () => heard.push('drained');
-  const push = (text: string, bytes = 3) => outlet.push(Buffer.from(text.padEnd(bytes, '.')));
-  return { line, turns, outlet, heard, push };
+  queue.onFull = () => heard.push('full');
+  queue.onDrained = () => heard.push('drained');
+  const push = (text: string, bytes = 3) => queue.push(Buffer.from(text.padEnd(bytes, '.')));
+  return { line, turns, queue, heard, push };
 }
 
 t.test('chunks of one turn leave in their order and in one write', async (t) => {
-  const { line, turns, outlet, push } = open();
+  const { line, turns, queue, push } = open();
   push('one');
   turns.flush();
   t.equal(line.corks, 0, 'one alone needs no cork');
   for (const text of ['two', 'thr', 'fou']) push(text);
-  t.equal(outlet.queuedBytes, 12);
+  t.equal(queue.queuedBytes, 12);
   turns.flush();
   turns.flush();
   t.strictSame(line.written, ['one', 'two', 'thr', 'fou']);
   t.equal(line.corks, 1);
-  t.equal(outlet.queuedBytes, 12, 'nothing waits here, all of it in the line');
+  t.equal(queue.queuedBytes, 12, 'nothing waits here, all of it in the line');
 });
 
 t.test('more than 1 MiB is too much, until all of it is gone', async (t) => {
-  const { line, turns, outlet, heard, push } = open();
+  const { line, turns, queue, heard, push } = open();
   push('few', 500_000);
   turns.flush();
   t.strictSame(heard, []);
@@ -63,7 +63,7 @@ t.test('more than 1 MiB is too much, until all of it is gone', async (t) => {
   push('still');
   turns.flush();
   t.strictSame(heard, ['full'], 'told once');
-  const ready = outlet.ready(new AbortController().signal);
+  const ready = queue.ready(new AbortController().signal);
   line.letGo();
   await ready;
   t.strictSame(heard, ['full', 'drained']);
@@ -73,16 +73,16 @@ t.test('more than 1 MiB is too much, until all of it is gone', async (t) => {
 });
 
 t.test('nothing is written to a line that has ended, or after the close', async (t) => {
-  const { line, turns, outlet, push } = open();
+  const { line, turns, queue, push } = open();
   push('one');
   line.writable = false;
   turns.flush();
   line.writable = true;
   turns.flush();
   push('two');
-  outlet.close();
+  queue.close();
   push('thr');
   turns.flush();
   t.strictSame(line.written, []);
-  t.equal(outlet.queuedBytes, 0);
+  t.equal(queue.queuedBytes, 0);
 });
