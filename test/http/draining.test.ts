@@ -5,6 +5,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import pino from 'pino';
 import t, { type Test } from 'tap';
 import { buildApp } from '../../src/app.ts';
+import { outsideContract } from '../../src/contract/operation.ts';
 import { loadConfig } from '../../src/kernel/config/config.ts';
 import { makeParts } from '../../src/parts.ts';
 import { testMongo } from '../helpers/mongo.ts';
@@ -21,8 +22,9 @@ async function listening(t: Test) {
   });
   const begun = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<void>();
-  app.get('/large', async () => 'x'.repeat(BYTES));
-  app.get('/late', async () => {
+  const config = outsideContract('Routes of this test');
+  app.get('/large', { config }, async () => 'x'.repeat(BYTES));
+  app.get('/late', { config }, async () => {
     begun.resolve();
     await answer.promise;
     return 'late';
