@@ -24,8 +24,6 @@ const FLOORS: Readonly<Record<string, number>> = {
   events: 4,
   http: 5,
   realtime: 5,
-  webhooks: 5,
-  functions: 5,
   admin: 5,
   commands: 6,
 };
