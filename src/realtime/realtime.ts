@@ -1,6 +1,7 @@
 /**
- * Live data of one process: what all connections share, the clock that looks after them, and what is told to all of
- * them when policies or sessions change. Started and stopped with the process; lines come in by routes.ts.
+ * Live data of one process: the objects that all connections share, the clock that drives them, and the notice to all
+ * of them when policies or sessions change. Started and stopped with the process. Not here: accepting connections
+ * (routes.ts, stream-route.ts).
  */
 import type { Authenticator } from '../auth/authenticator.ts';
 import type { RequestRate } from '../auth/request-rate.ts';
@@ -21,9 +22,9 @@ import { Rescoping } from './subscription/scope-difference.ts';
 import { CLOSE } from './wire/protocol.ts';
 import { FlushScheduler } from './wire/send-queue.ts';
 
-/** First looks into the database that snapshots take at one time. */
+/** How many snapshots may begin to read the database at one time. */
 const SNAPSHOTS_AT_ONCE = 16;
-/** Of these for one client, whose questions may all be slow. */
+/** How many of these for one client; all of its questions may be slow. */
 const SNAPSHOTS_OF_ONE = 4;
 const TICKS_PER_HEARTBEAT = 50;
 
@@ -34,10 +35,10 @@ export interface RealtimeOptions {
   readonly authenticator: Authenticator;
   readonly requestRate: RequestRate;
   readonly queryTimeoutMs: number;
-  /** Clients at most; more are sent away. */
+  /** The most clients; more are refused. */
   readonly maxClients: number;
   readonly heartbeatMs: number;
-  /** What may be held in memory for clients. */
+  /** The memory that may be held for clients. */
   readonly budget: ByteBudget;
   readonly onError: (error: unknown) => void;
 }
@@ -106,7 +107,7 @@ export class Realtime {
     return new Account(this.parts.budget, networkOf(address));
   }
 
-  /** Looks after a client until it has gone; returns what to call then. */
+  /** Adds a client. @returns the function to call when its connection has ended */
   take(client: Client): () => void {
     this.#clients.add(client);
     client.queue.account.note(CLIENT_BYTES);
@@ -116,7 +117,7 @@ export class Realtime {
     };
   }
 
-  /** Sends all clients away, who come back spread over a while. */
+  /** Closes all connections and refuses new ones. Clients are told times to come back that are spread over a while. */
   sendAway(): void {
     this.#closing = true;
     const { comeBackMs } = this.parts.timing;

@@ -1,6 +1,6 @@
 /**
- * The door of live data over WebSocket: who may open a socket, what it proves about itself on the way in, and what a
- * closing server says. What travels on it is docs/protocol.md.
+ * The route that accepts WebSockets: it checks origin, subprotocol and limits, and authenticates by header or ticket.
+ * Not here: the messages on the socket (client/socket-client.ts, docs/protocol.md).
  */
 import websocket from '@fastify/websocket';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -16,7 +16,7 @@ import type { Realtime } from './realtime.ts';
 import { CLOSE, SUBPROTOCOL } from './wire/protocol.ts';
 import { SendQueue } from './wire/send-queue.ts';
 
-/** Above what a frame may have, so that what is too big is refused with a code that says so. */
+/** Above the limit of a frame, so that a frame that is too big is refused by us, with a close code that says so. */
 const MAX_PAYLOAD = 4 * 65_536;
 
 /** OpenAPI has no words for a WebSocket. */
@@ -33,7 +33,8 @@ export async function realtimeRoutes(app: FastifyInstance, { realtime, config }:
       maxPayload: MAX_PAYLOAD,
       perMessageDeflate: false,
       clientTracking: false,
-      // Another one is confirmed to be refused with a code: a client that is confirmed none never hears of it.
+      // Accept an unknown subprotocol so that we can close with a close code; if we rejected the handshake, browsers
+      // would not see the reason.
       handleProtocols: (offered: Set<string>) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : ([...offered][0] ?? false)),
     },
     errorHandler: (_error: Error, socket: WebSocket) => socket.terminate(),
@@ -82,7 +83,7 @@ export async function realtimeRoutes(app: FastifyInstance, { realtime, config }:
   }
 }
 
-/** Whoever asks for no socket, or behind a proxy that takes the wish away. */
+/** The answer to a request without an upgrade: none was asked for, or a proxy has removed the headers. */
 async function refuseOthers(): Promise<never> {
   throw new MillraceError('upgrade-required', 'Live data is spoken over a WebSocket here', {
     hint: 'Where a client asked for one, a proxy on the way has to pass Upgrade and Connection on',

@@ -1,6 +1,6 @@
 /**
- * A list that goes on: what the address of a list answers when it is asked for as `text/event-stream`. Where it goes on
- * from is `Last-Event-ID`, or `since` at the first time. What is told is stream-client.ts's.
+ * The live form of a list: what the address of a list answers when `text/event-stream` is requested. It goes on from
+ * `Last-Event-ID`, or from `since` the first time. Not here: what is sent (client/stream-client.ts).
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { actorOf } from '../auth/identity/principal.ts';
@@ -18,7 +18,7 @@ import { SendQueue } from './wire/send-queue.ts';
 
 const END_MS = 2_000;
 
-/** Parameters of a stream that are none of the list's. */
+/** Parameters of a stream that a list does not have. */
 const OWN = ['since', 'ticket'];
 
 /**
@@ -46,7 +46,7 @@ export function listStream(realtime: Realtime): ListStream {
     account.require(CLIENT_BYTES + bytes);
 
     const { raw } = reply;
-    // Gone while it was asked who it is: nothing will say that again.
+    // The client went away while it was being authenticated. No `close` event follows any more.
     if (raw.destroyed) return reply.hijack();
     const queue = new SendQueue(raw, realtime.parts.turns, account);
     const stream = new StreamClient(realtime.parts, queue, {
@@ -58,7 +58,7 @@ export function listStream(realtime: Realtime): ListStream {
       bytes,
       end: () => {
         raw.end();
-        // Whoever does not read its end is cut off.
+        // A client that does not read the end of the response is cut off.
         setTimeout(() => raw.destroy(), END_MS).unref();
       },
     });
@@ -75,7 +75,9 @@ export function listStream(realtime: Realtime): ListStream {
   };
 }
 
-/** What a browser sends by itself when it comes back is newer than what stands in the address. */
+/**
+ * The position to go on from. The header that a browser sends by itself when it reconnects is newer than the address.
+ */
 function sinceOf(request: FastifyRequest, parameters: readonly QueryParameter[]): string | null {
   const given = parameters.filter(([name]) => name === 'since').map(([, value]) => value);
   if (given.length > 1) throw new MillraceError('invalid-parameter', "The parameter 'since' may be given once");

@@ -1,6 +1,6 @@
 /**
- * One client of live data, whatever its line is: its principal, its subscriptions, its heartbeat. What differs between
- * a socket and a stream (socket-client.ts, stream-client.ts) is how things are said and how the line ends.
+ * One client of live data: its principal, its subscriptions, its heartbeat. Common to both transports. Not here: how
+ * messages are sent and how the connection ends, which differ (socket-client.ts, stream-client.ts).
  */
 import { actorOf, type Principal } from '../../auth/identity/principal.ts';
 import { formatPosition } from '../../events/log/position.ts';
@@ -11,19 +11,19 @@ import type { RealtimeParts } from '../subscription/realtime-parts.ts';
 import { CLOSE, type CloseCode } from '../wire/protocol.ts';
 import type { SendQueue } from '../wire/send-queue.ts';
 
-/** Heartbeats of silence before a position is told that only some subscriptions stand at. */
+/** Heartbeats of silence after which a position is sent even when some subscriptions are further than it. */
 const PATIENCE = 1.2;
-/** Heartbeats after which a client is given up that says nothing, or takes nothing of what waits for it. */
+/** After so many heartbeats a client is given up when it sends nothing, or takes nothing of the bytes that wait. */
 const MOST_SILENT = 2.5;
 
-/** What a connection takes in memory: a socket, its reader and what is known of it. */
+/** The memory of a connection: a socket, its reader and its state. */
 export const CLIENT_BYTES = 16 * 1024;
-/** What a subscription takes besides its question and its answer. */
+/** The memory of a subscription besides its question and its answer. */
 const SUBSCRIPTION_BYTES = 4 * 1024;
-/** What a byte of JSON takes once it is read, bound and compiled. */
+/** The memory of one byte of JSON after it is parsed, bound and compiled. */
 const OF_JSON = 20;
 
-/** What a subscription takes in memory before it has an answer. @param bytes of its question as it was asked */
+/** The memory of a subscription before it has an answer. @param bytes of its question as the client sent it */
 export function weightOf(bytes: number): number {
   return SUBSCRIPTION_BYTES + OF_JSON * bytes;
 }
@@ -34,9 +34,9 @@ export abstract class Client {
   protected readonly parts: RealtimeParts;
   readonly queue: SendQueue;
   protected readonly subscriptions = new Map<string, ClientSubscription>();
-  /** Null until it has said who it is. */
+  /** Null until the client is authenticated. */
   principal: Principal | null = null;
-  /** When it last said something; monotonic milliseconds. */
+  /** When its last message came; monotonic milliseconds. */
   protected heardAt = performance.now();
   #position = -1;
   #positionAt = performance.now();
@@ -51,17 +51,17 @@ export abstract class Client {
     queue.onFull = () => this.#full();
     queue.onDrained = () => {
       this.#fullSince = null;
-      // It could not be asked, and has taken all that stood before the question.
+      // A ping could not reach it while its queue was full. That it has taken all of the queue is a sign of life.
       this.heardAt = performance.now();
     };
   }
 
-  /** After how long nothing may have passed on its line while something waits for it. */
+  /** After how long without any traffic its line counts as dead while bytes wait for it. */
   get patienceMs(): number {
     return this.parts.timing.heartbeatMs * MOST_SILENT;
   }
 
-  /** Nothing has passed on its line for that long. */
+  /** Called when nothing has passed on its line for `patienceMs`. */
   stalled(): void {
     if (this.queue.queuedBytes > 0) this.close(CLOSE.heartbeatLost, 'The heartbeat is lost');
   }
@@ -70,22 +70,22 @@ export abstract class Client {
     return this.#closed;
   }
 
-  /** Says why, ends the line and closes the queue. */
+  /** Sends the reason, ends the line and closes the send queue. */
   protected abstract shut(code: CloseCode, reason: string, retryAfterMs: number | null): void;
 
-  /** Says something about no subscription. */
+  /** Sends a message that is not about a subscription. */
   protected abstract tell(type: string, members: Readonly<Record<string, unknown>>, position: string | null): void;
 
-  /** The header that proves who it is, kept to ask again when rights change; null for a ticket, and for nobody. */
+  /** The Authorization header, kept to authenticate again when rights change; null for a ticket and for anonymous. */
   protected abstract readonly credential: string | null;
 
-  /** Whether it answers heartbeats: whoever does not can only be given up when its line stands still. */
+  /** Whether it answers heartbeats. A client that does not is given up only when its line stands still. */
   protected abstract readonly answers: boolean;
 
-  /** What only one kind of line has to look after. @param now monotonic milliseconds */
+  /** Checks that only one of the transports needs. @param now monotonic milliseconds */
   protected abstract look(now: number): void;
 
-  /** Looks after everything that depends on time; called every second or oftener. */
+  /** Does everything that depends on time; called every second or more often. */
   tick(now: number): void {
     if (this.#closed) return;
     this.look(now);
@@ -109,12 +109,12 @@ export abstract class Client {
     const standings = [...this.subscriptions.values()].map(({ standing }) => standing);
     const told = standings.filter((standing) => standing !== null);
     const number = told.length === 0 ? hub.position.number : Math.min(...told);
-    // While one of them catches up, or a batch is being judged, they stand at different places: that passes.
+    // While one of them catches up, or a batch is being evaluated, they stand at different places for a short time.
     const together = told.every((standing) => standing === number);
     const patience = timing.heartbeatMs * (together ? 1 : PATIENCE);
     const silent = now - this.queue.sentAt >= patience;
     const passed = together && number !== this.#position && now - this.#positionAt >= timing.positionMs;
-    // Whoever is told much has to be asked, too, or would seem dead for want of a question.
+    // A client that is sent much needs a ping, too: without one it has nothing to answer, and would seem dead.
     const unheard = this.answers && now - Math.max(this.heardAt, this.#positionAt) >= patience;
     if (!silent && !passed && !unheard) return;
     this.#position = number;
@@ -125,8 +125,8 @@ export abstract class Client {
   }
 
   /**
-   * The position of the log; null for a principal that can read nothing: how fast the number grows says how much others
-   * write.
+   * The position of the log; null for a principal that can read nothing, because the growth of the number shows how
+   * much others write.
    */
   protected whereItIs(): string | null {
     const { principal, parts } = this;
@@ -151,7 +151,7 @@ export abstract class Client {
     this.rescope();
   }
 
-  /** Asks the policies again for all subscriptions. */
+  /** Gets new Scopes from the policies for all subscriptions. */
   rescope(): void {
     const { principal } = this;
     if (principal === null) return;
@@ -159,17 +159,20 @@ export abstract class Client {
     this.noteScopes();
   }
 
-  /** Notes when a policy that names the time has to be asked again. */
+  /** Notes when the first Scope ends, because a policy names the time. */
   protected noteScopes(): void {
     const times = [...this.subscriptions.values()].flatMap(({ scopeUntil }) => scopeUntil ?? []);
     this.#rescopeAt = times.length === 0 ? null : Math.min(...times);
   }
 
-  /** Sessions, users, roles or keys changed. */
+  /**
+   * Called when sessions, users, roles or keys have changed.
+   * @param still whether a principal is still valid as it is
+   */
   async revoked(still: (principal: Principal) => boolean): Promise<void> {
     const { principal } = this;
     if (principal === null || principal.kind === 'anonymous' || still(principal) || this.#closed) return;
-    // Whoever has come to be somebody else meanwhile is not meant any more.
+    // The client may have authenticated as another principal meanwhile; then this result no longer concerns it.
     const isMeant = () => !this.#closed && this.principal === principal;
     try {
       const next = await this.renewed(principal);
@@ -179,7 +182,7 @@ export abstract class Client {
     }
   }
 
-  /** The principal could not be read anew: it is none any more, or nobody knows. */
+  /** The principal could not be read again: it is no longer valid, or the read failed. */
   protected notRenewed(error: unknown): void {
     if (error instanceof MillraceError && error.status < 500) {
       this.close(CLOSE.notAuthenticated, 'The credential is no longer valid');
@@ -192,13 +195,13 @@ export abstract class Client {
   /** The principal as it is by now. */
   protected async renewed(principal: Exclude<Principal, { kind: 'anonymous' }>): Promise<Principal> {
     const { authenticator } = this.parts;
-    // Without a header, a ticket has proved who it is, once.
+    // Without a header the client used a ticket, which works only once.
     return this.credential === null
       ? await authenticator.renew(principal)
       : await authenticator.authenticate(this.credential);
   }
 
-  /** Another principal, or the same with other rights, goes on. */
+  /** Goes on with another principal, or the same one with other rights. */
   protected become(principal: Principal): void {
     this.principal = principal;
     this.#announcedEnd = false;
@@ -208,7 +211,7 @@ export abstract class Client {
     else this.overloaded();
   }
 
-  /** Its principal holds more than it may. */
+  /** Called when its principal holds more memory than it may. */
   protected overloaded(): void {
     this.close(CLOSE.overloaded, 'Too much is held in memory', 5_000 + Math.floor(Math.random() * 5_000));
   }
@@ -220,7 +223,7 @@ export abstract class Client {
     this.shut(code, reason, code >= 4500 ? retryAfterMs : null);
   }
 
-  /** The line has ended: nothing waits for it to take more. */
+  /** Called when the line has ended: stops everything, also what waits for room in the queue. */
   gone(): void {
     this.#stop();
     this.queue.close();

@@ -1,6 +1,6 @@
 /**
- * One WebSocket: reads its messages in their order, holds them to the limits, and does what they ask. The frames of
- * answers are written past the socket's own sender, which is why nothing here is compressed.
+ * One WebSocket: reads its messages in order, checks the limits, and carries the messages out. Frames are not sent by
+ * the socket's own sender but by the send queue, so they cannot be compressed. Not here: parsing (wire/protocol.ts).
  */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -28,7 +28,7 @@ import { Client, type ClientSubscription, weightOf } from './client.ts';
 
 export const SOCKET_LIMITS = { subscriptions: 200, frameBytes: 65_536, messagesPerSecond: 50 } as const;
 const BURST = 100;
-/** Messages that may wait while an earlier one is being answered. */
+/** Messages that may wait while an earlier one is carried out. */
 const MOST_WAITING = 200;
 const BYE_MS = 50;
 /** The most that all filters of a connection may cost together (query/evaluate/cost.ts), in nanoseconds a byte. */
@@ -56,7 +56,7 @@ export class SocketClient extends Client {
     this.#socket = socket;
   }
 
-  /** Goes on as a principal that the upgrade proved. @param credential the header; null for a ticket */
+  /** Goes on as an authenticated principal. @param credential the Authorization header; null for a ticket */
   welcome(principal: Principal, credential: string | null): void {
     this.credential = credential;
     this.principal = principal;
@@ -73,7 +73,7 @@ export class SocketClient extends Client {
     this.become(principal);
   }
 
-  /** A ticket takes the place of a hello. */
+  /** Authenticates by a ticket, instead of by a hello. */
   redeem(ticket: string): void {
     this.#enqueue(async () => {
       try {
@@ -86,7 +86,7 @@ export class SocketClient extends Client {
     }, 0);
   }
 
-  /** A message has come. */
+  /** Called when a message has come. */
   hear(bytes: Buffer, isBinary: boolean): void {
     if (this.closed) return;
     this.heardAt = performance.now();
@@ -121,7 +121,7 @@ export class SocketClient extends Client {
     this.#enqueue(() => this.#do(message, bytes.length), bytes.length);
   }
 
-  /** Does something when all that came before is done. @param bytes of the message, which is held until then */
+  /** Runs a task after all earlier ones. @param bytes of the message, which is held in memory until then */
   #enqueue(task: () => Promise<void> | void, bytes: number): void {
     const { account } = this.queue;
     const weight = weightOf(bytes);
@@ -134,7 +134,7 @@ export class SocketClient extends Client {
       return;
     }
     account.note(weight);
-    // In their order: what follows an authenticate is asked as the new principal.
+    // In order: messages after an `authenticate` are carried out for the new principal.
     this.#last = this.#last
       .then(() => (this.closed ? undefined : task()))
       .catch((error: unknown) => {
@@ -147,7 +147,7 @@ export class SocketClient extends Client {
       });
   }
 
-  /** A control frame has come: it counts as a message, and as a sign of life. */
+  /** Called when a control frame has come: it counts as a message, and as a sign of life. */
   heard(): void {
     this.heardAt = performance.now();
     if (!this.#spend()) this.close(CLOSE.rate, 'Too many messages');
@@ -284,7 +284,7 @@ export class SocketClient extends Client {
     this.queue.flush();
     this.queue.close();
     this.#socket.close(code, reason);
-    // Whoever does not answer the closing is cut off; the socket's own limit for that is half a minute.
+    // A client that does not answer the close frame is cut off. The socket itself would wait half a minute.
     pause(BYE_MS * 40, undefined, { ref: false }).then(() => this.#socket.terminate());
   }
 }

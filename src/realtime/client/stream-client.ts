@@ -1,6 +1,6 @@
 /**
  * One subscription over Server-Sent Events (HTML standard, "Server-sent events"): the same messages as on a socket,
- * told as events of a response that does not end. Not here: who may have it and what it asks (stream-routes.ts).
+ * sent as events of a response that does not end. Not here: reading the request and its limits (stream-route.ts).
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Principal } from '../../auth/identity/principal.ts';
@@ -17,12 +17,12 @@ import { Client } from './client.ts';
 
 export interface StreamClientOptions {
   readonly principal: Principal;
-  /** The header that proves who it is; null for a ticket or nobody. */
+  /** The Authorization header; null for a ticket and for anonymous. */
   readonly credential: string | null;
   readonly collection: CollectionName;
   readonly asked: RequestedQuestion;
   readonly since: string | null;
-  /** What its subscription takes in memory, for which there is room. */
+  /** The memory that its subscription takes; the caller has checked that there is room. */
   readonly bytes: number;
   /** Ends the response. */
   readonly end: () => void;
@@ -33,7 +33,7 @@ export class StreamClient extends Client {
   readonly #options: StreamClientOptions;
   protected readonly credential: string | null;
 
-  /** @throws MillraceError `field-hidden` and what policies refuse with */
+  /** @throws MillraceError `field-hidden` and the errors of policies */
   constructor(parts: RealtimeParts, queue: SendQueue, options: StreamClientOptions) {
     super(parts, queue);
     this.#options = options;
@@ -59,7 +59,7 @@ export class StreamClient extends Client {
     this.#confirm().catch((error: unknown) => this.notRenewed(error));
   }
 
-  /** Asks once more who it is: what was revoked between the proof and now was told to no client. */
+  /** Authenticates once more: this client was not told of a revocation between the authentication and now. */
   async #confirm(): Promise<void> {
     const { principal } = this.#options;
     if (principal.kind === 'anonymous') return;
@@ -75,7 +75,8 @@ export class StreamClient extends Client {
 
   protected shut(code: CloseCode, reason: string, retryAfterMs: number | null): void {
     if (retryAfterMs === null) {
-      // Of what ends a line for good, only this befalls a stream: it sends nothing that could be wrong.
+      // Of the codes that end a line for good, only this one occurs: a stream's client sends nothing that could be
+      // wrong.
       const problem = problemOf(new MillraceError('not-authenticated', reason));
       this.tell('unsubscribed', { problem, retryable: false }, null);
     } else {
@@ -85,7 +86,7 @@ export class StreamClient extends Client {
     this.#finish();
   }
 
-  /** The last has been said. */
+  /** Ends the response after the last message. */
   #finish(): void {
     this.queue.flush();
     this.gone();
