@@ -1,4 +1,4 @@
-/** Following events as the contract describes it, and the shape of an event. Not here: the routes (routes.ts). */
+/** The operations of the events API for the contract, and the schema of an event. Not here: the routes (routes.ts). */
 import Type from 'typebox';
 import { type Answer, operation } from '../contract/operation.ts';
 import { queryParameter } from '../contract/parameters.ts';
@@ -10,7 +10,7 @@ import { MAX_LIMIT, MAX_WAIT_S } from './read/feed-query.ts';
 
 const tag = 'Events';
 
-/** An event, wherever the contract tells one. */
+/** The schema of an event, used wherever the contract contains one. */
 export const EVENT = shape(
   'Event',
   Type.Object(

@@ -1,6 +1,6 @@
 /**
- * Puts the event log of one process together: log, tail, recorder, retention and feed, started in this order and
- * stopped in reverse. What reads events gets the parts it needs from here.
+ * Builds the event log of one process: log, tail, recorder, retention and feed, started in this order and stopped in
+ * reverse. All readers of events get their parts from here. No behaviour of its own.
  */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
@@ -24,11 +24,11 @@ import { type EventState, eventState } from './state.ts';
 
 /** How long a start waits for a new log to begin, in milliseconds. */
 const BEGIN_MS = 10_000;
-/** Pieces of the log that clients read at one time: the database may look through much of it for one, and has a connection less. */
+/** How many reads of the log by clients run at one time. Each may scan much of the log, and takes one connection. */
 const READERS = 4;
-/** Of these for one client: a principal, or all that is anonymous in one network. */
+/** How many of these for one client: a principal, or all anonymous clients of one network. */
 const READERS_OF_ONE = 2;
-/** How long a look at what a collection is may take, in milliseconds. */
+/** How long reading the type of a collection may take, in milliseconds. */
 const LOOK_MS = 5_000;
 
 export interface EventParts {
@@ -36,19 +36,19 @@ export interface EventParts {
   readonly tail: Tail;
   readonly recorder: Recorder;
   readonly feed: Feed;
-  /** Places for clients who read the log, each for one piece of it: feeds, and subscriptions that come back. */
+  /** Limits the reads of the log by clients: feeds, and subscriptions that resume. One place for each read. */
   readonly readers: FairSemaphore;
   readonly retention: Retention;
-  /** A durable reader; whoever makes it starts and stops it. */
+  /** Makes a durable reader. The caller starts and stops it. */
   consumer(options: Pick<ConsumerOptions, 'name' | 'handle' | 'begin' | 'concerns' | 'tries'>): Consumer;
-  /** A row whose bodies were too large, with the document as it is now; any other row as it is. */
+  /** Adds the document as it is now to a row whose own documents were too large. Other rows stay as they are. */
   completed(row: LogRow): Promise<LogRow>;
   /**
-   * Whether this process records and has told its readers of every change but those of the last second or so. False does not
-   * mean that changes are late: where another process records, only that one knows.
+   * True if this process records and has given its readers every change except those of about the last second. False
+   * does not mean that changes are late: when another process records, only that process knows.
    */
   upToDate(): boolean;
-  /** @throws MillraceError `forbidden` for a collection whose changes the database does not tell */
+  /** @throws MillraceError `forbidden` for a collection for which the database has no change events */
   requireChanges(collection: string): Promise<void>;
   state(): Promise<EventState>;
   close(): Promise<void>;
@@ -112,8 +112,8 @@ export async function openEvents(mongo: { data: Db; log: Db }, settings: EventSe
 }
 
 /**
- * Waits for the first row of a new log: what is written before it would be in no history. Not for ever: without a
- * database that can be followed the process is not ready, and says so itself.
+ * Waits for the first row of a new log, because changes before it would not be recorded. It does not wait for ever:
+ * when the database cannot be followed, the process starts and reports that it is not ready.
  */
 async function begun(log: EventLog, recorder: Recorder): Promise<void> {
   const end = performance.now() + BEGIN_MS;

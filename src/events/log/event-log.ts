@@ -1,7 +1,7 @@
 /**
- * The durable log: rows with gapless numbers in one clustered collection of `<db>_log`, and what belongs to them: the
- * mark for idle times, the floor below which nothing counts. Appending is compare-and-set by the unique number.
- * Not here: who may append (recorder.ts), what is deleted when (retention.ts).
+ * The durable log: rows with gapless numbers in one clustered collection of `<db>_log`. Next to them it stores a resume
+ * token for idle times, and the floor: rows below it no longer count. Appending is compare-and-set by the unique
+ * number. Not here: which process may append (recorder.ts), what is deleted when (retention.ts).
  */
 import type { Binary, Collection, CollectionInfo, Db, Document } from 'mongodb';
 import { CODE, serverCode } from '../../database/errors.ts';
@@ -20,10 +20,10 @@ interface Named extends Document {
   _id: string;
 }
 
-/** The log cannot be used as it is found; trying again does not help. */
+/** The stored log cannot be used; trying again does not help. */
 export class UnusableLog extends UnusableDatabase {}
 
-/** Another recorder was faster: the numbers are taken. */
+/** Another recorder was faster and has used the numbers. */
 export class NumbersTaken extends Error {
   override readonly name = 'NumbersTaken';
 }
@@ -34,7 +34,7 @@ export class EventLog {
   readonly #mark: Collection<Named>;
   readonly #floor: Collection<Named>;
   readonly #database: string;
-  /** Which collection of that name rows are for; undefined before it was looked at. */
+  /** The UUID of the collection that rows are appended to; undefined until it has been read. */
   #uuid: Binary | undefined;
 
   /**
@@ -49,7 +49,7 @@ export class EventLog {
     this.#database = database;
   }
 
-  /** Makes what is missing. Throws UnusableLog when this is the log of another database. */
+  /** Creates collections that are missing. Throws UnusableLog when this is the log of another database. */
   async open(): Promise<void> {
     await this.db
       .createCollection('log', { clusteredIndex: { key: { _id: 1 }, unique: true } })
@@ -87,8 +87,8 @@ export class EventLog {
   }
 
   /**
-   * Rows above a number in their order, at most so many, and no more once they have that many bytes; they begin higher when
-   * older ones are gone, and never below the floor, even where a recorder that woke up late has put old rows back.
+   * Rows above a number, in order, up to a count and up to a number of bytes. They begin higher when older rows have
+   * been deleted. They never begin below the floor, even when a recorder that woke up late has put old rows back.
    */
   async read(after: number, limit: number, maxBytes = READ_BYTES): Promise<LogRow[]> {
     const rows: LogRow[] = [];
@@ -104,15 +104,15 @@ export class EventLog {
       bytes += rowBytes(row);
       if (bytes > maxBytes) break;
     }
-    // Asked after the rows: what is deleted meanwhile is below a floor that is seen here.
+    // The floor is read after the rows: rows that are deleted meanwhile are below the floor that is read here.
     const floor = await this.floor();
     return rows.filter((row) => row.number >= floor);
   }
 
   /**
-   * Rows of some collections in their order, and those about all of them, and the ends of transactions; the others are
-   * left out by the server.
-   * @returns with how far was looked; null when rows in between are gone
+   * Rows of some collections in order, with the rows that concern all collections and the ends of transactions. The
+   * server leaves out the others.
+   * @returns also the number up to which rows were looked at; null when rows in between are gone
    */
   async about(asked: {
     readonly after: number;
@@ -123,7 +123,8 @@ export class EventLog {
     readonly maxBytes?: number;
   }): Promise<{ readonly rows: readonly LogRow[]; readonly through: number } | null> {
     const { after, through, collections, limit, maxBytes = READ_BYTES } = asked;
-    // A pattern of events such as `fs.*` means `fs.files` of others, too; no name of ours has anything below it.
+    // A pattern such as `fs.*` also means the collection `fs.files` of other programs. Below system collections (`_…`)
+    // there are none.
     const below = collections.filter((name) => !name.startsWith('_')).map((name) => new RegExp(`^${name}\\.`));
     const names = { $in: [...collections, ...below] };
     const concerns = [{ c: names }, { to: names }, { op: { $in: ['gap', 'dropDatabase'] } }, { 'x.z': true }];
@@ -149,13 +150,14 @@ export class EventLog {
   }
 
   /**
-   * Makes the very first row, in an epoch no earlier log of this database had. Throws NumbersTaken when there is one.
-   * @param above where nothing here knows of earlier epochs: one that none of them reached
+   * Makes the very first row, in an epoch that no earlier log of this database had. Throws NumbersTaken when there is a
+   * row already.
+   * @param above an epoch that no earlier one reached, for a database that does not know its earlier epochs
    */
   async begin(start: Pick<LogRow, 'token' | 'time'>, above: number): Promise<void> {
     const known = await this.#floor.findOne({ _id: 'log' });
     const epoch = await this.nextEpoch(known?.['epoch'] === undefined ? above : 0);
-    // A log that was dropped leaves its floor behind, which would hide the new rows.
+    // A log that was dropped leaves its floor, which would hide the new rows.
     await this.#floor.updateOne({ _id: 'log' }, { $set: { floor: 0 } });
     const row: LogRow = { ...EMPTY_ROW, ...start, number: 1, epoch, wall: new Date(), operation: 'start' };
     await this.#insert([{ ...encodeRow(row), db: this.#database }]);
@@ -172,10 +174,10 @@ export class EventLog {
   }
 
   /**
-   * Appends rows in batches, one after the other, each acknowledged by a majority before the next one leaves.
-   * @param allowed asked before every batch; when it says no the rest is not written
-   * @param written told of every batch that is acknowledged
-   * @throws NumbersTaken when a number exists; any other error means that nobody knows how much was written
+   * Appends rows in batches, one after the other, each acknowledged by a majority before the next one is sent.
+   * @param allowed called before every batch; when it returns false the rest is not written
+   * @param written called with every batch that is acknowledged
+   * @throws NumbersTaken when a number exists; after any other error it is unknown how much was written
    */
   async append(
     rows: readonly LogRow[],
@@ -190,8 +192,9 @@ export class EventLog {
   }
 
   async #insert(documents: Document[]): Promise<void> {
-    // A command of its own is never sent twice by the driver, unlike insertMany on a client with retryable writes. Naming
-    // the very collection, it fails where that was dropped: the server would make another one, without its index of rows.
+    // As a plain command, the insert is never sent twice by the driver, unlike insertMany with retryable writes. It
+    // names the collection's UUID, so it fails when the collection was dropped; otherwise the server would create a new
+    // one without the clustered index.
     const which = this.#uuid === undefined ? {} : { collectionUUID: this.#uuid };
     const command = { insert: 'log', documents, ordered: true, ...which, writeConcern: { w: 'majority' } };
     const reply = await within(ANSWER_MS, (signal) => this.db.command(command, { signal }));
@@ -202,30 +205,30 @@ export class EventLog {
     if (reply['writeConcernError']) throw new Error(String(reply['writeConcernError'].errmsg));
   }
 
-  /** The token up to which nothing follows the given row, when one was noted above the row's own. */
+  /** The newest token up to which no row follows the given row: the noted one, or the row's own. */
   async mark(row: Pick<LogRow, 'number' | 'token'>): Promise<string> {
     const mark = await this.#mark.findOne({ _id: 'log', after: row.number });
     const token: unknown = mark?.['token'];
     return typeof token === 'string' && token > row.token ? token : row.token;
   }
 
-  /** Notes that nothing follows the row before this token. */
+  /** Notes that no change up to this token makes a row after the given one. */
   async setMark(after: number, token: string): Promise<void> {
     await this.#mark.updateOne({ _id: 'log' }, { $set: { after, token } }, { upsert: true });
   }
 
-  /** Rows below this number do not count any more, whether they exist or not. */
+  /** The floor. Rows below this number do not count any more, even if they still exist. */
   async floor(): Promise<number> {
     const floor = await this.#floor.findOne({ _id: 'log' }, MAJORITY);
     return Number(floor?.['floor'] ?? 0);
   }
 
-  /** Raises the floor, first; only then may rows below it be deleted. */
+  /** Raises the floor. Only after that may rows below it be deleted. */
   async raiseFloor(floor: number): Promise<void> {
     await this.#floor.updateOne({ _id: 'log' }, { $max: { floor } }, { writeConcern: { w: 'majority' } });
   }
 
-  /** Deletes rows below a number, at most so many; returns how many went. */
+  /** Deletes rows below a number, up to a count. Returns how many were deleted. */
   async deleteBelow(number: number, block: number): Promise<number> {
     const [last] = await this.#rows
       .find({ _id: { $lt: number } } as Document, {
@@ -239,7 +242,7 @@ export class EventLog {
     return (await this.#rows.deleteMany({ _id: below } as Document)).deletedCount;
   }
 
-  /** Which replica set the log was written on; null when that is not known. */
+  /** The replica set on which the log was written; null when that is unknown. */
   async origin(): Promise<string | null> {
     const floor = await this.#floor.findOne({ _id: 'log' });
     return typeof floor?.['set'] === 'string' ? floor['set'] : null;
@@ -249,7 +252,7 @@ export class EventLog {
     await this.#floor.updateOne({ _id: 'log' }, { $set: { set } });
   }
 
-  /** The time by the clock of the database. */
+  /** The time of the database's clock. */
   async now(): Promise<Date> {
     return (await this.db.command({ hello: 1 }))['localTime'];
   }

@@ -1,6 +1,7 @@
 /**
- * The event as clients see it, made of a row: its type, who did it, the states before and after in the wire's form. The
- * same envelope serves sockets, feeds, webhooks, functions and audit. Pure; it decides nothing about who may see it.
+ * The event as clients see it, made from a row: its type, its actor, the states before and after as JSON values.
+ * Sockets, feeds, webhooks, functions and audit use the same envelope. Pure. Not here: which reader may see it
+ * (visible-row.ts).
  */
 
 import { rawDifference } from '../../database/bson/raw.ts';
@@ -20,15 +21,15 @@ export interface Event {
   readonly type: string;
   /** When the database made the change, ISO 8601. */
   readonly timestamp: string;
-  /** Null for what concerns the system. */
+  /** Null for events that concern the system. */
   readonly collection: string | null;
   readonly documentId: string | null;
   readonly revision: number | null;
-  /** Top-level names whose value differs; null on create and delete, and where that is not known. */
+  /** Top-level names with a changed value; null on create and delete, and where a state is unknown. */
   readonly changed: readonly string[] | null;
   readonly actor: { readonly kind: string; readonly id: string } | null;
   readonly request: string | null;
-  /** Common to the events of one database transaction. */
+  /** The same for all events of one database transaction. */
   readonly transaction: string | null;
   readonly data: Readonly<Record<string, unknown>> | null;
   readonly before: Readonly<Record<string, unknown>> | null;
@@ -48,10 +49,10 @@ const THINGS: ReadonlyMap<string, string> = new Map([
   ['_activity', 'activity'],
 ]);
 
-/** The type of what an activity document says happened: a word of three parts. */
+/** The form of the type that an activity document names: three words with dots between them. */
 const ACTIVITY_TYPE = /^system\.[a-z][a-z-]*\.[a-z][a-z-]*$/;
 
-/** The event type of a row, or null when the row is none: schema changes, starts, resets. */
+/** The event type of a row, or null when the row is not an event: schema changes, starts, resets. */
 export function eventType(row: LogRow): string | null {
   if (row.operation === 'gap') return 'system.log.gap';
   const verb = VERBS.get(row.operation);
@@ -66,14 +67,14 @@ export function typesOf(collection: CollectionName): string[] {
   return [...VERBS.values()].map((verb) => `${collection}.${verb}`);
 }
 
-/** Whether there can be events of a type, in which `*` stands for anything: one that is misspelt would be waited for in vain. */
+/** Whether events of a type can exist; `*` stands for anything. A misspelt type would be waited for in vain. */
 export function mayHappen(type: string): boolean {
   if (type.includes('*') || type.startsWith('system.')) return true;
   const dot = type.lastIndexOf('.');
   return dot > 0 && [...VERBS.values()].includes(type.slice(dot + 1));
 }
 
-/** The event of a row, or null when the row is none. Every call makes a fresh one. */
+/** The event of a row, or null when the row is not an event. Every call makes a new object. */
 export function toEvent(row: LogRow): Event | null {
   const type = eventType(row);
   if (type === null) return null;

@@ -1,6 +1,6 @@
 /**
- * What a recorder's error means: which of its few ways to go on it takes. A table and nothing else; the recorder acts.
- * Whatever is not listed is unknown: close, wait, and begin again from the log's newest row.
+ * Classifies the errors of the recorder: each kind has its own way to go on. Only a table; the recorder acts on it.
+ * After an error that is not listed, the recorder closes, waits, and begins again from the log's newest row.
  */
 import { serverCode } from '../../database/errors.ts';
 import { NumbersTaken, UnusableLog } from './event-log.ts';
@@ -8,13 +8,13 @@ import { NumbersTaken, UnusableLog } from './event-log.ts';
 export type ErrorClass =
   /** Another recorder wrote first: look at the newest row again. */
   | 'behind'
-  /** The token is not in the history, though its time may be. */
+  /** The resume token is not in the oplog, though its time may be. */
   | 'token-unknown'
-  /** The history since the newest row is gone. */
+  /** The oplog no longer holds the changes since the newest row. */
   | 'history-lost'
-  /** An entry does not fit into a reply. */
+  /** An oplog entry does not fit into a reply. */
   | 'too-large'
-  /** The database refuses us: a person has to act. */
+  /** The database refuses access: an operator has to act. */
   | 'refused'
   /** One row cannot be stored as it is. */
   | 'row-refused'
@@ -36,7 +36,7 @@ const BY_CODE: ReadonlyMap<number, ErrorClass> = new Map([
 const NETWORK =
   /^(MongoNetwork|MongoServerSelection|MongoNotConnected|MongoPoolCleared|MongoTopologyClosed|MongoOperationTimeout|AbortError|TimeoutError)/;
 
-/** The verdict on an error of the stream, the log or the lease. */
+/** The kind of an error of the stream, the log or the lease. */
 export function classifyError(error: unknown): ErrorClass {
   if (error instanceof NumbersTaken) return 'behind';
   if (error instanceof UnusableLog) return 'refused';

@@ -1,4 +1,4 @@
-/** What the parts of the event log tell an operator: one call, which the house connects to its log. */
+/** How the parts of the event log report to an operator: one function, which the server connects to its own log. */
 export type Note = (
   level: 'info' | 'warn' | 'error',
   message: string,

@@ -9,12 +9,12 @@ export type LogPosition = Pick<LogRow, 'epoch' | 'number'>;
 
 const FORM = /^([1-9]\d{0,14})-([1-9]\d{0,14}|0)$/;
 
-/** The text of a place. */
+/** The text of a place in the log. */
 export function formatPosition(place: LogPosition): string {
   return `${place.epoch}-${place.number}`;
 }
 
-/** The place a text names, or null when it is no position. */
+/** The place that a text names, or null when it is not a position. */
 export function parsePosition(text: string): LogPosition | null {
   const match = FORM.exec(text);
   return match === null ? null : { epoch: Number(match[1]), number: Number(match[2]) };

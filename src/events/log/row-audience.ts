@@ -1,21 +1,24 @@
-/** What a policy must allow to read for a row to be seen: its collection, all events, or the accounts of others. Pure. */
+/**
+ * The places that a policy must allow to read before a row may be seen: its collection, all events, or the accounts of
+ * others. Pure. Not here: cutting the row to what may be seen (visible-row.ts).
+ */
 import { isCollectionName } from '../../database/names.ts';
 import type { Place } from '../../policies/policies.ts';
 import type { LogRow } from './row.ts';
 
-/** Ours that tell of people: who reads them may also ask for them at `/admin`. */
+/** System collections about people. Their readers may also read them at `/admin`. */
 const ACCOUNTS: ReadonlySet<string> = new Set(['_users', '_sessions', '_keys', '_activity']);
 
 /**
- * The places of which one is enough for a row to be heard of: its own and, of a rename, that of the name it takes, whose
- * readers lose what was there.
+ * A reader that may read one of these places may receive the row. They are the row's own place and, for a rename, the
+ * place of the new name, because its readers lose the documents that were there.
  */
 export function placesOfRow({ operation, collection, to }: LogRow): readonly [own: Place, taken?: Place] {
   const own = placeOfRow(collection);
   return operation === 'rename' ? [own, placeOfRow(to)] : [own];
 }
 
-/** @param collection of the row; null for what concerns all of them */
+/** @param collection of the row; null for a row that concerns all collections */
 function placeOfRow(collection: string | null): Place {
   if (collection === null) return 'events';
   if (ACCOUNTS.has(collection)) return 'admin:accounts';

@@ -1,13 +1,13 @@
 /**
- * A row of the event log: its shape in memory, and how it is stored. Bodies are kept and stored as the very bytes the
- * change stream gave, so nothing is altered on the way and nothing is decoded that nobody looks at.
- * Not here: how a change becomes a row (row-maker.ts), what clients see of it (event.ts).
+ * A row of the event log: its shape in memory, and how it is stored. Documents are kept and stored as the bytes that
+ * the change stream gave, so that nothing is altered and nothing is decoded without need. Not here: how a change
+ * becomes a row (row-maker.ts), what clients see of it (event.ts).
  */
 import type { Document, Timestamp } from 'mongodb';
 import { binary, decodeOwn, decodeShallow, timestamp } from '../../database/bson/raw.ts';
 import { readOrdered } from '../../database/bson/stored.ts';
 
-/** Bodies above this are left out of a row, which must fit into 16 MB with all it carries. */
+/** Documents above this size are left out of a row, because a whole row must fit into 16 MB. */
 export const BODY_LIMIT = 12 * 1024 * 1024;
 
 const OPERATIONS = [
@@ -32,13 +32,13 @@ export interface LogRow {
   /** Gapless number from 1. */
   readonly number: number;
   readonly epoch: number;
-  /** Resume token that made the row, upper-case hex. */
+  /** The resume token of the change, upper-case hex. */
   readonly token: string;
   /** Cluster time. */
   readonly time: Timestamp;
   readonly wall: Date;
   readonly operation: RowOperation;
-  /** Collection, null for what concerns all of them. */
+  /** The collection; null for a row that concerns all collections. */
   readonly collection: string | null;
   /** Raw `{_id: …}` of the document. */
   readonly key: Buffer | null;
@@ -48,11 +48,11 @@ export interface LogRow {
   /** Raw `{updatedFields, removedFields, truncatedArrays}` of an update. */
   readonly update: Buffer | null;
   readonly transaction: { readonly id: string; readonly index: number; readonly last: boolean } | null;
-  /** Who did it, as `user:u1`; null when nobody of ours. */
+  /** The actor, as `user:u1`; null when the change did not come through this server. */
   readonly by: string | null;
   /** Request id. */
   readonly request: string | null;
-  /** The bodies were too large for a row. */
+  /** True if the documents were too large for a row. */
   readonly big: boolean;
   /** A renamed collection's new name; an end of a gap as text. */
   readonly to: string | null;
@@ -60,7 +60,7 @@ export interface LogRow {
   readonly from: string | null;
 }
 
-/** What a row without news in its optional members looks like. */
+/** A row with nothing in its optional members. */
 export const EMPTY_ROW = {
   collection: null,
   key: null,
@@ -75,17 +75,17 @@ export const EMPTY_ROW = {
   from: null,
 } as const;
 
-/** Memory a row takes, nearly: its bodies and a flat sum for the rest. */
+/** Approximate memory of a row: its documents and a fixed size for the rest. */
 export function rowBytes(row: LogRow): number {
   return 400 + (row.key?.length ?? 0) + bodyBytes(row);
 }
 
-/** About how much memory a row takes, in bytes, with the document that is read for it when its own bodies were too large. */
+/** Approximate memory of a row in bytes, including the document that is read for it when its own were too large. */
 export function wholeBytes(row: LogRow): number {
   return rowBytes(row) + (row.big ? BODY_LIMIT : 0);
 }
 
-/** The first of the rows, as many as may be held within so many bytes of memory; one at least. */
+/** The first rows that fit into so many bytes of memory; at least one row. */
 export function rowsWithin(rows: LogRow[], bytes: number): LogRow[] {
   let held = 0;
   const end = rows.findIndex((row) => {
@@ -95,12 +95,12 @@ export function rowsWithin(rows: LogRow[], bytes: number): LogRow[] {
   return end < 0 ? rows : rows.slice(0, Math.max(1, end));
 }
 
-/** Size of a row's bodies. */
+/** Bytes of a row's documents. */
 export function bodyBytes(row: Pick<LogRow, 'after' | 'before' | 'update'>): number {
   return (row.after?.length ?? 0) + (row.before?.length ?? 0) + (row.update?.length ?? 0);
 }
 
-/** The stored form. Members that say nothing are left out. */
+/** The stored form. Empty members are left out. */
 export function encodeRow(row: LogRow): Document {
   const { transaction } = row;
   const stored: Document = {
@@ -128,7 +128,7 @@ export function encodeRow(row: LogRow): Document {
   return stored;
 }
 
-/** Reads a stored row. Throws TypeError when the bytes are no row. */
+/** Reads a stored row. Throws TypeError when the bytes are not a row. */
 export function decodeRow(bytes: Uint8Array): LogRow {
   const stored = decodeShallow(bytes);
   const operation = OPERATIONS.find((one) => one === stored['op']);

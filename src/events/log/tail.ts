@@ -1,7 +1,7 @@
 /**
- * Follows the log in one process and tells its readers of every row once, in order, whole transactions at a time. Rows
- * come from a change stream on the log, or are handed over by the recorder of the same process; whatever a broken
- * stream missed is read from the log. It keeps no token and needs none.
+ * Follows the log in one process and gives every row to its readers once, in order, each transaction as a whole. Rows
+ * come from a change stream on the log, or from the recorder of the same process. Rows that a broken stream missed are
+ * read from the log, so it keeps no resume token.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { changeStream } from '../../database/cursors/change-stream.ts';
@@ -12,11 +12,11 @@ import { RingBuffer } from './ring-buffer.ts';
 import { decodeRow, type LogRow } from './row.ts';
 
 const READ_ROWS = 1000;
-/** Rows of an unfinished transaction held back at most; a longer one is told in parts. */
+/** The most rows of an unfinished transaction that are held back; a longer one is given to readers in parts. */
 const HELD_ROWS = 50_000;
 
 export interface TailListener {
-  /** Rows in their order; the rows of one transaction are never parted. */
+  /** Rows in order; the rows of one transaction come together. */
   rows(rows: readonly LogRow[]): void;
   /** Rows are missing before the next ones: retention overtook this process. */
   lost?(): void;
@@ -51,22 +51,22 @@ export class Tail {
     this.#note = options.onNote ?? (() => {});
   }
 
-  /** The last place told to readers; every row up to it has been delivered here. */
+  /** The last place given to readers; every row up to it has been delivered in this process. */
   get position(): LogPosition {
     return this.#told;
   }
 
-  /** The last place seen, within an unfinished transaction maybe. */
+  /** The last place seen; it may be within an unfinished transaction. */
   get seen(): LogPosition {
     return this.#last;
   }
 
-  /** Whether the process is following; not while the database is away. */
+  /** Whether the process follows the log; false while the database is away. */
   get healthy(): boolean {
     return this.#healthy;
   }
 
-  /** Begins at the newest row there is, and follows from there. */
+  /** Begins at the newest row and follows from there. */
   async start(): Promise<void> {
     const newest = await this.#log.newest();
     if (newest !== null) {
@@ -91,7 +91,7 @@ export class Tail {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Whether the recorder of this process brings the rows; then no stream of our own is needed. */
+  /** Whether the recorder of this process brings the rows; then this class needs no change stream. */
   suspend(suspended: boolean): void {
     if (suspended !== this.#suspended) {
       this.#suspended = suspended;
@@ -101,7 +101,9 @@ export class Tail {
     if (suspended) this.#catchUp().catch(() => {});
   }
 
-  /** Takes rows from whoever has them: known ones are dropped, and a hole is filled from the log first. */
+  /**
+   * Takes rows from the recorder or the stream. Known rows are dropped, and a hole before them is filled from the log.
+   */
   take(rows: readonly LogRow[]): void {
     if (this.#catching !== null) {
       this.#again = true;
@@ -110,7 +112,9 @@ export class Tail {
     if (!this.#accept(rows)) this.#catchUp().catch(() => {});
   }
 
-  /** Rows above a number that have been told, from memory or from the log; from that no more once they have that many bytes. */
+  /**
+   * Rows above a number that readers were given, from memory or from the log. The byte limit holds for the log only.
+   */
   async read(after: number, limit: number, maxBytes?: number): Promise<LogRow[]> {
     if (after >= this.#told.number) return [];
     const rows = this.#ring.after(after, limit) ?? (await this.#log.read(after, limit, maxBytes));
@@ -175,7 +179,7 @@ export class Tail {
         await pause(500, undefined, { signal: this.#end.signal }).catch(() => {});
       }
     }
-    // In the same turn as the last look at #again: rows that come from now on are taken directly.
+    // In the same turn of the event loop as the last check of #again: rows that come from now on are taken directly.
     this.#catching = null;
   }
 
@@ -184,7 +188,7 @@ export class Tail {
     const rows = await this.#log.read(number, READ_ROWS);
     if (rows.length > 0 && rows[0]?.epoch === epoch) return rows;
     const gap = await this.#log.firstAbove(epoch);
-    // A log turned back to an older state goes on below what was seen here.
+    // A log that was restored to an older state goes on below the numbers that were seen here.
     return gap !== null && gap.number <= number ? await this.#log.read(gap.number - 1, READ_ROWS) : rows;
   }
 

@@ -1,6 +1,6 @@
 /**
- * Which paths an update touched. Only names are read: the values may be anything that a foreign writer can store, and
- * one that JavaScript has no words for must not keep what stands behind it from being told.
+ * The paths that an update changed. Only names are read: other programs may have stored values of any type, and a value
+ * that JavaScript cannot represent must not hide the paths after it.
  */
 import { rawMembers } from '../../database/bson/raw.ts';
 import { readStored } from '../../database/bson/stored.ts';

@@ -1,7 +1,8 @@
 /**
- * A consumer: a named durable reader of the log with a cursor. It works in one process at a time. What it does is done first, under ids that
- * name the event, and only then the cursor moves, by compare-and-set; so whatever dies, a second try finds its outputs
- * there already. What keeps failing is parked beside and can be replayed. Not here: what any consumer does.
+ * A consumer: a named durable reader of the log with a cursor. It works in one process at a time. It writes its outputs
+ * first, under ids made from the event, and moves its cursor afterwards, by compare-and-set. When a process dies in
+ * between, the second try finds the outputs. A row that keeps failing is parked and can be replayed. Not here: the
+ * work.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Collection, Db, Document } from 'mongodb';
@@ -14,9 +15,9 @@ import type { LogRow } from '../log/row.ts';
 import type { Tail } from '../log/tail.ts';
 
 const BATCH_ROWS = 200;
-/** How often a process that may not consume looks whether it may, in milliseconds; it costs no command. */
+/** How often a process that may not consume checks again, in milliseconds; it needs no database command. */
 const ALLOWED_POLL_MS = 250;
-/** How far behind the stored cursor may stay over rows that are nothing to the consumer. */
+/** How many rows that do not concern the consumer may pass before the cursor is stored. */
 const PASSED_MS = 1000;
 
 interface Cursor extends LogPosition {
@@ -35,17 +36,18 @@ export interface ConsumerOptions {
   readonly log: EventLog;
   readonly tail: Tail;
   /**
-   * Does the work for rows in their order; may be called again for the same rows. Outputs carry `outputId`s.
-   * `allowed` says whether this process is still the one to consume; a process that was frozen asks it right before an effect.
+   * Does the work for rows, in order; may be called again for the same rows. The ids of outputs are `outputId`s.
+   * `allowed` says whether this process is still the consuming one; call it right before an effect, because the process
+   * may have been frozen.
    */
   readonly handle: (rows: readonly LogRow[], allowed: () => boolean) => Promise<void>;
-  /** Called whenever this process becomes the one that reads, before it is given rows: what to do before the first of them. */
+  /** Called whenever this process becomes the one that consumes, before its first rows. */
   readonly begin?: (cursor: LogPosition) => Promise<void>;
-  /** Whether a row is anything to the consumer, pure and cheap; the others only move the cursor. All are when absent. */
+  /** Whether a row concerns the consumer; pure and cheap. Other rows only move the cursor. When absent, all rows do. */
   readonly concerns?: (row: LogRow) => boolean;
   /**
-   * Whether this process is the one to consume: the holder of the recorder's lease. It saves work and nothing more: two that
-   * consume at once leave what one would.
+   * Whether this process may consume: it holds the recorder's lease. This only saves work: two processes that consume
+   * at once have the same result as one.
    */
   readonly allowed: () => boolean;
   /** How often a single row is tried before it is parked. */
@@ -53,12 +55,12 @@ export interface ConsumerOptions {
   readonly onNote?: Note;
 }
 
-/** The id of what a consumer makes of an event: the same on every try. */
+/** The id of a consumer's output for an event: the same on every try. */
 export function outputId(consumer: string, row: LogPosition, target?: string): string {
   return `${consumer}:${formatPosition(row)}${target === undefined ? '' : `:${target}`}`;
 }
 
-/** Inserts outputs; one that is there already counts as done. */
+/** Inserts outputs; an output that exists already counts as done. */
 export async function insertOutputs<T extends Document>(collection: Collection<T>, outputs: Document[]): Promise<void> {
   if (outputs.length === 0) return;
   const reply = await collection.db.command({
@@ -80,7 +82,7 @@ export class Consumer {
   #loop: Promise<void> = Promise.resolve();
   #detach: () => void = () => {};
   #wake: () => void = () => {};
-  /** What the database holds; a cursor over rows that are nothing to the consumer runs ahead of it. */
+  /** The stored cursor. The cursor in memory may be ahead of it, by rows that do not concern the consumer. */
   #stored: LogPosition = { epoch: 0, number: 0 };
   #storedAt = 0;
 
@@ -91,7 +93,7 @@ export class Consumer {
     this.#parked = db.collection('parked');
   }
 
-  /** Starts reading: behind the cursor, or from now on when there is none yet. */
+  /** Starts reading after the cursor, or from now on when there is none yet. */
   start(): void {
     this.#detach = this.#options.tail.attach({ rows: () => this.#wake() });
     this.#loop = this.#run();
@@ -109,7 +111,7 @@ export class Consumer {
     return await this.#cursors.findOne({ _id: this.#options.name });
   }
 
-  /** What was given up, oldest first. */
+  /** The parked events, oldest first. */
   async parked(limit = 100): Promise<Parked[]> {
     return await this.#parked.find({ consumer: this.#options.name }).sort({ at: 1 }).limit(limit).toArray();
   }
@@ -174,7 +176,7 @@ export class Consumer {
     return this.#options.allowed() && !this.#end.signal.aborted;
   }
 
-  /** Goes on behind rows that left nothing behind; the cursor is stored now and then, so that little is read twice. */
+  /** Moves the cursor over rows without outputs. It is stored only now and then, so that little is read twice. */
   async #pass(to: LogPosition): Promise<LogPosition> {
     const here = to.number === this.#stored.number && to.epoch === this.#stored.epoch;
     if (here || performance.now() - this.#storedAt < PASSED_MS) return { epoch: to.epoch, number: to.number };
@@ -193,7 +195,7 @@ export class Consumer {
     return this.#stored;
   }
 
-  /** Where to go on when the rows do not continue the cursor: another history, or rows that retention took. */
+  /** Where to go on when the rows do not follow the cursor: after a new history, or rows that retention deleted. */
   async #fit(cursor: LogPosition, rows: readonly LogRow[]): Promise<LogPosition | null> {
     const { log, tail, name, onNote } = this.#options;
     const first = rows[0];

@@ -1,6 +1,6 @@
 /**
- * What the feeds read from a URL: where to begin, how long to wait, how much, which types. Pure; whatever is not known
- * is refused by name, because a parameter that is ignored answers another question than the one asked.
+ * Parses the parameters of the feeds: position, wait, limit, types and filter. Pure. Unknown parameters are refused by
+ * name, because an ignored one would silently give a different answer.
  */
 import { MillraceError } from '../../kernel/errors.ts';
 import { queryText } from '../../kernel/request.ts';
@@ -16,7 +16,7 @@ export const MAX_LIMIT = 1000;
 export const MAX_WAIT_S = 60;
 const MAX_TYPES = 50;
 const MAX_TYPE_LENGTH = 200;
-/** Types that an asker knows at one time; there are a few for each collection. */
+/** How many types a filter of types remembers; each collection has a few. */
 const MOST_KNOWN = 1_000;
 
 export interface FeedQuery {
@@ -35,7 +35,7 @@ export function parseEventsQuery(url: string): FeedQuery {
   return common(found);
 }
 
-/** Reads `since`, `wait`, `limit` and the conditions of a filter in the query language; throws what those throw. */
+/** Reads `since`, `wait`, `limit` and the conditions of a filter in the query language; throws the errors of these. */
 export function parseChangesQuery(url: string): FeedQuery & { readonly filter: OpenFilter } {
   const own = ['since', 'wait', 'limit'];
   const found = readParameters(queryText({ url }));
@@ -79,8 +79,8 @@ export function requireTypes(wanted: readonly string[]): void {
 }
 
 /**
- * Asks of event types whether they are wanted. What was found out about a type is kept: else each row would be compared
- * with every pattern of every client.
+ * Makes the test whether an event type is wanted. Results are kept by type: otherwise each row would be compared with
+ * every pattern of every client.
  * @param patterns types in which `*` stands for anything
  */
 export function wanting(patterns: readonly string[]): (type: string) => boolean {
@@ -96,7 +96,7 @@ export function wanting(patterns: readonly string[]): (type: string) => boolean 
   };
 }
 
-/** Whether a row is asked for: by its type, or as a rename by that of the name it takes, whose documents are gone by it. */
+/** Whether a row is wanted by its type. A rename also counts for the new name, which loses the documents it had. */
 export function wantsRow(wants: (type: string) => boolean, row: LogRow, type = eventType(row)): boolean {
   if (type === null) return false;
   return wants(type) || (row.operation === 'rename' && row.to !== null && wants(`${row.to}.renamed`));

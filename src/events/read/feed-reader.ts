@@ -1,17 +1,17 @@
 /**
- * Who reads a feed, at every moment of a long wait: when sessions, roles or keys change meanwhile, the credential is
- * asked again before anything more is shown. Not here: what the reader may see (visible-row.ts).
+ * The principal that reads a feed, kept current during a long wait: when sessions, roles or keys change, it is
+ * authenticated again before anything more is shown. Not here: what the reader may see (visible-row.ts).
  */
 import type { Authenticator } from '../../auth/authenticator.ts';
 import type { Principal } from '../../auth/identity/principal.ts';
 
 export interface FeedReader {
-  /** The principal as it is now; throws or rejects as the authenticator does when it no longer is one. */
+  /** The principal as it is now. Throws or rejects with the authenticator's error when it is no longer valid. */
   now(): Principal | Promise<Principal>;
   end(): void;
 }
 
-/** @param credential the header that proved who it is; undefined for anonymous */
+/** @param credential the Authorization header; undefined for anonymous */
 export function feedReader(
   authenticator: Pick<Authenticator, 'authenticate' | 'onRevoked'>,
   first: Principal,

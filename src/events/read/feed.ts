@@ -1,7 +1,7 @@
 /**
- * Pages of the log for readers that come and go with a position: at once when there is news, else after waiting for
- * some. It refuses positions that cannot be used instead of guessing. Not here: what a reader may see, which comes in as
- * a function, and who keeps a position (consumer.ts keeps its own).
+ * Pages of the log after a position: at once when there are new rows, otherwise after waiting for some. Positions that
+ * cannot be used are refused. Not here: what a reader may see, which the caller passes in as a function, and readers
+ * with a stored position (consumer.ts).
  */
 
 import type { FairSemaphore } from '../../kernel/concurrency/fair-semaphore.ts';
@@ -13,13 +13,13 @@ import { type LogRow, rowsWithin, wholeBytes } from '../log/row.ts';
 import type { Tail } from '../log/tail.ts';
 
 const READ_ROWS = 500;
-/** Bytes that are read at one time, but for one row that is larger. */
+/** Bytes that are read at one time; a single row may be larger. */
 const READ_BYTES = 1024 * 1024;
-/** Rows looked at for one page at most, whoever matches. */
+/** The most rows that are looked at for one page, whether they match or not. */
 const SCAN_ROWS = 20_000;
 /** Bytes of the rows that are looked at for one page. */
 const SCAN_BYTES = 64 * 1024 * 1024;
-/** Bodies behind which a page ends: it is one text in memory, and beyond half a gigabyte none at all. */
+/** A page ends after so many bytes of documents. It becomes one string in memory; beyond half a gigabyte that fails. */
 const PAGE_BYTES = 16 * 1024 * 1024;
 const UNKNOWN_WAIT_MS = 2000;
 
@@ -30,22 +30,22 @@ export interface FeedPage<T> {
 }
 
 export interface PageQuery<T> {
-  /** The position of the last page; without one the answer is empty and says where now is. */
+  /** The position of the last page; without one the answer is empty and has the current position. */
   readonly since: string | null;
   readonly limit: number;
   readonly waitMs: number;
-  /** What a reader gets of a row; null when it gets nothing. */
+  /** The item that a reader gets for a row; null for none. */
   readonly pick: (row: LogRow) => T | null | Promise<T | null>;
-  /** Whether a broken history ends the page instead of being an item. */
+  /** Whether a break of the history ends the page with an error instead of being an item. */
   readonly refuseGap: (row: LogRow) => boolean;
   readonly signal: AbortSignal;
-  /** The client who reads, whatever stands for it. */
+  /** The client that reads: any value that is the same for all its reads. */
   readonly whose: unknown;
   /** The turns in which rows are looked at. */
   readonly lane: Lane;
 }
 
-/** A page while it is being gathered. */
+/** A page while it is being filled. */
 interface Gathered<T> {
   place: LogPosition;
   readonly items: T[];
@@ -60,20 +60,20 @@ export class Feed {
   readonly #log: EventLog;
   readonly #readers: FairSemaphore;
 
-  /** @param readers places for those who read the log, each for one piece of it */
+  /** @param readers limits the reads of the log by clients */
   constructor(tail: Tail, log: EventLog, readers: FairSemaphore) {
     this.#tail = tail;
     this.#log = log;
     this.#readers = readers;
   }
 
-  /** The position of the newest row this process has told. */
+  /** The position of the newest row that this process has given to readers. */
   get position(): string {
     return formatPosition(this.#tail.position);
   }
 
   /**
-   * A page behind a position.
+   * A page after a position.
    * @throws MillraceError `invalid-parameter`, or `position-expired`, `position-unknown`, `epoch-changed` (410), with
    * the current position in the header `millrace-position`
    */
@@ -85,7 +85,7 @@ export class Feed {
     for (;;) {
       const news = this.#news(query.signal, until - performance.now());
       try {
-        // The place is not kept while it waits for news.
+        // The place in the semaphore is given back while it waits for new rows.
         const more = await this.#readers.run(query.whose, () => this.#gather(query, page));
         const isWaiting = more === 'none' && page.items.length === 0 && performance.now() < until;
         const isOver = more === 'none' ? !isWaiting || query.signal.aborted : more === 'full';
@@ -97,7 +97,7 @@ export class Feed {
     }
   }
 
-  /** Looks at the next rows. @returns whether the page is full, or there are none by now, or may be more */
+  /** Looks at the next rows. @returns whether the page is full, no rows are left for now, or there may be more */
   async #gather<T>(query: PageQuery<T>, page: Gathered<T>): Promise<'full' | 'none' | 'more'> {
     const rows = rowsWithin(await this.#tail.read(page.place.number, READ_ROWS, READ_BYTES), READ_BYTES);
     if (rows[0] !== undefined && rows[0].number !== page.place.number + 1) throw this.#gone('position-expired');
@@ -120,7 +120,7 @@ export class Feed {
     return page.scannedRows >= SCAN_ROWS || page.scannedBytes >= SCAN_BYTES ? 'full' : 'more';
   }
 
-  /** The place of a position text that rows can be read behind; waits up to 2 s for one not yet seen here. */
+  /** The place of a position after which rows can be read; waits up to 2 s for a row not yet seen in this process. */
   async usable(text: string): Promise<LogPosition> {
     const place = parsePosition(text);
     if (place === null) throw new MillraceError('invalid-parameter', 'The position is not one this server gave');

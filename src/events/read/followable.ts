@@ -1,13 +1,14 @@
 /**
- * What can be followed: the database tells the changes of collections alone, and a feed of anything else would stay
- * empty for ever without a word. Not here: what can be read as of one moment (realtime/answer/snapshot-store.ts).
+ * Checks that a collection can be followed. The database has change events for plain collections only; a feed of a view
+ * or a time series would silently stay empty. Not here: what can be read as of one moment
+ * (realtime/answer/snapshot-store.ts).
  */
 import type { CollectionInfo, Db } from 'mongodb';
 import { translated } from '../../database/errors.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 
 /**
- * What there is of a name; undefined when there is nothing yet, which can be followed.
+ * The collection of a name as the database lists it; undefined when it does not exist yet, and then it can be followed.
  * @throws MillraceError `forbidden` for a view and a time series
  */
 export async function requireChanges(db: Db, name: string, maxTimeMS: number): Promise<CollectionInfo | undefined> {

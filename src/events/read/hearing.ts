@@ -1,6 +1,6 @@
 /**
- * Who may ask for events at all, and of which collections: asked before anything of the log is read, so that nobody makes
- * the server look through events none of which it would be told. Pure. Not here: what is told of one row (visible-row.ts).
+ * Checks which collections' events a principal may request. It runs before the log is read, so that a client cannot
+ * make the server search events of which it would get none. Pure. Not here: what is shown of one row (visible-row.ts).
  */
 import type { Principal } from '../../auth/identity/principal.ts';
 import { type CollectionName, isCollectionName } from '../../database/names.ts';
@@ -9,7 +9,7 @@ import { typesOf } from '../log/event.ts';
 import { wanting } from './feed-query.ts';
 
 /**
- * The collections whose events a principal asks for and may be told something of; null for everything.
+ * The collections of the requested events of which the principal may see something; null for all.
  * @param types event types, in which `*` stands for anything
  * @throws MillraceError `not-authenticated`, `forbidden` when nothing may be read that they could mean, or when one of
  * them names a place that may not be read
@@ -27,12 +27,12 @@ export function hearable(
   if (unnamed || readable.includes('events') || readable.includes('admin:accounts')) return null;
   const wants = wanting(types);
   const collections = readable.filter(isCollectionName).filter((name) => typesOf(name).some(wants));
-  // Refused as a type of the system is: with what one has to be to see all events.
+  // The same error as for a type of the system: it names the rights that are needed to see all events.
   if (collections.length === 0) policies.scope(principal, 'read', 'events');
   return collections;
 }
 
-/** Whose events a type names; null where that is left open. */
+/** The place to which the events of a type belong; null when the type leaves that open. */
 function placeOf(type: string): CollectionName | 'events' | null {
   const [thing = ''] = type.split('.');
   if (thing === 'system') return 'events';
