@@ -1,6 +1,7 @@
 /**
- * Several writes as one: a transaction, and what has to be remembered while it is open. Single writes need none; bulk
- * creates, writes by filter, batches and keyed writes do. Not here: sessions and their leases (database/transactions).
+ * Runs several writes as one transaction, and holds what must be remembered while that transaction is open. Bulk
+ * creates, writes by filter, batches and writes with an idempotency key need one; other single writes do not. Not here:
+ * sessions and their leases (database/transactions).
  */
 import type { CollectionName } from '../database/names.ts';
 import type { Transactions } from '../database/transactions.ts';
@@ -10,8 +11,8 @@ import type { OpenTransaction } from './open-transaction.ts';
 import type { Registry } from './registry.ts';
 
 /**
- * Large transactions run one at a time: each takes its documents several times over in memory here, and a good part of
- * the database's cache (decisions/0076). So many wait for their turn; more are refused.
+ * Large transactions run one at a time: each holds its documents several times in memory here, and takes a good part of
+ * the database's cache (decisions/0076). At most this many wait for their turn; more are refused.
  */
 const LARGE_WAITING = 16;
 
@@ -26,10 +27,10 @@ export class Atomic {
   }
 
   /**
-   * Runs `work` in a transaction; the whole of it again when it met a passing conflict, so that `work` must do nothing
-   * that a second run would do twice.
+   * Runs `work` in a transaction. After a passing conflict all of `work` runs again, so it must do nothing that would
+   * be wrong when done twice.
    * @param within the transaction that is open already, if any: then `work` becomes a part of it
-   * @throws MillraceError `overloaded` when it is large and too many large ones wait already
+   * @throws MillraceError `overloaded` when the transaction is large and too many large ones wait already
    */
   async run<T>(work: (within: OpenTransaction) => Promise<T>, within?: OpenTransaction): Promise<T> {
     if (within !== undefined) return work(within);
@@ -46,7 +47,7 @@ export class Atomic {
     } catch (error) {
       if (!needsTurn) throw error;
     }
-    // It waits without a session and without an open transaction: small ones go on meanwhile.
+    // A large transaction waits here without a session and before it is opened, so small ones go on meanwhile.
     return this.#largeTurn.run(() => this.#transact(work, true));
   }
 
@@ -60,7 +61,7 @@ export class Atomic {
     const run = this.#transactions.run(async (session) => {
       made.clear();
       release();
-      // Nothing has been asked of the database yet, so that the transaction holds no lock that this would wait for.
+      // The transaction has sent nothing to the database yet, so it holds no lock that this step would wait for.
       for (const name of unprepared) await this.#registry.ensure(name);
       return work({ session, made, unprepared, holds, touched: 0, bytes: 0, large, needsTurn: false });
     });

@@ -1,6 +1,7 @@
 /**
- * Writes to all documents that a filter finds, in one transaction: all of them, or none. How many they may be is said by
- * the client and bounded here. Not here: what a change is (patch-request.ts) and how a request says all this (write-operations).
+ * Writes to all documents that a filter finds, in one transaction: all of them change, or none. The client says how
+ * many documents there may be, and this file bounds that number. Not here: what a change is (patch-request.ts) and how
+ * a request asks for it (write-operations.ts).
  */
 import { setImmediate as otherWork } from 'node:timers/promises';
 import type { Document } from 'mongodb';
@@ -28,8 +29,9 @@ import type { DocumentStore } from './store/store.ts';
 /** Documents that one transaction touches by filters. */
 const MAX_AFFECTED = 10_000;
 /**
- * Bytes of those documents. A transaction stays in the cache of the database until it ends: what does not fit ends in a
- * conflict with nobody, however often it is tried again. This much fits the embedded server (decisions/0004).
+ * Size of those documents in bytes. The database keeps a transaction in its cache until it ends. A transaction that
+ * does not fit there fails with a conflict although no other one touches its documents, and every repetition fails in
+ * the same way. This much fits the embedded server (decisions/0004).
  */
 const MAX_BYTES = 24 * 1024 * 1024;
 /** Bytes of documents from which a transaction is large: those run one at a time (atomic.ts). */
@@ -61,10 +63,11 @@ export class BulkWrites {
   }
 
   /**
-   * Changes every document that the filter finds; each new state must be within the Scope too.
-   * What the filter asks must be readable, and then finds readable documents only: the count would tell of others.
-   * @throws MillraceError `too-many-affected`, `resource-not-available`, `overloaded` when too many large writes wait, and
-   *   what the change throws
+   * Changes every document that the filter finds; each new state must be within the Scope too. The filter may use
+   * readable fields only and finds readable documents only: otherwise the count would reveal something about the
+   * others.
+   * @throws MillraceError `too-many-affected`, `resource-not-available`, `overloaded` when too many large writes wait,
+   *   and what the change throws
    */
   patch(
     scope: Scope,
@@ -77,7 +80,7 @@ export class BulkWrites {
     const now = this.#now();
     const origin = { principal: scope.principal, request: write.request, now };
     return this.#within(scope, name, asked, write, now, async (ids, { session }) => {
-      // A batch of the cursor is at most 16 MB, however many documents there are.
+      // A batch of the cursor is at most 16 MB, whatever the number of documents.
       for await (const batch of store.listWithin(name, ids, session)) {
         const changes: Replacement[] = [];
         for (const raw of batch) {
@@ -85,7 +88,7 @@ export class BulkWrites {
           const next = inDocument(scope.reader, old, () => permittedChange(scope, change, old, origin));
           const ordered = decodeOrdered(raw);
           changes.push({ id: decodeStoredId(raw), old: ordered, next: inOrderOf(next, ordered) });
-          // A change may take as long as one request may: others get their turn between any two of them.
+          // One change may take as long as one whole request, so other requests get their turn between any two changes.
           await otherWork();
         }
         try {
@@ -137,7 +140,7 @@ export class BulkWrites {
     }, write.within);
   }
 
-  /** Those of the documents that match indeed. */
+  /** Those of the found documents that really match: the database may have found too many. */
   async #matching(
     name: CollectionName,
     found: readonly unknown[],
@@ -177,7 +180,10 @@ function tooMany(maxAffected: number): MillraceError {
   });
 }
 
-/** One document can be the reason why none is changed: which one is said to whom may read it. */
+/**
+ * Puts the id of the document at fault into an error, because one document can stop all the changes. The id is named
+ * only if the reader's Scope may read that document.
+ */
 function inDocument<T>(reader: Scope | null, old: Document, work: () => T): T {
   try {
     return work();

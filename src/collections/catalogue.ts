@@ -1,6 +1,6 @@
 /**
- * The collections there are: listed with their size, dropped, and renamed. What happens to one is an event like any
- * other, `todos.dropped` or `todos.renamed`. Not here: their documents (collections.ts) and indexes (indexes.ts).
+ * The list of collections: listed with their size, dropped, and renamed. Dropping and renaming are events like any
+ * other, `todos.dropped` and `todos.renamed`. Not here: documents (collections.ts) and indexes (indexes.ts).
  */
 import { CODE, serverCode, translated } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
@@ -15,7 +15,7 @@ const AT_ONCE = 8;
 
 export interface CollectionSummary {
   readonly name: CollectionName;
-  /** As the database counts without looking; after a crash of it, nearly. */
+  /** The database's own estimate, made without reading documents; inexact after the database crashed. */
   readonly documents: number;
   /** Size of the documents as BSON. */
   readonly bytes: number;
@@ -52,7 +52,7 @@ export class Catalogue {
   }
 
   /**
-   * Gives a collection another name; nothing is put in the place of one that exists.
+   * Gives a collection another name. An existing collection is never overwritten.
    * @throws MillraceError `resource-not-available`, `collection-exists`
    */
   async rename(_scope: Scope, name: CollectionName, to: CollectionName): Promise<CollectionSummary> {
@@ -71,7 +71,7 @@ export class Catalogue {
     return summary;
   }
 
-  /** Null for a view, and for what has gone since it was listed. */
+  /** Null for a view, and for a collection that was dropped after it was listed. */
   async #summary(name: CollectionName): Promise<CollectionSummary | null> {
     return translated(async () => {
       try {

@@ -1,8 +1,7 @@
 /**
- * What can be done with documents. Every operation takes a Scope; every change of one document is a
- * compare-and-replace of the exact stored value, repeated when somebody else was faster. It needs no transaction, and
- * can be a part of one.
- * Not here: HTTP (routes.ts), the database's language (store.ts), how a new document is computed (next-document.ts).
+ * What can be done with documents. Every operation takes a Scope. Every change of one document is a compare-and-replace
+ * of the exact stored value, repeated when another write came first. It needs no transaction, and can be a part of one.
+ * Not here: HTTP (http/), the database's language (store.ts), how a new document is computed (next-document.ts).
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Document } from 'mongodb';
@@ -33,9 +32,9 @@ import type { Registry } from './registry.ts';
 import { checkPreconditions, type Preconditions, UNCONDITIONAL, UNSEEN } from './store/preconditions.ts';
 import { type StoredDocument, toStored, written } from './store/stored-document.ts';
 
-/** How often a change is computed anew before the writer is told that the document is too busy. */
+/** How often a change is computed anew before it is refused because the document is too busy. */
 const ATTEMPTS = 8;
-/** Both states of a document, as far as they fit into one command of the database. */
+/** Size of both states of a document, old and new, that fit into one command of the database. */
 const MAX_COMPARED_BYTES = 15 * 1024 * 1024;
 /** Documents of one bulk create. */
 export const MAX_DOCUMENTS = 1_000;
@@ -48,7 +47,7 @@ export interface Write {
   readonly within?: OpenTransaction;
 }
 
-/** What a replacement may do: change what is there, bring into being what is not. */
+/** The Scopes of a replacement: for changing a document that exists, and for creating one that does not. */
 export interface WriteScopes {
   readonly update: Scope | null;
   readonly create: Scope | null;
@@ -96,7 +95,7 @@ export class Collections {
 
   /**
    * Makes the JSON of documents with the documents they name, for one answer: the text of each in pieces.
-   * @param client the key of its client, in whose turn it looks documents up
+   * @param client the key of the client; look-ups of several clients take turns by this key
    */
   expander(wanted: Omit<Expanding, 'allowance' | 'inTurn'>, client: string): Expand {
     const inTurn = <T>(task: () => Promise<T>) => this.#lookups.run(client, task);
@@ -184,7 +183,8 @@ export class Collections {
       }
       if (create === null) throw new TypeError('A replacement needs a Scope');
       const document = permittedCreate(create, { ...body, id }, this.#origin(create, write), newId);
-      // A failed insert ends a transaction, so inside of one it is asked before: by the id alone, as the insert does.
+      // A failed insert ends a transaction. So inside one we first look whether the document exists: by the id alone,
+      // as the insert does.
       if (write.within && (await this.#parts.store.find(name, document['_id'], {}, write.within.session)) !== null) {
         if (update === null) await this.#refuseExisting(create, name, id, write);
         throw duplicate(undefined, document);
@@ -193,12 +193,12 @@ export class Collections {
         return await this.#insert(create, name, document, write);
       } catch (error) {
         if (!(error instanceof MillraceError && error.code === 'id-exists')) throw error;
-        // Somebody else was faster, and this transaction can ask nothing any more.
+        // Another write created the document first, and after that error this transaction can send nothing more.
         if (write.within) throw tooBusy(id);
         if (update === null) await this.#refuseExisting(create, name, id, write);
-        // What cannot be updated because it is out of reach is no faster writer's.
+        // The document exists, but the Scope does not reach it: trying again would not change that.
         if (update !== null && attempt > 1 && !reachesAll(update)) throw error;
-        // Nor is one of which only the collation of a collection says that it is this one.
+        // Or the collation of the collection takes another id for this one: that stays so, too.
         if (attempt === ATTEMPTS) throw error;
       }
     }
@@ -258,18 +258,18 @@ export class Collections {
       const placed = change.kind === 'replace' ? next : inOrderOf(next, decodeOrdered(raw));
       const stored = written(placed);
       const bytes = raw.length + stored.raw.length;
-      // What no command holds twice, a transaction keeps as it was read.
+      // Both states do not fit into one command: a transaction guards the state that was read instead.
       if (within === undefined && bytes > MAX_COMPARED_BYTES) return this.#parts.atomic.run(attempt);
-      const exchange = { id: old['_id'], old: exactly(raw, old), next: placed };
-      const replaced = await this.#parts.store.compareAndReplace(name, exchange, bytes, within?.session);
+      const replacement = { id: old['_id'], old: exactly(raw, old), next: placed };
+      const replaced = await this.#parts.store.compareAndReplace(name, replacement, bytes, within?.session);
       return replaced ? stored : undefined;
     };
     return this.#queued(name, id, write, attempt);
   }
 
   /**
-   * Repeats `attempt` while it answers undefined (somebody else was faster), one writer of a document at a time. Inside
-   * a transaction it cannot wait for others: the whole transaction runs again.
+   * Repeats `attempt` while it answers undefined (another write came first), one writer of a document at a time. Inside
+   * a transaction it does not wait for others: the whole transaction runs again.
    */
   #queued<T>(name: CollectionName, id: string, write: Write, attempt: () => Promise<T | undefined>): Promise<T> {
     const repeat = async (): Promise<T> => {
@@ -283,7 +283,7 @@ export class Collections {
     return write.within ? repeat() : this.#queues.run(`${name}/${id}`, repeat);
   }
 
-  /** Says that a document exists already which was to be created, with its tag when its reader may know it. */
+  /** Refuses to create a document that exists already; the error carries its tag if the Scope may read it. */
   async #refuseExisting({ reader }: Scope, name: CollectionName, id: string, write: Write): Promise<void> {
     const raw = reader === null ? null : await this.#lookup.find(reader, name, id, write.within);
     checkPreconditions(write.preconditions, raw === null ? UNSEEN : tagFor(reader, raw));

@@ -12,7 +12,7 @@ import { askedPath } from '../query/paths.ts';
 const MAX_INDEXES = 32;
 const MAX_FIELDS = 8;
 
-/** One index: its fields in order, descending ones behind a `-`. */
+/** One index: its fields in order; a leading `-` means descending. */
 export const INDEX = Type.Object(
   {
     fields: Type.Array(Type.String({ minLength: 1, maxLength: 1_025 }), {
@@ -29,7 +29,7 @@ export const INDEX = Type.Object(
   { additionalProperties: false },
 );
 
-/** All indexes that a collection is to have beside the one by `id`. */
+/** All indexes that a collection is to have, besides the one by `id`. */
 export const INDEXES = Type.Array(INDEX, { maxItems: MAX_INDEXES });
 
 /** An index in the wire's form, nothing left out. */
@@ -54,7 +54,8 @@ export interface IndexPlan {
  */
 export function parseIndexes(body: unknown): readonly Index[] {
   if (!Check(INDEXES, body)) {
-    // What is no member is told twice; the other time says where and nothing else.
+    // The validator reports an unknown member twice; the report with the keyword `boolean` says only where, so it is
+    // left out.
     const [fault] = Errors(INDEXES, body)[1].filter(({ keyword }) => keyword !== 'boolean');
     const { instancePath: place = '', message = 'is not valid', params = {} } = fault ?? {};
     const others: unknown = Reflect.get(params, 'additionalProperties');
@@ -81,7 +82,7 @@ function checkFields(fields: readonly string[], pointer: string): void {
   });
   if (new Set(paths).size < paths.length) throw invalid(pointer, 'A field is named twice in one index');
   if (paths[0] === '_id') throw invalid(pointer, 'Documents are indexed by id already, and an index begins elsewhere');
-  // JavaScript puts such names before all others, and the order of fields is what an index is.
+  // JavaScript orders such names before all others, but in an index the order of the fields matters.
   const number = paths.find((path) => /^\d+$/.test(path));
   if (number !== undefined) throw invalid(pointer, `The field '${number}' cannot be indexed: its name is a number`);
 }
@@ -107,8 +108,8 @@ function signatureOf({ fields, unique, sparse }: Index): string {
 }
 
 /**
- * The key of an index in the database's words. It ends in the id, as the sort of every page does: pages through documents
- * with equal keys are then read in order.
+ * The key of an index as the database takes it. It ends in the id, as the sort of every page does, so pages through
+ * documents with equal keys are read in index order.
  */
 export function indexKeyOf(index: Index): Map<string, 1 | -1> {
   const key = new Map<string, 1 | -1>(
@@ -119,14 +120,14 @@ export function indexKeyOf(index: Index): Map<string, 1 | -1> {
 }
 
 /**
- * Whether an index gets the id at its end. In a unique one no two documents would be the same with it, and a sparse one
- * would leave out none.
+ * True if the index gets the id at its end. A unique index does not: with the id, no two documents would ever be equal.
+ * A sparse one does not: every document has an id, so none would be left out.
  */
 function endsInId({ unique, sparse }: Omit<Index, 'fields'>): boolean {
   return !unique && !sparse;
 }
 
-/** The index as it is listed: an id at its end goes without saying, whether it is there or not. */
+/** The index as it is listed: an id at its end is not shown, whether it is there or not. */
 function withoutLastId(index: Index): Index {
   const isSaid = endsInId(index) && index.fields.length > 1 && index.fields.at(-1) === 'id';
   return isSaid ? { ...index, fields: index.fields.slice(0, -1) } : index;
@@ -153,13 +154,16 @@ function nameOf(index: Index): string {
   return `${key}${index.unique ? '_unique' : ''}${index.sparse ? '_sparse' : ''}`;
 }
 
-/** Keys that this form cannot say: wildcards (`$**`, `a.$**`), and names that JavaScript would put before all others. */
+/**
+ * Keys that this form cannot express: wildcards (`$**`, `a.$**`), and names that JavaScript would put before all
+ * others.
+ */
 const NOT_A_FIELD = /^\d+$|(?:^|\.)\$\*\*$/;
 const KNOWN_MEMBERS: ReadonlySet<string> = new Set(['v', 'key', 'name', 'ns', 'unique', 'sparse', 'background']);
 
 /**
- * An index that the database lists; null for the one by `_id` and for kinds that others made and this form cannot say
- * (text, geographic, expiring, partial, …), which stay as they are.
+ * An index that the database lists. Null for the one by `_id`, and for kinds that this form cannot express (text,
+ * geographic, expiring, partial, …): others made those, and they stay as they are.
  */
 export function fromDatabase(described: Readonly<Record<string, unknown>>): ExistingIndex | null {
   const { key, name, unique, sparse } = described;

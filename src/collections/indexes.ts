@@ -55,7 +55,7 @@ export class Indexes {
       const { create, drop } = planIndexes(wanted, existing);
       const collection = this.#mongo.data.collection(name);
       if (create.length > 0) {
-        // One command: the server builds all of them or none.
+        // One command: the server builds all of the new indexes or none.
         const names = indexNames(
           create,
           existing.map((index) => index.name),
@@ -77,7 +77,7 @@ export class Indexes {
         return described.flatMap((index) => fromDatabase(index) ?? []);
       } catch (error) {
         if (serverCode(error) === CODE.namespaceNotFound) return null;
-        // A view has none of its own.
+        // A view has no indexes of its own.
         if (serverCode(error) === CODE.commandNotSupportedOnView) return [];
         throw error;
       }

@@ -1,6 +1,6 @@
 /**
- * Finds one document by the id that a client wrote, and says what is missing when there is none. Not here: what is done
- * with it (collections.ts).
+ * Finds one document by the id that a client wrote, and makes the right error when there is none. Not here: what is
+ * done with the document (collections.ts).
  */
 import { idCandidates, idFromText } from '../database/json/ids.ts';
 import type { CollectionName } from '../database/names.ts';
@@ -29,7 +29,10 @@ export class Lookup {
     return found && (reachedOf(scope, [found])[0] ?? null);
   }
 
-  /** What the database finds. Asks the canonical form of the id first, the other forms only on a miss. */
+  /**
+   * The raw document in the database. Tries the canonical form of the id first, and the other forms only when that one
+   * is not found.
+   */
   async #found(
     scope: Scope,
     name: CollectionName,
@@ -47,7 +50,8 @@ export class Lookup {
   }
 
   /**
-   * The error for a document that was not found: of what may be read, it is said that it may not be written.
+   * The error for a document that was not found. If the client may read the document, the error says that it may not be
+   * written.
    * @throws MillraceError `precondition-failed` when a precondition asks for an existing one
    */
   async missing(

@@ -1,6 +1,6 @@
 /**
- * The words in which operations on documents are refused, in one place so that every way to the same fault says the
- * same. Not here: when they are refused (collections.ts).
+ * The wording of the errors of operations on documents, in one place: the same fault gets the same words, wherever it
+ * is found. Not here: when something is refused (collections.ts).
  */
 import type { Document } from 'mongodb';
 import { duplicateKey, uniqueViolation } from '../database/errors.ts';
@@ -10,7 +10,7 @@ import { MillraceError } from '../kernel/errors.ts';
 import { hidesFields, isReadable } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
 
-/** A collection that was never created; the sentence is the customer's own (specification.md, section 7). */
+/** The error for a collection that was never created. */
 export function notAvailable(name: CollectionName): MillraceError {
   return new MillraceError('resource-not-available', `Resource '${name}' is not available in the database`, {
     hint: `POST a JSON object to /api/${name} and it will be`,
@@ -21,7 +21,7 @@ export function documentNotFound(name: CollectionName, id: string): MillraceErro
   return new MillraceError('document-not-found', `There is no document '${id}' in '${name}'`);
 }
 
-/** A document that changed under every one of our tries. */
+/** The error for a document that other writes changed during every one of our attempts. */
 export function tooBusy(id: string): MillraceError {
   return new MillraceError('contention', `The document '${id}' is being changed by too many writers`, {
     headers: { 'retry-after': '1' },
@@ -36,7 +36,7 @@ export function keyInUse(): MillraceError {
   });
 }
 
-/** Whether somebody was not let in: for lack of a credential, or of a policy. */
+/** True if access was refused: because there was no credential, or no policy allows it. */
 export function isAccessRefusal(error: unknown): boolean {
   return error instanceof MillraceError && (error.status === 401 || error.status === 403);
 }
@@ -53,12 +53,12 @@ export function discreet(error: unknown, reader: Scope | null): unknown {
   return new MillraceError('unique-violation', 'Another document has a value that must be unique', { cause: error });
 }
 
-/** The members of the index behind a refusal, however often it has been worded anew. */
+/** The members of the index that caused a refusal, also after the error was reworded. */
 function violatedFields({ cause }: Error): readonly string[] {
   return cause instanceof MillraceError ? violatedFields(cause) : (duplicateKey(cause)?.fields ?? []);
 }
 
-/** The refusal behind a duplicate key: of the id, or of another unique index. */
+/** The error for a duplicate key: the id exists, or another unique index was violated. */
 export function duplicate(error: unknown, document: Document | undefined): MillraceError {
   const fields = duplicateKey(error)?.fields ?? [];
   if (fields.length === 0 || fields[0] === '_id') {

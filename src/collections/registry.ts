@@ -1,6 +1,6 @@
 /**
- * Which collections exist, and how one comes to be: created with pre- and post-images on, so that its events can carry
- * both states. "Exists" is remembered, "does not exist" never is: another process may create it at any moment.
+ * Which collections exist, and how one is created: with pre- and post-images on, so that its events can carry both
+ * states. "Exists" is remembered, "does not exist" never is: another process may create the collection at any moment.
  */
 import { CODE, serverCode, translated } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
@@ -11,7 +11,10 @@ import type { OpenTransaction } from './open-transaction.ts';
 
 const IMAGES = { enabled: true } as const;
 
-/** How long a switch may wait for others, in milliseconds: as long as it waits, their next writes wait behind it. */
+/**
+ * Milliseconds that switching images on may wait for a lock. While it waits, all later writes to the collection wait
+ * too.
+ */
 const LOCK_MS = 1000;
 
 export class Registry {
@@ -47,10 +50,11 @@ export class Registry {
   }
 
   /**
-   * The same inside a transaction: a collection made here vanishes again when the transaction fails. One without images
-   * cannot be switched over now: that waits for every lock on it, those of this transaction too.
+   * The same inside a transaction: a collection made here vanishes again when the transaction fails. Images of an
+   * existing collection cannot be switched on here: that waits for every lock on it, also for those of this
+   * transaction.
    * @throws MillraceError `contention` for a collection without images, which is prepared before the second run
-   * @throws MongoServerError error 48 (somebody else was faster), whose second run finds the collection
+   * @throws MongoServerError error 48 (another client created it first); the second run finds the collection
    */
   async ensureWithin(name: CollectionName, { session, made, unprepared }: OpenTransaction): Promise<void> {
     if (this.#known.has(name) || made.has(name)) return;
@@ -82,7 +86,7 @@ export class Registry {
     }
   }
 
-  /** It may be gone: the next write makes sure again. */
+  /** The collection may be gone: the next write checks again. */
   forget(name: CollectionName): void {
     this.#known.delete(name);
   }
@@ -98,7 +102,7 @@ export class Registry {
     } catch (error) {
       const code = serverCode(error);
       if (code !== CODE.maxTimeExpired && code !== CODE.indexBeingBuilt) throw error;
-      // No contention, which a transaction would wait for again and again.
+      // Not `contention`: a transaction would repeat and wait again and again.
       throw new MillraceError('database-unavailable', `Collection '${name}' is held by others in the database`, {
         hint: 'A transaction is open there or an index being built; try again when it has ended',
         headers: { 'retry-after': '1' },

@@ -1,6 +1,7 @@
 /**
- * A change of a document as a value: what a request wants, read and checked, before it is known which document it meets
- * and who asks. Not here: reading it from a request (patch-request.ts), making it (permitted-change.ts).
+ * A change of a document as a value: what a request wants, read and checked, before it is known which document it
+ * applies to and which principal asks. Not here: reading it from a request (patch-request.ts) and applying it
+ * (permitted-change.ts).
  */
 import type { JsonObject, WriteOrigin } from './next-document.ts';
 

@@ -1,13 +1,16 @@
 /**
- * What a change leaves as it was: values that are sent as they were shown keep what is stored for them, dates, decimals
- * and ids among it, also where they stand at another place of their array. Pure, on stored values.
+ * Keeps the stored BSON types in a change. If a client sends back a value exactly as we showed it (a date as text,
+ * say), the stored value is kept. An element of an array is recognised even if it was moved. Pure, on stored values.
  */
 import { valueToWire } from '../../database/json/wire-values.ts';
 import { isPlain } from '../../kernel/objects.ts';
 
-/** Values that one change may compare to find elements elsewhere: without it, thousands that all changed would take long. */
+/**
+ * Comparisons that one change may make to find moved elements. Without a bound, thousands of changed elements would
+ * take long.
+ */
 const MAX_COMPARISONS = 500_000;
-/** Characters of a text that take as long as any other comparison. */
+/** Comparing this many characters of a text counts as one comparison. */
 const TEXT = 64;
 
 type Members = Readonly<Record<string, unknown>>;
@@ -15,7 +18,10 @@ type Members = Readonly<Record<string, unknown>>;
 /** Serves one change of one document. */
 export class TypeKeeper {
   #left = MAX_COMPARISONS;
-  /** Each is made once: that of a large binary takes long, and thousands may be compared with it. */
+  /**
+   * The JSON form of stored values, each made once: for a large binary that takes long, and thousands of values may be
+   * compared with it.
+   */
   readonly #shown = new Map<unknown, unknown>();
 
   /** `next` as JSON, with the stored value wherever its JSON is the same. */
@@ -39,7 +45,10 @@ export class TypeKeeper {
     return next.map((item, index) => this.keep(old[places[index] ?? index], item));
   }
 
-  /** Where each element stood. One that is not there as it is was changed, or is new: it goes by its neighbours. */
+  /**
+   * For each new element, the old position that it is compared with. An element that is not found was changed or is
+   * new: it gets the position after that of the element before it.
+   */
   #placesBefore(old: readonly unknown[], next: readonly unknown[]): readonly number[] {
     const places: number[] = [];
     let expected = 0;
@@ -56,7 +65,10 @@ export class TypeKeeper {
     });
   }
 
-  /** The place of an element, beginning where it is expected; -1 when there is none like it, or looking took too long. */
+  /**
+   * The old position of an equal element, searched from the expected one on; -1 when there is none, or the search took
+   * too long.
+   */
   #find(old: readonly unknown[], item: unknown, expected: number): number {
     for (let nth = 0; nth < old.length && this.#left > 0; nth++) {
       const place = (expected + nth) % old.length;

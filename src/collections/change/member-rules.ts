@@ -1,8 +1,8 @@
 /**
- * New members of a document under rules that hide some and lock others: what may not be seen stays, what may not be set
- * stays or is refused. Pure, on stored values. An array whose elements have hidden or locked parts is one value: it
- * stays as it is or the change is refused, because nobody could say which element keeps which part.
- * Not here: where the rules come from (permitted-change.ts).
+ * New members of a document under rules that hide some members and lock others. A hidden member stays; a locked one
+ * stays or its change is refused. Pure, on stored values. An array whose elements have hidden or locked parts is one
+ * value: it stays as it is or the change is refused, because it is not known which element would keep which part. Not
+ * here: where the rules come from (permitted-change.ts).
  */
 import { pointerTo } from '../../database/json/json-faults.ts';
 import { MillraceError } from '../../kernel/errors.ts';
@@ -16,7 +16,7 @@ import { sameJson } from './same-json.ts';
 export interface Rules {
   readonly read: FieldTree;
   readonly write: FieldTree;
-  /** Whether leaving out a member that may be seen and not set is refused; otherwise it stays. */
+  /** True if it is refused to leave out a member that is visible but locked; otherwise that member stays. */
   readonly strict: boolean;
   readonly keeper: TypeKeeper;
 }
@@ -49,7 +49,7 @@ export function mergeMembers(old: JsonObject, patch: JsonObject, rules: Rules, p
 }
 
 /**
- * Holds the members of a new document to what may be set.
+ * Checks that a new document has only members that may be set.
  * @throws MillraceError `field-not-writable`
  */
 export function checkNewMembers(members: JsonObject, write: FieldTree, path: Path = []): void {
@@ -107,7 +107,7 @@ function mergeValue(old: unknown, value: unknown, rules: Rules, path: Path): unk
   return mergeMembers(isPlain(old) ? old : {}, value, rules, path);
 }
 
-/** Whether a value may be set as a whole, without anything hidden in it that would have to stay. */
+/** True if a value may be set as a whole: nothing in it is hidden or locked, so nothing in it has to stay. */
 function isFree({ read, write }: Rules): boolean {
   return write === ALL && (read === ALL || read === NONE);
 }

@@ -25,7 +25,7 @@ export interface WriteOrigin {
 /** A JSON object as it came out of the strict parser. */
 export type JsonObject = { [member: string]: unknown };
 
-/** Members of the wire form that a body may carry but never sets. */
+/** Members that a body may carry because answers show them, but never sets. */
 const SYSTEM_MEMBERS: ReadonlySet<string> = new Set(['id', '_meta', '_expanded']);
 
 /**
@@ -80,7 +80,9 @@ export function storable(body: JsonObject): JsonObject {
   return body;
 }
 
-/** `_id` and what a foreign writer stored under the wire's own names: not shown, and kept. */
+/**
+ * `_id`, and what a foreign writer stored under names that the wire form uses itself: not shown to clients, and kept.
+ */
 function hidden(old: Document): Document {
   const kept = empty();
   for (const name of ['_id', 'id', '_expanded']) if (Object.hasOwn(old, name)) kept[name] = old[name];
@@ -92,7 +94,7 @@ export function visibleMembers(old: Document): JsonObject {
   return pick(old, (name) => name !== '_id' && !SYSTEM_MEMBERS.has(name));
 }
 
-/** By hand, which takes half of a spread's time: a document may have a hundred thousand members. */
+/** Copied by a loop, which takes half the time of a spread: a document may have a hundred thousand members. */
 function assemble(head: Document, members: JsonObject, meta: Document): Document {
   const document = empty();
   for (const name of Object.keys(head)) document[name] = head[name];
@@ -106,7 +108,7 @@ function firstMeta(origin: WriteOrigin): Document {
   return nextMeta({ createdAt: origin.now, createdBy: actor }, origin);
 }
 
-/** A document that others wrote has no creation that Millrace knows of: it stays null. */
+/** The next `_meta`. For a document that others created Millrace knows no creation: those members stay null. */
 function nextMeta(old: unknown, origin: WriteOrigin): Document {
   const before: JsonObject = isPlain(old) ? old : {};
   return {

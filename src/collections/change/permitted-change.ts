@@ -1,7 +1,7 @@
 /**
- * What a principal's change makes of a document: computed from what it may see, with the values that policies give, and
- * refused where no policy allows the whole of it. Pure. Every write of documents goes through here.
- * Not here: single members (member-rules.ts) and what a Scope is (policies/).
+ * What a principal's change makes of a document. The new state is computed from what the principal may see and from the
+ * values that policies set, and it is refused where no policy allows all of it. Pure. Every write of documents goes
+ * through here. Not here: single members (member-rules.ts) and what a Scope is (policies/).
  */
 import type { Document, ObjectId } from 'mongodb';
 import { MillraceError } from '../../kernel/errors.ts';
@@ -88,7 +88,7 @@ function compute(change: DocumentChange, old: Document, origin: WriteOrigin): Do
 interface Bounds {
   readonly read: FieldTree;
   readonly write: FieldTree;
-  /** Members whose value the policies give: what the client sends for them is not looked at. */
+  /** Members whose value is set by policies: what the client sends for them is ignored. */
   readonly given: Given;
 }
 
@@ -121,7 +121,10 @@ function computeWithin(
   return withMembers(old, next, origin);
 }
 
-/** What a change names must be seen, even if it only sets it, and may be set if it does. */
+/**
+ * Every member that a change names must be visible, also one that it only sets; and a member that it sets must be
+ * writable.
+ */
 function checkNames(change: Extract<DocumentChange, { kind: 'edit' }>, { read, write, given }: Bounds): void {
   const own = ([first = '']: MemberPath) => first !== '' && !SYSTEM.has(first);
   for (const steps of change.reads) if (own(steps) && !coversSteps(read, steps)) throw fieldHidden(steps.join('.'));

@@ -1,6 +1,6 @@
 /**
- * How every request for documents enters: the name is checked and the Scope is granted before anything of the
- * collection is asked, so that a stranger learns nothing of what exists.
+ * The entry of every request for documents: the name is checked and the Scope is granted before the collection is
+ * looked at. So a client without rights learns nothing about what exists.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type CollectionName, parseCollectionName } from '../../database/names.ts';
@@ -16,7 +16,10 @@ export interface CollectionRoutesOptions {
   readonly longAnswers: LongAnswers;
   /** Largest answer of a list, in bytes. */
   readonly listBytes: number;
-  /** The newest place of the event log this server has told: a list read after it misses nothing before it. */
+  /**
+   * The newest position of the event log that this server has delivered: a list read after it misses no event before
+   * it.
+   */
   readonly position: () => string;
   /** Answers a list that was asked for as a stream of events, with the parameters of its address. */
   readonly live: (

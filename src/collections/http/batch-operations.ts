@@ -16,7 +16,7 @@ const REFERENCE = /^\$([A-Za-z][A-Za-z0-9_-]{0,63})\.id$/;
 
 export interface BatchOperation {
   readonly method: string;
-  /** Decoded segments of the path behind `/api`: a collection, and for one document its id. */
+  /** Decoded segments of the path after `/api`: a collection, and for one document its id. */
   readonly segments: readonly string[];
   /** The path and its query as they were written. */
   readonly url: string;
@@ -26,7 +26,7 @@ export interface BatchOperation {
   readonly ref: string | undefined;
 }
 
-/** Ids by the name of the operation that made them. */
+/** Ids of created documents, by the name of the operation that created them. */
 export type Refs = ReadonlyMap<string, string>;
 
 /**
@@ -60,8 +60,8 @@ export function parseBatch(body: Record<string, unknown>): readonly BatchOperati
 }
 
 /**
- * The refusal of a batch's body as JSON, with the operation in which it was refused, where its place is told: the body is
- * parsed before anybody knows that it is a batch.
+ * The refusal of a batch's body as JSON, with the index of the failed operation if the error's pointer tells it. This
+ * is done afterwards, because the JSON parser runs before it is known that the body is a batch.
  */
 export function inRefusedBody(error: unknown): unknown {
   if (!(error instanceof MillraceError)) return error;
@@ -109,7 +109,7 @@ function resolveSegment(segment: string, refs: Refs): string {
   return id;
 }
 
-/** A string that only looks like a reference is a string. */
+/** A string that is not exactly a reference stays as it is. */
 function resolveValue(value: unknown, refs: Refs): unknown {
   if (typeof value === 'string') return refs.get(REFERENCE.exec(value)?.[1] ?? '') ?? value;
   if (Array.isArray(value)) return value.map((item) => resolveValue(item, refs));

@@ -1,6 +1,6 @@
 /**
- * Several writes in one transaction, in order: all or none, new collections included. Each is the same write as by
- * itself. Not here: how an operation is written (batch-operations.ts).
+ * Several writes in one transaction, in order: all or none, including collections that they create. Each is the same
+ * write as it would be alone. Not here: how an operation is written (batch-operations.ts).
  */
 import type { FastifyRequest } from 'fastify';
 import { MillraceError } from '../../kernel/errors.ts';
@@ -41,8 +41,8 @@ export function prepareBatch(request: BatchRequest, parts: WriteParts & { readon
 }
 
 /**
- * Who may not make an operation is told before any of them is made, or looked up under a key. Whatever else is wrong with
- * one is said in its turn.
+ * Checks the rights for all operations before the first one runs and before an idempotency key is looked up. Other
+ * errors of an operation are reported when its turn comes.
  */
 function requireScopes(operations: readonly BatchOperation[], request: BatchRequest, parts: WriteParts): void {
   for (const [index, operation] of operations.entries()) {

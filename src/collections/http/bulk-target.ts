@@ -1,6 +1,7 @@
 /**
- * Which documents a write by filter asks for: conditions in the address, in the language of lists, and in `Prefer` how
- * many documents it may touch. Pure. Forgetting either is refused: a slip must not reach a whole collection.
+ * Which documents a write by filter is for: conditions in the address, in the query language of lists, and in `Prefer`
+ * how many documents it may touch. Pure. A request without either of them is refused: a slip must not reach a whole
+ * collection.
  */
 import { MillraceError } from '../../kernel/errors.ts';
 import { queryText, type RequestLike } from '../../kernel/request.ts';

@@ -39,7 +39,7 @@ export function readKey(
     });
   }
   const { principal } = request;
-  // Anonymous clients have nothing to be told apart by but their network.
+  // Anonymous clients can be told apart by their network only.
   const who = actorOf(principal) ?? `anonymous ${networkOf(request.ip)}`;
   const [path = '', ...query] = request.url.split('?');
   const body = hash('sha256', request.rawBody ?? '', 'base64url');
@@ -52,8 +52,9 @@ export function readKey(
 }
 
 /**
- * What may be read of the collections, as a text. Two anonymous clients of one network cannot be told apart, so for them
- * it counts only where every anonymous client reads everything. What a policy lets be read for a time counts as nothing.
+ * What the client may read of the collections, as a text to compare; null if an answer must not be shown again in
+ * whole. Two anonymous clients of one network cannot be told apart, so an anonymous client gets a text only where every
+ * anonymous client reads everything. Rights that hold until a certain time only give null, too.
  */
 function viewOf(principal: Principal, names: readonly string[], policies: Pick<Policies, 'find'>): string | null {
   const keys: string[] = [];
@@ -92,7 +93,7 @@ export class Idempotency {
     } catch (error) {
       if (error instanceof KeyTaken) return this.#replayOther(key);
       if (!isFinal(error)) throw error;
-      // Nothing was written, so nothing has to commit together with the key.
+      // The refused write has stored nothing, so the key need not commit together with it.
       const won = await this.#keys.keepRefusal(key, error);
       if (!won) return this.#replayOther(key);
       throw error;
@@ -117,7 +118,7 @@ function replay(key: IdempotencyKey, kept: Kept): WriteResponse {
   return repeated(kept.outcome, shown ? 'whole' : key.anonymous ? 'status' : 'location');
 }
 
-/** @param told how much of an answer is given again: all of it, its status and `Location`, or its status alone */
+/** @param told how much of the first answer is repeated: all of it, its status and `Location`, or its status alone */
 function repeated(outcome: KeyedOutcome, told: 'whole' | 'location' | 'status'): WriteResponse {
   const replayed = { 'idempotency-replayed': 'true' };
   if ('refusal' in outcome) {
@@ -131,7 +132,10 @@ function repeated(outcome: KeyedOutcome, told: 'whole' | 'location' | 'status'):
   return { status: answer.status === 200 ? 204 : answer.status, headers: { ...place, ...replayed }, body: null };
 }
 
-/** Refusals that would be the same again. A passing one must not be kept, nor what a policy may allow tomorrow. */
+/**
+ * True for refusals that a second try would get again. A passing refusal must not be kept, nor one that a policy may
+ * lift tomorrow.
+ */
 function isFinal(error: unknown): error is MillraceError {
   return (
     error instanceof MillraceError && error.status < 500 && !ERRORS[error.code].retryable && !isAccessRefusal(error)

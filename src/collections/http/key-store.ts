@@ -10,14 +10,19 @@ import { keyInUse } from '../refusals.ts';
 import type { WriteResponse } from './write-response.ts';
 
 const KEPT_SECONDS = 24 * 60 * 60;
-/** Largest body that is kept: a document of the database holds 16 MB with all that is around it. */
+/**
+ * Largest body that is kept: a document of the database holds 16 MB, and the row has other members besides the body.
+ */
 const MAX_BODY_BYTES = 15 * 1024 * 1024;
 
 /** One request under a key. */
 export interface IdempotencyKey {
   /** Names the key of this principal for this method and path. */
   readonly id: string;
-  /** What the client may read of the collections it writes to, as a text; null for too little to be shown an answer again. */
+  /**
+   * What the client may read of the collections it writes to, as a text; null if it may read too little to be shown an
+   * answer again.
+   */
   readonly view: string | null;
   /** Whether the request is anonymous: another client of the same network may have used the key before. */
   readonly anonymous: boolean;
@@ -39,7 +44,7 @@ export type KeyedOutcome = { readonly answer: WriteResponse } | { readonly refus
 
 export interface Kept {
   readonly fingerprint: string;
-  /** What its client could read when the answer was kept, as a text; null for too little to be shown it again. */
+  /** What the client could read when the answer was kept, as a text; null if that was too little to show it again. */
   readonly view: string | null;
   readonly outcome: KeyedOutcome;
 }
@@ -55,7 +60,7 @@ interface KeyRow {
   at: Date;
   /** Absent where too little could be read, and in rows of earlier versions. */
   view?: string;
-  /** Header names hold no dots and no dollars, but pairs need no such promise. */
+  /** Kept as pairs: a header's name would be a poor name of a member if it held a dot or a dollar. */
   answer?: { status: number; headers: [string, string][]; body: Binary | Buffer | null };
   /** JSON, since the names inside are free. */
   refusal?: string;
@@ -89,7 +94,7 @@ export class KeyStore {
       await this.#rows.insertOne({ _id: id, fingerprint, at: this.#now() }, { session });
     } catch (error) {
       if (duplicateKey(error)) throw new KeyTaken('The key is taken');
-      // Another open transaction holds the row; running this one again would only meet it again.
+      // Another open transaction holds the row; running this one again would only get the same conflict.
       if (serverCode(error) === CODE.writeConflict) throw keyInUse();
       throw error;
     }
@@ -138,7 +143,7 @@ function toKept({ fingerprint, view: readable, answer, refusal }: KeyRow): Kept 
 
 function parseRefusal(text: string): Refusal {
   const refusal: Refusal = JSON.parse(text);
-  // A code that another version wrote and this one does not know.
+  // The code was written by another version of Millrace, and this version does not know it.
   if (!Object.hasOwn(ERRORS, refusal.code)) throw new MillraceError('internal', 'A kept refusal is not known here');
   return refusal;
 }

@@ -17,25 +17,25 @@ const OPEN = Buffer.from('[');
 const COMMA = Buffer.from(',');
 const CLOSE = Buffer.from(']');
 
-/** The answer to a HEAD whose length is not known here. Sent as nothing at all, Fastify would say that it is 0. */
+/** The answer to a HEAD whose length is not known here. Without this, Fastify would send a length of 0. */
 export function sendHead(reply: FastifyReply): FastifyReply {
   return reply.send(Readable.from([]));
 }
 
 /**
- * Begins an answer that takes its reader a while, which holds so many bytes in memory.
+ * Begins an answer that is sent over some time and holds this many bytes in memory until then.
  * @throws MillraceError `too-much-held`, `overloaded`
  */
 export type Begin = (bytes: number) => LongAnswer;
 
 /**
- * JSON that is at hand.
+ * Sends JSON that is complete in memory.
  * @throws MillraceError as `begin`
  */
 export function sendJson(reply: FastifyReply, body: Buffer, begin: Begin): FastifyReply {
   reply.type(JSON_TYPE);
   if (body.length <= AT_ONCE_BYTES || reply.request.method === 'HEAD') return reply.send(body);
-  // In pieces, because of a single one it could not be seen how fast it is read.
+  // In several pieces: with a single one we could not see how fast the client reads.
   const pieces = begin(body.length).allowed(inPieces(body));
   return reply.header('content-length', body.length).send(Readable.from(pieces, { objectMode: false }));
 }
@@ -43,7 +43,7 @@ export function sendJson(reply: FastifyReply, body: Buffer, begin: Begin): Fasti
 export interface ListShape {
   /** Whether `_meta` is shown. */
   readonly meta: boolean;
-  /** Where the codec's plain way is not enough. */
+  /** Adds expanded documents; without it the codec's plain way is used. */
   readonly expand?: Expand;
   /** Bytes of the whole answer at most. */
   readonly most: number;
@@ -51,8 +51,8 @@ export interface ListShape {
 }
 
 /**
- * A list as one JSON array, written as fast as the client reads and no faster. Where a page goes on stands in `Link`
- * (RFC 8288) and, bare, in `Millrace-Next`.
+ * A list as one JSON array, written as fast as the client reads and no faster. The next page's address stands in `Link`
+ * (RFC 8288), and its bare cursor in `Millrace-Next`.
  * @throws MillraceError `answer-too-large`, `too-much-held`, `overloaded`, while nothing has been sent
  */
 export function sendList(reply: FastifyReply, list: List, shape: ListShape): FastifyReply | Promise<FastifyReply> {
@@ -60,7 +60,7 @@ export function sendList(reply: FastifyReply, list: List, shape: ListShape): Fas
   const { documents } = list;
   const { meta, expand } = shape;
   if (!('next' in documents) && expand === undefined && byteLength(documents) <= AT_ONCE_BYTES) {
-    // A small page is one piece: a stream would cost more than all the rest of it.
+    // A small page is sent as one piece: a stream would cost more than everything else in the request.
     return sendJson(reply, encodeList(documents, { meta }), shape.begin);
   }
   const batches = 'next' in documents ? documents : inOne(documents);
@@ -76,7 +76,10 @@ export function sendList(reply: FastifyReply, list: List, shape: ListShape): Fas
   return sendChunks(reply, batches, boundedChunks(chunks, shape.most), { size, begin: shape.begin });
 }
 
-/** Its beginning is made before anything is sent: a failure in it can be told, and a short list is one piece. */
+/**
+ * The first chunk is made before anything is sent. So an error in it still gets a proper status, and a short list is
+ * sent as one piece.
+ */
 async function sendChunks(
   reply: FastifyReply,
   batches: ClosableIterator<readonly Uint8Array[]>,
@@ -99,8 +102,8 @@ async function sendChunks(
 }
 
 /**
- * What a list holds in memory: the batch that is being sent, never less than it was taken for at its beginning, and what
- * was found for it.
+ * The memory that a list holds, in bytes: the batch that is being sent (counted as at least the size assumed at the
+ * beginning) and the documents found for its expansions.
  */
 class HeldBytes {
   readonly #least: number;
@@ -121,7 +124,7 @@ class HeldBytes {
     this.#answer = answer;
   }
 
-  /** What was found last, which takes the place of what was found before. */
+  /** Sets the size of the expanded documents found last; they take the place of those found before. */
   found(bytes: number): void {
     this.#found = bytes;
     this.#answer?.resize(this.bytes);
@@ -153,7 +156,7 @@ function close(batches: ClosableIterator<readonly Uint8Array[]>): void {
 function describe(reply: FastifyReply, { next, prev, count }: List): void {
   if (count !== null) reply.header('millrace-count', count.value).header('millrace-count-kind', count.kind);
   if (next !== null) reply.header('millrace-next', next);
-  // A `_query` has no address of its own to go on at.
+  // A `_query` request has no address at which the list could go on.
   if (reply.request.method === 'POST' || (next === null && prev === null)) return;
   const links = Object.entries({ next, prev }).flatMap(([rel, cursor]) =>
     cursor === null ? [] : `<${pageAddress(reply.request.url, cursor)}>; rel="${rel}"`,
@@ -193,7 +196,7 @@ async function* expanded(
   yield inOnePiece([...chunk, ...(before === OPEN ? [OPEN] : []), CLOSE]);
 }
 
-/** What is large stands alone, and is not copied. */
+/** A large piece is passed on alone, without a copy. */
 function inOnePiece(pieces: readonly Buffer[]): Buffer {
   const [only] = pieces;
   return only !== undefined && pieces.length === 1 ? only : Buffer.concat(pieces);

@@ -108,7 +108,8 @@ export async function readRoutes(app: FastifyInstance, options: CollectionRoutes
     const found = await collections.get(scope, name, request.params.id);
     reply.header('etag', found.etag);
     const { ifNoneMatch } = parsePreconditions(request.headers);
-    // The tag is the document's own: what is shown along may be others by now, and browsers ask with it by themselves.
+    // The tag is that of the document alone. Expanded documents may have changed by now, and browsers send
+    // `If-None-Match` by themselves; so a request with expansions is never answered "not modified".
     if (wanted.length === 0 && isFresh(ifNoneMatch, found.etag)) {
       reply.code(304);
       return request.method === 'HEAD' ? sendHead(reply) : reply.send();
@@ -130,7 +131,7 @@ function clientKey({ principal, ip }: FastifyRequest): string {
   return clientOf(principal, ip);
 }
 
-/** The fields that are still to be cut once the ids have been read; null when the list comes with these alone. */
+/** The fields to cut to after the expansion has read the ids; null when the list already holds just these fields. */
 function toCut({ fields, expand }: Query): Fields | null {
   return withIds(fields, expand) === fields ? null : fields;
 }

@@ -1,6 +1,6 @@
 /**
- * What the routes of documents read from a request beside its path: the shape of the body, the write it asks for. Pure.
- * Not here: what all routes read (kernel/request.ts) and the members of a body (next-document.ts).
+ * What the routes of documents read from a request besides its path: the shape of the body, and the write it asks for.
+ * Pure. Not here: what all routes read (kernel/request.ts) and the members of a body (next-document.ts).
  */
 
 import { MillraceError } from '../../kernel/errors.ts';
@@ -41,8 +41,8 @@ function kindOf(value: unknown): string {
 }
 
 /**
- * Holds a request that is not about one document at its own address to having no conditions: nothing is there that they
- * could be held against, and who sent them counts on them.
+ * Refuses conditions (`If-Match` and the like) on a request that is not about one document at its own address. There is
+ * no document to compare them with, and the client that sent them relies on them.
  * @throws MillraceError `malformed-request`
  */
 export function refuseConditions({ headers }: RequestLike): void {

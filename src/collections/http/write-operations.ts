@@ -1,5 +1,5 @@
 /**
- * The writes, read and authorised: each takes a request apart, asks for its Scope, and gives back what can be made
+ * The writes, read and authorised. Each function parses a request, asks for its Scope, and returns a write that can run
  * alone, under an idempotency key or as a part of a batch, by the same rules. Not here: HTTP (write-routes.ts).
  */
 import type { Principal } from '../../auth/identity/principal.ts';
@@ -36,7 +36,8 @@ export interface WriteParts {
 }
 
 /**
- * Reads a write and asks for its Scope, in this order of checks: a stranger learns nothing of what exists.
+ * Reads a write and asks for its Scope. The order of the checks matters: a client without rights learns nothing about
+ * what exists.
  * @throws MillraceError what is wrong with the request, `not-authenticated`, `forbidden`, `method-not-allowed`
  */
 export function prepareWrite(request: WriteRequest, parts: WriteParts): PreparedWrite {

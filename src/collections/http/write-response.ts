@@ -29,8 +29,8 @@ export function sendWriteResponse(reply: FastifyReply, { status, headers, body }
 }
 
 /**
- * The outcome of a write: 201 with its place, or 200; without a body (204) when the client prefers so, or may not see
- * what it wrote.
+ * The outcome of a write: 201 with its place, or 200. It has no body (204) when the client prefers that, or may not see
+ * the written document.
  */
 export function writtenAnswer(request: Preferring, { seen, createdId }: Written, collection: string): WriteResponse {
   const wanted = parsePrefer(request.headers['prefer']).return;

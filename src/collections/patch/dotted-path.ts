@@ -1,14 +1,14 @@
 /**
- * Dotted paths as MongoDB's update operators walk them: through embedded documents by name and through arrays by
- * position, making documents where there is nothing. Pure. Names that hold a dot or start with `$` cannot be said this
- * way; a JSON Patch can.
+ * Dotted paths as MongoDB's update operators follow them: through embedded documents by name and through arrays by
+ * position. Missing documents on the way are created. Pure. Names that hold a dot or start with `$` cannot be written
+ * this way; a JSON Patch can name them.
  */
 import { isPlain, setMember } from '../../kernel/objects.ts';
 import { compareText } from '../../query/evaluate/order.ts';
 import type { PatchDraft } from './draft.ts';
 import { checkChange, checkChangedPath, checkDepth, invalidPatch } from './patch-bounds.ts';
 
-/** Nulls that fill an array up to a position behind its end. */
+/** Nulls that fill an array up to a position after its end. */
 const MAX_PADDING = 10_000;
 
 export type PathSteps = readonly string[];
@@ -17,7 +17,7 @@ export type PathSteps = readonly string[];
 export interface PathChange {
   /** Whether a missing path comes into being; otherwise nothing happens. */
   readonly creates: boolean;
-  /** Whether a path through a scalar is passed over too, instead of refused. */
+  /** True if a path through a scalar is skipped instead of refused. */
   readonly lenient?: boolean;
   /** The new value, or {@link REMOVED}. */
   readonly apply: (old: unknown, now: Date, draft: PatchDraft) => unknown;
@@ -52,7 +52,7 @@ export function compareSteps(a: PathSteps, b: PathSteps): number {
 }
 
 /**
- * The document with the value at a path changed; what is beside the path is as it was.
+ * The document with the value at a path changed; everything else stays as it was.
  * @throws MillraceError `invalid-patch` when a path leads through a scalar, `too-deep`
  */
 export function changeAt(document: unknown, steps: PathSteps, change: DatedChange, draft: PatchDraft): unknown {
@@ -77,8 +77,8 @@ function walk(node: unknown, steps: PathSteps, depth: number, change: DatedChang
   draft.work(1);
   const old = Object.hasOwn(node, step) ? node[step] : undefined;
   const value = walk(old, steps, depth + 1, change, draft);
-  // Also when it was changed in place: then this node is owned already. Paths of one update do not meet, so that nobody
-  // measures it any more.
+  // This holds also when the value was changed in place: then this node is owned already. No path of one update is a
+  // part of another, so the node's size is not asked for again.
   if (value === old || (value === REMOVED && old === undefined)) return node;
   const changed = draft.own(node);
   if (value === REMOVED) delete changed[step];

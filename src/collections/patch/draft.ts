@@ -1,7 +1,8 @@
 /**
- * A patch at work on one document: the nodes it has copied, which it alone holds and may change in place, and how much it
- * may still use up. A node is copied once in a patch, however many of its members change: copying a wide one takes
- * longer than everything else. Nothing is undone when a patch fails, because its copies go with it.
+ * The working state of a patch on one document: the nodes it has copied, which belong to it alone and may be changed in
+ * place, and how much work it may still do. A node is copied once per patch, however many of its members change,
+ * because copying a wide node takes longer than everything else. Nothing needs to be undone when a patch fails: its
+ * copies are thrown away.
  */
 
 import { MillraceError } from '../../kernel/errors.ts';
@@ -13,7 +14,7 @@ import { invalidPatch } from './patch-bounds.ts';
 const MAX_GROWTH = 16 * 1024 * 1024;
 /** How much a patch may look at and copy in memory, in bytes (about). */
 const MAX_WORK = 64 * 1024 * 1024;
-/** Bytes that a value counts beside its text. */
+/** Bytes that a value counts, besides its text. */
 const CELL = 8;
 
 export type DraftMembers = Record<string, unknown>;
@@ -31,9 +32,12 @@ export interface Measure {
 export class PatchDraft {
   /** Keeps the types of what is put where it was. */
   readonly keeper = new TypeKeeper();
-  /** Nodes that stand in one place only, in a node of this set or at the top. */
+  /**
+   * Nodes that this draft may change in place: each stands in one place only, in another node of this set or at the
+   * top.
+   */
   readonly #owned = new Set<unknown>();
-  /** Of nodes that nobody has changed since. */
+  /** Sizes of nodes that have not changed since they were measured. */
   readonly #measures = new Map<unknown, Measure>();
   #growth = MAX_GROWTH;
   #work = MAX_WORK;
@@ -44,7 +48,7 @@ export class PatchDraft {
   }
 
   /**
-   * The node, or a copy of it, that may be changed now. What it stands in must be owned as well, up to the top, and hold
+   * The node, or a copy of it, that may be changed now. Its parents up to the top must be owned as well, and must hold
    * the copy from now on. A size that was measured before is forgotten.
    */
   own<T extends Node>(node: T): T;
@@ -57,9 +61,10 @@ export class PatchDraft {
     return copy;
   }
 
-  /** Says that a value is about to stand in a second place, so that a change in one of them needs a copy again. */
+  /** Call this before a value is put into a second place: a change in one of the two places then makes a copy again. */
   share(value: unknown): void {
-    // What is inside an unowned node is unowned; and what was walked through here has cost a copy before.
+    // Everything inside an unowned node is unowned, so the walk can stop here. Each owned node walked through has cost
+    // a copy before, so the walk is not longer than the copying was.
     if (!this.#owned.delete(value)) return;
     for (const item of innerOf(value) ?? []) this.share(item);
   }
@@ -76,7 +81,7 @@ export class PatchDraft {
     if (this.#work < 0) throw invalidPatch('The patch is too large to apply', 'Send it in several requests');
   }
 
-  /** Counts questions that each may look at a whole value. */
+  /** Counts tests that may each look at a whole value. */
   ask(questions: number, value: unknown): void {
     this.work((questions * this.measure(value).bytes) / CELL);
   }
@@ -108,7 +113,10 @@ export class PatchDraft {
     return array.slice();
   }
 
-  /** Without a prototype, so that every name is an ordinary member; by hand, which takes half of Object.assign's time. */
+  /**
+   * Without a prototype, so that every name is an ordinary member. By a loop, which takes half the time of
+   * Object.assign.
+   */
   #copyMembers(members: DraftMembers): DraftMembers {
     const names = Object.keys(members);
     this.work(2 * names.length);

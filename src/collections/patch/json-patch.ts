@@ -1,7 +1,8 @@
 /**
- * JSON Patch (RFC 6902) on stored values: dates, decimals and ids are leaves that move and copy as what they are, and a
- * test compares what clients see. Pure: neither the document nor the patch is changed. Own code, because the libraries
- * for it walk into the objects behind such leaves, mistake `constructor` for a prototype, or change what they are given.
+ * JSON Patch (RFC 6902) on stored values. Dates, decimals and ids are leaves that keep their type when moved or copied,
+ * and a test compares what clients see. Pure: neither the document nor the patch is changed. This is our own code
+ * because the libraries for JSON Patch walk into the objects behind such leaves, refuse a member named `constructor`,
+ * or change their arguments.
  */
 import { pointerTo } from '../../database/json/json-faults.ts';
 import { MillraceError } from '../../kernel/errors.ts';
@@ -147,7 +148,7 @@ function remove(root: unknown, path: Pointer, draft: PatchDraft): unknown {
 /** Changes a node that the draft owns. */
 type Change = (node: Node, token: string) => void;
 
-/** The document with the node that holds `path` changed; everything beside the path is as it was. */
+/** The document with the parent node of `path` changed; everything else stays as it was. */
 function edit(root: unknown, path: Pointer, draft: PatchDraft, value: unknown, change: Change): unknown {
   checkChange(path, value, draft.measure(value).depth);
   const last = path.at(-1);
@@ -175,7 +176,7 @@ function find(root: unknown, path: Pointer): unknown {
   return node;
 }
 
-/** What is replaced by adding: a member that is there. Into an array it is put between the others. */
+/** The member that an `add` replaces, if there is one. In an array `add` inserts, so nothing is replaced. */
 function replacedAt(root: unknown, path: Pointer): unknown {
   let node = root;
   for (const [index, token] of path.entries()) {
@@ -196,7 +197,7 @@ function indexIn(token: string, length: number): number | undefined {
   return /^(?:0|[1-9]\d*)$/.test(token) && Number(token) < length ? Number(token) : undefined;
 }
 
-/** Sets what is there, in an array; in an object also what is not. */
+/** Sets an element of an array that exists, or a member of an object whether it exists or not. */
 function put(node: Node, token: string, value: unknown): void {
   if (Array.isArray(node)) node[Number(token)] = value;
   else setMember(node, token, value);

@@ -1,6 +1,6 @@
 /**
- * What every change of a document by paths has to keep to: names that may be stored, members that are the server's own,
- * and depth. Not here: how a path is written (json-patch.ts, dotted-path.ts), and how much work a patch may be (draft.ts).
+ * What every change by paths must respect: names that can be stored, members that only the server sets, and depth. Not
+ * here: how a path is written (json-patch.ts, dotted-path.ts), and how much work a patch may do (draft.ts).
  */
 import { keyProblem, pointerTo } from '../../database/json/json-faults.ts';
 import { MAX_DEPTH } from '../../database/json/parse-json.ts';
@@ -27,7 +27,7 @@ export function checkChangedPath(path: readonly string[]): void {
   if (first !== undefined && OWN.has(first))
     throw invalidPatch(`'${first}' is set by the server and cannot be changed`);
   for (let length = 1; length <= path.length; length++) {
-    // The name above it is all that matters, and a path may have a million names.
+    // Only the name above the last one matters for the check, and a path may have a million names.
     const problem = keyProblem(path.slice(Math.max(0, length - 2), length), path[length - 1] ?? '');
     if (problem !== null) refuseKey(path.slice(0, length), problem);
   }

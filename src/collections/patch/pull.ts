@@ -30,14 +30,14 @@ export function parsePull(operand: unknown): PathChange {
 }
 
 /**
- * A value asks for equality, `{"$gte":6}` for the element itself, `{"score":8}` for the members of elements that are
- * documents, in any order, as MongoDB has it.
+ * A plain value is compared for equality. `{"$gte":6}` tests the element itself. `{"score":8}` tests the members of
+ * elements that are documents, in any order, as MongoDB does.
  */
 function toQuestion(operand: unknown): (now: Date) => Question {
   if (!isPlain(operand)) return () => (element) => sameJson(element, operand, { ordered: true });
   const [first = ''] = Object.keys(operand);
   const ofMembers = !first.startsWith('$') || LOGICAL.has(first);
-  // Below $elemMatch the names are those of an element: its `id` is not the document's.
+  // Inside `$elemMatch` the names are those of the element: its `id` is not the document's id.
   const filter = parseFilterJson({ [WRAPPED]: ofMembers ? { $elemMatch: operand } : operand });
   return (now) => {
     const match = compileMatch(bind(filter, { now, user: null }).filter);
@@ -46,7 +46,10 @@ function toQuestion(operand: unknown): (now: Date) => Question {
   };
 }
 
-/** How often a question may look at all that an element holds. Of a list's texts all are found at once. */
+/**
+ * How many times a test may look through everything that an element holds. All the texts of a list are searched for in
+ * one pass.
+ */
 function weigh(operand: unknown): number {
   if (Array.isArray(operand)) {
     return operand.reduce((sum: number, item: unknown) => sum + (typeof item === 'string' ? 0 : weigh(item)), 1);
@@ -57,12 +60,12 @@ function weigh(operand: unknown): number {
   }, 1);
 }
 
-/** As measured at worst: larger patterns take longer for each of their instructions, up to a point. */
+/** Measured in the worst case: larger patterns take longer for each of their instructions, up to a point. */
 function weighPattern(pattern: string): number {
   const size = compilePattern(pattern).programSize();
   return 8 + (size * Math.min(size, 160)) / 16;
 }
 
-/** Where the language looks for an element that stands alone. */
+/** The member name under which a single element is tested. */
 const WRAPPED = 'element';
 const LOGICAL: ReadonlySet<string> = new Set(['$and', '$or', '$nor']);

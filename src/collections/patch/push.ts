@@ -1,4 +1,4 @@
-/** `$push`: one value behind the others, or several (`$each`) at a position, sorted, cut to a length. Pure. */
+/** `$push`: appends one value, or inserts several (`$each`) at a position, sorted, cut to a length. Pure. */
 import { isPlain } from '../../kernel/objects.ts';
 import { compareValues } from '../../query/evaluate/order.ts';
 import type { PathChange } from './dotted-path.ts';

@@ -41,12 +41,14 @@ function arithmetic(how: Calculation, operand: unknown): PathChange {
     if (number === null) throw invalidPatch('the stored value is not a number');
     const result = calculate(how, number, by);
     if (result === null) throw invalidPatch('the result does not fit into 64 bits');
-    // MongoDB leaves 1.0 alone when 1.00 is the result, and so keeps the digits that were there.
+    // If the new number equals the old one, the old one stays, as in MongoDB: 1.0 is not replaced by 1.00.
     return result.constructor === number.constructor && equalValues(result, number) ? old : result;
   });
 }
 
-/** The smaller (`sign` -1) or larger (1) of the two in MongoDB's order of all values; of equal ones the stored one. */
+/**
+ * The smaller (`sign` -1) or larger (1) of the two in MongoDB's order of all values; if they are equal, the stored one.
+ */
 function extreme(operand: unknown, sign: -1 | 1): PathChange {
   return creating((old) => (old === undefined || compareValues(operand, old) * sign > 0 ? operand : old));
 }
@@ -73,7 +75,10 @@ function parseAddToSet(operand: unknown): PathChange {
   });
 }
 
-/** A comparison looks at no more than the smaller of both, so that one value compared with all looks at all at most. */
+/**
+ * Comparing two values looks at no more than the smaller of them. So comparing one value with all of them looks at each
+ * of them once at most.
+ */
 function countComparisons(set: unknown[], values: unknown[], draft: PatchDraft): void {
   const all = draft.measure(set).cells + draft.measure(values).cells;
   for (const value of values) {

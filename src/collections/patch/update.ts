@@ -69,10 +69,10 @@ function parseOperator(operator: string, paths: unknown): Clause[] {
   });
 }
 
-/** One path may be changed once, and not together with a part of itself: no order would be the right one. */
+/** A path may be changed once, and not together with a part of itself: the result would depend on the order. */
 function refuseConflicts(update: Update): Update {
   for (const [index, { steps, path, operator }] of update.entries()) {
-    // In order of paths, whatever starts with this one follows it at once.
+    // The paths are sorted, so a path that starts with this one comes directly after it.
     const next = update[index + 1];
     if (next === undefined || !steps.every((step, depth) => next.steps[depth] === step)) continue;
     throw invalidPatch(`'${path}' (${operator}) and '${next.path}' (${next.operator}) are in conflict`);

@@ -1,7 +1,7 @@
 /**
- * A stored document as a reader may see it: its bytes when nothing is hidden, cut ones when something is, nothing when
- * it is out of reach. The entity tag is that of what is seen: the hash of a whole document would let its hidden members
- * be guessed. Not here: `fields` that clients ask for (field-selection.ts).
+ * A stored document as a reader may see it: its bytes when nothing is hidden, cut bytes when something is, and null
+ * when the Scope does not reach it. The entity tag is computed from the visible part: a hash of the whole document
+ * would allow guesses about hidden members. Not here: `fields` that clients ask for (field-selection.ts).
  */
 import { readStored } from '../../database/bson/stored.ts';
 import { storedRevision } from '../../database/json/transcode-document.ts';
@@ -13,8 +13,8 @@ import type { StoredDocument } from '../store/stored-document.ts';
 
 /**
  * @param reader null when nothing may be read
- * @param reached whether the database has said already that the reader's Scope reaches it
- * @returns null when the reader does not reach it
+ * @param reached true if the database query has checked already that the reader's Scope reaches the document
+ * @returns null when the reader's Scope does not reach it
  */
 export function viewOf(reader: Scope | null, raw: Uint8Array, reached = false): StoredDocument | null {
   const seen = reader === null ? null : seenBytes(reader, raw, reached);
@@ -42,7 +42,10 @@ export interface Written {
   readonly createdId?: string;
 }
 
-/** The entity tag that a reader knows a document by; one that nobody can know when it is out of reach. */
+/**
+ * The entity tag under which a reader knows a document. For a document out of reach it is a tag that no client can
+ * know.
+ */
 export function tagFor(reader: Scope | null, raw: Uint8Array): string {
   return viewOf(reader, raw)?.etag ?? UNSEEN;
 }

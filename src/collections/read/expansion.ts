@@ -1,7 +1,7 @@
 /**
- * Expansion: documents named by an id inside other documents are shown with the answer, under `_expanded`. One level,
- * and only what the reader's own Scope of the other collection reaches. A document may be named a thousand times and be
- * large: each is made JSON once, and what is held at a time is bounded. Not here: how an answer is sent (list-response.ts).
+ * Expansion: documents named by an id inside other documents are added to the answer, under `_expanded`. It goes one
+ * level deep and shows only what the reader's own Scope of the other collection reaches. A document may be large and
+ * named a thousand times, so its JSON is made once, and the memory held at a time is bounded.
  */
 import { setImmediate as otherWork } from 'node:timers/promises';
 import { readNamed } from '../../database/bson/named-members.ts';
@@ -18,7 +18,7 @@ import type { DocumentStore } from '../store/store.ts';
 import { seenBytes } from './document-view.ts';
 import { cutStored } from './field-selection.ts';
 
-/** What is shown along with one document: ids of all its expansions, and bytes of JSON, as often as each is named. */
+/** Bounds of the expansions of one document: ids, and bytes of JSON, counted each time a document is named. */
 const MOST = { ids: 10_000, bytes: 16 * 1024 * 1024 };
 /** JSON that is made before other requests get their turn, in bytes. */
 const TURN_BYTES = 262_144;
@@ -36,7 +36,7 @@ export interface PermittedExpansion {
 /** How documents are shown with what they name. */
 export interface Expanding {
   readonly expansions: readonly PermittedExpansion[];
-  /** What is shown of the documents themselves, where they come with more; null is all that comes. */
+  /** The fields to show of the documents themselves, if they were read with more; null shows all that was read. */
   readonly fields: Fields | null;
   /** Whether `_meta` of the documents themselves is shown. */
   readonly meta: boolean;
@@ -138,7 +138,7 @@ function toSource(raw: Uint8Array, expansions: readonly PermittedExpansion[], me
   return { raw, named, ids: Math.max(...counts) };
 }
 
-/** Where the documents named are too large to be held together, fewer are expanded at a time. */
+/** Expands a group of documents. If the named documents are too large to hold together, the group is split. */
 async function* expandGroup(
   store: DocumentStore,
   group: readonly Source[],
@@ -148,7 +148,8 @@ async function* expandGroup(
   const found = await how.inTurn(() => look(store, group, how.expansions));
   if (found !== null) {
     hold(found.flatMap((texts) => [...texts.values()]).reduce((sum, { length }) => sum + length, 0));
-    // All before the first of them is sent: a refusal can be told then. They share the bytes of what was found.
+    // All texts are made before the first one is sent, so that a refusal can still be reported. They share the found
+    // bytes.
     yield* group.map((source) => textOf(source, found, how));
     return;
   }
@@ -162,7 +163,7 @@ async function* expandGroup(
 type Found = ReadonlyMap<string, Buffer>;
 
 /**
- * What a group names, for each expansion. One after the other: each reply may be of 16 MB.
+ * Finds what a group names, for each expansion in turn: each reply may have 16 MB.
  * @returns null when it is more than may be held at a time
  */
 async function look(
@@ -178,7 +179,7 @@ async function look(
     all.push(found);
     if (scope === null) continue;
     const texts = [...new Set(group.flatMap(({ named }) => idsOf(named[index])))];
-    /** @returns whether what was found may be held */
+    /** @returns true if what was found may be held */
     const ask = async (forms: readonly Form[]): Promise<boolean> => {
       const ids = forms.map(({ id }) => id);
       const names = Map.groupBy(forms, ({ shown }) => shown);
@@ -215,7 +216,7 @@ interface Form {
   readonly id: unknown;
 }
 
-/** Ids of other kinds are asked for only where the usual one was not found, as of a document in an address. */
+/** Ids of other types are looked up only if the usual type was not found, as with an id in an address. */
 function otherForms(named: string): Form[] {
   return idCandidates(named).map((id) => ({ named, shown: idText(id), id }));
 }
@@ -276,7 +277,9 @@ function isList(named: Named | undefined): named is readonly Named[] {
   return Array.isArray(named);
 }
 
-/** Of an array it is what stands in each of its elements, in their order, unless the path names one by its place. */
+/**
+ * The value at a path. In an array the path is followed in each element, in order, unless the next step is a position.
+ */
 function valueAt(value: unknown, [step, ...others]: readonly string[]): unknown {
   if (step === undefined || value === null || typeof value !== 'object') return step === undefined ? value : undefined;
   if (Array.isArray(value) && !isPosition(step)) {

@@ -22,12 +22,12 @@ export function showsMeta(fields: Fields | null): boolean {
   return fields.paths.includes(META) === (fields.mode === 'include');
 }
 
-/** The fields to read, so that the ids to be expanded are among them: the same ones when they are already. */
+/** The fields to read so that the ids to expand are among them; the same object when they are already. */
 export function withIds(fields: Fields | null, expand: readonly Expansion[]): Fields | null {
   if (fields === null || expand.length === 0) return fields;
   return widened(
     fields,
-    // A part of an id is no id: it comes whole.
+    // A part of an id is of no use: the id is read whole.
     expand.map(({ path }) => (path.startsWith('_id.') ? '_id' : path)),
   );
 }

@@ -1,6 +1,7 @@
 /**
- * Lists of documents: a query and a Scope become database reads. Without `limit` a list is a stream of all there is;
- * with it, a page by key that goes on from a signed cursor. Not here: the query language (query/) and expansion.
+ * Lists of documents: turns a query and a Scope into database reads. Without `limit` a list is a stream of all
+ * documents; with it, a keyset page that a signed cursor continues. Not here: the query language (query/) and
+ * expansion.
  */
 import type { Document } from 'mongodb';
 import { meetsArray } from '../../database/bson/bson-bytes.ts';
@@ -41,7 +42,7 @@ import { type Projection, projectionOf } from './projection.ts';
 
 /** Raw documents, and where a page goes on. */
 export interface List {
-  /** The documents of a page, which are all at hand; of a list of all there is, they come in batches. */
+  /** The documents of a page, complete in memory; of a whole list, they come in batches. */
   readonly documents: readonly Uint8Array[] | ClosableIterator<readonly Uint8Array[]>;
   /** Cursors; null where there is no further page, or the list is no page. */
   readonly next: string | null;
@@ -67,8 +68,9 @@ export function joinedFilter(scope: Scope, query: Pick<Query, 'filter'>, now: Da
 }
 
 /**
- * The filter of a write: what it asks must be readable, and is then asked of readable documents alone, because how many
- * were touched would tell of the others. The id is known to whoever names it.
+ * The filter of a write. It may use readable fields only, and is joined with the filter of readable documents: the
+ * number of touched documents would tell something about the others. A filter by id alone is exempt, because the client
+ * knows that id.
  * @throws MillraceError `field-hidden`
  */
 export function writingFilter(scope: Scope, query: Pick<Query, 'filter'>, now: Date): Document {
@@ -84,8 +86,8 @@ export function writingFilter(scope: Scope, query: Pick<Query, 'filter'>, now: D
 }
 
 /**
- * The question of {@link writingFilter} asked of a document in hand, for writes of which the database may have found too
- * many; null where what it found is certain.
+ * The filter of {@link writingFilter} as a test in memory, for writes where the database may have found too many
+ * documents; null where the database's result is certain.
  */
 export function writingMatch(scope: Scope, query: Pick<Query, 'filter'>, now: Date): Match | null {
   const asked = bind(query.filter, bindingsOf(scope.principal, now)).filter;
@@ -105,7 +107,7 @@ export class Listing {
   }
 
   /**
-   * A list with the fields of the query, and what `expand` needs besides: whoever expands it cuts it to the fields.
+   * A list with the fields of the query, and besides them those that `expand` needs: the expansion cuts them off again.
    * @throws MillraceError `cursor-mismatch`, `query-timeout`
    */
   async list(scope: Scope, name: CollectionName, query: Query, now: Date): Promise<List> {
@@ -155,7 +157,8 @@ export class Listing {
     const { sort, skip } = query;
     const limit = query.limit ?? 0;
     if (limit === 0) return { documents: [], next: null, prev: null };
-    // The cursor is made of the sort's own fields: where the client does not want to see them, they are cut off here.
+    // The cursor is made from the sort's fields. If the client does not ask for all of them, they are read too and cut
+    // off here.
     const whole =
       fields !== null &&
       !coversAll(
@@ -166,14 +169,14 @@ export class Listing {
     const plain = (request: PageRequest, limit: number) =>
       this.#parts.store.page(name, request.filter, { ...options, sort: toMongoSort(request.sort), limit });
     const { read, holdsArray } = readers(sort);
-    // Which documents are skipped hangs on the order of equal keys.
+    // With `skip`, the order of documents with equal keys decides which of them are skipped.
     const inTies = skip === 0 && (await this.#parts.sortIndexes.serveWithoutId(name, filter, sort));
     const ask = async (request: PageRequest, limit: number) =>
       (inTies ? await askInTies(plain, request, limit, read) : null) ?? plain(request, limit);
     const found = async () => {
       const request = requestPage(filter, sort, position);
       const answer = await ask(request, limit + 1);
-      // Asked to sort the other way around, the server takes the other end of an array for its key.
+      // For a reversed sort the server takes the other end of an array as its key, so the order may be wrong.
       if (position?.direction !== 'prev' || !answer.documents.some(holdsArray)) return answer;
       return this.#inExactOrder(name, request.filter, query, limit + 1);
     };
@@ -184,7 +187,7 @@ export class Listing {
       const page = optimisticPage(documents, { request, position, limit, more }, { read, holdsArray });
       return page && { documents: page, more };
     };
-    // What one reply of the server holds is enough for a page: of large documents it is a shorter one.
+    // One reply of the server is enough for a page: if the documents are large, the page is shorter.
     const answer = (position && (await likely(position))) ?? (await found());
     const { documents, more = false } = pageOfReached(scope, answer);
     const page = cutPage(documents, { sort, limit, position, more }, read);
@@ -204,13 +207,13 @@ export class Listing {
       const found = this.#parts.store.list(name, filter, { maxTimeMS: this.#parts.queryTimeoutMs });
       return { kind: 'exact', value: await countReached(scope, found) };
     }
-    // The server's estimate knows no filter: what is asked of a part is counted.
+    // The server's estimate ignores filters, so with a filter the documents are counted.
     const kind = query.count === 'estimated' && Object.keys(filter).length === 0 ? 'estimated' : 'exact';
     return { kind, value: await translated(() => this.#parts.store.count(name, filter, kind)) };
   }
 }
 
-/** What of a raw document its place in the sort hangs on. */
+/** Functions that read what decides a raw document's place in the sort. */
 function readers(sort: Sort): { read: (raw: Uint8Array) => Document; holdsArray: (raw: Uint8Array) => boolean } {
   const paths = sort.map(({ path }) => path.split('.').map((step) => Buffer.from(step)));
   const names = paths.flatMap((steps) => steps.slice(0, 1));

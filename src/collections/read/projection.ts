@@ -1,6 +1,7 @@
 /**
- * What a list shows of its documents: the `fields` that a client asks for within those that its Scope shows. Where every
- * document shows the same, the database cuts and the bytes stay as they came; otherwise each is cut by itself. Pure.
+ * What a list shows of its documents: the `fields` that a client asks for, within those that its Scope shows. If the
+ * same members are visible in every document, the database cuts them and the bytes are passed on unchanged; otherwise
+ * each document is cut here. Pure.
  */
 import { type FieldTree, fieldTree, intersection } from '../../policies/fields/field-tree.ts';
 import { databaseDecides, hidesFields, requireShown, uniformFields } from '../../policies/reach.ts';
@@ -12,7 +13,10 @@ import { cutStored, treeOf } from './field-selection.ts';
 export interface Projection {
   /** What the database is asked to show; null is all. */
   readonly fields: Fields | null;
-  /** Cuts what came, null when it may not be seen after all; null when nothing is left to cut. */
+  /**
+   * Cuts a document that was read, or gives null when it may not be seen after all. The whole function is null when
+   * there is nothing left to cut.
+   */
   readonly cut: ((raw: Uint8Array) => Uint8Array | null) | null;
 }
 
@@ -21,7 +25,7 @@ export function projectionOf(scope: Scope, asked: Fields | null): Projection {
   const isDecided = databaseDecides(scope);
   if (isDecided && !hidesFields(scope)) return { fields: asked, cut: null };
   requireFields(scope, asked);
-  // To judge a document again takes all of it.
+  // If documents are judged again in memory, all of their members are needed.
   const seen = isDecided ? uniformFields(scope) : null;
   const fields = seen === null ? undefined : within(seen, asked);
   if (fields !== undefined) return { fields, cut: null };
@@ -35,7 +39,7 @@ export function projectionOf(scope: Scope, asked: Fields | null): Projection {
 }
 
 /**
- * Members that a client names must be such as it may see in some document.
+ * Checks that each member a client names is visible in at least some document.
  * @throws MillraceError `field-hidden`
  */
 export function requireFields(scope: Scope, asked: Fields | null): void {

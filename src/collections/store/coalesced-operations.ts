@@ -1,7 +1,8 @@
 /**
- * Reads by id, pages, single creates and changes of many requests share database calls: the driver's cost per call is
- * several times that of the HTTP request around it. Authorisation stays with each request: reads are grouped by the filter
- * of their Scope, pages by all that the database is asked, and a write was checked before it came here.
+ * Coalescing: reads by id, pages, single creates and changes of many requests share database calls, because the
+ * driver's cost per call is several times that of the HTTP request around it. Authorisation stays with each request:
+ * reads are grouped by the filter of their Scope, pages by their whole question, and a write was checked before it came
+ * here.
  */
 import type { Document, Filter, ObjectId } from 'mongodb';
 import type { OrderedDocument } from '../../database/bson/stored.ts';
@@ -10,7 +11,7 @@ import { idKey, storedIdKey } from '../../database/json/transcode-document.ts';
 import type { CollectionName } from '../../database/names.ts';
 import { Batches } from '../../kernel/concurrency/batches.ts';
 
-/** What one shared call carries at most: more would hold others up. */
+/** Bounds of one shared call: a larger one would delay other requests. */
 const LIMITS = { count: 256, bytes: 4 * 1024 * 1024 };
 
 /** The calls that are shared; the store makes them. */
@@ -62,7 +63,7 @@ export class CoalescedOperations {
   readonly #pages: Batches<Ask, FirstFound>;
   readonly #inserts: Batches<Insert, true>;
   readonly #replacements: Batches<Replace, boolean>;
-  /** Requests may share a read only when the very same filter stands behind them. */
+  /** Numbers the filter objects: requests share a read only when they have the very same filter. */
   readonly #filters = new WeakMap<object, number>();
   #count = 0;
 
@@ -84,7 +85,7 @@ export class CoalescedOperations {
     return this.#reads.submit(`${name}/${this.#numberOf(filter)}`, { name, id, filter });
   }
 
-  /** The first documents of what a question finds; whoever asks the very same meanwhile shares the next answer. */
+  /** The first documents that a question finds. Equal questions that arrive meanwhile share the next answer. */
   page(name: CollectionName, find: RawFind): Promise<FirstFound> {
     return this.#pages.submit(`${name}/${wordsOf(find)}`, { name, find });
   }

@@ -1,6 +1,6 @@
 /**
- * How one document is changed in the database's own language: only while it is what was read, and stamped before it goes.
- * Pure. Not here: sending it (store.ts).
+ * The database commands that change one document only if it still is what was read, and that stamp it before it is
+ * deleted. Pure. Not here: sending them (store.ts).
  */
 import type { AnyBulkWriteOperation, ClientSession, Document, Filter } from 'mongodb';
 import type { OrderedDocument } from '../../database/bson/stored.ts';
@@ -24,16 +24,17 @@ export function unchanged(old: Document | OrderedDocument): Filter<Document> {
 }
 
 /**
- * The new state, or an error where the document is not what was read. The answer to a shared update counts matches but
- * does not say which; errors have an index. With `upsert` a vanished document is met too: the server computes what to
- * insert from the id alone, which is not what was read either, and fails in the same way. Nothing is ever inserted.
+ * The new state, or a database error if the document is not what was read. A bulk update reports how many documents
+ * matched, not which. We therefore make a mismatch raise an error, because errors carry the index of the operation.
+ * With `upsert` a deleted document raises the same error: the server computes what to insert from the id alone, which
+ * is not what was read either. Nothing is ever inserted.
  */
 export function unlessChanged(old: Document | OrderedDocument, next: Document | OrderedDocument): Document {
   const fails = { $toInt: { $concat: ['changed: ', { $type: '$_id' }] } };
   return { $cond: [{ $eq: ['$$ROOT', { $literal: old }] }, { $literal: next }, fails] };
 }
 
-/** The new state, whatever the document is: where that cannot have changed. */
+/** The new state without a comparison, for documents that cannot have changed since they were read. */
 export function compareAndReplace(change: Replacement): AnyBulkWriteOperation {
   const { id, next } = change;
   const filter = byId(id);
@@ -41,7 +42,7 @@ export function compareAndReplace(change: Replacement): AnyBulkWriteOperation {
   return { updateOne: { filter, update: [{ $replaceWith: { $literal: next } }] } };
 }
 
-/** Whether a document has members beside its id. */
+/** True if a document has members besides its id. */
 export function holdsMore(document: Document | OrderedDocument): boolean {
   return (document instanceof Map ? document.size : Object.keys(document).length) > 1;
 }

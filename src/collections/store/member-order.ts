@@ -1,19 +1,19 @@
 /**
- * Whether a change leaves members where they were. Of an update the database may keep only the difference, and its change
- * stream then tells a member that has moved where it was before: the document in the log is in another order than the one
- * in the collection, and an embedded one in another order is another value. Of a replacement it keeps the document. Pure.
+ * Whether a change keeps the order of members. The database may log only the difference of an update, and its change
+ * stream then shows a moved member at its old place: the logged document has another order than the stored one, and an
+ * embedded document in another order is another value. A replacement is logged whole. Pure.
  */
 import type { Document } from 'mongodb';
 import type { OrderedDocument } from '../../database/bson/stored.ts';
 import { isPlain } from '../../kernel/objects.ts';
 import type { Replacement } from './coalesced-operations.ts';
 
-/** Clients are always shown it last, wherever it stands. */
+/** Clients always see it last, wherever it is stored. */
 const META = '_meta';
 
 /**
- * Whether a change has to be made by a replacement: members have moved, and none has a name that begins with `$`, which the
- * server does not take in replacements.
+ * True if a change must be made by a replacement: members have moved, and no name begins with `$`, which the server
+ * does not accept in replacements.
  */
 export function goesWhole({ old, next }: Replacement): boolean {
   return !keepsPlaces(old, next) && !namesOf(next).some((name) => name.startsWith('$'));

@@ -16,12 +16,12 @@ export interface Preconditions {
 
 export const UNCONDITIONAL: Preconditions = { ifMatch: undefined, ifNoneMatch: undefined };
 
-/** Stands for the tag of a document that exists and may not be seen: it equals no tag, and is not told. */
+/** The tag of a document that exists but may not be seen: it equals no tag, and is never sent. */
 export const UNSEEN = '';
 
 /**
- * The strong entity tag of a stored document: `"<revision>-<hash of the raw BSON>"`. The hash moves with a foreign
- * writer's change, which leaves the revision alone.
+ * The strong entity tag of a stored document: `"<revision>-<hash of the raw BSON>"`. A change by a foreign writer
+ * leaves the revision alone, but changes the hash.
  */
 export function documentTag(raw: Uint8Array, revision: number): string {
   return `"${revision}-${hash('sha1', raw, 'base64url')}"`;
@@ -59,7 +59,7 @@ export function isFresh(condition: Tags | undefined, current: string): boolean {
 }
 
 /**
- * Holds a write to its conditions.
+ * Checks the conditions of a write.
  * @param current the entity tag of the document as it is, null when there is none
  * @throws MillraceError `precondition-failed`, with the current tag as `ETag`
  */

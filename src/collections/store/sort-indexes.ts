@@ -1,7 +1,7 @@
 /**
- * Which indexes of a collection serve the order of a sort: asked of the database at most every few seconds, so that pages
- * are asked for in an order that an index has. An answer that is out of date costs time and makes no page wrong. Not here:
- * making indexes (indexes.ts), and how a page is made exact (query/page).
+ * Which indexes of a collection can serve a sort. The database is asked at most every few seconds, so that pages can be
+ * asked for in an order that an index has. Outdated knowledge costs time but makes no page wrong. Not here: making
+ * indexes (indexes.ts), and how a page is made exact (query/page).
  */
 import type { Document } from 'mongodb';
 import { CODE, serverCode } from '../../database/errors.ts';
@@ -15,7 +15,10 @@ const FRESH_MS = 10_000;
 /** Collections whose indexes are remembered. */
 const MAX_COLLECTIONS = 1_000;
 
-/** Values of a field for each of which the server reads a range of an index; far fewer than it would merge. */
+/**
+ * Most values of an `$in` for which its field counts as fixed: the server reads one range of the index for each value,
+ * and could merge far more of them.
+ */
 const MAX_RANGES = 32;
 
 type Key = readonly (readonly [path: string, direction: unknown])[];
@@ -34,8 +37,8 @@ export class SortIndexes {
   }
 
   /**
-   * Whether an index has the sort's keys but not the id behind them, and none has all of it.
-   * @param filter as the database takes it: fields that it asks to be equal to a value may come first in an index
+   * True if some index has the sort's keys without the id after them, and no index has all of the sort.
+   * @param filter as the database takes it: fields that must equal a value may come first in an index
    */
   async serveWithoutId(name: CollectionName, filter: Document, sort: Sort): Promise<boolean> {
     const keys = withoutId(sort);
@@ -46,7 +49,7 @@ export class SortIndexes {
     return !indexes.some((index) => serves(index, sort, fixed)) && indexes.some((index) => serves(index, keys, fixed));
   }
 
-  /** They were changed here. */
+  /** The indexes were changed by this server. */
   forget(name: CollectionName): void {
     this.#known.delete(name);
   }
@@ -59,7 +62,7 @@ export class SortIndexes {
     }
   }
 
-  /** While they are asked for again, what was known serves. */
+  /** While the indexes are asked for again, the old answer is used. */
   #keysOf(name: CollectionName): Promise<readonly Key[]> {
     const known = this.#known.get(name);
     if (known !== undefined && performance.now() - known.since < FRESH_MS) return known.keys;
@@ -80,7 +83,9 @@ export class SortIndexes {
     if (this.#known.size > MAX_COLLECTIONS && oldest !== undefined) this.#known.delete(oldest);
   }
 
-  /** None of a view, nor of what cannot be asked now: the page itself tells of that. */
+  /**
+   * No indexes for a view, nor when the database cannot be asked now: then reading the page itself reports the error.
+   */
   async #load(name: CollectionName): Promise<readonly Key[]> {
     try {
       return usableKeys(await this.#mongo.data.collection(name).listIndexes().toArray());
@@ -91,9 +96,9 @@ export class SortIndexes {
   }
 }
 
-/** Those that hold every document, in the order of the plain values. */
+/** Keys of the indexes that hold every document, in the order of plain values. */
 function usableKeys(listed: readonly Document[]): readonly Key[] {
-  // The index by id has the collation of the collection: which texts are equal is not known here then.
+  // The index by id shows the collation of the collection. With one, it is not known here which texts are equal.
   if (listed.some(({ name, collation }) => name === '_id_' && collation !== undefined)) return [];
   const usable = listed.filter(
     ({ sparse, partialFilterExpression, collation, hidden }) =>
@@ -117,8 +122,8 @@ function same(part: Key[number] | undefined, path: string, direction: number): b
 }
 
 /**
- * The fields that must equal a value, or one of a few, of which the server merges a range of the index for each: a number
- * in an address may be meant as a text, too.
+ * The fields that must equal one value, or one of a few. For a few values the server merges one range of the index for
+ * each: a number in an address may also mean a text.
  */
 function fixedPaths(filter: Document): string[] {
   return Object.entries(filter).flatMap(([name, test]) => {

@@ -1,6 +1,6 @@
 /**
  * One function per database operation on users' collections: raw BSON in reads, compare-and-replace for every change.
- * Not here: who may do it, preconditions and retries (collections.ts); only that folder calls this one.
+ * Not here: rights, preconditions and retries (collections.ts). Only the collections folder calls this one.
  */
 import type { ClientSession, Document, Filter } from 'mongodb';
 import { MongoBulkWriteError, MongoServerError, ObjectId } from 'mongodb';
@@ -87,7 +87,7 @@ export class DocumentStore {
     return translated(() => firstOf(this.#mongo.data.collection(name).aggregate(stages, options)));
   }
 
-  /** How many documents a filter finds; the estimate knows no filter. */
+  /** How many documents a filter finds; the estimate ignores the filter. */
   count(name: CollectionName, filter: Filter<Document>, kind: 'exact' | 'estimated'): Promise<number> {
     const collection = this.#mongo.data.collection(name);
     const limits = { maxTimeMS: this.#queryTimeoutMs };
@@ -134,9 +134,9 @@ export class DocumentStore {
   }
 
   /**
-   * Replaces a document if it still is, to the last value, what was read, together with the changes of other requests.
+   * Replaces a document if it still is, to the last value, what was read; changes of other requests share the call.
    * `$literal` keeps dotted, `$`-leading and empty names as they are, and the change event is an update with the small
-   * difference. OpenTransaction a transaction that is what keeps it as it was read.
+   * difference. In a transaction nothing is compared: the transaction itself keeps the document as it was read.
    * @param bytes size of both states as BSON
    * @returns false when the document changed or vanished meanwhile
    */
@@ -150,7 +150,7 @@ export class DocumentStore {
       await this.replaceMany(name, [change], session);
       return true;
     }
-    // Of a document that is nothing but its id, a vanished one could not be told from an unchanged one.
+    // In a shared update, a vanished document that has only an id could not be told from an unchanged one.
     const whole = goesWhole(change);
     if (holdsMore(change.old) && !whole) return this.#shared.replace(name, change, bytes);
     return this.#replaceOne(name, change, whole);
@@ -195,13 +195,13 @@ export class DocumentStore {
     const found = await translated(() => this.#mongo.data.collection(name).find(filter, options).toArray());
     const rows = found.map(asRaw);
     return {
-      // The driver would read some of them as something else, and find other documents by it, or none.
+      // Decoded with exact types: the driver would turn some ids into other values, which find other documents or none.
       ids: rows.map(decodeStoredId),
       bytes: rows.reduce((sum, row) => sum + Number(readNamed(row, [SIZE])['bytes']), 0),
     };
   }
 
-  /** Replaces documents within a transaction, which itself sees to it that they are still what was read in it. */
+  /** Replaces documents within a transaction, which keeps them as they were read. */
   async replaceMany(name: CollectionName, changes: readonly Replacement[], session: ClientSession): Promise<void> {
     const operations = changes.map(compareAndReplace);
     const collection = this.#mongo.data.collection(name);
@@ -243,7 +243,7 @@ export class DocumentStore {
     return { filter: wanted, batchSize: ids.length + 1, maxTimeMS: this.#queryTimeoutMs };
   }
 
-  /** A single one goes by a command of its own, which takes the driver a fifth less than a batch of one. */
+  /** A single document goes by a command of its own, which costs the driver a fifth less than a batch of one. */
   async #insertEach(name: CollectionName, documents: readonly Document[]): Promise<readonly (true | Error)[]> {
     const outcomes: (true | Error)[] = documents.map(() => true);
     const collection = this.#mongo.data.collection(name);
@@ -262,7 +262,7 @@ export class DocumentStore {
     return outcomes;
   }
 
-  /** The filter asks for the id alone: what a condition beside it takes the server is a tenth of a replacement. */
+  /** The filter has the id alone: an additional condition costs the server a tenth of a replacement. */
   async #replaceOne(name: CollectionName, { id, old, next }: Replacement, whole: boolean): Promise<boolean> {
     const collection = this.#mongo.data.collection(name);
     try {

@@ -16,7 +16,7 @@ export function toStored(raw: Uint8Array): StoredDocument {
   return { raw, etag: documentTag(raw, storedRevision(raw)) };
 }
 
-/** A document as the database has it after it took it from us: the driver writes the same bytes. */
+/** A written document as the database now stores it: the driver writes the same bytes as we do here. */
 export function written(document: Document | OrderedDocument): StoredDocument {
   return toStored(encodeStored(document));
 }

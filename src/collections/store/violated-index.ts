@@ -1,11 +1,11 @@
 /**
- * Which index a bulk insert broke. The driver passes on of such a failure only its text, which holds the index's name;
- * the fields are asked of the database. Not here: how it is worded (refusals.ts).
+ * Which index a bulk insert violated. The driver reports only the text of such an error, which holds the index's name;
+ * the fields are asked of the database. Not here: how the error is worded (refusals.ts).
  */
 import type { Collection, Document, WriteError } from 'mongodb';
 import { CODE } from '../../database/errors.ts';
 
-/** Adds to the errors of a bulk write the key of the index that each broke, as errors of single writes have it. */
+/** Adds to each error of a bulk write the key of the violated index, as errors of single writes have it. */
 export async function addViolatedKeys(collection: Collection, failed: readonly WriteError[]): Promise<void> {
   const duplicates = failed.filter(({ code }) => code === CODE.duplicateKey);
   if (duplicates.every((error) => names(error, '_id_'))) return;
