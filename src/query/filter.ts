@@ -5,7 +5,7 @@
  */
 import type { Binary, Decimal128, Double, Int32, Long, ObjectId } from 'bson';
 
-/** A value as BSON has it. A plain number is a double or an int: MongoDB compares all numbers by what they are worth. */
+/** A BSON value. A plain number is a double or an int: MongoDB compares all numbers by their value. */
 export type Scalar = null | boolean | number | string | Date | ObjectId | Int32 | Double | Long | Decimal128 | Binary;
 
 /** A scalar, a list or an embedded document; `V` is what else may stand in a value's place (nothing, or a variable). */
@@ -14,7 +14,7 @@ export type ValueOf<V> = Scalar | V | readonly ValueOf<V>[] | { readonly [key: s
 /** A value without variables. */
 export type Value = ValueOf<never>;
 
-/** A name whose value is known only when the question is asked: `$now-7d`, `$user.id`, `$user.claims.team`. */
+/** A name whose value is known only when the filter is bound: `$now-7d`, `$user.id`, `$user.claims.team`. */
 export class Variable {
   /** `now`, `user.id`, `user.roles` or `user.claims.<path>`. */
   readonly name: string;
@@ -27,7 +27,7 @@ export class Variable {
   }
 }
 
-/** The types a document's value can be asked for. */
+/** The types that a filter can ask for. */
 export const TYPE_NAMES = [
   'string',
   'number',
@@ -42,7 +42,7 @@ export const TYPE_NAMES = [
 
 export type TypeName = (typeof TYPE_NAMES)[number];
 
-/** One question about the values at a path. It holds when any value there passes, arrays opened as MongoDB opens them. */
+/** One test of the values at a path. It holds when any value there passes, arrays opened as MongoDB opens them. */
 export type TestOf<V> =
   /** Equal to one of these. `null` also equals a missing value. `eq` is a list of one; an empty list never holds. */
   | { readonly op: 'in'; readonly values: readonly ValueOf<V>[] }
@@ -54,7 +54,9 @@ export type TestOf<V> =
   | { readonly op: 'type'; readonly types: readonly TypeName[] }
   /** An array of exactly so many elements. */
   | { readonly op: 'size'; readonly size: number }
-  /** A string that has the text in that place; in `like` a `*` stands for any characters. `fold`: letter case aside. */
+  /**
+   * A string that has the text at that place; in `like` a `*` stands for any characters. `fold`: ignore letter case.
+   */
   | {
       readonly op: 'text';
       readonly how: 'contains' | 'startsWith' | 'endsWith' | 'like';
@@ -76,7 +78,7 @@ export type FilterOf<V> =
   /** `path` is the stored one: dotted, `_id` where the client says `id`. */
   | { readonly kind: 'field'; readonly path: string; readonly test: TestOf<V> };
 
-/** A filter ready to be asked. */
+/** A filter without open variables, ready to be evaluated. */
 export type Filter = FilterOf<never>;
 export type Test = TestOf<never>;
 
@@ -93,7 +95,7 @@ export const nothing: Filter = { kind: 'or', filters: [] };
 const isAll = (filter: OpenFilter): boolean => filter.kind === 'and' && filter.filters.length === 0;
 const isNone = (filter: OpenFilter): boolean => filter.kind === 'or' && filter.filters.length === 0;
 
-/** All of the filters hold. Flat: an `and` inside is opened, what is always true is left out. */
+/** All of the filters hold. Flat: a nested `and` is merged in, and what is always true is left out. */
 export function and(filters: readonly Filter[]): Filter;
 export function and(filters: readonly OpenFilter[]): OpenFilter;
 export function and(filters: readonly OpenFilter[]): OpenFilter {
@@ -115,7 +117,7 @@ export function or(filters: readonly OpenFilter[]): OpenFilter {
   return flat.length === 1 ? only : { kind: 'or', filters: flat };
 }
 
-/** The filter does not hold. Of a single test it is the negated test, which the database can look up in an index. */
+/** The filter does not hold. For a single test it is the negated test, which the database can look up in an index. */
 export function not(filter: Filter): Filter;
 export function not(filter: OpenFilter): OpenFilter;
 export function not(filter: OpenFilter): OpenFilter {
@@ -132,8 +134,11 @@ export function field(path: string, test: OpenTest): OpenFilter {
   return { kind: 'field', path, test };
 }
 
-/** Every stored path the filter looks at, so that a field one may not read cannot be found out by
- * filtering. Array positions stay in the path (`a.0.b`): who compares paths with field names leaves them out. */
+/**
+ * Every stored path that the filter looks at, to check that all of them may be read: a hidden member must not be found
+ * out by filtering. Positions in arrays stay in the path (`a.0.b`): a caller that compares paths with names of fields
+ * leaves them out.
+ */
 export function pathsOf(filter: OpenFilter): Set<string> {
   const paths = new Set<string>();
   collect(filter, '', paths);

@@ -1,18 +1,18 @@
-/** The limits of one query, in one place. What is over one of them is refused by name, never cut. */
+/** The limits of one query, in one place. What exceeds one of them is refused with its name, never cut. */
 export const LIMITS = {
   /** Nested objects and lists of a filter written as JSON; the outer object is depth 1. */
   depth: 32,
   /** Values of one list: `in`, `nin`, `all`, `$and`, `$or`, `$nor`, and members of one object. */
   listValues: 1_000,
-  /** Values of one list once each of the short form stands for all that it means: a number, its text, a time. */
+  /** Values of one list after each short value was replaced by all its meanings: a number, its text, a time. */
   meantValues: 3_000,
   /** Conditions of a whole filter. */
   conditions: 1_000,
   /** Parameters of one address. */
   parameters: 1_000,
-  /** What a filter may cost (cost.ts), in nanoseconds a byte: asked of the database by lists and writes… */
+  /** What a filter may cost (cost.ts), in nanoseconds per byte: for lists and writes, which the database evaluates… */
   cost: 30_000,
-  /** … and of documents in hand: by live data, events, feeds and each policy. */
+  /** … and for filters that run in memory: live data, events, feeds and each policy. */
   liveCost: 2_000,
   sortKeys: 4,
   /** Documents of one page. */
@@ -29,8 +29,9 @@ export const LIMITS = {
   /** UTF-16 units of a pattern. */
   patternLength: 128,
   /**
-   * Characters that a pattern may stand for at most, repetitions spelled out, and those of one filter together: what
-   * compiling takes grows with them, and what a long text takes with both.
+   * Characters that a pattern may stand for at most, with repetitions spelled out; also the bound for all patterns of
+   * one filter together. The time to compile grows with them, and the time to search a long text with them and the
+   * text.
    */
   patternRepeats: 300,
   filterRepeats: 1_000,

@@ -1,6 +1,6 @@
 /**
- * What a client's values may stand for: the typing rules of short values, and the two places where a text is never
- * just a text (the id and the times in `_meta`). Operators and paths are read elsewhere.
+ * What a client's values may mean: the typing rules of short values, and the two places where a text can mean something
+ * else (the id and the times in `_meta`). Not here: operators and paths.
  */
 import { Long, ObjectId, UUID } from 'bson';
 import { MillraceError } from '../kernel/errors.ts';
@@ -10,7 +10,10 @@ import { readText, wellFormed } from './variables.ts';
 
 export type OpenValue = ValueOf<Variable>;
 
-/** What a short value may be equal to, and what it may be less or greater than. Any one of each list will do. */
+/**
+ * The values that a short value may be equal to, and those that it may be compared with by order. One match in a list
+ * is enough.
+ */
 export interface ShortValue {
   readonly equal: readonly OpenValue[];
   readonly ordered: readonly OpenValue[];
@@ -29,7 +32,7 @@ const UUID_TEXT = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 export function readShortValue(text: string): ShortValue {
   if (text.startsWith('"')) return one(unquote(text));
   if (text === 'null') return one(null);
-  // Documents that came as JSON may hold the same thing as text, so equality asks for both.
+  // Documents that came as JSON may hold the same value as a text, so equality accepts both.
   if (text === 'true' || text === 'false') return { equal: [text === 'true', text], ordered: [text === 'true'] };
   const number = readNumber(text);
   if (number !== null) return { equal: [number, text], ordered: [number] };
@@ -73,7 +76,7 @@ export function unquote(text: string): string {
     if (typeof value === 'string') return wellFormed(value);
   } catch (error) {
     if (error instanceof MillraceError) throw error;
-    // Told below: what is wrong with the quotes matters more than where the parser stopped.
+    // The error is thrown below: that the quotes are wrong is more useful than the position where the parser stopped.
   }
   throw new MillraceError('invalid-filter', `The quoted value ${text.slice(0, 60)} is not a JSON string`, {
     hint: 'Quotes open and close a whole value; a quote inside is written \\".',
@@ -81,9 +84,9 @@ export function unquote(text: string): string {
 }
 
 /**
- * The values that a value stands for at a stored path: at `_id` a text stands for every id that shows as it, at a time
- * of `_meta` it is the date. Elsewhere a value is itself.
- * @throws MillraceError `invalid-filter` for something at a time's path that is no date
+ * The values that a value stands for at a stored path. At `_id` a text stands for every id that is shown as this text;
+ * at a time of `_meta` it stands for the date. Elsewhere a value is itself.
+ * @throws MillraceError `invalid-filter` for a value at a time's path that is not a date
  */
 export function valuesAt(path: string, values: readonly Value[]): readonly Value[];
 export function valuesAt(path: string, values: readonly OpenValue[]): readonly OpenValue[];
@@ -104,7 +107,7 @@ function idsOf(text: string): Value[] {
   return ids;
 }
 
-/** A short literal may stand for a number, a text and a date at once; of these only the date is meant here. */
+/** A short literal may mean a number, a text and a date at once; here only the date counts. */
 function timesOf(path: string, values: readonly OpenValue[]): readonly OpenValue[] {
   const times = new Map<unknown, OpenValue>();
   for (const value of values) {

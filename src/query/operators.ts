@@ -1,6 +1,6 @@
 /**
- * The operators clients may name, and how a test finds its place at a path. Both written forms, short and JSON, end
- * here, so that they mean the same.
+ * The operators that clients may name, and how a test is attached to a path. Both written forms, short and JSON, end
+ * here, so they mean the same.
  */
 import { MillraceError } from '../kernel/errors.ts';
 import { hintFor } from '../kernel/nearest.ts';
@@ -47,7 +47,7 @@ export type Operator = (typeof OPERATORS)[number];
 
 export const RANGES = ['gt', 'gte', 'lt', 'lte'] as const;
 
-/** What the text operators look for, and whether letter case counts. */
+/** What the text operators search for, and whether letter case counts. */
 export const TEXT_OPERATORS = {
   contains: { how: 'contains', fold: false },
   icontains: { how: 'contains', fold: true },
@@ -97,8 +97,8 @@ export function boundedText<T>(text: T, operator: string): T {
 }
 
 /**
- * All of the tests at a stored path of the document itself, where `_id` and the times of `_meta` have their own
- * spellings: one that has several is met by any of them.
+ * All of the tests at a stored path of the document itself, where `_id` and the times of `_meta` have several
+ * spellings: a test passes if one of the spellings does.
  */
 export function testsAt(path: string, tests: readonly OpenTest[]): OpenFilter {
   return and(tests.map((test) => testAt(path, test)));
@@ -131,7 +131,7 @@ function testAt(path: string, test: OpenTest): OpenFilter {
   }
 }
 
-/** One value of `all`. A variable stays there: when it turns out to be a list, each of its items is asked for. */
+/** One value of `all`. A variable stays in place: if it turns out to be a list, each of its items is required. */
 function itemOfAll(path: string, value: OpenValue): OpenTest {
   if (value instanceof Variable) return { op: 'all', values: [value] };
   return { op: 'in', values: valuesAt(path, [value]) };

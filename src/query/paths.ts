@@ -1,6 +1,6 @@
 /**
- * Paths: the dotted names by which clients speak of members, checked and turned into the stored ones (`id` is `_id`).
- * How a path reaches into arrays is the evaluators' matter.
+ * Paths: the dotted names by which clients name members, checked and turned into the stored ones (`id` is `_id`). Not
+ * here: how a path reaches into arrays (evaluate/).
  */
 import { type ErrorCode, MillraceError } from '../kernel/errors.ts';
 import { hintFor } from '../kernel/nearest.ts';
@@ -26,7 +26,7 @@ export function innerPath(path: string, code: ErrorCode = 'invalid-filter'): str
   if (path.includes('\0')) throw invalid('A path cannot contain NUL');
   const steps = path.split('.');
   if (steps.length > LIMITS.pathSteps) throw invalid(`The path '${path.slice(0, 40)}…' has too many steps`);
-  // Alone it would be a member of the filter's object, which the driver takes for a mark of its own classes.
+  // Alone it would be a member of the filter object, which the driver takes for the mark of its own classes.
   if (path === '_bsontype') throw invalid("A path cannot be '_bsontype'");
   for (const step of steps) {
     if (step === '') throw invalid(`The path '${path}' has an empty step`);
@@ -36,12 +36,14 @@ export function innerPath(path: string, code: ErrorCode = 'invalid-filter'): str
   return path;
 }
 
-/** What is shown below `_meta`. It keeps who made the last change in which request too, which nobody is shown. */
+/**
+ * The members of `_meta` that are shown. It also holds the actor and request of the last change, which are never shown.
+ */
 const META_MEMBERS: readonly string[] = ['revision', 'createdAt', 'updatedAt', 'createdBy', 'updatedBy'];
 
 /**
- * The stored path of what a client or a policy wrote: checked, and `id` turned into `_id`. Of `_meta` it is the whole, or
- * one of the members that are shown: what is not shown must not be found out by asking for it.
+ * The stored path of what a client or a policy wrote: checked, and `id` turned into `_id`. In `_meta`, only the whole
+ * or one of the shown members is allowed: a hidden member must not be found out by asking for it.
  * @throws MillraceError with the code
  */
 export function storedPath(path: string, code: ErrorCode = 'invalid-filter'): string {
@@ -56,8 +58,8 @@ export function storedPath(path: string, code: ErrorCode = 'invalid-filter'): st
 }
 
 /**
- * The stored path of a filter, a sort or an index. `_meta` as a whole is none: comparing it would compare what is not
- * shown of it.
+ * The stored path of a filter, a sort or an index. `_meta` as a whole is refused: comparing it would compare its hidden
+ * members, too.
  * @throws MillraceError with the code
  */
 export function askedPath(path: string, code: ErrorCode = 'invalid-filter'): string {

@@ -1,8 +1,8 @@
 /**
- * Pauses within the evaluation of a filter on one document in hand, so that a large document or an expensive filter keeps
- * nobody else waiting. Evaluation is a plain function. Where it may take long it notes how far it is (`progress`, `once`)
- * and then says that a pause may come (`pause`). Run by `inTurns`, it stops there when its time is over and is called
- * again later: it passes quickly over what is noted and goes on. Run by itself, it never stops.
+ * Pauses within the evaluation of a filter on one document in memory, so that a large document or an expensive filter
+ * does not delay other work. Evaluation is a plain function. Where it may take long it notes its progress (`progress`,
+ * `once`) and then allows a pause (`pause`). Run by `inTurns`, it stops there when its time is over and is called again
+ * later: it skips what is noted and goes on. Run without `inTurns`, it never stops.
  */
 import { setImmediate as otherWork } from 'node:timers/promises';
 
@@ -14,7 +14,7 @@ interface Noted<T> {
   readonly value: T;
 }
 
-/** One evaluation that is run in turns: how far it is, and when its slice of time ends. */
+/** One evaluation that is run with pauses: its progress, and when its slice of time ends. */
 class Run {
   readonly noted = new Map<object, Noted<unknown>>();
   readonly #sliceMs: number;
@@ -31,13 +31,13 @@ class Run {
   }
 
   begin(): void {
-    // A little longer each time, so that every evaluation ends, however little of it could be noted.
+    // Each slice is a little longer, so that every evaluation ends, even if little of its progress could be noted.
     this.#end = performance.now() + this.#sliceMs * (1 + this.#slices / 64);
     this.#slices += 1;
   }
 }
 
-/** The evaluation under way. Evaluation never waits inside, so there is one at most. */
+/** The current evaluation. Evaluation never waits inside, so there is at most one. */
 let current: Run | null = null;
 
 /**
@@ -59,7 +59,7 @@ export async function inTurns<T>(
   }
 }
 
-/** What `work` makes of one slice of time; null when it paused. */
+/** The result of `work` in one slice of time; null when it paused. */
 function slice<T>(run: Run, work: () => T): { readonly result: T } | null {
   const outer = current;
   current = run;
@@ -74,12 +74,12 @@ function slice<T>(run: Run, work: () => T): { readonly result: T } | null {
   }
 }
 
-/** Says that all that matters is noted: a pause may come here. */
+/** Call this when all progress is noted: a pause may come here. */
 export function pause(): void {
   if (current?.isOver) throw current.pausing;
 }
 
-/** What `ask` says of a subject; noted, so that it is asked once. Only its last subject is noted. */
+/** The result of `ask` for a subject, noted so that it is computed once. Only the last subject is noted. */
 export function once<S>(ask: (subject: S) => boolean, subject: S): boolean {
   if (current === null) return ask(subject);
   const noted = current.noted.get(ask);
@@ -91,8 +91,8 @@ export function once<S>(ask: (subject: S) => boolean, subject: S): boolean {
 }
 
 /**
- * How far `owner` is with a subject, as an object that it changes while it goes on.
- * @param begin makes it when the subject is another one than before
+ * The progress of `owner` with a subject, as an object that it changes while it goes on.
+ * @param begin makes that object when the subject is not the same as before
  */
 export function progress<T extends object>(owner: object, subject: unknown, begin: () => T): T {
   if (current === null) return begin();
@@ -104,8 +104,8 @@ export function progress<T extends object>(owner: object, subject: unknown, begi
 }
 
 /**
- * Whether an element of the array passes.
- * @param owner notes how far it is; of one owner only the last array is noted
+ * True if an element of the array passes.
+ * @param owner the key under which progress is noted; for one owner only the last array is noted
  */
 export function someElement(owner: object, array: readonly unknown[], ask: (element: unknown) => boolean): boolean {
   if (current === null) return array.some(ask);

@@ -1,6 +1,6 @@
 /**
- * Variables as they are written: `$now`, `$now-7d`, `$user.id`, `$user.roles`, `$user.claims.<path>`. Which value one
- * has is decided when a filter is bound (bind.ts).
+ * Variables as they are written: `$now`, `$now-7d`, `$user.id`, `$user.roles`, `$user.claims.<path>`. Not here: their
+ * values, which are filled in when a filter is bound (bind.ts).
  */
 import { MillraceError } from '../kernel/errors.ts';
 import { hintFor } from '../kernel/nearest.ts';
@@ -35,7 +35,7 @@ export function readText(text: string): string | Variable {
 }
 
 /**
- * The text, if UTF-8 can say it.
+ * Returns the text if it can be written as UTF-8.
  * @throws MillraceError `invalid-filter` for half of a surrogate pair
  */
 export function wellFormed(text: string): string {

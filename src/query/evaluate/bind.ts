@@ -1,6 +1,6 @@
 /**
- * Binding: a filter as it was written and the values of its variables make a filter that can be asked. Pure; whose
- * values and which moment are arguments.
+ * Binding: fills the variables of a filter as it was written, so that it can be evaluated. Pure; the values of the user
+ * and the moment are arguments.
  */
 import {
   and,
@@ -23,7 +23,7 @@ import { bounded, invalidFilter } from '../operators.ts';
 export interface Bindings {
   /** The moment `$now` means. */
   readonly now: Date;
-  /** Who asks; null where nobody is signed in, and then `$user…` has no value. */
+  /** The user that asks; null for anonymous requests, where `$user…` has no value. */
   readonly user: {
     readonly id: string;
     readonly roles: readonly string[];
@@ -39,7 +39,7 @@ export interface Bound {
 }
 
 /**
- * Fills the variables of a filter. A list stands for any of its items where equality is asked; `$now` stands for the
+ * Fills the variables of a filter. Where equality is asked, a list stands for any of its items. `$now` stands for the
  * date and for its ISO 8601 text, because documents hold either.
  * @throws MillraceError `invalid-filter` when a list of values grows over the limit
  */
@@ -59,7 +59,7 @@ export function bindValue(value: OpenValue, bindings: Bindings): Value | undefin
   return missing.size === 0 ? bound : undefined;
 }
 
-/** Variables of a value that have none, named as they were written. */
+/** The variables without a value that a value contains, named as they were written. */
 export function missingIn(value: OpenValue, bindings: Bindings): readonly string[] {
   const missing = new Set<string>();
   oneOf(value, { bindings, missing, root: false, at: '', now: 'text' });
@@ -69,11 +69,11 @@ export function missingIn(value: OpenValue, bindings: Bindings): readonly string
 interface Binding {
   readonly bindings: Bindings;
   readonly missing: Set<string>;
-  /** Whether paths are those of the document itself, where ids and times have spellings of their own. */
+  /** True if paths start at the document itself, where ids and times have several spellings. */
   readonly root: boolean;
-  /** The path of the document itself that is asked about; empty inside of arrays. */
+  /** The path in the document that is tested; empty inside of arrays. */
   readonly at: string;
-  /** What `$now` is where it can be one thing only. */
+  /** What `$now` means where it cannot mean both. */
   readonly now: 'date' | 'text';
 }
 
@@ -124,7 +124,7 @@ function bindField(path: string, test: OpenTest, outer: Binding): Filter {
   }
 }
 
-/** A test of one value by itself, where `$now` is one thing only. */
+/** A test of one value by itself, where `$now` is either a date or a text. */
 function bindTest(test: OpenTest, binding: Binding): Test {
   switch (test.op) {
     case 'in':
@@ -153,7 +153,7 @@ function bindTest(test: OpenTest, binding: Binding): Test {
   }
 }
 
-/** An element is a date or a text, never both: all dates, or all texts, asks the same as either in each place. */
+/** An element is a date or a text, never both. So testing it with all dates or with all texts covers both spellings. */
 function spellingsOfNow(test: OpenTest): readonly Binding['now'][] {
   return namesNow(test) ? ['date', 'text'] : ['date'];
 }
@@ -171,7 +171,7 @@ function namesNow(test: OpenTest): boolean {
     case 'not':
     case 'elem':
       return test.tests.some(namesNow);
-    // A text to look for is always a text, and the documents of `elemWhere` bind each of their fields by themselves.
+    // A text to search for is always a text, and the filter inside `elemWhere` binds each of its own fields.
     case 'text':
     case 'elemWhere':
     case 'exists':
@@ -186,7 +186,7 @@ function namesNow(test: OpenTest): boolean {
 
 const isNow = (value: OpenValue): boolean => value instanceof Variable && value.name === 'now';
 
-/** The values that will do in the place of one: the items of a list, the date and the text of `$now`. */
+/** The values that match in place of one value: the items of a list, or the date and the text of `$now`. */
 function anyOf(value: OpenValue, binding: Binding): readonly Value[] {
   return eachOf(value, binding).flat();
 }
@@ -195,7 +195,7 @@ function eachOfAll(values: readonly OpenValue[], binding: Binding): readonly (re
   return values.flatMap((value) => eachOf(value, binding));
 }
 
-/** For each item of a list, the values that will do. What was written was spelled out when it was read. */
+/** For each item of a list, the values that match. Values without variables got their spellings when they were read. */
 function eachOf(value: OpenValue, binding: Binding): readonly (readonly Value[])[] {
   if (!(value instanceof Variable)) return [[oneOf(value, binding)]];
   if (value.name === 'now') return [valuesAt(binding.at, lookUpNow(value, binding))];
@@ -260,7 +260,7 @@ function isObject(value: OpenValue): value is { readonly [key: string]: OpenValu
   return isRecord(value) && Object.getPrototypeOf(value) === Object.prototype;
 }
 
-/** A text to look for must be a text; another kind of value is as good as none. */
+/** A text to search for must be a text; another kind of value counts as missing. */
 function bindText(text: string | Variable, binding: Binding): string {
   if (typeof text === 'string') return text;
   const value = lookUp(text, { ...binding, now: 'text' });

@@ -1,6 +1,6 @@
 /**
- * Which BSON class a value is of. Asked by name and not by `instanceof`: Node loads the library twice, once for those
- * who import it and once for the driver, who requires it, and the classes of one are strangers to the other.
+ * The BSON class of a value, found by name and not by `instanceof`: Node loads the library twice, once for `import` and
+ * once for the driver's `require`, and the classes of the two copies are different.
  */
 import type {
   Binary,
@@ -43,7 +43,10 @@ export function isBson<N extends keyof BsonClasses>(value: unknown, name: N): va
   return bsonType(value) === name;
 }
 
-/** The name of the value's BSON class, or null. A document may have a member `_bsontype`; that makes it no class. */
+/**
+ * The name of the value's BSON class, or null. A document may have a member named `_bsontype`; that does not make it
+ * one of these classes.
+ */
 export function bsonType(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || !('_bsontype' in value)) return null;
   return Object.hasOwn(value, '_bsontype') ? null : value._bsontype;

@@ -1,19 +1,20 @@
 /**
- * What a filter costs, before it is asked: nanoseconds for each byte of a document in hand, at worst, as measured. It
- * bounds what may be asked and says which documents an evaluation has to take in turns. Not what the database takes.
+ * What a filter costs, computed before it runs: nanoseconds for each byte of a document tested in memory, in the
+ * measured worst case. It bounds the filters that are accepted, and it tells which documents are evaluated with pauses.
+ * It does not estimate the cost in the database.
  */
 import { MillraceError } from '../../kernel/errors.ts';
 import { type OpenFilter, type OpenTest, Variable } from '../filter.ts';
 import { LIMITS } from '../limits.ts';
 import { patternWeight } from '../text/pattern.ts';
 
-/** A text is folded and searched quickly, but for texts made so that the engine's search is slow with them. */
+/** A text is usually folded and searched faster; some texts are built so that the engine's search is slow. */
 const TEXT = 10;
 const UNIT_OF_TEXT = 0.15;
 /** For each character that a pattern may stand for, where the engine cannot make a quick automaton of it. */
 const UNIT_OF_PATTERN = 25;
 
-/** Nanoseconds a byte. Each condition counts one at least. */
+/** Nanoseconds per byte. Each condition counts at least one. */
 export function costOf(filter: OpenFilter): number {
   return filter.kind === 'field' ? costOfTest(filter.test) : sum(filter.filters.map(costOf));
 }
@@ -47,10 +48,10 @@ function costOfTest(test: OpenTest): number {
   }
 }
 
-/** Nanoseconds above which an evaluation is taken in turns. */
+/** Nanoseconds from which an evaluation runs with pauses. */
 const HEAVY_NS = 100_000;
 
-/** Whether a filter of that cost takes long, at worst, with a document of so many bytes. */
+/** True if a filter of that cost takes long, in the worst case, with a document of so many bytes. */
 export function isHeavy(cost: number, bytes: number): boolean {
   return cost * bytes > HEAVY_NS;
 }

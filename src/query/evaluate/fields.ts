@@ -1,6 +1,6 @@
 /**
- * Which members of a document an answer shows (`fields=a,b.c` or `fields=-body`): as a projection of the database, and
- * of a document in hand. What a principal may see at all is the policies' matter.
+ * Which members of a document an answer shows (`fields=a,b.c` or `fields=-body`): as a projection for the database, and
+ * for a document in memory. What a principal may see is decided by policies, not here.
  */
 import { MillraceError } from '../../kernel/errors.ts';
 import { LIMITS } from '../limits.ts';
@@ -14,8 +14,8 @@ export interface Fields {
 }
 
 /**
- * Reads the names of `fields`; `-` leaves out. The id stays, whatever is said of it: a document without one could not be asked
- * for again, nor told from others by those who follow a list.
+ * Reads the names of `fields`; `-` leaves a member out. The id is always shown: without it a client could not ask for
+ * the document again, and a live list could not tell documents apart.
  * @throws MillraceError `invalid-parameter` when some are shown and others left out, other than the id
  */
 export function parseFields(names: readonly string[]): Fields {
@@ -30,7 +30,7 @@ export function parseFields(names: readonly string[]): Fields {
   return { mode: out ? 'exclude' : 'include', paths: topmost(others.map(({ path }) => path)) };
 }
 
-/** Without paths below others, which the server refuses. */
+/** The paths without those that lie below another one: the server refuses such pairs. */
 function topmost(paths: readonly string[]): string[] {
   const all = new Set(paths);
   return [...all].filter((path) => !parentsOf(path).some((parent) => all.has(parent)));
@@ -49,8 +49,8 @@ export function toMongoProjection({ mode, paths }: Fields): Map<string, 0 | 1> {
 }
 
 /**
- * Whether every one of the paths is still whole in what the fields show. A page whose sort is not covered is asked for
- * without projection, and cut by {@link cut} once its cursor is known.
+ * True if each of the paths is whole in what the fields show. A page whose sort is not covered is read without
+ * projection, and cut by {@link cut} after its cursor is made.
  */
 export function coversAll({ mode, paths }: Fields, needed: readonly string[]): boolean {
   return needed.every((path) => {
@@ -61,8 +61,8 @@ export function coversAll({ mode, paths }: Fields, needed: readonly string[]): b
 }
 
 /**
- * Fields that show what these paths need besides, for whoever cuts to the fields themselves later; the same ones when
- * they do already. A projection knows no places in arrays, so such an array is shown whole.
+ * The fields, with the needed paths added, for a caller that cuts to the fields later; the same object when nothing is
+ * missing. A projection cannot name a position in an array, so such an array is shown whole.
  */
 export function widened(fields: Fields, needed: readonly string[]): Fields {
   const paths = needed.map(withoutPlaces);
@@ -78,7 +78,7 @@ function withoutPlaces(path: string): string {
   return place < 0 ? path : steps.slice(0, place).join('.');
 }
 
-/** The members of one level: those that are named whole, and those whose inside is. */
+/** The members of one level: those that are shown whole, and those of which only parts are named. */
 type Tree = Map<string, Tree>;
 
 /** The document as the projection shows it; members keep their order. */
@@ -108,7 +108,7 @@ function includeIn(node: Members, tree: Tree): Members {
   return Object.fromEntries(kept);
 }
 
-/** Below a path that goes on, only documents are left, and arrays with the documents in them. */
+/** Below a path with more steps only documents remain, and arrays with the documents in them. */
 function includeInValue(value: unknown, tree: Tree): unknown {
   if (Array.isArray(value)) {
     return value.map((element) => includeInValue(element, tree)).filter((element) => element !== undefined);

@@ -1,9 +1,8 @@
 /**
- * A filter as a function of a document in hand: the exact twin of what to-mongo asks the server, proven against it on
- * random documents. It does not read the database and it does not know how a document was come by.
- *
+ * A filter as a function of a document in memory: the exact twin of what to-mongo asks the server, proven against it on
+ * random documents. It does not read the database, and it does not matter where the document comes from.
  * Documents are taken as the reader of stored documents gives them (database/bson/stored.ts): Int32, Double, Long,
- * Decimal128, Binary and their kin. Plain JavaScript numbers are as good where they are exact.
+ * Decimal128, Binary and their kin. Plain JavaScript numbers work as well where they are exact.
  */
 
 import type { Filter, Test, TypeName, Value } from '../filter.ts';
@@ -18,15 +17,16 @@ import { compareValues, isMembers, KIND, type Kind, kindOf, type Members, textOf
 /** Whether a document passes. */
 export type Match = (document: Members) => boolean;
 
-/** A question to one value; `undefined` is a missing one. */
+/** A test of one value; `undefined` is a missing one. */
 type Question = (value: unknown) => boolean;
 
-/** A question to a document, or to an array taken as one (its elements named "0", "1" …). */
+/** A test of a document, or of an array taken as one (its elements named "0", "1" …). */
 type NodeMatch = (node: Members | readonly unknown[]) => boolean;
 
 /**
- * Compiles once; the function may then be asked of any number of documents. It throws TypeError for what is no document
- * as the reader of stored documents gives it, at the top or on the way to a value: see {@link kindOf}.
+ * Compiles the filter once; the function may then test any number of documents. It throws TypeError for anything that
+ * is not a document as the reader of stored documents gives it, at the top or on the way to a value: see {@link
+ * kindOf}.
  */
 export function compileMatch(filter: Filter): Match {
   const match = compileFilter(filter);
@@ -59,7 +59,7 @@ function compileFilter(filter: Filter): NodeMatch {
   }
 }
 
-/** Asks of the values at a path whether any passes; a negation is of the whole answer. */
+/** True if any value at the path passes; a negation applies to that whole result. */
 function compileField(steps: readonly string[], test: Test): NodeMatch {
   switch (test.op) {
     case 'not': {
@@ -92,7 +92,7 @@ function compileField(steps: readonly string[], test: Test): NodeMatch {
   }
 }
 
-/** @param opens false for questions about an array as a whole, which are not asked of its elements */
+/** @param opens false for tests of an array as a whole, which are not applied to its elements */
 function compileAnyValue(steps: readonly string[], test: Test, opens: boolean): NodeMatch {
   const path: Path = { steps, opens, owners: steps.map(() => ({})) };
   const question = compileQuestion(test);
@@ -101,13 +101,13 @@ function compileAnyValue(steps: readonly string[], test: Test, opens: boolean): 
 
 interface Path {
   readonly steps: readonly string[];
-  /** Whether an array at the end is opened: its elements are asked, and it itself. */
+  /** True if an array at the end of the path is opened: its elements are tested, and the array itself. */
   readonly opens: boolean;
-  /** For each step, who notes how far an array there has been asked (pauses.ts). */
+  /** For each step, the object under which the progress in an array there is noted (pauses.ts). */
   readonly owners: readonly object[];
 }
 
-/** Whether any value passes that the path, from the step `at` on, leads to below a document. */
+/** True if any value passes that the path, from step `at` on, reaches below a document. */
 function someAt(node: Members | readonly unknown[], path: Path, at: number, question: Question): boolean {
   const value = memberOf(node, path.steps[at] ?? '');
   const isLast = at === path.steps.length - 1;
@@ -120,9 +120,9 @@ function someAt(node: Members | readonly unknown[], path: Path, at: number, ques
 }
 
 /**
- * The same below an array with steps left: its documents are looked into, and an element whose position is the next
- * step is followed. A scalar element leads nowhere, not even to a missing value; an array named by its position at the
- * end is not opened.
+ * The same for an array with steps left. Its documents are searched, and an element whose position is the next step is
+ * followed. A scalar element leads nowhere, not even to a missing value. An array that is named by its position at the
+ * end of the path is not opened.
  */
 function someInArray(array: readonly unknown[], path: Path, at: number, question: Question): boolean {
   const step = path.steps[at] ?? '';
@@ -142,7 +142,7 @@ function memberOf(node: Members | readonly unknown[], step: string): unknown {
 
 const isArray = (node: Members | readonly unknown[]): node is readonly unknown[] => Array.isArray(node);
 
-/** The test as a question to one value by itself. */
+/** The test as a function of one single value. */
 function compileQuestion(test: Test): Question {
   switch (test.op) {
     case 'in':
@@ -217,7 +217,7 @@ function compileIn(values: readonly Value[]): Question {
   };
 }
 
-/** @param sorted by `compareValues`: long lists are asked of long arrays */
+/** @param sorted by `compareValues`, so that the search is fast: long lists are tested against long arrays */
 function isAmong(sorted: readonly Value[], value: unknown): boolean {
   let low = 0;
   let high = sorted.length;
@@ -231,7 +231,7 @@ function isAmong(sorted: readonly Value[], value: unknown): boolean {
   return false;
 }
 
-/** Only a value of the operand's own kind can be before or after it. NaN is beside all other numbers. */
+/** Only a value of the operand's own kind can be before or after it. NaN is neither before nor after another number. */
 function compileRange(op: 'gt' | 'gte' | 'lt' | 'lte', operand: Value): Question {
   const kind = kindOf(operand);
   const allowsEqual = op === 'gte' || op === 'lte';

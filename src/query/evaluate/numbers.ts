@@ -1,6 +1,6 @@
 /**
- * What a BSON number is worth, and which of two is worth more: int32, int64, double and Decimal128 compared exactly
- * and across types, as MongoDB does. Nothing here rounds; values of other kinds are order.ts's matter.
+ * Compares BSON numbers exactly and across types, as MongoDB does: int32, int64, double and Decimal128. Nothing is
+ * rounded. Not here: values of other kinds (order.ts).
  */
 import type { Decimal128, Double, Int32, Long } from 'bson';
 import { bsonType, isBson } from './bson-types.ts';
@@ -52,7 +52,7 @@ function compareWorths(a: Worth, b: Worth): number {
   const x = approximate(a);
   const y = approximate(b);
   if (Number.isNaN(x) || Number.isNaN(y)) return Number(Number.isNaN(y)) - Number(Number.isNaN(x));
-  // Far enough apart for the approximation to decide; infinities and near ties go the exact way.
+  // If the two are far enough apart, the approximation decides; infinities and near ties are compared exactly.
   if (Math.abs(x - y) > 1e-9 * (Math.abs(x) + Math.abs(y))) return x < y ? -1 : 1;
   if (typeof a === 'number' && typeof b === 'number') return Math.sign(a - b) || 0;
   if (isInfinite(a) || isInfinite(b)) return infinity(a) - infinity(b);

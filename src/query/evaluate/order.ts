@@ -1,8 +1,7 @@
 /**
- * The order of BSON values: how MongoDB sorts and compares any two, of the same kind or not. It speaks of decoded
- * values, best decoded with exact types (`promoteValues: false`), though plain JavaScript numbers and buffers do as
- * well. It knows no paths and no filters.
- *
+ * The order of BSON values: how MongoDB sorts and compares any two, of the same kind or not. It takes decoded values,
+ * best with exact types (`promoteValues: false`); plain JavaScript numbers and buffers work as well. It knows no paths
+ * and no filters.
  * Known bound: members whose names are whole numbers ("7") come first in a JavaScript object, wherever BSON had them.
  */
 import type { Code } from 'bson';
@@ -37,8 +36,8 @@ export type Members = Readonly<Record<string, unknown>>;
 
 /**
  * The kind of a value; `undefined` stands for a missing one.
- * @throws TypeError for an object of a class that is no type of BSON, such as the driver's DBRef: its members are not the
- *   stored ones, and an answer about them would be about another document
+ * @throws TypeError for an object of a class that is not a BSON type, such as the driver's DBRef: its members are not
+ *   the stored ones, so a result about them would be about another document
  */
 export function kindOf(value: unknown): Kind {
   switch (typeof value) {
@@ -88,7 +87,10 @@ export function isMembers(value: unknown): value is Members {
   return kindOf(value) === KIND.object;
 }
 
-/** Negative, zero or positive, as the server orders the two. `undefined` stands for a missing value: before null. */
+/**
+ * Negative, zero or positive, as the server orders the two. `undefined` stands for a missing value and comes before
+ * null.
+ */
 export function compareValues(a: unknown, b: unknown): number {
   const kind = kindOf(a);
   return kind - kindOf(b) || compareWithin(kind, a, b);
@@ -98,7 +100,7 @@ export function equalValues(a: unknown, b: unknown): boolean {
   return a === b || compareValues(a, b) === 0;
 }
 
-/** Both are of the kind. */
+/** Compares two values of this kind. */
 function compareWithin(kind: Kind, a: unknown, b: unknown): number {
   switch (kind) {
     case KIND.number:
@@ -159,7 +161,7 @@ function inCodePointOrder(unit: number): number {
 
 export const textOf = (value: unknown): string => (isBson(value, 'BSONSymbol') ? value.value : String(value));
 
-/** Member by member: kind, then name, then value; the first to end comes first. */
+/** Compares member by member: kind, then name, then value. A document that ends first comes first. */
 function compareMembers(a: Members, b: Members): number {
   const names = Object.keys(a);
   const others = Object.keys(b);

@@ -1,6 +1,6 @@
 /**
- * A filter as the MongoDB filter document that asks the same. Every operator here is written by this file; values of
- * clients stand only where the server takes values. Its twin for a document in hand is match.ts.
+ * Writes a filter as the MongoDB filter document with the same meaning. Every operator in it is written by this file;
+ * values from clients stand only where the server expects values. Its twin for a document in memory is match.ts.
  */
 import type { Document } from 'bson';
 import type { Filter, Test, TypeName, Value } from '../filter.ts';

@@ -1,17 +1,17 @@
 /**
- * Lets those go on one after the other who have much to look through: one of them in each turn of the event loop, the
- * clients in turns. So many pieces of work hold up neither the others nor each other for longer than one piece, and nobody
- * waits for all that another client has asked.
+ * Lets long evaluations take turns: one piece of work in each turn of the event loop, and the clients one after the
+ * other. So many pieces of work delay each other and everything else by one piece at most, and a client does not wait
+ * for all that another client has asked.
  */
 
-/** Milliseconds after which a piece of work is long enough. */
+/** Milliseconds after which a piece of work should end. */
 const PIECE_MS = 5;
 
 export class Turnstile {
-  /** Who waits, by client; the client whose turn is next comes first. */
+  /** Work that waits, by client; the client whose turn is next comes first. */
   readonly #lines = new Map<unknown, (() => void)[]>();
 
-  /** Resolves in a turn of the event loop in which nobody else passes. */
+  /** Resolves in a turn of the event loop in which no other work passes. */
   pass(client: unknown): Promise<void> {
     return new Promise((resolve) => {
       const line = this.#lines.get(client);
@@ -24,7 +24,7 @@ export class Turnstile {
     });
   }
 
-  /** The way of one piece of work after the other. */
+  /** A lane for one work of this client, which passes before each of its pieces. */
   lane(client: unknown): Lane {
     return new Lane(() => this.pass(client));
   }
@@ -40,7 +40,7 @@ export class Turnstile {
   }
 }
 
-/** One work of a client, piece by piece. */
+/** One work of a client, done in pieces. */
 export class Lane {
   readonly #pass: () => Promise<void>;
   #began = performance.now();
@@ -55,7 +55,7 @@ export class Lane {
     this.#began = performance.now();
   }
 
-  /** Whether the piece under way is long enough: then `pass` comes before the next one. */
+  /** True if the current piece has run long enough: call `pass` before the next one. */
   get isOver(): boolean {
     return performance.now() - this.#began >= PIECE_MS;
   }

@@ -1,6 +1,6 @@
 /**
- * Page cursors: a position written down for the client, signed so that only this installation makes them, and bound to
- * the question they belong to. They are not secret: whoever got the page has seen the key.
+ * Page cursors: a position in a list as a text for the client. It is signed, so that only this installation makes them,
+ * and bound to its question. Cursors are not secret: a client that got the page has seen the key.
  */
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { BSON, type Document } from 'bson';
@@ -12,14 +12,14 @@ const FORMAT = 1;
 const MAC_BYTES = 16;
 
 /**
- * Writes a position down.
+ * Encodes a position.
  * @param key secret of the installation, at least 32 bytes; as a key object, which is prepared once for all uses
  * @param question what the cursor is bound to (`questionOf`)
- * @throws MillraceError `invalid-parameter` when the sort key is too large to travel in an address, or a date that a
- *   foreign writer stored beyond what JavaScript can tell: written as another date, it would lead back to its own page
+ * @throws MillraceError `invalid-parameter` when the sort key is too large to travel in an address, or holds a date of
+ *   a foreign writer beyond JavaScript's range: written as another date, it would lead back to its own page
  */
 export function encodeCursor(key: KeyObject, question: string, position: PagePosition): string {
-  // A list of one value, or of none for the key that an empty array has: BSON has no word for it.
+  // Each value is a list of one value, or an empty list for the key of an empty array: BSON cannot express `undefined`.
   const values = position.values.map((value) => (value === undefined ? [] : [value]));
   if (position.values.some((value) => value instanceof Date && Number.isNaN(value.getTime()))) {
     throw new MillraceError('invalid-parameter', 'A document of this page has a date out of range to sort pages by', {
@@ -37,9 +37,9 @@ export function encodeCursor(key: KeyObject, question: string, position: PagePos
 }
 
 /**
- * Reads a cursor back.
+ * Decodes a cursor.
  * @param keys secrets of the installation, any of which may have signed it
- * @param read reads a document with exact types; the driver would make objects of its own of some values
+ * @param read reads a document with exact types; the driver would turn some values into objects of its own
  * @throws MillraceError `cursor-mismatch` when it was not made here, or for another question
  */
 export function decodeCursor(
@@ -65,7 +65,7 @@ function readPayload(payload: Document): PagePosition {
 }
 
 function sign(key: KeyObject, question: string, payload: Uint8Array): Buffer {
-  // The length keeps what is signed apart: no question and payload can be mistaken for another pair.
+  // The length separates the two parts that are signed: no other question and payload give the same signed text.
   const mac = createHmac('sha256', key).update(`cursor:${question.length}:`).update(question).update(payload);
   return mac.digest().subarray(0, MAC_BYTES);
 }

@@ -1,7 +1,6 @@
 /**
- * The sort key of a document as an aggregation expression: the server's way of saying what `keyOf` in sort.ts says of
- * a document in hand. Comparing it, and not the field, is what makes page predicates exact over arrays, missing values
- * and mixed types.
+ * The sort key of a document as an aggregation expression: what `sortKeyOf` in sort.ts computes for a document in memory.
+ * Comparing this key instead of the field makes page predicates exact over arrays, missing values and mixed types.
  */
 import type { Document } from 'bson';
 import { byNextStep, type KeyValues, type Rest, type Sort, type SortKey, stepsOf } from './sort.ts';
@@ -11,10 +10,10 @@ export function keyExpression(sort: Sort): Document {
   return bestKeys('$$ROOT', stepsOf(sort), sort, 0);
 }
 
-/** Whether the document's key lies behind `values` in the order of the sort, or before them when `backwards`. */
+/** True if the document's key lies after `values` in the order of the sort, or before them when `backwards`. */
 export function keyBeyond(sort: Sort, values: KeyValues, backwards: boolean): Document {
   const key = (index: number): string => `$$key.k${index}`;
-  // A value that is absent in an expression comes before null, as the key of an empty array does.
+  // A value that is absent in an expression sorts before null, as the key of an empty array does.
   const bound = (index: number): unknown => (values[index] === undefined ? '$$REMOVE' : { $literal: values[index] });
   const beyond = sort.map(({ direction }, index) => {
     const comparison = (direction === 1) === backwards ? '$lt' : '$gt';
@@ -24,12 +23,12 @@ export function keyBeyond(sort: Sort, values: KeyValues, backwards: boolean): Do
   return { $let: { vars: { key: keyExpression(sort) }, in: { $or: beyond } } };
 }
 
-/** The keys below `base`, which is a document and no array. */
+/** The keys below `base`, which is a document and not an array. */
 function bestKeys(base: string, keys: readonly Rest[], sort: Sort, depth: number): Document {
   return { $mergeObjects: byNextStep(keys).map(([step, rest]) => keysAt(`${base}.${step}`, rest, sort, depth)) };
 }
 
-/** The keys at a member, which may be an array: then those of its first element in the order of the sort. */
+/** The keys at a member. If the member is an array, those of its first element in the order of the sort. */
 function keysAt(member: string, keys: readonly Rest[], sort: Sort, depth: number): Document {
   const [only] = keys;
   if (only !== undefined && keys.length === 1 && only.steps.length === 0)
@@ -50,14 +49,16 @@ function keysAt(member: string, keys: readonly Rest[], sort: Sort, depth: number
   return { $let: { vars: { [value]: member }, in: { $cond: [{ $isArray: `$$${value}` }, opened, single] } } };
 }
 
-/** The key of a member that no other key shares: most are. Of an empty array there is no first element, and no key. */
+/**
+ * The key of a member that belongs to one sort key only, as most do. An empty array has no first element, so no key.
+ */
 function keyAt(member: string, key: SortKey | undefined): Document | string {
   if (key?.path === '_id') return member; // Never an array and never missing.
   const ofArray = { $first: { $sortArray: { input: member, sortBy: key?.direction ?? 1 } } };
   return { $cond: [{ $isArray: [member] }, ofArray, { $ifNull: [member, null] }] };
 }
 
-/** The keys that one value gives; an array here is an element of an array and is not opened. */
+/** The keys that one value gives. An array here is an element of an array, and is not opened. */
 function keysOf(value: string, keys: readonly Rest[], sort: Sort, depth: number): Document {
   const here = keys.filter(({ steps }) => steps.length === 0);
   const below = keys.filter(({ steps }) => steps.length > 0);

@@ -1,22 +1,21 @@
 /**
- * The documents beyond a sort key, said as ranges for which the server has index bounds.
- *
- * A comparison by `$expr` crosses types and is bounded by an index, but sees an array as a whole and not as its
- * elements, and a missing value not as null. So each range is of documents without an array on the way to its keys, and
- * those with one are asked for apart, between two values that only arrays come between: in an index without arrays
- * that is next to nothing. Of them key-expression.ts decides, which no index can.
+ * The documents beyond a sort key, written as ranges for which the server has index bounds.
+ * A comparison by `$expr` crosses types and can use an index, but it sees an array as a whole, not its elements, and a
+ * missing value not as null. So each range takes documents without an array on the way to its keys. Documents with an
+ * array in a sort field are found by a separate range (the index interval that only arrays occupy; usually empty) and
+ * are then filtered by the expression in key-expression.ts, which cannot use an index.
  */
 import { Binary, type Document, MaxKey } from 'bson';
 import { KIND, kindOf } from '../evaluate/order.ts';
 import { keyBeyond } from './key-expression.ts';
 import type { KeyValues, Sort } from './sort.ts';
 
-/** Arrays come behind all objects and before all binary values. */
+/** Arrays sort after all objects and before all binary values. */
 const LAST_OBJECT = { '\u{10ffff}': new MaxKey() };
 const FIRST_BINARY = new Binary(Buffer.alloc(0), 0);
 
 /**
- * Filter documents; those documents lie beyond the key, before it when `backwards`, that meet one of them. Each is a
+ * Filter documents: a document lies beyond the key (before it when `backwards`) if it matches one of them. Each is a
  * range of an index that begins with the sort's keys.
  */
 export function rangesBeyond(sort: Sort, values: KeyValues, backwards: boolean): readonly Document[] {
@@ -25,14 +24,14 @@ export function rangesBeyond(sort: Sort, values: KeyValues, backwards: boolean):
   for (const [index, { path, direction }] of sort.entries()) {
     const value = values[index];
     const beyond = (direction === 1) === backwards ? below(path, value) : above(path, value);
-    // An id is never an array, nor missing.
+    // An id is never an array, and never missing.
     if (path === '_id') ranges.push(allOf([...same, beyond]));
     else {
       ranges.push(allOf([...same, beyond, notArrayAt(path)]));
       const rest = keyBeyond(sort.slice(index), values.slice(index), backwards);
       ranges.push(allOf([...same, ...arrayAt(path), { $expr: rest }]));
     }
-    // No single value has these keys, only arrays, and those are asked for already.
+    // Only arrays have these keys, no single value does, and arrays are asked for already.
     if (value === undefined || kindOf(value) === KIND.array) break;
     same.push(...equalTo(path, value));
   }
@@ -50,7 +49,7 @@ function above(path: string, value: unknown): Document {
 }
 
 function below(path: string, value: unknown): Document {
-  // A missing value, whose key is null, would be found below null by an expression.
+  // An expression would find a missing value below null, although its key is null.
   if (value === undefined || value === null) return { [path]: { $type: ['minKey'] } };
   return comparison(path, '$lt', value);
 }

@@ -1,7 +1,7 @@
 /**
- * Most pages behind a position in one cheap question: by plain comparisons, which the server plans in little time, and
- * which open arrays and know no other kind of value. It says of each answer whether it is the page; where it is not,
- * only `requestPage` (page.ts) says what the page is.
+ * Reads the page after a cursor with plain `$gt`/`$lt`, which MongoDB plans quickly. Plain comparisons unwind arrays
+ * and match one type only, so the result can be wrong. `optimisticPage` detects that and returns null; the caller then
+ * uses `requestPage` (page.ts).
  */
 import type { Document } from 'bson';
 import { equalValues, KIND, type Kind, kindOf, type Members } from '../evaluate/order.ts';
@@ -11,20 +11,23 @@ import { compareKeys, reversed, type Sort, sortKeyOf } from './sort.ts';
 export interface OptimisticRequest extends PageRequest {
   /** How many documents to ask for. */
   readonly limit: number;
-  /** Whether the position's own document is asked for too: if it is as it was, it comes first. */
+  /** True if the document of the position is asked for too: if it is unchanged, it comes first in the answer. */
   readonly withOwn: boolean;
 }
 
-/** Of these a plain comparison finds all of the same kind, but NaN, and those of other kinds lie beyond them. */
+/**
+ * Kinds for which a plain comparison finds all values of the same kind, except NaN; other kinds sort before or after
+ * them.
+ */
 const PLAIN: ReadonlySet<Kind> = new Set([KIND.number, KIND.string, KIND.objectId, KIND.date]);
 
 /**
- * Where the position's value is alone, one range that begins with it; else, for sorts by one field, the range beyond it
- * and the documents of the same value with a further id. The id is compared across kinds: behind the ids of one kind,
- * those of the next come before the next value of the field.
- * @param filter whatever else a document of the list must meet, as a MongoDB filter document
+ * If the position's value is unique, one range that begins with that value. Otherwise, for sorts by one field, two
+ * parts: the range beyond the value, and the documents with the same value and a further id. Ids are compared across
+ * types: after the ids of one type, those of the next type come before the next value of the field.
+ * @param filter what else a document of the list must match, as a MongoDB filter document
  * @param limit documents of the page
- * @returns null where the sort or the position is not so simple
+ * @returns null where the sort or the position is not simple enough
  */
 export function optimisticRequest(
   filter: Document,
@@ -52,9 +55,9 @@ export function optimisticRequest(
 }
 
 /**
- * The documents of the page and the one more behind it, or null when the answer does not tell. It must be full, as far as
- * one goes, or documents of other kinds follow. An array at a key that meets the comparison and does not belong there
- * comes first or is not reached, so none may be seen.
+ * The documents of the page and one more after it, or null when the answer may be wrong. The answer must be full (as
+ * far as one reply goes), otherwise documents of other kinds may follow. An array that matches the comparison but does
+ * not belong there comes first or is not reached, so no array may occur in the answer.
  */
 export function optimisticPage<T>(
   answer: readonly T[],
@@ -62,7 +65,7 @@ export function optimisticPage<T>(
     readonly request: OptimisticRequest;
     readonly position: PagePosition;
     readonly limit: number;
-    /** Whether the answer was ended before its limit, and others follow. */
+    /** True if the answer was cut before its limit, and more documents follow. */
     readonly more?: boolean;
   },
   { read, holdsArray }: { readonly read: (answered: T) => Members; readonly holdsArray: (answered: T) => boolean },
@@ -73,8 +76,8 @@ export function optimisticPage<T>(
 }
 
 /**
- * What lies beyond the position in an answer that begins at its value. The server's order is trusted, and of ours only
- * what is equal: the collection may order texts by a collation of its own.
+ * The documents beyond the position in an answer that begins at its value. The order is the server's, and only equality
+ * is checked here: the collection may order texts by a collation of its own.
  */
 function behindOwn<T>(
   answer: readonly T[],
@@ -86,7 +89,7 @@ function behindOwn<T>(
   if (first === undefined) return null;
   const found = sortKeyOf(read(first), sort);
   if (compareKeys(found, values, sort) === 0) return answer.slice(1);
-  // Its document is gone. Another of the same value may lie before the position as well as beyond it.
+  // The document of the position is gone. Another one with the same value may lie before the position or after it.
   const told = kindOf(values[0]) !== KIND.string && !equalValues(found[0], values[0]);
   return told ? answer : null;
 }

@@ -1,7 +1,7 @@
 /**
- * Pages by key: what to ask the database for the page behind or before a position, and what of the answer is the page.
- * Positions are sort keys, so page 10,000 costs what page 1 costs when an index has the sort. How a position travels
- * is in cursor.ts, how most pages are asked for in optimistic-page.ts.
+ * Keyset pages: what to ask the database for the page after or before a position, and which part of the answer is the
+ * page. Positions are sort keys, so page 10,000 costs as much as page 1 when an index has the sort. Not here: how a
+ * position is encoded (cursor.ts), and the quick question that suffices for most pages (optimistic-page.ts).
  */
 import type { Document } from 'bson';
 import { MillraceError } from '../../kernel/errors.ts';
@@ -10,22 +10,22 @@ import { keyExpression } from './key-expression.ts';
 import { rangesBeyond } from './key-ranges.ts';
 import { compareKeys, type KeyValues, reversed, type Sort, sortKeyOf } from './sort.ts';
 
-/** A place in a sorted list: behind (`next`) or before (`prev`) the document with this key. */
+/** A position in a sorted list: after (`next`) or before (`prev`) the document with this key. */
 export interface PagePosition {
   readonly direction: 'next' | 'prev';
   readonly values: KeyValues;
-  /** As far as was seen, no other document has the first of the values: a hint how to ask, which may be wrong. */
+  /** True if no other document was seen with the same first value: a hint how to ask, which may be wrong. */
   readonly alone?: boolean;
 }
 
-/** What to ask for one page: the documents that meet `filter`, in the order of `sort`, one more than fit. */
+/** The question for one page: the documents that match `filter`, in the order of `sort`, one more than fit. */
 export interface PageRequest {
   readonly filter: Document;
-  /** The order to ask in; for a page before a position it is turned around. */
+  /** The order to ask in; reversed for a page before a position. */
   readonly sort: Sort;
 }
 
-/** @param filter whatever else a document of the list must meet, as a MongoDB filter document */
+/** @param filter what else a document of the list must match, as a MongoDB filter document */
 export function requestPage(filter: Document, sort: Sort, position: PagePosition | null): PageRequest {
   if (position === null) return { filter, sort };
   const backwards = position.direction === 'prev';
@@ -33,8 +33,8 @@ export function requestPage(filter: Document, sort: Sort, position: PagePosition
 }
 
 /**
- * With `$or` outermost the server plans each range by itself and merges them in order; further in, and with a second
- * index at hand, it was seen to read the whole index instead.
+ * With `$or` outermost the server plans each range separately and merges them in order. With `$or` nested and a second
+ * index available, it was seen to read the whole index instead.
  */
 function beyond(filter: Document, sort: Sort, values: KeyValues, backwards: boolean): Document {
   const others = Object.keys(filter).length === 0 ? [] : [filter];
@@ -43,9 +43,9 @@ function beyond(filter: Document, sort: Sort, values: KeyValues, backwards: bool
 }
 
 /**
- * Whether the documents answered for a page before a position are in the true order. The server, asked to sort the
- * other way around, takes the other end of an array for its key. As long as no document of the answer has an array at
- * a sort path, none has been put in a wrong place; else ask again with `exactStages`.
+ * True if the documents found for a page before a position are in the right order. For a reversed sort the server takes
+ * the other end of an array as its key. If no document of the answer has an array at a sort path, none is at a wrong
+ * place; otherwise ask again with `exactStages`.
  */
 export function isInOrder(documents: readonly Members[], sort: Sort, position: PagePosition | null): boolean {
   return position?.direction !== 'prev' || !documents.some((document) => hasArray(document, sort));
@@ -63,7 +63,7 @@ function hasArray(document: Members, sort: Sort): boolean {
   });
 }
 
-/** Aggregation stages, behind a `$match`, that put the documents before a position in exact order, without an index. */
+/** Aggregation stages, after a `$match`, that put the documents before a position in exact order, without an index. */
 export function exactStages(sort: Sort, limit: number): Document[] {
   return [
     { $project: { _id: 0, document: '$$ROOT', key: keyExpression(sort) } },
@@ -75,8 +75,8 @@ export function exactStages(sort: Sort, limit: number): Document[] {
 }
 
 /**
- * A key as a document that sorts as the key does, whatever it is: an array by itself would be opened once more. The
- * key of an empty array is absent and has its place between MinKey and null.
+ * Wraps a key in a document that sorts as the key does, whatever its type: an array as such would be opened again. The
+ * key of an empty array is absent, and sorts between MinKey and null.
  */
 function wrapped(key: string): Document {
   const type = { $type: key };
@@ -91,23 +91,26 @@ export interface Page<T> {
   readonly prev: PagePosition | null;
 }
 
-/** What an answer was asked for. */
+/** The request that an answer belongs to. */
 export interface PageCut {
   readonly sort: Sort;
   readonly limit: number;
   readonly position: PagePosition | null;
-  /** Whether the answer was ended before its limit, and others follow: the page is a shorter one. */
+  /** True if the answer was cut before its limit and more documents follow: the page is then shorter. */
   readonly more?: boolean;
 }
 
-/** The sort's values of the document at a place of an answer, and before it those of the position; null where nothing is. */
+/**
+ * The sort's values of the document at an index of the answer; those of the position at the index before it; null if
+ * neither exists.
+ */
 type Keys = (place: number) => KeyValues | null;
 
 /**
  * Cuts the page out of an answer.
  * @param answer what was found, in the order asked for, up to one more than `limit`
  * @param read the document with at least the sort's fields, exactly typed
- * @throws MillraceError `sort-impossible` when no position can be told that the page ends at
+ * @throws MillraceError `sort-impossible` when there is no position at which the page could end
  */
 export function cutPage<T>(
   answer: readonly T[],
@@ -115,7 +118,7 @@ export function cutPage<T>(
   read: (answered: T) => Members,
 ): Page<T> {
   const backwards = position?.direction === 'prev';
-  /** By place: where a page ends is asked more than once. */
+  /** Remembered by index: the end of a page is looked at several times. */
   const known = new Map<number, KeyValues>();
   const keys: Keys = (place) => {
     const answered = answer[place];
@@ -126,7 +129,7 @@ export function cutPage<T>(
   };
   const kept = answer.slice(0, lengthOf(answer.length, { sort, limit, more }, keys));
   const documents = backwards ? [...kept].reverse() : kept;
-  // In the order asked for, the page lies between the position, if any, and the one document more, if any.
+  // In the order asked for, the page lies between the position, if any, and the one extra document, if any.
   const far = more || answer.length > limit ? at(kept.length - 1, keys, sort) : null;
   const near = position !== null && kept.length > 0 ? at(0, keys, sort) : null;
   const [next, prev] = backwards ? [near, far] : [far, near];
@@ -138,8 +141,8 @@ export function cutPage<T>(
 }
 
 /**
- * How many documents of an answer are the page. Documents of a view may share their id, and no position stands between
- * those that share all of the sort: the page ends before them, where it can.
+ * How many documents of an answer belong to the page. Documents of a view may share their id, and no position lies
+ * between two that share all sort keys: the page ends before such documents, if it can.
  */
 function lengthOf(
   found: number,
@@ -151,7 +154,7 @@ function lengthOf(
     return before !== null && behind !== null && compareKeys(before, behind, sort) === 0;
   };
   if (found <= limit && (!more || found <= 1)) return found;
-  // Of an answer that was ended early the last document is taken for the one more: what follows it is not known.
+  // If the answer was cut early, its last document counts as the extra one: what follows it is not known.
   let length = Math.min(limit, found - 1);
   while (length > 0 && shares(length)) length--;
   if (length > 0 || limit === 0) return length;
@@ -166,7 +169,7 @@ function lengthOf(
 
 function at(place: number, keys: Keys, sort: Sort): Omit<PagePosition, 'direction'> {
   const values = keys(place) ?? [];
-  // Of ids it is known.
+  // Ids are unique.
   if (sort[0]?.path === '_id') return { values };
   const differs = (other: KeyValues | null): boolean => other !== null && !equalValues(other[0], values[0]);
   return { values, alone: differs(keys(place - 1)) && differs(keys(place + 1)) };

@@ -1,6 +1,6 @@
 /**
- * Sort keys: how clients write them, what a document's key is, and which of two documents comes first, as the server
- * sorts. The same keys as an expression of the server are in key-expression.ts.
+ * Sort keys: how clients write them, which key a document has, and which of two documents comes first, as the server
+ * sorts. Not here: the same keys as an expression for the server (key-expression.ts).
  */
 import { MillraceError } from '../../kernel/errors.ts';
 import { compareValues, isMembers, type Members } from '../evaluate/order.ts';
@@ -47,12 +47,12 @@ export function reversed(sort: Sort): Sort {
   return sort.map(({ path, direction }) => ({ path, direction: direction === 1 ? -1 : 1 }));
 }
 
-/** The value of each sort key; undefined is the key of an empty array, which comes before null. */
+/** The value of each sort key; undefined is the key of an empty array, which sorts before null. */
 export type KeyValues = readonly unknown[];
 
 /**
- * The sort key of a document: a missing value is null; of an array it is the smallest element, or the largest when
- * descending; keys that reach into one array are taken from the same element.
+ * The sort key of a document. A missing value is null. For an array it is the smallest element, or the largest when
+ * descending. Keys that reach into one array are taken from the same element.
  */
 export function sortKeyOf(document: Members, sort: Sort): KeyValues {
   const values: unknown[] = sort.map(() => null);
@@ -74,7 +74,7 @@ export function compareBy(sort: Sort): (a: Members, b: Members) => number {
   return (a, b) => compareKeys(sortKeyOf(a, sort), sortKeyOf(b, sort), sort);
 }
 
-/** What is left of the path of the key with that index. */
+/** The rest of the path of the sort key with that index. */
 export interface Rest {
   readonly index: number;
   readonly steps: readonly string[];
@@ -84,7 +84,7 @@ export function stepsOf(sort: Sort): Rest[] {
   return sort.map(({ path }, index) => ({ index, steps: path.split('.') }));
 }
 
-/** The keys by their next step, the rest of each behind it. */
+/** The keys grouped by their next step, each with the rest of its path. */
 export function byNextStep(keys: readonly Rest[]): [step: string, keys: Rest[]][] {
   const groups = new Map<string, Rest[]>();
   for (const { index, steps } of keys) {
@@ -106,7 +106,7 @@ function bestKeys(node: Members, keys: readonly Rest[], sort: Sort): Key[] {
   });
 }
 
-/** The keys that one value gives; an array here is an element of an array and is not opened. */
+/** The keys that one value gives. An array here is an element of an array, and is not opened. */
 function keysOf(value: unknown, keys: readonly Rest[], sort: Sort): Key[] {
   const here = keys.filter(({ steps }) => steps.length === 0).map(({ index }): Key => [index, value]);
   const below = keys.filter(({ steps }) => steps.length > 0);

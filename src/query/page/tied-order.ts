@@ -1,14 +1,15 @@
 /**
- * Pages from an index that has all keys of a sort but the id: the server is asked in the order of that index, and documents
- * with equal keys are put in the order of their ids here. Where the run of equal keys at the end of an answer may go on,
- * that run alone is asked for by id. Whether such an index exists is not decided here, nor does exactness hang on it.
+ * Pages from an index that has all keys of a sort except the id. The server is asked in the order of that index, and
+ * documents with equal keys are put in the order of their ids here. If the run of equal keys at the end of an answer
+ * may continue, that run alone is asked for by id. Not here: whether such an index exists. The result is exact without
+ * one, too.
  */
 import type { Document } from 'bson';
 import { isMembers, KIND, type Kind, kindOf, type Members } from '../evaluate/order.ts';
 import type { PageRequest } from './page.ts';
 import { compareKeys, type KeyValues, type Sort } from './sort.ts';
 
-/** What was found, in the order asked for, and whether the answer was ended before its limit. */
+/** What was found, in the order asked for, and whether the answer was cut before its limit. */
 export interface TiedAnswer<T> {
   readonly documents: readonly T[];
   readonly more?: boolean;
@@ -24,7 +25,7 @@ interface Keyed<T> {
   readonly values: KeyValues;
 }
 
-/** Of these kinds it is certain here which values the server holds for equal, in a collection without a collation. */
+/** Kinds for which it is certain here which values the server treats as equal, in a collection without a collation. */
 const CERTAIN: ReadonlySet<Kind> = new Set([
   KIND.null,
   KIND.number,
@@ -34,16 +35,16 @@ const CERTAIN: ReadonlySet<Kind> = new Set([
   KIND.date,
 ]);
 
-/** The sort without the id at its end; null where the id is all of it, or stands elsewhere. */
+/** The sort without the id at its end; null if the sort is the id alone, or the id stands elsewhere. */
 export function withoutId(sort: Sort): Sort | null {
   return sort.length > 1 && sort.at(-1)?.path === '_id' ? sort.slice(0, -1) : null;
 }
 
 /**
- * Answers a request as the server would, from its answers in the order without the id. The last document of a full answer
+ * Answers a request as the server would, from answers in the order without the id. The last document of a full answer
  * may be another one with the same keys: it only says that the list goes on.
  * @param limit how many documents to ask for, at least 1; the last is the one more than the page shows
- * @returns null where the order cannot be told: with arrays or rare kinds of values among the keys, or when documents
+ * @returns null where the order is not certain: with arrays or rare kinds of values among the keys, or when documents
  *   changed between two questions
  */
 export async function askInTies<T>(
@@ -59,12 +60,13 @@ export async function askInTies<T>(
   if (found === null) return null;
   const shares = shareKeys(found, keys);
   if (shares === null) return null;
-  // A cursor that stays open at the limit has no more to give.
+  // A cursor that stays open when the limit is reached has no more documents.
   const more = answer.more === true && found.length < limit;
   const ordered = shares ? [...found].sort((a, b) => compareKeys(a.values, b.values, request.sort)) : found;
   const complete = !more && found.length < limit;
   const start = complete ? found.length : startOfLastRun(found, keys);
-  // A cut answer goes on with the first document of its last run, which stands for all of it. It cannot be the only one.
+  // A cut answer continues with the first document of its last run, which stands for the whole run; it cannot be the
+  // only one.
   if (more && start === 0) return null;
   if (more || start >= found.length - 1) return { documents: documentsOf(ordered.slice(0, start + 1)), more };
   const before = ordered.slice(0, start);
@@ -72,7 +74,7 @@ export async function askInTies<T>(
   return run === null || shareDocument(before, run) ? null : { documents: documentsOf([...before, ...run]), more };
 }
 
-/** The first documents by id of those with these keys; null where there are fewer by now, or it cannot be told. */
+/** The first documents, by id, of those with these keys; null if there are fewer by now, or if it is not certain. */
 async function askRun<T>(
   ask: Ask<T>,
   { filter, sort }: PageRequest,
@@ -89,7 +91,7 @@ async function askRun<T>(
   return found.every((one) => compareKeys(one.values, values, keys) === 0) ? found : null;
 }
 
-/** The documents with their keys; null where it is not certain which keys the server holds for equal. */
+/** The documents with their keys; null where it is not certain which keys the server treats as equal. */
 function keyed<T>(documents: readonly T[], sort: Sort, read: Read<T>): readonly Keyed<T>[] | null {
   const paths = sort.map(({ path }) => path.split('.'));
   const found: Keyed<T>[] = [];
@@ -102,7 +104,7 @@ function keyed<T>(documents: readonly T[], sort: Sort, read: Read<T>): readonly 
   return found;
 }
 
-/** The key of a document without an array on the way, null for a missing value; undefined where there is an array. */
+/** The key of a document without an array on the path; null for a missing value, undefined if there is an array. */
 function singleAt(members: Members, steps: readonly string[]): unknown {
   let value: unknown = members;
   for (const step of steps) {
@@ -113,14 +115,17 @@ function singleAt(members: Members, steps: readonly string[]): unknown {
   return value;
 }
 
-/** Bytes that are no text, and dates beyond those of JavaScript, look alike here and differ in the database. */
+/** Bytes that are not text, and dates beyond JavaScript's range, look alike here but differ in the database. */
 function isCertain(value: unknown): boolean {
   if (typeof value === 'string') return !value.includes('\ufffd');
   if (value instanceof Date) return !Number.isNaN(value.getTime());
   return CERTAIN.has(kindOf(value)) && kindOf(value) !== KIND.string;
 }
 
-/** Whether neighbours share their keys; null where documents are not in the order of these. */
+/**
+ * For each pair of neighbours, whether they share their keys; null where the documents are not in the order of these
+ * keys.
+ */
 function shareKeys<T>(found: readonly Keyed<T>[], keys: Sort): boolean | null {
   let shares = false;
   for (const [place, { values }] of found.entries()) {
@@ -140,7 +145,9 @@ function startOfLastRun<T>(found: readonly Keyed<T>[], keys: Sort): number {
   return start;
 }
 
-/** Whether a document that got other keys between the two questions was found by both. Ids that look alike count, too. */
+/**
+ * True if a document whose keys changed between the two questions was found by both. Ids that look alike count, too.
+ */
 function shareDocument<T>(before: readonly Keyed<T>[], run: readonly Keyed<T>[]): boolean {
   const ids = new Set(before.map(({ values }) => String(values.at(-1))));
   return run.some(({ values }) => ids.has(String(values.at(-1))));

@@ -1,6 +1,6 @@
 /**
- * The query string of an address as a list of names and values, decoded strictly: what is not UTF-8 is refused and not
- * replaced. What the names mean is parse-query's matter.
+ * The query string of an address as a list of names and values, decoded strictly: bytes that are not UTF-8 are refused,
+ * not replaced. Not here: what the names mean (parse-query.ts).
  */
 import { MillraceError } from '../../kernel/errors.ts';
 import { LIMITS } from '../limits.ts';

@@ -28,7 +28,9 @@ type JsonObject = Readonly<Record<string, unknown>>;
 const LOGICAL = ['$and', '$or', '$nor', '$not'];
 const AT_FIELDS = [...OPERATORS.map((name) => `$${name}`), '$not', '$elemMatch'];
 
-/** Where the reader stands: how deep, in the document itself or in an array's element, and how much it has read. */
+/**
+ * The reader's position: how deep, whether in the document itself or in an element of an array, and how much was read.
+ */
 interface Place {
   readonly depth: number;
   readonly root: boolean;
@@ -39,7 +41,7 @@ interface Place {
 
 /**
  * Reads a filter from parsed JSON. Its variables stay open; `bind` fills them.
- * @param patterns those that have been read of the same filter already
+ * @param patterns the patterns read so far for the same filter
  * @throws MillraceError `invalid-filter`, `unknown-operator`
  */
 export function parseFilterJson(value: unknown, patterns = new Patterns()): OpenFilter {
@@ -96,7 +98,7 @@ function readNot(operand: unknown, place: Place): OpenTest {
   return { op: 'not', tests: readTestsOf('$not', operand, { ...place, element }) };
 }
 
-/** `{"$elemMatch": {"$gt": 1}}` asks elements as values, `{"$elemMatch": {"a": 1}}` asks them as documents. */
+/** `{"$elemMatch": {"$gt": 1}}` tests elements as values, `{"$elemMatch": {"a": 1}}` tests them as documents. */
 function readElement(operand: unknown, place: Place): OpenTest {
   if (asksValues(operand)) {
     return { op: 'elem', tests: readTestsOf('$elemMatch', operand, { ...place, element: 'yes' }) };
@@ -183,7 +185,7 @@ function readList(operator: Operator, operand: unknown, place: Place): readonly 
 function readBound(operand: unknown, place: Place): OpenValue {
   const value = readValue(operand, place);
   if (place.element !== 'negated' || !(value instanceof Variable) || value.name !== 'now') return value;
-  // `$now` means the date or its text. What is not after both cannot be said of one element in the database's language.
+  // `$now` means the date or its text. "Not after both" cannot be asked of one element in the database's language.
   throw invalidFilter('$now cannot be compared under a $not inside $elemMatch', 'Use the opposite comparison.');
 }
 
@@ -198,7 +200,7 @@ function readValue(value: unknown, place: Place): OpenValue {
 }
 
 function readJsonNumber(value: number): number {
-  // Beyond 2^53 the literal may have been another number; beyond 2^63 no integer of the database is meant.
+  // Beyond 2^53 the literal may have been another number; beyond 2^63 it cannot be an integer of the database.
   if (
     Number.isFinite(value) &&
     (!Number.isInteger(value) || Number.isSafeInteger(value) || Math.abs(value) > 2 ** 63)
@@ -234,7 +236,7 @@ function readMembers(object: JsonObject, place: Place): OpenValue {
   return members;
 }
 
-/** An object that is operators and not a value: any member starts with `$` and it is not a typed value. */
+/** True for an object of operators: some member starts with `$`, and it is not a typed value. */
 function hasOperators(value: unknown): value is JsonObject {
   return isObject(value) && Object.keys(value).some((name) => name.startsWith('$')) && !isTyped(value);
 }

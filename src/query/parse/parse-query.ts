@@ -1,6 +1,6 @@
 /**
- * Reading a whole query: the parameters of an address, or the JSON body of `_query`. What it does not know it refuses
- * by name. Each part has its own file; here is which part a parameter is.
+ * Reads a whole query: the parameters of an address, or the JSON body of `_query`. Unknown parameters are refused by
+ * name. This file decides which part of the query a parameter is; each part is read in its own file.
  */
 import { type ErrorCode, MillraceError } from '../../kernel/errors.ts';
 import { parseExactJson } from '../../kernel/exact-json.ts';
@@ -26,7 +26,7 @@ type Reserved = (typeof RESERVED)[number];
 const isReserved = (name: string): name is Reserved => RESERVED.some((reserved) => reserved === name);
 
 /**
- * Reads the parameters of an address (`readParameters`). A route takes its own parameters out before.
+ * Reads the parameters of an address (`readParameters`). A route removes its own parameters first.
  * @throws MillraceError 400 with the code of what is wrong
  */
 export function parseQuery(parameters: Iterable<QueryParameter>): Query {
@@ -82,7 +82,7 @@ export function parseQueryJson(body: unknown): Query {
   });
 }
 
-/** The parts of a query as texts, whichever way they came; null where one was not given. */
+/** The parts of a query as texts, in either written form; null where one was not given. */
 interface Parts {
   readonly filter: OpenFilter;
   readonly sort: readonly string[] | null;

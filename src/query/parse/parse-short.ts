@@ -1,6 +1,6 @@
 /**
- * The short form of a condition, as addresses have it: `field=value`, `field[op]=value`. It reads one condition; which
- * parameters are conditions at all is parse-query's matter.
+ * The short form of a condition, as in addresses: `field=value`, `field[op]=value`. Reads one condition. Not here:
+ * which parameters are conditions (parse-query.ts).
  */
 import { and, field, type OpenFilter, or, type Variable } from '../filter.ts';
 import { type OpenValue, readShortValue, unquote, valuesAt } from '../literals.ts';
@@ -23,8 +23,8 @@ export function parseEquals(path: string, texts: readonly string[]): OpenFilter 
 }
 
 /**
- * `field[op]=text`.
- * @param patterns those of the filter that it is a part of
+ * Reads `field[op]=text`.
+ * @param patterns the patterns of the filter that this condition belongs to
  * @throws MillraceError `invalid-filter` when the text does not suit the operator
  */
 export function parseShort(path: string, operator: Operator, text: string, patterns: Patterns): OpenFilter {

@@ -1,17 +1,16 @@
 /**
- * What a client asks of a collection, read and checked: the one shape that addresses and `_query` bodies come down to.
- * It says nothing of who asks; policies join their own filters to it.
- *
- * The way of a list through this folder:
- *   parseQuery(readParameters(search)) or parseQueryJson(body)      → Query, variables open
- *   bind(query.filter, { now, user })                               → Filter; pathsOf(query.filter) for field rules
- *   toMongo(and([scope's filter, filter]))                          → what every page is asked with
- *   decodeCursor(key, questionOf(collection, query), query.cursor)  → Position
- *   likelyRequest(…), likelyPage(…)                                 → most pages behind a position; null where not
- *   requestPage(filter, query.sort, position)                       → find(filter), toMongoSort(sort), limit + 1
- *   isInOrder(…) or else aggregate([{ $match }, ...exactStages(…)]) → only for pages backwards over arrays
- *   cutPage(answer, …)                                              → the documents, and positions for encodeCursor
- * A document in hand is asked by compileMatch(filter), placed by compareBy(sort) and shown by cut(document, fields).
+ * A client's query, read and checked: the one shape that addresses and `_query` bodies are turned into. It does not say
+ * which principal asks; policies join their own filters to it.
+ * The path of a list through this folder:
+ * 1. parseQuery(readParameters(search)) or parseQueryJson(body) → Query, variables open
+ * 2. bind(query.filter, { now, user }) → Filter; pathsOf(query.filter) for field rules
+ * 3. toMongo(and([scope's filter, filter])) → the filter of every page
+ * 4. decodeCursor(key, questionOf(collection, query), query.cursor) → PagePosition
+ * 5. optimisticRequest(…), optimisticPage(…) → most pages after a position; null where not
+ * 6. requestPage(filter, query.sort, position) → find(filter), toMongoSort(sort), limit + 1
+ * 7. isInOrder(…) or else aggregate([{ $match }, ...exactStages(…)]) → only for pages backwards over arrays
+ * 8. cutPage(answer, …) → the documents, and positions for encodeCursor
+ * A document in memory is tested by compileMatch(filter), ordered by compareBy(sort) and cut by cut(document, fields).
  */
 import { createHash } from 'node:crypto';
 import { EJSON } from 'bson';
@@ -27,7 +26,7 @@ export type Count = (typeof COUNTS)[number];
 export interface Expansion {
   /** Stored path of the id, or of a list of ids. */
   readonly path: string;
-  /** A collection's name as it was written; the database knows which names are allowed. */
+  /** A collection's name as it was written; not checked yet. */
   readonly collection: string;
 }
 
@@ -48,8 +47,8 @@ export interface Query {
 }
 
 /**
- * A short text that is the same for equal questions and different for others: what cursors are bound to, and what
- * subscriptions with the same question can be grouped by. Variables count as they are written, so `$now` does not make
+ * A short text that is the same for equal questions and different for others. Cursors are bound to it, and
+ * subscriptions with the same question are grouped by it. Variables count as they are written, so `$now` does not make
  * every page another question.
  */
 export function questionOf(

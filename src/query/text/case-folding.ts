@@ -1,10 +1,13 @@
 /**
- * Letter case set aside: which characters differ only by case. The table comes from this JavaScript engine and is sent
- * to the server spelled out (to-mongo writes `[kK\u212a]`, never an "ignore case" flag), so that both sides fold the
- * same way whatever Unicode version either was built with.
+ * Letter case: which characters differ only by case. The table comes from this JavaScript engine and is sent to the
+ * server spelled out (to-mongo writes `[kK\u212a]`, never an "ignore case" flag), so that both sides fold the same way
+ * although their Unicode versions may differ.
  */
 
-/** Characters with case, by code point: all that fold together, in order. The letter K has the Kelvin sign with it. */
+/**
+ * Characters with case, by code point: all that fold together, in order. The Kelvin sign, for example, is with the
+ * letter K.
+ */
 let table: ReadonlyMap<number, readonly number[]> | null = null;
 
 /** Each character of a group next to itself in another case. One pattern, compiled once, asks the engine's folding. */
@@ -44,7 +47,7 @@ export function* caseGroups(): Iterable<readonly number[]> {
   for (const [code, group] of foldTable()) if (group[0] === code) yield group;
 }
 
-/** What each UTF-16 unit folds to; halves of surrogate pairs stand for themselves here. */
+/** The unit that each UTF-16 unit folds to; halves of surrogate pairs are left unchanged here. */
 let units: Uint16Array | null = null;
 
 function unitTable(): Uint16Array {

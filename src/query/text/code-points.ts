@@ -1,6 +1,6 @@
 /**
- * Sets of code points, and how a set or a character is written in a pattern so that the server's engine (PCRE) and
- * RE2 read the same. No flags, no shorthand classes: those are where the two differ.
+ * Sets of code points, and how a set or a character is written in a pattern so that the server's engine (PCRE) and RE2
+ * read it alike. No flags and no shorthand classes: those are where the two engines differ.
  */
 import { caseGroup, caseGroups } from './case-folding.ts';
 
@@ -72,7 +72,9 @@ export function writeCharacter(character: string, fold: boolean): string {
   return group.length === 1 ? writeCode(code) : writeSet(group.map((member) => [member, member]));
 }
 
-/** Letters and digits as they are, all else of ASCII by number (a pattern cannot hold NUL), the rest as it is. */
+/**
+ * Letters and digits as they are, the rest of ASCII by number (a pattern cannot hold NUL), everything else as it is.
+ */
 function writeCode(code: number): string {
   const character = String.fromCodePoint(code);
   if (/^[0-9A-Za-z]$/.test(character)) return character;

@@ -1,11 +1,11 @@
 /**
- * Long texts with letter case set aside, folded once for all conditions that look at them, of one filter and of many. A
- * few are kept, of a bounded size together. Not here: what folding is (case-folding.ts).
+ * Long texts folded to one letter case, once for all conditions that look at them, of one filter or of many. A few
+ * folded texts are kept, of a bounded size together. Not here: what folding is (case-folding.ts).
  */
 import { pause, progress } from '../pauses.ts';
 import { foldCase } from './case-folding.ts';
 
-/** UTF-16 units from which a text is kept: a shorter one is folded again as quickly as it is found. */
+/** UTF-16 units from which a text is kept: folding a shorter text again is as quick as finding it. */
 const LONG = 512;
 /** UTF-16 units of all kept texts, folded; a larger text is kept alone. */
 const MOST_KEPT = 4 * 1024 * 1024;
@@ -33,7 +33,7 @@ export function folded(text: string): string {
 function foldInPieces(text: string): string {
   const done = progress(kept, text, () => ({ pieces: [] as string[], at: 0 }));
   while (done.at < text.length) {
-    // A surrogate pair stays together.
+    // Do not cut a surrogate pair.
     const isPair = (text.codePointAt(done.at + PIECE - 1) ?? 0) > 0xffff;
     const end = done.at + PIECE + (isPair ? 1 : 0);
     done.pieces.push(foldCase(text.slice(done.at, end)));

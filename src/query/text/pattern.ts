@@ -19,12 +19,12 @@ interface Part {
   readonly weight: number;
 }
 
-/** The patterns of one filter as it is read: each by itself, and not too many of them. */
+/** The patterns of one filter while it is read: each is checked, and so is their total weight. */
 export class Patterns {
   #repeats = 0;
 
   /**
-   * The pattern itself, once it is known to be one both engines read alike.
+   * Returns the pattern if both engines read it alike.
    * @throws MillraceError `invalid-filter`
    */
   check(pattern: string): string {

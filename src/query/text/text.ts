@@ -1,6 +1,6 @@
 /**
- * Text tests (`contains`, `startsWith`, `endsWith`, `like`): the pattern the database is asked with, and the same
- * question asked of a string in hand. Case is folded by case-folding.ts on both sides.
+ * Text tests (`contains`, `startsWith`, `endsWith`, `like`): the pattern for the database, and the same test of a
+ * string in memory. Letter case is folded by case-folding.ts on both sides.
  */
 
 import type { Test } from '../filter.ts';
@@ -28,7 +28,10 @@ export function textPattern({ how, fold, text }: TextTest): string {
   }
 }
 
-/** Each part is looked for once, as early as it comes: the atomic groups keep the engine from trying all the others. */
+/**
+ * Each part is searched for once, at its earliest place: atomic groups keep the engine from trying all the other
+ * places.
+ */
 function likePattern(text: string, fold: boolean): string {
   const [first = '', ...rest] = text.split('*').map((part) => textAsPattern(part, fold));
   const last = rest.pop();
@@ -77,7 +80,7 @@ function isLike(value: string, parts: readonly string[]): boolean {
   return value.length - last.length >= done.at && value.endsWith(last);
 }
 
-/** Which part is looked for, and where from. */
+/** Which part is searched for, and from where. */
 interface Search {
   part: number;
   at: number;
@@ -85,7 +88,7 @@ interface Search {
 
 const begin = (first: string): Search => ({ part: 1, at: first.length });
 
-/** Where the part is found first, or -1. */
+/** The first place of the part, or -1. */
 function search(value: string, part: string, done: Search): number {
   while (value.length - done.at > WINDOW + part.length) {
     const found = value.slice(done.at, done.at + WINDOW + part.length).indexOf(part);
