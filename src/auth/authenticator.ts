@@ -1,7 +1,7 @@
 /**
- * Turns the proof that a request carries into its principal, remembers what it has verified, and tells when a principal
- * made earlier is no longer as it was. Not here: where on a request the proof stands (http/access/authentication.ts), and what
- * the principal may do.
+ * Turns the credential of a request into its principal, remembers verified credentials, and reports when a principal
+ * that it made earlier has changed or ended. Not here: where on a request the credential stands
+ * (http/access/authentication.ts), and what the principal may do.
  */
 
 import { hash } from 'node:crypto';
@@ -17,18 +17,18 @@ import type { ApiKeys } from './tokens/api-keys.ts';
 import { type Revoked, restsOn } from './tokens/revocations.ts';
 import type { SessionStore } from './tokens/session-store.ts';
 
-/** Verified credentials remembered; the first ones remembered go first. */
+/** Verified credentials that are remembered; the oldest are dropped first. */
 const MAX_KEPT = 20_000;
 const BEARER = /^Bearer ([\x21-\x7e]{1,4096})$/i;
 /**
- * How long one is believed at most, in milliseconds. Changes come through the event log within a second; this is how long
- * a revoked one could live in another process if nobody recorded events.
+ * How long a verified credential is trusted at most, in milliseconds. Changes arrive through the event log within a
+ * second; this is how long a revoked credential could be used in another process if no process recorded events.
  */
 const KEPT_MS = 60_000;
-/** How often a principal is read anew when it changes while it is read. */
+/** How often a principal is read again because it changed while it was read. */
 const TRIES = 5;
 
-/** Whether a principal made earlier is still as it was. */
+/** True if a principal that was made earlier has not changed since. */
 export type Still = (principal: Principal) => boolean;
 
 export interface AuthenticatorParts {
@@ -46,14 +46,14 @@ interface Kept {
   readonly until: number;
 }
 
-/** What a token says of who holds it. */
+/** What a token says about its account and session. */
 interface SessionProof {
   readonly subject: string;
   readonly session: string;
   readonly expiresAt: number;
 }
 
-/** A principal that is being read; whatever it rests on may change meanwhile. */
+/** A principal that is being read; its session, account or key may change meanwhile. */
 interface Reading {
   stale: boolean;
 }
@@ -79,7 +79,7 @@ export class Authenticator {
     return this.recall(authorization) ?? this.#verify(authorization);
   }
 
-  /** The principal of a credential that was verified before and is believed still; undefined for any other. */
+  /** The principal of a credential that was verified before and is still trusted; undefined for any other. */
   recall(authorization: string): Principal | undefined {
     const kept = this.#kept.get(authorization);
     if (kept === undefined) return undefined;
@@ -93,7 +93,7 @@ export class Authenticator {
   }
 
   /**
-   * A ticket for this principal, for where no header can be sent.
+   * A ticket for this principal, for requests that cannot send a header.
    * @returns the ticket, and how long it lives, in seconds
    */
   async issueTicket(
@@ -105,7 +105,7 @@ export class Authenticator {
   }
 
   /**
-   * The principal of a ticket, which is used up by this.
+   * The principal of a ticket; a ticket works once.
    * @throws MillraceError `invalid-credential`
    */
   async redeemTicket(ticket: string): Promise<Principal> {
@@ -115,15 +115,15 @@ export class Authenticator {
   }
 
   /**
-   * A principal as it is by now, for whom no credential can be asked again.
-   * @throws MillraceError `invalid-credential` when what it rests on has ended
+   * Reads a principal again, without its credential, as it is now.
+   * @throws MillraceError `invalid-credential` when its session, account, key or time has ended
    */
   renew(principal: Exclude<Principal, { kind: 'anonymous' }>): Promise<Principal> {
     return this.#byFacts(factsOf(principal));
   }
 
   /**
-   * A principal as it is by now, whether or not the time of its token is over: for what was begun in time.
+   * Reads a principal again as it is now, even if its token has expired: for work that began in time.
    * @throws MillraceError `invalid-credential` when its session, account or key has ended
    */
   present(principal: Exclude<Principal, { kind: 'anonymous' }>): Promise<Principal> {
@@ -133,9 +133,7 @@ export class Authenticator {
     });
   }
 
-  /**
-   * A pass for coming back with a ticket that was used up, as EventSource does: good for ten minutes, with that ticket.
-   */
+  /** A pass for reconnecting with a used ticket, as EventSource does: valid for ten minutes, only with that ticket. */
   issuePass(principal: Exclude<Principal, { kind: 'anonymous' }>, ticket: string): Promise<string> {
     const facts = { ...factsOf(principal), with: hash('sha256', ticket, 'base64url') };
     return this.#parts.singleUse.make('stream', `${principal.kind}:${principal.id}`, { facts });
@@ -159,15 +157,15 @@ export class Authenticator {
   }
 
   /**
-   * Calls `listener` in every process within a second after sessions, users, roles or keys changed; returns how to
-   * stop that.
+   * Calls `listener`, in every process and within a second, after sessions, users, roles or keys changed.
+   * @returns a function that stops the calls
    */
   onRevoked(listener: (still: Still) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Forgets what is no longer as it was, and tells the listeners. */
+  /** Forgets the principals that have changed, and calls the listeners. */
   revoke({ ids, everything }: Pick<Revoked, 'ids' | 'everything'>): void {
     const still: Still = (principal) =>
       principal.kind === 'anonymous' || !(everything || restsOn(principal).some((id) => ids.has(id)));
@@ -186,7 +184,7 @@ export class Authenticator {
     return principal;
   }
 
-  /** Reads until nothing was revoked while it was read, so that nothing is remembered that has ended. */
+  /** Reads again until nothing was revoked during the reading, so that no ended principal is remembered. */
   async #steadily(read: () => Promise<Principal>, then?: (principal: Principal) => void): Promise<Principal> {
     const reading: Reading = { stale: false };
     this.#reading.add(reading);
@@ -214,7 +212,7 @@ export class Authenticator {
 
   async #byToken(token: string): Promise<Principal> {
     const proof = await this.#parts.tokens.verify(token).catch((error: unknown) => {
-      // The database may be away; everything else is wrong with the token.
+      // A MillraceError may mean that the database is away; every other error means a bad token.
       throw error instanceof MillraceError ? error : invalidCredential(error);
     });
     return this.#ofSession(proof);
@@ -226,7 +224,7 @@ export class Authenticator {
     return principal;
   }
 
-  /** The principal of a session, whenever the proof ends. */
+  /** The principal of a session that is open, even if its token has expired. */
   async #ofOpenSession(proof: SessionProof): Promise<Principal> {
     const { sessions, users } = this.#parts;
     const [session, user] = await Promise.all([sessions.find(proof.session), users.find(proof.subject)]);
@@ -248,7 +246,7 @@ export class Authenticator {
   }
 }
 
-/** What a principal is read again from. */
+/** The facts from which a principal can be read again. */
 function factsOf(principal: Exclude<Principal, { kind: 'anonymous' }>): Record<string, unknown> {
   const { kind, id, expiresAt } = principal;
   return kind === 'key' ? { kind, id } : { kind, id, session: principal.session, expiresAt };

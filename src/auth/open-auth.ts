@@ -1,6 +1,6 @@
 /**
- * Puts together everything about who is asking: accounts, passwords, sessions, tokens, keys, and the authenticator that
- * reads them. What is started here is stopped here. Not here: HTTP, and what a principal may do.
+ * Creates and connects all parts of authentication: accounts, passwords, sessions, tokens, keys, and the authenticator
+ * that uses them. What is started here is stopped here. Not here: HTTP, and what a principal may do.
  */
 import { readFile } from 'node:fs/promises';
 import type { Mongo } from '../database/mongo.ts';
@@ -51,12 +51,12 @@ export interface AuthParts {
   readonly keys: ApiKeys;
   readonly keyRing: KeyRing;
   readonly activity: Activity;
-  /** What this start found that will hold in production for the first owner, or now holds for the one it made. */
+  /** Settings of development mode that will hold in production once there is an owner, or now hold for the new one. */
   readonly leftBehind: string | null;
-  /** What signs besides tokens. */
+  /** Keys for signed texts other than tokens. */
   readonly signing: { readonly cursors: SigningKeys; readonly fileAddresses: SigningKeys };
   /**
-   * Makes a new key for tokens and new secrets for all else that is signed, and lets every process know.
+   * Makes a new key for tokens and new secrets for all other signatures; every process hears of it.
    * @returns the key's id
    */
   rotateKeys(dropOld: boolean): Promise<string>;
@@ -68,10 +68,10 @@ export interface AuthParts {
 export interface AuthSettings {
   readonly mode: Mode;
   readonly auth: AuthConfig;
-  /** How many policies count in this mode; none where nobody is told of it. */
+  /** How many policies count in this mode; missing where the number is not reported. */
   readonly countPolicies?: () => Promise<number>;
   readonly onError: (error: unknown) => void;
-  /** Shows a letter to the person at the terminal, in development. */
+  /** Shows a letter at the terminal, in development. */
   readonly onLetter?: (text: string) => void;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
@@ -166,14 +166,15 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
       return kid;
     },
     follow: (rows) => {
-      // With the database went the indexes that keep names apart; the first account would make its collection without.
+      // The dropped database took the indexes along that keep names unique; the first account would be stored without
+      // them.
       if (rows?.some(({ operation }) => operation === 'dropDatabase')) {
         Promise.all(ownStores.map((store) => store.start())).catch(onError);
       }
       const revoked = rows === null ? { ids: new Set<string>(), everything: true, keyRing: true } : readRevoked(rows);
       if (revoked === null) return;
       authenticator.revoke(revoked);
-      // Once more when the ring is here: a token of a key that is gone may have been verified meanwhile.
+      // Again when the new key ring is loaded: a token of a removed key may have been verified meanwhile.
       if (revoked.keyRing) {
         keyRing.reload().then(() => authenticator.revoke(revoked), onError);
         for (const secret of secrets) secret.reload().catch(onError);
@@ -201,7 +202,7 @@ function explainSeal(error: unknown): never {
   throw new UnusableDatabase(`The signing keys cannot be read: ${error.message}. Set MILLRACE_MASTER_KEY as it was.`);
 }
 
-/** A secret that stands in a file, without the line break at its end. */
+/** Reads a secret from a file, without the line break at its end. */
 async function readSecret(setting: string, path: string): Promise<string> {
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
     throw new ConfigError([`${setting}: ${error instanceof Error ? error.message : String(error)}`]);
@@ -211,7 +212,7 @@ async function readSecret(setting: string, path: string): Promise<string> {
 
 async function openMail({ mode, auth, onLetter, onError }: AuthSettings): Promise<Mail> {
   if (auth.mail !== null) {
-    // Loaded where it is used: it takes a tenth of a second of every start.
+    // Loaded only when it is used: loading takes a tenth of a second.
     const { smtpMail } = await import('./sign-in/smtp-mail.ts');
     return smtpMail(auth.mail.url, auth.mail.from);
   }
@@ -222,7 +223,9 @@ async function openMail({ mode, auth, onLetter, onError }: AuthSettings): Promis
   };
 }
 
-/** A user who has the address stops a start that would run without an owner; with another owner it is an error to log. */
+/**
+ * If a user has the owner's address, a start without any owner fails; if there is another owner, an error is logged.
+ */
 async function ensureOwner(owners: Owners, { auth, onError }: AuthSettings): Promise<void> {
   const wanted = auth.owner;
   if (wanted === null) return;

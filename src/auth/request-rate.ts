@@ -1,7 +1,7 @@
 /**
- * How many requests a minute one client may make: a token bucket for each principal, or for each network of anonymous
- * ones, in this process's memory. A request over HTTP draws from it, and so does a subscription over a socket. Not here:
- * the delays of failed sign-ins, which all processes share.
+ * How many requests a minute one client may make: a token bucket for each principal, or for the anonymous clients of
+ * one network, in this process's memory. Each HTTP request takes a token, and so does a subscription over a socket. Not
+ * here: the delays of failed sign-ins, which all processes share.
  */
 import { MillraceError } from '../kernel/errors.ts';
 import type { Principal } from './identity/principal.ts';
@@ -54,14 +54,14 @@ export class RateLimiter {
   }
 }
 
-/** The refusal of whoever asks too often. */
+/** The error for a client that asks too often. */
 export function tooManyRequests(waitSeconds: number): MillraceError {
   return new MillraceError('rate-limited', 'Too many requests; slow down', {
     headers: { 'retry-after': String(waitSeconds), ratelimit: `"requests";r=0;t=${waitSeconds}` },
   });
 }
 
-/** What clients may ask in a minute; one for all the ways in which they ask. */
+/** The limit of requests per minute, shared by all ways in which clients ask. */
 export class RequestRate {
   readonly #anonymous: RateLimiter | null;
   readonly #principal: RateLimiter | null;

@@ -1,5 +1,5 @@
 /**
- * How the bytes of a file leave in an answer: which status, which headers, which range, pure. Not here: sending them
+ * The answer to a request for a file's bytes: its status, headers and range. Pure. Not here: sending the bytes
  * (routes.ts).
  */
 import { MillraceError } from '../kernel/errors.ts';
@@ -11,11 +11,13 @@ import { cleanName, contentDisposition } from './upload/file-name.ts';
 import { isInline, servedType } from './upload/media-type.ts';
 
 /**
- * What a browser may do with a file that it opens as a page of its own: show it, and nothing else. No script runs, and
- * the sandbox gives it an origin of nobody, so that it reaches neither cookies nor storage of this one.
+ * What a browser may do with a file that it opens as a page: show it, and nothing else. No script runs, and the sandbox
+ * gives the page an origin of its own, so it cannot reach this server's cookies or storage.
  */
 const SANDBOX = "default-src 'none'; img-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox";
-/** Chromium fetches what it plays as its page's origin, which in a sandbox may not (tried). Scripts stay forbidden. */
+/**
+ * Chromium fetches media with the origin of the page, which a sandbox does not allow (tried). Scripts stay forbidden.
+ */
 const PLAYER = "default-src 'none'; media-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'none'";
 
 export interface BytesAnswer {
@@ -30,7 +32,7 @@ export interface BytesAnswer {
  * @throws MillraceError `precondition-failed`, `range-not-satisfiable`
  */
 export function answerBytes(method: string, headers: ConditionHeaders, file: StoredFile): BytesAnswer {
-  // Not every name came in by an upload: of a file whose name is hidden it is taken from the signed address.
+  // Some names did not come in by an upload: if the file's name is hidden, the name in the signed address is used.
   const name = cleanName(file.name);
   const validators = { etag: fileTag(file), lastModified: file.createdAt };
   const always = {

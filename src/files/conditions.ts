@@ -1,12 +1,12 @@
 /**
- * Conditional requests for the bytes of a file (RFC 9110 section 13), pure. The bytes of a file never change, so its
- * entity tag is the strong one of their SHA-256 and its date is when it was stored. Not here: Range itself (range.ts).
+ * Conditional requests for the bytes of a file (RFC 9110 section 13). Pure. The bytes of a file never change, so its
+ * entity tag is the strong one of their SHA-256, and its date is when it was stored. Not here: Range itself (range.ts).
  */
 import { MillraceError } from '../kernel/errors.ts';
 
-/** What conditions are judged against. */
+/** What conditions are compared with. */
 export interface Validators {
-  /** Entity tag with its quotes; empty for a file that may not be read: it equals no tag, and is not told. */
+  /** Entity tag with its quotes; empty for a file that may not be read: it equals no tag, and is never sent. */
   readonly etag: string;
   readonly lastModified: Date;
 }
@@ -17,7 +17,7 @@ export type ConditionHeaders = Readonly<Record<string, string | string[] | undef
 /** `proceed`: answer as if unconditional. The others name the status to answer with instead. */
 export type Condition = 'proceed' | 'not-modified' | 'failed';
 
-/** Judges the four preconditions in the order of section 13.2.2, for GET and HEAD. */
+/** Evaluates the four preconditions in the order of section 13.2.2, for GET and HEAD. */
 export function evaluateConditions(headers: ConditionHeaders, validators: Validators): Condition {
   const ifMatch = text(headers['if-match']);
   if (ifMatch !== undefined) {
@@ -34,7 +34,7 @@ export function evaluateConditions(headers: ConditionHeaders, validators: Valida
 }
 
 /**
- * Holds a write to its conditions; `If-Modified-Since` is none of a write's (section 13.1.3).
+ * Checks the conditions of a write; `If-Modified-Since` does not apply to writes (section 13.1.3).
  * @param validators those of the file, null when there is none
  * @throws MillraceError `precondition-failed`
  */
@@ -46,7 +46,7 @@ export function requireConditions(headers: ConditionHeaders, validators: Validat
   }
 }
 
-/** @param validators of the file as it is, which the refusal tells of; null when there is none */
+/** @param validators of the file as it is, which the error carries; null when there is no file */
 export function preconditionFailed(validators: Validators | null): MillraceError {
   return new MillraceError('precondition-failed', 'The file is not the one the request asks for', {
     headers: validators === null || validators.etag === '' ? {} : { etag: validators.etag },
@@ -54,8 +54,8 @@ export function preconditionFailed(validators: Validators | null): MillraceError
 }
 
 /**
- * Tells whether a Range may be used in view of If-Range (section 13.1.5): a strong tag that is equal, or exactly the
- * date we gave. Anything else means the client holds something different and gets the whole.
+ * True if a Range may be used in view of If-Range (section 13.1.5): the strong tag is equal, or the date is exactly the
+ * one we gave. Otherwise the client holds other bytes and gets the whole file.
  */
 export function rangeAllowed(headers: ConditionHeaders, validators: Validators): boolean {
   const ifRange = text(headers['if-range']);
@@ -65,7 +65,7 @@ export function rangeAllowed(headers: ConditionHeaders, validators: Validators):
   return since !== undefined && seconds(since) === seconds(validators.lastModified);
 }
 
-/** Whether a list of entity tags, or `*`, holds a tag; weakly compared tags may differ in their `W/`. */
+/** True if a list of entity tags, or `*`, holds a tag; tags compared weakly may differ in their `W/`. */
 function lists(header: string, etag: string, weakly: boolean): boolean {
   if (header.trim() === '*') return true;
   const tags = header.match(/(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g) ?? [];
@@ -76,7 +76,7 @@ function text(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value.join(', ') : value?.trim();
 }
 
-/** An HTTP date; what is none is as if absent (section 13.1.3). */
+/** An HTTP date; anything else counts as absent (section 13.1.3). */
 function date(value: string | string[] | undefined): Date | undefined {
   const raw = text(value);
   if (raw === undefined || !/^[A-Z][a-z]{2},? .*\d{4}/.test(raw)) return undefined;

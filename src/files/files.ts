@@ -1,7 +1,7 @@
 /**
- * What can be done with files. Every operation takes a Scope. A file exists from the moment its document is committed
- * until its document is deleted; bytes come before and go after, under a mark. Not here: HTTP (routes.ts), bytes
- * (file-store.ts), the database's language (store.ts).
+ * What can be done with files. Every operation takes a Scope. A file exists from the commit of its document until that
+ * document is deleted. Its bytes are written before and removed after, protected by a mark. Not here: HTTP (routes.ts),
+ * bytes (stores/), the database's language (store.ts).
  */
 import type { Readable } from 'node:stream';
 import { actorOf, type Principal, quotaIdOf } from '../auth/identity/principal.ts';
@@ -33,7 +33,7 @@ export interface FilesParts extends FileListingParts {
   /** Where new files go. */
   readonly current: FileStore;
   readonly maxFileBytes: number;
-  /** What bounds how much a principal uploads, if anything does. */
+  /** The quotas on what a principal uploads, if there are any. */
   readonly quotas?: Quotas | undefined;
   /** Sign addresses of files. */
   readonly addressKeys: SigningKeys;
@@ -55,8 +55,8 @@ export class Files {
 
   /**
    * Stores the files of one request: all of them, or nothing.
-   * @param parts what arrives, read as it is stored
-   * @param request its id, for events, and the rights it began with, which must hold still when it commits
+   * @param parts the parts of the body as they arrive, stored while they are read
+   * @param request its id, for events, and the rights it began with, which must still hold when it commits
    * @throws MillraceError as `takeIn`; `forbidden` when no grant reaches such a file; `quota-exceeded`;
    *   `upload-expired`; as the rights' `check`
    */
@@ -94,7 +94,7 @@ export class Files {
       hold?.release();
       throw error;
     } finally {
-      // When the commit failed its outcome may be unknown: the sweep looks again and knows.
+      // When the commit failed its outcome may be unknown: the sweep looks at the database and finds out.
       for (const key of keys) this.#parts.marks.letGo(intake.fileStore.name, key);
     }
     const { reader } = scope;
@@ -111,12 +111,12 @@ export class Files {
     return toVisibleFile(readerOf(scope), raw);
   }
 
-  /** A file whose address was signed for whoever has it. @throws MillraceError `file-not-found` */
+  /** A file by a signed address, which is valid for any client that has it. @throws MillraceError `file-not-found` */
   getSigned(principal: Principal, id: string): Promise<VisibleFile> {
     return this.get(readingOne(principal, idFromText(id)), id);
   }
 
-  /** What addresses are signed with. */
+  /** The keys that sign addresses. */
   get addressKeys(): SigningKeys {
     return this.#parts.addressKeys;
   }
@@ -143,7 +143,7 @@ export class Files {
   }
 
   /**
-   * Deletes a file: its document at once, its bytes then or by the sweep.
+   * Deletes a file: its document at once, its bytes directly afterwards or by the sweep.
    * @param conditions headers that may hold conditions on the file
    * @throws MillraceError `file-not-found`, `forbidden` when it may be read and not deleted, `precondition-failed`
    */
@@ -160,7 +160,8 @@ export class Files {
     requireConditions(conditions, { etag: readable ? fileTag(file) : '', lastModified: createdAt });
     await this.#parts.marks.hold(store, key);
     try {
-      // A file that was moved meanwhile is deleted where it is now; one that was deleted is not found then.
+      // A file that was moved meanwhile is deleted at its new place; if it was deleted meanwhile, it is not found
+      // there.
       if (!(await this.#parts.store.remove(file, actorOf(scope.principal), request))) {
         await this.remove(scope, id, request, conditions);
         return;

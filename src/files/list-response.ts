@@ -1,6 +1,6 @@
 /**
- * How a list of files leaves in an answer: as one JSON array, written as fast as the client reads, with the headers that
- * say where a page goes on. Not here: what is in the list (listing.ts).
+ * The answer with a list of files: one JSON array, written as fast as the client reads, with the headers for the next
+ * page. Not here: what is in the list (listing.ts).
  */
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
@@ -19,18 +19,18 @@ export function show(resource: Partial<FileResource>, fields: Fields | null): ob
   return _id === undefined ? shown : { id: _id, ...shown };
 }
 
-/** What a long list of files holds in memory: a batch as it is stored, as objects and as JSON. */
+/** Memory of a long list of files, in bytes: one batch as it is stored, as objects and as JSON. */
 const LIST_BYTES = 4 * 1_048_576;
 
 export interface FilesShape {
   readonly resource: (file: VisibleFile) => object;
   /** Bytes of the whole answer at most. */
   readonly most: number;
-  /** Begins an answer that takes its reader a while, which holds so many bytes in memory. */
+  /** Begins an answer that is sent over some time and holds this many bytes in memory until then. */
   readonly begin: (bytes: number) => LongAnswer;
 }
 
-/** Sends a list; where a page goes on stands in `Link` (RFC 8288) and, bare, in `Millrace-Next`. */
+/** Sends a list. The next page's address stands in `Link` (RFC 8288), and its bare cursor in `Millrace-Next`. */
 export async function sendFiles(reply: FastifyReply, list: FileList, shape: FilesShape): Promise<FastifyReply> {
   const { next, prev, count, batches } = list;
   const links = Object.entries({ next, prev }).flatMap(([rel, cursor]) =>
@@ -52,7 +52,7 @@ export async function sendFiles(reply: FastifyReply, list: FileList, shape: File
   }
   // Fastify would read the whole list only to throw it away.
   void batches.return(undefined);
-  // Sent as nothing at all, Fastify would say that its length is 0.
+  // An empty stream: without a body, Fastify would send a length of 0.
   return reply.send(Readable.from([]));
 }
 

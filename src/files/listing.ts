@@ -1,7 +1,7 @@
 /**
- * Lists of files: a query and a Scope become database reads. Without `limit` a list is a stream of all there is; with
- * it, a page by key that goes on from a signed cursor. Queries speak of the members of a FileResource and of nothing
- * else a document holds. Not here: the query language (query/) and how a resource is written (file.ts).
+ * Lists of files: turns a query and a Scope into database reads. Without `limit` a list is a stream of all files; with
+ * it, a keyset page that a signed cursor continues. Queries can use the members of a FileResource, and nothing else
+ * that a document holds. Not here: the query language (query/) and how a resource is written (file.ts).
  */
 
 import type { Document } from 'mongodb';

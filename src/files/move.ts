@@ -1,7 +1,7 @@
 /**
- * Moves files from whatever stores they lie in to the one where new files go, while the server runs: copy, compare the
- * hash, then name the new store in the document. The old bytes stay for readers that have begun, and are the sweep's
- * after that. Stopped at any point, it goes on where it was when it is started again.
+ * Moves files from any store to the one for new files, while the server runs: copy the bytes, compare the hash, then
+ * name the new store in the document. The old bytes stay for downloads that have begun, and are removed by the sweep
+ * later. A move that was stopped at any point continues where it was when it is started again.
  */
 import { pipeline } from 'node:stream';
 import { MillraceError } from '../kernel/errors.ts';
@@ -12,12 +12,12 @@ import { fromRaw, type StoredFile } from './upload/file.ts';
 import { takeBack } from './upload/intake.ts';
 import { Meter } from './upload/meter.ts';
 
-/** How long readers that have begun may go on reading the old bytes. */
+/** How long downloads that have begun may go on reading the old bytes. */
 const READERS_MS = 10 * 60_000;
 
 export interface MoveProgress {
   readonly moved: number;
-  /** Deleted meanwhile, or moved by somebody else. */
+  /** Deleted meanwhile, or moved by another process. */
   readonly gone: number;
   readonly failed: number;
   readonly total: number;
@@ -30,7 +30,7 @@ export interface MoveProgress {
 /** To the database, 0 milliseconds are no limit. */
 const NO_LIMIT = 0;
 
-/** Moves all files, one after the other, and tells of each. What fails stays where it was. */
+/** Moves all files, one after the other, and reports each. A file that cannot be moved stays where it was. */
 export async function* moveFiles(
   opened: Pick<OpenStores, 'store' | 'marks' | 'fileStores'>,
   signal: AbortSignal,
@@ -85,7 +85,7 @@ async function moveOne(
     else await back();
     return moved;
   } finally {
-    // When the outcome is unknown the sweep finds the mark, and the document says which copy is the one to keep.
+    // When the outcome is unknown, the sweep finds the mark, and the document says which copy to keep.
     marks.letGo(target.name, key);
   }
 }
@@ -93,7 +93,7 @@ async function moveOne(
 async function copy({ key, size, sha256 }: StoredFile, from: FileStore, target: FileStore, lost: AbortSignal) {
   const meter = new Meter(size);
   const bytes = pipeline(await from.read(key, size), meter, () => undefined);
-  // An earlier move may have been cut here.
+  // An earlier move may have been interrupted here.
   await target.remove(key);
   await target.write(key, bytes, lost);
   if (meter.digest() === sha256) return;

@@ -1,6 +1,6 @@
 /**
- * Puts the files' parts together: the stores that the configuration names, the marks, the sweep, the operations. What
- * starts here stops here. Not here: what any of them does.
+ * Creates and connects the parts that serve files: the stores that the configuration names, the marks, the sweep, the
+ * operations. What is started here is stopped here. Not here: what each part does.
  */
 import type { Mongo } from '../database/mongo.ts';
 import type { Transactions } from '../database/transactions.ts';
@@ -78,7 +78,7 @@ export async function openStores(
   const opened = await Promise.all(addresses(settings.stores).map((address) => openStore(address, mongo, settings)));
   const [current] = opened;
   if (current === undefined) throw noStore();
-  // GridFS holds files of earlier days whatever is configured now; it costs nothing to be able to read them.
+  // GridFS may hold older files whatever is configured now, and being able to read them costs nothing.
   const fileStores = opened.some(({ name }) => name === 'gridfs') ? opened : [...opened, openGridfsStore(mongo.files)];
   const byName = new Map(fileStores.map((fileStore) => [fileStore.name, fileStore]));
   await current.check().catch((error: unknown) => {
@@ -119,7 +119,7 @@ function addresses(stores: string): readonly StoreAddress[] {
 
 async function openStore(address: StoreAddress, mongo: Mongo, { credentials }: FilesSettings): Promise<FileStore> {
   if (address.kind === 'gridfs') return openGridfsStore(mongo.files);
-  // The S3 client takes as long to load as the web server: only those wait for it who use it.
+  // The S3 client takes as long to load as the web server, so it is loaded only when an S3 store is configured.
   const { openS3Store } = await import('./stores/s3-store.ts');
   return openS3Store(credentials === undefined ? address : { ...address, credentials });
 }

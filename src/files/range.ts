@@ -1,7 +1,7 @@
 /**
- * The Range header of a request (RFC 9110 section 14), pure. One range is served; several are answered with the whole,
- * which section 14.2 allows and which spares the server the abuse of overlapping ranges. Not here: If-Range
- * (conditions.ts) and the headers of the answer (routes.ts).
+ * The Range header of a request (RFC 9110 section 14). Pure. One range is served. A request for several ranges gets the
+ * whole file: section 14.2 allows that, and overlapping ranges cannot be used for an attack. Not here: If-Range
+ * (conditions.ts) and the headers of the answer (bytes-response.ts).
  */
 import type { ByteRange } from './stores/file-store.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The HTTP face of files: scope, call, answer. The contract is docs/api.md. Multipart ends here: everything behind sees
- * parts, whoever parsed them. Not here: the rules about files (intake.ts, bytes-response.ts) and who may touch them (policies).
+ * The HTTP face of files: scope, call, answer. The contract is docs/api.md. The multipart parser is used here only: all
+ * other code sees parts. Not here: the rules about files (intake.ts, bytes-response.ts) and rights (policies).
  */
 import { Readable } from 'node:stream';
 import multipart from '@fastify/multipart';
@@ -26,8 +26,9 @@ import { holdToPace, linger } from './upload/pace.ts';
 import { seenResource, type VisibleFile } from './visible-file.ts';
 
 /**
- * Every part comes as a stream of bytes, fields too: the parser would decode a field's text and lose what it was. It
- * counts parts only; files, fields and sizes are counted where the parts are taken in.
+ * Settings of the multipart parser. Every part comes as a stream of bytes, fields too: decoded by the parser, the text
+ * of a field would lose its original bytes. The parser counts parts only; files, fields and sizes are counted in
+ * intake.ts.
  */
 const PARSER = {
   isPartAFile: () => true,
@@ -35,7 +36,7 @@ const PARSER = {
   limits: { parts: MAX_PARTS, fileSize: Number.MAX_SAFE_INTEGER, headerPairs: 32, headerSize: 8_192 },
 };
 
-/** What a download holds in memory: the chunks that are read ahead, and the one that is being sent. */
+/** Memory of a download, in bytes: the chunks that are read ahead, and the one that is being sent. */
 const DOWNLOAD_BYTES = 3 * 1_048_576;
 
 export interface FileRoutesOptions {
@@ -44,9 +45,9 @@ export interface FileRoutesOptions {
   readonly longAnswers: LongAnswers;
   /** Largest answer of a list, in bytes. */
   readonly listBytes: number;
-  /** The URL under which clients reach this server, when it is not the one they ask. */
+  /** The URL under which clients reach this server, if it differs from the address they connect to. */
   readonly publicUrl: string | undefined;
-  /** The place in the event log that a list read now does not miss anything after. */
+  /** The newest position of the event log: a list read now misses no event before it. */
   readonly position: () => string;
 }
 
@@ -67,7 +68,7 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
 
   const scopeOf = (request: FastifyRequest, action: Action): Scope =>
     policies.scope(request.principal, action, 'files');
-  /** What a long answer or an upload begins with. */
+  /** The rights that a long answer or an upload begins with. */
   const grantsOf = ({ principal, headers }: FastifyRequest, action: Action, scope: Scope): Grants => ({
     principal,
     authorization: headers.authorization,
@@ -132,7 +133,7 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
   app.route<OnBytes>({
     method: ['GET', 'HEAD'],
     url: '/files/:id/:name',
-    // Pages of any origin may show a file that its reader may read; who may is the policies' to say.
+    // Pages of any origin may embed a file that the request may read; policies decide about the request itself.
     config: { ...FILE_OPERATIONS.bytes, embeddable: true },
     handler: async (request, reply) => sendBytes(request, reply),
   });
@@ -141,7 +142,7 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
     const { id } = request.params;
     const signed = isSigned(files.addressKeys.verifying, id, queryText(request), Date.now() / 1_000);
     const scope = signed ? null : scopeOf(request, 'read');
-    // What is signed cannot be taken back.
+    // A signed address cannot be revoked, so there are no rights to check again.
     const grants = scope && grantsOf(request, 'read', scope);
     const seen = scope === null ? files.getSigned(request.principal, id) : files.get(scope, id);
     const file = named(await seen, signed ? request.params.name : 'file');
@@ -163,12 +164,12 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
   }
 }
 
-/** The file under a name that may be told: whoever has a signed address knows the name that stands in it. */
+/** The file under a name that may be shown: a client with a signed address knows the name that stands in it. */
 function named({ file, fields }: VisibleFile, otherwise: string): StoredFile {
   return childOf(fields, 'name') === ALL ? file : { ...file, name: otherwise };
 }
 
-/** The parts of a multipart body as they arrive, with the parser's complaints in the words of the closed table. */
+/** The parts of a multipart body as they arrive; the parser's errors become errors of the closed table. */
 async function* incoming(request: FastifyRequest): AsyncGenerator<Part> {
   try {
     for await (const part of request.parts(PARSER)) {
@@ -195,7 +196,9 @@ function translate(error: unknown): unknown {
   });
 }
 
-/** Whoever sends a key would repeat the upload and believe that there is one file. */
+/**
+ * Refuses an idempotency key: a client that sends one would repeat the upload and rely on there being one file only.
+ */
 function refuseKey({ headers }: FastifyRequest): void {
   if (headers['idempotency-key'] === undefined) return;
   throw new MillraceError('malformed-request', 'Idempotency-Key is not possible for uploads', {
@@ -212,7 +215,7 @@ function refusedType({ headers, url }: FastifyRequest): MillraceError {
   return new MillraceError('unsupported-media-type', `The media type '${type}' is not supported here`, { hint });
 }
 
-/** A client's word for where it reaches us goes back to that client alone; what is no authority is replaced. */
+/** The base URL that the client itself used goes back to that client alone; an invalid authority is replaced. */
 export function requestBase({ protocol, host, socket }: FastifyRequest): string {
   const authority = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/.test(host ?? '')
     ? host

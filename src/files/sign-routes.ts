@@ -1,4 +1,7 @@
-/** Making a signed address of a file over HTTP, for those who may read it. Not here: what proves it (signature.ts). */
+/**
+ * Makes a signed address of a file over HTTP, for principals that may read the file. Not here: the signature
+ * (signature.ts).
+ */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { Check } from 'typebox/schema';
@@ -13,7 +16,7 @@ import { requestBase } from './routes.ts';
 import { LONGEST_S, signedQuery } from './signature.ts';
 import { seenResource } from './visible-file.ts';
 
-/** Seconds. What is signed cannot be taken back before it ends. */
+/** Seconds. A signed address cannot be revoked before it ends. */
 const DEFAULT_S = 300;
 
 const SIGN = Type.Object(
@@ -55,7 +58,7 @@ export async function signRoutes(app: FastifyInstance, options: SignRoutesOption
 
   app.post<OnFile>('/files/:id/sign', { config: OPERATION }, async (request) => {
     parameters(request, []);
-    // A body of another type is not read: what it asks for would be passed over.
+    // A body of another type is refused: it would not be read, and its wishes would be ignored silently.
     if (hasBody(request)) requireMediaType(request, ['application/json']);
     const scope = policies.scope(request.principal, 'read', 'files');
     const asked: unknown = request.body ?? {};

@@ -1,6 +1,6 @@
 /**
- * Signed addresses of files: whoever has one reads the bytes until it ends, because an `<img>` cannot send a
- * credential. Pure but for the secret. Not here: who may have one made (sign-routes.ts).
+ * Signed addresses of files: any client that has one can read the bytes until it ends, because an `<img>` cannot send a
+ * credential. Pure, except for the secret. Not here: the rights to make one (sign-routes.ts).
  */
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { invalidCredential } from '../auth/identity/refusals.ts';
@@ -10,18 +10,18 @@ export const LONGEST_S = 3_600;
 /** How far the clock of the process that signed it may be ahead, in seconds. */
 const CLOCKS_S = 60;
 
-/** The part of an address that proves it. */
+/** The query part of an address, which holds the signature. */
 export function signedQuery(secret: KeyObject, id: string, expires: number): string {
   return `expires=${expires}&signature=${signatureOf(secret, id, expires)}`;
 }
 
 /**
- * Whether an address carries a signature.
+ * True if an address carries a valid signature.
  * @param secrets of the installation, any of which may have signed it
  * @param query what follows `?`
  * @param nowS seconds since 1970
- * @throws MillraceError `invalid-credential` when it carries one that is not ours, is of another file, has ended, or holds for
- *   longer than any that we make: whoever got hold of a secret makes none that outlives it
+ * @throws MillraceError `invalid-credential` when the signature is not ours, is for another file, has ended, or holds
+ *   longer than any that we make: so a stolen secret cannot make one that outlives the secret
  */
 export function isSigned(secrets: readonly KeyObject[], id: string, query: string, nowS: number): boolean {
   const found = new URLSearchParams(query);

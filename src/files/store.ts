@@ -1,6 +1,7 @@
 /**
- * The documents of `_files` in the database, whose insertion is the commit of an upload. Not here: the bytes
- * (file-store.ts) and the marks of uploads that are not committed yet (upload-marks.ts). Only this folder calls this one.
+ * The documents of `_files` in the database; inserting one is the commit of an upload. Not here: the bytes
+ * (stores/file-store.ts) and the marks of uploads that are not committed yet (upload/upload-marks.ts). Only this folder
+ * calls this file.
  */
 import type { ClientSession, Collection, Document, Filter } from 'mongodb';
 import { asRaw } from '../database/cursors/cursor-reply.ts';
@@ -62,7 +63,7 @@ export class FileDocuments {
     }
   }
 
-  /** The same of a question with a limit, all of them. */
+  /** The same for a question with a limit: returns all documents at once. */
   page(filter: Filter<Document>, options: ListOptions & { readonly limit: number }): Promise<readonly Uint8Array[]> {
     const find = { filter, batchSize: options.limit, ...options };
     return translated(() => findRaw(this.#mongo.data, FILES, find));
@@ -78,8 +79,8 @@ export class FileDocuments {
   }
 
   /**
-   * Stamps who deletes it and for which request, then deletes it.
-   * @returns false when somebody else deleted it, or moved it to another store
+   * Stamps the actor and the request of the deletion, then deletes the document.
+   * @returns false when another request deleted it, or it was moved to another store
    */
   async remove({ key, store }: StoredFile, by: string | null, request: string): Promise<boolean> {
     const file = { ...byKey(key), [STORE]: store };
@@ -90,7 +91,7 @@ export class FileDocuments {
     });
   }
 
-  /** Names another store for the bytes; false when the file is gone or elsewhere already. */
+  /** Names another store for the bytes; false when the file is gone or in another store already. */
   async relocate(key: FileKey, from: string, to: string): Promise<boolean> {
     const { matchedCount } = await translated(() =>
       this.#files.updateOne({ ...byKey(key), [STORE]: from }, { $set: { [STORE]: to } }),

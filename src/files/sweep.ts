@@ -1,7 +1,7 @@
 /**
- * Takes away bytes that no document names: of uploads that were cut by a crash, of deletions that did not finish, of
- * moves. It follows the marks (upload-marks.ts), so it costs nothing when there is nothing to do, and an upload in progress,
- * in whichever process, is safe under its lease. Every process sweeps; a mark is only ever taken by one.
+ * Removes bytes that no document names: left by uploads that a crash interrupted, by deletions that did not finish, and
+ * by moves. It follows the marks (upload-marks.ts), so it costs nothing when there is nothing to do, and the lease
+ * protects an upload in progress in any process. Every process sweeps; only one of them can take a mark.
  */
 
 import type { FileDocuments } from './store.ts';
@@ -10,14 +10,14 @@ import type { UploadMark, UploadMarks } from './upload/upload-marks.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-/** Bytes of a frozen process may land after the first sweep: each mark is swept twice, this far apart. */
+/** A frozen process may still write bytes after the first sweep, so each mark is swept twice, this far apart. */
 const SECOND_LOOK_MS = HOUR_MS;
 
 export interface SweepParts {
   readonly store: FileDocuments;
   readonly marks: UploadMarks;
   readonly fileStores: ReadonlyMap<string, FileStore>;
-  /** Told what kept the sweep from its work; it goes on at its next time. */
+  /** Called with an error that stopped the sweep; it goes on at its next time. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -62,7 +62,7 @@ export class Sweep {
     }
     const fileStore = fileStores.get(mark.store);
     if (fileStore === undefined) {
-      // Its store is not configured at the moment; the mark waits for it.
+      // The store is not configured at the moment; the mark waits until it is.
       await marks.postpone(mark, HOUR_MS, mark.cleaned);
       return false;
     }

@@ -1,6 +1,6 @@
 /**
- * A file as one reader may see it: what is known of it, and which members of that are shown. Pure. Not here: the Scope
- * (policies/) and how a resource is written (file.ts).
+ * A file as one reader may see it: its data, and which members of them are shown. Pure. Not here: the Scope (policies/)
+ * and how a resource is written (file.ts).
  */
 import { readStored } from '../database/bson/stored.ts';
 import { SYSTEM_ONLY } from '../policies/fields/field-rules.ts';
@@ -15,7 +15,7 @@ export interface VisibleFile {
   readonly fields: FieldTree;
 }
 
-/** @param reader whose Scope reaches the document; null shows its id alone */
+/** @param reader the Scope of reading; null, or one that does not reach the document, shows its id alone */
 export function toVisibleFile(reader: Scope | null, raw: Uint8Array): VisibleFile {
   return { file: fromRaw(raw), fields: fieldsOf(reader, raw) };
 }
@@ -27,7 +27,7 @@ function fieldsOf(reader: Scope | null, raw: Uint8Array): FieldTree {
 }
 
 /**
- * The resource with what is shown: always its id and a URL, which then has no name that may not be seen.
+ * The resource with what is shown: always its id, and a URL, in which the name stands only if it may be seen.
  * @param base scheme and authority under which the client reaches this server
  */
 export function seenResource({ file, fields }: VisibleFile, base: string): Partial<FileResource> {

@@ -1,6 +1,6 @@
 /**
- * What policies can read of a principal: the values that variables have for it, in policies and in the filters that it
- * asks with, and the text under which answers made for it may be shared. Pure.
+ * What policies can read of a principal: the values of its variables, in policies and in its own filters, and the text
+ * under which answers made for it may be shared. Pure.
  */
 import type { Principal } from '../auth/identity/principal.ts';
 import type { Bindings } from '../query/evaluate/bind.ts';
@@ -13,9 +13,10 @@ export function bindingsOf(principal: Principal, now: Date): Bindings {
 }
 
 /**
- * A text that is the same only for principals that no policy can tell apart: it holds everything that policies read of
- * one, and nothing that only proves who it is (a session, a time of expiry). What is worked out for one principal and
- * kept for others must be kept under this text, or under what the policies made of it (a Scope's grants).
+ * A text that is the same only for principals that no policy can tell apart. It holds everything that policies read of
+ * a principal, and nothing that only proves its identity (a session, a time of expiry). A result that is computed for
+ * one principal and kept for others must be kept under this text, or under what the policies made of it (a Scope's
+ * grants).
  */
 export function bindingKey(principal: Principal): string {
   switch (principal.kind) {

@@ -1,6 +1,6 @@
 /**
- * What can never come true: in one policy, and in one policy beside the others. Each is named with its place, because a
- * policy that says nothing is one its owner misread. Pure.
+ * Finds conditions that can never be true: in one policy alone, and in one policy together with the others. Each is
+ * reported with its place, because a policy without effect is one that its owner misunderstood. Pure.
  */
 import type { Fault } from '../kernel/errors.ts';
 import { everything } from '../query/filter.ts';
@@ -37,13 +37,13 @@ export function contradictionsOf({ json, actions, collections, set, namesUser }:
 
 const isScalar = (value: unknown): boolean => value === null || typeof value !== 'object';
 
-/** Why an allow says nothing beside the others, or null. */
+/** The policy because of which an allow has no effect, or null. */
 export function overruledBy(policy: Policy, others: readonly Policy[]): Policy | null {
   if (policy.effect === 'deny') return null;
   return others.find((other) => other.effect === 'deny' && overrules(other, policy)) ?? null;
 }
 
-/** Whether a deny takes away all that an allow gives. */
+/** True if a deny takes away all that an allow gives. */
 function overrules(deny: Policy, allow: Policy): boolean {
   if (deny.where !== everything || (deny.mode !== null && deny.mode !== allow.mode)) return false;
   const places = [...allow.collections].every(

@@ -1,6 +1,6 @@
 /**
- * A set of policies asked for one principal, action and place: which of them speak, and what they grant and deny with
- * the principal's own values in place of variables. Pure. Not here: keeping the answers (policies.ts).
+ * Evaluates a set of policies for one principal, action and place: which policies apply, and what they grant and deny
+ * with the principal's values in place of variables. Pure. Not here: keeping the results (policies.ts).
  */
 import type { Document } from 'mongodb';
 import type { KeyPrincipal, Principal } from '../auth/identity/principal.ts';
@@ -14,25 +14,25 @@ import type { Policy } from './policy.ts';
 import type { PolicySet } from './policy-set.ts';
 import type { Action, Grant } from './scope.ts';
 
-/** Places that are no collections: `*` does not mean them. */
+/** Places that are not collections: `*` does not include them. */
 export const OTHER_PLACES: ReadonlySet<string> = new Set(['files', 'functions', 'events', 'admin']);
 
-/** For how long a time that a policy names may stand still, in milliseconds. */
+/** For how long a result that depends on the time is kept, in milliseconds. */
 const NOW_STANDS_MS = 1_000;
 
-/** The policies that are about a question, in the order of their ids. */
+/** The policies that apply to a question, in the order of their ids. */
 export interface Spoken {
   readonly allows: readonly Policy[];
   readonly denies: readonly Policy[];
 }
 
-/** What is granted; never without a grant. */
+/** What is granted; there is always at least one grant. */
 export interface Granted {
   readonly grants: readonly Grant[];
   readonly denied: Filter;
 }
 
-/** The place under which a collection's answers are kept: those that no policy names are all alike. */
+/** The place under which a collection's results are kept: collections that no policy names share one. */
 export function placeKey(set: PolicySet, place: string): string {
   return OTHER_PLACES.has(place) || set.named.has(place) ? place : '*';
 }
@@ -66,8 +66,8 @@ function isAbout({ principals }: Policy, principal: Principal): boolean {
 }
 
 /**
- * What the policies grant with the principal's values: an allow that lacks a value matches nothing, a deny that lacks
- * one matches everything.
+ * What the policies grant with the principal's values. An allow whose variable has no value matches nothing; such a
+ * deny matches everything.
  * @returns null when no document is granted
  */
 export function grant({ allows, denies }: Spoken, action: Action, principal: Principal, now: Date): Granted | null {
@@ -102,7 +102,7 @@ function grantOf({ id, where, read, write, set }: Policy, bindings: Bindings): G
 }
 
 /**
- * The variables without a value for a principal, because of which an allow grants it nothing or a deny takes everything.
+ * The variables that have no value for a principal, so that an allow grants it nothing or a deny takes everything.
  * @returns names as they were written (`$user.claims.tenant`), each once
  */
 export function lackedBy({ allows, denies }: Spoken, principal: Principal, now: Date): readonly string[] {
@@ -114,7 +114,7 @@ export function lackedBy({ allows, denies }: Spoken, principal: Principal, now: 
   return [...new Set(lacked)];
 }
 
-/** Without grants that show nothing more than one that reaches every document. */
+/** Leaves out grants that add nothing to one that reaches every document. */
 function withoutSuperfluous(grants: readonly Grant[]): readonly Grant[] {
   const widest = grants.find(
     (wide) => wide.filter === everything && grants.every(({ read }) => sameTree(union([wide.read, read]), wide.read)),
@@ -122,12 +122,12 @@ function withoutSuperfluous(grants: readonly Grant[]): readonly Grant[] {
   return widest === undefined ? grants : [widest];
 }
 
-/** Whether a key's own limits let it do this. */
+/** True if a key's own limits allow this. */
 export function keyMay({ collections, actions }: KeyPrincipal, action: Action, place: string): boolean {
   return (actions === null || actions.includes(action)) && (collections === null || collections.includes(place));
 }
 
-/** When an answer has to be worked out anew, in milliseconds since 1970; null as long as the policies stand. */
+/** When a result must be computed again, in milliseconds since 1970; null while the policies stay the same. */
 export function untilOf({ allows, denies }: Spoken, now: Date): number | null {
   return [...allows, ...denies].some(({ namesNow }) => namesNow) ? now.getTime() + NOW_STANDS_MS : null;
 }

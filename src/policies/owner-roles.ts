@@ -1,11 +1,11 @@
 /**
- * What those who run this installation may do by their roles: they pass without policies. Pure. Not here: everybody
- * else (evaluation.ts).
+ * What owners, the accounts that administer this installation, may do by their roles: they need no policies. Pure. Not
+ * here: all other principals (evaluation.ts).
  */
 import type { OwnerPrincipal, OwnerRole } from '../auth/identity/principal.ts';
 import type { Action } from './scope.ts';
 
-/** Places where the accounts of others, keys and settings are: not for those who only build. */
+/** The place of other accounts, keys and settings: not for the role that only builds. */
 const ACCOUNTS = 'admin:accounts';
 
 const MAY: Readonly<Record<OwnerRole, (action: Action, place: string) => boolean>> = {
@@ -15,7 +15,7 @@ const MAY: Readonly<Record<OwnerRole, (action: Action, place: string) => boolean
   viewer: (action, place) => action === 'read' && place !== ACCOUNTS,
 };
 
-/** Whether one of the roles lets its holder do this. */
+/** True if one of the roles allows this. */
 export function ownerMay({ roles }: OwnerPrincipal, action: Action, place: string): boolean {
   return roles.some((role) => Object.hasOwn(MAY, role) && MAY[role](action, place));
 }

@@ -1,7 +1,7 @@
 /**
- * Answers who may do what, with a Scope or a refusal, from the policies in memory. Owners pass by their roles, everybody
- * else by a policy or not at all. Answers are kept for each principal, so that a request costs a look into a map.
- * Not here: where policies are kept and how they come here (policy-book.ts), what they mean (evaluation.ts).
+ * Decides whether a principal may do an action, with a Scope or a refusal, from the policies in memory. Owners are
+ * allowed by their roles, all others by a policy only. Decisions are kept for each principal, so a request costs one
+ * look into a map. Not here: where policies are kept and loaded from (policy-book.ts), what they mean (evaluation.ts).
  */
 import type { Document } from 'mongodb';
 import type { Principal } from '../auth/identity/principal.ts';
@@ -24,38 +24,38 @@ import { OPEN, OPEN_ID, type PolicySet, toPolicySet } from './policy-set.ts';
 import { type Action, readingNothing, type Scope, toScope, unlimited } from './scope.ts';
 
 /**
- * What a policy speaks of: a collection of documents, the files, the events of everything, or the running of it all, of
- * which the accounts, keys and settings are for few.
+ * What a policy is about: a collection of documents, the files, the events of everything, or the administration.
+ * `admin:accounts` (accounts, keys and settings) is for fewer roles than the rest of it.
  */
 export type Place = CollectionName | 'files' | 'functions' | 'events' | 'admin' | 'admin:accounts';
 
-/** Places that are no collections. */
+/** Places that are not collections. */
 const OTHER_PLACES = ['files', 'functions', 'events', 'admin', 'admin:accounts'] as const satisfies readonly Place[];
 
-/** Stands for every collection that no policy names: they are all alike. */
+/** Stands for every collection that no policy names: they all get the same decision. */
 const UNNAMED = '*';
 
-/** Of what a principal may read something. */
+/** The places of which a principal may read something. */
 export interface Readable {
   readonly anything: boolean;
   /** Places with a name of their own in policies, or in the limits of a key. */
   readonly places: readonly Place[];
-  /** Whether it may also read collections that nothing names. */
+  /** True if it may also read collections that nothing names. */
   readonly unnamed: boolean;
 }
 
-/** One answer that was given, for whoever asks why. */
+/** One decision, kept to explain it later. */
 export interface Decision {
   readonly action: Action;
   readonly place: string;
   readonly verdict: 'allow' | 'deny';
   /** Policies that grant it or, when it was denied, that deny all of it. */
   readonly policies: readonly string[];
-  /** Whether it is allowed because of who asks, without a policy. */
+  /** True if it is allowed by an owner's role, without a policy. */
   readonly owner: boolean;
 }
 
-/** Answers that are kept for whoever asks why: a request takes a few, a feed or a socket might take any number. */
+/** Decisions that are kept for an explanation: a request takes a few, but a feed or a socket might take any number. */
 const MAX_DECISIONS = 50;
 
 /** Grants that are the same for many principals, kept at most. */
@@ -65,7 +65,7 @@ export class Policies {
   readonly #mode: Mode;
   readonly #now: () => Date;
   readonly #listeners = new Set<() => void>();
-  /** Null while they cannot be read: then nobody passes but owners. */
+  /** Null while they cannot be read: then only owners are allowed anything. */
   #set: PolicySet | null;
   #generation = 0;
   #scopes = new WeakMap<Principal, Map<string, Scope | null>>();
@@ -73,7 +73,7 @@ export class Policies {
   #shared = new Map<string, Granted | null>();
   readonly #watched = new WeakMap<Principal, Decision[]>();
 
-  /** Begins as an installation without stored policies does. */
+  /** Begins with the policies of an installation that has stored none. */
   constructor(mode: Mode, now: () => Date = () => new Date()) {
     this.#mode = mode;
     this.#now = now;
@@ -81,7 +81,7 @@ export class Policies {
   }
 
   /**
-   * The Scope of one request. A refusal names the variables that lack a value, to the principal whose they would be.
+   * The Scope of one request. A refusal names the variables that have no value, if they are the principal's own.
    * @throws MillraceError `not-authenticated` for anonymous, `forbidden` for others, `policies-unavailable`
    */
   scope(principal: Principal, action: Action, place: Place): Scope {
@@ -101,7 +101,7 @@ export class Policies {
   }
 
   /**
-   * The same for what an answer may do without: null where no policy allows it.
+   * The same for an optional part of an answer: null where no policy allows it.
    * @throws MillraceError `policies-unavailable`
    */
   find(principal: Principal, action: Action, place: Place): Scope | null {
@@ -114,8 +114,8 @@ export class Policies {
   }
 
   /**
-   * The Scope of reading for an answer that goes on while rights change. Where only a value is missing, such as a claim that
-   * was taken away, the Scope reaches nothing: the answer is empty until the value is back.
+   * The Scope of reading for an answer that continues while rights change. If only a value is missing, such as a claim
+   * that was taken away, the Scope reaches nothing: the answer is empty until the value is back.
    * @returns null where no policy allows it
    * @throws MillraceError `policies-unavailable`
    */
@@ -124,7 +124,7 @@ export class Policies {
     return scope === null && this.#lacked(principal, 'read', place).length > 0 ? readingNothing(principal) : scope;
   }
 
-  /** Of what a principal may read something: of nothing as long as policies cannot be read, but for owners. */
+  /** The places of which a principal may read something. While policies cannot be read: none, except for owners. */
   readable(principal: Principal): Readable {
     const known = this.#readable.get(principal);
     if (known !== undefined) return known;
@@ -139,26 +139,27 @@ export class Policies {
     return readable;
   }
 
-  /** Puts other policies in the place of the present ones. */
+  /** Replaces the policies that are in force. */
   use(set: PolicySet): void {
     this.#become(set);
   }
 
-  /** Lets nobody but owners pass until there are policies again. */
+  /** Allows owners only, until there are policies again. */
   close(): void {
     if (this.#set !== null) this.#become(null);
   }
 
   /**
-   * Tells in every process, within a second, that the policies are others than before: Scopes have to be asked for anew.
-   * @returns ends the telling
+   * Calls the listener in every process, within a second, when the policies have changed: Scopes must be asked for
+   * again.
+   * @returns a function that stops the calls
    */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** The same principal, with a list of the first answers that it gets from now on. */
+  /** The same principal, with a list of the first decisions made for it from now on. */
   watch<P extends Principal>(principal: P): { readonly principal: P; readonly decisions: readonly Decision[] } {
     const watched = { ...principal };
     const decisions: Decision[] = [];
@@ -168,7 +169,7 @@ export class Policies {
 
   /**
    * The policy that denies a document, or all of a place.
-   * @param document null when no document is asked about
+   * @param document null to ask about the place as a whole
    */
   denying(principal: Principal, action: Action, place: Place, document: Document | null): string | null {
     const set = this.#set;
@@ -177,7 +178,7 @@ export class Policies {
     return denies.find((policy) => isDenied(policy, principal, this.#now(), document))?.id ?? null;
   }
 
-  /** Another number whenever the policies are others than before. */
+  /** A number that changes whenever the policies change. */
   get generation(): number {
     return this.#generation;
   }
@@ -212,7 +213,7 @@ export class Policies {
     return made;
   }
 
-  /** Variables without a value that keep a principal out. Strangers, owners and limits of keys lack none. */
+  /** Variables without a value that keep a principal out. Anonymous clients, owners and limits of keys have none. */
   #lacked(principal: Principal, action: Action, place: Place): readonly string[] {
     const set = this.#set;
     if (set === null || principal.kind === 'owner' || principal.kind === 'anonymous') return [];
@@ -245,7 +246,7 @@ export class Policies {
     return toScope({ ...granted, principal, action, reader, until });
   }
 
-  /** What does not differ between principals is worked out once, so that their reads can share what they ask. */
+  /** What is the same for several principals is computed once, so that their reads can share database calls. */
   #grant(spoken: Spoken, action: Action, principal: Principal, now: Date): Granted | null {
     const all = [...spoken.allows, ...spoken.denies];
     if (all.some(({ namesUser, namesNow }) => namesUser || namesNow)) return grant(spoken, action, principal, now);

@@ -1,7 +1,7 @@
 /**
- * The policies of an installation: read at the start and after every change, saved as a whole or not at all, rolled back
- * to an earlier version. What it reads goes to `Policies`; what it cannot read closes them. Not here: HTTP
- * (admin/policy-routes.ts), the database's language (policy-store.ts).
+ * The policies of an installation: read at the start and after every change, saved as a whole or not at all, and
+ * restored from an earlier version. They are passed to `Policies`; if they cannot be read, `Policies` is closed. Not
+ * here: HTTP (admin/policy-routes.ts), the database's language (policy-store.ts).
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ClientSession } from 'mongodb';
@@ -14,17 +14,17 @@ import { OPEN, OPEN_ID, toPolicySet, type WrittenPolicy } from './policy-set.ts'
 import { POLICIES_COLLECTION, type PolicyStore, type Version } from './policy-store.ts';
 import type { Scope } from './scope.ts';
 
-/** After which time reading is tried again, in milliseconds. */
+/** Milliseconds after which reading is tried again. */
 const RETRY_MS = 250;
 /**
- * How often the number of the newest version is looked at, in milliseconds: events may be late while nobody records them. Not
- * while this process records them without delay.
+ * How often the number of the newest version is looked up, in milliseconds: events may be late while no process records
+ * them. Not done while this process records them without delay.
  */
 const LOOK_MS = 500;
-/** Where the first owner of an installation appears. */
+/** The collection in which the first owner of an installation appears. */
 const ACCOUNTS = '_users';
 const ID = /^[a-z0-9][a-z0-9-]{0,63}$/;
-/** Words that the addresses of policies have a meaning for. */
+/** Ids that a policy cannot have, because the addresses of policies use these words. */
 const TAKEN: readonly string[] = ['versions', 'test', 'check'];
 
 export interface PolicyBookParts {
@@ -32,9 +32,9 @@ export interface PolicyBookParts {
   readonly policies: Policies;
   readonly transactions: Transactions;
   readonly mode: Mode;
-  /** Whether somebody runs this installation. */
+  /** True if this installation has an owner. */
   readonly owned: () => Promise<boolean>;
-  /** Told why the policies cannot be read. */
+  /** Called with the reason why the policies cannot be read. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -53,7 +53,10 @@ export class PolicyBook {
   #timer: NodeJS.Timeout | undefined;
   /** The version that is in force here; undefined before the first reading. */
   #version: number | null | undefined;
-  /** In production policies count from the first owner on: before, whoever used development mode may have made them. */
+  /**
+   * In production, policies count only when there is an owner: before that, any client of development mode may have
+   * made them.
+   */
   #owned: boolean;
 
   constructor(parts: PolicyBookParts) {
@@ -62,16 +65,17 @@ export class PolicyBook {
   }
 
   /**
-   * Makes room for policies; a new installation in development mode gets the one that opens everything. Before events are
-   * recorded: what a new installation begins with is no change.
+   * Prepares the collections; a new installation in development mode gets the policy that allows everything. Runs
+   * before events are recorded: the initial state of an installation is not a change.
    */
   async prepare(): Promise<void> {
     await this.#begin();
   }
 
   /**
-   * Reads the policies, and goes on looking for newer ones. Only when the log is followed: every later change is told.
-   * @param upToDate whether the log has told everything, so that nothing has to be looked for
+   * Reads the policies, and keeps looking for newer ones. Call it only when the log is followed, so that no later
+   * change is missed.
+   * @param upToDate true if the log has delivered everything, so that nothing has to be looked for
    */
   async start(upToDate: () => boolean): Promise<void> {
     await this.reload();
@@ -88,21 +92,23 @@ export class PolicyBook {
     await this.#reading;
   }
 
-  /** Reads the policies again; until that succeeds nobody but owners passes. Resolves when it was tried once. */
+  /** Reads the policies again; until that succeeds only owners are allowed anything. Resolves after one attempt. */
   reload(): Promise<void> {
     this.#again = true;
     this.#reading ??= this.#read();
     return this.#reading;
   }
 
-  /** Takes rows of the event log, or null when some were lost, and reads the policies again where they may differ. */
+  /**
+   * Takes rows of the event log, or null when some were lost, and reads the policies again if they may have changed.
+   */
   follow(rows: readonly Pick<ChangedRow, 'collection'>[] | null): void {
     const concerns = ({ collection }: Pick<ChangedRow, 'collection'>) =>
       collection === null || collection === POLICIES_COLLECTION || (!this.#owned && collection === ACCOUNTS);
     if (rows?.some(concerns) ?? true) void this.reload();
   }
 
-  /** @param _scope of reading in the place `admin` */
+  /** @param _scope the Scope of reading in the place `admin` */
   async list(_scope: Scope): Promise<Current> {
     const { store } = this.#parts;
     return { version: (await store.newest()) ?? 0, policies: await store.all() };
@@ -113,7 +119,7 @@ export class PolicyBook {
   }
 
   /**
-   * Adds a policy. Its id is made of its name when none is given.
+   * Adds a policy. Without an id it gets one made from its name.
    * @throws MillraceError `invalid-policy`, `policy-exists`, `too-many-policies`
    */
   async create(scope: Scope, body: Readonly<Record<string, unknown>>, request: string): Promise<WrittenPolicy> {
@@ -140,7 +146,7 @@ export class PolicyBook {
     return { id, policy };
   }
 
-  /** @throws MillraceError `policy-not-found`, and `invalid-policy` when the others make no sense without it */
+  /** @throws MillraceError `policy-not-found`, and `invalid-policy` when the other policies are not valid without it */
   async remove(scope: Scope, id: string, request: string): Promise<void> {
     await this.#save(scope, request, undefined, (before) => {
       requirePolicy(before, id);
@@ -169,7 +175,8 @@ export class PolicyBook {
       toPolicySet(after, id);
       return store.change(before, after, { principal, request }, session);
     });
-    // Whoever changed a policy meets it in the next request; other processes hear of it by the event log.
+    // The client that changed a policy can rely on it in its next request; other processes hear of it from the event
+    // log.
     await this.reload();
     return version;
   }
@@ -186,7 +193,9 @@ export class PolicyBook {
     });
   }
 
-  /** Whoever drops the database of a running development server begins anew; the versions in the log are still there. */
+  /**
+   * If the database of a running development server is dropped, it begins anew; the versions in the log still exist.
+   */
   async #all(): Promise<readonly WrittenPolicy[]> {
     const found = await this.#parts.store.all();
     if (found.length > 0 || this.#parts.mode !== 'development') return found;
@@ -198,7 +207,7 @@ export class PolicyBook {
     while (this.#again && !this.#end.signal.aborted) {
       this.#again = false;
       try {
-        // The number first: a version that comes between the two readings is read again.
+        // The number is read first: a version that is saved between the two readings is then read again.
         const version = await this.#parts.store.newest();
         this.#owned ||= await this.#parts.owned();
         this.#parts.policies.use(toPolicySet(this.#owned ? await this.#all() : []));
@@ -206,17 +215,18 @@ export class PolicyBook {
       } catch (error) {
         this.#parts.policies.close();
         this.#parts.onError(error);
-        // What the owner has to mend will be told by the log; a database that is away, by nobody.
+        // When an owner corrects an invalid policy, the log reports it. The return of an unreachable database is not
+        // reported.
         if (!(error instanceof MillraceError && error.code === 'invalid-policy')) this.#retryLater();
       }
     }
     this.#reading = null;
   }
 
-  /** Reads again when there is another version than the one in force, or the first owner. */
+  /** Reads again when the newest version is not the one in force, or when the first owner has appeared. */
   async #look(): Promise<void> {
     if (this.#version === undefined || this.#reading !== null) return;
-    // A database that is away answers no other request either.
+    // While the database is unreachable, no other request is answered either.
     const newest = await this.#parts.store.newest().catch(() => this.#version);
     const entered = !this.#owned && (await this.#parts.owned().catch(() => false));
     if ((newest !== this.#version || entered) && !this.#end.signal.aborted) await this.reload();

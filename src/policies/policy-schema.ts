@@ -1,4 +1,7 @@
-/** The shape of a policy as an owner writes it. What the shape cannot say is checked in policy.ts and policy-set.ts. */
+/**
+ * The shape of a policy as an owner writes it. Rules that a schema cannot express are checked in policy.ts and
+ * policy-set.ts.
+ */
 import Type, { type Static } from 'typebox';
 import { ACTIONS } from './scope.ts';
 
@@ -12,7 +15,7 @@ const names = (description: string, pattern?: string) =>
 const rules = (description: string) =>
   Type.Array(Type.String({ minLength: 1, maxLength: 1_025 }), { maxItems: 200, description });
 
-/** Who a policy is about; one of these is enough. */
+/** The principals that a policy applies to; one match is enough. */
 const PRINCIPALS = Type.Object(
   {
     anonymous: Type.Optional(Type.Literal(true, { description: 'Whoever brings no credential.' })),

@@ -1,6 +1,6 @@
 /**
- * All policies of an installation together: read, checked against each other, and the one that development mode begins
- * with. Pure. Not here: to whom they grant what (evaluation.ts) and where they are kept (policy-book.ts).
+ * All policies of an installation together: read, checked against each other, and the policy that development mode
+ * begins with. Pure. Not here: what they grant to a principal (evaluation.ts) and where they are kept (policy-book.ts).
  */
 import { type Fault, MillraceError } from '../kernel/errors.ts';
 import { contradictionsOf, overruledBy } from './contradictions.ts';
@@ -20,15 +20,15 @@ export interface WrittenPolicy {
 
 /** The policies of one version. */
 export interface PolicySet {
-  /** In the order of their ids: of two that set one member, the first counts. */
+  /** In the order of their ids: if two set the same member, the first one counts. */
   readonly policies: readonly Policy[];
-  /** Collections that some policy names; all others are under the same policies. */
+  /** Collections that some policy names; the same policies apply to all others. */
   readonly named: ReadonlySet<string>;
 }
 
 export const OPEN_ID = 'open-in-development';
 
-/** What makes the first request work: in development mode, on one machine, everything is open. */
+/** The policy that makes the first request work: in development mode, on one machine, everything is allowed. */
 export const OPEN: PolicyJson = {
   name: 'Open in development',
   collections: ['*', 'files', 'functions', 'events', 'admin'],
@@ -39,7 +39,7 @@ export const OPEN: PolicyJson = {
 
 /**
  * Reads a whole set.
- * @param changed id of the policy whose saving it is; faults name the places of that one
+ * @param changed id of the policy that is being saved; faults name places in that policy
  * @throws MillraceError `invalid-policy`, `too-many-policies`
  */
 export function toPolicySet(written: readonly WrittenPolicy[], changed?: string): PolicySet {

@@ -1,6 +1,6 @@
 /**
  * Policies in the database: one document each in `_policies`, whose changes are events, and every version of the whole
- * set in `<db>_log.policy_versions`. Not here: what they say (policy-set.ts). Only this folder calls this one.
+ * set in `<db>_log.policy_versions`. Not here: what they mean (policy-set.ts). Only this folder calls this file.
  */
 import type { ClientSession, Collection, Document } from 'mongodb';
 import { actorOf, type Principal } from '../auth/identity/principal.ts';
@@ -15,7 +15,7 @@ export const POLICIES_COLLECTION = '_policies';
 /** Versions that are kept. */
 const MAX_VERSIONS = 100;
 
-/** Who changes policies, in which request. */
+/** The actor and the request that change policies. */
 export interface Editor {
   readonly principal: Principal;
   /** The request id, `req_…`. */
@@ -54,8 +54,8 @@ export class PolicyStore {
   }
 
   /**
-   * Makes sure that the collections exist; the changes of policies are events with both states.
-   * @returns whether there was none of policies
+   * Makes sure that the collections exist, with images, so that changes of policies are events with both states.
+   * @returns true if there was no collection of policies
    */
   async start(): Promise<boolean> {
     return translated(async () => {
@@ -66,14 +66,14 @@ export class PolicyStore {
     });
   }
 
-  /** The policies as they are, in the order of their ids. */
+  /** The current policies, in the order of their ids. */
   async all(session?: ClientSession): Promise<readonly WrittenPolicy[]> {
     const options = { sort: { _id: 1 }, ...(session === undefined ? {} : { session }) } as const;
     const found = await translated(() => this.#policies.find({}, options).toArray());
     return found.map(({ _id, _meta, ...policy }) => ({ id: _id, policy }));
   }
 
-  /** How many count in a mode. */
+  /** How many policies count in a mode. */
   count(mode: Mode): Promise<number> {
     return translated(() => this.#policies.countDocuments({ mode: { $in: [null, mode] } }));
   }
@@ -96,7 +96,7 @@ export class PolicyStore {
   }
 
   /**
-   * Makes one set of another within a transaction: what differs is written, and the whole is kept as the next version.
+   * Changes one set into another within a transaction: writes what differs, and keeps the whole as the next version.
    * @returns the number of the version
    */
   async change(
@@ -131,7 +131,7 @@ interface Stamp {
   readonly request: string | null;
 }
 
-/** The update after which a document is this policy, with the time and the number of its changes. */
+/** The update that turns a document into this policy, with the time and the number of its changes. */
 function written(policy: unknown, now: Date, stamp: Stamp): Document[] {
   const who = stamp.by?.slice(stamp.by.indexOf(':') + 1) ?? null;
   const _meta = {

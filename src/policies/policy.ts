@@ -1,6 +1,7 @@
 /**
- * One policy: read from what an owner wrote, with every fault named by its place, and checked for what can never come
- * true. Pure. Not here: what several policies say together (policy-set.ts) and to whom (evaluation.ts).
+ * One policy: read from what an owner wrote, with every fault named by its place, and checked for conditions that can
+ * never be true. Pure. Not here: several policies together (policy-set.ts), and what they grant to a principal
+ * (evaluation.ts).
  */
 import { Check, Errors } from 'typebox/schema';
 import { isCollectionName } from '../database/names.ts';
@@ -30,17 +31,17 @@ export interface Policy {
   readonly read: FieldTree;
   readonly write: FieldTree;
   readonly set: ReadonlyMap<string, OpenValue>;
-  /** The only mode in which it counts; null is both. */
+  /** The only mode in which it counts; null means both. */
   readonly mode: Mode | null;
-  /** Whether what it says changes with the time. */
+  /** True if its meaning changes with the time. */
   readonly namesNow: boolean;
-  /** Whether what it says differs between principals that it is about. */
+  /** True if its meaning differs between the principals that it applies to. */
   readonly namesUser: boolean;
   /** As it was written. */
   readonly json: PolicyJson;
 }
 
-/** Places that only the policy of development mode may open. */
+/** Places that only the policy of development mode may grant. */
 const DEVELOPMENT_PLACES: readonly string[] = ['events', 'admin'];
 const PLACES: readonly string[] = ['*', 'files', 'functions', ...DEVELOPMENT_PLACES];
 
@@ -97,7 +98,8 @@ function placeFault(name: string, { mode }: PolicyJson): string | null {
 }
 
 function shapeFaults(json: unknown): Fault[] {
-  // What is no member is told twice: once of the member, and once, with its name, of what it is in.
+  // The validator reports an unknown member twice: once for the member itself, and once, with its name, for the object
+  // around it.
   const found = Errors(POLICY, json)[1].filter(({ keyword }) => keyword !== 'boolean');
   return found.map((fault): Fault => {
     const unknown: unknown = Reflect.get(fault.params, 'additionalProperties');
@@ -125,7 +127,7 @@ function readWhere(where: object): OpenFilter {
   return affordable(parseFilterJson(where), LIMITS.liveCost);
 }
 
-/** The filter, once it was seen that its variables can be filled: nobody's request shall fail because they cannot. */
+/** Returns the filter after trying to fill its variables: later no request may fail because they cannot be filled. */
 function tried(filter: OpenFilter): OpenFilter {
   bind(filter, { now: new Date(), user: null });
   return filter;
@@ -143,7 +145,7 @@ function readSetMember(name: string, value: unknown): OpenValue {
       hint: 'Name a member of the document itself',
     });
   }
-  // The language of filters reads values and variables; the question around the value is not used.
+  // The filter language reads values and variables; the test around the value is not used.
   const question = tried(parseFilterJson({ value: { $eq: value } }));
   if (question.kind === 'field' && question.test.op === 'in') {
     const [read] = question.test.values;

@@ -1,7 +1,7 @@
 /**
- * What a Scope reaches, asked in two ways that must agree: as a filter of the database, and of a document in hand; and
- * what of a reached document may be seen. Worked out once for the grants that a principal has, so that equal requests
- * can be known by the same filter object.
+ * What a Scope reaches, in two forms that must agree: as a database filter, and as a test of a document in memory; and
+ * which members of a reached document may be seen. Computed once for each array of grants, so that equal requests have
+ * the same filter object.
  */
 import type { Document } from 'mongodb';
 import { MillraceError } from '../kernel/errors.ts';
@@ -15,17 +15,17 @@ import type { Grant, Scope } from './scope.ts';
 
 interface Reach {
   readonly filter: Document;
-  /** Whether every document is reached. */
+  /** True if every document is reached. */
   readonly whole: boolean;
-  /** Whether what the database finds by the filter is reached for certain. */
+  /** True if everything that the database finds by the filter is certainly reached. */
   readonly certain: boolean;
   readonly match: Match;
   /** What `match` costs (query/evaluate/cost.ts). */
   readonly cost: number;
-  /** Each grant by itself, before what is denied. */
+  /** Each grant by itself, before denied documents are taken out. */
   readonly grants: readonly { readonly grant: Grant; readonly match: Match }[];
   readonly hides: boolean;
-  /** The members that all grants show alike; null when they differ. */
+  /** The members that every grant shows; null when the grants differ. */
   readonly fields: FieldTree | null;
 }
 
@@ -57,8 +57,8 @@ export function toDatabaseFilter(scope: Scope): Document {
 }
 
 /**
- * Whether what the database finds by the Scope's filter is reached for certain. When not, its engine of patterns may have
- * given up on a document, and each one that came is asked again with {@link reaches}.
+ * True if everything that the database finds by the Scope's filter is certainly reached. If not, the server's regex
+ * engine may have given up on a document, and each found document is tested again with {@link reaches}.
  */
 export function databaseDecides(scope: Scope): boolean {
   return reachOf(scope).certain;
@@ -72,22 +72,22 @@ export function reaches(scope: Scope, document: Document): boolean {
   return reachOf(scope).match(document);
 }
 
-/** What it costs to ask whether the Scope reaches a document (query/evaluate/cost.ts). */
+/** The cost of testing whether the Scope reaches a document (query/evaluate/cost.ts). */
 export function costOfScope(scope: Scope): number {
   return reachOf(scope).cost;
 }
 
-/** Whether the Scope reaches every document there can be. */
+/** True if the Scope reaches every possible document. */
 export function reachesAll(scope: Scope): boolean {
   return reachOf(scope).whole;
 }
 
-/** Whether some reached document may have members that are not shown. When not, stored bytes may be served as they are. */
+/** True if some reached document may have hidden members. If false, stored bytes may be served unchanged. */
 export function hidesFields(scope: Scope): boolean {
   return reachOf(scope).hides;
 }
 
-/** The members that are shown of every reached document alike; null when that differs between documents. */
+/** The members that are shown of every reached document; null when they differ between documents. */
 export function uniformFields(scope: Scope): FieldTree | null {
   return reachOf(scope).fields;
 }
@@ -103,7 +103,7 @@ export function grantsFor(scope: Scope, document: Document): readonly Grant[] {
 }
 
 /**
- * The members of a document that may be seen: all that some grant reaching it shows.
+ * The members of a document that may be seen: all that are shown by some grant that reaches it.
  * @returns null when the document is not reached
  */
 export function fieldsFor(scope: Scope, document: Document): FieldTree | null {
@@ -122,13 +122,13 @@ export function shown(scope: Scope, document: Document): Document | null {
   return fields === null ? null : cutTo(document, fields);
 }
 
-/** Whether a member may be seen of every reached document. */
+/** True if a member may be seen in every reached document. */
 export function isReadable(scope: Scope, path: string): boolean {
   return !hidesFields(scope) || scope.grants.every(({ read }) => coversPath(read, path));
 }
 
 /**
- * What somebody may not see of every document must not be found out by asking for it either.
+ * Checks that members may be seen in every document: a hidden value must not be found out by filtering or sorting.
  * @param paths stored paths that a filter, a sort or an expansion looks at
  * @throws MillraceError `field-hidden`
  */
@@ -138,7 +138,7 @@ export function requireReadable(scope: Scope, paths: Iterable<string>): void {
 }
 
 /**
- * Members asked for by name must be such as are shown of some documents.
+ * Checks that members asked for by name are shown in at least some documents.
  * @param paths stored paths
  * @throws MillraceError `field-hidden`
  */

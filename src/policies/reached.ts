@@ -1,7 +1,7 @@
 /**
- * Documents that the database found by a Scope's filter, judged once more in memory where its engine of patterns may have
- * given up: what a policy takes away must not come because a text is long. Not here: which filters those are
- * (query/evaluate/certainty.ts).
+ * Tests documents that the database found by a Scope's filter once more in memory, if the server's regex engine may
+ * have given up on one: a document that a policy denies must not be shown because a text in it is long. Not here: which
+ * filters need this (query/evaluate/certainty.ts).
  */
 import { readStored } from '../database/bson/stored.ts';
 import { databaseDecides, reaches } from './reach.ts';
@@ -13,8 +13,8 @@ export function reachedOf<T extends Uint8Array>(scope: Scope, found: readonly T[
 }
 
 /**
- * The documents that a page and its cursors are made of: a cursor tells the sort key of the last one. Where none of them
- * is reached, the page is empty and goes on behind what was found.
+ * The documents that a page and its cursors are made of: a cursor reveals the sort key of the last one. If none of them
+ * is reached, the page is empty and the next one begins after what was found.
  */
 export function pageOfReached<T extends Uint8Array>(
   scope: Scope,
@@ -25,7 +25,7 @@ export function pageOfReached<T extends Uint8Array>(
   return { documents, more: true };
 }
 
-/** How many of the documents the Scope reaches; they are read one batch after the other. */
+/** How many of the documents the Scope reaches; they are read batch by batch. */
 export async function countReached(scope: Scope, batches: AsyncIterable<readonly Uint8Array[]>): Promise<number> {
   let count = 0;
   for await (const batch of batches) count += reachedOf(scope, batch).length;

@@ -1,7 +1,7 @@
 /**
- * A text that is the same for Scopes that reach and show the same, for whichever principal: it lets the subscriptions of
- * many clients be one group, and tells whether a kept answer may be shown again. Pure; worked out once for each array of
- * grants.
+ * A text that is the same for Scopes that reach and show the same, for any principal. With it, the subscriptions of
+ * many clients can be one group, and a kept answer is shown again only to the same view. Pure; computed once for each
+ * array of grants.
  */
 import { createHash } from 'node:crypto';
 import { EJSON } from 'bson';

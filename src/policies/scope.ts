@@ -10,33 +10,38 @@ export const ACTIONS = ['read', 'create', 'update', 'delete', 'call'] as const;
 
 export type Action = (typeof ACTIONS)[number];
 
-/** One permission: the documents it reaches, and what of them may be seen and set. Variables are filled already. */
+/**
+ * One permission: the documents it reaches, and which of their members may be seen and set. Its variables are filled.
+ */
 export interface Grant {
   readonly filter: Filter;
   /** Members that may be seen; `_id` and `_meta` always are. */
   readonly read: FieldTree;
   /** Members that may be set. */
   readonly write: FieldTree;
-  /** Members whose value the policy gives, whatever the client sends. */
+  /** Members whose value is set by the policy, whatever the client sends. */
   readonly set: ReadonlyMap<string, Value>;
-  /** Id of the policy that grants; null for what needs none. */
+  /** Id of the policy that grants; null if no policy is needed. */
   readonly policy: string | null;
 }
 
 declare const brand: unique symbol;
 
-/** What `principal` may do: the union of the grants, never empty, less what is denied. */
+/** What `principal` may do: the union of the grants (at least one), without what is denied. */
 export interface Scope {
   readonly [brand]: 'Scope';
   readonly principal: Principal;
   readonly action: Action;
-  /** The same array for equal questions of one principal, until the policies or the time they name change. */
+  /** The same array for equal questions of one principal, until the policies change, or the time that they name. */
   readonly grants: readonly Grant[];
-  /** Documents out of reach, whatever the grants say. Belongs to the grants: the same array has the same. */
+  /**
+   * Documents out of reach, whatever the grants say. It belongs to the grants: the same array comes with the same
+   * filter.
+   */
   readonly denied: Filter;
-  /** What the principal may read in the same place: decides what of a written document is told. */
+  /** What the principal may read in the same place: decides how much of a written document is shown. */
   readonly reader: Scope | null;
-  /** When the Scope has to be asked for anew, because a policy names the time; milliseconds since 1970, or null. */
+  /** When the Scope must be asked for again because a policy names the time; milliseconds since 1970, or null. */
   readonly until: number | null;
 }
 
@@ -56,13 +61,13 @@ export function unlimited(principal: Principal, action: Action): Scope {
   return toScope({ ...parts, action, reader: unlimited(principal, 'read') });
 }
 
-/** The Scope of an answer that stays empty for now: it reaches no document, so that any member may be asked for. */
+/** The Scope of an answer that stays empty for now: it reaches no document, so any member may be named. */
 export function readingNothing(principal: Principal): Scope {
   const grant = { filter: nothing, read: ALL, write: NONE, set: new Map(), policy: null };
   return toScope({ principal, action: 'read', grants: [grant], denied: nothing, reader: null, until: null });
 }
 
-/** The Scope of reading one document's bytes, and none of its members, for whoever brings a proof that it may. */
+/** The Scope of reading one document's bytes, and none of its members, for a request with a proof that allows it. */
 export function readingOne(principal: Principal, id: Value): Scope {
   const grant = {
     filter: field('_id', { op: 'in', values: [id] }),
@@ -74,7 +79,9 @@ export function readingOne(principal: Principal, id: Value): Scope {
   return toScope({ principal, action: 'read', grants: [grant], denied: nothing, reader: null, until: null });
 }
 
-/** The Scope of reading that a write tells its result by; a read tells it by itself. */
+/**
+ * The Scope that decides how much of the result is shown: a write has a separate one for reading, a read is its own.
+ */
 export function readerOf(scope: Scope): Scope | null {
   return scope.action === 'read' ? scope : scope.reader;
 }

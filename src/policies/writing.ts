@@ -1,6 +1,7 @@
 /**
- * What a Scope lets be written: which grants allow a change, the values that policies give, and the members that may be
- * set. Pure, on stored values. Not here: how a request computes the new document (collections/change/permitted-change.ts).
+ * What a Scope allows to be written: which grants allow a change, the values that policies set, and the members that
+ * may be set. Pure, on stored values. Not here: how a request computes the new document
+ * (collections/change/permitted-change.ts).
  */
 import type { Document } from 'mongodb';
 import { isPlain } from '../kernel/objects.ts';
@@ -13,7 +14,7 @@ import type { Grant, Scope } from './scope.ts';
 /** Members that the server alone sets. */
 const SYSTEM: ReadonlySet<string> = new Set(['_id', 'id', '_meta', '_expanded']);
 
-/** The values that the grants give. Of two for one member the first counts. */
+/** The values that the grants set. If two set the same member, the first one counts. */
 export function settings(grants: readonly Grant[]): ReadonlyMap<string, Value> {
   const [first, second] = grants;
   if (first === undefined || second === undefined) return first?.set ?? new Map();
@@ -23,8 +24,8 @@ export function settings(grants: readonly Grant[]): ReadonlyMap<string, Value> {
 }
 
 /**
- * The grants that allow a change: those that reach the document as it was, and as it is to be.
- * @param before null when it comes into being
+ * The grants that allow a change: those that reach the document in its old and in its new state.
+ * @param before null when the document is created
  */
 export function allowing(scope: Scope, before: Document | null, after: Document): readonly Grant[] {
   const grants = grantsFor(scope, after);
@@ -33,14 +34,14 @@ export function allowing(scope: Scope, before: Document | null, after: Document)
   return grants.filter((grant) => reached.includes(grant));
 }
 
-/** Members that may be set: all that some of the grants lets. */
+/** Members that may be set: those that at least one grant allows. */
 export function writableBy(grants: readonly Grant[]): FieldTree {
   return union(grants.map(({ write }) => write));
 }
 
 /**
  * The first member whose value a change alters although it may not be set, as a dotted path; null when there is none.
- * @param set members whose value the policies give
+ * @param set members whose value is set by policies
  */
 export function forbiddenMember(
   before: Document,
@@ -60,7 +61,7 @@ export function forbiddenMember(
 function forbiddenIn(before: unknown, after: unknown, write: FieldTree, path: string): string | null {
   if (write === ALL || before === after) return null;
   if (before !== undefined && after !== undefined && equalValues(before, after)) return null;
-  // An object may come, go and change as far as its members may. Nothing else can be set in part.
+  // An object may be added, removed and changed as far as its members may. Other values can only be set as a whole.
   const [old, next] = [before ?? {}, after ?? {}];
   if (write.members.size > 0 && isPlain(old) && isPlain(next)) {
     for (const name of new Set([...Object.keys(old), ...Object.keys(next)])) {

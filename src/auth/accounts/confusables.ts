@@ -1,7 +1,7 @@
 /**
- * Letters and digits that look like others: what a user name can have of Unicode's confusables.txt (UTS 39, version 13.0.0,
- * Unicode License), without Han and Hangul. Each entry is a form and, after `=`, the characters that look like it. Data
- * alone; what is made of it is look-alikes.ts.
+ * Letters and digits that look like others: the part of Unicode's confusables.txt (UTS 39, version 13.0.0, Unicode
+ * License) that can occur in a user name, without Han and Hangul. Each entry is a form and, after `=`, the characters
+ * that look like it. Data only; it is used in look-alikes.ts.
  */
 const TABLE = `
 O=0\u09e6\u0b66\u039f\u041e\u0555\u12d0\u0b20 l=1\u0661\u06f1I\u0196\u01c0\u0399\u0406\u04c0\u05d5\u05df\u0627

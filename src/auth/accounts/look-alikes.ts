@@ -1,11 +1,14 @@
 /**
- * Which user names could be taken for one another (UTS 39): names that mix scripts, and names of one skeleton, such as `ada`
- * with a Cyrillic or a Latin `a`, or `paypal` and `paypa1`. Pure. Not here: which names are taken (user-store.ts).
+ * Which user names could be mistaken for one another (UTS 39): names that mix scripts, and names with the same
+ * skeleton, such as `ada` with a Cyrillic or a Latin `a`, or `paypal` and `paypa1`. Pure. Not here: which names are
+ * taken (user-store.ts).
  */
 import { MillraceError } from '../../kernel/errors.ts';
 import { CONFUSABLES } from './confusables.ts';
 
-/** Scripts in everyday use (UAX 31, tables 5 and 7), frequent ones first; with historic ones nobody is called today. */
+/**
+ * Scripts in everyday use (UAX 31, tables 5 and 7), frequent ones first; names in historic scripts do not occur today.
+ */
 const SCRIPTS = `Latin Cyrillic Greek Arabic Devanagari Hebrew Thai Adlam Armenian Balinese Bamum Batak Bengali Bopomofo
   Canadian_Aboriginal Chakma Cham Cherokee Ethiopic Georgian Gujarati Gurmukhi Han Hangul Hanifi_Rohingya Hiragana Javanese
   Kannada Katakana Kayah_Li Khmer Lao Lepcha Limbu Lisu Malayalam Mandaic Meetei_Mayek Miao Mongolian Myanmar New_Tai_Lue Newa
@@ -17,7 +20,10 @@ const TOGETHER = ['Latin Han Hiragana Katakana', 'Latin Han Bopomofo', 'Latin Ha
 
 const patterns = new Map<string, RegExp>();
 
-/** Takes the names of these scripts, with digits and signs that all scripts share. Made when needed: each takes a moment. */
+/**
+ * Matches names in these scripts, with digits and signs that all scripts share. Made only when needed: it takes a
+ * moment.
+ */
 function patternOf(scripts: string): RegExp {
   const known = patterns.get(scripts);
   if (known !== undefined) return known;
@@ -27,11 +33,11 @@ function patternOf(scripts: string): RegExp {
   return made;
 }
 
-/** Characters that nobody sees, some of which count as letters: U+3164 is one. */
+/** Characters that are not visible, some of which count as letters: U+3164 is one. */
 const INVISIBLE = /\p{Default_Ignorable_Code_Point}/u;
 
 /**
- * Refuses a user name that is made to be mistaken.
+ * Refuses a user name that could mislead.
  * @throws MillraceError `invalid-body` for one that mixes scripts or has invisible characters
  */
 export function requireOneScript(username: string): void {
@@ -42,8 +48,8 @@ export function requireOneScript(username: string): void {
 }
 
 /**
- * What a user name looks like: two names that could be taken for one another have one skeleton (UTS 39 section 4), in
- * whatever case they are written. It is for comparing, and no name itself.
+ * The skeleton of a user name: two names that could be mistaken for one another have the same one (UTS 39 section 4),
+ * whatever their letter case. It serves comparison only, and is not a name.
  * @param username as it is shown
  */
 export function skeletonOf(username: string): string {

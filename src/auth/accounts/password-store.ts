@@ -1,4 +1,4 @@
-/** Where password hashes are kept: `<db>_log`, whose changes are no events. Only this folder calls it. */
+/** Where password hashes are kept: `<db>_log`, whose changes are no events. Only this folder calls this file. */
 import type { Collection } from 'mongodb';
 import { translated } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';

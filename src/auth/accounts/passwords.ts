@@ -1,7 +1,7 @@
 /**
- * Passwords: which are accepted, how they are hashed (argon2id), and whether one is right, in a time that does not tell
- * whether the account exists. A few are hashed at once, because each takes memory and a core. Not here: the delays
- * after wrong ones (sign-in-delays.ts).
+ * Passwords: which are accepted, how they are hashed (argon2id), and whether one is right. Verifying takes the same
+ * time whether the account exists or not. Only a few are hashed at once, because each takes memory and a core. Not
+ * here: the delays after wrong ones (sign-in-delays.ts).
  */
 import { hash, verify } from '@node-rs/argon2';
 import { Semaphore } from '../../kernel/concurrency/semaphore.ts';
@@ -30,7 +30,7 @@ export class Passwords {
     this.#now = now;
   }
 
-  /** Makes the hash that the passwords of unknown accounts are compared with; nothing waits for it. */
+  /** Makes the hash that is used for the passwords of unknown accounts; nothing waits for it. */
   start(): void {
     this.#nobody = hash('no account has this hash', COST);
   }
@@ -70,7 +70,7 @@ export class Passwords {
 }
 
 /**
- * Holds a new password to the rules: its length, and that it is not among the first ones anybody would try.
+ * Checks a new password against the rules: its length, and that it is not one of the most common ones.
  * @param names of the account
  * @throws MillraceError `password-refused`
  */

@@ -1,4 +1,4 @@
-/** Where accounts are kept: `_users` in `<db>`, whose every change is an event. Only this folder calls it. */
+/** Where accounts are kept: `_users` in `<db>`, whose every change is an event. Only this folder calls this file. */
 import type { AnyBulkWriteOperation, Collection, Filter, IndexDescription } from 'mongodb';
 import { CODE, duplicateKey, failuresOf, translated } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
@@ -14,7 +14,7 @@ import type { User } from '../identity/user.ts';
 import { skeletonOf } from './look-alikes.ts';
 
 const USERS = '_users';
-/** Accounts of earlier versions that get their skeletons at once. */
+/** Accounts of earlier versions that get their skeletons in one step. */
 const BATCH = 500;
 
 export type UserChange = Partial<Omit<User, '_id' | '_meta' | 'kind'>>;
@@ -37,7 +37,10 @@ export class UserStore {
     await this.#addSkeletons();
   }
 
-  /** Gives accounts of earlier versions their skeletons; of two that look alike the older one, and both go on. */
+  /**
+   * Gives accounts of earlier versions their skeletons. If two look alike, only the older one gets it, and both stay
+   * usable.
+   */
   async #addSkeletons(): Promise<void> {
     await translated(async () => {
       const filter: Filter<User> = { skeleton: { $exists: false }, username: { $type: 'string' } };
@@ -83,20 +86,20 @@ export class UserStore {
     return translated(() => this.#users.countDocuments({ disabled: false }));
   }
 
-  /** Owners who can sign in, with full rights. */
+  /** Owners with full rights who can sign in. */
   countOwners(): Promise<number> {
     return translated(() => this.#users.countDocuments({ kind: 'owner', roles: 'owner', disabled: false }));
   }
 
-  /** Whether there is anybody who runs this installation. */
+  /** True if this installation has an owner. */
   async hasOwner(): Promise<boolean> {
     return (await translated(() => this.#users.findOne({ kind: 'owner' }, { projection: { _id: 1 } }))) !== null;
   }
 
   /**
    * Changes an account.
-   * @param only what it must still be for that
-   * @returns the account as it is now, null when there is none, or none like this any more
+   * @param only conditions that the account must still meet
+   * @returns the account after the change; null when there is none, or it does not meet the conditions any more
    * @throws MillraceError `unique-violation`
    */
   change(
@@ -124,14 +127,14 @@ export class UserStore {
   }
 }
 
-/** No two user names that could be taken for one another. */
+/** Two user names that could be mistaken for one another cannot both exist. */
 const SKELETONS: IndexDescription = {
   key: { skeleton: 1 },
   unique: true,
   partialFilterExpression: { skeleton: { $type: 'string' } },
 };
 
-/** @throws the error when a write failed for another reason than that an account has the skeleton already */
+/** @throws the error when a write failed for another reason than an account that has the skeleton already */
 function requireDuplicates(error: unknown): void {
   if (!failuresOf(error).every(({ code }) => code === CODE.duplicateKey)) throw error;
 }

@@ -1,6 +1,6 @@
 /**
- * Accounts as those who run the installation see and change them, and as their holders change their own. Not here:
- * signing in (sign-in.ts), sessions (sessions.ts), and who may do which (admin/, account-routes.ts).
+ * Accounts as owners see and change them, and as users change their own. Not here: signing in (sign-in.ts), sessions
+ * (sessions.ts), and rights (admin/, account-routes.ts).
  */
 import { newId } from '../../database/json/ids.ts';
 import { newMeta, type Stamp } from '../../database/system-collection.ts';
@@ -12,11 +12,13 @@ import { requireOneScript, skeletonOf } from './look-alikes.ts';
 import { checkPassword, type Passwords } from './passwords.ts';
 import type { UserChange, UserStore } from './user-store.ts';
 
-/** How often a change of names is begun anew because another one was faster: each time somebody's change is made. */
+/**
+ * How often a change of names is tried again because another change came first: each time, one of the changes succeeds.
+ */
 const TRIES = 100;
 
 export interface NewUser extends Partial<Pick<User, 'kind' | 'username' | 'email' | 'roles' | 'claims' | 'profile'>> {
-  /** Without one nobody can sign in until it is set by mail. */
+  /** Without a password the account cannot sign in until one is set by mail. */
   readonly password?: string;
 }
 
@@ -24,7 +26,7 @@ export interface UsersParts {
   readonly store: UserStore;
   readonly passwords: Passwords;
   readonly sessions: Sessions;
-  /** Told of accounts whose rights changed here, before anything else is answered. */
+  /** Called with accounts whose rights changed in this process, before the request is answered. */
   readonly onChanged: (id: string) => void;
   readonly now?: () => number;
 }
@@ -39,8 +41,8 @@ export class Users {
   }
 
   /**
-   * Makes an account.
-   * @param stamp null when it makes itself
+   * Creates an account.
+   * @param stamp its `by` is missing when the account creates itself
    * @throws MillraceError `invalid-body` for a user name that mixes scripts, `unique-violation`, `password-refused`
    */
   async create({ password, ...wanted }: NewUser, stamp: Stamp | { readonly request: string }): Promise<User> {
@@ -53,7 +55,8 @@ export class Users {
     const user: User = { _id: id, ...account, ...look, _meta: newMeta(by, new Date(this.#now())) };
     if (password !== undefined) {
       checkPassword(password, names);
-      // Before the account: a hash without one harms nobody, an account without one cannot be used.
+      // Before the account is stored: a hash without an account does no harm, but an account without a hash cannot be
+      // used.
       await this.#parts.passwords.set(id, password);
     }
     try {
@@ -70,7 +73,7 @@ export class Users {
     return existing(await this.#parts.store.find(id));
   }
 
-  /** @param name as somebody typed it, folded */
+  /** @param name as it was typed, folded */
   byName(name: string): Promise<User | null> {
     return this.#parts.store.findByName(name);
   }
@@ -105,7 +108,7 @@ export class Users {
 
   /**
    * Sets a password and ends the sessions that were opened with the old one.
-   * @param but a session that goes on
+   * @param but a session that stays open
    * @throws MillraceError `password-refused`
    */
   async setPassword(
@@ -121,8 +124,9 @@ export class Users {
   }
 
   /**
-   * A change after which an owner is none any more. It is looked at before and after: of two owners who end each other in
-   * the same moment both would find the other one before, and nobody afterwards; then it is taken back.
+   * A change after which an account is no longer an owner. Other owners are looked for before and after it: if two
+   * owners remove each other at the same moment, both find the other one before, and none afterwards; then the change
+   * is undone.
    */
   async #step(before: User, change: UserChange, stamp: Stamp): Promise<User> {
     const { store } = this.#parts;
@@ -145,7 +149,7 @@ export class Users {
       const before = await this.get(id);
       const { username, email } = before;
       const names = signInNames({ ...before, ...change });
-      // A name that an account has already is not asked again: it may be older than the rules for new ones.
+      // A name that the account has already is not checked again: it may be older than the rules for new names.
       const look = change.username == null || change.username === username ? {} : lookOf(change.username);
       const user = await store.change(id, { ...change, ...look, names }, stamp, now, { username, email });
       if (user !== null) return user;
@@ -160,7 +164,7 @@ function lookOf(username: string): Pick<User, 'skeleton'> {
   return { skeleton: skeletonOf(username) };
 }
 
-/** Whether an account keeps an installation from being nobody's. */
+/** True if an account counts as an owner of the installation. */
 function isOwner({ kind, roles, disabled }: User): boolean {
   return kind === 'owner' && !disabled && roles.includes('owner');
 }

@@ -1,6 +1,6 @@
 /**
- * What operations on accounts, sessions and keys have in common in the contract: the shapes of what they answer with.
- * The operations themselves are beside their routes, here and in admin/.
+ * The shapes of answers that operations on accounts, sessions and keys share in the contract. The operations themselves
+ * are next to their routes, here and in admin/.
  */
 import type { Answer } from '../../contract/operation.ts';
 import { shape } from '../../contract/schema.ts';
@@ -20,5 +20,5 @@ export function answer(description: string, body: object, status = 200): Readonl
   return { [status]: { description, schema: body } };
 }
 
-/** What an account refuses whose name, address or password cannot be taken. */
+/** Errors of an account whose name, address or password cannot be accepted. */
 export const NAMING_ERRORS: readonly ErrorCode[] = ['unique-violation', 'password-refused'];

@@ -1,4 +1,4 @@
-/** What one asks of one's own account, as the contract describes it. Not here: the routes (account-routes.ts). */
+/** Operations on the caller's own account, as the contract describes them. Not here: the routes (account-routes.ts). */
 import { ASKED_ERRORS, BODY_ERRORS, CHECKED_ERRORS, jsonBody, operation } from '../../contract/operation.ts';
 import { idParameter } from '../../contract/parameters.ts';
 import { listOf } from '../../contract/schema.ts';

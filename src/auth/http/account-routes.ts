@@ -1,6 +1,6 @@
 /**
- * The HTTP face of one's own account: who am I, my sessions, my password, a ticket. Registered where credentials are
- * looked at. Not here: other people's accounts (admin/).
+ * The HTTP face of the caller's own account: its data, sessions, password, and tickets. Registered where credentials
+ * are checked. Not here: other accounts (admin/).
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { MillraceError } from '../../kernel/errors.ts';

@@ -1,7 +1,7 @@
 /**
- * The three small pages that links in letters and logs open: set-up, a new password, a proved address. Plain HTML with
- * one script, both known by hashes, and nothing from elsewhere. The secret stands behind `#`, which browsers send to
- * nobody. Pure.
+ * The three small pages behind links in letters and logs: set-up, a new password, a confirmed address. Plain HTML with
+ * one script, both allowed by their hashes, and nothing from other servers. The secret stands after `#`, which browsers
+ * never send. Pure.
  */
 import { hash } from 'node:crypto';
 

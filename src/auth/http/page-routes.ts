@@ -1,4 +1,4 @@
-/** Serves the pages that links in letters and logs open. Not here: what stands in them (link-pages.ts). */
+/** Serves the pages behind links in letters and logs. Not here: their content (link-pages.ts). */
 import type { FastifyInstance } from 'fastify';
 import { outsideContract } from '../../contract/operation.ts';
 import { LINK_PAGES } from './link-pages.ts';

@@ -1,4 +1,4 @@
-/** What the routes of this folder read from a request beside its path. Pure. */
+/** What the routes of this folder read from a request besides its path. Pure. */
 import type { FastifyRequest } from 'fastify';
 import { MillraceError } from '../../kernel/errors.ts';
 import type { Principal } from '../identity/principal.ts';
@@ -10,7 +10,7 @@ export function sessionOriginOf({ ip, id, headers }: Pick<FastifyRequest, 'ip' |
   return { address: ip, agent: headers['user-agent'] ?? null, request: id };
 }
 
-/** Somebody who signed in. */
+/** A signed-in account. */
 export type SignedInPrincipal = Extract<Principal, { kind: 'user' | 'owner' }>;
 
 /** @throws MillraceError `not-authenticated`, `forbidden` for keys, which have no account */

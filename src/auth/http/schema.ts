@@ -7,10 +7,13 @@ import { KEY_ACTIONS } from '../tokens/api-key.ts';
 const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const closed = { additionalProperties: false } as const;
 
-/** Letters, digits and `. _ -`: nothing that could be taken for an e-mail address. Look-alikes are accounts/look-alikes.ts's. */
+/**
+ * Letters, digits and `. _ -`: no user name can be mistaken for an e-mail address. Look-alikes:
+ * accounts/look-alikes.ts.
+ */
 const USERNAME = Type.String({ minLength: 1, maxLength: 64, pattern: '^[\\p{L}\\p{N}][\\p{L}\\p{N}._-]*$' });
 const EMAIL = Type.String({ minLength: 3, maxLength: 254, pattern: '^[^\\s@<>,;:"]+@[^\\s@<>,;:"]+$' });
-/** As long as can be refused in words. */
+/** Longer than any accepted password, so that a password that is too long gets a clear error. */
 const PASSWORD = Type.String({ minLength: 1, maxLength: 4_096, description: '8 to 256 characters.' });
 const TOKEN = Type.String({ minLength: 1, maxLength: 200 });
 const ROLE = Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z][A-Za-z0-9_-]*$' });

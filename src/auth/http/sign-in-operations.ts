@@ -1,4 +1,4 @@
-/** What a stranger may ask, as the contract describes it. Not here: the routes (sign-in-routes.ts). */
+/** Operations that need no credential, as the contract describes them. Not here: the routes (sign-in-routes.ts). */
 import { ASKED_ERRORS, CHECKED_ERRORS, jsonBody, operation } from '../../contract/operation.ts';
 import { answer, DONE, NAMING_ERRORS, SIGNED_IN_SHAPE } from './account-contract.ts';
 import {

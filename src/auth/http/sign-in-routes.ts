@@ -1,6 +1,6 @@
 /**
- * The HTTP face of becoming somebody: what a stranger may ask. Registered where no credential is looked at, so that an
- * expired one does not stand in the way of a new one. Not here: what signing in is (sign-in.ts).
+ * The HTTP face of signing in: operations that need no credential. Registered where no credential is looked at, so that
+ * an expired one does not prevent getting a new one. Not here: what signing in does (sign-in.ts).
  */
 import type { FastifyInstance } from 'fastify';
 import { checked } from '../../kernel/parse-body.ts';
@@ -77,7 +77,7 @@ export async function signInRoutes(app: FastifyInstance, options: SignInRoutesOp
     providers: [],
   }));
 
-  // What a cache keeps says which origin may read it.
+  // The answer names the origin that may read it, and a cache would keep that.
   app.get('/.well-known/jwks.json', { config: SIGN_IN.publicKeys }, async (_request, reply) =>
     reply.header('cache-control', 'public, max-age=60').header('vary', 'Origin').send({ keys: keyRing.publicKeys() }),
   );

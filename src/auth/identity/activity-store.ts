@@ -1,4 +1,4 @@
-/** Where activity is kept: `_activity` in `<db>`. Only this folder calls it. */
+/** Where activity is kept: `_activity` in `<db>`. Only this folder calls this file. */
 import type { Collection } from 'mongodb';
 import { translated } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';

@@ -1,6 +1,6 @@
 /**
- * What happens to accounts without being a change of one: failed sign-ins, revocations, rotated keys. Each is a document
- * of `_activity`, and so an event; nothing secret may stand in it. Not here: who reads the events.
+ * Events of accounts that change no account: failed sign-ins, revocations, rotated keys. Each is a document of
+ * `_activity`, and so an event; it must hold no secret. Not here: the rights to read the events.
  */
 import { newId } from '../../database/json/ids.ts';
 import { newMeta, type Stamp } from '../../database/system-collection.ts';
@@ -13,7 +13,7 @@ export type ActivityType =
   | 'system.session.revoked'
   | 'system.key-ring.rotated';
 
-/** Documents are kept for so long; the event log and the audit have their own times. */
+/** How long documents are kept; the event log and the audit have their own times. */
 const KEPT_MS = 30 * 24 * 3_600_000;
 
 export class Activity {
@@ -30,7 +30,7 @@ export class Activity {
     await this.#store.insert({ _id: newId().toHexString(), type, details, _meta: newMeta(stamp, now) });
   }
 
-  /** Deletes what is too old; that is no event. */
+  /** Deletes documents that are too old; that is no event. */
   async sweep(): Promise<void> {
     await this.#store.removeBefore(new Date(this.#now() - KEPT_MS));
   }

@@ -1,9 +1,10 @@
 /**
- * Who is asking. Anonymous is a principal too, never `null`. Not here: how a request proves it (authenticator.ts).
+ * The principal of a request: the identity that asks. Anonymous is a principal too, never `null`. Not here: how a
+ * request proves it (authenticator.ts).
  */
 import { networkOf } from '../../kernel/config/addresses.ts';
 
-/** What one of those who run this installation may do, from everything to looking. */
+/** The roles of owners, the accounts that administer this installation, from all rights to reading only. */
 export const OWNER_ROLES = ['owner', 'admin', 'developer', 'viewer'] as const;
 
 export type OwnerRole = (typeof OWNER_ROLES)[number];
@@ -17,7 +18,7 @@ export interface UserPrincipal {
   readonly kind: 'user';
   readonly id: string;
   readonly roles: readonly string[];
-  /** What is told about the account beside its roles, for `$user.claims.…` in policies. */
+  /** Facts about the account besides its roles, for `$user.claims.…` in policies. */
   readonly claims: Readonly<Record<string, unknown>>;
   /** Id of the session, which can be revoked. */
   readonly session: string;
@@ -38,7 +39,7 @@ export interface KeyPrincipal {
   readonly expiresAt: number | null;
 }
 
-/** One of those who run this installation, signed in. */
+/** An owner: an account that administers this installation, signed in. */
 export interface OwnerPrincipal {
   readonly kind: 'owner';
   readonly id: string;
@@ -47,27 +48,27 @@ export interface OwnerPrincipal {
   readonly expiresAt: number;
 }
 
-/** The one who asks: nobody in particular, an account, an API key, or who runs this installation. */
+/** A principal: anonymous, an account, an API key, or an owner. */
 export type Principal = Anonymous | UserPrincipal | KeyPrincipal | OwnerPrincipal;
 
 export const ANONYMOUS: Anonymous = Object.freeze({ kind: 'anonymous' });
 
-/** Whom what a request takes is counted for: its principal, or the network of a stranger. */
+/** The text under which the cost of a request is counted: its principal, or the network of an anonymous client. */
 export function clientOf(principal: Principal, address: string): string {
   return actorOf(principal) ?? networkOf(address);
 }
 
-/** The principal as stored beside what it changed: `user:u1`, or null for anonymous. */
+/** The principal as it is stored with its changes: `user:u1`, or null for anonymous. */
 export function actorOf(principal: Principal): string | null {
   return principal.kind === 'anonymous' ? null : `${principal.kind}:${principal.id}`;
 }
 
-/** The id that quotas count under; null for those they do not bind: owners, and strangers, who are nobody in particular. */
+/** The id that quotas count under; null for principals without quotas: owners and anonymous clients. */
 export function quotaIdOf(principal: Principal): string | null {
   return principal.kind === 'user' || principal.kind === 'key' ? principal.id : null;
 }
 
-/** The key under which limits count a client: one principal, or all that is anonymous in one network. */
+/** The text under which limits count a client: one principal, or all anonymous clients of one network. */
 export function limitKeyOf(principal: Principal, address: string): string {
   return actorOf(principal) ?? networkOf(address);
 }

@@ -1,4 +1,4 @@
-/** The refusals of sign-in, worded once: they say what to do, and nothing of what exists. */
+/** The errors of sign-in, worded once: they say what to do, and do not reveal what exists. */
 import { MillraceError } from '../../kernel/errors.ts';
 
 /** The same for a wrong password, an unknown name and a disabled account. */
@@ -14,14 +14,14 @@ export function registrationClosed(): MillraceError {
   });
 }
 
-/** A link or its secret was used, has expired, was replaced by a newer one, or never was. */
+/** The error for a link whose secret was used, has expired, was replaced by a newer one, or never existed. */
 export function linkUnusable(): MillraceError {
   return new MillraceError('link-unusable', 'The link was used, has expired, or was replaced by a newer one', {
     hint: 'Ask for a new one',
   });
 }
 
-/** The server of mail does not keep up. */
+/** The error when the mail server is too slow for the letters that wait. */
 export function tooManyLetters(): MillraceError {
   return new MillraceError('overloaded', 'Too many emails are being sent', { headers: { 'retry-after': '10' } });
 }

@@ -1,6 +1,6 @@
 /**
- * An account: of somebody who uses what is built here, or of somebody who runs it. Shapes and pure functions; no
- * secrets stand in it, because every change of it is an event. Not here: where it is kept (user-store.ts).
+ * An account: of a user of the application, or of an owner of the installation. Shapes and pure functions. It holds no
+ * secrets, because every change of it is an event. Not here: where it is kept (user-store.ts).
  */
 import type { OwnMeta } from '../../database/system-collection.ts';
 import { OWNER_ROLES, type OwnerRole, type Principal } from './principal.ts';
@@ -11,20 +11,20 @@ export interface User {
   readonly username: string | null;
   readonly email: string | null;
   readonly emailVerified: boolean;
-  /** What sign-in finds it by: user name and e-mail, folded; unique among all accounts. */
+  /** The names that sign-in finds it by: user name and e-mail, folded; unique among all accounts. */
   readonly names: readonly string[];
   /** What the user name looks like (accounts/look-alikes.ts); unique. Missing where there is none, or an older account has it. */
   readonly skeleton?: string;
   readonly roles: readonly string[];
-  /** Told to policies as `$user.claims`; set by owners only. */
+  /** Available to policies as `$user.claims`; set by owners only. */
   readonly claims: Readonly<Record<string, unknown>>;
-  /** Kept for the user, and of no meaning here. */
+  /** Kept for the user; Millrace itself does not use it. */
   readonly profile: Readonly<Record<string, unknown>>;
   readonly disabled: boolean;
   readonly _meta: OwnMeta;
 }
 
-/** What is said of an account in answers. */
+/** The part of an account that answers show. */
 export interface ShownUser {
   readonly id: string;
   readonly kind: 'user' | 'owner';
@@ -42,12 +42,12 @@ export function toShown({ _id, names: _names, skeleton: _skeleton, _meta, ...res
   return { id: _id, ...rest, createdAt: _meta.createdAt.toISOString() };
 }
 
-/** A sign-in name as it is compared: without regard to case, and to forms of Unicode that are one character. */
+/** A sign-in name in the form that is compared: without letter case, and in one Unicode form. */
 export function foldName(name: string): string {
   return name.normalize('NFKC').trim().toLowerCase();
 }
 
-/** What sign-in finds an account by. */
+/** The names under which sign-in finds an account. */
 export function signInNames({ username, email }: Pick<User, 'username' | 'email'>): string[] {
   return [...new Set([username, email].flatMap((name) => (name === null ? [] : [foldName(name)])))];
 }

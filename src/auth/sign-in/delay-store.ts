@@ -1,12 +1,12 @@
 /**
- * Where failed sign-ins are counted: `<db>_log.delays`, one document an account name or network, shared by all processes
- * and judged by the database's clock. Only this folder calls it.
+ * Where failed sign-ins are counted: `<db>_log.delays`, one document per account name or network, shared by all
+ * processes and timed by the database's clock. Only this folder calls this file.
  */
 import type { Collection, Document } from 'mongodb';
 import { translated } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
 
-/** Without another failure for so long, all is forgotten. */
+/** After so long without another failure, the count is forgotten. */
 const KEPT_SECONDS = 900;
 
 interface DelayRow {
@@ -17,7 +17,7 @@ interface DelayRow {
 }
 
 export interface DelayTerms {
-  /** The failure from which on there is a delay. */
+  /** The number of failures from which there is a delay. */
   readonly from: number;
   readonly firstMs: number;
   readonly maxMs: number;
@@ -34,7 +34,7 @@ export class DelayStore {
     await translated(() => this.#rows.createIndex({ at: 1 }, { expireAfterSeconds: KEPT_SECONDS }));
   }
 
-  /** The delay that is left of each of these, in milliseconds. */
+  /** The remaining delay of each of these, in milliseconds. */
   async left(ids: readonly string[]): Promise<number[]> {
     const stages = [{ $match: { _id: { $in: ids } } }, { $set: { left: { $subtract: ['$until', '$$NOW'] } } }];
     const rows = await translated(() => this.#rows.aggregate<{ _id: string; left: number }>(stages).toArray());

@@ -1,5 +1,5 @@
 /**
- * What is written to people: to prove an address, to set a new password. Pure. Not here: how it is sent (mail.ts).
+ * The text of letters: to confirm an address, and to set a new password. Pure. Not here: how they are sent (mail.ts).
  */
 import type { Letter } from './mail.ts';
 

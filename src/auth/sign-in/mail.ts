@@ -1,6 +1,5 @@
 /**
- * The door to mail: what is asked of whatever sends it. Implementations: smtp-mail.ts, and log-mail.ts for development;
- * test/suites/mail.ts is what they have in common.
+ * The interface to mail. Implementations: smtp-mail.ts, and log-mail.ts for development; both pass test/suites/mail.ts.
  */
 
 export interface Letter {
@@ -11,7 +10,7 @@ export interface Letter {
 }
 
 export interface Mail {
-  /** Resolves when it has been taken over; rejects when not. */
+  /** Resolves when the letter has been accepted for delivery; rejects when not. */
   send(letter: Letter): Promise<void>;
   close(): void;
 }

@@ -1,6 +1,6 @@
 /**
- * How somebody comes to run this installation: by a link that works once and is told to whoever can read the program's
- * log, by settings, or by a script; never by being the first to come. Not here: what owners may do.
+ * How an installation gets its owner: by a link that works once and is written to the program's log, by settings, or by
+ * a script; never by signing up first. Not here: what owners may do.
  */
 import { ITSELF } from '../../database/system-collection.ts';
 import type { Mode } from '../../kernel/config/config.ts';
@@ -37,8 +37,9 @@ export class Owners {
   }
 
   /**
-   * What will hold in production as soon as there is an owner, in words: whoever used development mode may have made it.
-   * @returns null when there is nothing, or an owner who can have looked at it
+   * Describes what was made in development mode and will hold in production as soon as there is an owner: any client of
+   * development mode may have made it.
+   * @returns null when there is nothing, or when an owner exists that could have looked at it
    */
   async leftBehind(): Promise<string | null> {
     const { mode, store, keys, countPolicies } = this.#parts;
@@ -53,7 +54,7 @@ export class Owners {
   }
 
   /**
-   * Makes a set-up link; older ones die.
+   * Makes a set-up link; older links stop working.
    * @param base scheme and authority under which people reach this server
    */
   async link(base: string): Promise<string> {
@@ -74,7 +75,7 @@ export class Owners {
   ): Promise<SignedIn & { note?: string }> {
     const { singleUse, users } = this.#parts;
     const owner = { kind: 'owner', email, password, roles: ['owner'] } as const;
-    // The link first: only whoever holds it may learn which addresses have accounts.
+    // The link is checked first: only a client with a valid link may learn which addresses have accounts.
     const made = await singleUse.spend('setup', token, async () => ({
       note: await this.leftBehind(),
       user: await users.create(owner, stampOf(origin)),
@@ -85,7 +86,7 @@ export class Owners {
   }
 
   /**
-   * Makes an owner of this address unless there is one, who stays as it is.
+   * Makes an owner with this address. If there is one already, it stays unchanged.
    * @returns the owner
    * @throws MillraceError `password-refused`, `unique-violation` when the account of that name is a user's
    */
@@ -97,7 +98,7 @@ export class Owners {
     try {
       return await users.create(wanted, ITSELF);
     } catch (error) {
-      // Another process may have been faster.
+      // Another process may have created it first.
       const faster = await users.byName(foldName(email));
       if (faster?.kind === 'owner') return faster;
       throw error;

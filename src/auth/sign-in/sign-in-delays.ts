@@ -1,9 +1,10 @@
 /**
- * Makes guessing slow without shutting any account: from the fifth failure of a network, or of a name, each further try
- * waits. A network waits up to a minute, whatever it tries. A name waits a few seconds at most, and only for networks from
- * which its account was never signed in: else a stranger who goes on guessing would keep the holder out. Failures count
- * under the name that was typed, whether an account has it or not: counted for the account, the delay of its user name
- * would show under its e-mail address, and tell which address belongs to the name (decisions/0086-delays-by-name.md).
+ * Slows down password guessing without locking an account: from the fifth failure of a network, or of a name, each
+ * further attempt waits. A network waits up to a minute, whatever it tries. A name waits a few seconds at most, and
+ * only for networks from which its account was never signed in: otherwise a stranger who keeps guessing would lock the
+ * user out. Failures count under the name that was typed, whether an account has it or not. If they counted for the
+ * account, a delay of its user name would also show under its e-mail address, and reveal that the two belong together
+ * (decisions/0086-delays-by-name.md).
  */
 
 import { hash } from 'node:crypto';
@@ -12,10 +13,10 @@ import { MillraceError } from '../../kernel/errors.ts';
 import type { DelayStore, DelayTerms } from './delay-store.ts';
 
 const NETWORK: DelayTerms = { from: 5, firstMs: 1_000, maxMs: 60_000 };
-/** Bounds the guesses of all networks together; a network that guesses alone is held by its own delay long before. */
+/** Bounds the guesses of all networks together; a single network is slowed much earlier by its own delay. */
 const NAME: DelayTerms = { ...NETWORK, maxMs: 4_000 };
 
-/** One try to sign in, or to confirm a password. */
+/** One attempt to sign in, or to confirm a password. */
 export interface Attempt {
   /** What its failures are counted under: {@link underName} or {@link underAccount}. */
   readonly under: string;
@@ -26,14 +27,14 @@ export interface Attempt {
 }
 
 /**
- * Counts under a name as it was typed. Hashed, because people type passwords where their name belongs.
+ * The key for a name as it was typed. Hashed, because people sometimes type a password in the place of the name.
  * @param name folded
  */
 export function underName(name: string): string {
   return `name:${hash('sha256', name, 'base64url')}`;
 }
 
-/** Counts under an account whose holder is signed in already; no stranger's try is counted there. */
+/** The key for an account that is signed in already; attempts of strangers never count under it. */
 export function underAccount(id: string): string {
   return `account:${id}`;
 }
@@ -53,7 +54,7 @@ export class SignInDelays {
   /** @throws MillraceError `rate-limited` with `Retry-After` while there is a delay */
   async pass(attempt: Attempt): Promise<void> {
     const [name = 0, network = 0] = await this.#store.left(idsOf(attempt));
-    // Without an account the question is asked all the same, so that its time tells nothing.
+    // Asked even without an account, so that the time of the answer reveals nothing.
     const known = name > network && (await this.#knownFrom(attempt.account ?? '', networkOf(attempt.address)));
     const left = known ? network : Math.max(name, network);
     if (left === 0) return;
@@ -62,7 +63,7 @@ export class SignInDelays {
     });
   }
 
-  /** Counts a failure. Tries that did not {@link pass} are not counted: they lengthen no delay. */
+  /** Counts a failure. Attempts that did not {@link pass} are not counted: they make no delay longer. */
   async failed(attempt: Attempt): Promise<void> {
     const [name, network] = idsOf(attempt);
     await this.#store.count(
@@ -73,7 +74,7 @@ export class SignInDelays {
     );
   }
 
-  /** Forgets the failures under the name; those of the network may have been of other accounts. */
+  /** Forgets the failures under the name. Those of the network stay: they may belong to other accounts. */
   async succeeded({ under }: Attempt): Promise<void> {
     await this.#store.forget(under);
   }

@@ -1,6 +1,6 @@
 /**
- * How somebody becomes a principal: registering, signing in with a password, proving an address and setting a new
- * password by mail. One answer for every cause of a failure, in the same time. Not here: HTTP (sign-in-routes.ts).
+ * Signing in: registering, signing in with a password, confirming an address, and setting a new password by mail. Every
+ * failure gets the same answer, after the same time. Not here: HTTP (sign-in-routes.ts).
  */
 
 import { checkPassword, type Passwords } from '../accounts/passwords.ts';
@@ -15,7 +15,7 @@ import type { Mail } from './mail.ts';
 import { type Attempt, type SignInDelays, underAccount, underName } from './sign-in-delays.ts';
 import type { SingleUse } from './single-use.ts';
 
-/** Letters on their way at once. */
+/** Letters that are being sent at the same time. */
 const MAX_LETTERS = 500;
 /** One letter of a kind to one address within this time. */
 const LETTER_MS = 60_000;
@@ -35,7 +35,7 @@ export interface SignInParts {
   /** Where people reach this server. */
   readonly base: string;
   readonly registration: 'open' | 'closed';
-  /** Told what went wrong where no answer can say it. */
+  /** Called with errors that no answer can report. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -71,7 +71,7 @@ export class SignIn {
     const attempt = { under: underName(name), account: user?._id ?? null, address: origin.address };
     if (!(await this.#isRight(user, password, attempt, origin)) || user === null) throw signInFailed();
     const { session, tokens } = await sessions.open(user, origin);
-    // A new password, and disabling, end the sessions that they find. One that was opened just afterwards ends here.
+    // Disabling an account and a new password end the sessions that exist. A session opened just afterwards ends here.
     if ((await passwords.mark(user._id)) !== mark || (await users.get(user._id)).disabled) {
       await sessions.end(session, user._id, 'password-changed', stampOf(origin));
       throw signInFailed();
@@ -79,14 +79,14 @@ export class SignIn {
     return { ...tokens, user: toShown(user) };
   }
 
-  /** Opens a session for an account that has proved who it is. */
+  /** Opens a session for an account that is already verified. */
   async welcome(user: User, origin: SessionOrigin): Promise<SignedIn> {
     const { tokens } = await this.#parts.sessions.open(user, origin);
     return { ...tokens, user: toShown(user) };
   }
 
   /**
-   * Makes sure that the holder of a session also knows the password.
+   * Checks that the client of a session also knows the password.
    * @throws MillraceError `sign-in-failed`, `rate-limited`
    */
   async confirmPassword(user: User, password: string, origin: SessionOrigin): Promise<void> {
@@ -111,7 +111,7 @@ export class SignIn {
   }
 
   /**
-   * Sends a letter that proves an address; the address becomes the account's when the letter is answered.
+   * Sends a letter that proves an address; the account gets the address when the link in the letter is used.
    * @throws MillraceError `overloaded`
    */
   sendVerification({ _id }: User, email: string): void {
@@ -133,7 +133,7 @@ export class SignIn {
   }
 
   /**
-   * Sends a letter to the account of an address, if there is one; nobody can tell.
+   * Sends a letter to the account of an address, if there is one; the answer does not show whether there is.
    * @throws MillraceError `overloaded`
    */
   requestReset(email: string): void {
@@ -142,7 +142,8 @@ export class SignIn {
       if (user?.email == null || user.disabled || !isAddressOf(user, email)) return;
       if (!(await this.#parts.singleUse.isFirst(`reset ${foldName(email)}`, LETTER_MS))) return;
       const facts = { email: user.email };
-      // Older ones live on until one is used: anybody may ask, and must not make useless what the holder is reading.
+      // Older links stay valid until one is used: anybody can ask for a letter, and that must not break the link in a
+      // letter which the user already has.
       const token = await this.#parts.singleUse.make('reset', user._id, { facts });
       await this.#parts.mail.send(resetLetter(user.email, token, this.#parts.base));
     });
@@ -154,9 +155,9 @@ export class SignIn {
     const email = seen?.facts['email'];
     if (seen?.subject == null || typeof email !== 'string') throw linkUnusable();
     const user = await this.#parts.users.get(seen.subject);
-    // The account may have got another address between the letter and its answer.
+    // The account may have got another address after the letter was sent.
     if (!isAddressOf(user, email)) throw linkUnusable();
-    // Before the token is used up: a refused password may be corrected.
+    // Before the token is used up: after a refused password the user may try another one.
     checkPassword(password, user.names);
     if ((await this.#parts.singleUse.take('reset', token)) === null) throw linkUnusable();
     const stamp = stampOf(origin, actor(user));
@@ -166,7 +167,7 @@ export class SignIn {
     await this.#parts.activity.record('system.auth.password-changed', { user: user._id, how: 'by-mail' }, stamp);
   }
 
-  /** Waits for letters on their way. */
+  /** Waits until all letters are sent. */
   async settled(): Promise<void> {
     await Promise.all(this.#letters);
   }
@@ -176,7 +177,7 @@ export class SignIn {
     this.#parts.mail.close();
   }
 
-  /** What somebody else may have asked for who knew the password, or read the letters, is off with a new password. */
+  /** After a new password, links and letters that an attacker may have asked for with the old one stop working. */
   async #forgetLetters({ _id }: User): Promise<void> {
     await Promise.all([this.#parts.singleUse.forget('verify', _id), this.#parts.singleUse.forget('reset', _id)]);
   }
@@ -188,7 +189,8 @@ export class SignIn {
   async #isRight(user: User | null, password: string, attempt: Attempt, origin: SessionOrigin): Promise<boolean> {
     const { passwords, delays, activity } = this.#parts;
     const account = user?._id ?? null;
-    // The delay is asked and the failure counted within the turn: of many guesses at once each finds the failures before it.
+    // The delay is checked and the failure counted within one turn: of many guesses at once, each finds the failures
+    // before it.
     const right = await passwords.inTurn(async () => {
       await delays.pass(attempt);
       const right = (await passwords.verify(account, password)) && !user?.disabled;
@@ -196,7 +198,7 @@ export class SignIn {
       return right;
     });
     if (right) await delays.succeeded(attempt);
-    // Not what was typed: people type passwords where their name belongs.
+    // The typed name is not recorded: people sometimes type a password there.
     else await activity.record('system.auth.failed', { user: account, address: origin.address }, stampOf(origin));
     return right;
   }

@@ -1,6 +1,6 @@
 /**
  * Where single-use secrets are kept: `<db>_log.single_use`, hashed, until they expire. Each is taken by one atomic
- * delete, so that it works once however many try. Only this folder calls it.
+ * delete, so it works once, however many requests try at the same time. Only this folder calls this file.
  */
 import type { Collection } from 'mongodb';
 import { duplicateKey, translated } from '../../database/errors.ts';
@@ -10,7 +10,7 @@ export interface SingleUseRow {
   /** SHA-256 of the secret, base64url. */
   readonly _id: string;
   readonly purpose: string;
-  /** What it is for: an account, a principal; null for nobody in particular. */
+  /** The account or principal that it is for; null for none. */
   readonly subject: string | null;
   /** Further facts, as JSON. */
   readonly facts: string;
@@ -35,7 +35,7 @@ export class SingleUseStore {
     await translated(() => this.#rows.insertOne({ ...row }));
   }
 
-  /** Takes it: whoever gets it is the only one. */
+  /** Takes a secret: only one caller gets it. */
   take(id: string, purpose: string, now: Date): Promise<SingleUseRow | null> {
     return translated(() => this.#rows.findOneAndDelete({ _id: id, purpose, expiresAt: { $gt: now } }));
   }
@@ -48,7 +48,7 @@ export class SingleUseStore {
     await translated(() => this.#rows.deleteMany({ purpose, subject }));
   }
 
-  /** Takes a place of a name that nobody else holds; false while somebody does. */
+  /** Reserves a name; false while it is reserved already. */
   async hold(name: string, now: Date, expiresAt: Date): Promise<boolean> {
     const facts = { purpose: 'held', subject: null, facts: '{}', madeAt: now, expiresAt };
     return translated(async () => {

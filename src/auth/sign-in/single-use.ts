@@ -1,13 +1,13 @@
 /**
- * Secrets that work once: set-up links, confirmations by mail, tickets; and the one that works until it expires, by which a
- * stream comes back. 256 random bits, of which only a hash is kept. Not here: what they open.
+ * Secrets that work once: set-up links, confirmations by mail, tickets. One kind works until it expires: the pass with
+ * which a stream reconnects. 256 random bits, of which only a hash is kept. Not here: what they allow.
  */
 import { hash, randomBytes } from 'node:crypto';
 import type { SingleUseRow, SingleUseStore } from './single-use-store.ts';
 
 export type Purpose = 'setup' | 'verify' | 'reset' | 'ticket' | 'stream';
 
-/** What each lives at most, in milliseconds. */
+/** Lifetime of each, in milliseconds. */
 export const SINGLE_USE_MS: Readonly<Record<Purpose, number>> = {
   setup: 30 * 60_000,
   verify: 24 * 3_600_000,
@@ -33,8 +33,8 @@ export class SingleUse {
   }
 
   /**
-   * Makes one.
-   * @param alone whether older ones of this purpose and subject die
+   * Makes a secret.
+   * @param alone true if older ones of this purpose and subject stop working
    * @returns the secret, which is not kept
    */
   async make(
@@ -56,7 +56,7 @@ export class SingleUse {
     return secret;
   }
 
-  /** Uses one up; null when there is none like this, any more or at all. */
+  /** Uses a secret up; null when it does not exist, or not any more. */
   async take(purpose: Purpose, secret: string): Promise<Taken | null> {
     const row = await this.#take(purpose, secret);
     return row && toTaken(row);

@@ -26,7 +26,7 @@ export class AccessTokens {
     this.#ring = ring;
   }
 
-  /** Throws whenever anything about the token is not right. */
+  /** Throws for every token that is not valid. */
   async verify(token: string): Promise<Proof> {
     if (token.length > MAX_LENGTH) throw new Error('The token is too long');
     const { sub, sid, exp } = await this.#ring.verify(token);

@@ -1,6 +1,6 @@
 /**
- * Where API keys are kept: `_keys` in `<db>`, whose changes are events, and beside each in `<db>_log` the hash of its
- * secret and when it was used last. Only this folder calls it.
+ * Where API keys are kept: `_keys` in `<db>`, whose changes are events, and in `<db>_log` for each the hash of its
+ * secret and its last use. Only this folder calls this file.
  */
 import type { Collection } from 'mongodb';
 import { translated } from '../../database/errors.ts';
@@ -68,7 +68,7 @@ export class ApiKeyStore {
     if (updates.length > 0) await translated(() => this.#secrets.bulkWrite(updates, { ordered: false }));
   }
 
-  /** The secret first, so that nothing outlives the key. */
+  /** The secret is removed first, so that it never outlives the key. */
   async remove(id: string, stamp: Stamp): Promise<boolean> {
     return translated(async () => {
       await this.#secrets.deleteOne({ _id: id });

@@ -1,6 +1,6 @@
 /**
- * An API key: what is known of one, and the form of its secret. Shapes and pure functions; of the secret itself only a
- * hash is kept, elsewhere. Not here: where they are kept (api-key-store.ts).
+ * An API key: its data, and the form of its secret. Shapes and pure functions; only a hash of the secret is kept, in
+ * another place. Not here: where keys are kept (api-key-store.ts).
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { OwnMeta } from '../../database/system-collection.ts';
@@ -44,7 +44,7 @@ export function makeKey(): { readonly id: string; readonly secret: string; reado
   return { id, secret, text: `mr_${id}_${secret}` };
 }
 
-/** The parts of a key; null for what no key can be. */
+/** The parts of a key; null for a text that cannot be a key. */
 export function parseKey(text: string): { readonly id: string; readonly secret: string } | null {
   const [, id, secret] = FORM.exec(text) ?? [];
   return id === undefined || secret === undefined ? null : { id, secret };
@@ -54,7 +54,7 @@ export function hashSecret(secret: string): string {
   return hash('sha256', secret, 'base64url');
 }
 
-/** Compares in a time that does not tell where they differ. */
+/** Compares in a time that does not depend on where the two differ. */
 export function isSecret(secret: string, hashed: string): boolean {
   const [one, other] = [Buffer.from(hashSecret(secret)), Buffer.from(hashed)];
   return one.length === other.length && timingSafeEqual(one, other);

@@ -1,19 +1,19 @@
 /**
- * API keys: made for programs, shown once, known by their visible prefix, ended by their time or by an owner. Not here:
- * what a key may reach (policies/) and the verified keys a process remembers (authenticator.ts).
+ * API keys: made for programs, shown once, identified by their visible prefix, ended by their time or by an owner. Not
+ * here: what a key may reach (policies/), and the verified keys that a process remembers (authenticator.ts).
  */
 import { newMeta, type Stamp } from '../../database/system-collection.ts';
 import { type ApiKey, hashSecret, isSecret, makeKey, parseKey, type ShownApiKey, toShownKey } from './api-key.ts';
 import type { ApiKeyStore } from './api-key-store.ts';
 
-/** How often the last use of keys is written down, in milliseconds. */
+/** How often the last use of keys is stored, in milliseconds. */
 const NOTE_MS = 10_000;
 
 export type NewApiKey = Pick<ApiKey, 'name' | 'roles' | 'collections' | 'actions' | 'expiresAt'>;
 
 export interface ApiKeysParts {
   readonly store: ApiKeyStore;
-  /** Told of keys that ended here, before anything else is answered. */
+  /** Called with keys that ended in this process, before the request is answered. */
   readonly onEnded: (id: string) => void;
   readonly onError: (error: unknown) => void;
   readonly now?: () => number;
@@ -39,7 +39,7 @@ export class ApiKeys {
     await this.note();
   }
 
-  /** @returns the key as it is shown, and its text, which nobody can show again */
+  /** @returns the key as it is shown, and its text, which cannot be shown again */
   async create(wanted: NewApiKey, stamp: Stamp): Promise<ShownApiKey & { readonly key: string }> {
     const { id, secret, text } = makeKey();
     const key: ApiKey = { _id: id, ...wanted, _meta: newMeta(stamp, new Date(this.#now())) };
@@ -73,7 +73,7 @@ export class ApiKeys {
     return removed;
   }
 
-  /** The key behind a text; null when there is none, or it has ended. */
+  /** The key with this text; null when there is none, or it has ended. */
   async find(text: string): Promise<ApiKey | null> {
     const parts = parseKey(text);
     if (parts === null) return null;
@@ -82,7 +82,7 @@ export class ApiKeys {
     return this.#isOver(key) ? null : key;
   }
 
-  /** A key by its id, for what it has asked earlier. */
+  /** The current state of a key, by its id, for a principal that was verified earlier. */
   async current(id: string): Promise<ApiKey | null> {
     const key = await this.#parts.store.find(id);
     return key === null || this.#isOver(key) ? null : key;
@@ -93,7 +93,7 @@ export class ApiKeys {
     this.#used.set(id, new Date(at));
   }
 
-  /** Writes down the last uses. */
+  /** Stores the last uses. */
   async note(): Promise<void> {
     const used = this.#used;
     this.#used = new Map();

@@ -1,6 +1,6 @@
 /**
- * The door to @fastify/jwt: signs and verifies tokens with one key and one algorithm. The plugin wants a Fastify to
- * decorate; it gets one of its own that never listens, so that tokens can be made by parts that know no server.
+ * The only file that uses @fastify/jwt: signs and verifies tokens with one key and one algorithm. The plugin needs a
+ * Fastify instance; it gets one that never listens, so that tokens can be made without a server.
  */
 import jwt from '@fastify/jwt';
 import Fastify from 'fastify';
@@ -20,7 +20,7 @@ export interface TokenTerms {
 }
 
 export interface Jwt {
-  /** The first part of every token this key signs; a token that begins otherwise is not its. */
+  /** The first part of every token that this key signs; a token that begins differently is not from this key. */
   readonly header: string;
   sign(claims: Readonly<Record<string, unknown>>): string;
   /** The claims of a token whose signature, issuer, audience and times are right; throws for any other. */
@@ -30,8 +30,9 @@ export interface Jwt {
 /** RFC 9068 section 2.1. */
 const TYPE = 'at+jwt';
 /**
- * By how much the clock of the process that signed may be ahead of this one's: of two machines one always is, and a token is
- * used the moment it was given. Its end would come later by as much; the authenticator holds to it exactly.
+ * How far the clock of the signing process may be ahead of ours. One of two machines always is, and a token is used at
+ * once after it was issued. The library then accepts a token for that much longer, too; the authenticator checks the
+ * exact end.
  */
 const AHEAD_MS = 10_000;
 

@@ -1,6 +1,6 @@
 /**
- * Where the keys that sign tokens are kept, and the name they sign in: one document in `<db>_log`, so that making and
- * rotating them is one atomic write however many processes try. Only this folder calls it.
+ * Where the keys that sign tokens are kept, and the issuer name: one document in `<db>_log`, so that creating and
+ * rotating them is one atomic write, however many processes try. Only this folder calls this file.
  */
 import { randomUUID } from 'node:crypto';
 import type { Collection } from 'mongodb';
@@ -12,13 +12,13 @@ import type { TokenKey } from './jwt.ts';
 /** A key as it is kept; the first of the ring signs, the others only verify. */
 export interface RingKey extends TokenKey {
   readonly madeAt: Date;
-  /** When the last token it signed is dead; null while it signs. */
+  /** When the last token that it signed has expired; null while it signs. */
   readonly until: Date | null;
 }
 
 export interface StoredKeyRing {
   readonly keys: readonly RingKey[];
-  /** A name that nobody else has, for all processes of the installation. */
+  /** The unique issuer name of the installation, shared by all its processes. */
   readonly issuer: string;
 }
 
@@ -40,7 +40,7 @@ export class KeyRingStore {
   }
 
   /**
-   * The ring, beginning with the given key when there is none yet, and sealed with the newest master key.
+   * Returns the ring. If there is none yet, it is made with the given key and sealed with the newest master key.
    * @throws SealBroken without the master key that sealed it
    */
   async open(first: RingKey): Promise<StoredKeyRing> {
@@ -70,7 +70,7 @@ export class KeyRingStore {
     return this.#opened((await translated(() => this.#rings.findOne({ _id: ID })))?.keys ?? []);
   }
 
-  /** Puts another ring in the place of the one whose first key is named; false when somebody else did so before. */
+  /** Replaces the ring whose first key is named; false when another process replaced it before. */
   async replace(signing: string, keys: readonly RingKey[]): Promise<boolean> {
     const { matchedCount } = await translated(() =>
       this.#rings.updateOne({ _id: ID, 'keys.0.kid': signing }, { $set: { keys: this.#sealed(keys) } }),

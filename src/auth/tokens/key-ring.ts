@@ -1,13 +1,13 @@
 /**
- * The keys that sign access tokens: made at the first start, changed by `millrace keys rotate`, shared by all processes.
- * An old key stays until the last token it signed is dead. A token's key is found by the token's exact header, so that
- * nothing a client writes there is ever interpreted.
+ * The keys that sign access tokens: made at the first start, changed by `millrace keys rotate`, shared by all
+ * processes. An old key stays until the last token that it signed has expired. A token's key is found by the token's
+ * exact header, so no other part of what a client sends there is interpreted.
  */
 import { createPublicKey, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { type Jwt, openJwt, type TokenTerms } from './jwt.ts';
 import type { KeyRingStore, RingKey } from './key-ring-store.ts';
 
-/** How long another process may go on signing with the old key: until the rotation's event reaches it, with much to spare. */
+/** How long another process may go on signing with the old key, until it hears of the rotation; with much to spare. */
 const OVERLAP_MS = 60_000;
 /** Unknown keys are looked up in the database at most this often. */
 const LOOK_MS = 1_000;
@@ -24,7 +24,7 @@ export interface PublicJwk {
 
 export interface KeyRingOptions {
   readonly store: KeyRingStore;
-  /** Without an issuer tokens are signed in the name that the ring has. */
+  /** Without an issuer here, tokens carry the issuer name of the ring. */
   readonly terms: Omit<TokenTerms, 'issuer'> & { readonly issuer: string | null };
   /** Milliseconds since 1970. */
   readonly now?: () => number;
@@ -62,7 +62,7 @@ export class KeyRing {
     return jwt.sign(claims);
   }
 
-  /** The claims of a token; throws for any that is not right in every part. */
+  /** The claims of a token; throws for every token that is not valid. */
   async verify(token: string): Promise<Readonly<Record<string, unknown>>> {
     const header = token.slice(0, Math.max(0, token.indexOf('.')));
     if (!this.#byHeader.has(header)) await this.#look();
@@ -71,7 +71,7 @@ export class KeyRing {
     return jwt.verify(token);
   }
 
-  /** The keys for those who verify tokens themselves, newest first. */
+  /** The public keys, newest first, for programs that verify tokens themselves. */
   publicKeys(): PublicJwk[] {
     return this.#alive().map(({ kid, publicKey }) => {
       const { x = '' } = createPublicKey(publicKey).export({ format: 'jwk' });

@@ -1,7 +1,7 @@
 /**
- * Refresh tokens: what stands in one, and which follows it. The next token is derived from the one before and a key of
- * the installation, so whoever asks again with the same token gets the same successor, and the database keeps nothing
- * but a hash. Pure. Not here: which one is current (session-store.ts).
+ * Refresh tokens: their content, and which one follows another. The next token is derived from the current one and a
+ * key of the installation, so the same token always gives the same successor, and the database keeps only a hash. Pure.
+ * Not here: which token is current (session-store.ts).
  */
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 
@@ -9,13 +9,13 @@ const PREFIX = 'mrr_';
 const SESSION_BYTES = 16;
 const SECRET_BYTES = 32;
 const LENGTH = SESSION_BYTES + 4 + SECRET_BYTES;
-/** The last place in a family: its successor's would not fit into the four bytes. No family lives to reach it. */
+/** The highest generation: the next one would not fit into four bytes. No family lives long enough to reach it. */
 const LAST = 2 ** 32 - 1;
 
 export interface RefreshToken {
   /** Id of the session: one family of tokens. */
   readonly session: string;
-  /** Its place in the family, from 0. */
+  /** Its number in the family, from 0. */
   readonly generation: number;
   readonly secret: Buffer;
 }
@@ -41,7 +41,7 @@ export function encodeToken({ session, generation, secret }: RefreshToken): stri
   return PREFIX + Buffer.concat([Buffer.from(session, 'base64url'), place, secret]).toString('base64url');
 }
 
-/** @returns null for what no token can be, and for the last place of a family, which nothing could follow */
+/** @returns null for a text that cannot be a token, and for the highest generation, which has no successor */
 export function decodeToken(text: string): RefreshToken | null {
   if (text.length > 200 || !text.startsWith(PREFIX)) return null;
   const bytes = Buffer.from(text.slice(PREFIX.length), 'base64url');
@@ -51,7 +51,7 @@ export function decodeToken(text: string): RefreshToken | null {
     generation: bytes.readUInt32BE(SESSION_BYTES),
     secret: bytes.subarray(SESSION_BYTES + 4),
   };
-  // One token has one spelling.
+  // Only one spelling of a token is accepted.
   return token.generation < LAST && encodeToken(token) === text ? token : null;
 }
 
@@ -60,10 +60,10 @@ export function hashToken(token: RefreshToken): string {
   return createHash('sha256').update(encodeToken(token)).digest('base64url');
 }
 
-/** Tokens between an old one and the current one that are looked through at most. */
+/** Most tokens between an old one and the current one that are tried. */
 const MAX_STEPS = 5_000;
 
-/** Whether a token was once the family's: following it leads to the current one. A made-up token leads nowhere. */
+/** True if a token once belonged to the family: its successors lead to the current one. A made-up token does not. */
 export function leadsTo(token: RefreshToken, current: { generation: number; hash: string }, key: Buffer): boolean {
   const steps = current.generation - token.generation;
   if (steps < 0 || steps > MAX_STEPS) return false;

@@ -1,6 +1,6 @@
 /**
- * Reads from rows of the event log whose proofs are no longer what they were: ended sessions, changed or deleted
- * accounts and keys, other signing keys. Pure. Not here: forgetting them (authenticator.ts).
+ * Finds in rows of the event log the principals that have changed: ended sessions, changed or deleted accounts and
+ * keys, other signing keys. Pure. Not here: forgetting them (authenticator.ts).
  */
 
 import { rawDifference } from '../../database/bson/raw.ts';
@@ -22,7 +22,7 @@ export interface ChangedRow {
 export interface Revoked {
   readonly ids: ReadonlySet<string>;
   readonly everything: boolean;
-  /** Whether other keys sign now. */
+  /** True if other keys sign now. */
   readonly keyRing: boolean;
 }
 
@@ -31,7 +31,7 @@ const KINDS: ReadonlyMap<string, string> = new Map([
   ['_users', 'user'],
   ['_keys', 'key'],
 ]);
-/** Members of an account or key that say what it may. */
+/** Members of an account or key that decide its rights. */
 const TELLING: ReadonlySet<string> = new Set([
   'kind',
   'roles',
@@ -44,7 +44,7 @@ const TELLING: ReadonlySet<string> = new Set([
 ]);
 const WHOLE: ReadonlySet<string> = new Set(['drop', 'rename', 'dropDatabase', 'gap', 'reset']);
 
-/** Null when the rows concern nobody. */
+/** Null when the rows change no principal. */
 export function readRevoked(rows: readonly ChangedRow[]): Revoked | null {
   const ids = new Set<string>();
   let everything = false;
@@ -66,7 +66,7 @@ function tells({ operation, before, after }: ChangedRow): boolean {
   return rawDifference(before, after).some((name) => TELLING.has(name));
 }
 
-/** The ids that a principal rests on. */
+/** The ids of the session, account or key that a principal depends on. */
 export function restsOn(principal: Principal): readonly string[] {
   switch (principal.kind) {
     case 'anonymous':

@@ -1,6 +1,6 @@
 /**
- * Where sessions are kept: `_sessions` in `<db>`, whose changes are events, and beside each in `<db>_log` the hash of its
- * current refresh token. Only this folder calls it.
+ * Where sessions are kept: `_sessions` in `<db>`, whose changes are events, and in `<db>_log` for each the hash of its
+ * current refresh token. Only this folder calls this file.
  */
 import type { Collection } from 'mongodb';
 import { translated } from '../../database/errors.ts';
@@ -41,7 +41,7 @@ export class SessionStore {
     await translated(() => this.#families.createIndex({ expiresAt: 1 }));
   }
 
-  /** The family first: a session without one would never end. */
+  /** The family is stored first: a session without one would never end. */
   async insert(session: Session, family: Family): Promise<void> {
     await translated(() => this.#families.insertOne({ ...family }));
     await translated(() => this.#sessions.insertOne({ ...session }));
@@ -61,7 +61,7 @@ export class SessionStore {
   }
 
   /**
-   * Puts the next token in the place of the current one.
+   * Replaces the current token by the next one.
    * @returns false when the given one is not the current one, or has expired
    */
   async rotate(family: Pick<Family, '_id' | 'hash'>, next: string, now: Date, expiresAt: Date): Promise<boolean> {

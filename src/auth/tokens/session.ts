@@ -1,6 +1,6 @@
 /**
- * A session: one sign-in of one account that can be revoked. Shapes only; its refresh token stands elsewhere, because
- * every change here is an event. Not here: where it is kept (session-store.ts).
+ * A session: one sign-in of one account that can be revoked. Shapes only; its refresh token is kept in another place,
+ * because every change here is an event. Not here: where it is kept (session-store.ts).
  */
 import type { OwnMeta, Stamp } from '../../database/system-collection.ts';
 
@@ -9,7 +9,7 @@ export interface Session {
   /** Id of the account. */
   readonly user: string;
   readonly kind: 'user' | 'owner';
-  /** Where it was opened from, and with what, as the client says. */
+  /** The address it was opened from, and the client's own description. */
   readonly address: string;
   readonly agent: string | null;
   readonly _meta: OwnMeta;
@@ -27,14 +27,14 @@ export type EndReason =
   | 'user-disabled'
   | 'user-deleted';
 
-/** The request that an account is signed in by. */
+/** The origin of the request that signs an account in. */
 export interface SessionOrigin {
   readonly address: string;
   readonly agent: string | null;
   readonly request: string;
 }
 
-/** The stamp of what a client does before it is anybody. */
+/** The stamp of a change that a client makes before it is signed in. */
 export function stampOf(origin: SessionOrigin, by: string | null = null): Stamp {
   return { by, request: origin.request };
 }

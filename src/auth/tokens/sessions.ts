@@ -1,6 +1,6 @@
 /**
- * Sessions: opened by a sign-in, kept alive by refresh tokens that are used once, ended by anybody with the right to,
- * everywhere at once. Not here: who may sign in (sign-in.ts).
+ * Sessions: opened by a sign-in, kept alive by refresh tokens that work once, and ended in all processes at once by any
+ * principal with the right to. Not here: rights to sign in (sign-in.ts).
  */
 import { newMeta, type Stamp } from '../../database/system-collection.ts';
 import { networkOf } from '../../kernel/config/addresses.ts';
@@ -21,9 +21,9 @@ import {
 import { type EndReason, type Session, type SessionOrigin, stampOf } from './session.ts';
 import type { SessionStore } from './session-store.ts';
 
-/** A session that is not used for so long ends. */
+/** A session ends when it was not used for this long. */
 const IDLE_MS = 30 * 24 * 3_600_000;
-/** For so long after its use a refresh token still answers with the same successor. */
+/** How long after its use a refresh token still returns the same successor. */
 const GRACE_MS = 10_000;
 /** Sessions of one account; the oldest end when there are more. */
 const MAX_SESSIONS = 100;
@@ -54,7 +54,7 @@ export interface SessionsParts {
   readonly activity: Activity;
   /** Key that refresh tokens are derived with. */
   readonly key: Buffer;
-  /** Told of sessions that ended here, before anything else is answered. */
+  /** Called with sessions that ended in this process, before the request is answered. */
   readonly onEnded: (id: string) => void;
   readonly now?: () => number;
 }
@@ -69,7 +69,7 @@ export class Sessions {
   }
 
   /**
-   * Opens one; the oldest of the account end when it has too many.
+   * Opens a session; if the account has too many, the oldest end.
    * @returns its id, and what the client gets
    */
   async open({ _id: user, kind }: User, origin: SessionOrigin): Promise<{ session: string; tokens: Tokens }> {
@@ -98,8 +98,8 @@ export class Sessions {
   }
 
   /**
-   * New tokens for a refresh token, which is used up by this. The same token may come again for 10 seconds and gets the
-   * same successor; later its family ends, because two hold it.
+   * New tokens for a refresh token, which works once. The same token may be sent again for 10 seconds and gets the same
+   * successor. Later its family ends, because then two clients hold it.
    * @throws MillraceError `invalid-credential`
    */
   async refresh(text: string, origin: SessionOrigin): Promise<Tokens> {
@@ -122,13 +122,13 @@ export class Sessions {
     throw invalidCredential();
   }
 
-  /** Whether an account has a session that was opened in a network. */
+  /** True if an account has a session that was opened from this network. */
   async openedFrom(user: string, network: string): Promise<boolean> {
     const sessions = await this.#parts.store.list(user);
     return sessions.some(({ address }) => networkOf(address) === network);
   }
 
-  /** @param current the session that asks, if it is one of these */
+  /** @param current the session of the request, if it belongs to this account */
   async list(user: string, current: string | null): Promise<ShownSession[]> {
     const sessions = await this.#parts.store.list(user);
     const families = await this.#parts.store.families(sessions.map(({ _id }) => _id));
@@ -161,7 +161,7 @@ export class Sessions {
     }
   }
 
-  /** Ends what nobody has used for too long. */
+  /** Ends sessions that were not used for too long. */
   async sweep(stamp: Stamp): Promise<void> {
     const { store } = this.#parts;
     for (;;) {

@@ -1,7 +1,7 @@
 /**
- * The door to where the bytes of files lie, and what every store behind it guarantees. A store knows keys and bytes;
- * names, types, owners and who may read are the `_files` document's (store.ts), and that document alone makes a file
- * exist. Every implementation runs test/suites/file-store.ts.
+ * The interface to a store of bytes, and what every store guarantees. A store knows keys and bytes only; names, types,
+ * owners and rights belong to the `_files` document (store.ts), and that document alone makes a file exist. Every
+ * implementation runs test/suites/file-store.ts.
  */
 import type { Readable } from 'node:stream';
 import { MillraceError } from '../../kernel/errors.ts';
@@ -27,13 +27,15 @@ export interface ByteRange {
 }
 
 export interface FileStore {
-  /** What documents call this store, such as `gridfs` or `s3:pictures`. It must not change while they do. */
+  /**
+   * The name of this store in documents, such as `gridfs` or `s3:pictures`. It must not change while documents use it.
+   */
   readonly name: string;
 
   /**
-   * Stores all of `source` under a key that was never used before. Reads no faster than it stores, holds a bounded
-   * part of the bytes, and when it settles without an error the bytes survive a crash of any one machine.
-   * On failure, abort, or a broken source it rejects; what it left behind is taken away by `remove`.
+   * Stores all of `source` under a key that was never used before. Reads no faster than it stores, and holds a bounded
+   * part of the bytes. When it settles without an error, the bytes survive a crash of any one machine.
+   * On failure, abort, or a broken source it rejects; what it left behind is removed by `remove`.
    * @throws MillraceError `file-store-unavailable`; the error of the source; the signal's reason
    */
   write(key: FileKey, source: Readable, signal: AbortSignal): Promise<void>;
@@ -46,7 +48,7 @@ export interface FileStore {
    */
   read(key: FileKey, size: number, range?: ByteRange): Promise<Readable>;
 
-  /** Removes whatever is stored under a key, finished or not. Nothing there is fine. */
+  /** Removes all that is stored under a key, finished or not. It is no error if there is nothing. */
   remove(key: FileKey): Promise<void>;
 
   /** Resolves when the store can be used: reachable, and the bucket is there. */
@@ -55,7 +57,7 @@ export interface FileStore {
   close(): Promise<void>;
 }
 
-/** What a store throws when its vendor failed; the cause is for the log alone. */
+/** The error of a store when its vendor's code failed; the cause goes to the log only. */
 export function storeUnavailable(cause: unknown): MillraceError {
   return new MillraceError('file-store-unavailable', 'The store of the file does not answer as it should', {
     headers: { 'retry-after': '1' },

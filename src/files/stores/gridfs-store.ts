@@ -9,7 +9,9 @@ import type { ByteRange, FileKey, FileStore } from './file-store.ts';
 import { storeUnavailable } from './file-store.ts';
 
 const BUCKET = 'files';
-/** 1 MiB: a quarter of the round trips of GridFS' usual 255 KiB, and still small beside the 16 MB of a document. */
+/**
+ * 1 MiB: needs a quarter of the round trips of GridFS' usual 255 KiB, and is still small next to a document's 16 MB.
+ */
 const CHUNK_BYTES = 1_048_576;
 const READ_AHEAD = 2;
 
@@ -19,7 +21,7 @@ interface Chunk {
   data: Buffer;
 }
 
-/** Opens the store; its collections come to be with the first file. */
+/** Opens the store; its collections are created with the first file. */
 export function openGridfsStore(files: Db): FileStore {
   return new GridfsStore(files);
 }
@@ -90,7 +92,7 @@ class GridfsStore implements FileStore {
     await storing(() => this.#db.command({ ping: 1 }));
   }
 
-  /** The connection belongs to who opened the database. */
+  /** Nothing to close: the connection belongs to the code that opened the database. */
   async close(): Promise<void> {}
 }
 

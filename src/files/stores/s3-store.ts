@@ -1,7 +1,7 @@
 /**
- * Keeps files in a bucket of any server that speaks S3. Large files go up in parts; a cut upload leaves parts that no
- * listing of objects shows, so `remove` aborts them too. Not here: the address (store-address.ts) and credentials,
- * which the client looks for where every AWS tool does.
+ * Keeps files in a bucket of any server that speaks S3. Large files are uploaded in parts. An interrupted upload leaves
+ * parts that no listing of objects shows, so `remove` aborts those uploads too. Not here: the address
+ * (store-address.ts) and credentials, which the client finds at the usual places of AWS tools.
  */
 import { addAbortSignal, Readable } from 'node:stream';
 import {
@@ -35,7 +35,7 @@ export interface S3Settings extends S3Address {
   readonly maxSockets?: number;
 }
 
-/** Opens the store; nothing is asked of the server before the first call. */
+/** Opens the store; nothing is sent to the server before the first call. */
 export function openS3Store(settings: S3Settings): FileStore {
   return new S3Store(settings);
 }
@@ -143,7 +143,7 @@ class S3Store implements FileStore {
   }
 }
 
-/** Cuts a stream into parts that all lie in one buffer: each must be dealt with before the next is asked for. */
+/** Cuts a stream into parts that share one buffer: use each part before asking for the next. */
 async function* inParts(source: Readable): AsyncGenerator<Buffer> {
   const buffer = Buffer.allocUnsafeSlow(PART_BYTES);
   let filled = 0;

@@ -1,6 +1,6 @@
 /**
- * Reads `MILLRACE_FILES`: where files are kept, pure. The first address is where new files go; further ones, separated
- * by blanks, are stores that still hold files from before a switch. Not here: opening them (parts.ts).
+ * Reads `MILLRACE_FILES`: where files are kept. Pure. The first address is for new files; further ones, separated by
+ * blanks, are stores that still hold files from before a switch. Not here: opening them (open-files.ts).
  */
 
 /** One store's address. Credentials are never part of it: the S3 client finds them where AWS tools do. */
@@ -58,7 +58,7 @@ function parseOne(text: string): StoreAddress {
   };
 }
 
-/** What documents call a store: it must tell two buckets apart and outlive a change of endpoint. */
+/** The name of a store in documents: it differs between two buckets, and stays the same when the endpoint changes. */
 export function storeName(address: StoreAddress): string {
   return address.kind === 'gridfs' ? 'gridfs' : `s3:${address.bucket}${address.prefix ? `/${address.prefix}` : ''}`;
 }

@@ -1,13 +1,13 @@
 /**
- * What becomes of a name that a client gave a file, and how it is written into headers and addresses, pure. A name is
- * something to show: it never reaches a path, a key, or a header unescaped. Not here: types (media-type.ts).
+ * Cleans the name that a client gave a file, and writes it into headers and addresses. Pure. A name is only shown: it
+ * never becomes a part of a path or a key, nor of a header unescaped. Not here: types (media-type.ts).
  */
 
 /** Bytes a name may have in UTF-8, as in most file systems. */
 const MAX_BYTES = 255;
 const FALLBACK = 'file';
 
-// Control characters, and the marks that turn text around so that `exe.png` hides `gnp.exe`.
+// Control characters, and the marks that reverse the direction of text, with which `exe.png` can hide `gnp.exe`.
 const UNSHOWABLE = /[\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/gu;
 
 /**
@@ -16,7 +16,7 @@ const UNSHOWABLE = /[\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069\uf
  */
 export function cleanName(given: string | undefined): string {
   const last = (given ?? '').split(/[/\\]/).at(-1) ?? '';
-  // In this order: what is left when a mark goes may have a composed form.
+  // In this order: removing a mark may leave characters that have a composed form.
   const shown = last.toWellFormed().replace(UNSHOWABLE, '').normalize('NFC').trim();
   return /^\.*$/.test(shown) ? FALLBACK : shorten(shown);
 }

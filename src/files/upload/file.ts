@@ -1,6 +1,6 @@
 /**
- * A file as `_files` stores it and as clients see it, and the way between the two, pure. Its bytes are elsewhere: in
- * the store that the document names, under the document's id.
+ * A file as `_files` stores it and as clients see it, and the conversion between the two. Pure. Its bytes are in the
+ * store that the document names, under the document's id.
  */
 import type { Document } from 'mongodb';
 import { actorOf, type Principal } from '../../auth/identity/principal.ts';
@@ -59,8 +59,8 @@ export const STORED_MEMBERS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The document that makes a file exist. The store is machinery: in `_meta` it is in no answer and no event, and a move to
- * another store is none either.
+ * The document that makes a file exist. The name of the store is internal: it stands in `_meta`, so it is in no answer
+ * and no event, and a move to another store is no event either.
  */
 export function toDocument(file: StoredFile, principal: Principal, request: string): Document {
   const { key, name, type, size, sha256, createdAt, createdBy, custom, store } = file;
@@ -71,7 +71,7 @@ export function toDocument(file: StoredFile, principal: Principal, request: stri
 
 /**
  * Reads a document of `_files`, as `decodeStored` gives it.
- * @throws MillraceError `internal` when somebody else wrote one that is no file
+ * @throws MillraceError `internal` when a foreign writer stored a document that is not a file
  */
 function fromDocument(document: Document): StoredFile {
   const text = (member: string, holder: Document = document): string => {

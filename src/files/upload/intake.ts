@@ -1,7 +1,7 @@
 /**
- * Takes in the parts of one upload request, in the order they arrive: holds them to the limits and to what the route
- * expects, stores the bytes of each file, reads what comes along. Whatever fails, it takes back what it stored. Not
- * here: how multipart is parsed (routes.ts) and what makes the files exist (files.ts).
+ * Takes in the parts of one upload request, in the order they arrive: checks the limits and what the route expects,
+ * stores the bytes of each file, and reads the fields. If anything fails, it removes what it stored. Not here: how
+ * multipart is parsed (routes.ts), and what makes the files exist (files.ts).
  */
 import { pipeline, type Readable } from 'node:stream';
 import { newId } from '../../database/json/ids.ts';
@@ -39,7 +39,7 @@ export interface IntakeParts {
   readonly maxFileBytes: number;
 }
 
-/** What one request brought. Its marks are held until `settle` or `takeBack`. */
+/** The result of one request. Its marks are held until `settle` or `takeBack`. */
 export interface Delivery {
   readonly drafts: readonly StoredUpload[];
   /** For each draft what the client sent along, null for nothing. */
@@ -100,13 +100,13 @@ function checkFile({ field }: Part, before: number, expected: Expected): void {
   if (before === MAX_FILES) throw tooMany(`More than ${MAX_FILES} files`);
 }
 
-/** Stores one file under a new key, behind a mark. */
+/** Stores one file under a new key, protected by a mark. */
 async function storeFile(part: Part, fileName: string, intake: IntakeParts): Promise<StoredUpload> {
   const { fileStore, marks } = intake;
   const key = fileKey(newId().toHexString());
   const meter = new Meter(intake.maxFileBytes);
   const failures = failuresOf(part);
-  // Ends the one when the other breaks; the store sees the error as that of its source.
+  // If one stream breaks, the pipeline ends the other; the store sees the error as that of its source.
   const metered = pipeline(part.bytes, meter, () => undefined);
   try {
     const lost = await marks.hold(fileStore.name, key);
@@ -157,8 +157,8 @@ function spread(customs: readonly unknown[], files: number, expected: Expected):
 }
 
 /**
- * Gathers the errors that a part ends with. The parser may have destroyed it before; or it tells of an error without
- * destroying the part, and destroys it with another: `errored` is not the one then that its readers were told.
+ * Collects the errors that a part ends with. The parser may have destroyed the part before. Or it reports one error and
+ * destroys the stream with a different one, so `stream.errored` can differ from the error that readers saw.
  */
 function failuresOf({ bytes }: Part): ReadonlySet<unknown> {
   const failures = new Set<unknown>([bytes.errored]);

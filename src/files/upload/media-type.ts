@@ -1,7 +1,7 @@
 /**
- * What type a file is served as, pure: sniffed from its first bytes, against what the client declared. A declared type
- * is believed only when the bytes agree; a handful of types is shown by browsers in place, everything else is a
- * download. Not here: the names of files (file-name.ts).
+ * The type that a file is served as. Pure. It is found from the first bytes and compared with the declared type, which
+ * is accepted only if the bytes agree. Browsers show a few types in place; every other file is a download. Not here:
+ * the names of files (file-name.ts).
  */
 
 /** How many first bytes `sniff` wants to see. */
@@ -35,7 +35,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   'audio/x-wav': 'audio/wav',
 };
 
-/** Signatures: offset, bytes as Latin-1 text, the types they are the mark of. `?` stands for any byte. */
+/** Signatures: offset, bytes as Latin-1 text, and the types they identify. `?` stands for any byte. */
 const SIGNATURES: readonly (readonly [number, string, readonly string[]])[] = [
   [0, '\x89PNG\r\n\x1a\n', ['image/png', 'image/apng']],
   [0, '\xff\xd8\xff', ['image/jpeg']],
@@ -72,8 +72,9 @@ const SIGNED = new Set(SIGNATURES.flatMap(([, , types]) => types));
 const TEXTUAL = /^text\/|[/+](?:json|xml|yaml|javascript|ecmascript)$|^application\/(?:x-ndjson|sql|toml|rtf|graphql)$/;
 
 /**
- * The type a file is kept under: what was declared when the first bytes agree, else `application/octet-stream`.
- * A type with a known signature must show it; one of text must be text; any other must not look like something known.
+ * The type that a file is stored with: the declared one when the first bytes agree, else `application/octet-stream`. A
+ * type with a known signature must show it; a text type must be text; for any other type the bytes must not show a
+ * known signature.
  * @param declared the Content-Type of the part
  * @param head the first `SNIFF_BYTES` of the file, fewer when it is shorter
  */
@@ -113,8 +114,8 @@ export function isInline(type: string): boolean {
 }
 
 /**
- * The Content-Type of an answer: text says its encoding, or a browser would guess one. Scripts go out as plain text,
- * so that no page can load a stored one as its own.
+ * The Content-Type of an answer: text names its encoding, because otherwise a browser would guess. Scripts are sent as
+ * plain text, so that no page can load a stored script as its own.
  */
 export function servedType(type: string): string {
   if (/[/](?:x-)?(?:java|ecma|j|live)script/.test(type)) return 'text/plain; charset=utf-8';

@@ -7,14 +7,14 @@ import { Transform, type TransformCallback } from 'node:stream';
 import { MillraceError } from '../../kernel/errors.ts';
 import { SNIFF_BYTES } from './media-type.ts';
 
-/** Passes bytes through unchanged; its findings are complete when it has ended. */
+/** Passes bytes through unchanged; its results are complete when it has ended. */
 export class Meter extends Transform {
   readonly #hash = createHash('sha256');
   readonly #maxBytes: number;
   #head: Buffer = Buffer.alloc(0);
   #size = 0;
 
-  /** @param maxBytes largest file; the first byte beyond fails the stream with `file-too-large` */
+  /** @param maxBytes largest file; the first byte after that fails the stream with `file-too-large` */
   constructor(maxBytes: number) {
     super();
     this.#maxBytes = maxBytes;

@@ -1,6 +1,6 @@
 /**
- * The pace of uploads: a client that sends less than 1 KB/s over ten seconds is holding a connection, not uploading.
- * And the other side of it: reading on for a moment after a refusal, so that a client that is still sending sees the
+ * The least speed of uploads: a client that sends less than 1 KB/s over ten seconds only holds a connection. Also the
+ * opposite case: after a refusal the server reads on for a moment, so that a client that is still sending sees the
  * answer instead of a broken connection.
  */
 import type { IncomingMessage } from 'node:http';
@@ -9,12 +9,12 @@ import { MillraceError } from '../../kernel/errors.ts';
 /** The window in which the pace is measured, and what must arrive in it. */
 const WINDOW_MS = 10_000;
 const WINDOW_BYTES = 10_240;
-/** What is read and thrown away after a refusal before the connection is cut. */
+/** How long, and how much, is read and thrown away after a refusal before the connection is cut. */
 const LINGER_MS = 5_000;
 const LINGER_BYTES = 64 * 1_048_576;
 
 /**
- * Breaks a body that comes too slowly. Time in which the server itself did not read counts for the client.
+ * Breaks a body that arrives too slowly. Time in which the server itself did not read is not held against the client.
  * @returns ends the watch
  */
 export function holdToPace(body: IncomingMessage, windowMs = WINDOW_MS, windowBytes = WINDOW_BYTES): () => void {
@@ -27,14 +27,14 @@ export function holdToPace(body: IncomingMessage, windowMs = WINDOW_MS, windowBy
     }
     before = now;
   };
-  // Timers come before what has arrived is read: after a busy moment the bytes of the window would not be counted.
+  // Timers run before arrived bytes are read: after a busy moment the bytes of the window would not be counted yet.
   const timer = setInterval(() => setImmediate(judge), windowMs);
   const stop = () => clearInterval(timer);
   body.once('close', stop);
   return stop;
 }
 
-/** Reads on for a while, for nothing, when the answer is ready before the body has ended; then cuts the connection. */
+/** If the answer is ready before the body has ended, reads and discards for a while, then cuts the connection. */
 export function linger(body: IncomingMessage): void {
   if (body.complete || body.destroyed) return;
   let bytes = 0;

@@ -1,8 +1,8 @@
 /**
- * Marks in `<db>_log.uploads`: a note, durable before the first byte is stored, that bytes may lie in a store without
- * a document. Whoever writes them holds the mark's lease; a mark whose lease ran out is the sweep's (sweep.ts). A file
- * is committed by deleting its mark and inserting its document in one transaction, so a sweeper that took the mark
- * makes the commit fail: bytes and document can never part.
+ * Marks in `<db>_log.uploads`. A mark is a note, durable before the first byte is stored, that a store may hold bytes
+ * without a document. The process that writes the bytes holds the mark's lease; when the lease runs out, the sweep
+ * takes the mark (sweep.ts). A file is committed by deleting its mark and inserting its document in one transaction. If
+ * the sweep took the mark first, that commit fails: so a document never exists without its bytes.
  */
 import type { ClientSession, Collection } from 'mongodb';
 import { translated } from '../../database/errors.ts';
@@ -19,7 +19,7 @@ export interface UploadMark {
   readonly store: string;
   readonly key: FileKey;
   readonly until: Date;
-  /** Whether the sweep took it; only a mark that it never took can be committed. */
+  /** True if the sweep took it; only a mark that it never took can be committed. */
   readonly taken: boolean;
   /** Whether the sweep has cleaned up after it once. */
   readonly cleaned: boolean;
@@ -59,12 +59,12 @@ export class UploadMarks {
     return lost.signal;
   }
 
-  /** Leaves bytes without a document to the sweep, after a delay in which readers may finish. */
+  /** Leaves bytes without a document to the sweep, after a delay in which downloads may finish. */
   condemn(store: string, key: FileKey, delayMs: number): Promise<void> {
     return this.#put(store, key, delayMs);
   }
 
-  /** Takes marks away as part of a commit. @throws MillraceError when the sweep was faster */
+  /** Deletes marks as part of a commit. @throws MillraceError when the sweep took one first */
   async commit(store: string, keys: readonly FileKey[], session: ClientSession): Promise<void> {
     const _id = { $in: keys.map((key) => markId(store, key)) };
     const { deletedCount } = await this.#marks.deleteMany({ _id, taken: false }, { session });
@@ -127,7 +127,7 @@ export class UploadMarks {
     if (matchedCount === ids.length) return;
     const left = new Set((await this.#marks.find(ours, { projection: { _id: 1 } }).toArray()).map(({ _id }) => _id));
     for (const id of ids) {
-      // Committed meanwhile and let go: nothing is lost.
+      // Committed and let go meanwhile: nothing is lost.
       if (!left.has(id)) this.#held.get(id)?.abort(new MillraceError('upload-expired', 'The upload was taken back'));
     }
   }

@@ -1,12 +1,12 @@
 /**
- * A stored document cut to what is in a tree of members, as bytes: what remains is the very bytes that are stored, also
- * where the driver could not write them again. Not here: cutting a document in hand (field-tree.ts).
+ * Cuts a stored document to the members of a tree, as bytes. What remains are exactly the stored bytes, even where the
+ * driver could not write them again. Not here: cutting a decoded document (field-tree.ts).
  */
 import { ARRAY, DOCUMENT, documentEnd, nameEnd, valueEnd } from '../../database/bson/bson-bytes.ts';
 import { ALL, childOf, type FieldTree, NONE } from './field-tree.ts';
 
 /**
- * The document with what is in; members keep their order. The same bytes when all of it is.
+ * The document with the members of the tree, in their order; the same bytes when that is all of it.
  * @throws MillraceError `internal` when the bytes are no BSON document
  */
 export function cutBytes(raw: Buffer, tree: FieldTree): Buffer;
@@ -20,14 +20,14 @@ export function cutBytes(raw: Uint8Array, tree: FieldTree): Uint8Array {
 
 interface Level {
   readonly start: number;
-  /** First byte that is not its own any more. */
+  /** The first byte after this level. */
   readonly limit: number;
   readonly tree: FieldTree;
-  /** Arrays are looked through: the tree is about the documents in them. */
+  /** True inside an array: the rules of the tree apply to the documents in it. */
   readonly inArray: boolean;
 }
 
-/** Writes one document or array, and returns the place behind it. */
+/** Writes one document or array, and returns the position after it. */
 function write(bytes: { readonly src: Buffer; readonly out: Buffer }, level: Level, to: number): number {
   const { src, out } = bytes;
   const { tree, inArray } = level;

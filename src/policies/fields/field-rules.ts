@@ -6,7 +6,7 @@ import { MillraceError } from '../../kernel/errors.ts';
 import { isPosition, storedPath } from '../../query/paths.ts';
 import { ALL, type FieldTree, fieldTree, NONE } from './field-tree.ts';
 
-/** Members that everybody sees who sees the document, and that nobody sets. */
+/** Members that are visible with every visible document, and that no client sets. */
 const ALWAYS = ['_id', '_meta'];
 
 /**
@@ -28,7 +28,7 @@ export function parseFieldRules(rules: readonly string[] | undefined): FieldTree
   return ALWAYS.reduce((level, name) => fieldTree(level.rest, new Map([...level.members, [name, ALL]])), tree);
 }
 
-/** What is seen of a document where nothing is granted. */
+/** The members that are shown of a document where nothing is granted. */
 export const SYSTEM_ONLY: FieldTree = parseFieldRules([]);
 
 function readRule(rule: string, index: number, all: boolean): string {
@@ -58,7 +58,7 @@ function readPath(path: string, index: number): string {
   }
 }
 
-/** The level with all of a path in, or with all of it out. */
+/** The level with a path and all below it included, or excluded. */
 function withRule(level: FieldTree, [name = '', ...rest]: readonly string[], out: boolean): FieldTree {
   const before = level.members.get(name) ?? (out ? ALL : NONE);
   const after = rest.length > 0 ? withRule(before, rest, out) : out ? NONE : ALL;

@@ -1,16 +1,16 @@
 /**
- * Which members of a document somebody may see or set, as a tree that can be joined, narrowed and applied to a document
- * in hand. Pure. Not here: how policies write it (field-rules.ts) and which documents it is about (scope.ts).
+ * Which members of a document may be seen or set, as a tree that can be joined, narrowed and applied to a document in
+ * memory. Pure. Not here: how policies write it (field-rules.ts), and which documents it applies to (scope.ts).
  */
 import { isMembers, type Members } from '../../query/evaluate/order.ts';
 import { isPosition } from '../../query/paths.ts';
 
 /**
- * One level of members: those with a rule of their own, and whether all others are in. Arrays are looked through: a
- * rule is about the documents in them. Always in its shortest form, so that equal rules are equal trees.
+ * One level of members: those with a rule of their own, and whether all others are included. In an array, a rule
+ * applies to the documents in it. Always in its shortest form, so that equal rules are equal trees.
  */
 export interface FieldTree {
-  /** Whether members without a rule of their own, and values that have no members, are in. */
+  /** True if members without a rule of their own, and values without members, are included. */
   readonly rest: boolean;
   readonly members: ReadonlyMap<string, FieldTree>;
 }
@@ -33,14 +33,14 @@ export function childOf(tree: FieldTree, name: string): FieldTree {
   return tree.members.get(name) ?? (tree.rest ? ALL : NONE);
 }
 
-/** What is in at least one of the trees. */
+/** What is included in at least one of the trees. */
 export function union(trees: readonly FieldTree[]): FieldTree {
   const [only] = trees;
   if (trees.length === 1 && only !== undefined) return only;
   return trees.includes(ALL) ? ALL : combined(trees, union, (rests) => rests.includes(true));
 }
 
-/** What is in every one of the trees. */
+/** What is included in every one of the trees. */
 export function intersection(trees: readonly FieldTree[]): FieldTree {
   const [only] = trees;
   if (trees.length === 1 && only !== undefined) return only;
@@ -67,20 +67,20 @@ export function sameTree(a: FieldTree, b: FieldTree): boolean {
 }
 
 /**
- * Whether everything at a stored path is in, wherever arrays stand on the way. A step that is a number may be the place
- * of an element or the name of a member: both readings must be in.
+ * True if everything at a stored path is included, wherever arrays occur on the way. A step that is a number may be the
+ * position of an element or the name of a member: both readings must be included.
  */
 export function coversPath(tree: FieldTree, path: string): boolean {
   return coversSteps(tree, path.split('.'));
 }
 
-/** The same of a path whose steps may hold dots. */
+/** The same for a path as a list of steps, which may hold dots. */
 export function coversSteps(tree: FieldTree, steps: readonly string[]): boolean {
   const names = steps.filter((step) => !isPosition(step));
   return whole(at(tree, steps)) && (names.length === steps.length || whole(at(tree, names)));
 }
 
-/** Whether anything at a stored path may be in. */
+/** True if something at a stored path may be included. */
 export function touches(tree: FieldTree, path: string): boolean {
   const steps = path.split('.');
   return (
@@ -98,7 +98,7 @@ function at(tree: FieldTree, steps: readonly string[]): FieldTree {
   return steps.reduce(childOf, tree);
 }
 
-/** The document with what is in; members keep their order. The same object when all of it is. */
+/** The document with the members of the tree, in their order. The same object when that is all of it. */
 export function cutTo(document: Members, tree: FieldTree): Members {
   return tree === ALL ? document : cutMembers(document, tree);
 }
@@ -113,7 +113,7 @@ function cutMembers(node: Members, tree: FieldTree): Members {
   return Object.fromEntries(kept);
 }
 
-/** A value with what is in; undefined when nothing of it is. */
+/** The part of a value that is included; undefined when there is none. */
 export function cutValue(value: unknown, tree: FieldTree): unknown {
   if (tree === ALL) return value;
   if (tree === NONE) return undefined;

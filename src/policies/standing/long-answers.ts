@@ -1,6 +1,7 @@
 /**
- * Long answers as routes send them: what one holds is counted for its client, it must be read at a least rate, and it goes
- * on only while the rights hold that it began with. Not here: the counting (kernel/answers) and what the rights are.
+ * Long answers as routes send them: the memory that one holds is counted for its client, the client must read at a
+ * least rate, and the answer goes on only while the rights hold that it began with. Not here: the counting
+ * (kernel/answers), and what the rights are.
  */
 import type { ServerResponse } from 'node:http';
 import type { FastifyRequest } from 'fastify';
@@ -14,7 +15,7 @@ export interface LongAnswersParts extends RightsParts {
 
 export interface LongAnswer extends OpenAnswer {
   /**
-   * The same chunks, each of them only while the rights hold: the answer breaks off before the first one that may no
+   * The same chunks, each given out only while the rights hold: the answer ends before the first chunk that may no
    * longer be shown.
    */
   allowed<T>(chunks: Iterable<T> | AsyncIterable<T>): AsyncGenerator<T>;
@@ -29,8 +30,8 @@ export class LongAnswers {
 
   /**
    * Counts an answer until its response closes.
-   * @param grants what it began with; null where nothing of it can be taken back
-   * @param bytes what it holds in memory
+   * @param grants the rights it began with; null if they cannot be taken back
+   * @param bytes the memory that it holds
    * @throws MillraceError `too-much-held`, `overloaded`
    */
   begin(
@@ -47,7 +48,7 @@ export class LongAnswers {
 
   /**
    * Watches the rights of an upload.
-   * @returns to be asked before its commit, and ended in any case
+   * @returns the watch: check it before the commit, and end it in any case
    */
   watch(grants: Grants): StandingRights {
     return new StandingRights(this.#parts, grants);

@@ -1,7 +1,8 @@
 /**
- * Whether what was granted when a long answer or an upload began still holds: asked again while it is under way. That a
- * token's own time ends does not count, since what was begun in time may end; the end of a session, an account or a key
- * does, and every change of what may be seen. Not here: feeds and live data, which go on with the new rights.
+ * Checks, while a long answer or an upload is under way, whether the rights that it began with still hold. The end of a
+ * token's own time does not count: work that began in time may finish. The end of a session, an account or a key does
+ * count, and so does every change of what may be seen. Not here: feeds and live data, which continue with the new
+ * rights.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Authenticator } from '../../auth/authenticator.ts';
@@ -17,10 +18,10 @@ export interface RightsParts {
 
 type Scopes = readonly (Scope | null)[];
 
-/** What was granted when it began. */
+/** The rights with which an answer or an upload began. */
 export interface Grants {
   readonly principal: Principal;
-  /** The header that proved the principal; undefined for a stranger. */
+  /** The header that proved the principal; undefined for an anonymous one. */
   readonly authorization: string | undefined;
   /** `Policies.generation` before the Scopes were asked for. */
   readonly generation: number;
@@ -33,9 +34,9 @@ export class StandingRights {
   readonly #parts: RightsParts;
   readonly #grants: Grants;
   readonly #forget: () => void;
-  /** The policies under which the Scopes were compared last. */
+  /** `Policies.generation` when the Scopes were last compared. */
   #generation: number;
-  /** Whether something that the principal rests on may have changed since it was read. */
+  /** True if the account, session or key of the principal may have changed since it was read. */
   #doubtful: boolean;
 
   constructor(parts: RightsParts, grants: Grants) {
@@ -46,14 +47,15 @@ export class StandingRights {
     this.#forget = parts.authenticator.onRevoked((still) => {
       this.#doubtful ||= !still(principal);
     });
-    // It may have ended between its proof and now.
+    // The principal may have been revoked after its credential was verified and before this watch began.
     const recalled = authorization === undefined ? undefined : parts.authenticator.recall(authorization);
     this.#doubtful = principal.kind !== 'anonymous' && recalled !== principal;
   }
 
   /**
-   * Asks whether the rights hold; it answers at once while nothing has changed.
-   * @throws MillraceError `policy-revoked`, `not-authenticated`, `forbidden`, `invalid-credential`, at once or as a rejection
+   * Checks whether the rights hold; returns without waiting while nothing has changed.
+   * @throws MillraceError `policy-revoked`, `not-authenticated`, `forbidden`, `invalid-credential`, at once or as a
+   *   rejection
    */
   check(): void | Promise<void> {
     if (this.#doubtful) return this.#renew();
@@ -68,7 +70,7 @@ export class StandingRights {
   async #renew(): Promise<void> {
     const { principal } = this.#grants;
     if (principal.kind === 'anonymous') return;
-    // Set before it is read: a change that comes meanwhile makes it doubtful again.
+    // Cleared before the principal is read: a change during the reading sets it again.
     this.#doubtful = false;
     try {
       const now = await this.#parts.authenticator.present(principal);
@@ -93,7 +95,7 @@ export class StandingRights {
   }
 }
 
-/** Whether two Scopes reach, show and set the same, by whatever policies. */
+/** True if two Scopes reach, show and set the same, whichever policies grant it. */
 function same(a: Scope | null, b: Scope | null): boolean {
   if (a === null || b === null) return a === b;
   return isDeepStrictEqual(rightsOf(a), rightsOf(b)) && same(a.reader, b.reader);

@@ -1,6 +1,6 @@
 /**
- * Questions to the policies as JSON, for `/admin/policies/test` and `/admin/policies/check`: read and turned into the
- * principals and documents that requests would bring. Pure. Not here: the answers (verdict.ts).
+ * Questions to the policies as JSON, for `/admin/policies/test` and `/admin/policies/check`: read, and turned into the
+ * principals and documents of a real request. Pure. Not here: the answers (verdict.ts).
  */
 import type { Document } from 'mongodb';
 import Type, { type Static } from 'typebox';

@@ -1,6 +1,6 @@
 /**
- * What the policies say of one document, and which of them decides: for trying policies out before anybody meets them.
- * It asks the same Scopes and the same rules as the requests themselves. Not here: HTTP (admin/policy-routes.ts).
+ * What the policies decide about one document, and which policy decides: to try policies before they affect clients. It
+ * uses the same Scopes and rules as real requests. Not here: HTTP (admin/policy-routes.ts).
  */
 import type { Document } from 'mongodb';
 import type { Principal } from '../../auth/identity/principal.ts';
@@ -15,19 +15,19 @@ export interface TrialQuestion {
   readonly principal: Principal;
   readonly action: Action;
   readonly place: Place;
-  /** The document, for an update the one after it; null asks about the collection alone. */
+  /** The document (for an update, the new state); null asks about the collection as a whole. */
   readonly document: Document | null;
-  /** For an update, the document before it; null for the same as after. */
+  /** For an update, the old state; null if it is the same as the new one. */
   readonly before: Document | null;
 }
 
 export interface Verdict {
   readonly verdict: 'allow' | 'deny';
-  /** Id of the policy that decides; null when none speaks, and for owners, who need none. */
+  /** Id of the policy that decides; null if none applies, and for owners, who need none. */
   readonly policy: string | null;
   /** The rules for members; null when it is denied. */
   readonly fields: { readonly read: readonly string[]; readonly write: readonly string[] } | null;
-  /** Why it is so, where a policy alone does not say it. */
+  /** The reason, where the policy alone does not explain the result. */
   readonly reason?: string;
 }
 
