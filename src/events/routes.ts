@@ -1,6 +1,7 @@
 /**
- * The HTTP face of events: `/events` for who may see all of them, `/api/{collection}/_changes` for the readers of one
- * collection, both as long polls. What may be seen is the policies' answer; each reader gets an envelope of its own.
+ * The routes of events, both long polls: `/events` for principals that may see all events, and
+ * `/api/{collection}/_changes` for the readers of one collection. Not here: what a reader may see
+ * (read/visible-row.ts).
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -33,9 +34,9 @@ export interface EventRoutesOptions {
   readonly authenticator: Pick<Authenticator, 'authenticate' | 'onRevoked'>;
   readonly events: {
     readonly feed: Feed;
-    /** A row whose bodies were too large, with the document as it is now. */
+    /** Adds the document as it is now to a row whose own documents were too large. */
     readonly completed: (row: LogRow) => Promise<LogRow>;
-    /** Refuses a collection whose changes the database does not tell. */
+    /** Refuses a collection for which the database has no change events. */
     readonly requireChanges: (collection: string) => Promise<void>;
   };
 }
@@ -50,13 +51,14 @@ export async function eventRoutes(
 ): Promise<void> {
   const { feed, completed, requireChanges } = events;
   const closing = new AbortController();
-  /** For those who look through much of the log, or ask expensive filters of large documents. */
+  /** Gives turns to readers that scan much of the log, or use expensive filters on large documents. */
   const turnstile = new Turnstile();
   app.addHook('preClose', async () => closing.abort());
 
   /**
-   * Whether somebody sees of all events only what policies let it read: a key. What concerns the system is for owners.
-   * @throws MillraceError `not-authenticated`, `forbidden` for everybody else
+   * True for a key that sees only the events of what policies let it read. False for a principal that may see all
+   * events.
+   * @throws MillraceError `not-authenticated`, `forbidden` for all other principals
    */
   function isLimited(principal: Principal): boolean {
     if (policies.find(principal, 'read', 'events') !== null) return false;
@@ -65,7 +67,7 @@ export async function eventRoutes(
     return false;
   }
 
-  /** A page of the feed, for as long as its reader is who it was, or proves it again. */
+  /** A page of the feed. While it waits, the reader's principal is kept current. */
   async function pageFor<T>(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -86,7 +88,7 @@ export async function eventRoutes(
   app.get('/events', { config: FOLLOW_ALL }, async (request, reply) => {
     const { types: asked, ...query } = parseEventsQuery(request.url);
     const types = asked ?? ['*'];
-    // Before anything is read.
+    // Checked before anything is read.
     if (isLimited(request.principal)) hearable(policies, request.principal, types);
     const wants = wanting(types);
     const page = await pageFor(request, reply, { ...query, refuseGap: () => false }, async (row, principal) => {
@@ -118,7 +120,7 @@ export async function eventRoutes(
     let asked = { by: request.principal, match: matchOf(request.principal) };
     const gap = (row: LogRow) => row.operation === 'gap';
     const page = await pageFor(request, reply, { ...query, refuseGap: gap }, async (row, principal) => {
-      // What another collection is renamed to has none of its documents any more, and no other row says so.
+      // A collection that another one is renamed to loses its documents, and no other row says so.
       if (row.collection !== name && row.to !== name) return null;
       if (asked.by !== principal) asked = { by: principal, match: matchOf(principal) };
       const scope = scopeOf(principal);

@@ -1,6 +1,6 @@
 /**
- * How the event log is doing, for an operator: who records, how far, how far behind, and how long the oplog would carry
- * a pause. It reads and changes nothing.
+ * The state of the event log for an operator: which process records, the newest row, the lag of readers, and how long a
+ * pause of recording the oplog would cover. It only reads.
  */
 import type { Db, Document } from 'mongodb';
 import type { EventLog } from './log/event-log.ts';
@@ -10,10 +10,10 @@ import type { Recorder } from './record/recorder.ts';
 
 export interface EventState {
   readonly recorder: {
-    /** What this process' recorder does. */
+    /** What the recorder of this process does. */
     readonly status: string;
     readonly fault: string | null;
-    /** Who holds the lease in the whole deployment. */
+    /** The process that holds the lease in the whole deployment. */
     readonly holder: string | null;
     readonly term: number | null;
     readonly until: string | null;
@@ -32,7 +32,7 @@ export interface EventState {
   readonly oplogSeconds: number | null;
 }
 
-/** The same in one line: who records, how far, how far behind, and how long a pause may be. */
+/** The same in one line. */
 export function inShort({ recorder, log, tail, oplogSeconds }: EventState): object {
   return {
     recorder: recorder.status,

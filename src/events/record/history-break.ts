@@ -1,13 +1,13 @@
 /**
- * How a history begins and how it breaks: the first token, the rows that say that changes between two moments are not
- * known, and the mark of the replica set by which a log that was carried elsewhere is told. Nothing is guessed: after a
- * break everything a reader holds is void, and the rows say so.
+ * How a history begins and how it breaks: the first resume token, the rows that say that the changes between two
+ * moments are unknown, and the id of the replica set, by which a log that was moved to another one is recognised.
+ * Nothing is guessed: after a break all state of readers is void, and the rows say so.
  */
 import type { Db } from 'mongodb';
 import { changeStream } from '../../database/cursors/change-stream.ts';
 import { EMPTY_ROW, type LogRow } from '../log/row.ts';
 
-/** The place a stream opened now begins at. */
+/** The place at which a stream that is opened now begins. */
 async function start(data: Db, signal: AbortSignal): Promise<Pick<LogRow, 'token' | 'time'>> {
   const stream = changeStream({ db: data, full: true, signal });
   try {
@@ -19,9 +19,9 @@ async function start(data: Db, signal: AbortSignal): Promise<Pick<LogRow, 'token
   }
 }
 
-/** The rows of a break behind the newest row: one `gap` in a new epoch, and a `reset` for each collection. */
+/** The rows of a break after the newest row: one `gap` in a new epoch, and a `reset` for each collection. */
 async function rows(data: Db, newest: LogRow, epoch: number, signal: AbortSignal): Promise<LogRow[]> {
-  // The token comes first: a change that slips in before the rows are written is then told, not lost.
+  // The token is read first: a change that comes before the rows are written is then recorded and not lost.
   const place = await start(data, signal);
   const names = (await data.listCollections({ type: 'collection' }, { nameOnly: true }).toArray())
     .map((one) => one.name)
@@ -36,12 +36,13 @@ async function rows(data: Db, newest: LogRow, epoch: number, signal: AbortSignal
   return [gap, ...resets];
 }
 
-/** Epochs made of the time count its milliseconds from here. */
+/** Epochs that are made from the time count milliseconds from here. */
 const FIRST_MOMENT = Date.UTC(2026, 0, 1);
 
 /**
- * The epoch that a log without memory begins above: 0 in an empty database. Data that is there already may have been
- * restored without its log, and positions of that one may be about; none of them has an epoch as high as the time.
+ * A new log begins above this epoch: 0 in an empty database. Data that exists already may have been restored without
+ * its log, and clients may still have positions of that log. No position has an epoch as high as the time, so time is
+ * used.
  */
 async function former(data: Db): Promise<number> {
   const [found] = await data.listCollections({ name: /^(?!_|system\.)/ }, { nameOnly: true }).toArray();

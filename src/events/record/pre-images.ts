@@ -1,19 +1,21 @@
 /**
- * Sees to it that collections keep pre- and post-images, without which updates and deletes carry no states. Ours are
- * made with them; those made by others are switched over here, beside the recording: a switch waits for every lock that
- * others hold, and the record of all the rest must not. Changes before the switch stay without images.
+ * Makes collections keep pre- and post-images; without them, updates and deletes have no states. Our own collections
+ * are created with them. Collections of other programs are switched here, next to the recording, because a switch waits
+ * for locks and the recording must not. Changes before the switch stay without images.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { CollectionInfo, Db } from 'mongodb';
 import { CODE, serverCode } from '../../database/errors.ts';
 import type { Note } from '../log/note.ts';
 
-/** How long a switch may wait for others, in milliseconds: as long as it waits, their next writes wait behind it. */
+/**
+ * How long a switch may wait for locks, in milliseconds: as long as it waits, new writes to the collection wait, too.
+ */
 const LOCK_MS = 1000;
 
 export interface ImageTask {
   readonly db: Db;
-  /** The one collection to switch; all that there are when left out. */
+  /** The one collection to switch; when left out, all collections. */
   readonly name?: string;
   /** After how long what failed is tried again, in milliseconds. */
   readonly againMs: number;
@@ -23,7 +25,7 @@ export interface ImageTask {
 
 type Fail = (error: unknown, collection?: string) => void;
 
-/** Switches images on where they are off, and tries again what failed until none is left or the signal aborts. */
+/** Switches images on where they are off. Tries again after failures, until none is left or the signal aborts. */
 export async function keepImages(task: ImageTask): Promise<void> {
   const { againMs, signal, onNote } = task;
   const told = new Set<string>();
@@ -43,7 +45,7 @@ export async function keepImages(task: ImageTask): Promise<void> {
   }
 }
 
-/** One look at what is without images; false when some of it stays so. */
+/** One round over the collections without images; false when some of them stay without. */
 async function switchOver({ db, name, signal, onNote }: ImageTask, fail: Fail): Promise<boolean> {
   const filter = { type: 'collection', ...(name === undefined ? {} : { name }) };
   const found = await db.listCollections<CollectionInfo>(filter, { signal }).toArray();

@@ -1,7 +1,7 @@
 /**
- * The recorder: reads the one change stream of the data database and appends its changes as rows, as long as it holds
- * the lease. Every row carries the token that made it, so there is no cursor that could disagree with the log, and a
- * second recorder that wakes up late can only find its numbers taken. Not here: what an error means (log-errors.ts), one
+ * The recorder: reads the change stream of the data database and appends its changes as rows, as long as it holds the
+ * lease. Every row has the resume token of its change, so there is no separate cursor that could differ from the log. A
+ * second recorder that wakes up late only finds its numbers taken. Not here: what an error means (log-errors.ts), one
  * run of the stream (recording.ts), retention (retention.ts).
  */
 import { setTimeout as pause } from 'node:timers/promises';
@@ -18,24 +18,26 @@ import { type Approach, record } from './recording.ts';
 
 const LEASE_POLL_MS = 250;
 const STOP_MS = 300;
-/** How long nobody may be known to record before it counts as ended, in milliseconds; taking over takes five seconds. */
+/**
+ * How long nobody may be known to record before it counts as ended, in milliseconds; taking over takes five seconds.
+ */
 const PATIENCE_MS = 15_000;
 
-/** How long the word of the stream holds that there is nothing more, in milliseconds: it comes every 1,000, and may be late. */
+/** How long an empty reply of the stream counts as up to date, in milliseconds: one comes every 1,000, perhaps late. */
 const UP_TO_DATE_MS = 1_250;
 
 export interface RecorderOptions {
   readonly data: Db;
   readonly log: EventLog;
   readonly lease: Lease;
-  /** Told of rows once a majority has them, in their order. */
+  /** Called with rows, in order, once a majority has acknowledged them. */
   readonly onRows?: (rows: readonly LogRow[]) => void;
   readonly onNote?: Note;
-  /** Told once when the database refuses recording and a person has to act. */
+  /** Called once when the database refuses recording and an operator has to act. */
   readonly onRefused?: (error: unknown) => void;
-  /** The highest position this process knows of: a log that ends below it has been turned back. */
+  /** The highest position that this process has seen: a log that ends below it was restored to an older state. */
   readonly known?: () => LogPosition | null;
-  /** Told when recording begins behind the newest row, and when it ends. */
+  /** Called when recording begins after the newest row, and when it ends. */
   readonly onRecording?: (recording: boolean) => void;
   readonly markMs?: number;
   readonly imagesMs?: number;
@@ -46,9 +48,9 @@ export interface RecorderOptions {
 
 export interface RecorderState {
   readonly status: 'waiting' | 'recording' | 'failing' | 'stopped';
-  /** The newest row this recorder knows of. */
+  /** The newest row that this recorder has seen. */
   readonly newest: LogPosition | null;
-  /** When the stream was last heard of, as epoch milliseconds; null before the first reply. */
+  /** When the last reply of the stream came, as epoch milliseconds; null before the first one. */
   readonly heardAt: number | null;
   readonly fault: string | null;
 }
@@ -59,9 +61,9 @@ export class Recorder {
   #loop: Promise<void> = Promise.resolve();
   #approach: Approach;
   #failures = 0;
-  /** When the stream last said that there is nothing more, after all that it had brought was told. */
+  /** When the last empty reply came, after all earlier changes had been passed on. */
   #upToDateAt = Number.NEGATIVE_INFINITY;
-  /** When this recorder last wrote a row or heard that there is none, or learned that another one holds the lease. */
+  /** When this recorder last wrote a row, got an empty reply, or learned that another recorder holds the lease. */
   #fineAt = 0;
   #state: RecorderState = { status: 'stopped', newest: null, heardAt: null, fault: null };
 
@@ -79,7 +81,7 @@ export class Recorder {
     return this.#state.status !== 'stopped' && this.#now() - this.#fineAt < PATIENCE_MS;
   }
 
-  /** Whether the stream has just said that there is nothing more: it says so every second while nothing changes. */
+  /** Whether the stream has just given an empty reply; it gives one every second while nothing changes. */
   get upToDate(): boolean {
     return this.#state.status === 'recording' && this.#now() - this.#upToDateAt < UP_TO_DATE_MS;
   }
@@ -88,7 +90,7 @@ export class Recorder {
     return (this.#options.now ?? performance.now.bind(performance))();
   }
 
-  /** Who records now, in the whole deployment. */
+  /** Which process records now, in the whole deployment. */
   async holder(): Promise<LeaseState | null> {
     return await this.#options.lease.state();
   }
@@ -207,7 +209,7 @@ export class Recorder {
     this.#approach = this.#usual();
   }
 
-  /** Chooses how to go on after an error; false when a person has to act. */
+  /** Chooses how to go on after an error; false when an operator has to act. */
   async #recover(error: unknown): Promise<boolean> {
     const verdict: ErrorClass = classifyError(error);
     const fault = error instanceof Error ? error.message : String(error);

@@ -1,7 +1,7 @@
 /**
- * One run of the recorder: from the log's newest row along the stream, reply by reply, until the stream ends, the lease
- * is lost or something fails. While one batch is acknowledged the next reply fills, and never are two batches on their
- * way: a later one could be kept where an earlier one is lost.
+ * One run of the recorder: it reads the change stream from the log's newest row on, until the stream ends, the lease is
+ * lost or something fails. The next reply is read while a batch is written. Two batches are never written at one time:
+ * the later one could be kept while the earlier one is lost. Not here: what to do after a failure (recorder.ts).
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Db } from 'mongodb';
@@ -17,15 +17,16 @@ import { RowMaker } from './row-maker.ts';
 /** A reply above this size may have been cut within a transaction. */
 const CUT_BYTES = 12 * 1024 * 1024;
 /**
- * How long after a reply with changes the next one is asked for, in milliseconds. A change after a quiet time is read at
- * once; those of writers that do not rest share their reply and their append, which otherwise would take more of the
- * machine than the writes.
+ * The wait before the next request after a reply with changes, in milliseconds. A change after a quiet time is read at
+ * once. Changes that come without a pause share a reply and an append; otherwise recording them would take more CPU
+ * time than the writes themselves.
  */
 const GATHERING_MS = 8;
 
 /**
- * The longest time for an answer, in milliseconds. The server answers when it has met a change of ours or the end of the
- * oplog, and what others wrote in between gives no place to go on from: a time that is too short is so again every time.
+ * The longest time for an answer, in milliseconds. The server answers when it finds a change of our database or the end
+ * of the oplog. If it times out, we get no resume token for the oplog entries of other databases scanned so far, so the
+ * next attempt scans the same entries and times out again. Hence so long.
  */
 const LONGEST_MS = 600_000;
 
@@ -35,11 +36,13 @@ type Replies = AsyncGenerator<StreamReply, void, void>;
 
 /** How the stream is to be opened next. */
 export interface Approach {
-  /** `by-time` when the token is not known, `single` and `bodiless` to pass an entry that fits into no reply. */
+  /**
+   * `by-time` when the token is unknown, `single` and `bodiless` to get past an entry that does not fit into a reply.
+   */
   readonly kind: 'normal' | 'by-time' | 'single' | 'bodiless';
-  /** A token up to which everything behind this row has been seen and made no row. */
+  /** A token up to which all changes after this row have been seen and made no row. */
   readonly seen: { readonly after: number; readonly token: string } | null;
-  /** Tokens of changes whose row the log refused with its bodies. */
+  /** Tokens of changes that the log refused with their documents. */
   readonly big: Set<string>;
   /** How long the stream's next answer may take, in milliseconds. */
   readonly answerMs: number;
@@ -50,17 +53,17 @@ export interface Recording {
   readonly log: EventLog;
   readonly newest: LogRow;
   readonly approach: Approach;
-  /** After how long without rows the place is noted, in milliseconds. */
+  /** After how long without rows the resume token is stored, in milliseconds. */
   readonly markMs: number;
   /** After how long images are tried again where they could not be switched on, in milliseconds. */
   readonly imagesMs: number;
-  /** How long an answer may take as long as none has failed to come, in milliseconds. */
+  /** How long an answer may take until one has timed out, in milliseconds. */
   readonly answerMs: number;
   readonly allowed: () => boolean;
   readonly signal: AbortSignal;
   readonly onRows: (rows: readonly LogRow[]) => void;
   readonly onReply: (empty: boolean) => void;
-  /** Told of what a later run must know when this one fails. */
+  /** Called with what the next run must know when this one fails. */
   readonly onApproach: (approach: Approach) => void;
   readonly onNote: Note | undefined;
 }
@@ -125,7 +128,10 @@ export async function record(run: Recording): Promise<Approach> {
   }
 }
 
-/** Whether our own deadline passed (kernel/concurrency/deadline.ts): the driver puts it in its own words where it was reading. */
+/**
+ * Whether our own deadline passed (kernel/concurrency/deadline.ts): the driver puts it in its own words where it was
+ * reading.
+ */
 function isTimeout(error: unknown): boolean {
   return error instanceof Error && (error.name === 'TimeoutError' || error.name === 'MongoOperationTimeoutError');
 }
@@ -135,7 +141,7 @@ function patient(approach: Approach): Approach {
   return { ...approach, answerMs: Math.min(approach.answerMs * 2, LONGEST_MS) };
 }
 
-/** The next reply, asked for ahead; its failure is met when it is awaited. */
+/** The next reply, requested ahead; an error of it is thrown when it is awaited. */
 function follow(stream: Replies, afterMs = 0): ReturnType<Replies['next']> {
   const next = afterMs === 0 ? stream.next() : pause(afterMs).then(() => stream.next());
   next.catch(() => {});
@@ -152,7 +158,7 @@ async function opening(run: Recording): Promise<Pick<ChangeStreamOptions, 'from'
   return { from: { after }, batchSize: 1, ...(approach.kind === 'bodiless' ? { stages: [{ $unset: BODIES }] } : {}) };
 }
 
-/** The reply's changes without those the log has already, and with a word on those that must go without bodies. */
+/** The reply's changes without those that the log has already; those that must go without documents are marked. */
 function judged(run: Recording, reply: StreamReply): StreamChange[] {
   const { kind, big } = run.approach;
   const fresh = kind === 'by-time' ? reply.changes.filter((one) => one.token > run.newest.token) : reply.changes;
@@ -168,7 +174,7 @@ function remember(error: unknown, rows: readonly LogRow[], approach: Approach): 
   throw error;
 }
 
-/** In the named collection, or in all; not waited for, because a switch waits for others and the record must not. */
+/** Switches images on in the named collection, or in all. Nothing waits for it, because it may wait for locks. */
 function images({ data, imagesMs, onNote }: Recording, signal: AbortSignal, name?: string): void {
   void keepImages({ db: data, againMs: imagesMs, signal, onNote, ...(name === undefined ? {} : { name }) });
 }

@@ -1,12 +1,13 @@
 /**
- * What an operator is told when the database refuses to be recorded: a document of `_activity`, which is an event as
- * soon as somebody may record again. The server's own words stay in the log of the program: they hold its command.
+ * The notice for an operator that the database refuses to be recorded: a document of `_activity`, which becomes an
+ * event as soon as recording works again. The server's message stays in the log of the program, because it holds the
+ * command.
  */
 import type { Db, Document } from 'mongodb';
 import { serverCode } from '../../database/errors.ts';
 import { newId } from '../../database/json/ids.ts';
 
-/** Writes it down, if the database lets us. Throws what the driver throws. */
+/** Stores the notice, if the database allows it. Throws the driver's errors. */
 export async function tellRefusal(data: Db, recorder: string, error: unknown): Promise<void> {
   const now = new Date();
   const code = serverCode(error);

@@ -1,7 +1,6 @@
 /**
- * Lets the log forget: rows older than an age or beyond a size go. The floor is raised first and only then rows are
- * deleted, and readers ignore whatever lies below the floor; so a recorder that was frozen for longer than the
- * retention may put old numbers back, and nobody sees them.
+ * Deletes old rows of the log, by age and by size. The floor is raised before rows are deleted, and readers ignore rows
+ * below the floor. A recorder that was frozen for longer than the retention may put old numbers back; they stay unseen.
  */
 import type { EventLog } from '../log/event-log.ts';
 import type { Note } from '../log/note.ts';
@@ -10,11 +9,11 @@ const BLOCK_ROWS = 5000;
 
 export interface RetentionOptions {
   readonly log: EventLog;
-  /** Whether this process is the one to sweep: the holder of the recorder's lease. */
+  /** Whether this process deletes rows: it holds the recorder's lease. */
   readonly allowed: () => boolean;
   readonly maxAgeMs?: number;
   readonly maxBytes?: number;
-  /** Newest rows that are kept whatever their age. */
+  /** So many of the newest rows are kept, however old they are. */
   readonly keepRows?: number;
   readonly everyMs?: number;
   readonly onNote?: Note;
@@ -58,12 +57,12 @@ export class Retention {
     const wanted = Math.max(await this.#byAge(floor, newest.number, now), await this.#bySize(newest.number));
     const next = Math.max(floor, Math.min(wanted, newest.number - keepRows));
     if (next > floor) await log.raiseFloor(next);
-    // Also when the floor stays: a recorder that woke up late may have put rows below it.
+    // Also when the floor is the same: a recorder that woke up late may have put rows below it.
     while (!this.#stopped && allowed() && (await log.deleteBelow(next, BLOCK_ROWS)) >= BLOCK_ROWS);
     return next;
   }
 
-  /** The first number that is young enough, found by halving: numbers and times grow together. */
+  /** The first number that is young enough, by binary search: numbers and times grow together. */
   async #byAge(floor: number, newest: number, now: Date): Promise<number> {
     const since = now.getTime() - this.#options.maxAgeMs;
     let low = Math.max(1, floor);

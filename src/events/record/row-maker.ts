@@ -1,6 +1,6 @@
 /**
- * Turns changes into numbered rows: who did it, which transaction and whether it ends here, what is too large, and what
- * is no event at all. It holds the last row of a transaction back until it knows whether another one follows.
+ * Turns changes into numbered rows: the actor, the transaction and whether it ends here, changes that are too large,
+ * and changes that make no row. It holds the last row of a transaction back until it knows whether another one follows.
  * Pure: it reads no clock and no database, and two makers fed the same stream make the same rows.
  */
 import * as bson from '../../database/bson/bson-bytes.ts';
@@ -9,7 +9,7 @@ import type { StreamChange } from '../../database/cursors/change.ts';
 import { BODY_LIMIT, bodyBytes, EMPTY_ROW, type LogRow, type RowOperation } from '../log/row.ts';
 import { updatedPaths } from '../log/updated-paths.ts';
 
-/** How many stamps of deletions on the way are remembered. */
+/** How many stamps are remembered of documents that are about to be deleted. */
 const STAMP_LIMIT = 10_000;
 
 const SAME: ReadonlyMap<string, RowOperation> = new Map(
@@ -26,21 +26,21 @@ export class RowMaker {
   /** Requests that stamped a document before deleting it, by document. */
   readonly #stamps = new Map<string, string>();
 
-  /** Starts behind the newest row of the log. */
+  /** Starts after the newest row of the log. */
   constructor(newest: Pick<LogRow, 'number' | 'epoch' | 'transaction'>) {
     this.#number = newest.number;
     this.#epoch = newest.epoch;
     this.#transaction = newest.transaction && { ...newest.transaction };
   }
 
-  /** Whether a row waits for what follows; nothing may be noted as seen before it is written. */
+  /** Whether a row is held back. No later resume token may be stored before that row is written. */
   get holding(): boolean {
     return this.#held !== null;
   }
 
   /**
    * The rows of the next changes.
-   * @param ended whether all that was there has been given: then an open transaction ends here
+   * @param ended true if no further changes exist at present: then an open transaction ends here
    */
   rows(changes: readonly StreamChange[], ended: boolean): LogRow[] {
     const rows: LogRow[] = [];
@@ -89,7 +89,7 @@ export class RowMaker {
       wall: change.wall,
       operation: SAME.get(change.operation) ?? 'meta',
       collection: change.collection,
-      // Without its key it says that something in the collection changed, and readers read it anew.
+      // Without a key the row says that something in the collection changed, and readers read the collection anew.
       ...(known ? { key: change.key } : {}),
       ...(big || !known ? {} : { after: change.after, before: change.before, update: change.update }),
       transaction: this.#transaction && { ...this.#transaction, last: false },
@@ -99,7 +99,7 @@ export class RowMaker {
     };
   }
 
-  /** Who did it: from the stamp the write left, and only when this very write left it. */
+  /** The actor: taken from the stamp in the document, only if this very write made the stamp. */
   #author(change: StreamChange): { by: string | null; request: string | null } {
     const after = meta(change.after);
     const before = meta(change.before);
@@ -134,7 +134,7 @@ function meta(document: Buffer | null): Meta {
   return (document && attempted(() => readMeta(document))) ?? UNMARKED;
 }
 
-/** Looks up the three members where they stand: decoding all of `_meta` takes four times as long. */
+/** Reads only the three members out of the bytes: decoding all of `_meta` takes four times as long. */
 function readMeta(document: Buffer): Meta {
   const found = bson.findValue(document, 0, document.length, META);
   if (!found || found.type !== bson.DOCUMENT) return UNMARKED;
@@ -147,7 +147,7 @@ function readMeta(document: Buffer): Meta {
   return { by: text(BY), request: text(REQUEST), revision: revision && revisionOf(document, revision) };
 }
 
-/** A revision as text, so that any two can be compared: foreign writers may give it any type. */
+/** A revision as text, so that any two can be compared: other programs may write it with any type. */
 function revisionOf(document: Buffer, { type, start, end }: bson.ValuePlace): string {
   if (type === bson.INT32) return String(document.readInt32LE(start));
   if (type === bson.INT64) return String(document.readBigInt64LE(start));
@@ -168,7 +168,7 @@ function movesRevision(change: StreamChange): boolean {
   return paths(change).some((path) => path === '_meta' || path === '_meta.revision');
 }
 
-/** What could be read, or null: the bytes are of any writer, and what cannot be read must stop nobody's record. */
+/** The result, or null when it cannot be read: any program may have written the bytes, and recording must not stop. */
 function attempted<T>(read: () => T): T | null {
   try {
     return read();
