@@ -1,11 +1,12 @@
 /**
- * What whoever runs the program is told at its start of a database that is not safe: a version with known holes, or one that
- * lets everybody in. Pure. Not here: what makes a database unusable (mongo.ts).
+ * Warnings at the start about a database that is not safe: a version with known vulnerabilities, or no authentication.
+ * Pure. Not here: what makes a database unusable (mongo.ts).
  */
 
 /**
- * The first version of each line without a hole that MongoDB published: 7.0.41 and 8.0.30; of the later lines CVE-2026-9740
- * (anybody who reaches the port ends the server). Older lines get no mends any more, newer ones are not judged.
+ * The first version of each line without a vulnerability that MongoDB published: 7.0.41 and 8.0.30; of the later lines
+ * CVE-2026-9740 (any client that reaches the port can end the server). Older lines get no fixes any more, newer lines
+ * are not checked.
  */
 const FLOORS: readonly (readonly [number, number, number])[] = [
   [7, 0, 41],
@@ -17,14 +18,14 @@ const FLOORS: readonly (readonly [number, number, number])[] = [
 export interface DatabaseState {
   /** Such as `6.0.5`. */
   readonly version: string;
-  /** Whether it asked who we are. */
+  /** Whether it required authentication. */
   readonly authenticated: boolean;
   /** Whether it is the program's own, on loopback and behind a password. */
   readonly embedded: boolean;
   readonly production: boolean;
 }
 
-/** One sentence or two for each thing to mend; none when all is well. */
+/** One or two sentences for each problem; none when all is well. */
 export function databaseWarnings({ version, authenticated, embedded, production }: DatabaseState): string[] {
   const warnings: string[] = [];
   const floor = floorOf(version);
@@ -43,7 +44,7 @@ export function databaseWarnings({ version, authenticated, embedded, production 
   return warnings;
 }
 
-/** The version that mends this one; null when it needs no mending. */
+/** The version with the fixes that this one lacks; null when it lacks none. */
 function floorOf(version: string): readonly number[] | null {
   const [major = 0, minor = 0, patch = 0] = version.split('.').map((part) => Number.parseInt(part, 10));
   const line = FLOORS.find((floor) => floor[0] > major || (floor[0] === major && floor[1] >= minor));

@@ -1,7 +1,7 @@
 /**
- * A lease: the right to be the only one, for a short time, judged by the database server's clock. It saves work and
- * nothing more: whoever holds it may be frozen and wake up late, so what must be correct rests on unique keys instead.
- * Not here: what the holder does with it.
+ * A lease: the right of one process to do something alone for a short time, by the clock of the database server. It
+ * only saves work: a process that holds it may be frozen and wake up late, so correctness must rest on unique keys
+ * instead. Not here: what the holder does with it.
  */
 import type { Collection, Document } from 'mongodb';
 
@@ -17,7 +17,7 @@ export interface LeaseOptions {
   readonly collection: Collection<LeaseDocument>;
   /** Which lease of the collection. */
   readonly id: string;
-  /** Who asks: unique for each process and use. */
+  /** The name of the applicant: unique for each process and use. */
   readonly owner: string;
   /** How long one grant lasts, in milliseconds. */
   readonly ttlMs?: number;
@@ -27,7 +27,7 @@ export interface LeaseOptions {
   readonly now?: () => number;
 }
 
-/** Who holds a lease, as the database says. */
+/** The holder of a lease, as the database has it. */
 export interface LeaseState {
   readonly owner: string | null;
   readonly term: number;
@@ -50,18 +50,18 @@ export class Lease {
     return this.#term;
   }
 
-  /** Whether the lease is ours, by the monotonic clock and counted from before the last grant was asked for. */
+  /** Whether we hold the lease, by the monotonic clock, counted from just before the last grant was requested. */
   held(): boolean {
     return this.#options.now() < this.#heldUntil;
   }
 
   /**
-   * Asks once for the lease, or for more of it; true when it is ours now. Once held it is renewed until released or
-   * lost. Throws what the driver throws.
+   * Requests the lease once, or renews it; true when we hold it now. A held lease is renewed until released or lost.
+   * Throws the driver's errors.
    */
   async acquire(): Promise<boolean> {
     const { collection, id, owner, ttlMs, now } = this.#options;
-    // Looked after again as long as nothing is granted: whoever drops the collection takes the document with it.
+    // Repeated as long as nothing is granted: the document is gone when the collection has been dropped.
     if (!this.held() && now() - this.#madeAt >= ttlMs) {
       // Not an upsert below: $expr is refused in the filter of an upsert (error 224).
       await collection
@@ -88,7 +88,7 @@ export class Lease {
     return true;
   }
 
-  /** Gives the lease back, so that the next one need not wait for its end. */
+  /** Gives the lease back, so that the next holder need not wait for its end. */
   async release(): Promise<void> {
     const { collection, id, owner } = this.#options;
     const wasHeld = this.held();
@@ -96,13 +96,13 @@ export class Lease {
     if (wasHeld) await collection.updateOne({ _id: id, owner }, { $set: { until: new Date(0), owner: null } });
   }
 
-  /** Who holds the lease now. */
+  /** The present holder of the lease. */
   async state(): Promise<LeaseState | null> {
     return await this.#options.collection.findOne({ _id: this.#options.id }, { projection: { _id: 0 } });
   }
 
   #renew(): void {
-    // A failed renewal is no news: the grant runs out by itself, and the next one may succeed before that.
+    // A failed renewal needs no action: the grant ends by itself, and the next renewal may succeed before that.
     this.acquire().catch(() => {});
   }
 

@@ -1,5 +1,5 @@
 /**
- * The door to MongoDB: one client, the three databases, and the checks that a deployment can carry Millrace at all.
+ * Connects to MongoDB: one client, the three databases, and the checks that the server can run Millrace at all.
  * Not here: starting a server (embedded/), what is stored (the stores), errors (errors.ts).
  */
 import { type Db, MongoClient, MongoParseError } from 'mongodb';
@@ -20,7 +20,7 @@ export interface Mongo {
   readonly files: Db;
   /** Server version, such as `6.0.5`. */
   readonly version: string;
-  /** Whether the server knows us as a user; one that knows nobody lets everybody in. */
+  /** Whether we are authenticated as a user; a server without authentication accepts every client. */
   readonly authenticated: boolean;
   close(): Promise<void>;
 }
@@ -30,7 +30,7 @@ export interface MongoSettings {
   readonly url: string;
   /** Name of the data database. */
   readonly database: string;
-  /** Connections at most; 64 by default. */
+  /** The most connections; 64 by default. */
   readonly maxPoolSize?: number;
 }
 
@@ -73,7 +73,7 @@ function makeClient({ url, maxPoolSize = 64 }: MongoSettings): MongoClient {
       ignoreUndefined: false,
     });
   } catch (cause) {
-    // Only words that can hold nothing of a password that was taken for something else.
+    // Only texts that cannot contain a part of a password that was parsed as something else.
     const option =
       cause instanceof MongoParseError && /^options? [\w, ]+ (?:is|are) not supported$/.exec(cause.message);
     throw new UnusableDatabase(
@@ -86,8 +86,8 @@ function makeClient({ url, maxPoolSize = 64 }: MongoSettings): MongoClient {
 }
 
 /**
- * A sentence for a database that wants to know who it is, or does not let this user do what is needed; null for every other
- * failure. What is not allowed shows only where it is tried: at the opening, or in what is begun with it.
+ * A sentence for a database that requires authentication, or does not let this user do what is needed; null for every
+ * other failure. A missing right shows only when it is used: when the database is opened, or at the first steps after.
  */
 export function mayNot(cause: unknown, { url, database }: MongoSettings): UnusableDatabase | null {
   if (serverCode(cause) !== CODE.unauthorized) return null;
@@ -161,7 +161,7 @@ async function checkFormat(log: Db): Promise<void> {
   }
 }
 
-/** The addresses alone: who asks stands before them, and options behind them can be passwords too, as of a proxy. */
+/** Only the addresses: user and password come before them, and options after them can hold passwords of a proxy. */
 function withoutPassword(url: string): string {
   return url.replace(/\/\/[^@/]*@/, '//').replace(/\?.*/, '');
 }

@@ -1,6 +1,6 @@
 /**
- * Secrets that an installation makes for itself and all its processes share. They stand in `<db>_log`, whose changes are
- * no events.
+ * Secrets that an installation makes for itself and that all its processes share. They are stored in `<db>_log`, where
+ * changes make no events. Not here: replacing a secret that signs (signing-secret.ts).
  */
 import { randomBytes } from 'node:crypto';
 import type { Binary } from 'mongodb';

@@ -1,6 +1,6 @@
 /**
- * What the collections of ours in `<db>` have in common: they keep both states of a change for their events, and each
- * document says in `_meta` who changed it last. Not here: what they hold; secrets stand in `<db>_log`.
+ * What all system collections in `<db>` have in common: they keep both states of a change for their events, and each
+ * document names in `_meta` the actor of its last change. Not here: their contents; secrets are in `<db>_log`.
  */
 import type { CollectionInfo, Db, IndexDescription } from 'mongodb';
 import { CODE, serverCode, translated } from './errors.ts';
@@ -8,9 +8,9 @@ import type { Mongo } from './mongo.ts';
 
 const IMAGES = { enabled: true } as const;
 
-/** Who makes a change, as the event tells it. */
+/** The actor of a change, as its event names it. */
 export interface Stamp {
-  /** The principal, as `user:u1`; null when nobody of ours asked for it. */
+  /** The principal, as `user:u1`; null when no principal requested the change. */
   readonly by: string | null;
   /** Id of the request; null for what the program does by itself. */
   readonly request: string | null;

@@ -1,7 +1,7 @@
 /**
- * The few transactions Millrace runs, on a fixed set of sessions whose ids stand in `<db>_log.instances` under a lease.
- * A process that is killed inside a transaction freezes the documents it touched for about a minute; whoever sees its
- * lease expire kills its sessions, which frees them at once. Not here: what is written; the store brings the work.
+ * Runs the few transactions of Millrace on a fixed set of sessions. Their ids are stored in `<db>_log.instances` under
+ * a lease. A process that is killed inside a transaction locks its documents for about a minute; another process that
+ * sees the lease expire kills the sessions, which frees the documents at once. Not here: what is written (the stores).
  */
 import { randomUUID } from 'node:crypto';
 import type { Binary, ClientSession, Collection } from 'mongodb';
@@ -14,7 +14,7 @@ const SESSIONS = 8;
 const MAX_WAITING = 1_000;
 const LEASE_MS = 5_000;
 const RENEW_MS = 1_500;
-/** A little longer than it takes until a dead process is noticed: what it holds conflicts with us until then. */
+/** A little longer than it takes to notice a dead process: until then we conflict with the documents that it locks. */
 const PATIENCE_MS = LEASE_MS + RENEW_MS + 1_500;
 const MAX_DELAY_MS = 250;
 
@@ -97,8 +97,8 @@ export class Transactions {
   }
 
   /**
-   * Renews the registration and frees what dead processes hold. One command does both as long as all are alive: it meets
-   * the expired ones too, leaves them as they are, and the server counts them among the matched.
+   * Renews the registration and frees what dead processes hold. One command does both as long as all are alive: it
+   * meets the expired ones too, leaves them as they are, and the server counts them among the matched.
    */
   async #round(): Promise<void> {
     const isMine = { $eq: ['$_id', this.#id] };
@@ -149,7 +149,10 @@ function contention(cause: unknown): MillraceError {
   });
 }
 
-/** Whether a second run may succeed; an error that was translated on its way still has what the driver said as its cause. */
+/**
+ * Whether a second run may succeed; an error that was translated on its way still has what the driver said as its
+ * cause.
+ */
 function isConflict(error: unknown): boolean {
   if (error instanceof MillraceError) return error.code === 'contention' || isConflict(error.cause);
   const code = serverCode(error);

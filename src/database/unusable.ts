@@ -1,8 +1,8 @@
 /**
- * The error that ends a start: it has a file of its own because the process must know it before the driver is loaded.
+ * The error that ends a start. It has its own file because the program needs it before the driver is loaded.
  */
 
-/** A MongoDB that cannot carry Millrace; the message says what to do. */
+/** A MongoDB that cannot run Millrace; the message says what to do. */
 export class UnusableDatabase extends Error {
   override readonly name = 'UnusableDatabase';
 }

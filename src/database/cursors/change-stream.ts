@@ -1,7 +1,7 @@
 /**
- * A change stream read by hand, one `getMore` reply at a time: the driver's own `watch()` costs a third more and resumes
- * behind the reader's back. It ends when the server closes the stream (after an invalidate) or the signal aborts, and
- * throws every error as it came: what to do about it is the reader's business.
+ * A change stream that is read by commands, one `getMore` reply at a time: the driver's own `watch()` costs a third
+ * more and resumes without telling its reader. It ends when the server closes the stream (after an invalidate) or the
+ * signal aborts. Every error is thrown as it came. Not here: what to do after an error.
  */
 import { type ClientSession, type Db, type Document, Long, type Timestamp } from 'mongodb';
 import { within } from '../../kernel/concurrency/deadline.ts';

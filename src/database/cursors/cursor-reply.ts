@@ -1,13 +1,14 @@
 /**
- * What the server answers to `find`, `aggregate` and `getMore` sent as commands, with every document left as raw BSON.
- * Not here: asking (find-raw.ts, and whoever reads a cursor by hand).
+ * Parses the replies to `find`, `aggregate` and `getMore` that are sent as commands; every document stays raw BSON.
+ * Not here: sending the commands (find-raw.ts, and other code that reads a cursor by commands).
  */
 import { type Document, Timestamp } from 'mongodb';
 import { binary } from '../bson/raw.ts';
 
 /**
- * Options of a command whose reply is read here. Not `raw: true`, by which the driver would leave parts of an error raw as
- * well, take them for the version of the topology, and lose the server for some heartbeats when its primary steps down.
+ * Options of a command whose reply is read here. Not `raw: true`, by which the driver would leave parts of an error raw
+ * as well, take them for the version of the topology, and lose the server for some heartbeats when its primary steps
+ * down.
  */
 export const RAW_ENTRIES = {
   fieldsAsRaw: { firstBatch: true, nextBatch: true },

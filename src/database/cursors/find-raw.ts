@@ -1,7 +1,7 @@
 /**
- * Reading documents as raw BSON by commands, in one round trip as a rule. The driver's cursor takes twice as long for the
- * same; it is asked where a single answer does not fit one reply, and after a failure, which it knows when to try again.
- * Not here: how a list of all there is goes on behind its first reply (open-cursor.ts), and reads within a transaction.
+ * Reads documents as raw BSON by commands, usually in one round trip; the driver's cursor takes twice as long. The
+ * driver's cursor is used only when the result needs more than one reply, and after an error, because it knows which
+ * errors can be retried. Not here: a long list after its first reply (open-cursor.ts), and reads within a transaction.
  */
 import {
   type AggregationCursor,
@@ -29,19 +29,19 @@ export interface RawFind {
   readonly maxTimeMS: number;
 }
 
-/** The same text for the very same question, to the last type of a value, and for no other. */
+/** A text that is equal only for equal questions, down to the types of their values. */
 export function wordsOf(find: RawFind): string {
   return Buffer.from(BSON.serialize(find)).toString('latin1');
 }
 
-/** The first documents of what was found, in their order. */
+/** The first documents of a result, in order. */
 export interface FirstFound {
   readonly documents: readonly Buffer[];
   /** Whether there are others: one reply of the server holds 16 MB, and one document at least. */
   readonly more: boolean;
 }
 
-/** The documents found, as many as one reply holds. Throws the driver's errors. */
+/** The documents of a result that fit into one reply. Throws the driver's errors. */
 export async function findFirst(db: Db, collection: string, find: RawFind): Promise<FirstFound> {
   try {
     const reply = await db.command(commandOf(db, collection, find), RAW_ENTRIES);
@@ -54,7 +54,7 @@ export async function findFirst(db: Db, collection: string, find: RawFind): Prom
   return firstOf(cursorOf(db, collection, find));
 }
 
-/** What the first reply of a raw cursor holds; the rest is not asked for. */
+/** The documents in the first reply of a raw cursor; the rest is not read. */
 export async function firstOf(cursor: FindCursor | AggregationCursor): Promise<FirstFound> {
   try {
     await cursor.hasNext();
@@ -65,7 +65,7 @@ export async function firstOf(cursor: FindCursor | AggregationCursor): Promise<F
   }
 }
 
-/** The documents found, in their order, however many they are. Throws the driver's errors. */
+/** All documents of a result, in order. Throws the driver's errors. */
 export async function findRaw(db: Db, collection: string, find: RawFind): Promise<readonly Buffer[]> {
   const { documents, more } = await findFirst(db, collection, find);
   return more ? (await cursorOf(db, collection, find).toArray()).map(asRaw) : documents;

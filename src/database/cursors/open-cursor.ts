@@ -1,13 +1,15 @@
 /**
- * A cursor of the server read by commands: the driver's own takes each document apart only to hand out its bytes, twice
- * the work of everything else that a long list is. Not here: the question that opens it.
+ * A cursor of the server, read by commands. The driver's own cursor parses each document only to return its bytes,
+ * which is twice the work of everything else in a long list. Not here: the query that opens it.
  */
 import { type ClientSession, type Db, type Document, Long } from 'mongodb';
 import type { CursorReply } from './cursor-reply.ts';
 
 /** Documents of a first reply, while nothing is known of their size. */
 export const FIRST_BATCH = 16;
-/** What a reply should hold, in bytes. The server counts documents, so the last reply tells how many the next may be. */
+/**
+ * What a reply should hold, in bytes. The server counts documents, so the last reply tells how many the next may be.
+ */
 const REPLY_BYTES = 1_048_576;
 /** How many times as many documents as the last one a reply may hold. */
 const GROWTH = 8;
