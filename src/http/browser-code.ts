@@ -1,13 +1,14 @@
 /**
- * What a browser loads of our own sources: the client and the examples, as plain JavaScript. A package brings them
- * compiled; from sources their types are stripped, once each, by the Node that runs us. Not here: who may load them.
+ * The parts of our own sources that a browser loads: the client and the examples, as plain JavaScript. The package
+ * contains them compiled; when run from sources, Node strips their types, once per file. Not here: the rights to load
+ * them.
  */
 import { readFile } from 'node:fs/promises';
 import * as nodeModule from 'node:module';
 
 const COMPILED = !import.meta.url.endsWith('.ts');
 const FOLDER = new URL(COMPILED ? '../browser/' : '../../', import.meta.url);
-/** Only these can be asked for: a name from outside never becomes a path. */
+/** Only these files can be asked for: a name from outside never becomes a path. */
 const PLACES = /^(?:client|examples\/[a-z]+)\/[a-z-]+\.(?:js|css|html)$/;
 
 const TYPES: Readonly<Record<string, string>> = {

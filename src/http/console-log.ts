@@ -20,7 +20,7 @@ interface Line {
 }
 
 const WARN = 40;
-/** How the line that names the address begins. */
+/** The beginning of the log line that names the address. */
 export const LISTENING = 'Listening at ';
 
 /** A destination for pino that writes readable lines to `out`. */
@@ -28,7 +28,7 @@ export function consoleLog(out: Pick<Writable, 'write'>): { write(line: string):
   return {
     write: (text) => {
       const line: Line = JSON.parse(text);
-      // The summary of the start says it better.
+      // Left out: the summary at the start shows the address better.
       if (line.msg?.startsWith(LISTENING)) return;
       out.write(`${describe(line)}\n`);
     },
@@ -48,7 +48,7 @@ function describe(line: Line): string {
   return `${mark}${line.msg ?? ''}${cause}`;
 }
 
-/** What a client sent must not move the cursor of the terminal, or colour it. */
+/** Text from a client must not move the terminal's cursor or change its colours. */
 function harmless(text: string): string {
   return text.replace(/[^\P{Cc}\n]/gu, '?');
 }

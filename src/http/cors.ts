@@ -1,7 +1,7 @@
 /**
  * Cross-origin calls from browsers (Fetch standard, "CORS protocol"): any loopback origin in development mode, the
- * configured ones in production. Origins, not wildcards, so that credentials may come along later. A browser tells its page
- * nothing about a preflight that was refused, so the log says why.
+ * configured ones in production. Origins are named, without wildcards, so that credentials can be allowed later. A page
+ * does not learn why its preflight was refused, so the log says why.
  */
 import fp from 'fastify-plugin';
 import type { ServerConfig } from '../kernel/config/config.ts';
@@ -21,7 +21,7 @@ export interface CorsOptions {
   readonly config: Pick<ServerConfig, 'mode' | 'corsOrigins'>;
 }
 
-/** Says which origins may read the answers, and answers preflights. */
+/** Tells browsers which origins may read the answers, and answers preflights. */
 export const cors = fp<CorsOptions>(
   async (app, { config }) => {
     const listed = new Set(config.corsOrigins);
@@ -52,7 +52,7 @@ export const cors = fp<CorsOptions>(
   { name: 'cors' },
 );
 
-/** An origin as a log may hold it, whatever a client sent. */
+/** An origin in a form that is safe in a log, whatever a client sent. */
 function shown(origin: string | undefined): string | null {
   return origin?.slice(0, MAX_SHOWN).replace(/[^\x21-\x7e]/g, '?') ?? null;
 }

@@ -1,7 +1,7 @@
 /**
- * Development mode lets everybody do everything, so nobody but this machine may ask: it listens on loopback, and here the
- * pages of other sites are kept out, which a browser on this machine would let in. It sends their writes by itself
- * (cross-site request forgery), and reads for them under any name that leads to loopback (DNS rebinding).
+ * In development mode every request may do everything, so only this machine may send one. The server listens on
+ * loopback; here the pages of other sites are refused, which a browser on this machine would let through. Such a page
+ * can send writes (cross-site request forgery), and can read under any name that resolves to loopback (DNS rebinding).
  */
 import fp from 'fastify-plugin';
 import type { ServerConfig } from '../kernel/config/config.ts';
@@ -14,7 +14,10 @@ export interface DevelopmentGuardOptions {
   readonly config: Pick<ServerConfig, 'mode' | 'corsOrigins' | 'publicUrl'>;
 }
 
-/** Refuses what asks under another name than this machine's, or for a page of elsewhere, with `forbidden`. */
+/**
+ * Refuses, with `forbidden`, requests under another host name than this machine's and requests from pages of other
+ * sites.
+ */
 export const developmentGuard = fp<DevelopmentGuardOptions>(
   async (app, { config }) => {
     if (config.mode !== 'development') return;
@@ -27,7 +30,8 @@ export const developmentGuard = fp<DevelopmentGuardOptions>(
           refused(`The server is not '${name.slice(0, 80)}'`, 'set MILLRACE_PUBLIC_URL to the name it is reached by'),
         );
       } else if (!asksForSocket(request.headers) && !isOriginAllowed(origin, host, config)) {
-        // Sockets are refused with a code of their own (realtime/routes.ts); no page can say that it asks for one.
+        // Sockets are refused with their own close code (realtime/routes.ts); a page cannot pretend to ask for a
+        // socket.
         done(
           origin === 'null'
             ? refused(

@@ -1,7 +1,8 @@
 /**
- * The end of connections when the server closes: at once where nothing is under way, else behind the last byte of the answer.
- * Node takes an answer for given as soon as it was handed over, and cut what slow readers had not taken yet; and a connection
- * whose answer came later it kept for as long as its client did. Sockets of live data say goodbye themselves.
+ * Closes connections when the server stops: at once if no answer is under way, otherwise after the last byte of the
+ * answer. Node's `server.close()` treats a response as finished once it is buffered, and would cut off slow readers. It
+ * would also keep a connection whose answer came later for as long as the client did. Not here: sockets of live data,
+ * which close themselves.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -10,7 +11,7 @@ import fp from 'fastify-plugin';
 /** Register it before anything listens. */
 export const draining = fp(
   async (app) => {
-    /** How many answers each connection owes. */
+    /** How many answers each connection still has to get. */
     const owed = new Map<Socket, number>();
     let closing = false;
 

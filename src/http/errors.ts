@@ -1,6 +1,6 @@
 /**
- * Where every throw of a request ends: logged when it is ours to mend, answered as a problem document. It also answers
- * what Node's parser and Fastify's router refuse before any route is known, in the same shape.
+ * Where every error of a request ends: logged if it is our fault, and answered as a problem document. It also answers
+ * what Node's parser and Fastify's router refuse before a route is known, in the same shape.
  */
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
@@ -10,7 +10,9 @@ import { type ErrorCode, MillraceError } from '../kernel/errors.ts';
 import { PROBLEM_TYPE, toMillraceError, toProblem } from './problem.ts';
 import { SECURITY_HEADERS } from './protection.ts';
 
-/** Answers failed requests, and those that come while the server closes, which Fastify would answer in its own words. */
+/**
+ * Answers failed requests, and those that arrive while the server closes, which Fastify would answer in another shape.
+ */
 export const errors = fp(
   async (app) => {
     app.decorateRequest('refusal', null);
@@ -42,20 +44,23 @@ export function sendError(thrown: unknown, request: FastifyRequest, reply: Fasti
 }
 
 /**
- * Whether a page loads it as an `<img>` does (Fetch Metadata, `Sec-Fetch-Mode`). No page can read such an answer, and
- * Chromium hides even its status when it has a body that is JSON (opaque response blocking).
+ * True if a page loads the address as an `<img>` does (Fetch Metadata, `Sec-Fetch-Mode`). The page cannot read such an
+ * answer, and Chromium hides even its status if the body is JSON (opaque response blocking).
  */
 function isEmbedded({ headers, routeOptions }: FastifyRequest): boolean {
   return routeOptions.config?.embeddable === true && headers['sec-fetch-mode'] === 'no-cors';
 }
 
-/** Writes a refusal of the router, which runs no hooks: what they would set is set here. */
+/** Answers a refusal of the router. The router runs no hooks, so the headers that hooks would set are set here. */
 export function refuseAddress(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
   reply.headers(SECURITY_HEADERS).header('x-request-id', request.id);
   sendError(thrown, request, reply);
 }
 
-/** Whether the client went away in the middle of its body; a line of ours that breaks has the same code. */
+/**
+ * True if the client disconnected in the middle of its body; a broken connection of ours to another server has the same
+ * code.
+ */
 function isCutOff(thrown: unknown, { raw }: FastifyRequest): boolean {
   return !raw.complete && raw.destroyed && thrown instanceof Error && 'code' in thrown && thrown.code === 'ECONNRESET';
 }
@@ -72,7 +77,7 @@ const PARSER_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
 const FIXED_HEADERS = Object.entries(SECURITY_HEADERS).map(([name, value]) => `${name}: ${value}\r\n`);
 
 /**
- * Makes the function that answers what is not HTTP, or too much of it, and closes the connection.
+ * Makes the function that answers requests that are not HTTP, or are too large, and closes the connection.
  * @param nextId makes the id of a request
  */
 export function refuseConnection(nextId: () => string): (error: Error & { code?: string }, socket: Socket) => void {

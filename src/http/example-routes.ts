@@ -1,20 +1,20 @@
 /**
- * The examples and the client that they are made of, for a browser. Only in development mode: they are there to be looked
- * at and learnt from, not to be a part of somebody's product.
+ * The examples, and the client that they use, for a browser. Only in development mode: they are there to learn from,
+ * not to become a part of a product.
  */
 import type { FastifyInstance } from 'fastify';
 import { outsideContract } from '../contract/operation.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { browserFile } from './browser-code.ts';
 
-/** A page may load what stands beside it, and talk to the server that it came from. */
+/** A page may load files from its own server only, and talk only to it. */
 const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 const PAGES = outsideContract('Pages for a browser');
 
-/** Where an address without a page of its own leads. */
+/** Redirects for addresses that have no page of their own. */
 const LEADS: Readonly<Record<string, string>> = {
   '/': '/docs',
   '/examples': '/examples/board/',

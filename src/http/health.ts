@@ -1,6 +1,7 @@
 /**
- * Whether the program lives (`/healthz`) and whether it can work (`/readyz`), for load balancers and orchestrators. Open
- * to everyone, so in production the answers name no part of the inside; what an operator wants to know is `/admin/state`.
+ * Health checks for load balancers and orchestrators: whether the program runs (`/healthz`) and whether it can work
+ * (`/readyz`). Open to everyone, so in production the answers name no internal part; operators find details at
+ * `/admin/state`.
  */
 import type { FastifyInstance } from 'fastify';
 import { type Declared, operation } from '../contract/operation.ts';
@@ -9,11 +10,11 @@ import { MillraceError } from '../kernel/errors.ts';
 export interface HealthOptions {
   /** Resolves when requests can be served; rejects when not. */
   readonly ready: () => Promise<void>;
-  /** Further members of the answer of `/readyz`, where nobody but the developer asks. */
+  /** Further members of the answer of `/readyz`, for development mode, where only the developer asks. */
   readonly details?: () => Promise<object>;
 }
 
-/** Its answer, and that it is given under any host: a probe inside a network asks by an address there. */
+/** Declares a health route. It answers under any host, because a probe inside a network uses an internal address. */
 function health(id: string, summary: string, status: string): Declared & { anyHost: true } {
   const schema = { type: 'object', required: ['status'], properties: { status: { const: status } } };
   const answers = { 200: { description: 'It does.', schema } };

@@ -10,7 +10,10 @@ import { MillraceError } from '../kernel/errors.ts';
 import { refuseEncoding } from '../kernel/request.ts';
 import { withDeadline } from './protection.ts';
 
-/** Bodies that are JSON. Each route says which of them it takes. A PATCH takes plain JSON too, so these are all. */
+/**
+ * Media types of JSON bodies. Each route says which it accepts. A PATCH accepts plain JSON too, so its types are all of
+ * them.
+ */
 const JSON_TYPES: string[] = [...PATCH_TYPES];
 
 export interface JsonOptions {
@@ -33,17 +36,18 @@ export const json = fp<JsonOptions>(
       done(null, payload);
     });
     app.removeAllContentTypeParsers();
-    // Which media types it takes is the route's to say, in its own words.
+    // The route itself decides which media types it accepts, and words the error.
     app.addContentTypeParser('*', (_request, _payload, done) => done(null));
     app.addContentTypeParser(
       JSON_TYPES,
       { parseAs: 'buffer', bodyLimit: config.bodyBytes },
       (request, body: Buffer, done) => {
-        // Only a keyed write asks later whether it is the same body again.
+        // Only a write with an idempotency key compares its raw body later.
         if (request.headers['idempotency-key'] !== undefined) request.rawBody = body;
         try {
           refuseEncoding(request);
-          // Many clients always name the type. Where a body is needed, an empty one is refused as none.
+          // Many clients always send a Content-Type. An empty body counts as no body, which a route that needs one
+          // refuses.
           done(null, body.length === 0 ? undefined : parseJson(body));
         } catch (error) {
           done(error instanceof Error ? error : new Error('Parsing failed', { cause: error }));
@@ -54,7 +58,7 @@ export const json = fp<JsonOptions>(
   { name: 'json' },
 );
 
-/** RFC 9110 section 12.5.1, as far as one representation needs it. */
+/** RFC 9110 section 12.5.1, as far as a server with one representation needs it. */
 function acceptsJson(accept: string | undefined): boolean {
   if (accept === undefined || accept.trim() === '') return true;
   return accept.split(',').some((range) => {

@@ -1,7 +1,7 @@
 /**
- * What HTTP expects where no route answers: 405 with `Allow` on a known path, 204 for OPTIONS, else 404. The router
- * keeps one tree per method and cannot say which others a path has, and it takes `/files/bulk` for `/files/:id` where
- * only the latter has the method; so the patterns are collected here, and a path belongs to its closest one alone.
+ * Answers where no route does: 405 with `Allow` on a known path, 204 for OPTIONS, else 404. The router keeps one tree
+ * per method, so it cannot list the other methods of a path, and it takes `/files/bulk` for `/files/:id` where only the
+ * latter has the method. Therefore the patterns are collected here, and a path belongs to its closest pattern only.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
@@ -13,7 +13,7 @@ interface Known {
   readonly methods: Set<string>;
 }
 
-/** For who opens the address that the start shows, or leaves out what stands before a collection. */
+/** For a browser at the address that the start prints, and for addresses without the part before the collection. */
 const hint = 'Documents are at /api/{collection}, files at /files; /docs tells of everything there is';
 
 /** Register it before any route. */
@@ -39,7 +39,7 @@ export const methods = fp(
       }
       throw new MillraceError('method-not-allowed', `${request.method} is not possible here`, { headers: { allow } });
     };
-    /** For each route that others are cut out of: their paths, with whatever query behind. */
+    /** For each route, the paths that belong to closer routes, with any query. */
     const cut = new Map<string, RegExp>();
     app.addHook('onReady', async () => {
       for (const one of known.values()) {
@@ -48,7 +48,7 @@ export const methods = fp(
         if (sources.length > 0) cut.set(one.url, new RegExp(`^(?:${sources.join('|')})(?:\\?|$)`));
       }
     });
-    // Before the body is looked at: nobody's body is parsed for nothing.
+    // Before the body is read: a body that will be refused is never parsed.
     app.addHook('onRequest', (request, reply, done) => {
       if (!request.is404 && cut.get(request.routeOptions.url ?? '')?.test(request.url) !== true) {
         done();
@@ -65,7 +65,7 @@ export const methods = fp(
   { name: 'methods' },
 );
 
-/** Whether all that `one` answers is also of the kind that `other` answers, and not the other way round. */
+/** True if every path that `one` matches is also matched by `other`, and not the other way round. */
 function isCloser(one: Known, other: Known): boolean {
   return one !== other && other.pattern.test(one.url) && !one.pattern.test(other.url);
 }

@@ -1,4 +1,6 @@
-/** The headers of answers that belong to one reader: kept by nobody else, asked for again each time. */
+/**
+ * The headers of answers that are for one reader only: no shared cache keeps them, and each use asks the server again.
+ */
 import fp from 'fastify-plugin';
 
 const HEADERS = Object.freeze({
@@ -6,7 +8,7 @@ const HEADERS = Object.freeze({
   vary: 'Authorization, Accept, Origin',
 });
 
-/** For contexts that answer with what policies let this reader see. */
+/** For contexts whose answers depend on the policies of the reader. */
 export const privateAnswers = fp(
   async (app) => {
     app.addHook('onRequest', (_request, reply, done) => {

@@ -38,7 +38,7 @@ export function toProblem(error: MillraceError, url: string, request: string): P
   };
 }
 
-/** Fastify's own refusals, in the words of the closed table. */
+/** Fastify's own errors, as codes and messages of the closed table. */
 const FRAMEWORK: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported-media-type', 'The media type of the body is not supported here'],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['malformed-request', 'The body does not have the announced length'],
@@ -49,8 +49,8 @@ const FRAMEWORK: Readonly<Record<string, readonly [ErrorCode, string]>> = {
 };
 
 /**
- * Any thrown value as a Millrace error; what nobody foresaw becomes `internal` and says nothing.
- * @param bodyBytes how large the body of a request may be; what was thrown outside of one never says that it was larger
+ * Turns any thrown value into a Millrace error; an unexpected one becomes `internal` and reveals nothing.
+ * @param bodyBytes the largest body of a request; outside of a request an error never says that a body was too large
  */
 export function toMillraceError(error: unknown, bodyBytes = 0): MillraceError {
   if (error instanceof MillraceError) return error;
@@ -61,7 +61,7 @@ export function toMillraceError(error: unknown, bodyBytes = 0): MillraceError {
   }
   const known = FRAMEWORK[code];
   if (known) return new MillraceError(known[0], known[1], { cause: error });
-  // Refusals of the framework that are not listed are still the client's to mend.
+  // Errors of the framework that are not listed here are still the client's fault if they have such a status.
   const status = error instanceof Error && 'statusCode' in error ? error.statusCode : undefined;
   if (code.startsWith('FST_') && typeof status === 'number' && status >= 400 && status < 500) {
     return new MillraceError('malformed-request', 'The request cannot be understood', { cause: error });

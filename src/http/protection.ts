@@ -1,6 +1,6 @@
 /**
  * The cheap guards of every request: security headers, a deadline for bodies, a bound on connections from one address.
- * One frozen object and callback hooks: the usual plugins for this cost several times the request itself.
+ * They use one frozen object and callback hooks: the usual plugins cost several times as much as the request itself.
  */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
@@ -10,7 +10,7 @@ import type { ServerConfig } from '../kernel/config/config.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { hasBody } from '../kernel/request.ts';
 
-/** Headers of every answer; routes of files and pages set some of them anew. */
+/** Headers of every answer; routes of files and pages replace some of them. */
 export const SECURITY_HEADERS = Object.freeze({
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
@@ -19,7 +19,10 @@ export const SECURITY_HEADERS = Object.freeze({
   'cross-origin-resource-policy': 'same-origin',
 });
 
-/** For what pages of other origins load: a browser that may not load a refusal says only that something was blocked. */
+/**
+ * For answers that pages of other origins may embed: if a browser may not load an error, it only reports that something
+ * was blocked.
+ */
 const EMBEDDABLE_HEADERS = Object.freeze({ ...SECURITY_HEADERS, 'cross-origin-resource-policy': 'cross-origin' });
 
 export interface ProtectionOptions {
@@ -34,9 +37,9 @@ export const protection = fp<ProtectionOptions>(
       reply.headers(embeddable ? EMBEDDABLE_HEADERS : SECURITY_HEADERS).header('x-request-id', request.id);
       done(lacksHost(request.raw) ? new MillraceError('malformed-request', 'The request names no host') : undefined);
     });
-    // An expectation that is not known may be passed over (RFC 9110 section 10.1.1); Node would refuse in its own words.
+    // An unknown `Expect` may be ignored (RFC 9110 section 10.1.1); Node would refuse it in another shape.
     app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
-    // A client that asked for a socket and was answered instead: nobody reads from that connection any more.
+    // If a client asked for a socket and got an answer instead, nothing reads from that connection any more.
     app.addHook('onResponse', (request, _reply, done) => {
       if (asksForSocket(request.headers)) request.raw.socket.destroySoon();
       done();
@@ -47,21 +50,23 @@ export const protection = fp<ProtectionOptions>(
 );
 
 /**
- * Whether a request asks to become a WebSocket. Any other upgrade is an offer that a server may pass over (RFC 9110
- * section 7.8), and some clients make it with every request: Java's with `h2c`.
+ * True if a request asks to become a WebSocket. Any other upgrade is an offer that a server may ignore (RFC 9110
+ * section 7.8), and some clients send one with every request: Java's with `h2c`.
  */
 export function asksForSocket({ upgrade }: IncomingHttpHeaders): boolean {
   return upgrade?.toLowerCase() === 'websocket';
 }
 
-/** RFC 9112 section 3.2; HTTP/1.0 knows no such header. Node is told not to look, since it refuses in its own words. */
+/**
+ * RFC 9112 section 3.2; HTTP/1.0 has no such header. Node's own check is off, because its refusal has another shape.
+ */
 function lacksHost({ headers, httpVersion }: IncomingMessage): boolean {
   return headers.host === undefined && httpVersion !== '1.0';
 }
 
 /**
- * Closes a connection at once when its address, or its network of IPv6, has too many open. Those of a proxy are of as many
- * clients: to bound each is its own to do.
+ * Closes a connection at once if its address, or its IPv6 network, has too many open ones. Connections of a proxy
+ * belong to many clients: the proxy itself must bound each of them.
  */
 function boundConnections(server: NodeJS.EventEmitter, limit: number, isProxy: (address: string) => boolean): void {
   const open = new Map<string, number>();
@@ -83,8 +88,8 @@ function boundConnections(server: NodeJS.EventEmitter, limit: number, isProxy: (
 }
 
 /**
- * Closes the connection when a body has not arrived in time. Fastify's `requestTimeout` cannot do this here: it would
- * cut large uploads too.
+ * Closes the connection if a body has not arrived in time. Fastify's `requestTimeout` cannot be used: it would cut
+ * large uploads too.
  */
 export function withDeadline(body: IncomingMessage, timeoutMs: number): void {
   if (!hasBody(body)) return;

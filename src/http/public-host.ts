@@ -1,7 +1,8 @@
 /**
- * In production the server answers under the host of `MILLRACE_PUBLIC_URL` alone: a page whose own name was pointed to this
- * server (DNS rebinding) would be of one origin with it, and a browser inside a private network would let it read
- * everything. Names of this machine and routes of health pass. Not here: development mode (development-guard.ts).
+ * In production the server answers only under the host of `MILLRACE_PUBLIC_URL`. Otherwise a page whose host name was
+ * pointed to this server (DNS rebinding) would have the same origin, and a browser inside a private network would let
+ * it read everything. Names of this machine and health routes are exempt. Not here: development mode
+ * (development-guard.ts).
  */
 import fp from 'fastify-plugin';
 import { hostName } from '../kernel/config/addresses.ts';
@@ -13,14 +14,14 @@ export interface PublicHostOptions {
   readonly config: Pick<ServerConfig, 'mode' | 'publicUrl'>;
 }
 
-/** Refuses requests for another host with `misdirected-request`; passes all where no public URL is set. */
+/** Refuses requests for another host with `misdirected-request`; without a public URL all requests pass. */
 export const publicHost = fp<PublicHostOptions>(
   async (app, { config }) => {
     if (config.mode !== 'production' || config.publicUrl === undefined) return;
     const { host: spelled } = new URL(config.publicUrl);
     const own = hostName(spelled);
     app.addHook('onRequest', (request, _reply, done) => {
-      // Of a trusted proxy it is X-Forwarded-Host, where it sends one.
+      // Behind a trusted proxy this is X-Forwarded-Host, if the proxy sends it.
       const { host } = request;
       if (host === spelled || request.routeOptions.config?.anyHost === true) {
         done();

@@ -1,6 +1,6 @@
 /**
- * One log line a request, written when its answer has been sent. Queries and bodies stay out: they may hold secrets. In
- * development the query is told, without what proves something, and of a refusal what it said.
+ * One log line per request, written when its answer has been sent. Queries and bodies are left out: they may hold
+ * secrets. In development the line has the query, without its secrets, and the message of a refusal.
  */
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
@@ -9,7 +9,7 @@ import { queryText } from '../kernel/request.ts';
 
 /** Characters of a query in a line. */
 const MAX_QUERY = 300;
-/** Parameters that let in whoever has them. */
+/** Parameters that work as a credential. */
 const SECRET = /(^|&)(ticket|signature)=[^&]*/g;
 
 export interface RequestLogOptions {

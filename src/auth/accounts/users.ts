@@ -138,8 +138,8 @@ export class Users {
   }
 
   /**
-   * Of the names that sign-in knows, user name and address each are a part: a change of one holds only for the other one
-   * that it was made with.
+   * The list of sign-in names is built from user name and e-mail together. An update is applied only if the other one
+   * is unchanged since it was read.
    */
   async #write({ _id: id }: User, change: UserChange, stamp: Stamp): Promise<User> {
     const { store } = this.#parts;

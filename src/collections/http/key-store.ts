@@ -60,7 +60,7 @@ interface KeyRow {
   at: Date;
   /** Absent where too little could be read, and in rows of earlier versions. */
   view?: string;
-  /** Kept as pairs: a header's name would be a poor name of a member if it held a dot or a dollar. */
+  /** Pairs instead of an object, so that a dot or a dollar in a header's name does no harm. */
   answer?: { status: number; headers: [string, string][]; body: Binary | Buffer | null };
   /** JSON, since the names inside are free. */
   refusal?: string;

@@ -59,7 +59,7 @@ function enter(request: WriteRequest, action: Action, { policies }: WriteParts):
   return [policies.scope(request.principal, action, name), name];
 }
 
-/** A write whose refusals name no member that the writer may not see. */
+/** Runs a write so that its errors name no member that the writer may not see. */
 function discreetly(reader: Scope | null, write: PreparedWrite): PreparedWrite {
   return async (within) => {
     try {

@@ -30,7 +30,7 @@ export interface Measure {
 }
 
 export class PatchDraft {
-  /** Keeps the types of what is put where it was. */
+  /** Keeps the stored types of values that a patch writes to their old place unchanged. */
   readonly keeper = new TypeKeeper();
   /**
    * Nodes that this draft may change in place: each stands in one place only, in another node of this set or at the

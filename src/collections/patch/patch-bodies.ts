@@ -25,7 +25,7 @@ const UPDATE = shape('Update', {
   minProperties: 1,
 });
 
-/** Plain JSON is a merge patch. */
+/** Plain JSON counts as a merge patch. */
 export const PATCH_BODIES = {
   'application/merge-patch+json': DOCUMENT_BODY,
   'application/json': DOCUMENT_BODY,

@@ -47,7 +47,7 @@ export function holdsMore(document: Document | OrderedDocument): boolean {
   return (document instanceof Map ? document.size : Object.keys(document).length) > 1;
 }
 
-/** An update of `_meta` alone, which is no event: the deletion that follows it names who it was. */
+/** An update of `_meta` alone, which is no event: the deletion that follows it names the actor by it. */
 export function stampDeletion({ by, request }: DeletionStamp): Document[] {
   const meta = { $cond: [{ $eq: [{ $type: '$_meta' }, 'object'] }, '$_meta', {}] };
   return [{ $set: { _meta: { $mergeObjects: [meta, { $literal: { by, request } }] } } }];

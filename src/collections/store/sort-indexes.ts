@@ -12,7 +12,7 @@ import { withoutId } from '../../query/page/tied-order.ts';
 
 /** After so many milliseconds the indexes are asked for again. */
 const FRESH_MS = 10_000;
-/** Collections whose indexes are remembered. */
+/** Collections for which the indexes are remembered. */
 const MAX_COLLECTIONS = 1_000;
 
 /**

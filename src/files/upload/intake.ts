@@ -166,7 +166,7 @@ function failuresOf({ bytes }: Part): ReadonlySet<unknown> {
   return failures;
 }
 
-/** The error of a part whose bytes broke off, in place of the parser's own. */
+/** The error of a part whose bytes ended early, in place of the parser's own. */
 function cutShort(error: unknown, failures: ReadonlySet<unknown>): unknown {
   if (error instanceof MillraceError || !failures.has(error)) return error;
   return new MillraceError('malformed-request', 'The multipart body ends too early', { cause: error });

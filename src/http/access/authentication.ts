@@ -12,7 +12,7 @@ export interface AuthenticationOptions {
   readonly badCredentials: BadCredentials;
 }
 
-/** For contexts whose routes ask who it is. */
+/** For contexts whose routes need to know the principal. */
 export const authentication = fp<AuthenticationOptions>(
   async (app, { authenticator, badCredentials }) => {
     app.addHook('onRequest', (request, _reply, done) => {
@@ -34,7 +34,7 @@ export const authentication = fp<AuthenticationOptions>(
   { name: 'authentication' },
 );
 
-/** For contexts that look at no credential: whoever asks is a stranger. */
+/** For contexts that look at no credential: every request is anonymous. */
 export const strangers = fp(
   async (app) => {
     app.addHook('onRequest', (request, _reply, done) => {

@@ -1,9 +1,9 @@
 /**
- * Slows down networks that bring bad credentials, and keeps no good credential out: only verifying tells them apart, so
- * every one is verified. It costs a signature or reads of the database; a network that brought too many bad ones in a
- * minute has its credentials verified one after the other. In this process's memory. Not here: credentials that were
- * verified before, which cost nothing (auth/authenticator.ts), the limit of requests (auth/request-rate.ts), and the delays
- * of failed sign-ins.
+ * Slows down networks that send bad credentials, without refusing a good one: only verifying tells them apart, so every
+ * credential is verified. Verifying costs a signature or database reads. So a network that sent too many bad ones
+ * within a minute has its credentials verified one after the other. Counted in this process's memory. Not here:
+ * credentials that were verified before and cost nothing (auth/authenticator.ts), the limit of requests
+ * (auth/request-rate.ts), and the delays of failed sign-ins.
  */
 import { setImmediate } from 'node:timers/promises';
 import { RateLimiter, tooManyRequests } from '../../auth/request-rate.ts';
@@ -47,7 +47,7 @@ export class BadCredentials {
     }
   }
 
-  /** One credential of a network at a time, and others' requests between any two. */
+  /** Verifies one credential of a network at a time, with a pause for other requests after each. */
   async #inTurn<T>(network: string, verify: () => T | Promise<T>): Promise<T> {
     const line = this.#lines.get(network) ?? { slots: new Semaphore(1, MAX_WAITING), length: 0 };
     this.#lines.set(network, line);

@@ -1,6 +1,7 @@
 /**
- * `Millrace-Explain: 1`: tells those who may look at the policies which of them decided a request, in a header of the
- * answer. From others the wish is passed over. Not here: the decisions themselves (policies/policies.ts).
+ * `Millrace-Explain: 1`: names, in a header of the answer, the policies that decided a request, if the principal may
+ * look at policies. For other principals the request header is ignored. Not here: the decisions themselves
+ * (policies/policies.ts).
  */
 import fp from 'fastify-plugin';
 import type { Decision, Policies } from '../../policies/policies.ts';

@@ -1,4 +1,4 @@
-/** Holds every request over HTTP to its client's rate (auth/request-rate.ts). */
+/** Limits every HTTP request to its client's rate (auth/request-rate.ts). */
 import fp from 'fastify-plugin';
 import { limitKeyOf } from '../../auth/identity/principal.ts';
 import type { RequestRate } from '../../auth/request-rate.ts';

@@ -1,6 +1,6 @@
 /**
- * Keeps API keys that may only read from every route that could change something, whatever its handler asks of the
- * policies. Not here: which documents a key reads (policies/).
+ * Refuses read-only API keys on every route that could change something, whatever the route itself asks of the
+ * policies. Not here: which documents a key may read (policies/).
  */
 import fp from 'fastify-plugin';
 import { MillraceError } from '../../kernel/errors.ts';

@@ -1,8 +1,8 @@
 /**
- * Tickets of streams: a browser's EventSource can send no header, so `?ticket=` says who it is. A ticket works once, but
- * EventSource comes back with the same address: a cookie of ten minutes stands for the ticket that was used up.
- * Only routes that stream look at a ticket. Sockets redeem theirs themselves, because only they can say by a close code
- * that one is not valid.
+ * Tickets of streams: a browser's EventSource cannot send a header, so the parameter `?ticket=` names the principal. A
+ * ticket works once, but EventSource reconnects with the same address: after that a cookie, valid for ten minutes,
+ * replaces the used ticket. Only routes that stream look at a ticket. Sockets redeem their tickets themselves, because
+ * only a close code can report a bad one there.
  */
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
@@ -39,7 +39,7 @@ export const streamTickets = fp<StreamTicketsOptions>(
         }, done);
     });
 
-    /** The principal of the ticket; with a pass when it was used just now. */
+    /** The principal of the ticket; with a pass if the ticket was used just now. */
     async function enter(ticket: string, request: FastifyRequest): Promise<[Principal, string | null]> {
       try {
         const principal = await authenticator.redeemTicket(ticket);
@@ -70,7 +70,10 @@ function passOf(cookies: string | undefined): string | null {
   return null;
 }
 
-/** The cookie for exactly this path. What ends a path there, and what no header may hold, is escaped (RFC 6265 4.1.1). */
+/**
+ * The cookie for exactly this path. Characters that would end the path, or that no header may hold, are escaped (RFC
+ * 6265 4.1.1).
+ */
 function cookie(request: FastifyRequest, pass: string): string {
   const path = request.url.split('?', 1)[0]?.replace(/[^\w.~!$&'()*+,=:@/%-]/gu, encodeURIComponent) ?? '/';
   const secure = request.protocol === 'https' ? '; Secure' : '';

@@ -1,7 +1,7 @@
 /**
- * The page `/docs`: it asks the server for its contract and shows it with Scalar's API reference. Where the contract is
- * for owners only, the page asks them to sign in; their token stays in the page's memory. Everything comes from this
- * server. Not here: the reference itself (reference-script.ts).
+ * The page `/docs`: it fetches the server's contract and shows it with Scalar's API reference. If the contract is for
+ * owners only, the page asks them to sign in, and keeps their token in its memory. Everything comes from this server.
+ * Not here: the reference itself (reference-script.ts).
  */
 
 const STYLE = `:root{color-scheme:light dark}
@@ -13,9 +13,9 @@ label{display:block;margin:1rem 0 .25rem}
 #says{max-width:22rem;margin:1rem auto;padding:0 1.25rem}`;
 
 /**
- * Runs in the browser before the reference's script, and shows the contract after it. Nothing may be asked of another host: the policy of the page forbids
- * it, and what Scalar would ask elsewhere is switched off, so that nothing is tried in vain. So is the compiler of zod,
- * which Scalar contains: the policy forbids it, too.
+ * Runs in the browser before the reference's script, and shows the contract after it. The page's policy forbids
+ * requests to other hosts, so every feature of Scalar that would send one is switched off. The compiler of zod, which
+ * Scalar contains, is off for the same reason: the policy forbids it.
  */
 const SCRIPT = `globalThis.__zod_globalConfig={jitless:true};
 const form=document.getElementById('sign-in'),says=document.getElementById('says');

@@ -1,7 +1,7 @@
 /**
- * The contract for people, at `/docs`. What is served here is the same for everybody and holds nothing of the server: the
- * contract itself is asked for by the page, at `/openapi.json`, with the rights of its reader. Not here: what the page
- * is made of (docs-page.ts, reference-script.ts).
+ * The contract for people, at `/docs`. The page is the same for everybody and shows nothing of the server: it fetches
+ * the contract from `/openapi.json` with the rights of its reader. Not here: the content of the page (docs-page.ts,
+ * reference-script.ts).
  */
 import type { FastifyInstance } from 'fastify';
 import { outsideContract } from '../../contract/operation.ts';
@@ -10,7 +10,7 @@ import { referenceScript, referenceVersion } from './reference-script.ts';
 
 const PAGE = outsideContract('A page for people');
 
-/** Scripts and requests are our own alone. The reference makes its styles in the page. */
+/** Scripts and requests only from this server. The reference creates its styles in the page. */
 const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src data:; " +
   "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

@@ -1,7 +1,7 @@
 /**
- * Scalar's API reference for browsers, as one script out of the installed package, so that no page has to fetch it from
- * another host. The package hands its script out through its Fastify plugin alone, so the plugin runs in a server of its
- * own that never listens. Read when it is first asked for: no start waits for five megabytes. Not here: the page.
+ * Scalar's API reference for browsers, as one script from the installed package, so that no page fetches it from
+ * another host. The package offers its script only through its Fastify plugin, so the plugin runs in a server of its
+ * own that never listens. Read on first use: no start waits for five megabytes. Not here: the page (docs-page.ts).
  */
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';

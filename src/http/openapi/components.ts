@@ -1,6 +1,6 @@
 /**
- * Says once what operations have in common: shapes, parameters and refusals become components, and operations refer to
- * them. A server with many collections would otherwise repeat every refusal for each of them. Pure.
+ * Writes what operations share only once: shapes, parameters and refusals become components, and operations refer to
+ * them. Otherwise a server with many collections would repeat every refusal for each of them. Pure.
  */
 import type { Parameter } from '../../contract/parameters.ts';
 import { shapeName } from '../../contract/schema.ts';
@@ -13,10 +13,10 @@ export class Components {
   readonly schemas: Record<string, object> = {};
   readonly parameters: Record<string, object> = {};
   readonly responses: Record<string, object> = {};
-  /** The object that has each name of `schemas`. */
+  /** The object that each name of `schemas` stands for. */
   readonly #shapes = new Map<string, object>();
   readonly #references = new Map<string, Reference>();
-  /** Most parameters are the very same object, which costs less to see than equality. */
+  /** Most parameters are the very same object, and comparing identity is cheaper than comparing content. */
   readonly #known = new Map<Parameter, Reference>();
 
   /**

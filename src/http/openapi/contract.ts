@@ -1,6 +1,6 @@
 /**
- * The contract as one principal may see it: the collections that exist and may be read, described by their newest
- * documents. Kept for a few seconds. Not here: its form (openapi.ts).
+ * The contract as one principal may see it: the collections that exist and that it may read, described from their
+ * newest documents. Kept for a few seconds. Not here: its form (openapi.ts).
  */
 import type { Principal } from '../../auth/identity/principal.ts';
 import type { Collections } from '../../collections/collections.ts';
@@ -31,7 +31,7 @@ export interface ContractParts {
   readonly version: string;
   /** All that belong to the contract. */
   readonly routes: readonly DeclaredRoute[];
-  /** Told when a collection cannot be described for a reason that is ours to mend. */
+  /** Called with an error because of which a collection cannot be described, if the error is our fault. */
   readonly onError: (error: unknown, collection: string) => void;
   /** Milliseconds of a monotonic clock. */
   readonly now?: () => number;
@@ -79,7 +79,9 @@ export class Contract {
     return toOpenApi(routes, seen, version);
   }
 
-  /** One that cannot be looked at (dropped since, ids too long for a page, a view that fails) must not take the others along. */
+  /**
+   * If one collection cannot be sampled (dropped since, ids too long for a page, a broken view), the others still are.
+   */
   async #look(scope: Scope, name: CollectionName): Promise<SeenCollection> {
     const documents = await this.#sample(scope, name).catch((error: unknown) => {
       if (toMillraceError(error).code === 'internal') this.#parts.onError(error, name);

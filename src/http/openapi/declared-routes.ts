@@ -1,7 +1,7 @@
 /**
- * Gathers what each route declares of itself, and refuses the start of a server with a route that declares nothing or
- * declares it wrongly. So the contract cannot forget a route, nor name one that does not exist. Not here: what is
- * declared (contract/operation.ts, and each route) and how it is written (openapi.ts).
+ * Collects what each route declares about itself, and refuses to start a server with a route that declares nothing or
+ * declares it wrongly. So the contract cannot miss a route, nor name one that does not exist. Not here: the
+ * declarations (contract/operation.ts, and each route) and how they are written (openapi.ts).
  */
 import fp from 'fastify-plugin';
 import { type Operation, outsideContract } from '../../contract/operation.ts';

@@ -1,6 +1,6 @@
 /**
- * What the members of a collection's documents look like, as JSON Schemas made from a sample of them. It describes and
- * promises nothing: a collection declares no schema, and the next document may differ. Pure.
+ * The members of a collection's documents as JSON Schemas, made from a sample. It describes and promises nothing: a
+ * collection declares no schema, and the next document may differ. Pure.
  */
 
 /** Members that are described for one collection, those inside of others included. */
@@ -25,7 +25,7 @@ export function memberSchemas(sample: readonly object[]): Readonly<Record<string
   }));
 }
 
-/** A schema that all the values fit; `{}` (anything) where nothing but null was seen. */
+/** A schema that all the values match; `{}` (anything) if all of them are null. */
 function schemaOf(values: readonly unknown[], depth: number, budget: Budget): object {
   const types = new Set<string>();
   const objects: object[] = [];
@@ -50,8 +50,8 @@ function schemaOf(values: readonly unknown[], depth: number, budget: Budget): ob
 }
 
 /**
- * An object is a map, as from language to name, where none of the names is in most of the objects: its names are then
- * values themselves, and the next document has others.
+ * An object counts as a map (for example from language to name) if none of its names occurs in most of the objects:
+ * then the names are values themselves, and the next document has others.
  */
 function objectSchema(objects: readonly object[], depth: number, budget: Budget): object {
   if (depth === 0) return { additionalProperties: true };

@@ -1,6 +1,6 @@
 /**
- * The contract of this server as OpenAPI 3.1, made of what the routes declare. Pure. Not here: where the routes
- * (declared-routes.ts) and the collections (contract.ts) come from.
+ * The contract of this server as OpenAPI 3.1, made from the declarations of its routes. Pure. Not here: collecting the
+ * routes (declared-routes.ts) and the collections (contract.ts).
  */
 import { HEADERS } from '../../contract/headers.ts';
 import type { DeclaredOperation, Operation, Subject, Tag } from '../../contract/operation.ts';
@@ -21,7 +21,7 @@ export interface DeclaredRoute {
 /** A collection that exists, as its newest documents show it. */
 export interface SeenCollection {
   readonly name: string;
-  /** Documents looked at. */
+  /** Number of documents in the sample. */
   readonly sampled: number;
   /** The schemas of their members by name. */
   readonly members: Readonly<Record<string, object>>;
@@ -107,7 +107,7 @@ export function toOpenApi(
   };
 }
 
-/** The operation, for any collection where there is one for each. */
+/** The operation in its general form, for any collection. */
 export function inGeneral(declaration: DeclaredOperation): Operation {
   return declaration.kind === 'operation' ? declaration.operation : declaration.operation(ANY);
 }

@@ -1,4 +1,4 @@
-/** The contract over HTTP, for programs. Not here: what stands in it (contract.ts), and its page (http/docs). */
+/** The contract over HTTP, for programs. Not here: its content (contract.ts), and its page (http/docs). */
 import type { FastifyInstance } from 'fastify';
 import { outsideContract } from '../../contract/operation.ts';
 import type { Contract } from './contract.ts';

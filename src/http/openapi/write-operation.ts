@@ -1,6 +1,6 @@
 /**
- * Writes a declared operation as OpenAPI: its parameters, its answers, and its refusals by their codes, which bring
- * status and title from the closed table. Pure. Not here: the operations themselves (beside their routes).
+ * Writes a declared operation as OpenAPI: its parameters, its answers, and its refusals by their codes, with status and
+ * title from the closed table. Pure. Not here: the operations themselves (next to their routes).
  */
 import Type from 'typebox';
 import type { HeaderName } from '../../contract/headers.ts';
@@ -41,7 +41,7 @@ const PROBLEM = shape(
   ),
 );
 
-/** What any request may get. */
+/** Errors that any request may get. */
 const ANYWHERE: readonly ErrorCode[] = [
   'malformed-request',
   'invalid-credential',
@@ -72,7 +72,7 @@ const REFUSAL_HEADERS: Readonly<Record<number, readonly HeaderName[]>> = {
   503: ['Retry-After'],
 };
 
-/** Refusals that are kept under an idempotency key: those that would be the same again. */
+/** Refusals that are kept under an idempotency key: a second try would get the same. */
 const KEPT: ReadonlySet<number> = new Set([400, 404, 409, 412, 413]);
 
 /** @param collection the one it is written for; undefined for any, and for operations on no collection */
