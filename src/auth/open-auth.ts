@@ -51,7 +51,10 @@ export interface AuthParts {
   readonly keys: ApiKeys;
   readonly keyRing: KeyRing;
   readonly activity: Activity;
-  /** Settings of development mode that will hold in production once there is an owner, or now hold for the new one. */
+  /**
+   * Describes what was made in development mode and will hold in production from the first owner on, or now holds for
+   * the owner that this start made; null for nothing.
+   */
   readonly leftBehind: string | null;
   /** Keys for signed texts other than tokens. */
   readonly signing: { readonly cursors: SigningKeys; readonly fileAddresses: SigningKeys };

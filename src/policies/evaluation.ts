@@ -127,7 +127,10 @@ export function keyMay({ collections, actions }: KeyPrincipal, action: Action, p
   return (actions === null || actions.includes(action)) && (collections === null || collections.includes(place));
 }
 
-/** When a result must be computed again, in milliseconds since 1970; null while the policies stay the same. */
+/**
+ * When a result must be computed again, in milliseconds since 1970; null if only a change of the policies can change
+ * it.
+ */
 export function untilOf({ allows, denies }: Spoken, now: Date): number | null {
   return [...allows, ...denies].some(({ namesNow }) => namesNow) ? now.getTime() + NOW_STANDS_MS : null;
 }

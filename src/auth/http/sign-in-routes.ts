@@ -77,7 +77,7 @@ export async function signInRoutes(app: FastifyInstance, options: SignInRoutesOp
     providers: [],
   }));
 
-  // The answer names the origin that may read it, and a cache would keep that.
+  // Caches may keep this answer, and its headers name the origin that may read it: hence `Vary`.
   app.get('/.well-known/jwks.json', { config: SIGN_IN.publicKeys }, async (_request, reply) =>
     reply.header('cache-control', 'public, max-age=60').header('vary', 'Origin').send({ keys: keyRing.publicKeys() }),
   );
