@@ -21,8 +21,8 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   /** Leaves a frame out now and then. */
   'lost-frame': {
     file: 'src/realtime/hub/group.ts',
-    from: 'for (const one of told) queue',
-    to: 'for (const one of told) if (Math.random() < 0.0005) continue; else queue',
+    from: 'for (const one of told) {',
+    to: 'for (const one of told) { if (Math.random() < 0.0005) continue;',
   },
   /** Tells what a snapshot has already. */
   'blind-snapshot': {
