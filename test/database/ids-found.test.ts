@@ -1,5 +1,5 @@
 /** Every id that is shown finds its document again, asked of a real MongoDB. The seed is printed; MILLRACE_SEED repeats. */
-import { Code, Decimal128, type Document, Double, Int32, Long, MongoClient, ObjectId, UUID } from 'mongodb';
+import { Binary, Code, Decimal128, type Document, Double, Int32, Long, MongoClient, ObjectId, UUID } from 'mongodb';
 import t from 'tap';
 import { decodeOrdered, readStored } from '../../src/database/bson/stored.ts';
 import { idCandidates, idFromText, idText } from '../../src/database/json/ids.ts';
@@ -32,6 +32,8 @@ const CHOSEN: readonly unknown[] = [
   'true ',
   new ObjectId().toHexString(),
   new ObjectId(),
+  // Bytes of the kind of a UUID that are none, within the scope of a code: the driver's parser fails on them.
+  { js: new Code('f', { odd: new Binary(Buffer.alloc(17, 1), Binary.SUBTYPE_UUID) }) },
   { year: 2024, who: new ObjectId(), at: new Date(5), n: Long.fromNumber(3), d: new Double(-0), list: [1, { a: 'x' }] },
 ];
 
@@ -49,8 +51,9 @@ t.test('every id that is shown finds its document again', async (t) => {
   }
   const stored = await collection.find<Buffer>({}, { raw: true }).toArray();
   t.ok(stored.length > 500, `${stored.length} ids are stored`);
-  // A document with a member _bsontype is shown, but the driver would not send it in a query.
-  for (const raw of stored.filter((raw) => !raw.includes('_bsontype'))) {
+  // Ids with a member _bsontype are shown, but the driver would not send them in a query. Those with $ref it would send as a
+  // reference, whose members stand in another order.
+  for (const raw of stored.filter((raw) => !raw.includes('_bsontype') && !raw.includes('$ref'))) {
     const text = String(JSON.parse(encodeDocument(raw).toString()).id);
     let found: Buffer | null = null;
     for (const form of [idFromText(text), ...idCandidates(text)]) {

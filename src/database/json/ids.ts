@@ -7,6 +7,7 @@ import {
   BSON,
   BSONRegExp,
   BSONSymbol,
+  Code,
   Decimal128,
   Double,
   Int32,
@@ -148,7 +149,14 @@ function readBinary(value: unknown): Binary | null {
 function putBack(value: unknown, odd: ReadonlyMap<string, Binary>): unknown {
   if (value instanceof BSONSymbol) return odd.get(value.value) ?? value;
   if (Array.isArray(value)) return value.map((item: unknown) => putBack(item, odd));
-  if (!isPlain(value)) return value;
+  if (value instanceof Code && isPlain(value.scope)) return new Code(value.code, membersPutBack(value.scope, odd));
+  return isPlain(value) ? membersPutBack(value, odd) : value;
+}
+
+function membersPutBack(
+  value: Readonly<Record<string, unknown>>,
+  odd: ReadonlyMap<string, Binary>,
+): Record<string, unknown> {
   const members: Record<string, unknown> = {};
   for (const name of Object.keys(value)) setMember(members, name, putBack(value[name], odd));
   return members;
