@@ -1,6 +1,7 @@
 /**
- * The table of contents: every context of the HTTP server in the order of registration. Contexts say who is let in, not
- * tests on URLs: what stands under `api` is authenticated, what stands under `open` is not.
+ * The table of contents: every context of the HTTP server in the order of registration. The context of a route decides
+ * whether a credential is needed, never a test of its URL: routes under `api` are authenticated, routes under `open`
+ * are not.
  */
 import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
@@ -52,7 +53,7 @@ import { realtimeRoutes } from './realtime/routes.ts';
 import { listStream } from './realtime/stream-route.ts';
 
 const MAX_HEADER_BYTES = 16_384;
-/** Ids have up to 128 characters, each of which may be escaped as three. */
+/** Ids have up to 128 characters, and each may be written as an escape of three. */
 const MAX_PARAMETER_LENGTH = 512;
 
 /** Builds the HTTP server around the parts; it does not listen yet. */
@@ -143,7 +144,7 @@ function createServer(config: ServerConfig, log: FastifyBaseLogger): FastifyInst
   return Fastify<Server>({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
-    // Lines name their request themselves, so that no request has to have a logger made for it.
+    // Each log line names its request, so no logger has to be made for each request.
     childLoggerFactory: (logger) => logger,
     genReqId: nextId,
     trustProxy: trustedProxies(config.trustProxy),
@@ -156,7 +157,7 @@ function createServer(config: ServerConfig, log: FastifyBaseLogger): FastifyInst
       requireHostHeader: false,
       headersTimeout: config.headerTimeoutMs,
       connectionsCheckingInterval: 1_000,
-      // Node hands an upgrade over without its body: only what can become a socket may be one.
+      // Node hands an upgrade over without its body, so only requests for a WebSocket may be upgrades.
       shouldUpgradeCallback: ({ headers }) => asksForSocket(headers),
     },
     routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },

@@ -5,7 +5,10 @@ import type { MillraceError } from './kernel/errors.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who asks; set by http/authentication in every context that authenticates, anonymous elsewhere. */
+    /**
+     * The principal of the request: set by http/access/authentication.ts in every context that authenticates, otherwise
+     * anonymous.
+     */
     principal: Principal;
     /** The body as it arrived; only for JSON with an `Idempotency-Key`, otherwise null. */
     rawBody: Buffer | null;

@@ -1,6 +1,6 @@
 /**
- * What a person reads at the terminal: the help text, what is wrong with the settings' names, and the summary of the first
- * moments. Pure.
+ * What a person reads at the terminal: the help text, what is wrong with the settings' names, and the summary of the
+ * first moments. Pure.
  */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -13,7 +13,7 @@ const PACKAGE: unknown = JSON.parse(readFileSync(new URL('../package.json', impo
 export const VERSION =
   PACKAGE !== null && typeof PACKAGE === 'object' && 'version' in PACKAGE ? String(PACKAGE.version) : 'unknown';
 
-/** How whoever started this calls a command of it: only a clone has npm's scripts. */
+/** How to call a command of this program: only a clone has npm's scripts. */
 const OWNER = import.meta.url.endsWith('.ts') ? 'npm run owner --' : 'millrace owner';
 
 export const HELP = `Millrace ${VERSION}: a backend you do not have to write.
@@ -39,13 +39,16 @@ function describe(schema: object): string {
 }
 
 const PREFIX = /^MILLRACE_/;
-/** What Kubernetes puts into the environment of every container when a service is named like this program, or `millrace-mongo`. */
+/**
+ * What Kubernetes puts into the environment of every container when a service is named like this program, or
+ * `millrace-mongo`.
+ */
 const OF_KUBERNETES = /^MILLRACE_(?:\w+_)?(?:SERVICE_(?:HOST|PORT)|PORT_\d|PORT=[a-z]+:)/;
 
 /**
- * What to tell of variables that look like settings and are none: a setting that is misspelt would have no effect, and nobody
- * would know. They stop no start: a setting of a newer version may stand there already.
- * @param env environment variables; their values are not told
+ * Warnings about variables that look like settings and are none: a misspelt setting would silently have no effect. The
+ * program starts all the same: the variable may be a setting of a newer version.
+ * @param env environment variables; their values are not printed
  */
 export function unknownSettings(env: Environment): string[] {
   const known = new Map(Object.keys(SETTINGS.properties).map((name) => [name.replace(PREFIX, ''), name]));
@@ -66,9 +69,9 @@ export interface RunningServer {
   readonly embedded: boolean;
   /** What was left behind from before there was an owner, in words; null when nothing. */
   readonly note: string | null;
-  /** The link by which somebody becomes the first owner; null when nobody has to. */
+  /** The link that makes the first owner; null when none is needed. */
   readonly setUp: string | null;
-  /** Whether everybody may do everything, as development begins. */
+  /** True if every client may do everything, as development mode begins. */
   readonly open: boolean;
 }
 
@@ -90,7 +93,10 @@ ${next(running)}
 `;
 }
 
-/** What to do first. It has to work: where not everything is open, somebody has to be the owner, and sign in. */
+/**
+ * What to do first. The commands shown must work: where policies restrict clients, the first step is to become the
+ * owner, or to sign in.
+ */
 function next({ url, open, setUp }: RunningServer): string {
   const json = "-H 'content-type: application/json' -d";
   if (open)

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
  * The process: reads the configuration, finds or starts the database, makes the parts and the HTTP server, listens, and
- * ends all of it with grace. Everything that can be wrong at start ends in one clear line and exit code 1.
+ * closes all of it in order. Everything that can be wrong at the start ends in one clear message and exit code 1.
  */
 import './fastify.ts';
 import { setFlagsFromString } from 'node:v8';
@@ -18,11 +18,11 @@ import { MillraceError } from './kernel/errors.ts';
 import type { Parts } from './parts.ts';
 
 /**
- * For how long the parts may put away what they hold, in milliseconds. It takes a moment, unless the database answers
- * nothing; and what then stays behind is what a killed program leaves, which costs nothing but time.
+ * For how long closing the parts may take, in milliseconds. It takes a moment, unless the database does not answer.
+ * What is then left (leases, say) is what a killed program leaves: it ends by itself after a while.
  */
 const CLOSE_MS = 5_000;
-/** How often is looked whether npm is still there. */
+/** How often the program checks whether npm still runs. */
 const PARENT_POLL_MS = 500;
 
 /** @returns the exit code */
@@ -44,16 +44,18 @@ async function main(): Promise<0 | 1> {
 }
 
 /**
- * Bytes that pass through are buffers outside of V8's heap, and many of them beside few objects. By itself V8 marks the whole
- * heap for every 64 MB of them, ten times a second for lists of 100 KB (decisions/0066-buffers-count-in-the-heap-limit.md).
+ * Answers and bodies are buffers outside of V8's heap: many bytes, with few objects in the heap. By default V8 collects
+ * the whole heap after every 64 MB of buffers, which is ten times a second for lists of 100 KB
+ * (decisions/0066-buffers-count-in-the-heap-limit.md).
  */
 function collectBuffersWithTheRest(): void {
   setFlagsFromString('--external-memory-accounted-in-global-limit');
 }
 
 /**
- * Runs until told to stop, then closes in the reverse order of opening. Told so before it serves, it does not wait for what
- * may never come: what is half open ends with the process, the embedded MongoDB too.
+ * Runs until a stop signal, then closes in the reverse order of opening. If the signal comes during the start, it does
+ * not wait for the rest of the start, which may never be done: what is half open ends with the process, the embedded
+ * MongoDB too.
  */
 async function serve(config: Config, log: Logger, stopping: Promise<string>): Promise<void> {
   const opened = await Promise.race([open(config), stopping]);
@@ -109,17 +111,23 @@ async function serveParts(
   }
 }
 
-/** Whether everybody may do everything: only the policy that development begins with opens the running of it, too. */
+/**
+ * True if every client may do everything. Only the policy that development mode begins with opens the administration,
+ * too.
+ */
 function isOpen(policies: Parts['policies']): boolean {
   try {
     return policies.find(ANONYMOUS, 'update', 'admin') !== null;
   } catch {
-    // Policies that cannot be read open nothing.
+    // While the policies cannot be read, nothing is open.
     return false;
   }
 }
 
-/** In production somebody must become the owner; whoever reads this output may. Null where nobody has to. */
+/**
+ * In production, without an owner: the link that makes one. It is printed, so every reader of this output may use it.
+ * Otherwise null.
+ */
 async function offerSetUp({ config, auth }: Parts, url: string): Promise<string | null> {
   if (config.mode !== 'production' || (await auth.owners.exists())) return null;
   return auth.owners.link(config.server.publicUrl ?? url);
@@ -139,7 +147,7 @@ function embed(config: Config, onSpawned: () => void): Promise<EmbeddedDatabase>
   return startEmbedded({ folder: config.folder, binary, onProgress: (line) => print(`  ${line}`), onSpawned });
 }
 
-/** Fails when the embedded database ends before it was told to. */
+/** Fails when the embedded database ends although nothing asked it to. */
 async function lost(embedded: EmbeddedDatabase, stopping: Promise<string>): Promise<string> {
   const exit = await Promise.race([embedded.exited, stopping]);
   if (typeof exit === 'string') return exit;
@@ -147,8 +155,9 @@ async function lost(embedded: EmbeddedDatabase, stopping: Promise<string>): Prom
 }
 
 /**
- * SIGINT and SIGTERM, or the end of the starter that holds the other end of the IPC channel. `npx` has no such channel, and
- * passes a SIGTERM on to a shell that passes it on to nobody: there the end of the parent is the signal.
+ * Resolves on SIGINT and SIGTERM, or when the program that started this one ends (the other end of the IPC channel).
+ * `npx` has no such channel, and sends a SIGTERM to a shell that does not pass it on: there the end of the parent
+ * process is the signal.
  */
 function onStopSignal(): Promise<string> {
   return new Promise((resolve) => {
@@ -163,7 +172,7 @@ function onStopSignal(): Promise<string> {
   });
 }
 
-/** That nobody reads our output any more is no reason to stop serving. */
+/** Goes on serving when the reader of our output has gone (EPIPE). */
 function serveUnheard(): void {
   for (const out of [process.stdout, process.stderr]) {
     out.on('error', (error: NodeJS.ErrnoException) => {
@@ -197,7 +206,7 @@ function print(text: string): 0 {
   return 0;
 }
 
-/** What went wrong, in words for the one who started the program; a stack only for what nobody foresaw. */
+/** What went wrong, in words for the person who started the program; a stack only for errors that were not expected. */
 function explain(error: unknown): string {
   if (error instanceof MillraceError) return `${error.message}${error.hint ? `\n${error.hint}` : ''}`;
   if (error instanceof ConfigError || error instanceof UnusableDatabase) return error.message;

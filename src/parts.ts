@@ -39,7 +39,7 @@ export interface Parts {
   readonly config: Config;
   readonly mongo: Mongo;
   readonly auth: AuthParts;
-  /** What clients may ask in a minute, over HTTP and over sockets. */
+  /** How many requests a minute clients may make, over HTTP and over sockets. */
   readonly requestRate: RequestRate;
   readonly policies: Policies;
   readonly policyBook: PolicyBook;
@@ -62,8 +62,8 @@ export interface Parts {
 
 /**
  * Opens everything in order. A start that fails closes what it had opened.
- * @param url connection string of the database, once it is known where it runs
- * @param onError told what went wrong in the background, where no request can be answered with it
+ * @param url connection string of the database
+ * @param onError called with errors of background work, which no request can be answered with
  * @param onLetter shows a letter at the terminal, in development mode
  * @throws UnusableDatabase when the server cannot carry Millrace, ConfigError when a store of files cannot be used
  */

@@ -1,20 +1,20 @@
 /**
- * What the program does for those who run it, beside serving: `millrace owner`, `keys` and `files`. They are part of it and
- * no scripts, because an image and a package have no others. Not here: what each does.
+ * The commands of the program besides serving: `millrace owner`, `keys` and `files`. They are part of the program,
+ * because an image or a package has no scripts. Not here: what each does.
  */
 import type { Environment } from '../kernel/config/config.ts';
 import { MillraceError } from '../kernel/errors.ts';
 
-/** What a command came to. */
+/** The result of a command. */
 export interface CommandOutcome {
-  /** What to tell at its end; nothing where it has told all. */
+  /** The text to print at its end; absent if it has printed everything. */
   readonly text?: string;
   readonly failed?: boolean;
 }
 
 type Command = (words: readonly string[], env: Environment) => Promise<CommandOutcome>;
 
-/** Each is loaded when it is asked for. */
+/** Each is loaded only when it is called. */
 const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map<string, () => Promise<Command>>([
   ['owner', async () => (await import('./owner.ts')).owner],
   ['keys', async () => (await import('./keys.ts')).keys],
@@ -26,8 +26,8 @@ export function isCommand(word: string): boolean {
 }
 
 /**
- * Runs a command and tells what it came to.
- * @param words what stood behind its name
+ * Runs a command and prints its result.
+ * @param words the arguments after its name
  * @returns the exit code
  */
 export async function runCommand(name: string, words: readonly string[], env: Environment): Promise<0 | 1> {

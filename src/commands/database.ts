@@ -1,6 +1,6 @@
 /**
- * The database that the settings name, for commands: a deployment, the embedded one of the program that runs now, or the
- * embedded one started for the moment. Not here: what the commands do with it.
+ * The database that the settings name, opened for a command: a deployment, the embedded MongoDB of the program that
+ * runs now, or an embedded MongoDB started for this command. Not here: what the commands do with it.
  */
 import { join, resolve } from 'node:path';
 import { type AuthParts, openAuth } from '../auth/open-auth.ts';
@@ -10,7 +10,7 @@ import { startEmbedded } from '../database/embedded/embedded.ts';
 import { type Mongo, mayNot, openMongo } from '../database/mongo.ts';
 import type { Config } from '../kernel/config/config.ts';
 
-/** Opens it, does the work and closes all that was opened. */
+/** Opens the database, does the work and closes everything that was opened. */
 export async function withDatabase<T>(config: Config, work: (mongo: Mongo) => Promise<T>): Promise<T> {
   const { binary, name } = config.database;
   const known = config.database.url ?? (await runningEmbedded(config.folder));
@@ -31,7 +31,7 @@ export async function withDatabase<T>(config: Config, work: (mongo: Mongo) => Pr
   }
 }
 
-/** The same, with what knows accounts and keys open on it; no owner that settings name is made by the way. */
+/** The same, with the parts for accounts and keys opened on it. It does not make the owner that the settings name. */
 export function withAuth<T>(config: Config, work: (auth: AuthParts) => Promise<T>): Promise<T> {
   const settings = { mode: config.mode, auth: { ...config.auth, owner: null }, onError: console.error };
   return withDatabase(config, async (mongo) => {

@@ -1,6 +1,7 @@
 /**
- * `millrace files move`: brings all files into the store where new ones go, the first in MILLRACE_FILES; the others
- * named there are read. The server may run meanwhile. Ctrl-C stops after the file at hand, and the next run goes on.
+ * `millrace files move`: moves all files into the store for new files, the first one in MILLRACE_FILES; the other
+ * stores named there are only read. The server may run meanwhile. Ctrl-C stops after the current file, and the next run
+ * goes on.
  */
 import { parseArgs } from 'node:util';
 import { moveFiles } from '../files/move.ts';
@@ -38,8 +39,8 @@ export async function files(words: readonly string[], env: Environment): Promise
 }
 
 /**
- * Shows the progress, one line in a terminal, one line a file elsewhere.
- * @returns whether all that was tried was moved
+ * Shows the progress: one line that changes in a terminal, elsewhere one line for each file.
+ * @returns false if a file could not be moved
  */
 async function follow(opened: Parameters<typeof moveFiles>[0], signal: AbortSignal): Promise<boolean> {
   const target = opened.fileStores[0]?.name;

@@ -1,7 +1,7 @@
 /**
- * `millrace keys rotate`: another key signs access tokens from now on, and other secrets addresses of files and page cursors, in
- * every process within seconds. What the old ones signed lives to its end, unless they leaked: `--drop-old` ends it at once. The
- * server may run meanwhile.
+ * `millrace keys rotate`: makes a new key for access tokens, and new secrets for signed file addresses and page
+ * cursors. Every process uses them within seconds. What the old ones signed stays valid until its own end. If they have
+ * leaked, `--drop-old` ends that at once. The server may run meanwhile.
  */
 import { parseArgs } from 'node:util';
 import { type Environment, loadConfig } from '../kernel/config/config.ts';

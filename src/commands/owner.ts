@@ -1,6 +1,6 @@
 /**
- * `millrace owner`: how whoever can reach the database makes somebody an owner, or mends an owner's lost password: by a link
- * that works once, or at once with a password from a file. The server may run meanwhile.
+ * `millrace owner`: makes an owner, or gives an owner a new password: by a link that works once, or at once with a
+ * password from a file. It needs access to the database, not to an account. The server may run meanwhile.
  */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -58,7 +58,7 @@ export async function owner(words: readonly string[], env: Environment): Promise
   });
 }
 
-/** Whoever registered with an address has not proved that it is theirs: a user's account never becomes an owner's. */
+/** A user's account never becomes an owner's: registering with an address does not prove that it is one's own. */
 async function mend(users: Users, there: User, password: string, roles: readonly string[]): Promise<User> {
   if (there.kind !== 'owner') {
     throw new ConfigError([`--email ${there.email}: the account of this name is a user's; name another address`]);

@@ -1,7 +1,7 @@
 /**
- * What a route says of itself for the contract (`/openapi.json`): declared in the `config` of the route, where it is
- * registered. A route that says nothing does not start. Pure. Not here: gathering the operations of all routes and
- * writing them as OpenAPI (http/openapi).
+ * What a route declares about itself for the contract (`/openapi.json`), in its `config`, where it is registered. The
+ * server does not start with a route that declares nothing. Pure. Not here: collecting the declarations of all routes
+ * and writing them as OpenAPI (http/openapi).
  */
 import type { ErrorCode } from '../kernel/errors.ts';
 import type { HeaderName } from './headers.ts';
@@ -26,7 +26,7 @@ export interface Operation {
   readonly tag: Tag;
   readonly summary: string;
   readonly description?: string;
-  /** Those of the path must be all that the URL of the route has. */
+  /** All parameters of the path must be among them. */
   readonly parameters?: readonly Parameter[];
   /** Schemas of the body by media type; none where a request has no body. */
   readonly body?: Readonly<Record<string, object>>;
@@ -62,10 +62,10 @@ interface Outside {
   readonly why: string;
 }
 
-/** What a route says of itself. */
+/** What a route declares about itself. */
 export type Declaration = Single | OfCollection | Outside;
 
-/** What a route says of itself that belongs to the contract. */
+/** The same for a route that belongs to the contract. */
 export type DeclaredOperation = Single | OfCollection;
 
 /** The part of a route's `config` that this file makes. */
@@ -83,7 +83,9 @@ export function collectionOperation(describe: (subject: Subject) => Operation): 
   return { contract: { kind: 'of-collection', operation: describe } };
 }
 
-/** Declares that a route does not belong to the contract: pages for people, what OpenAPI has no words for. */
+/**
+ * Declares that a route does not belong to the contract: a page for people, or something that OpenAPI cannot describe.
+ */
 export function outsideContract(why: string): Declared<Outside> {
   return { contract: { kind: 'outside', why } };
 }
@@ -93,7 +95,7 @@ export function jsonBody(schema: object): Readonly<Record<string, object>> {
   return { 'application/json': schema };
 }
 
-/** What the parser of JSON bodies refuses. A route without a body meets it too when one is sent. */
+/** What the parser of JSON bodies refuses. A route without a body can answer with these too, if a body is sent. */
 export const BODY_ERRORS: readonly ErrorCode[] = [
   'malformed-json',
   'body-required',
@@ -107,8 +109,8 @@ export const BODY_ERRORS: readonly ErrorCode[] = [
   'unsupported-media-type',
 ];
 
-/** What a route refuses that answers in JSON and knows all its query parameters. */
+/** Refusals of every route that answers in JSON and knows all its query parameters. */
 export const ASKED_ERRORS: readonly ErrorCode[] = ['unknown-parameter', 'not-acceptable'];
 
-/** What a route refuses that reads its body by a schema (`kernel/parse-body`). */
+/** Refusals of every route that checks its body against a schema (`kernel/parse-body`). */
 export const CHECKED_ERRORS: readonly ErrorCode[] = [...BODY_ERRORS, ...ASKED_ERRORS, 'invalid-body'];

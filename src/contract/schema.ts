@@ -1,6 +1,7 @@
 /**
- * JSON Schemas of the contract: naming one, so that it stands once under `components` and operations refer to it, and
- * the few forms that many of them share. Pure. Not here: what a single route takes and answers (beside that route).
+ * JSON Schemas of the contract: giving one a name, so that it is written once under `components` and operations refer
+ * to it; and the few forms that many schemas share. Pure. Not here: what a single route takes and answers (next to that
+ * route).
  */
 import Type, { type TSchema } from 'typebox';
 

@@ -6,7 +6,7 @@ export class Closers {
   readonly #steps: (() => unknown)[] = [];
 
   /**
-   * Remembers how to close something, beside the line that opens it.
+   * Remembers how to close something, next to the line that opens it.
    * @param close runs once; what was added later is closed before it
    * @returns `opened` itself
    */

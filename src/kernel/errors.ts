@@ -1,10 +1,10 @@
 /**
- * The closed table of everything that can go wrong, and the one error class that carries a row of it.
- * HTTP problems (RFC 9457), socket frames and batch results all speak these codes; `docs/errors.md` is generated from
- * here. Not here: how an error is written to a client (http/errors) and how a vendor's error is translated (its door).
+ * The closed table of all errors that clients can get, and the one error class, which names a row of it. HTTP problems
+ * (RFC 9457), socket messages and batch results all use these codes; `docs/errors.md` is generated from here. Not here:
+ * how an error is written to a client (http/errors) and how a vendor's error is translated (its door).
  */
 
-/** What a code means for the one who receives it. */
+/** What a code means for the client that receives it. */
 export interface ErrorRow {
   /** HTTP status code. */
   readonly status: number;
@@ -105,7 +105,7 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** One fault inside a request: where (JSON Pointer, RFC 6901), which code, and a sentence. */
+/** One fault inside a request: its place (JSON Pointer, RFC 6901), its code, and a sentence. */
 export interface Fault {
   readonly pointer: string;
   readonly code: ErrorCode;
@@ -125,7 +125,10 @@ export interface ErrorOptions {
   readonly cause?: unknown;
 }
 
-/** The only error Millrace throws on purpose. Its message is written for the client: sentence case, no secrets. */
+/**
+ * The error for everything that a client can be told. Its message is written for the client: a sentence without
+ * secrets.
+ */
 export class MillraceError extends Error {
   override readonly name = 'MillraceError';
   readonly code: ErrorCode;

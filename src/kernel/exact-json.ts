@@ -1,8 +1,9 @@
 /**
- * JSON.parse that can be trusted with member names. V8's, in Node 24 and 26, takes a name that is written with an
- * escape for another one that it met before (nodejs/node#63785): after `{"id":1,"\\":1}` anywhere in the process, it
- * reads `{"id":1,"\n":1}` as `{"id":1,"\\":1}`, because it compares the raw text with the name that it expects next.
- * One client's body would change another's. Names without a backslash in the text are right, and so are all values.
+ * JSON.parse, but right about member names. In Node 24 and 26, V8's JSON.parse can confuse a name that is written with
+ * an escape with another name that it has parsed before (nodejs/node#63785): after `{"id":1,"\\":1}` anywhere in the
+ * process, it reads `{"id":1,"\n":1}` as `{"id":1,"\\":1}`, because it compares the raw text with the name that it
+ * expects next. So one client's body could change another's. Names written without a backslash are right, and so are
+ * all values.
  */
 type Holder = unknown[] | Record<string, unknown>;
 
@@ -18,7 +19,7 @@ export function parseExactJson(text: string): unknown {
   return hasEscapedName(text) ? readValid(text) : value;
 }
 
-/** Whether a name of a valid text is written with an escape. The first backslash that is found is inside a string. */
+/** Whether a name in a valid text is written with an escape. In valid JSON every backslash is inside a string. */
 function hasEscapedName(text: string): boolean {
   let at = text.indexOf('\\');
   while (at >= 0) {
@@ -29,7 +30,7 @@ function hasEscapedName(text: string): boolean {
   return false;
 }
 
-/** Builds the value of a text that JSON.parse has accepted, which is why nothing is checked; without recursion. */
+/** Builds the value of a text that JSON.parse has accepted, so nothing is checked here. Without recursion. */
 function readValid(text: string): unknown {
   const outer: Holder[] = [];
   let holder: Holder = [];
@@ -69,7 +70,7 @@ function readValid(text: string): unknown {
   return top[0];
 }
 
-/** Where the string ends that the place is in: behind its closing quote. */
+/** The position after the closing quote of the string around `inside`. */
 function endOfString(text: string, inside: number): number {
   let at = inside;
   while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
@@ -81,7 +82,7 @@ function isNameEnd(text: string, end: number): boolean {
   return NAME_ENDS.test(text);
 }
 
-/** A string by itself has no names, so that JSON.parse reads it well. */
+/** A single string has no member names, so JSON.parse reads it rightly. */
 function readString(quoted: string): string {
   return quoted.includes('\\') ? String(JSON.parse(quoted)) : quoted.slice(1, -1);
 }

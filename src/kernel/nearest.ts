@@ -1,4 +1,4 @@
-/** Names that are close to a mistyped one, for the hint of a refusal. It does not decide what is refused. */
+/** The known names nearest to a mistyped one, for the hint of a refusal. Not here: what is refused. */
 
 /** The hint for an unknown name: the nearest known one, or all of them when none is near. */
 export function hintFor(unknown: string, known: readonly string[]): string {
@@ -10,7 +10,7 @@ export function hintFor(unknown: string, known: readonly string[]): string {
 export function nearest(unknown: string, known: readonly string[]): string | null {
   const text = unknown.slice(0, 40).toLowerCase();
   let best: string | null = null;
-  // More than half the letters wrong is no longer the same word.
+  // With more than half of the letters wrong, it is another word.
   let bound = Math.floor(Math.max(text.length, 3) / 2) + 1;
   for (const name of known) {
     const distance = editDistance(text, name.toLowerCase());

@@ -1,4 +1,4 @@
-/** Plain objects: telling them from instances of classes, and setting members of any name. Pure. */
+/** Plain objects: told apart from instances of classes, and members of any name set on them. Pure. */
 
 /** Whether a value is a plain object: what JSON parsing and the driver make of an embedded document. */
 export function isPlain(value: unknown): value is Record<string, unknown> {

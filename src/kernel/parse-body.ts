@@ -1,6 +1,6 @@
 /**
- * Reads a JSON body by its schema: the same one is the check, the type and the contract. Nothing is coerced and nothing
- * dropped. Pure.
+ * Checks a JSON body against its schema. The same schema gives the TypeScript type and stands in the contract. No value
+ * is converted and no member dropped. Pure.
  */
 import type { Static, TSchema } from 'typebox';
 import type { TLocalizedValidationError } from 'typebox/error';
@@ -11,7 +11,7 @@ const MAX_FAULTS = 10;
 
 /**
  * The body, typed.
- * @throws MillraceError `body-required`, `invalid-body` with the places
+ * @throws MillraceError `body-required`, `invalid-body` with the place of each fault
  */
 export function checked<T extends TSchema>(schema: T, body: unknown): Static<T> {
   if (body === undefined) {
@@ -20,7 +20,7 @@ export function checked<T extends TSchema>(schema: T, body: unknown): Static<T> 
   if (Check(schema, body)) return body;
   const found = [...Errors(schema, body)[1]];
   const faults = found
-    // It names again what each unknown member is told of at its own place.
+    // It repeats, for the whole object, the faults that are reported for each unknown member.
     .filter(({ keyword }) => keyword !== 'additionalProperties')
     .slice(0, MAX_FAULTS)
     .map((error): Fault => ({ pointer: error.instancePath, code: 'invalid-body', detail: detailOf(error) }));
@@ -34,7 +34,7 @@ export function checked<T extends TSchema>(schema: T, body: unknown): Static<T> 
   });
 }
 
-/** Of a member that a closed object does not name, the checker says that the schema `false` does not take it. */
+/** The checker's keyword for a member that a closed object does not allow: its schema is `false`. */
 const UNKNOWN = 'boolean';
 
 function detailOf(error: TLocalizedValidationError): string {

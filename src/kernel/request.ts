@@ -1,6 +1,6 @@
 /**
- * What any route reads from a request beside its path: query parameters, and the media type of its body. Pure. Not here:
- * what a body holds (checked.ts, and the folders whose body it is).
+ * What any route reads from a request besides its path: query parameters, and the media type of its body. Pure. Not
+ * here: the content of a body (parse-body.ts, and the folder of each route).
  */
 import type { FastifyRequest } from 'fastify';
 import { MillraceError } from './errors.ts';
@@ -18,14 +18,14 @@ export function requireBody({ body }: RequestLike): unknown {
   return body;
 }
 
-/** Whether a body comes along, of whatever type (RFC 9112 section 6.3). */
+/** Whether the request has a body, of any type (RFC 9112 section 6.3). */
 export function hasBody({ headers }: Pick<RequestLike, 'headers'>): boolean {
   const length = headers['content-length'];
   return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
 }
 
 /**
- * Holds the body to the media types of a route.
+ * Checks that the body has one of a route's media types.
  * @returns the media type, without parameters
  * @throws MillraceError `unsupported-media-type`, with `Accept-Patch` (RFC 5789 section 2.2) where several are possible
  */
@@ -41,7 +41,7 @@ export function requireMediaType<T extends string>(request: RequestLike, types: 
 }
 
 /**
- * Bodies come as they are: one that was compressed on the way would be taken for damaged, or stored compressed.
+ * Refuses a compressed body: it would look damaged, or be stored compressed.
  * @throws MillraceError `unsupported-media-type`, with `Accept-Encoding` (RFC 9110 section 12.5.3)
  */
 export function refuseEncoding({ headers }: Pick<RequestLike, 'headers'>): void {
@@ -53,15 +53,15 @@ export function refuseEncoding({ headers }: Pick<RequestLike, 'headers'>): void 
   });
 }
 
-/** What follows `?` in the address. */
+/** The part of the address after `?`. */
 export function queryText(request: Pick<RequestLike, 'url'>): string {
   const start = request.url.indexOf('?');
   return start < 0 ? '' : request.url.slice(start + 1);
 }
 
 /**
- * The query parameters, which must all be known and stand there once: a parameter that is silently ignored answers
- * another question than the one that was asked.
+ * The query parameters. Each must be known and given once: with a parameter silently ignored, the answer would be one
+ * to another question.
  * @throws MillraceError `unknown-parameter`, `invalid-parameter`
  */
 export function parameters(request: RequestLike, known: readonly string[]): URLSearchParams {
@@ -78,7 +78,7 @@ export function parameters(request: RequestLike, known: readonly string[]): URLS
   return found;
 }
 
-/** A parameter that is true or false; absent is false. */
+/** The value of a parameter that is `true` or `false`; false if it is absent. */
 export function flag(found: URLSearchParams, name: string): boolean {
   const text = found.get(name);
   if (text === null || text === 'false') return false;

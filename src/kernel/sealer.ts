@@ -1,6 +1,7 @@
 /**
- * Encrypts secrets before they are stored (AES-256-GCM), with master keys that stand outside of the database. The first
- * key seals, all of them open, so that one can follow another. Without a master key a secret stays as it is. Pure.
+ * Encrypts secrets before they are stored (AES-256-GCM), with master keys that are kept outside of the database. The
+ * first key seals and all of them open, so that a key can be replaced. Without a master key, secrets are stored as they
+ * are. Pure.
  */
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 
@@ -8,7 +9,7 @@ const MARK = 'sealed1';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** A secret was sealed with a master key that is not here, or was tampered with. */
+/** A secret was sealed with a master key that is not configured, or was changed after it was sealed. */
 export class SealBroken extends Error {
   override readonly name = 'SealBroken';
 }
@@ -21,7 +22,7 @@ interface MasterKey {
 export class Sealer {
   readonly #keys: readonly MasterKey[];
 
-  /** @param keys 32 bytes each, the one that seals first; none for no encryption */
+  /** @param keys 32 bytes each; the first one seals. None: no encryption */
   constructor(keys: readonly Buffer[]) {
     this.#keys = keys.map((bytes) => ({
       id: createHash('sha256').update('millrace master key').update(bytes).digest('base64url').slice(0, 8),
@@ -29,7 +30,7 @@ export class Sealer {
     }));
   }
 
-  /** @param context what the secret is: sealed for one thing, it opens for no other */
+  /** @param context what the secret is for; it opens only with the same text */
   seal(secret: string, context: string): string {
     const [key] = this.#keys;
     if (key === undefined) return secret;
@@ -57,7 +58,7 @@ export class Sealer {
     }
   }
 
-  /** Whether a stored secret should be sealed anew: it is plain, or an older key sealed it. */
+  /** Whether a stored secret should be sealed anew: it is not encrypted, or an older key sealed it. */
   isStale(stored: string): boolean {
     const [key] = this.#keys;
     return key !== undefined && !stored.startsWith(`${MARK}.${key.id}.`);
@@ -65,12 +66,12 @@ export class Sealer {
 }
 
 /**
- * Reads master keys, base64 with commas between them.
+ * Reads master keys: base64, separated by commas.
  * @returns null when one of them is not 32 bytes
  */
 export function parseMasterKeys(text: string): Buffer[] | null {
   const parts = text.split(',').map((part) => part.trim());
-  // The decoder would ignore what is no base64.
+  // Checked here, because the decoder ignores characters that are not base64.
   if (!parts.every((part) => /^[A-Za-z0-9+/_-]{43}=?$/.test(part))) return null;
   return parts.map((part) => Buffer.from(part, 'base64'));
 }

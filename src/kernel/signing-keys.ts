@@ -1,9 +1,14 @@
-/** Keys by which an installation knows again what it signed itself (HMAC). Not here: where they are kept (database/signing-secret.ts). */
+/**
+ * Keys with which an installation signs texts that it gives to clients, and recognises them later (HMAC). Not here:
+ * where they are kept (database/signing-secret.ts).
+ */
 import type { KeyObject } from 'node:crypto';
 
 export interface SigningKeys {
-  /** Signs from now on. */
+  /** The key that signs. */
   readonly signing: KeyObject;
-  /** All that verify, the newest first: one that was replaced does so while something that it signed may still be valid. */
+  /**
+   * All keys that verify, the newest first. A replaced key still verifies while something that it signed may be valid.
+   */
   readonly verifying: readonly KeyObject[];
 }

@@ -1,7 +1,7 @@
 /**
- * What a Scope reaches, in two forms that must agree: as a database filter, and as a test of a document in memory; and
- * which members of a reached document may be seen. Computed once for each array of grants, so that equal requests have
- * the same filter object.
+ * What a Scope reaches, in two forms that must agree: as a database filter, and as a test of a document in memory. Also
+ * which members of a reached document may be seen, and the refusal of filters, sorts and expansions that name a hidden
+ * member. Computed once for each array of grants, so that equal requests have the same filter object.
  */
 import type { Document } from 'mongodb';
 import { MillraceError } from '../kernel/errors.ts';

@@ -1,7 +1,8 @@
 /**
- * Keeps the counts of quotas: a reader of the event log adds what was made and takes off what was deleted, whoever did it.
- * Where the log cannot tell, because rows are missing or a collection went away as a whole, it counts everything anew.
- * Not here: reading the log with a durable cursor (events/read/consumer), and what is refused (quotas.ts).
+ * Keeps the counts of quotas: a reader of the event log adds what was created and takes off what was deleted, by any
+ * program. Where the log does not say enough, because rows are missing or a whole collection was dropped or renamed, it
+ * counts everything anew. Not here: reading the log with a durable cursor (events/read/consumer), and what is refused
+ * (quotas.ts).
  */
 import type { Timestamp } from 'mongodb';
 import * as bson from '../database/bson/bson-bytes.ts';
@@ -9,10 +10,13 @@ import { isCollectionName } from '../database/names.ts';
 import type { Amounts, CountedPlace, CountState, Delta, QuotaStore } from './quota-store.ts';
 
 const FILES = '_files';
-/** What the log cannot tell, such as a deleted document too large for a row, is put right by a full count each day. */
+/**
+ * Some changes are missing in the log, such as the deletion of a document that was too large for a row. A full count
+ * each day corrects that.
+ */
 const RECOUNT_MS = 24 * 3_600_000;
 
-/** What is read of a row of the event log. */
+/** The members of a row of the event log that are read here. */
 export interface CountedRow extends CountedPlace {
   readonly time: Timestamp;
   readonly operation: string;
@@ -22,7 +26,7 @@ export interface CountedRow extends CountedPlace {
   readonly request: string | null;
 }
 
-/** After these the sums are not known. */
+/** After these operations the counts are not known. */
 const UNKNOWN: ReadonlySet<string> = new Set(['dropDatabase', 'invalidate', 'start', 'gap', 'reset']);
 
 export class QuotaCounter {
@@ -97,7 +101,7 @@ function deltasOf(rows: readonly CountedRow[]): Map<string, Delta[]> {
     if (operation === 'insert') add(after, 1, row);
     else if (operation === 'delete') add(before, -1, row);
     else if (before !== null && after !== null && creatorOf(before) !== creatorOf(after)) {
-      // Another program gave it to somebody else.
+      // Another program has changed the document's creator.
       add(before, -1, row);
       add(after, 1, row);
     }
@@ -114,7 +118,7 @@ const META = Buffer.from('_meta');
 const CREATED_BY = Buffer.from('createdBy');
 const SIZE = Buffer.from('size');
 
-/** Who made a document, looked up where it stands; null for nobody of ours. */
+/** The id of the principal that made a document, read from its bytes; null if no principal of ours made it. */
 function creatorOf(document: Buffer): string | null {
   const meta = bson.findValue(document, 0, document.length, META);
   if (meta?.type !== bson.DOCUMENT) return null;

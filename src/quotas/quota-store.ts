@@ -1,7 +1,7 @@
 /**
- * The counts of quotas in `<db>_log.quota_counts`: one document for each principal, and one that says how far in the event
- * log they are counted. Only this folder calls it. Not here: what a change adds or takes away (quota-counter.ts), and what
- * is refused (quotas.ts).
+ * The counts of quotas in `<db>_log.quota_counts`: one document for each principal, and one that says how far in the
+ * event log they are counted. Only this folder calls it. Not here: what a change adds or takes away (quota-counter.ts),
+ * and what is refused (quotas.ts).
  */
 import type { AnyBulkWriteOperation, Collection, Document, Timestamp } from 'mongodb';
 import { translated } from '../database/errors.ts';
@@ -16,7 +16,7 @@ export interface Amounts {
   readonly bytes: number;
 }
 
-/** How far in the event log the counts go. */
+/** The last row of the event log that is counted. */
 export interface CountedPlace {
   readonly epoch: number;
   readonly number: number;
@@ -57,7 +57,10 @@ export class QuotaStore {
     return found === null ? null : toState(found);
   }
 
-  /** What a principal has made, as far as it is counted; null before the first full count. One read of two documents. */
+  /**
+   * What a principal has made, as far as the log is counted; null before the first full count. One read of two
+   * documents.
+   */
   async read(creator: string): Promise<{ readonly amounts: Amounts; readonly place: CountedPlace } | null> {
     const _id = { $in: [STATE, keyOf(creator)] };
     const found = await translated(() => this.#counts.find({ _id }).toArray());
@@ -72,7 +75,7 @@ export class QuotaStore {
     return { amounts, place: toState(state) };
   }
 
-  /** Adds what rows of the log say, each row once, however often it is given. */
+  /** Adds the changes of rows of the log. A row counts once, however often it is given. */
   async add(deltas: ReadonlyMap<string, readonly Delta[]>): Promise<void> {
     const operations = [...deltas].map(([creator, added]): AnyBulkWriteOperation<Stored> => {
       const isNew = { $gt: ['$$this.number', { $ifNull: ['$number', 0] }] };
@@ -94,8 +97,9 @@ export class QuotaStore {
   }
 
   /**
-   * Counts everything anew as it is at one moment of the database. Counts of before hold until it is done.
-   * @param place of the log that the moment is not before
+   * Counts everything anew as it is at one moment of the database. The old counts stay in use until the new ones are
+   * complete.
+   * @param place a row of the log; the count's moment is at or after it
    * @throws MongoServerError when a collection was made or dropped meanwhile; another try may succeed
    */
   async recount(place: CountedPlace): Promise<CountState> {
@@ -103,7 +107,7 @@ export class QuotaStore {
     await this.#counts.updateMany({ next: { $exists: true } }, { $unset: { next: '' } });
     const found = await this.#mongo.data.listCollections({ type: 'collection' }, { nameOnly: false }).toArray();
     for (const { name, options } of found) {
-      // The database does not read a capped collection as of one moment.
+      // A capped collection cannot be read with a snapshot.
       if ((name === FILES || isCollectionName(name)) && options?.['capped'] !== true) await this.#gather(name, time);
     }
     const total = (member: string) => ({ $ifNull: [`$next.${member}`, 0] });
@@ -139,14 +143,14 @@ export class QuotaStore {
     await write();
   }
 
-  /** A moment that the database can still be read at. */
+  /** A moment for which the database can give snapshots. */
   async #moment(): Promise<Timestamp> {
     const reply = await this.#mongo.data.command({ find: FILES, limit: 1, readConcern: { level: 'snapshot' } });
     return reply['cursor'].atClusterTime;
   }
 }
 
-/** No principal's document is the state's. */
+/** The prefix keeps any principal's id apart from the id of the state. */
 function keyOf(creator: string): string {
   return `by:${creator}`;
 }

@@ -1,34 +1,38 @@
 /**
- * Quotas: how many documents, files and bytes of files one principal may have made. A create asks here first. It counts what
- * the database says (quota-store.ts) and what this process has let through and the counter has not counted yet, the holds.
- * Not here: counting (quota-counter.ts) and who is bound (auth/principal).
+ * Quotas: how many documents, files and bytes of files one principal may have made. Every create asks here first. The
+ * sum is the count in the database (quota-store.ts) plus the holds: writes that this process has allowed and that are
+ * not counted yet. Not here: counting (quota-counter.ts), and which principals have quotas
+ * (auth/identity/principal.ts).
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { MillraceError } from '../kernel/errors.ts';
 import { type CountedRow, isCounted } from './quota-counter.ts';
 import type { Amounts, CountedPlace, QuotaStore } from './quota-store.ts';
 
-/** How long a create waits at most, in milliseconds, where it depends on writes that are not counted yet. */
+/** How long a create waits at most, in milliseconds, when uncounted writes decide whether it fits. */
 const WAIT_MS = 3_000;
 const AGAIN_MS = 25;
-/** A hold ends after so many milliseconds at the latest: longer than any transaction, and than counting usually takes. */
+/**
+ * A hold ends after so many milliseconds at the latest: longer than any transaction takes, and usually longer than
+ * counting.
+ */
 const HOLD_MS = 120_000;
 
 const MEMBERS = ['documents', 'files', 'bytes'] as const;
 const NAMES = { documents: 'documents', files: 'files', bytes: 'bytes of files' };
 
-/** What was let through for one write. It ends by itself when the write is counted. */
+/** The amounts of one allowed write. A hold ends by itself when the write is counted. */
 export interface Hold {
-  /** The write did not happen. */
+  /** Call it when the write did not happen. */
   release(): void;
 }
 
 interface Held extends Hold, Amounts {
   readonly creator: string;
   readonly until: number;
-  /** Inserts that the log has not told of yet. */
+  /** How many of its inserts are not in the log yet. */
   rows: number;
-  /** The row that told of the last one; null before. */
+  /** The row of its last insert; null before that row came. */
   place: CountedPlace | null;
 }
 
@@ -36,7 +40,7 @@ export class Quotas {
   readonly #store: QuotaStore;
   readonly #limits: Amounts;
   readonly #held = new Map<string, Held[]>();
-  /** Up to where holds were taken as counted: an older reading of the counts would miss them. */
+  /** The place up to which holds were ended as counted. A reading of older counts must not be used: it lacks them. */
   #settled: CountedPlace = { epoch: 0, number: 0 };
 
   /** @param limits what one principal may have made; 0 is no limit */
@@ -48,7 +52,7 @@ export class Quotas {
   /**
    * Lets a write through, or refuses it. The caller releases the hold when the write does not happen.
    * @param creator id of the principal; null for one that is not bound
-   * @param request id of the request, by which the event log tells of the write
+   * @param request id of the request; the write's rows in the event log carry it
    * @param earlier holds of the same transaction; the new one is added
    * @throws MillraceError `quota-exceeded`
    */
@@ -63,14 +67,14 @@ export class Quotas {
     const end = performance.now() + WAIT_MS;
     for (;;) {
       const counted = await this.#counted(creator);
-      // No step below waits, so two writes never take the same room.
+      // Nothing below is asynchronous, so two writes cannot take the same room.
       const others = this.#of(creator);
       const own = others.filter((one) => earlier.includes(one));
       const over = counted === null ? null : this.#over(wanted, [counted, ...own]);
       if (over !== null) throw exceeded(over, this.#limits[over]);
       const unsure = counted === null ? null : this.#over(wanted, [counted, ...others]);
       if (unsure === null) return this.#add(creator, request, wanted, earlier);
-      // It fits if some of the others fail, or were counted a moment ago.
+      // It may still fit: if other writes fail, or were counted a moment ago.
       if (performance.now() > end) throw exceeded(unsure, this.#limits[unsure]);
       await pause(AGAIN_MS);
     }
@@ -98,13 +102,15 @@ export class Quotas {
     }
   }
 
-  /** What a principal has made as the database says, with all holds settled that are counted there; null while unknown. */
+  /**
+   * What a principal has made by the count in the database. Holds that are in that count are ended. Null while unknown.
+   */
   async #counted(creator: string): Promise<Amounts | null> {
     for (;;) {
       const found = await this.#store.read(creator);
       if (found === null) return null;
       const { amounts, place } = found;
-      // Another write has settled holds by a newer reading meanwhile.
+      // Meanwhile another write has read newer counts and ended holds by them.
       if (place.epoch === this.#settled.epoch && place.number < this.#settled.number) continue;
       this.#settle(place);
       return amounts;
@@ -143,7 +149,7 @@ export class Quotas {
     return held;
   }
 
-  /** The first limit that is exceeded when `wanted` is added to what is there; null when it fits. */
+  /** The first limit that is exceeded when `wanted` is added to `there`; null when it fits. */
   #over(wanted: Amounts, there: readonly Amounts[]): keyof Amounts | null {
     const beyond = (member: keyof Amounts) => {
       const sum = there.reduce((all, one) => all + one[member], wanted[member]);
@@ -153,7 +159,7 @@ export class Quotas {
   }
 }
 
-/** Whether what a row told of is counted at a place. The counts of another epoch begin with a full count. */
+/** Whether the write of a row is in the counts at a place. Counts of another epoch begin with a full count. */
 function isBefore(row: CountedPlace | null, place: CountedPlace): boolean {
   return row !== null && (row.epoch !== place.epoch || row.number <= place.number);
 }

@@ -12,18 +12,18 @@ import type { Scope } from '../../policies/scope.ts';
 import type { LogRow } from '../log/row.ts';
 import { placesOfRow } from '../log/row-audience.ts';
 
-/** A row that a reader may hear of, and the Scope that cuts its states. */
+/** A row that a reader may learn of, and the Scope that cuts its states. */
 export interface NamedRow {
   readonly row: LogRow;
   readonly scope: Scope;
 }
 
 /**
- * The row with no name of a collection that the reader may not read. A rename is told to the readers of either name: of
- * those who may not read the new one nobody is told it, and to those who may not read the old one it is told as
- * something that happened to the new one, whose documents are gone by it.
+ * The row without any name of a collection that the reader may not read. Only a rename has two names. A reader of the
+ * old name alone gets the rename without the new name. A reader of the new name alone gets it as an event of the new
+ * name: the rename may have removed the documents that were there.
  * @param find the reader's Scope of a place; null where it may read nothing
- * @returns null when it may not hear of the row at all; the same row when there is nothing to leave out
+ * @returns null when the reader may not learn of the row at all; the same row when there is nothing to leave out
  */
 export function namedRow(row: LogRow, find: (place: Place) => Scope | null): NamedRow | null {
   const [place, taken] = placesOfRow(row);
@@ -36,21 +36,21 @@ export function namedRow(row: LogRow, find: (place: Place) => Scope | null): Nam
 
 interface Shown {
   readonly row: LogRow;
-  /** What is shown of its states. */
+  /** The visible parts of its states. */
   readonly states: readonly Document[];
-  /** Whether it is told whatever its states are. */
+  /** True if the row is shown whatever its states are. */
   readonly always: boolean;
 }
 
-/** The row with what the Scope shows of its states; null when it shows neither. */
+/** The row with the visible parts of its states; null when neither state is visible. */
 export function shownRow(row: LogRow, scope: Scope): LogRow | null {
   const { row: seen, states, always } = show(row, scope);
   return always || states.length > 0 ? seen : null;
 }
 
 /**
- * The row with what the Scope shows of its states; null when it shows neither, or neither passes the question.
- * @param asked asked of what is shown: a reader cannot find out the rest by asking
+ * The row with the visible parts of its states; null when neither state is visible, or neither matches the filter.
+ * @param asked the reader's filter; it is given the visible part only, so that a filter cannot find out hidden values
  */
 export async function visibleRow(
   row: LogRow,
@@ -64,8 +64,8 @@ export async function visibleRow(
 }
 
 /**
- * Rows about a whole collection are for all of its readers. What came without its states is for whom any document may be
- * shown: whose it was, and what a question makes of it, nobody knows.
+ * Rows about a whole collection are for all of its readers. A row of a document that came without its states is only
+ * for readers that may see every document: without a state, neither the Scope nor a filter can be tested.
  */
 function show(row: LogRow, scope: Scope): Shown {
   const isBlind = row.after === null && row.before === null;
@@ -81,6 +81,6 @@ function show(row: LogRow, scope: Scope): Shown {
     return cutBytes(body, fields);
   };
   const [after, before] = [cut(row.after), cut(row.before)];
-  // What changed is named from the states that are shown, or not at all.
+  // The changed paths are named only where both states are shown whole: they could name hidden members.
   return { row: { ...row, after, before, update: whole ? row.update : null }, states, always };
 }

@@ -1,13 +1,17 @@
-/** The chunks of an answer's body: bounded together, cut to a size, and looked at from the start. Not here: sending them. */
+/**
+ * The chunks of an answer's body: a bound on all of them together, chunks of a limited size, and a body's beginning
+ * made before it is sent. Not here: sending them.
+ */
 import { MillraceError } from '../errors.ts';
 
-/** Up to this size an answer is sent in one piece: a stream would cost more than all the rest of it. */
+/** Up to this size an answer is sent in one piece: a stream would cost more than the rest of the request. */
 export const AT_ONCE_BYTES = 262_144;
 /** Size of the chunks of a long answer. */
 export const CHUNK_BYTES = 65_536;
 
 /**
- * The same bytes in chunks of a limited size: of a large one it could not be seen how fast it is read.
+ * The same bytes in chunks of a limited size: while a large chunk is sent, the server cannot measure how fast it is
+ * read.
  * @param most bytes of all chunks together
  * @throws MillraceError `answer-too-large`
  */
@@ -32,7 +36,7 @@ export function* inPieces(body: Buffer): Generator<Buffer> {
 /** A body that is short enough to be sent in one piece, or all of its chunks. */
 export type Begun = { readonly whole: Buffer } | { readonly chunks: AsyncGenerator<Buffer> };
 
-/** Makes the beginning of a body before anything is sent: a failure in it can be told. */
+/** Makes the beginning of a body before anything is sent: if that fails, the client can still get an error. */
 export async function begun(chunks: AsyncGenerator<Buffer>): Promise<Begun> {
   const first: Buffer[] = [];
   for (let bytes = 0; bytes <= AT_ONCE_BYTES; ) {

@@ -1,20 +1,21 @@
 /**
- * Long answers that are being sent: what they hold in memory is counted for each client and in all, and each must be
- * read at a least rate. Without both, clients that read slowly would hold any amount for as long as they like. Not here:
- * answers of one small piece, and streams of events, which are silent rightly.
+ * Long answers that are being sent: the memory that they hold is counted for each client and in all, and each must be
+ * read at a least rate. Without both, clients that read slowly could hold any amount of memory for as long as they
+ * like. Not here: answers of one small piece, and streams of events, where silence is normal.
  */
 import type { ServerResponse } from 'node:http';
 import type { ByteBudget } from '../memory/byte-budget.ts';
 
 /**
- * The window in which the rate is measured, and what must be taken in it: about 1 KB/s, as of uploads. A socket tells
- * only whole chunks as taken, so a shorter window would cut off readers that are merely slow.
+ * The window in which the rate is measured, and how many bytes the client must take in it: about 1 KB/s, as for
+ * uploads. A socket counts a chunk only when all of it was taken, so a shorter window would cut off readers that are
+ * merely slow.
  */
 const WINDOW_MS = 30_000;
 const WINDOW_BYTES = 32_768;
 
 export interface OpenAnswersParts {
-  /** What is held for clients, for live data too. */
+  /** Counts the memory held for clients, for live data too. */
   readonly budget: ByteBudget;
   /** For tests. */
   readonly pace?: Pace;
@@ -28,7 +29,7 @@ export interface Pace {
 /** One long answer that is being sent; it ends by itself when its response closes. */
 export interface OpenAnswer {
   /**
-   * Says anew what it holds, in bytes.
+   * Sets anew how many bytes it holds.
    * @throws MillraceError as `begin`
    */
   resize(bytes: number): void;
@@ -43,7 +44,7 @@ export class OpenAnswers {
 
   /**
    * Counts an answer until its response closes, and cuts it off when it is read too slowly.
-   * @param client the key it is counted for: a principal, or the network of a stranger
+   * @param client the key it is counted for: a principal, or the network of an anonymous client
    * @param bytes what it holds in memory
    * @throws MillraceError `too-much-held`, `overloaded`
    */
@@ -65,7 +66,7 @@ export class OpenAnswers {
       resize(0);
       ended = true;
     };
-    // Its client may have gone already, and nothing would say so again.
+    // The client may have gone already; then no `close` event follows.
     if (answer.closed) end();
     else answer.once('close', end);
     return { resize };
@@ -73,9 +74,9 @@ export class OpenAnswers {
 }
 
 /**
- * Cuts off an answer that waits for its reader through a whole window in which less than the least amount was taken. A
- * pause that the server makes itself does not count.
- * @returns ends the watch
+ * Cuts off an answer when bytes waited for the client during a whole window and it took less than the least amount.
+ * Pauses of the server itself do not count.
+ * @returns a function that ends the watch
  */
 export function holdAnswerToPace(
   answer: ServerResponse,
@@ -87,7 +88,7 @@ export function holdAnswerToPace(
   const timer = setInterval(() => {
     const now = taken();
     const waits = answer.writableLength > 0;
-    // Only a window that begins and ends with waiting bytes was the reader's alone.
+    // If bytes waited at the beginning and at the end of the window, the delay was the reader's.
     if (waits && waited && now - before < windowBytes) answer.destroy();
     waited = waits;
     before = now;

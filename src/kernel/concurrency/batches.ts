@@ -5,11 +5,14 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Turns of the event loop that a batch waits for more at most, and how many without any end the waiting. */
+/**
+ * A batch waits for more requests during this many turns of the event loop at most; this many turns without a request
+ * end the waiting.
+ */
 const GATHERING_TURNS = 16;
 const IDLE_TURNS = 2;
 
-/** Does the work of one batch: answers in the order of the requests, an Error where one of them failed. */
+/** Does the work of one batch. Results come in the order of the requests, with an Error for each that failed. */
 export type RunBatch<Request, Result> = (
   key: string,
   requests: readonly Request[],
@@ -33,7 +36,7 @@ interface Waiter<Request, Result> {
 export class Batches<Request, Result> {
   readonly #run: RunBatch<Request, Result>;
   readonly #limits: BatchLimits<Request>;
-  /** What waits for the batch under way, by key; a key without an entry is idle. */
+  /** The requests that wait for the next batch, by key; a key without an entry is idle. */
   readonly #waiting = new Map<string, Waiter<Request, Result>[]>();
 
   constructor(run: RunBatch<Request, Result>, limits: BatchLimits<Request>) {
@@ -41,7 +44,10 @@ export class Batches<Request, Result> {
     this.#limits = limits;
   }
 
-  /** Joins the next batch of `key`. Rejects with the request's own error, or with the batch's when all of it failed. */
+  /**
+   * Joins the next batch of `key`. Rejects with the request's own error, or with the batch's when the whole batch
+   * failed.
+   */
   submit(key: string, request: Request): Promise<Result> {
     return new Promise((resolve, reject) => {
       const waiter = { request, resolve, reject };
@@ -59,7 +65,7 @@ export class Batches<Request, Result> {
     let batch = first;
     while (batch.length > 0) {
       await this.#settle(key, batch);
-      // A caller that is alone has nobody to wait for.
+      // A single caller does not have to wait for others.
       const alone = batch.length === 1 && this.#waiting.get(key)?.length === 0;
       if (!alone) await this.#gather(key);
       batch = this.#take(this.#waiting.get(key) ?? []);
@@ -68,8 +74,8 @@ export class Batches<Request, Result> {
   }
 
   /**
-   * Lets turns of the event loop pass while they bring more requests: those answered together come back together, and
-   * would otherwise miss the next batch by a moment. It takes no time that the event loop has not already spent.
+   * Lets turns of the event loop pass while they bring more requests. Clients that were answered together usually ask
+   * again together, and would otherwise miss the next batch by a moment. An idle event loop loses almost no time here.
    */
   async #gather(key: string): Promise<void> {
     const waiting = this.#waiting.get(key) ?? [];

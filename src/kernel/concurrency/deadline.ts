@@ -1,11 +1,11 @@
 /**
- * A deadline for one task. `AbortSignal.timeout` cannot be taken back: on a path that is walked thousands of times a
- * second each of its timers would stay for its whole time, and then fire for nobody.
+ * A deadline for one task. `AbortSignal.timeout` cannot be cancelled: on a path that runs thousands of times a second,
+ * each timer would stay until its end and then fire for nothing.
  */
 
 /**
- * Runs a task whose signal aborts when it has taken too long, with a `TimeoutError`, or when `outer` does, with its
- * reason. The task itself heeds the signal.
+ * Runs a task with a signal that aborts when the task takes too long (a `TimeoutError`), or when `outer` aborts (its
+ * reason). The task itself must react to the signal.
  * @param ms how long it may take, in milliseconds
  */
 export async function within<T>(

@@ -1,23 +1,23 @@
 /**
- * How many may do something at one time, and how many of these for one client; the others wait. Clients take turns, so that
- * nobody waits for all that somebody else has asked.
+ * A semaphore with a second bound: how many tasks run at one time, and how many of them for one client; the others
+ * wait. Clients take turns, so no client waits until all tasks of another client are done.
  */
 export class FairSemaphore {
   #free: number;
   readonly #each: number;
   readonly #underWay = new Map<unknown, number>();
-  /** Who waits, by client; the client whose turn is next comes first. */
+  /** The waiting tasks of each client; the client that is next comes first. */
   readonly #lines = new Map<unknown, (() => void)[]>();
 
-  /** @param each how many of them one client can have */
+  /** @param each how many tasks of one client may run at one time */
   constructor(count: number, each: number) {
     this.#free = count;
     this.#each = each;
   }
 
-  /** @param whose the client, whatever stands for it */
+  /** @param whose the client: any value that is the same for all its tasks */
   async run<T>(whose: unknown, task: () => Promise<T>): Promise<T> {
-    // While a place is free, nobody waits who may have it.
+    // While a place is free, only clients wait that have reached their own bound.
     if (this.#free > 0 && this.#of(whose) < this.#each) this.#take(whose);
     else await new Promise<void>((go) => this.#wait(whose, go));
     try {

@@ -1,6 +1,7 @@
 /**
- * One queue per key: tasks of the same key run one after the other, tasks of different keys side by side. It keeps the
- * writers of one hot document in this process from spinning against each other; correctness never rests on it.
+ * One queue per key: tasks of the same key run one after the other, tasks of different keys run at the same time.
+ * Without it, writers of one often changed document would make each other's compare-and-replace fail again and again.
+ * Correctness does not depend on it.
  */
 import { MillraceError } from '../errors.ts';
 
@@ -11,7 +12,7 @@ export class KeyedQueues {
   readonly #tails = new Map<string, { last: Promise<unknown>; length: number }>();
 
   /**
-   * Runs `task` after all earlier tasks of `key`, whatever became of them.
+   * Runs `task` after all earlier tasks of `key`, whether they succeeded or failed.
    * @throws MillraceError `contention` when too many wait already
    */
   async run<T>(key: string, task: () => Promise<T>): Promise<T> {

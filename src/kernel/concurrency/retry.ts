@@ -1,13 +1,13 @@
 /**
- * Trying again, for a bounded time, with a random pause that grows to a bound. Not here: which errors deserve it; the
- * caller knows.
+ * Tries an operation again, for a bounded time, with random pauses that grow up to a bound. Not here: which errors may
+ * be tried again; the caller says that.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 
 export interface RetryOptions {
   /** No further try starts after this time, in milliseconds. */
   readonly limitMs: number;
-  /** Longest pause before the second try, in milliseconds; doubles with each further one. */
+  /** Longest pause before the second try, in milliseconds; it doubles with each further try. */
   readonly delayMs: number;
   /** Longest pause of all, in milliseconds. */
   readonly maxDelayMs: number;

@@ -1,6 +1,6 @@
 /**
- * Lets a few tasks run at once and the next ones wait their turn: for work that takes memory or a core, whoever asks
- * for it.
+ * A semaphore: a few tasks run at once, the next ones wait in order, and more than a bound are refused. For work that
+ * takes memory or a core. Not here: fairness between clients (fair-semaphore.ts).
  */
 import { MillraceError } from '../errors.ts';
 

@@ -8,19 +8,22 @@ const RANGES: ReadonlyMap<string, readonly string[]> = new Map([
   ['uniquelocal', ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7']],
 ]);
 
-/** The address of a server without the slash that people like to end it with, which is no part of an origin. */
+/** The address of a server without the slash that many people write at its end; an origin has none. */
 export function withoutSlash(address: string): string {
   return address.replace(/\/$/, '');
 }
 
-/** An address to listen at, as it stands in a URL: that has no place for the zone of an IPv6 address. */
+/**
+ * An address to listen at, as it is written in a URL: an IPv6 address in brackets, and without its zone, which a URL
+ * cannot hold.
+ */
 export function inUrl(host: string): string {
   return host.includes(':') ? `[${host.replace(/%.*/, '')}]` : host;
 }
 
 /**
- * The host of a `Host` header (RFC 9110 section 7.2) in the one spelling that URLs have: lower case, IPv6 shortened, without
- * its port and the dot that ends a complete name.
+ * The host of a `Host` header (RFC 9110 section 7.2) in the one spelling that URLs have: lower case, IPv6 shortened,
+ * without its port and the dot that ends a complete name.
  * @returns null for what is no host
  */
 export function hostName(authority: string): string | null {
@@ -29,7 +32,7 @@ export function hostName(authority: string): string | null {
   return URL.canParse(url) ? new URL(url).hostname.replace(/\.$/, '') : null;
 }
 
-/** Whether a setting is no such address as it has to be, in ways that no pattern of its schema can say. */
+/** Whether a setting is not the address that it must be. For checks that a pattern in the schema cannot express. */
 export function isAddressFault(setting: string, value: unknown): boolean {
   if (setting === 'MILLRACE_PUBLIC_URL' || setting === 'MILLRACE_SMTP_URL') return !URL.canParse(String(value));
   if (setting === 'HOST') return !URL.canParse(`http://${inUrl(String(value))}`);
@@ -40,7 +43,7 @@ export function isAddressFault(setting: string, value: unknown): boolean {
   return setting === 'MILLRACE_TRUST_PROXY' && !areProxies(String(value));
 }
 
-/** Whether it is an origin in the one spelling that browsers send, or nothing; apps have schemes of their own. */
+/** Whether a text is empty or an origin, in the exact spelling that browsers send. Apps have schemes of their own. */
 function isOrigin(part: string): boolean {
   const origin = withoutSlash(part.trim());
   if (origin === '') return true;
@@ -49,8 +52,8 @@ function isOrigin(part: string): boolean {
 }
 
 /**
- * Tells of the address at the other end of a connection whether it is a proxy that is believed.
- * @param trusted how many of the next hops are, or which addresses
+ * Makes a test: is the address at the other end of a connection a trusted proxy?
+ * @param trusted how many hops are trusted, or which addresses
  */
 export function proxyTest(trusted: number | readonly string[] | false): (address: string) => boolean {
   if (trusted === false || typeof trusted === 'number') return () => trusted !== false && trusted > 0;
@@ -63,12 +66,12 @@ export function proxyTest(trusted: number | readonly string[] | false): (address
   return (address) => isIP(address) > 0 && proxies.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6');
 }
 
-/** Whether it is a number of hops, or a list of proxies. */
+/** Whether a text is a number of hops, or a list of proxies. */
 function areProxies(text: string): boolean {
   return /^\d+$/.test(text) || text.split(',').every((part) => part.trim() === '' || isProxyAddress(part.trim()));
 }
 
-/** Whether it is an IP address, a network of them as `10.0.0.0/8`, or the name of a range. */
+/** Whether a text is an IP address, a network such as `10.0.0.0/8`, or the name of a range. */
 function isProxyAddress(text: string): boolean {
   if (RANGES.has(text)) return true;
   const [address = '', bits, ...rest] = text.split('/');
@@ -81,7 +84,7 @@ function isProxyAddress(text: string): boolean {
 
 /**
  * The network that is counted as one client: an IPv4 address, or the first 64 bits of an IPv6 address, because one
- * customer usually gets all 2^64 addresses below them (RFC 4291 section 2.5.4).
+ * customer usually gets all 2^64 addresses that begin with them (RFC 4291 section 2.5.4).
  */
 export function networkOf(address: string): string {
   const [, mapped] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? [];

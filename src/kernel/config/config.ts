@@ -23,9 +23,9 @@ export interface Config {
   /** How much of the event log is kept. */
   readonly events: { readonly maxAgeMs: number; readonly maxBytes: number };
   readonly realtime: { readonly maxClients: number; readonly heartbeatMs: number };
-  /** Bytes that may be held for clients; null where the memory of the process decides. */
+  /** Bytes that may be held for clients; null if the bound comes from the memory of the process. */
   readonly held: { readonly bytes: number | null; readonly bytesPerClient: number | null };
-  /** What one principal may have made; 0 is no bound. Bytes are those of its files. */
+  /** What one principal may have made; 0 is no bound. `bytes` is the size of all its files. */
   readonly quotas: { readonly documents: number; readonly files: number; readonly bytes: number };
   readonly collections: CollectionsConfig;
 }
@@ -40,11 +40,11 @@ export interface CollectionsConfig {
 
 export interface AuthConfig {
   readonly registration: 'open' | 'closed';
-  /** Keys that seal secrets, or `file:` and where they stand; null for none. */
+  /** Keys that seal secrets, or `file:` and the path of a file with them; null for none. */
   readonly masterKey: string | null;
-  /** Where people reach this server, as letters and links say it. */
+  /** The address of this server for people, as it is written in letters and links. */
   readonly base: string;
-  /** Who signs tokens, as they say it; null for the name that the installation gave itself. */
+  /** The issuer that tokens name; null for the name that the installation made for itself. */
   readonly issuer: string | null;
   /** Server and sender of mail; null where there is none. */
   readonly mail: { readonly url: string; readonly from: string } | null;
@@ -122,7 +122,7 @@ function readSetting(raw: string | undefined, schema: TSchema): unknown {
   return 'type' in schema && schema.type === 'integer' && /^-?\d+$/.test(trimmed) ? Number(trimmed) : trimmed;
 }
 
-/** A connection string may hold a password, a key is one. */
+/** Hides what may be secret: a connection string may hold a password, and a key is a secret. */
 function shown(name: string, raw: string | undefined): string {
   return /_(URL|KEY)$/.test(name) ? '…' : (raw ?? '');
 }
@@ -151,7 +151,7 @@ function arrangeAuth(settings: Settings): AuthConfig {
     registration: settings.MILLRACE_REGISTRATION ?? (mode === 'production' ? 'closed' : 'open'),
     masterKey: settings.MILLRACE_MASTER_KEY ?? null,
     base,
-    // Not `base`: processes of one installation listen at different ports, and one may change.
+    // Not `base`: processes of one installation listen at different ports, and a port may change.
     issuer: settings.MILLRACE_PUBLIC_URL ?? null,
     mail: url === undefined ? null : { url, from },
     owner: email === undefined || passwordFile === undefined ? null : { email, passwordFile },
@@ -159,8 +159,8 @@ function arrangeAuth(settings: Settings): AuthConfig {
 }
 
 /**
- * The database for documents: the one that MILLRACE_DB names, else the one in the connection string. `admin` stands there
- * for the accounts of MongoDB alone.
+ * The database for documents: the one that MILLRACE_DB names, else the one in the connection string. `admin` there does
+ * not count: it only says where MongoDB's own accounts are.
  * @throws ConfigError when the connection string names a database that cannot be used
  */
 function databaseName({ MILLRACE_DB: name, MONGODB_URL: url = '' }: Settings): string {

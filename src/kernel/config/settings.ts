@@ -8,7 +8,7 @@ import Type, { type Static } from 'typebox';
 const text = (description: string, options: object = {}) => Type.Optional(Type.String({ description, ...options }));
 const count = (description: string, value: number, minimum = 1, maximum = Number.MAX_SAFE_INTEGER) =>
   Type.Integer({ description, default: value, minimum, maximum });
-/** Milliseconds that a timer waits: of more than 2^31 - 1 it would be over at once. */
+/** Milliseconds for a timer: a timer with more than 2^31 - 1 fires at once. */
 const time = (description: string, value: number, minimum = 1, maximum = 2_147_483_647) =>
   count(description, value, minimum, maximum);
 const rate = (description: string) =>
@@ -16,7 +16,7 @@ const rate = (description: string) =>
 const choice = <const T extends readonly string[]>(values: T, value: T[number], description: string) =>
   Type.Unsafe<T[number]>({ type: 'string', enum: [...values], default: value, description });
 
-/** MongoDB keeps three names for itself, and takes no two names that differ in case alone. */
+/** MongoDB keeps three names for itself, in any letter case: it refuses two names that differ only by case. */
 export const DATABASE_NAME = {
   pattern: '^(?!(?:[Aa][Dd][Mm][Ii][Nn]|[Ll][Oo][Cc][Aa][Ll]|[Cc][Oo][Nn][Ff][Ii][Gg])$)[A-Za-z][A-Za-z0-9_-]{0,31}$',
   expected:
@@ -71,7 +71,7 @@ export const SETTINGS = Type.Object({
   ),
   MILLRACE_BODY_BYTES: count('Largest JSON body, in bytes.', 1_048_576, 1_024, 16_000_000),
   MILLRACE_BODY_TIMEOUT_MS: time('Time for a JSON body to arrive; then the connection is closed.', 30_000),
-  // Node itself gives a request five minutes.
+  // Node itself allows at most five minutes for a request.
   MILLRACE_HEADER_TIMEOUT_MS: time('Time for request headers; then the connection is closed.', 10_000, 1, 300_000),
   MILLRACE_IDLE_TIMEOUT_MS: time('How long an idle kept-alive connection stays open.', 72_000),
   MILLRACE_CONNECTIONS_PER_ADDRESS: count(

@@ -1,6 +1,7 @@
 /**
- * How many bytes of memory are held for whom: a sum for each key (a principal, or the network of anonymous clients) and a
- * sum for the process, each with a bound. It counts what it is told and frees nothing by itself.
+ * Counts the bytes of memory that are held for clients: a sum for each key (a principal, or the network of anonymous
+ * clients) and a sum for the process, each with a bound. Callers report what they hold; nothing is measured or freed
+ * here.
  */
 import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
@@ -16,8 +17,8 @@ export interface ByteBounds {
 const MOST_EACH = 64 * 1024 * 1024;
 
 /**
- * The bounds as settings name them, or parts of the memory that the process may use: the least of V8's heap limit, the
- * limit of the container and the memory of the machine.
+ * The bounds from the settings. Without them, a part of the memory that the process may use: the smallest of V8's heap
+ * limit, the limit of the container and the memory of the machine.
  */
 export function byteBounds({
   bytes,
@@ -73,7 +74,7 @@ export class ByteBudget {
     }
   }
 
-  /** Counts bytes that are held already, beyond the bounds too; fewer by a negative number. */
+  /** Counts bytes that are held already, even beyond the bounds. A negative number takes bytes off. */
   note(key: string, bytes: number): void {
     const held = this.of(key) + bytes;
     this.#total += bytes;
@@ -82,21 +83,24 @@ export class ByteBudget {
   }
 }
 
-/** What one client, with all its connections or one of them, takes of a budget: for the key that it has by now. */
+/**
+ * The bytes that one client, or one connection of it, holds. They are counted under the client's current key, which
+ * changes when it signs in.
+ */
 export class Account {
   readonly #budget: ByteBudget;
   readonly #network: string;
   #key: string;
   #held = 0;
 
-  /** @param network the key while its client is nobody in particular */
+  /** @param network the key while its client is anonymous */
   constructor(budget: ByteBudget, network: string) {
     this.#budget = budget;
     this.#network = network;
     this.#key = network;
   }
 
-  /** Bytes that it has taken. */
+  /** Bytes that this account holds. */
   get held(): number {
     return this.#held;
   }
@@ -105,32 +109,32 @@ export class Account {
     return this.#key;
   }
 
-  /** Whether so many more bytes may be taken; with 0, whether its bounds are kept. */
+  /** Whether so many more bytes may be held; with 0, whether the bounds are kept now. */
   hasRoom(bytes: number): boolean {
     return this.#budget.hasRoom(this.#key, bytes);
   }
 
   /**
-   * Makes sure that so many more bytes may be held; with 0, that its bounds are kept.
+   * Makes sure that so many more bytes may be held; with 0, that the bounds are kept now.
    * @throws MillraceError `too-much-held`, `overloaded`
    */
   require(bytes: number): void {
     this.#budget.require(this.#key, bytes);
   }
 
-  /** Counts bytes that are going to be held. @throws MillraceError `too-much-held`, `overloaded` */
+  /** Counts bytes that are about to be held. @throws MillraceError `too-much-held`, `overloaded` */
   take(bytes: number): void {
     this.require(bytes);
     this.note(bytes);
   }
 
-  /** Counts bytes that are there already, beyond the bounds too; fewer by a negative number. */
+  /** Counts bytes that are held already, even beyond the bounds. A negative number takes bytes off. */
   note(bytes: number): void {
     this.#budget.note(this.#key, bytes);
     this.#held += bytes;
   }
 
-  /** Holds for another key from now on, beyond its bound too. @param principal null for nobody in particular */
+  /** Counts everything under another key from now on, even beyond its bound. @param principal null for anonymous */
   move(principal: string | null): void {
     const key = principal ?? this.#network;
     this.#budget.note(this.#key, -this.#held);
