@@ -10,7 +10,7 @@ import { MillraceError } from '../kernel/errors.ts';
 import { parameters, queryText, refuseEncoding } from '../kernel/request.ts';
 import { ALL, childOf } from '../policies/fields/field-tree.ts';
 import type { Policies } from '../policies/policies.ts';
-import type { Action, Scope } from '../policies/scope.ts';
+import type { NamedAction, Scope } from '../policies/scope.ts';
 import type { LongAnswers } from '../policies/standing/long-answers.ts';
 import type { Grants } from '../policies/standing/standing-rights.ts';
 import { readParameters } from '../query/parse/parameters.ts';
@@ -66,10 +66,10 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
   await app.register(multipart, PARSER);
   app.addContentTypeParser('*', (request, _payload, done) => done(refusedType(request)));
 
-  const scopeOf = (request: FastifyRequest, action: Action): Scope =>
+  const scopeOf = (request: FastifyRequest, action: NamedAction): Scope =>
     policies.scope(request.principal, action, 'files');
   /** The rights that a long answer or an upload begins with. */
-  const grantsOf = ({ principal, headers }: FastifyRequest, action: Action, scope: Scope): Grants => ({
+  const grantsOf = ({ principal, headers }: FastifyRequest, action: NamedAction, scope: Scope): Grants => ({
     principal,
     authorization: headers.authorization,
     generation: policies.generation,
@@ -121,7 +121,7 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
 
   app.get<OnFile>('/files/:id', { config: FILE_OPERATIONS.get }, async (request) => {
     parameters(request, []);
-    return seenResource(await files.get(scopeOf(request, 'read'), request.params.id), baseOf(request));
+    return seenResource(await files.get(scopeOf(request, 'get'), request.params.id), baseOf(request));
   });
 
   app.delete<OnFile>('/files/:id', { config: FILE_OPERATIONS.remove }, async (request, reply) => {
@@ -141,9 +141,9 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
   async function sendBytes(request: FastifyRequest<OnBytes>, reply: FastifyReply): Promise<FastifyReply> {
     const { id } = request.params;
     const signed = isSigned(files.addressKeys.verifying, id, queryText(request), Date.now() / 1_000);
-    const scope = signed ? null : scopeOf(request, 'read');
+    const scope = signed ? null : scopeOf(request, 'get');
     // A signed address cannot be revoked, so there are no rights to check again.
-    const grants = scope && grantsOf(request, 'read', scope);
+    const grants = scope && grantsOf(request, 'get', scope);
     const seen = scope === null ? files.getSigned(request.principal, id) : files.get(scope, id);
     const file = named(await seen, signed ? request.params.name : 'file');
     const { status, headers, range } = answerBytes(request.method, request.headers, file);

@@ -60,7 +60,7 @@ export async function signRoutes(app: FastifyInstance, options: SignRoutesOption
     parameters(request, []);
     // A body of another type is refused: it would not be read, and its wishes would be ignored silently.
     if (hasBody(request)) requireMediaType(request, ['application/json']);
-    const scope = policies.scope(request.principal, 'read', 'files');
+    const scope = policies.scope(request.principal, 'get', 'files');
     const asked: unknown = request.body ?? {};
     if (!Check(SIGN, asked)) {
       throw new MillraceError('body-type', `"expiresIn" is a whole number of seconds from 1 to ${LONGEST_S}`);

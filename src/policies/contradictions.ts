@@ -14,13 +14,15 @@ export function contradictionsOf({ json, actions, collections, set, namesUser }:
   if (effect === 'deny' && fields !== undefined) fault('/fields', 'A deny is about whole documents: it has no fields');
   if (effect === 'deny' && set.size > 0) fault('/set', 'A deny sets nothing');
   const writes = actions.has('create') || actions.has('update');
-  if (fields?.read !== undefined && !actions.has('read'))
+  if (fields?.read !== undefined && !actions.has('get'))
     fault('/fields/read', "'fields.read' means nothing without the action 'read'");
   if (fields?.write !== undefined && !writes)
     fault('/fields/write', "'fields.write' means nothing without the action 'create' or 'update'");
   if (set.size > 0 && !writes) fault('/set', "'set' means nothing without the action 'create' or 'update'");
   if (collections.has('files') && (set.size > 0 || fields?.write !== undefined))
     fault('/collections', "Members of files are set by the server: 'set' and 'fields.write' mean nothing for 'files'");
+  if (json.actions.includes('get') && (collections.size > 1 || !collections.has('files')))
+    fault('/actions', "The action 'get' is for the place 'files' alone");
   if (collections.has('functions') !== actions.has('call'))
     fault('/actions', "The action 'call' and the place 'functions' belong together");
   const onlyAnonymous = principals?.anonymous === true && Object.keys(principals).length === 1;

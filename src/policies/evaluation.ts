@@ -12,7 +12,7 @@ import { bindingsOf } from './bindings.ts';
 import { sameTree, union } from './fields/field-tree.ts';
 import type { Policy } from './policy.ts';
 import type { PolicySet } from './policy-set.ts';
-import type { Action, Grant } from './scope.ts';
+import { actionOf, type Grant, type NamedAction } from './scope.ts';
 
 /** Places that are not collections: `*` does not include them. */
 export const OTHER_PLACES: ReadonlySet<string> = new Set(['files', 'functions', 'events', 'admin']);
@@ -38,7 +38,13 @@ export function placeKey(set: PolicySet, place: string): string {
 }
 
 /** @param place as `placeKey` gives it */
-export function policiesFor(set: PolicySet, mode: Mode, principal: Principal, action: Action, place: string): Spoken {
+export function policiesFor(
+  set: PolicySet,
+  mode: Mode,
+  principal: Principal,
+  action: NamedAction,
+  place: string,
+): Spoken {
   const about = set.policies.filter(
     (policy) =>
       (policy.mode === null || policy.mode === mode) &&
@@ -70,12 +76,19 @@ function isAbout({ principals }: Policy, principal: Principal): boolean {
  * deny matches everything.
  * @returns null when no document is granted
  */
-export function grant({ allows, denies }: Spoken, action: Action, principal: Principal, now: Date): Granted | null {
+export function grant(
+  { allows, denies }: Spoken,
+  action: NamedAction,
+  principal: Principal,
+  now: Date,
+): Granted | null {
   const bindings = bindingsOf(principal, now);
   const denied = or(denies.map((policy) => deniedBy(policy, bindings)));
   if (denied === everything) return null;
   const grants = allows.flatMap((policy) => grantOf(policy, bindings));
-  return grants.length === 0 ? null : { grants: action === 'read' ? withoutSuperfluous(grants) : grants, denied };
+  return grants.length === 0
+    ? null
+    : { grants: actionOf(action) === 'read' ? withoutSuperfluous(grants) : grants, denied };
 }
 
 /** Whether a deny matches a document; without one, whether it matches every document. */
@@ -123,7 +136,8 @@ function withoutSuperfluous(grants: readonly Grant[]): readonly Grant[] {
 }
 
 /** True if a key's own limits allow this. */
-export function keyMay({ collections, actions }: KeyPrincipal, action: Action, place: string): boolean {
+export function keyMay({ collections, actions }: KeyPrincipal, named: NamedAction, place: string): boolean {
+  const action = actionOf(named);
   return (actions === null || actions.includes(action)) && (collections === null || collections.includes(place));
 }
 

@@ -21,7 +21,7 @@ import {
 } from './evaluation.ts';
 import { ownerMay } from './owner-roles.ts';
 import { OPEN, OPEN_ID, type PolicySet, toPolicySet } from './policy-set.ts';
-import { type Action, readingNothing, type Scope, toScope, unlimited } from './scope.ts';
+import { actionOf, type NamedAction, readingNothing, type Scope, toScope, unlimited } from './scope.ts';
 
 /**
  * What a policy is about: a collection of documents, the files, the events of everything, or the administration.
@@ -46,7 +46,7 @@ export interface Readable {
 
 /** One decision, kept to explain it later. */
 export interface Decision {
-  readonly action: Action;
+  readonly action: NamedAction;
   readonly place: string;
   readonly verdict: 'allow' | 'deny';
   /** Policies that grant it or, when it was denied, that deny all of it. */
@@ -84,7 +84,7 @@ export class Policies {
    * The Scope of one request. A refusal names the variables that have no value, if they are the principal's own.
    * @throws MillraceError `not-authenticated` for anonymous, `forbidden` for others, `policies-unavailable`
    */
-  scope(principal: Principal, action: Action, place: Place): Scope {
+  scope(principal: Principal, action: NamedAction, place: Place): Scope {
     const scope = this.find(principal, action, place);
     if (scope) return scope;
     if (principal.kind === 'anonymous') {
@@ -104,7 +104,7 @@ export class Policies {
    * The same for an optional part of an answer: null where no policy allows it.
    * @throws MillraceError `policies-unavailable`
    */
-  find(principal: Principal, action: Action, place: Place): Scope | null {
+  find(principal: Principal, action: NamedAction, place: Place): Scope | null {
     const scope = this.#find(principal, action, place);
     const decisions = this.#watched.get(principal);
     if (decisions !== undefined && decisions.length < MAX_DECISIONS) {
@@ -171,7 +171,7 @@ export class Policies {
    * The policy that denies a document, or all of a place.
    * @param document null to ask about the place as a whole
    */
-  denying(principal: Principal, action: Action, place: Place, document: Document | null): string | null {
+  denying(principal: Principal, action: NamedAction, place: Place, document: Document | null): string | null {
     const set = this.#set;
     if (set === null || principal.kind === 'owner') return null;
     const { denies } = policiesFor(set, this.#mode, principal, action, aboutOf(set, place));
@@ -192,8 +192,9 @@ export class Policies {
     for (const listener of this.#listeners) listener();
   }
 
-  #find(principal: Principal, action: Action, place: Place | typeof UNNAMED): Scope | null {
-    if (principal.kind === 'owner') return ownerMay(principal, action, place) ? unlimited(principal, action) : null;
+  #find(principal: Principal, action: NamedAction, place: Place | typeof UNNAMED): Scope | null {
+    const does = actionOf(action);
+    if (principal.kind === 'owner') return ownerMay(principal, does, place) ? unlimited(principal, does) : null;
     const set = this.#set;
     if (set === null) {
       throw new MillraceError('policies-unavailable', 'The policies cannot be read at the moment', {
@@ -214,7 +215,7 @@ export class Policies {
   }
 
   /** Variables without a value that keep a principal out. Anonymous clients, owners and limits of keys have none. */
-  #lacked(principal: Principal, action: Action, place: Place): readonly string[] {
+  #lacked(principal: Principal, action: NamedAction, place: Place): readonly string[] {
     const set = this.#set;
     if (set === null || principal.kind === 'owner' || principal.kind === 'anonymous') return [];
     if (principal.kind === 'key' && !keyMay(principal, action, place)) return [];
@@ -233,7 +234,7 @@ export class Policies {
   #make(
     set: PolicySet,
     principal: Principal,
-    action: Action,
+    action: NamedAction,
     place: Place | typeof UNNAMED,
     about: string,
   ): Scope | null {
@@ -241,13 +242,15 @@ export class Policies {
     const spoken = policiesFor(set, this.#mode, principal, action, about);
     const granted = this.#grant(spoken, action, principal, now);
     if (granted === null) return null;
-    const reader = action === 'read' ? null : this.#find(principal, 'read', place);
+    const does = actionOf(action);
+    // A response about a file that was made or deleted shows what the client may `get`: it names that one file.
+    const reader = does === 'read' ? null : this.#find(principal, place === 'files' ? 'get' : 'read', place);
     const until = earlier(untilOf(spoken, now), reader?.until ?? null);
-    return toScope({ ...granted, principal, action, reader, until });
+    return toScope({ ...granted, principal, action: does, reader, until });
   }
 
   /** What is the same for several principals is computed once, so that their reads can share database calls. */
-  #grant(spoken: Spoken, action: Action, principal: Principal, now: Date): Granted | null {
+  #grant(spoken: Spoken, action: NamedAction, principal: Principal, now: Date): Granted | null {
     const all = [...spoken.allows, ...spoken.denies];
     if (all.some(({ namesUser, namesNow }) => namesUser || namesNow)) return grant(spoken, action, principal, now);
     const key = JSON.stringify([action, all.map(({ id }) => id)]);
@@ -258,7 +261,7 @@ export class Policies {
     return made;
   }
 
-  #explain(principal: Principal, action: Action, place: Place, scope: Scope | null): Decision {
+  #explain(principal: Principal, action: NamedAction, place: Place, scope: Scope | null): Decision {
     const owner = principal.kind === 'owner';
     const told = { action, place, owner, verdict: scope === null ? 'deny' : 'allow' } as const;
     if (scope !== null) return { ...told, policies: scope.grants.flatMap(({ policy }) => policy ?? []) };
@@ -268,7 +271,7 @@ export class Policies {
   }
 }
 
-function isRepeated(last: Decision | undefined, action: Action, place: Place): boolean {
+function isRepeated(last: Decision | undefined, action: NamedAction, place: Place): boolean {
   return last?.action === action && last.place === place;
 }
 

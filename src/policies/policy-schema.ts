@@ -3,7 +3,7 @@
  * policy-set.ts.
  */
 import Type, { type Static } from 'typebox';
-import { ACTIONS } from './scope.ts';
+import { POLICY_ACTIONS } from './scope.ts';
 
 const names = (description: string, pattern?: string) =>
   Type.Array(Type.String({ minLength: 1, maxLength: 256, ...(pattern === undefined ? {} : { pattern }) }), {
@@ -35,10 +35,10 @@ export const POLICY = Type.Object(
   {
     name: Type.String({ minLength: 1, maxLength: 200, description: 'What it says, for people. No two have the same.' }),
     collections: names('Names of collections, `*` for all of them, `files`, `functions`.'),
-    actions: Type.Array(Type.Enum([...ACTIONS, 'subscribe']), {
+    actions: Type.Array(Type.Enum(POLICY_ACTIONS), {
       minItems: 1,
-      maxItems: 6,
-      description: 'What is done; `subscribe` is `read`.',
+      maxItems: POLICY_ACTIONS.length,
+      description: 'What is done; `subscribe` is `read`, `get` is to read one file by its id without listing any.',
     }),
     principals: Type.Optional(PRINCIPALS),
     effect: Type.Enum(['allow', 'deny'], { description: 'What a deny matches is out of reach, whatever is allowed.' }),

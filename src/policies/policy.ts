@@ -17,14 +17,15 @@ import { parseFilterJson } from '../query/parse/parse-json.ts';
 import { parseFieldRules, SYSTEM_ONLY } from './fields/field-rules.ts';
 import type { FieldTree } from './fields/field-tree.ts';
 import { POLICY, type PolicyJson } from './policy-schema.ts';
-import type { Action } from './scope.ts';
+import type { NamedAction } from './scope.ts';
 
 /** A policy that has been read. */
 export interface Policy {
   readonly id: string;
   readonly name: string;
   readonly collections: ReadonlySet<string>;
-  readonly actions: ReadonlySet<Action>;
+  /** With `read` always `get`. */
+  readonly actions: ReadonlySet<NamedAction>;
   readonly principals: PolicyJson['principals'];
   readonly effect: 'allow' | 'deny';
   readonly where: OpenFilter;
@@ -64,7 +65,7 @@ export function parsePolicy(id: string, json: unknown): Policy {
     id,
     name: json.name,
     collections: new Set(json.collections),
-    actions: new Set(json.actions.map((action) => (action === 'subscribe' ? 'read' : action))),
+    actions: new Set(json.actions.flatMap(namedActions)),
     principals: json.principals,
     effect: json.effect,
     where: part('/where', () => readWhere(json.where ?? {}), parseFilterJson({})),
@@ -87,6 +88,10 @@ export function parsePolicy(id: string, json: unknown): Policy {
 export function invalidPolicy(faults: readonly Fault[]): MillraceError {
   const [first] = faults;
   return new MillraceError('invalid-policy', first?.detail ?? 'The policy is not valid', { faults });
+}
+
+function namedActions(action: PolicyJson['actions'][number]): NamedAction[] {
+  return action === 'read' || action === 'subscribe' ? ['read', 'get'] : [action];
 }
 
 function placeFault(name: string, { mode }: PolicyJson): string | null {

@@ -11,6 +11,20 @@ export const ACTIONS = ['read', 'create', 'update', 'delete', 'call'] as const;
 export type Action = (typeof ACTIONS)[number];
 
 /**
+ * What a policy may name. `get` is to read one file by its id. `read` allows that too, and besides it lists, events and
+ * live data.
+ */
+export type NamedAction = Action | 'get';
+
+/** The words for actions in a policy: `subscribe` is another word for `read`. */
+export const POLICY_ACTIONS = [...ACTIONS, 'subscribe', 'get'] as const;
+
+/** The action of the Scope: to get one file is to read. */
+export function actionOf(named: NamedAction): Action {
+  return named === 'get' ? 'read' : named;
+}
+
+/**
  * One permission: the documents it reaches, and which of their members may be seen and set. Its variables are filled.
  */
 export interface Grant {

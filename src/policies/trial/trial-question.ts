@@ -9,7 +9,7 @@ import { ANONYMOUS, OWNER_ROLES, type Principal } from '../../auth/identity/prin
 import { idFromText } from '../../database/json/ids.ts';
 import { isCollectionName } from '../../database/names.ts';
 import { MillraceError } from '../../kernel/errors.ts';
-import { ACTIONS } from '../scope.ts';
+import { POLICY_ACTIONS } from '../scope.ts';
 import type { TrialQuestion } from './verdict.ts';
 
 const NAMES = Type.Array(Type.String({ maxLength: 256 }), { maxItems: 200 });
@@ -29,7 +29,7 @@ const PRINCIPAL = Type.Object(
 
 const MEMBERS = {
   principal: PRINCIPAL,
-  action: Type.Enum([...ACTIONS, 'subscribe']),
+  action: Type.Enum(POLICY_ACTIONS),
   collection: Type.String({ minLength: 1, maxLength: 64 }),
   document: Type.Optional(DOCUMENT),
   before: Type.Optional(DOCUMENT),

@@ -8,12 +8,12 @@ import type { FieldTree } from '../fields/field-tree.ts';
 import { ALL, childOf } from '../fields/field-tree.ts';
 import type { Place, Policies } from '../policies.ts';
 import { fieldsFor, grantsFor } from '../reach.ts';
-import { type Action, type Grant, readerOf } from '../scope.ts';
+import { type Grant, type NamedAction, readerOf } from '../scope.ts';
 import { allowing, forbiddenMember, settings, writableBy } from '../writing.ts';
 
 export interface TrialQuestion {
   readonly principal: Principal;
-  readonly action: Action;
+  readonly action: NamedAction;
   readonly place: Place;
   /** The document (for an update, the new state); null asks about the collection as a whole. */
   readonly document: Document | null;
@@ -46,7 +46,7 @@ export function judgeTrial(policies: Policies, question: TrialQuestion): Verdict
   const allowed = (grants: readonly Grant[], seen: FieldTree | null): Verdict => ({
     verdict: 'allow',
     policy: grants[0]?.policy ?? null,
-    fields: { read: rulesOf(seen), write: action === 'read' ? [] : rulesOf(writableBy(grants)) },
+    fields: { read: rulesOf(seen), write: scope.action === 'read' ? [] : rulesOf(writableBy(grants)) },
     ...(principal.kind === 'owner' ? { reason: 'Owners pass without a policy' } : {}),
   });
   const seenOf = (one: Document) => (reader === null ? null : fieldsFor(reader, one));
