@@ -5,9 +5,9 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { bodies, SEED_SETS } from '../../../scripts/seed-sets.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { compile, generateTypes, programFolder, run, whyNoTypedClient } from '../../helpers/openapi-typescript.ts';
-import { runSeed } from '../../helpers/seed.ts';
 
 const PROGRAM = `
 import createClient from 'openapi-fetch';
@@ -19,7 +19,7 @@ type Is<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 
 
 export const typed: {
   title: Is<Movie['Title'], string | undefined>;
-  votes: Is<Movie['IMDB Votes'], number | undefined>;
+  votes: Is<Movie['IMDB Votes'], number | null | undefined>;
   director: Is<Movie['Director'], string | null | undefined>;
   borders: Is<Country['borders'], string[] | undefined>;
   landlocked: Is<Country['landlocked'], boolean | undefined>;
@@ -59,12 +59,27 @@ const CONFIG = {
   },
 };
 
+/**
+ * Writes the real documents of a collection. Its members' types come from the 20 newest documents by id, so each document
+ * has its place in the source for its id: ids that the server gives would leave to chance which 20 those are.
+ */
+async function write(url: string, name: string): Promise<void> {
+  const set = SEED_SETS.find((set) => set.name === name);
+  const documents = (await set?.read()) ?? [];
+  const placed = documents.map((document, place) => ({ ...document, id: String(place).padStart(6, '0') }));
+  for (const { text, count } of bodies(placed)) {
+    const headers = { 'content-type': 'application/json', prefer: 'return=minimal' };
+    const answer = await fetch(`${url}/api/${name}`, { method: 'POST', headers, body: text });
+    if (!answer.ok) throw new Error(`${count} documents of ${name}: ${await answer.text()}`);
+    await answer.body?.cancel();
+  }
+}
+
 t.setTimeout(300_000);
 t.test('a generated client has typed members', { skip: whyNoTypedClient() ?? false }, async (t) => {
   const { app } = await buildTestApp(t);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
-  const seeded = await runSeed(['movies', 'countries', '--url', url]);
-  t.equal(seeded.code, 0, seeded.errors);
+  for (const name of ['movies', 'countries']) await write(url, name);
   const folder = programFolder();
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   await generateTypes(`${url}/openapi.json`, join(folder, 'api.ts'));
