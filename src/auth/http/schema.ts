@@ -2,6 +2,7 @@
  * The bodies that sign-in and accounts take and answer with: one schema is the check, the type and the contract.
  */
 import Type, { type TSchema } from 'typebox';
+import { ROLES } from '../identity/role-names.ts';
 import { KEY_ACTIONS } from '../tokens/api-key.ts';
 
 const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
@@ -16,8 +17,6 @@ const EMAIL = Type.String({ minLength: 3, maxLength: 254, pattern: '^[^\\s@<>,;:
 /** Longer than any accepted password, so that a password that is too long gets a clear error. */
 const PASSWORD = Type.String({ minLength: 1, maxLength: 4_096, description: '8 to 256 characters.' });
 const TOKEN = Type.String({ minLength: 1, maxLength: 200 });
-const ROLE = Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z][A-Za-z0-9_-]*$' });
-const ROLES = Type.Array(ROLE, { maxItems: 32, uniqueItems: true });
 /** An object that is kept as it is; its size is checked by {@link MAX_KEPT_BYTES}. */
 const KEPT = Type.Record(Type.String(), Type.Unknown(), { maxProperties: 64 });
 

@@ -1,0 +1,123 @@
+/**
+ * The shape of an identity provider as an owner writes it, and as answers show it. Rules between members are checked in
+ * provider.ts; the standard endpoints and scopes of each kind are in presets.ts.
+ */
+import Type, { type Static } from 'typebox';
+import { ROLES } from '../identity/role-names.ts';
+
+export const PROVIDER_KINDS = ['google', 'facebook', 'apple', 'github', 'oidc'] as const;
+
+const closed = { additionalProperties: false } as const;
+
+const name = Type.String({
+  pattern: '^[a-z][a-z0-9-]{0,31}$',
+  description: 'Its part of the address: `/auth/<name>`. Small letters, digits and `-`.',
+});
+const url = (description: string) => Type.String({ minLength: 8, maxLength: 2_048, description });
+/** A secret is never shown. Its place is taken by this object, which a PUT may send back to keep the secret. */
+const SET = Type.Object(
+  { set: Type.Literal(true) },
+  { ...closed, description: 'A secret that is kept and not shown.' },
+);
+const secret = (description: string, maxLength: number) =>
+  Type.Union([Type.String({ minLength: 1, maxLength, description }), SET], {
+    description: `${description} Never shown: answers have \`{"set":true}\`, and a PUT that has this or nothing keeps it.`,
+  });
+
+/** Where a claim is found: its name, or a JSON Pointer (RFC 6901) to a claim within another one. */
+const CLAIM = Type.String({ minLength: 1, maxLength: 256, description: 'Name of a claim, or a JSON Pointer to one.' });
+const fromClaims = (description: string) =>
+  Type.Record(Type.String({ pattern: '^[A-Za-z][A-Za-z0-9_-]{0,63}$' }), CLAIM, {
+    ...closed,
+    maxProperties: 16,
+    description,
+  });
+
+const MAPPING = Type.Object(
+  {
+    profile: Type.Optional(fromClaims('Members of the profile, and the claim that each is taken from.')),
+    claims: Type.Optional(
+      fromClaims("Members of the account's claims (`$user.claims`), and where each is taken from."),
+    ),
+    roles: Type.Optional(
+      Type.Object(
+        {
+          claim: CLAIM,
+          values: Type.Record(Type.String({ minLength: 1, maxLength: 256 }), ROLES, {
+            maxProperties: 200,
+            description: 'The roles that each value of the claim gives. Other values give none.',
+          }),
+        },
+        { ...closed, description: 'Roles from a claim, such as groups.' },
+      ),
+    ),
+    when: Type.Optional(
+      Type.Unsafe<'first' | 'each'>({
+        type: 'string',
+        enum: ['first', 'each'],
+        default: 'first',
+        description: 'Whether the mapping is applied at the first sign-in only, or at each.',
+      }),
+    ),
+  },
+  { ...closed, description: 'What is taken from the claims of the provider.' },
+);
+
+const WANTED = Type.Union([Type.String({ maxLength: 256 }), Type.Number(), Type.Boolean()]);
+
+const ENDPOINTS = Type.Object(
+  {
+    authorization: Type.Optional(url('Where the browser is sent.')),
+    token: Type.Optional(url('Where the code is exchanged.')),
+    userinfo: Type.Optional(url('Where the claims of the user are asked.')),
+    jwks: Type.Optional(url('The keys that sign id tokens.')),
+    emails: Type.Optional(url('The list of e-mail addresses, of GitHub only.')),
+  },
+  { ...closed, description: 'Replace the standard or discovered endpoints.' },
+);
+
+/** The body of `POST` and `PUT`. */
+export const PROVIDER = Type.Object(
+  {
+    name,
+    kind: Type.Unsafe<(typeof PROVIDER_KINDS)[number]>({ type: 'string', enum: [...PROVIDER_KINDS] }),
+    clientId: Type.String({ minLength: 1, maxLength: 512, description: 'As the provider gave it.' }),
+    clientSecret: Type.Optional(secret('As the provider gave it. Not of Apple.', 4_096)),
+    teamId: Type.Optional(Type.String({ pattern: '^[A-Z0-9]{10}$', description: 'Apple only.' })),
+    keyId: Type.Optional(Type.String({ pattern: '^[A-Z0-9]{10}$', description: 'Apple only: id of the private key.' })),
+    privateKey: Type.Optional(secret('Apple only: the private key (P-256), as PEM.', 4_096)),
+    issuer: Type.Optional(url('The issuer of id tokens; `/.well-known/openid-configuration` below it is read.')),
+    scopes: Type.Optional(
+      Type.Array(Type.String({ pattern: '^[\\x21\\x23-\\x5B\\x5D-\\x7E]{1,256}$' }), {
+        minItems: 1,
+        maxItems: 32,
+        uniqueItems: true,
+        description: 'Instead of the standard scopes of the kind.',
+      }),
+    ),
+    endpoints: Type.Optional(ENDPOINTS),
+    mapping: Type.Optional(MAPPING),
+    require: Type.Optional(
+      Type.Record(
+        Type.String({ minLength: 1, maxLength: 256 }),
+        Type.Union([WANTED, Type.Array(WANTED, { minItems: 1, maxItems: 100 })]),
+        {
+          maxProperties: 16,
+          description: 'Claims that a user must have to be let in: a value, or a list of which one is enough.',
+        },
+      ),
+    ),
+    roles: Type.Optional({ ...ROLES, description: 'Roles of each account that is made here.' }),
+    register: Type.Optional(
+      Type.Boolean({ description: 'Whether a first sign-in makes an account. Default: as registration is set.' }),
+    ),
+    keepTokens: Type.Optional(
+      Type.Boolean({ default: false, description: "Whether the provider's tokens are kept, encrypted." }),
+    ),
+    enabled: Type.Optional(Type.Boolean({ default: true, description: 'Whether anybody can sign in by it.' })),
+  },
+  { ...closed, description: 'An identity provider.' },
+);
+
+/** A provider as it is written. */
+export type ProviderBody = Static<typeof PROVIDER>;

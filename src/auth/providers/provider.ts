@@ -1,0 +1,241 @@
+/**
+ * An identity provider as data: read from what an owner wrote, completed by the presets of its kind, and shown without
+ * its secrets. Pure. Not here: where it is kept (provider-store.ts), what is taken from its claims (claims.ts).
+ */
+import { createPrivateKey } from 'node:crypto';
+import { type Fault, MillraceError } from '../../kernel/errors.ts';
+import { checked } from '../../kernel/parse-body.ts';
+import { PRESETS } from './presets.ts';
+import { PROVIDER, type ProviderBody } from './provider-schema.ts';
+
+/**
+ * Words after `/auth/` that are routes of Millrace itself, now or later: a provider of such a name could not be reached,
+ * or would take the place of a route.
+ */
+export const RESERVED_NAMES: ReadonlySet<string> = new Set([
+  'callback',
+  'exchange',
+  'identities',
+  'login',
+  'logout',
+  'me',
+  'mfa',
+  'password',
+  'providers',
+  'refresh',
+  'register',
+  'reset',
+  'saml',
+  'sessions',
+  'signin',
+  'ticket',
+  'verify',
+]);
+
+/** The members of a provider that are no secret, as the owner wrote them. Stored where each change is an event. */
+export type WrittenProvider = Omit<ProviderBody, 'clientSecret' | 'privateKey'>;
+
+/** The secrets of a provider, each present if it has one. */
+export interface ProviderSecrets {
+  readonly clientSecret?: string;
+  /** PKCS #8 or SEC 1, as PEM. */
+  readonly privateKey?: string;
+}
+
+type Scalar = string | number | boolean;
+
+/** A provider as sign-in uses it: complete, with its secrets. It must not be logged, sent or stored as it is. */
+export interface Provider {
+  readonly name: string;
+  readonly kind: ProviderBody['kind'];
+  /** Another one after each change; two providers of the same name and version are the same. */
+  readonly version: string;
+  readonly clientId: string;
+  /** Null for Apple, which has `apple`, and for a public client (RFC 6749 section 2.1). */
+  readonly clientSecret: string | null;
+  /** What Apple's client secret is made of; null for every other kind. */
+  readonly apple: { readonly teamId: string; readonly keyId: string; readonly privateKey: string } | null;
+  /** Issuer of id tokens (OpenID Connect); null where the protocol is plain OAuth 2. */
+  readonly issuer: string | null;
+  readonly scopes: readonly string[];
+  /** These replace discovered endpoints; where there is no issuer, they are all there are. */
+  readonly endpoints: NonNullable<ProviderBody['endpoints']>;
+  readonly mapping: {
+    /** Members of the profile, and the claim that each is taken from. */
+    readonly profile: Readonly<Record<string, string>>;
+    /** Members of the account's claims, and the claim that each is taken from. */
+    readonly claims: Readonly<Record<string, string>>;
+    readonly roles: { readonly claim: string; readonly values: Readonly<Record<string, readonly string[]>> } | null;
+    /** Whether the mapping is applied at the first sign-in only, or at each. */
+    readonly when: 'first' | 'each';
+  };
+  /** Claims that a user must have; one value of each list is enough. */
+  readonly require: ReadonlyMap<string, readonly Scalar[]>;
+  /** Roles of each account that is made here. */
+  readonly roles: readonly string[];
+  /** Whether a first sign-in makes an account; null where the setting for registration decides. */
+  readonly register: boolean | null;
+  /** Whether the tokens of the provider are kept. */
+  readonly keepTokens: boolean;
+  readonly enabled: boolean;
+}
+
+/** A provider before its change, as far as the new one depends on it. */
+interface Before {
+  readonly written: WrittenProvider;
+  readonly secrets: ProviderSecrets;
+}
+
+/**
+ * Reads a provider as an owner sent it.
+ * @param before the provider that is replaced: its secrets are kept where none are sent, as long as the place that they
+ *   are sent to stays the same. Otherwise an administrator who must not see them could direct them to another server.
+ * @throws MillraceError `body-required`, `invalid-body` with the places
+ */
+export function parseProvider(body: unknown, before: Before | null): Before {
+  const { clientSecret, privateKey, ...written } = checked(PROVIDER, body);
+  const faults: Fault[] = [];
+  const refuse = (pointer: string, detail: string) => faults.push({ pointer, code: 'invalid-body', detail });
+  if (RESERVED_NAMES.has(written.name)) refuse('/name', `'${written.name}' is a route of Millrace below /auth`);
+  for (const name of membersOfOthers(written)) refuse(`/${name}`, `is not a member of the kind ${written.kind}`);
+  for (const [pointer, address] of addressesOf(written)) {
+    const fault = addressFault(address);
+    if (fault !== null) refuse(pointer, fault);
+  }
+  for (const [member, needed] of Object.entries(NEEDED)) {
+    if (needed.includes(written.kind) && !(member in written)) refuse(`/${member}`, 'is required');
+  }
+  if (issuerOf(written) !== null && written.kind !== 'apple' && !(written.scopes ?? ['openid']).includes('openid')) {
+    refuse('/scopes', "must hold 'openid': without it there is no id token");
+  }
+
+  const moved = before !== null && targetOf(before.written) !== targetOf(written);
+  const keep = (name: keyof ProviderSecrets, sent: string | object | undefined, mayBe: boolean, mustBe: boolean) => {
+    if (typeof sent === 'string') {
+      if (!mayBe) refuse(`/${name}`, `is not a member of the kind ${written.kind}`);
+      return { [name]: sent };
+    }
+    const kept = mayBe ? before?.secrets[name] : undefined;
+    if (kept !== undefined && !moved) return { [name]: kept };
+    if (kept !== undefined && (mustBe || sent !== undefined)) {
+      refuse(`/${name}`, 'must be sent again: it is kept only while kind, client id, issuer and token endpoint stay');
+    } else if (mustBe || sent !== undefined) refuse(`/${name}`, 'is required');
+    return {};
+  };
+  const isApple = written.kind === 'apple';
+  const secrets: ProviderSecrets = {
+    ...keep('clientSecret', clientSecret, !isApple, !isApple && written.kind !== 'oidc'),
+    ...keep('privateKey', privateKey, isApple, isApple),
+  };
+  if (isApple && secrets.privateKey !== undefined && !isAppleKey(secrets.privateKey)) {
+    refuse('/privateKey', 'must be a private key of the curve P-256, as PEM: the file AuthKey_….p8');
+  }
+  const [first] = faults;
+  if (first === undefined) return { written, secrets };
+  throw new MillraceError('invalid-body', `The provider is not as expected: ${first.pointer} ${first.detail}`, {
+    faults,
+  });
+}
+
+/** Completes a provider by the presets of its kind. */
+export function toProvider(written: WrittenProvider, secrets: ProviderSecrets, version: string): Provider {
+  const preset = PRESETS[written.kind];
+  const { teamId, keyId, mapping = {} } = written;
+  const isApple = teamId !== undefined && keyId !== undefined && secrets.privateKey !== undefined;
+  return Object.freeze<Provider>({
+    name: written.name,
+    kind: written.kind,
+    version,
+    clientId: written.clientId,
+    clientSecret: secrets.clientSecret ?? null,
+    apple: isApple ? { teamId, keyId, privateKey: secrets.privateKey } : null,
+    issuer: issuerOf(written),
+    scopes: written.scopes ?? preset.scopes,
+    endpoints: { ...preset.endpoints, ...written.endpoints },
+    mapping: {
+      profile: mapping.profile ?? preset.profile,
+      claims: mapping.claims ?? {},
+      roles: mapping.roles ?? null,
+      when: mapping.when ?? 'first',
+    },
+    require: new Map(Object.entries(written.require ?? {}).map(([claim, wanted]) => [claim, [wanted].flat()])),
+    roles: written.roles ?? [],
+    register: written.register ?? null,
+    keepTokens: written.keepTokens ?? false,
+    enabled: written.enabled ?? true,
+  });
+}
+
+/** A provider as answers show it: what was written, and of each secret only that it is there. */
+export function toShownProvider(written: WrittenProvider, secrets: ProviderSecrets): ProviderBody {
+  const { name, kind, clientId, ...rest } = written;
+  const SET = { set: true } as const;
+  return {
+    name,
+    kind,
+    clientId,
+    ...(secrets.clientSecret === undefined ? {} : { clientSecret: SET }),
+    ...(secrets.privateKey === undefined ? {} : { privateKey: SET }),
+    ...rest,
+  };
+}
+
+/**
+ * The redirect address to register at the provider.
+ * @param base where people reach this server, without a slash at its end
+ */
+export function callbackAddress(base: string, name: string): string {
+  return `${base}/auth/${name}/callback`;
+}
+
+/** Members that a kind must have. */
+const NEEDED: Readonly<Record<string, readonly ProviderBody['kind'][]>> = {
+  issuer: ['oidc'],
+  teamId: ['apple'],
+  keyId: ['apple'],
+};
+
+function membersOfOthers(written: WrittenProvider): readonly string[] {
+  const { kind, endpoints = {} } = written;
+  const isOAuth = kind === 'github' || kind === 'facebook';
+  const strange: (readonly [string, boolean])[] = [
+    ['issuer', isOAuth && 'issuer' in written],
+    ['teamId', kind !== 'apple' && 'teamId' in written],
+    ['keyId', kind !== 'apple' && 'keyId' in written],
+    ['endpoints/jwks', isOAuth && 'jwks' in endpoints],
+    ['endpoints/emails', kind !== 'github' && 'emails' in endpoints],
+  ];
+  return strange.flatMap(([member, isStrange]) => (isStrange ? [member] : []));
+}
+
+function issuerOf({ kind, issuer }: WrittenProvider): string | null {
+  return issuer ?? PRESETS[kind].issuer;
+}
+
+/** What decides where secrets are sent, and as what. */
+function targetOf(written: WrittenProvider): string {
+  const { kind, clientId, endpoints } = written;
+  return JSON.stringify([kind, clientId, issuerOf(written), endpoints?.token ?? null]);
+}
+
+function addressesOf({ issuer, endpoints = {} }: WrittenProvider): (readonly [pointer: string, address: string])[] {
+  const given = Object.entries(endpoints).map(([name, address]) => [`/endpoints/${name}`, address] as const);
+  return issuer === undefined ? given : [['/issuer', issuer], ...given];
+}
+
+/** Whether an address may be reached, and by http, is decided when it is: the rules of outgoing calls may change. */
+function addressFault(address: string): string | null {
+  if (!/^https?:\/\//.test(address) || !URL.canParse(address)) return 'must be an address that begins with https://';
+  const { username, password } = new URL(address);
+  if (username !== '' || password !== '') return 'must have no user name';
+  return address.includes('#') ? 'must have no fragment' : null;
+}
+
+function isAppleKey(pem: string): boolean {
+  try {
+    const { asymmetricKeyType, asymmetricKeyDetails } = createPrivateKey(pem);
+    return asymmetricKeyType === 'ec' && asymmetricKeyDetails?.namedCurve === 'prime256v1';
+  } catch {
+    return false;
+  }
+}

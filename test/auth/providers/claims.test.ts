@@ -1,0 +1,41 @@
+/** What is taken from a provider's claims: members of the profile, claims of the account, roles. */
+import t from 'tap';
+import { mapClaims, rolesAfter } from '../../../src/auth/providers/claims.ts';
+import { parseProvider, toProvider } from '../../../src/auth/providers/provider.ts';
+
+const provider = (mapping: object) =>
+  toProvider(
+    parseProvider({ name: 'acme', kind: 'oidc', clientId: 'c', issuer: 'https://id.example.org', mapping }, null)
+      .written,
+    {},
+    'v',
+  );
+
+t.test('members are taken by the name of a claim or by a pointer', async (t) => {
+  const mapping = { profile: { name: 'name', picture: '/picture/data/url' }, claims: { tenant: 'https://x.org/tid' } };
+  const claims = { name: 'Ann', picture: { data: { url: 'https://p.example.org/1' } }, 'https://x.org/tid': 't1' };
+  t.match(mapClaims(provider(mapping), claims), {
+    profile: { name: 'Ann', picture: 'https://p.example.org/1' },
+    claims: { tenant: 't1' },
+    roles: [],
+  });
+});
+
+t.test('objects, what is missing and what is too large are left out', async (t) => {
+  const mapping = { profile: { a: 'a', b: 'b', c: 'c', d: 'd', e: 'e', f: 'toString' } };
+  const claims = { a: { x: 1 }, b: null, c: 'x'.repeat(5_000), d: ['x', 1, true], e: [{}] };
+  t.strictSame(mapClaims(provider(mapping), claims).profile, { d: ['x', 1, true] });
+  const many = Object.fromEntries(['a', 'b', 'c'].map((name) => [name, 'x'.repeat(4_000)]));
+  const sum = mapClaims(provider({ claims: { a: 'a', b: 'b', c: 'c' } }), many).claims;
+  t.strictSame(Object.keys(sum), ['a', 'b']);
+});
+
+t.test('roles come from listed values only, and those given by hand stay', async (t) => {
+  const roles = { claim: 'groups', values: { eng: ['author', 'editor'], ops: ['editor', 'admin'] } };
+  const mapped = mapClaims(provider({ roles }), { groups: ['eng', 'owner', 'constructor'] });
+  t.strictSame(mapped.roles, ['author', 'editor']);
+  t.strictSame(rolesAfter(['by-hand', 'admin'], mapped), ['by-hand', 'author', 'editor']);
+  t.strictSame(rolesAfter(['author'], mapClaims(provider({ roles }), {})), []);
+  t.strictSame(mapClaims(provider({ roles }), { groups: 'ops' }).roles, ['editor', 'admin']);
+  t.strictSame(rolesAfter(['author'], mapClaims(provider({}), { groups: 'eng' })), ['author']);
+});

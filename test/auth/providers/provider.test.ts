@@ -1,0 +1,149 @@
+/** Identity providers as data: what is refused, what presets complete, and how secrets are kept without being shown. */
+import { generateKeyPairSync } from 'node:crypto';
+import t from 'tap';
+import { missingClaim } from '../../../src/auth/providers/claims.ts';
+import {
+  callbackAddress,
+  parseProvider,
+  RESERVED_NAMES,
+  toProvider,
+  toShownProvider,
+} from '../../../src/auth/providers/provider.ts';
+import { MillraceError } from '../../../src/kernel/errors.ts';
+import { buildTestApp } from '../../helpers/app.ts';
+import { routesOf } from '../../helpers/routes.ts';
+
+const pem = (namedCurve: string) =>
+  generateKeyPairSync('ec', { namedCurve }).privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
+
+const GITHUB = { name: 'github', kind: 'github', clientId: 'c1', clientSecret: 's3cret' };
+const OIDC = { name: 'acme', kind: 'oidc', clientId: 'c2', clientSecret: 's3cret', issuer: 'https://id.example.org' };
+const APPLE = {
+  name: 'apple',
+  kind: 'apple',
+  clientId: 'org.example.web',
+  teamId: 'TEAM123456',
+  keyId: 'KEY1234567',
+  privateKey: pem('P-256'),
+};
+
+/** The places and sentences of a refusal. */
+function faultsOf(body: object, before: Parameters<typeof parseProvider>[1] = null): string[] {
+  try {
+    parseProvider(body, before);
+    return [];
+  } catch (error) {
+    if (!(error instanceof MillraceError)) throw error;
+    return error.faults.map(({ pointer, detail }) => `${pointer} ${detail}`);
+  }
+}
+
+t.test('presets complete a provider, and each endpoint can be replaced', async (t) => {
+  const { written, secrets } = parseProvider(GITHUB, null);
+  const github = toProvider(written, secrets, 'v1');
+  t.match(github, {
+    clientSecret: 's3cret',
+    issuer: null,
+    scopes: ['read:user', 'user:email'],
+    endpoints: { token: 'https://github.com/login/oauth/access_token', emails: 'https://api.github.com/user/emails' },
+    mapping: { profile: { name: 'name', picture: 'avatar_url' }, when: 'first' },
+    register: null,
+    enabled: true,
+    version: 'v1',
+  });
+  const local = { ...GITHUB, endpoints: { token: 'http://127.0.0.1:9/token' } };
+  const { endpoints } = toProvider(parseProvider(local, null).written, {}, 'v2');
+  t.equal(endpoints.token, 'http://127.0.0.1:9/token');
+  t.equal(endpoints.userinfo, 'https://api.github.com/user');
+  const apple = parseProvider(APPLE, null);
+  t.match(toProvider(apple.written, apple.secrets, 'v1'), {
+    clientSecret: null,
+    issuer: 'https://appleid.apple.com',
+    apple: { teamId: 'TEAM123456', keyId: 'KEY1234567', privateKey: APPLE.privateKey },
+  });
+  t.equal(callbackAddress('https://api.example.org', 'acme'), 'https://api.example.org/auth/acme/callback');
+});
+
+t.test('what does not belong to a kind, or is missing, is refused with its place', async (t) => {
+  const refused: [object, RegExp][] = [
+    [{ ...GITHUB, secret: 'x' }, /^\/secret is not known here/],
+    [{ ...GITHUB, name: 'GitHub' }, /^\/name /],
+    [{ ...GITHUB, name: 'login' }, /^\/name 'login' is a route/],
+    [{ ...GITHUB, kind: 'saml' }, /^\/kind must be one of google/],
+    [{ ...GITHUB, issuer: 'https://github.com' }, /^\/issuer is not a member of the kind github/],
+    [{ ...GITHUB, endpoints: { jwks: 'https://github.com/keys' } }, /^\/endpoints\/jwks is not a member/],
+    [{ ...GITHUB, clientSecret: undefined }, /^\/clientSecret is required/],
+    [{ ...GITHUB, clientSecret: { set: true } }, /^\/clientSecret is required/],
+    [{ ...GITHUB, scopes: ['two words'] }, /^\/scopes\/0 /],
+    [{ ...GITHUB, teamId: 'TEAM123456' }, /^\/teamId is not a member/],
+    [{ ...OIDC, issuer: undefined }, /^\/issuer is required/],
+    [{ ...OIDC, issuer: 'ftp://id.example.org' }, /^\/issuer must be an address/],
+    [{ ...OIDC, issuer: 'https://a:b@id.example.org' }, /^\/issuer must have no user name/],
+    [{ ...OIDC, endpoints: { token: 'https://id.example.org/#x' } }, /^\/endpoints\/token must have no fragment/],
+    [{ ...OIDC, endpoints: { emails: 'https://id.example.org/e' } }, /^\/endpoints\/emails is not a member/],
+    [{ ...OIDC, scopes: ['email'] }, /^\/scopes must hold 'openid'/],
+    [{ ...OIDC, roles: ['no role!'] }, /^\/roles\/0 /],
+    [{ ...OIDC, require: { hd: { $ne: 1 } } }, /^\/require\/hd /],
+    [{ ...OIDC, mapping: { profile: { 'a.b': 'x' } } }, /^\/mapping\/profile/],
+    [{ ...APPLE, clientSecret: 'x' }, /^\/clientSecret is not a member/],
+    [{ ...APPLE, privateKey: pem('P-384') }, /^\/privateKey must be a private key of the curve P-256/],
+    [{ ...APPLE, privateKey: 'nonsense' }, /^\/privateKey must be a private key/],
+    [{ ...APPLE, teamId: undefined }, /^\/teamId is required/],
+  ];
+  for (const [body, expected] of refused) t.match(faultsOf(JSON.parse(JSON.stringify(body)))[0], expected);
+  for (const body of [GITHUB, OIDC, APPLE, { ...OIDC, clientSecret: undefined }]) {
+    t.strictSame(faultsOf(JSON.parse(JSON.stringify(body))), []);
+  }
+});
+
+t.test('a secret is shown as set, and kept by a change that sends nothing or what was shown', async (t) => {
+  const before = parseProvider(OIDC, null);
+  const shown = toShownProvider(before.written, before.secrets);
+  t.strictSame(shown, { ...OIDC, clientSecret: { set: true } });
+  t.strictSame(parseProvider(shown, before).secrets, { clientSecret: 's3cret' });
+  const { clientSecret: _, ...without } = OIDC;
+  t.strictSame(parseProvider({ ...without, enabled: false }, before).secrets, { clientSecret: 's3cret' });
+  t.strictSame(parseProvider({ ...OIDC, clientSecret: 'new' }, before).secrets, { clientSecret: 'new' });
+});
+
+t.test('a kept secret cannot be directed to another server', async (t) => {
+  const before = parseProvider(OIDC, null);
+  const shown = { ...OIDC, clientSecret: { set: true } };
+  for (const change of [
+    { issuer: 'https://evil.example.org' },
+    { clientId: 'other' },
+    { kind: 'google' },
+    { endpoints: { token: 'https://evil.example.org/token' } },
+  ]) {
+    t.match(faultsOf({ ...shown, ...change }, before), [/^\/clientSecret must be sent again/], JSON.stringify(change));
+  }
+  const github = parseProvider(GITHUB, null);
+  const moved = { name: 'github', kind: 'github', clientId: 'c1', endpoints: { token: 'https://evil.example.org/t' } };
+  t.match(faultsOf(moved, github), [/^\/clientSecret must be sent again/]);
+});
+
+t.test('required claims are compared by value, also within lists', async (t) => {
+  const provider = (wanted: object) => toProvider(parseProvider({ ...OIDC, require: wanted }, null).written, {}, 'v');
+  const cases: [object, object, string | null][] = [
+    [{ hd: 'example.org' }, { hd: 'example.org' }, null],
+    [{ hd: 'example.org' }, { hd: 'EXAMPLE.org' }, 'hd'],
+    [{ hd: 'example.org' }, { hd: ['example.org'] }, null],
+    [{ hd: 'example.org' }, {}, 'hd'],
+    [{ tid: ['a', 'b'] }, { tid: 'b' }, null],
+    [{ groups: 'staff' }, { groups: ['x', 'staff'] }, null],
+    [{ email_verified: true }, { email_verified: 'true' }, 'email_verified'],
+    [{ '/org/id': 7 }, { org: { id: 7 } }, null],
+    [{ constructor: 'x' }, {}, 'constructor'],
+    [{ a: 1, b: 2 }, { a: 1 }, 'b'],
+  ];
+  for (const [wanted, claims, missing] of cases) {
+    t.equal(missingClaim(provider(wanted), { ...claims }), missing, JSON.stringify([wanted, claims]));
+  }
+});
+
+t.test('no provider can be named like a route below /auth', async (t) => {
+  const { app } = await buildTestApp(t);
+  const words = routesOf(app).flatMap((route) => / \/auth\/([a-z][a-z0-9-]*)/.exec(route)?.[1] ?? []);
+  t.ok(words.length > 5);
+  for (const word of words) t.ok(RESERVED_NAMES.has(word), word);
+});
