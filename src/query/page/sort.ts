@@ -27,6 +27,8 @@ export const BY_ID: Sort = [{ path: '_id', direction: 1 }];
 export function parseSort(names: readonly string[]): Sort {
   if (names.length > LIMITS.sortKeys) throw invalid(`A sort has at most ${LIMITS.sortKeys} keys`);
   const keys = names.map((name): SortKey => {
+    const [, key, direction] = /^(.+?)[:\s](asc|desc|ascending|descending)$/i.exec(name) ?? [];
+    if (key !== undefined && direction !== undefined) throw directionAfter(name, key, direction);
     const descending = name.startsWith('-');
     const path = askedPath(descending ? name.slice(1) : name, 'invalid-parameter');
     if (path.split('.').some(isPosition)) throw invalid(`A sort cannot name a position of an array, as '${path}' does`);
@@ -124,6 +126,15 @@ function compareTuples(a: readonly Key[], b: readonly Key[], sort: Sort): number
     if (order !== 0) return order * direction;
   }
   return 0;
+}
+
+/** Other backends write the direction after the name. */
+function directionAfter(name: string, key: string, direction: string): MillraceError {
+  const bare = key.trim().replace(/^-/, '');
+  const here = /^desc/i.test(direction) ? `-${bare}` : bare;
+  return new MillraceError('invalid-parameter', `'${name.slice(0, 80)}' has its direction after the name`, {
+    hint: `Write it as sort=${here.slice(0, 80)}; - means descending.`,
+  });
 }
 
 function invalid(message: string): MillraceError {

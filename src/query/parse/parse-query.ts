@@ -1,6 +1,6 @@
 /**
- * Reads a whole query: the parameters of an address, or the JSON body of `_query`. Unknown parameters are refused by
- * name. This file decides which part of the query a parameter is; each part is read in its own file.
+ * Reads a whole query: the parameters of an address, or the JSON body of `_query`. In an address, every name that is no
+ * parameter is a condition, except the names that other backends give to their parameters: those are refused. This file decides which part of the query a parameter is; each part is read in its own file.
  */
 import { type ErrorCode, MillraceError } from '../../kernel/errors.ts';
 import { parseExactJson } from '../../kernel/exact-json.ts';
@@ -13,6 +13,7 @@ import { readOperator } from '../operators.ts';
 import { BY_ID, parseSort, type Sort } from '../page/sort.ts';
 import { askedPath } from '../paths.ts';
 import { Patterns } from '../text/pattern.ts';
+import { foreignName, refusedName } from './foreign-names.ts';
 import type { QueryParameter } from './parameters.ts';
 import { parseFilterJson } from './parse-json.ts';
 import { parseEquals, parseShort } from './parse-short.ts';
@@ -36,9 +37,13 @@ export function parseQuery(parameters: Iterable<QueryParameter>): Query {
   const patterns = new Patterns();
   for (const [name, value] of parameters) {
     const [path, operator] = readName(name);
+    // No path has a step that starts with `$`, so this is no member.
+    if (path.startsWith('$')) throw unknownParameter(path);
     if (operator !== null) {
       conditions.push(parseShort(askedPath(path), readOperator(operator), value, patterns));
     } else if (!isReserved(name)) {
+      const told = refusedName(name);
+      if (told !== null) throw unknownParameter(name, `${told} A member of that name is asked for as ${name}[eq]=.`);
       equals.set(name, [...(equals.get(name) ?? []), value]);
     } else {
       if (settings.has(name)) throw invalid(`The parameter '${name}' is given twice`);
@@ -113,10 +118,14 @@ function readName(name: string): [path: string, operator: string | null] {
   return [parts[1] ?? '', parts[2] ?? ''];
 }
 
-function unknownParameter(name: string): MillraceError {
+function unknownParameter(name: string, hint = hintForName(name)): MillraceError {
   const shown = name.length > 60 ? `${name.slice(0, 60)}…` : name;
-  const hint = /[[\]]/.test(name) ? 'Conditions are field=value or field[operator]=value.' : hintFor(name, RESERVED);
   return new MillraceError('unknown-parameter', `Unknown parameter '${shown}'`, { hint });
+}
+
+function hintForName(name: string): string {
+  if (/[[\]]/.test(name)) return 'Conditions are field=value or field[operator]=value.';
+  return foreignName(name) ?? hintFor(name, RESERVED);
 }
 
 function invalid(message: string, code: ErrorCode = 'invalid-parameter'): MillraceError {
