@@ -13,7 +13,7 @@ import { BSON } from 'mongodb';
 import { openMongo } from '../src/database/mongo.ts';
 import { EventLog } from '../src/events/log/event-log.ts';
 import { Tail } from '../src/events/log/tail.ts';
-import { startReplicaSet } from '../test/helpers/replica-set.ts';
+import { startReplicaSet } from '../test/helpers/database/replica-set.ts';
 
 const ROUNDS = Number(process.argv[2] ?? 3);
 const folder = await mkdtemp(join(tmpdir(), 'event-log-bench-'));
@@ -23,7 +23,7 @@ await mongo.data.createCollection('x', { changeStreamPreAndPostImages: { enabled
 const things = mongo.data.collection<{ _id: number; at: number; text: string }>('x');
 const log = new EventLog(mongo.log, 'bench');
 await log.open();
-const NODE = fileURLToPath(new URL('../test/torture/node.ts', import.meta.url));
+const NODE = fileURLToPath(new URL('../test/torture/log/node.ts', import.meta.url));
 const start = async (name: string): Promise<ChildProcess> => {
   const words = [NODE, set.url, 'bench', folder, name, 'none', '0.001', 'yes', '0'];
   const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] });

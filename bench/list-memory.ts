@@ -9,8 +9,8 @@ import http from 'node:http';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Program, startMillrace } from '../test/helpers/millrace.ts';
-import { runSeed } from '../test/helpers/seed.ts';
+import { type Program, startMillrace } from '../test/helpers/programs/millrace.ts';
+import { runSeed } from '../test/helpers/programs/seed.ts';
 import { machine } from './rounds.ts';
 
 const ROUNDS = Number(process.argv[2] ?? 5);

@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { S3_CACHE, S3PROXY_JAR, VERSITYGW } from '../test/helpers/s3.ts';
+import { S3_CACHE, S3PROXY_JAR, VERSITYGW } from '../test/helpers/files/s3.ts';
 
 const INSTALL_MS = 600_000;
 

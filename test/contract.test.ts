@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { buildTestApp } from './helpers/app.ts';
-import { failuresOf, schemathesis, scratch, whyNoSchemathesis } from './helpers/schemathesis.ts';
+import { failuresOf, schemathesis, scratch, whyNoSchemathesis } from './helpers/programs/schemathesis.ts';
 
 const CHECKS = [
   'not_a_server_error',

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { comparable, PAGES, withRealOutput } from '../scripts/examples.ts';
 import { buildTestApp } from './helpers/app.ts';
-import { runSeed } from './helpers/seed.ts';
+import { runSeed } from './helpers/programs/seed.ts';
 
 for (const page of PAGES) {
   t.test(page, { skip: hasCurl() ? false : 'curl is not installed' }, async (t) => {

@@ -3,8 +3,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import t from 'tap';
 import { summary, unknownSettings } from '../src/greeting.ts';
 import { loadConfig } from '../src/kernel/config/config.ts';
-import { dataFolder } from './helpers/embedded-program.ts';
-import { startMillrace } from './helpers/millrace.ts';
+import { dataFolder } from './helpers/database/embedded-program.ts';
+import { startMillrace } from './helpers/programs/millrace.ts';
 
 t.test('a setting that there is not is told, with the one that may be meant', async (t) => {
   const said = (name: string, value = 'x') => unknownSettings({ [name]: value });

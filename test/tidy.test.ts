@@ -148,7 +148,7 @@ function circleOf(arrows: readonly { readonly from: string; readonly to: string 
 }
 
 t.test('no folder holds more than one idea', async (t) => {
-  const counts = Map.groupBy([...SOURCES, ...files('client')], dirname);
+  const counts = Map.groupBy([...SOURCES, ...files('client'), ...files('test')], dirname);
   for (const [folder, { length }] of counts) t.ok(length <= MAX_FILES, `${folder} holds ${length} files`);
 });
 

@@ -11,7 +11,7 @@ import { makeParts } from '../../src/parts.ts';
 import { ask, signInOwner, signUp, toAccount } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { testMongo } from '../helpers/mongo.ts';
-import { testSmtp } from '../helpers/smtp.ts';
+import { testSmtp } from '../helpers/network/smtp.ts';
 import { until } from '../helpers/until.ts';
 
 t.test('secrets stay secret', async (t) => {

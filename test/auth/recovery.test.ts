@@ -2,7 +2,7 @@
 import t from 'tap';
 import { ask, PASSWORD, signIn, signUp } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
-import { testSmtp } from '../helpers/smtp.ts';
+import { testSmtp } from '../helpers/network/smtp.ts';
 import { until } from '../helpers/until.ts';
 
 const NEW = 'another long sentence here';

@@ -9,7 +9,7 @@ import {
   type SessionState,
 } from '../../client/client.ts';
 import { buildTestApp } from '../helpers/app.ts';
-import { breakable } from '../helpers/breakable.ts';
+import { breakable } from '../helpers/network/breakable.ts';
 
 interface Todo {
   readonly title: string;

@@ -1,7 +1,7 @@
 /** Writes by filter: what they find and change, what they need, and that a refusal changes nothing. */
 import t from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
-import { watchEvents } from '../helpers/event-watch.ts';
+import { watchEvents } from '../helpers/events/event-watch.ts';
 import { runScenarios } from '../helpers/scenario.ts';
 
 const upTo = (most: number) => ({ prefer: `max-affected=${most}` });

@@ -1,7 +1,7 @@
 /** The contract of collections (docs/api.md), row by row, on a real database. */
 import t from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
-import { watchEvents } from '../helpers/event-watch.ts';
+import { watchEvents } from '../helpers/events/event-watch.ts';
 import { runScenarios } from '../helpers/scenario.ts';
 
 t.test('the contract of collections', async (t) => {

@@ -1,10 +1,10 @@
 /** What is told at the start of a database that is not safe. */
 import t from 'tap';
 import { databaseWarnings } from '../../src/database/advisories.ts';
-import { dataFolder } from '../helpers/embedded-program.ts';
-import { startMillrace } from '../helpers/millrace.ts';
+import { dataFolder } from '../helpers/database/embedded-program.ts';
+import { testReplicaSet } from '../helpers/database/replica-set.ts';
 import { testMongo } from '../helpers/mongo.ts';
-import { testReplicaSet } from '../helpers/replica-set.ts';
+import { startMillrace } from '../helpers/programs/millrace.ts';
 import { until } from '../helpers/until.ts';
 
 const SAFE = { version: '8.0.30', authenticated: true, embedded: false, production: true };

@@ -7,8 +7,8 @@ import t, { type Test } from 'tap';
 import { findHolder } from '../../src/database/embedded/claim.ts';
 import { runningUrl } from '../../src/database/embedded/credentials.ts';
 import { startEmbedded } from '../../src/database/embedded/embedded.ts';
-import { dataFolder } from '../helpers/embedded-program.ts';
-import { startMillrace } from '../helpers/millrace.ts';
+import { dataFolder } from '../helpers/database/embedded-program.ts';
+import { startMillrace } from '../helpers/programs/millrace.ts';
 
 const UNAUTHORIZED = 13;
 const AUTHENTICATION_FAILED = 18;

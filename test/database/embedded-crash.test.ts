@@ -4,7 +4,7 @@ import { MongoClient } from 'mongodb';
 import t from 'tap';
 import { startEmbedded } from '../../src/database/embedded/embedded.ts';
 import { hasEnded } from '../../src/database/embedded/running.ts';
-import { dataFolder, type EmbeddedProgram, startProgram } from '../helpers/embedded-program.ts';
+import { dataFolder, type EmbeddedProgram, startProgram } from '../helpers/database/embedded-program.ts';
 
 /** Writes one acknowledged document, so that a restart has something to keep. */
 async function write(url: string): Promise<void> {

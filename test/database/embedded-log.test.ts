@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { lastFault } from '../../src/database/embedded/log.ts';
-import { dataFolder } from '../helpers/embedded-program.ts';
+import { dataFolder } from '../helpers/database/embedded-program.ts';
 
 const line = (severity: string, attr: object) =>
   `${JSON.stringify({ s: severity, c: 'WT', msg: 'WiredTiger error message', attr })}\n`;

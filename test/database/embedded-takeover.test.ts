@@ -16,11 +16,11 @@ import { ownCredentials } from '../../src/database/embedded/credentials.ts';
 import { startEmbedded } from '../../src/database/embedded/embedded.ts';
 import { spawnMongod } from '../../src/database/embedded/mongod.ts';
 import { freePort } from '../../src/database/embedded/port.ts';
-import { dataFolder } from '../helpers/embedded-program.ts';
-import { gone } from '../helpers/millrace.ts';
+import { dataFolder } from '../helpers/database/embedded-program.ts';
+import { gone } from '../helpers/programs/millrace.ts';
 import { until } from '../helpers/until.ts';
 
-const PROGRAM = fileURLToPath(new URL('../helpers/embedded-program.ts', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../helpers/database/embedded-program.ts', import.meta.url));
 
 /** A folder as versions without authentication left it, with one document. */
 async function oldFolder(): Promise<string> {

@@ -5,7 +5,7 @@ import { MongoClient } from 'mongodb';
 import t from 'tap';
 import { startEmbedded } from '../../src/database/embedded/embedded.ts';
 import { lookUp } from '../../src/database/embedded/running.ts';
-import { dataFolder, startProgram } from '../helpers/embedded-program.ts';
+import { dataFolder, startProgram } from '../helpers/database/embedded-program.ts';
 import { testMongo } from '../helpers/mongo.ts';
 
 interface Thing {

@@ -9,7 +9,7 @@ import { translateError } from '../../src/database/errors.ts';
 import { meaningOf } from '../../src/database/server-codes.ts';
 import { ERRORS } from '../../src/kernel/errors.ts';
 import { buildTestApp } from '../helpers/app.ts';
-import { testReplicaSet } from '../helpers/replica-set.ts';
+import { testReplicaSet } from '../helpers/database/replica-set.ts';
 import { runScenarios } from '../helpers/scenario.ts';
 
 /** Every code of a server that runs no shards which may pass: of `error_codes.yml` the retryable and the interrupting. */

@@ -4,9 +4,9 @@ import t from 'tap';
 import { decodeOrdered, readStored } from '../../src/database/bson/stored.ts';
 import { idCandidates, idFromText, idText } from '../../src/database/json/ids.ts';
 import { encodeDocument } from '../../src/database/json/json.ts';
+import { randomBson } from '../helpers/database/random-bson.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { Random, runSeed } from '../helpers/random.ts';
-import { randomBson } from '../helpers/random-bson.ts';
 
 const seed = runSeed();
 t.comment(`seed ${seed}`);

@@ -7,8 +7,8 @@ import t from 'tap';
 import { decodeStored, readStored } from '../../src/database/bson/stored.ts';
 import { encodeDocument, toWire } from '../../src/database/json/json.ts';
 import { MillraceError } from '../../src/kernel/errors.ts';
+import { randomBson } from '../helpers/database/random-bson.ts';
 import { Random, runSeed } from '../helpers/random.ts';
-import { randomBson } from '../helpers/random-bson.ts';
 
 const DOCUMENTS = 100_000;
 const seed = runSeed();

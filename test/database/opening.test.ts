@@ -9,8 +9,8 @@ import { type Document, MongoClient } from 'mongodb';
 import t from 'tap';
 import { freePort } from '../../src/database/embedded/port.ts';
 import { openMongo } from '../../src/database/mongo.ts';
-import { withoutSettings } from '../helpers/millrace.ts';
-import { testReplicaSet } from '../helpers/replica-set.ts';
+import { testReplicaSet } from '../helpers/database/replica-set.ts';
+import { withoutSettings } from '../helpers/programs/millrace.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 

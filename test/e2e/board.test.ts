@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { createClient } from '../../client/client.ts';
-import { inPage, testBrowser, whyNoBrowser } from '../helpers/browser.ts';
-import { startMillrace } from '../helpers/millrace.ts';
 import { testMongo } from '../helpers/mongo.ts';
+import { inPage, testBrowser, whyNoBrowser } from '../helpers/programs/browser.ts';
+import { startMillrace } from '../helpers/programs/millrace.ts';
 
 interface Flight {
   readonly airport: string;

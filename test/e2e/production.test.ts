@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import t from 'tap';
-import { startMillrace } from '../helpers/millrace.ts';
+import { startMillrace } from '../helpers/programs/millrace.ts';
 import { until } from '../helpers/until.ts';
 
 t.test('a first start in production', async (t) => {

@@ -4,9 +4,9 @@
  */
 import t from 'tap';
 import { SEED_SETS } from '../../scripts/seed-sets.ts';
-import { dataFolder } from '../helpers/embedded-program.ts';
-import { gone, type Program, startMillrace } from '../helpers/millrace.ts';
-import { runSeed } from '../helpers/seed.ts';
+import { dataFolder } from '../helpers/database/embedded-program.ts';
+import { gone, type Program, startMillrace } from '../helpers/programs/millrace.ts';
+import { runSeed } from '../helpers/programs/seed.ts';
 
 interface Shown {
   readonly id: string;

@@ -1,8 +1,8 @@
 /** The end of the program where its database does not help. */
 import t from 'tap';
-import { dataFolder } from '../helpers/embedded-program.ts';
-import { startMillrace } from '../helpers/millrace.ts';
-import { type Member, testReplicaSet } from '../helpers/replica-set.ts';
+import { dataFolder } from '../helpers/database/embedded-program.ts';
+import { type Member, testReplicaSet } from '../helpers/database/replica-set.ts';
+import { startMillrace } from '../helpers/programs/millrace.ts';
 
 for (const [how, leave] of [
   ['answers nothing', async (member: Member) => member.freeze()],

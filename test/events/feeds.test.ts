@@ -1,7 +1,7 @@
 /** The feeds over HTTP: who changed what, from a position on, with waiting, and what a position that is void gets. */
 import t from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
-import { openSocket } from '../helpers/socket.ts';
+import { openSocket } from '../helpers/live/socket.ts';
 import { until } from '../helpers/until.ts';
 
 const { app, parts } = await buildTestApp(t);

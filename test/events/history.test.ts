@@ -6,8 +6,8 @@ import { BSON, type Document } from 'mongodb';
 import t from 'tap';
 import { Feed } from '../../src/events/read/feed.ts';
 import { FairSemaphore } from '../../src/kernel/concurrency/fair-semaphore.ts';
-import { eventWorld, type Node, type World } from '../helpers/event-world.ts';
-import { testReplicaSet } from '../helpers/replica-set.ts';
+import { testReplicaSet } from '../helpers/database/replica-set.ts';
+import { eventWorld, type Node, type World } from '../helpers/events/event-world.ts';
 import { until } from '../helpers/until.ts';
 
 const told = (node: Node) =>

@@ -4,8 +4,8 @@
  */
 import { BSON } from 'mongodb';
 import t from 'tap';
-import { eventWorld } from '../helpers/event-world.ts';
-import { testReplicaSet } from '../helpers/replica-set.ts';
+import { testReplicaSet } from '../helpers/database/replica-set.ts';
+import { eventWorld } from '../helpers/events/event-world.ts';
 import { until } from '../helpers/until.ts';
 
 const text = (mebibytes: number, letter: string) => letter.repeat(mebibytes * 1024 * 1024);

@@ -4,9 +4,9 @@
  */
 import t from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
+import { openSocket } from '../helpers/live/socket.ts';
 import { withPolicies } from '../helpers/policies.ts';
 import { key, owner, speakingAs, user } from '../helpers/principals.ts';
-import { openSocket } from '../helpers/socket.ts';
 import { until } from '../helpers/until.ts';
 
 t.test('renamed collections under policies', async (t) => {

@@ -1,8 +1,8 @@
 /** Changes that came without their states, as before a collection of others kept images: who is told of them, and how. */
 import t from 'tap';
+import { openSocket } from '../helpers/live/socket.ts';
 import { withPolicies } from '../helpers/policies.ts';
 import { MINE, postsWorld } from '../helpers/posts.ts';
-import { openSocket } from '../helpers/socket.ts';
 
 t.test('a change without its states is told to whom any document may be shown', async (t) => {
   const { app, parts, ann, bob, boss, ask, fresh } = await postsWorld(t);

@@ -8,11 +8,11 @@ import { ListMultipartUploadsCommand, ListObjectsV2Command } from '@aws-sdk/clie
 import { type Db, MongoClient } from 'mongodb';
 import t, { type Test } from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
-import { breakable } from '../helpers/breakable.ts';
+import { s3Client, testS3, whyNoS3 } from '../helpers/files/s3.ts';
+import { sha256Of, streamDownload, streamUpload } from '../helpers/files/stream-upload.ts';
 import { testMongo } from '../helpers/mongo.ts';
-import { startProgram } from '../helpers/program.ts';
-import { s3Client, testS3, whyNoS3 } from '../helpers/s3.ts';
-import { sha256Of, streamDownload, streamUpload } from '../helpers/stream-upload.ts';
+import { breakable } from '../helpers/network/breakable.ts';
+import { startProgram } from '../helpers/programs/program.ts';
 
 const LONG = process.env['MILLRACE_LONG'] === '1';
 const SEED = Number(process.env['MILLRACE_SEED'] ?? 20_260_101);

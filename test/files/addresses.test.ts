@@ -3,7 +3,7 @@ import t, { type Test } from 'tap';
 import { createClient } from '../../client/client.ts';
 import { signInOwner } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
-import { inPage, otherOrigin, testBrowser, whyNoBrowser } from '../helpers/browser.ts';
+import { inPage, otherOrigin, testBrowser, whyNoBrowser } from '../helpers/programs/browser.ts';
 
 const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAIAAAADCAIAAAA2iEnWAAAAEElEQVR4nGP4z8AARAwQCgAf7gP9i18U1AAAAABJRU5ErkJggg==',

@@ -2,8 +2,8 @@
 import type { BrowserContext } from 'playwright-core';
 import t from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
-import { inPage, otherOrigin, testBrowser, whyNoBrowser } from '../helpers/browser.ts';
-import { type FilePart, multipart } from '../helpers/upload.ts';
+import { type FilePart, multipart } from '../helpers/files/upload.ts';
+import { inPage, otherOrigin, testBrowser, whyNoBrowser } from '../helpers/programs/browser.ts';
 
 const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAIAAAADCAIAAAA2iEnWAAAAEElEQVR4nGP4z8AARAwQCgAf7gP9i18U1AAAAABJRU5ErkJggg==',

@@ -2,8 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
+import { sha256, uploadOne } from '../helpers/files/upload.ts';
 import { runScenarios } from '../helpers/scenario.ts';
-import { sha256, uploadOne } from '../helpers/upload.ts';
 
 const { app, parts } = await buildTestApp(t);
 const BYTES = randomBytes(2_500_000);

@@ -3,10 +3,10 @@
  * run; `MILLRACE_LONG=1` takes 1 GiB and 20 times 50 MB on every store there is.
  */
 import t, { type Test } from 'tap';
+import { S3_KINDS, testS3, whyNoS3 } from '../helpers/files/s3.ts';
+import { sha256Of, streamDownload, streamUpload } from '../helpers/files/stream-upload.ts';
 import { testMongo } from '../helpers/mongo.ts';
-import { type Program, startProgram } from '../helpers/program.ts';
-import { S3_KINDS, testS3, whyNoS3 } from '../helpers/s3.ts';
-import { sha256Of, streamDownload, streamUpload } from '../helpers/stream-upload.ts';
+import { type Program, startProgram } from '../helpers/programs/program.ts';
 
 const LONG = process.env['MILLRACE_LONG'] === '1';
 const MIB = 1_048_576;

@@ -1,8 +1,8 @@
 /** Lists of files asked in the query language: filters, order, pages, counts, fields, and what may not be asked. */
 import t from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
+import { uploadOne } from '../helpers/files/upload.ts';
 import { runScenarios } from '../helpers/scenario.ts';
-import { uploadOne } from '../helpers/upload.ts';
 
 const { app } = await buildTestApp(t);
 const PNG = '\x89PNG\r\n\x1a\n';

@@ -4,10 +4,10 @@ import { fileURLToPath } from 'node:url';
 import { ListObjectsV2Command } from '@aws-sdk/client-s3';
 import t, { type Test } from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
+import { s3Client, testS3, whyNoS3 } from '../helpers/files/s3.ts';
+import { bytesOf, sha256Of } from '../helpers/files/stream-upload.ts';
+import { countAll, uploadOne } from '../helpers/files/upload.ts';
 import { testMongo } from '../helpers/mongo.ts';
-import { s3Client, testS3, whyNoS3 } from '../helpers/s3.ts';
-import { bytesOf, sha256Of } from '../helpers/stream-upload.ts';
-import { countAll, uploadOne } from '../helpers/upload.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const why = whyNoS3('s3proxy');

@@ -2,8 +2,8 @@
 import { gzipSync } from 'node:zlib';
 import t from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
+import { countAll, handmade, type Multipart, multipart } from '../helpers/files/upload.ts';
 import { runScenarios, type Scenario } from '../helpers/scenario.ts';
-import { countAll, handmade, type Multipart, multipart } from '../helpers/upload.ts';
 
 const { app, parts } = await buildTestApp(t, { MILLRACE_FILE_BYTES: '100000' });
 const EXPECTS = { hint: /multipart\/form-data with/ };

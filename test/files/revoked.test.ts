@@ -3,10 +3,10 @@ import http, { type IncomingMessage } from 'node:http';
 import t from 'tap';
 import { ask, signUp } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
+import { bytesOf } from '../helpers/files/stream-upload.ts';
+import { countAll } from '../helpers/files/upload.ts';
 import { beOwned, withPolicies } from '../helpers/policies.ts';
-import { bytesOf } from '../helpers/stream-upload.ts';
 import { until } from '../helpers/until.ts';
-import { countAll } from '../helpers/upload.ts';
 
 const SIZE = 48 * 1_048_576;
 const EVERYBODY = { collections: ['files'], actions: ['read', 'create'], principals: { authenticated: true } };

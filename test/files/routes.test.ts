@@ -1,8 +1,8 @@
 /** Uploads, resources, lists and deletion over HTTP: a scenario for every row of the contract. */
 import t from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
+import { countAll, handmade, multipart, sha256, uploadOne } from '../helpers/files/upload.ts';
 import { runScenarios } from '../helpers/scenario.ts';
-import { countAll, handmade, multipart, sha256, uploadOne } from '../helpers/upload.ts';
 
 const { app, parts } = await buildTestApp(t, { MILLRACE_FILE_BYTES: '100000' });
 const PNG = Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR', 'latin1');

@@ -12,9 +12,9 @@ import { Sealer } from '../../src/kernel/sealer.ts';
 import type { Parts } from '../../src/parts.ts';
 import { ask } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
+import { multipart } from '../helpers/files/upload.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { until } from '../helpers/until.ts';
-import { multipart } from '../helpers/upload.ts';
 
 const HOUR_S = 3_600;
 const KEY = createSecretKey(randomBytes(32));

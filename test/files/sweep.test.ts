@@ -8,8 +8,8 @@ import { Transactions } from '../../src/database/transactions.ts';
 import { openFiles } from '../../src/files/open-files.ts';
 import type { Part } from '../../src/files/upload/intake.ts';
 import { Policies } from '../../src/policies/policies.ts';
+import { countAll } from '../helpers/files/upload.ts';
 import { testMongo } from '../helpers/mongo.ts';
-import { countAll } from '../helpers/upload.ts';
 import { newKey } from '../suites/file-store.ts';
 
 const place = await testMongo(t);

@@ -3,8 +3,8 @@ import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
 import t from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
-import { inPage, otherOrigin, testBrowser, whyNoBrowser } from '../helpers/browser.ts';
-import { multipart } from '../helpers/upload.ts';
+import { multipart } from '../helpers/files/upload.ts';
+import { inPage, otherOrigin, testBrowser, whyNoBrowser } from '../helpers/programs/browser.ts';
 
 /** Ten seconds of noise, so that it is too large to be fetched at once, encoded by the browser itself. */
 const MAKE = `async () => {

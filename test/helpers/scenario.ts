@@ -5,7 +5,7 @@
  */
 import type { FastifyInstance, InjectOptions } from 'fastify';
 import type { Test } from 'tap';
-import { type EventWatch, type Expected, sameEvents } from './event-watch.ts';
+import { type EventWatch, type Expected, sameEvents } from './events/event-watch.ts';
 
 export interface Scenario {
   readonly name: string;

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import t from 'tap';
 import { WebSocket } from 'ws';
 import { buildTestApp } from '../helpers/app.ts';
-import { multipart } from '../helpers/upload.ts';
+import { multipart } from '../helpers/files/upload.ts';
 
 /** What Java's HttpClient sends with every request as long as nobody told it to speak HTTP/1.1 alone. */
 const OFFER = {

@@ -6,8 +6,8 @@ import { parsePolicy } from '../../src/policies/policy.ts';
 import { toPolicySet } from '../../src/policies/policy-set.ts';
 import { ask, signUp } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
+import { uploadOne } from '../helpers/files/upload.ts';
 import { withPolicies } from '../helpers/policies.ts';
-import { uploadOne } from '../helpers/upload.ts';
 
 const GET = { collections: ['files'], actions: ['get'] };
 const READ = { collections: ['files'], actions: ['read'] };

@@ -5,9 +5,9 @@
 import t from 'tap';
 import { ask, signUp } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
+import { multipart } from '../helpers/files/upload.ts';
+import { openSocket } from '../helpers/live/socket.ts';
 import { withPolicies } from '../helpers/policies.ts';
-import { openSocket } from '../helpers/socket.ts';
-import { multipart } from '../helpers/upload.ts';
 
 const SECRET = 'what-is-denied';
 const LONG = `${'a'.repeat(300_000)}b`;

@@ -5,8 +5,8 @@
 import t, { type Test } from 'tap';
 import { ask, signIn, signInOwner } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
+import { multipart } from '../helpers/files/upload.ts';
 import { routesOf } from '../helpers/routes.ts';
-import { multipart } from '../helpers/upload.ts';
 import { ELSEWHERE, ROWS, type Row } from './matrix-rows.ts';
 
 type Headers = Readonly<Record<string, string>>;

@@ -1,10 +1,10 @@
 /** Policies beyond documents: feeds, events, files and their signed addresses, keys, and the explanation of a request. */
 import t from 'tap';
 import { invalidCredential } from '../../src/auth/identity/refusals.ts';
+import { multipart } from '../helpers/files/upload.ts';
 import { withPolicies } from '../helpers/policies.ts';
 import { MINE, postsWorld } from '../helpers/posts.ts';
 import { key, owner, user } from '../helpers/principals.ts';
-import { multipart } from '../helpers/upload.ts';
 
 t.test('places under policies', async (t) => {
   const world = await postsWorld(t);

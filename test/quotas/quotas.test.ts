@@ -2,10 +2,10 @@
 import t from 'tap';
 import { signUp } from '../helpers/accounts.ts';
 import { buildTestApp, type TestApp } from '../helpers/app.ts';
+import { multipart } from '../helpers/files/upload.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { key, owner, speakingAs, user } from '../helpers/principals.ts';
 import { until } from '../helpers/until.ts';
-import { multipart } from '../helpers/upload.ts';
 
 type Headers = Record<string, string>;
 type Method = 'POST' | 'PUT' | 'PATCH' | 'DELETE';

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import t, { type Test } from 'tap';
 import { Progress } from '../../scripts/progress.ts';
 import { bodies, SEED_SETS } from '../../scripts/seed-sets.ts';
-import { runSeed } from '../helpers/seed.ts';
+import { runSeed } from '../helpers/programs/seed.ts';
 
 /** A server that answers everything alike; gives back its URL. */
 async function answering(t: Test, status: number, body: string): Promise<string> {

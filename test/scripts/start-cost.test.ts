@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
-import { withoutSettings } from '../helpers/millrace.ts';
+import { withoutSettings } from '../helpers/programs/millrace.ts';
 
 const MAX_MODULES = 1_500;
 /** With compiled modules at hand, as every start has them but the first; about 0.6 on a machine of today. */

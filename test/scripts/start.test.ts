@@ -8,8 +8,8 @@ import t, { type Test } from 'tap';
 import { findHolder } from '../../src/database/embedded/claim.ts';
 import { freePort } from '../../src/database/embedded/port.ts';
 import { hasEnded } from '../../src/database/embedded/running.ts';
-import { dataFolder } from '../helpers/embedded-program.ts';
-import { withoutSettings } from '../helpers/millrace.ts';
+import { dataFolder } from '../helpers/database/embedded-program.ts';
+import { withoutSettings } from '../helpers/programs/millrace.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const NODE = process.execPath;

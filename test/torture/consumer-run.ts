@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { World } from '../helpers/event-world.ts';
+import type { World } from '../helpers/events/event-world.ts';
 import { until } from '../helpers/until.ts';
 
 export interface ConsumerVerdict {
@@ -17,7 +17,7 @@ export interface ConsumerVerdict {
 }
 
 const MAX_EVENTS = 4000;
-const SCRIPT = fileURLToPath(new URL('./consumer-node.ts', import.meta.url));
+const SCRIPT = fileURLToPath(new URL('./log/consumer-node.ts', import.meta.url));
 
 /** Needs a world in which somebody records. */
 export async function tortureConsumer(world: World, kills: number, random: () => number): Promise<ConsumerVerdict> {

@@ -8,11 +8,11 @@ import { MongoClient } from 'mongodb';
 import t, { type Test } from 'tap';
 import { runningUrl } from '../../src/database/embedded/credentials.ts';
 import { startEmbedded } from '../../src/database/embedded/embedded.ts';
-import { dataFolder } from '../helpers/embedded-program.ts';
-import { gone, type Program, startMillrace } from '../helpers/millrace.ts';
+import { dataFolder } from '../helpers/database/embedded-program.ts';
+import { gone, type Program, startMillrace } from '../helpers/programs/millrace.ts';
 import { Random, runSeed } from '../helpers/random.ts';
-import { documents, Load, send } from './load.ts';
-import { judge } from './verdict.ts';
+import { documents, Load, send } from './crash/load.ts';
+import { judge } from './crash/verdict.ts';
 
 const KILLS = process.env['MILLRACE_LONG'] === '1' ? 30 : 3;
 const LIMIT_MS = 10_000;

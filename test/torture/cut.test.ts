@@ -13,10 +13,10 @@ import { openMongo } from '../../src/database/mongo.ts';
 import { NumbersTaken } from '../../src/events/log/event-log.ts';
 import type { LogRow } from '../../src/events/log/row.ts';
 import { Recorder } from '../../src/events/record/recorder.ts';
-import { type ReplicaSet, testReplicaSet } from '../helpers/replica-set.ts';
+import { type ReplicaSet, testReplicaSet } from '../helpers/database/replica-set.ts';
 import { until } from '../helpers/until.ts';
-import { check } from './checker.ts';
-import { type HookedLog, hookedLog, insertRows, type Mutation, withoutLease } from './mutations.ts';
+import { check } from './log/checker.ts';
+import { type HookedLog, hookedLog, insertRows, type Mutation, withoutLease } from './log/mutations.ts';
 
 const EMPTY_SET: ReplicaSet = {
   url: '',

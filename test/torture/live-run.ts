@@ -1,7 +1,7 @@
 /**
  * The live torture: three servers on a real replica set, raw subscribers of both kinds, writers and a nemesis, then the
  * judge's verdict over every frame. `node test/torture/live-run.ts --profile=long --seed=7`; `--members=3` kills
- * primaries too, and `--mutation=late-resume` (live-mutations.ts has more) must end red.
+ * primaries too, and `--mutation=late-resume` (live/mutations.ts has more) must end red.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,16 +14,16 @@ import { toWire } from '../../src/database/json/json.ts';
 import { type Mongo, openMongo } from '../../src/database/mongo.ts';
 import { EventLog } from '../../src/events/log/event-log.ts';
 import type { LogRow } from '../../src/events/log/row.ts';
-import { type Program, startMillrace } from '../helpers/millrace.ts';
+import { startReplicaSet } from '../helpers/database/replica-set.ts';
+import { type Program, startMillrace } from '../helpers/programs/millrace.ts';
 import { Random } from '../helpers/random.ts';
-import { startReplicaSet } from '../helpers/replica-set.ts';
 import { until } from '../helpers/until.ts';
-import { type Evidence, judge, type LiveVerdict } from './live-judge.ts';
-import { nodeWords } from './live-mutations.ts';
-import { Oracle, plain } from './live-oracle.ts';
-import { BOARD, documentQuestions, eventQuestions, ORDERS, type Shown } from './live-questions.ts';
-import { SocketSubscriber, StreamSubscriber, type Subscriber } from './live-subscriber.ts';
-import { LiveWriter } from './live-writer.ts';
+import { type Evidence, judge, type LiveVerdict } from './live/judge.ts';
+import { nodeWords } from './live/mutations.ts';
+import { Oracle, plain } from './live/oracle.ts';
+import { BOARD, documentQuestions, eventQuestions, ORDERS, type Shown } from './live/questions.ts';
+import { SocketSubscriber, StreamSubscriber, type Subscriber } from './live/subscriber.ts';
+import { LiveWriter } from './live/writer.ts';
 import { type Deeds, noDeeds, openTransactions, rage, type Victim } from './nemesis.ts';
 import { randomOf } from './run.ts';
 

@@ -5,9 +5,9 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { runSeed } from '../helpers/random.ts';
-import { FORGERIES, forged } from './live-forgeries.ts';
-import { judge } from './live-judge.ts';
-import { MUTATIONS } from './live-mutations.ts';
+import { FORGERIES, forged } from './live/forgeries.ts';
+import { judge } from './live/judge.ts';
+import { MUTATIONS } from './live/mutations.ts';
 import { SHORT, tortureLive } from './live-run.ts';
 
 t.setTimeout(240_000);

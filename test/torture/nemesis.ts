@@ -4,7 +4,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { MongoClient } from 'mongodb';
-import type { Member, ReplicaSet } from '../helpers/replica-set.ts';
+import type { Member, ReplicaSet } from '../helpers/database/replica-set.ts';
 
 /** A server process that can be hurt and comes back. */
 export interface Victim {

@@ -12,8 +12,8 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { openMongo } from '../../src/database/mongo.ts';
 import { EventLog } from '../../src/events/log/event-log.ts';
-import { startReplicaSet } from '../helpers/replica-set.ts';
-import { check, type Verdict } from './checker.ts';
+import { startReplicaSet } from '../helpers/database/replica-set.ts';
+import { check, type Verdict } from './log/checker.ts';
 import { type Deeds, noDeeds, openTransactions, rage, type Victim } from './nemesis.ts';
 
 export interface Torture {
@@ -100,10 +100,10 @@ export async function torture(options: Torture): Promise<Verdict & { deeds: Deed
       String(options.keepMs),
     ];
     const victims = await Promise.all(
-      ['a', 'b', 'c'].map((name) => victim(name, (words) => launch('./node.ts', [name, ...words]), nodeWords)),
+      ['a', 'b', 'c'].map((name) => victim(name, (words) => launch('./log/node.ts', [name, ...words]), nodeWords)),
     );
     while ((await log.newest()) === null) await pause(20);
-    const writer = await launch('./writer.ts', ['w', String(options.rate)]);
+    const writer = await launch('./log/writer.ts', ['w', String(options.rate)]);
     const holder = async () => {
       const lease = await mongo.log.collection<{ _id: string; owner: string | null }>('lease').findOne({ _id: 'log' });
       return lease?.owner?.split('/')[0] ?? null;

@@ -6,9 +6,9 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { MongoClient } from 'mongodb';
 import t from 'tap';
+import { streamUpload } from '../helpers/files/stream-upload.ts';
 import { testMongo } from '../helpers/mongo.ts';
-import { startProgram } from '../helpers/program.ts';
-import { streamUpload } from '../helpers/stream-upload.ts';
+import { startProgram } from '../helpers/programs/program.ts';
 
 const HOLD_MS = process.env['MILLRACE_LONG'] === '1' ? 60_000 : 4_000;
 const SOCKETS = 10;

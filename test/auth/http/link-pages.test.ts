@@ -2,7 +2,7 @@
 import t from 'tap';
 import { ask, PASSWORD, signIn } from '../../helpers/accounts.ts';
 import { buildTestApp } from '../../helpers/app.ts';
-import { inPage, testBrowser, whyNoBrowser } from '../../helpers/browser.ts';
+import { inPage, testBrowser, whyNoBrowser } from '../../helpers/programs/browser.ts';
 
 t.test('the set-up page', { skip: whyNoBrowser() ?? false }, async (t) => {
   const { app, parts } = await buildTestApp(t, { MILLRACE_MODE: 'production' });

@@ -4,7 +4,7 @@ import { logMail } from '../../../src/auth/sign-in/log-mail.ts';
 import { smtpMail } from '../../../src/auth/sign-in/smtp-mail.ts';
 import { ask, PASSWORD, signIn, signUp } from '../../helpers/accounts.ts';
 import { buildTestApp } from '../../helpers/app.ts';
-import { testSmtp } from '../../helpers/smtp.ts';
+import { testSmtp } from '../../helpers/network/smtp.ts';
 import { until } from '../../helpers/until.ts';
 import { mailSuite } from '../../suites/mail.ts';
 

@@ -1,7 +1,7 @@
 /** Entity tags: which writes they let through, and that the tag of a write is that of the next read. */
 import t from 'tap';
 import { buildTestApp } from '../../helpers/app.ts';
-import { watchEvents } from '../../helpers/event-watch.ts';
+import { watchEvents } from '../../helpers/events/event-watch.ts';
 import { runScenarios } from '../../helpers/scenario.ts';
 
 t.test('preconditions and tags', async (t) => {

@@ -4,9 +4,9 @@ import { BSON } from 'mongodb';
 import t from 'tap';
 import { readNamed } from '../../../src/database/bson/named-members.ts';
 import { readStored } from '../../../src/database/bson/stored.ts';
-import { element, frame } from '../../helpers/bson-parts.ts';
+import { element, frame } from '../../helpers/database/bson-parts.ts';
+import { randomBson } from '../../helpers/database/random-bson.ts';
 import { Random, runSeed } from '../../helpers/random.ts';
-import { randomBson } from '../../helpers/random-bson.ts';
 
 const seed = runSeed();
 t.comment(`seed ${seed}`);

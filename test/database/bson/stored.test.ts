@@ -11,9 +11,9 @@ import {
 } from '../../../src/database/bson/stored.ts';
 import { encodeDocument, toWire } from '../../../src/database/json/json.ts';
 import { MillraceError } from '../../../src/kernel/errors.ts';
-import { element, frame } from '../../helpers/bson-parts.ts';
+import { element, frame } from '../../helpers/database/bson-parts.ts';
+import { randomBson } from '../../helpers/database/random-bson.ts';
 import { Random, runSeed } from '../../helpers/random.ts';
-import { randomBson } from '../../helpers/random-bson.ts';
 
 const seed = runSeed();
 t.comment(`seed ${seed}`);

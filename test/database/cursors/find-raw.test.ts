@@ -5,7 +5,7 @@
 import { BSON, MongoClient } from 'mongodb';
 import t from 'tap';
 import { findAll, findFirst, findRaw, firstOf } from '../../../src/database/cursors/find-raw.ts';
-import { testReplicaSet } from '../../helpers/replica-set.ts';
+import { testReplicaSet } from '../../helpers/database/replica-set.ts';
 
 t.test('reading documents as raw BSON', async (t) => {
   const set = await testReplicaSet(t, { args: ['--setParameter', 'enableTestCommands=1'] });

@@ -6,7 +6,7 @@ import t from 'tap';
 import { RingBuffer } from '../../../src/events/log/ring-buffer.ts';
 import { EMPTY_ROW, encodeRow, type LogRow, rowBytes } from '../../../src/events/log/row.ts';
 import { Tail } from '../../../src/events/log/tail.ts';
-import { eventWorld, type World } from '../../helpers/event-world.ts';
+import { eventWorld, type World } from '../../helpers/events/event-world.ts';
 import { testMongo } from '../../helpers/mongo.ts';
 import { until } from '../../helpers/until.ts';
 

@@ -3,7 +3,7 @@ import { Timestamp } from 'mongodb';
 import t from 'tap';
 import { EMPTY_ROW, encodeRow } from '../../../src/events/log/row.ts';
 import { Consumer, type ConsumerOptions, outputId } from '../../../src/events/read/consumer.ts';
-import { eventWorld, type Node } from '../../helpers/event-world.ts';
+import { eventWorld, type Node } from '../../helpers/events/event-world.ts';
 import { testMongo } from '../../helpers/mongo.ts';
 import { until } from '../../helpers/until.ts';
 import { tortureConsumer } from '../../torture/consumer-run.ts';

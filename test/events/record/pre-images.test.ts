@@ -4,8 +4,8 @@
  */
 import { type Document, MongoClient } from 'mongodb';
 import t, { type Test } from 'tap';
-import { eventWorld, type Node, type World } from '../../helpers/event-world.ts';
-import { testReplicaSet } from '../../helpers/replica-set.ts';
+import { testReplicaSet } from '../../helpers/database/replica-set.ts';
+import { eventWorld, type Node, type World } from '../../helpers/events/event-world.ts';
 import { until } from '../../helpers/until.ts';
 
 const set = await testReplicaSet(t, { args: ['--setParameter', 'enableTestCommands=1'] });

@@ -4,7 +4,7 @@ import t from 'tap';
 import { changeStream } from '../../../src/database/cursors/change-stream.ts';
 import { EventLog } from '../../../src/events/log/event-log.ts';
 import type { LogRow } from '../../../src/events/log/row.ts';
-import { eventWorld } from '../../helpers/event-world.ts';
+import { eventWorld } from '../../helpers/events/event-world.ts';
 import { testMongo } from '../../helpers/mongo.ts';
 import { until } from '../../helpers/until.ts';
 

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { Document } from 'mongodb';
 import t from 'tap';
 import { buildTestApp } from '../../helpers/app.ts';
-import { testReplicaSet } from '../../helpers/replica-set.ts';
+import { testReplicaSet } from '../../helpers/database/replica-set.ts';
 import { until } from '../../helpers/until.ts';
 
 const set = await testReplicaSet(t, { args: ['--setParameter', 'enableTestCommands=1'] });

@@ -4,7 +4,7 @@ import t from 'tap';
 import type { StreamChange } from '../../../src/database/cursors/change.ts';
 import { BODY_LIMIT, encodeRow, type LogRow } from '../../../src/events/log/row.ts';
 import { RowMaker } from '../../../src/events/record/row-maker.ts';
-import { cstring, element, frame, int32, string } from '../../helpers/bson-parts.ts';
+import { cstring, element, frame, int32, string } from '../../helpers/database/bson-parts.ts';
 
 const bytes = (document: object | null) => document && Buffer.from(BSON.serialize(document));
 

@@ -2,7 +2,7 @@
 import { ListMultipartUploadsCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import t from 'tap';
 import { openS3Store } from '../../../src/files/stores/s3-store.ts';
-import { S3_KINDS, s3Client, testS3, whyNoS3 } from '../../helpers/s3.ts';
+import { S3_KINDS, s3Client, testS3, whyNoS3 } from '../../helpers/files/s3.ts';
 import { fileStoreSuite } from '../../suites/file-store.ts';
 
 for (const kind of S3_KINDS) {

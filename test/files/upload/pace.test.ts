@@ -5,8 +5,8 @@ import { connect, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
 import { holdToPace } from '../../../src/files/upload/pace.ts';
 import { buildTestApp } from '../../helpers/app.ts';
-import { streamUpload } from '../../helpers/stream-upload.ts';
-import { countAll } from '../../helpers/upload.ts';
+import { streamUpload } from '../../helpers/files/stream-upload.ts';
+import { countAll } from '../../helpers/files/upload.ts';
 
 t.test('a body that brings nothing is broken within two windows', async (t) => {
   const { body, client } = await halfRequest(t);

@@ -7,7 +7,7 @@ import t, { type Test } from 'tap';
 import { referenceVersion } from '../../../src/http/docs/reference-script.ts';
 import { PASSWORD, signInOwner } from '../../helpers/accounts.ts';
 import { buildTestApp } from '../../helpers/app.ts';
-import { testBrowser, whyNoBrowser } from '../../helpers/browser.ts';
+import { testBrowser, whyNoBrowser } from '../../helpers/programs/browser.ts';
 
 const HOSTILE = '<img src=x onerror=alert(1)>&"\'';
 // A browser on a busy machine.

@@ -7,7 +7,13 @@ import { join } from 'node:path';
 import t from 'tap';
 import { bodies, SEED_SETS } from '../../../scripts/seed-sets.ts';
 import { buildTestApp } from '../../helpers/app.ts';
-import { compile, generateTypes, programFolder, run, whyNoTypedClient } from '../../helpers/openapi-typescript.ts';
+import {
+  compile,
+  generateTypes,
+  programFolder,
+  run,
+  whyNoTypedClient,
+} from '../../helpers/programs/openapi-typescript.ts';
 
 const PROGRAM = `
 import createClient from 'openapi-fetch';

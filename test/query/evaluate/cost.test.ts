@@ -4,7 +4,7 @@ import { affordable, costOf } from '../../../src/query/evaluate/cost.ts';
 import { LIMITS } from '../../../src/query/limits.ts';
 import { parseFilterJson } from '../../../src/query/parse/parse-json.ts';
 import { buildTestApp } from '../../helpers/app.ts';
-import { openSocket } from '../../helpers/socket.ts';
+import { openSocket } from '../../helpers/live/socket.ts';
 
 const texts = (count: number, length = 4) => ({
   $or: Array.from({ length: count }, (_, n) => ({ text: { $icontains: `${n}`.padEnd(length, 'x') } })),

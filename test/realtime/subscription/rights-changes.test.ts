@@ -8,8 +8,8 @@ import { EMPTY_ROW, type LogRow } from '../../../src/events/log/row.ts';
 import { RightsChanges } from '../../../src/realtime/subscription/rights-changes.ts';
 import { ask, signInOwner, signUp } from '../../helpers/accounts.ts';
 import { buildTestApp } from '../../helpers/app.ts';
+import { openSocket } from '../../helpers/live/socket.ts';
 import { user } from '../../helpers/principals.ts';
-import { openSocket } from '../../helpers/socket.ts';
 
 t.test('coming back with a position of between a policy and its effect', async (t) => {
   const { app, parts } = await buildTestApp(t);

@@ -1,0 +1,110 @@
+/** Changes of documents that others wrote: what of them keeps its type wherever it stands, and those of any size. */
+import { Decimal128, type Document, ObjectId } from 'mongodb';
+import t from 'tap';
+import { buildTestApp } from '../../helpers/app.ts';
+
+t.test('changes of foreign documents', async (t) => {
+  const { app, parts } = await buildTestApp(t);
+
+  await t.test('elements keep their types at another place of their array', async (t) => {
+    const elements = parts.mongo.data.collection<{ _id: string; [member: string]: unknown }>('elements');
+    const day = (n: number) => new Date(Date.UTC(2026, 0, n));
+    const item = (n: number) => ({
+      product: new ObjectId(`${n}`.repeat(24)),
+      price: Decimal128.fromString(`${n}.50`),
+      n,
+    });
+    const stored = { dates: [1, 2, 3, 4].map(day), items: [1, 2, 3, 4].map(item), rows: [[day(1)], [day(2), day(3)]] };
+    const shown = JSON.parse(
+      JSON.stringify(stored, (_name, value: unknown) => (isDecimal(value) ? value.$numberDecimal : value)),
+    );
+    const [first, second, third, fourth] = shown.items;
+    // What is sent, and which of the stored elements it is made of.
+    const cases: readonly [name: string, sent: object, members: object][] = [
+      ['removed', { dates: shown.dates.slice(1) }, { dates: stored.dates.slice(1) }],
+      ['put before', { dates: ['x', ...shown.dates] }, { dates: ['x', ...stored.dates] }],
+      ['turned around', { items: shown.items.toReversed() }, { items: stored.items.toReversed() }],
+      ['two removed', { items: [second, fourth] }, { items: [item(2), item(4)] }],
+      [
+        'the first removed, and the next one changed',
+        { items: [{ ...second, note: 'new' }, third, fourth] },
+        { items: [{ ...item(2), note: 'new' }, item(3), item(4)] },
+      ],
+      ['changed in its place', { items: [{ ...first, n: 9 }, second] }, { items: [{ ...item(1), n: 9 }, item(2)] }],
+      ['arrays in arrays', { rows: [shown.rows[0], shown.rows[1].slice(1)] }, { rows: [[day(1)], [day(3)]] }],
+    ];
+    const types = { put: 'application/json', merge: 'application/json', json: 'application/json-patch+json' };
+    const update = 'application/vnd.millrace.update+json';
+    for (const [name, sent, members] of cases) {
+      const [[member, value] = ['']] = Object.entries(sent);
+      const ways = [
+        ['PUT', types.put, { ...shown, ...sent }],
+        ['PATCH', types.merge, sent],
+        ['PATCH', types.json, [{ op: 'replace', path: `/${member}`, value }]],
+        ['PATCH', types.json, [{ op: 'add', path: `/${member}`, value }]],
+        ['PATCH', update, { $set: sent }],
+      ] as const;
+      for (const [method, type, payload] of ways) {
+        await elements.deleteOne({ _id: 'one' });
+        await elements.insertOne({ _id: 'one', ...stored });
+        const headers = { 'content-type': type };
+        const answer = await app.inject({
+          method,
+          url: '/api/elements/one',
+          headers,
+          payload: JSON.stringify(payload),
+        });
+        t.equal(answer.statusCode, 200, answer.body);
+        const { _id, _meta, ...after }: Document = (await elements.findOne({ _id: 'one' })) ?? {};
+        t.same(after, { ...stored, ...members }, `${name}: ${method} ${type}`);
+      }
+    }
+  });
+
+  await t.test('a document that is too large to be compared in one command is changed all the same', async (t) => {
+    const large = parts.mongo.data.collection<{ _id: string; n: number; filling: string }>('large');
+    await large.insertOne({ _id: 'a', n: 0, filling: 'x'.repeat(9_000_000) });
+    const minimal = { prefer: 'return=minimal' };
+    const update = 'application/vnd.millrace.update+json';
+    const ways = [
+      { 'content-type': update },
+      { 'content-type': update, 'idempotency-key': 'large' },
+      { 'content-type': update, 'if-match': '*' },
+    ];
+    for (const headers of ways) {
+      const payload = '{"$inc":{"n":1}}';
+      const answer = await app.inject({
+        method: 'PATCH',
+        url: '/api/large/a',
+        headers: { ...minimal, ...headers },
+        payload,
+      });
+      t.equal(answer.statusCode, 204, answer.body);
+    }
+    const counts = Array.from({ length: 3 }, () =>
+      app.inject({
+        method: 'PATCH',
+        url: '/api/large/a',
+        headers: { ...minimal, ...ways[0] },
+        payload: '{"$inc":{"n":1}}',
+      }),
+    );
+    t.strictSame(
+      (await Promise.all(counts)).map(({ statusCode }) => statusCode),
+      [204, 204, 204],
+    );
+    const { json } = await app.inject('/api/large/a?fields=n');
+    t.match(json(), { n: 6, _meta: undefined });
+    const stale = await app.inject({
+      method: 'PATCH',
+      url: '/api/large/a',
+      headers: { 'if-match': '"1-x"' },
+      payload: {},
+    });
+    t.equal(stale.statusCode, 412);
+  });
+});
+
+function isDecimal(value: unknown): value is { $numberDecimal: string } {
+  return typeof value === 'object' && value !== null && '$numberDecimal' in value;
+}

@@ -1,0 +1,83 @@
+/**
+ * Changes of many documents that share their calls to the database: each has its own outcome, whatever foreign writers
+ * do to the documents in the same moment, and a document that vanished stays gone.
+ */
+import { ObjectId } from 'mongodb';
+import t from 'tap';
+import { DocumentStore } from '../../../src/collections/store/store.ts';
+import { parseCollectionName } from '../../../src/database/names.ts';
+import { buildTestApp } from '../../helpers/app.ts';
+
+const COUNT = 120;
+
+t.test('each change has its own outcome', async (t) => {
+  const { app, parts } = await buildTestApp(t);
+  const things = parts.mongo.data.collection('things');
+  const ids = Array.from({ length: COUNT }, () => new ObjectId());
+  await app.inject({
+    method: 'POST',
+    url: '/api/things',
+    payload: ids.map((id) => ({ id: id.toHexString(), n: 0, foreign: 0 })),
+  });
+
+  const patches = ids.map((id) =>
+    app.inject({
+      method: 'PATCH',
+      url: `/api/things/${id.toHexString()}`,
+      headers: { 'content-type': 'application/vnd.millrace.update+json' },
+      payload: JSON.stringify({ $inc: { n: 1 } }),
+    }),
+  );
+  const foreign = ids.map((_id, index) => {
+    if (index % 3 === 0) return things.updateOne({ _id }, { $inc: { foreign: 1 } });
+    return index % 3 === 1 ? things.deleteOne({ _id }) : null;
+  });
+  const answers = await Promise.all(patches);
+  await Promise.all(foreign);
+
+  const stored = new Map((await things.find().toArray()).map((found) => [String(found._id), found]));
+  for (const [index, id] of ids.entries()) {
+    const status = answers[index]?.statusCode;
+    const found = stored.get(String(id));
+    if (index % 3 === 1) {
+      t.ok(status === 200 || status === 404, `document ${index} was changed before it vanished, or was not found`);
+      t.notOk(found, `document ${index} stays gone`);
+      continue;
+    }
+    t.equal(status, 200, `document ${index}`);
+    t.strictSame(
+      [found?.['n'], found?.['foreign'], found?.['_meta'].revision],
+      [1, index % 3 === 0 ? 1 : 0, 2],
+      `document ${index} has its change once, beside the foreign one`,
+    );
+  }
+});
+
+t.test('a unique index refuses one change and lets the others pass', async (t) => {
+  const { app, parts } = await buildTestApp(t);
+  const ids = Array.from({ length: 40 }, (_, index) => `d${index}`);
+  await app.inject({ method: 'POST', url: '/api/things', payload: ids.map((id, index) => ({ id, slot: index })) });
+  await parts.mongo.data.collection('things').createIndex({ slot: 1 }, { unique: true });
+  const answers = await Promise.all(
+    ids.map((id, index) =>
+      app.inject({ method: 'PUT', url: `/api/things/${id}`, payload: { slot: index === 7 ? 8 : index, moved: true } }),
+    ),
+  );
+  t.strictSame(
+    answers.map(({ statusCode }) => statusCode),
+    ids.map((_id, index) => (index === 7 ? 409 : 200)),
+  );
+  t.equal(answers[7]?.json().code, 'unique-violation');
+});
+
+t.test('a document that vanished after it was read stays gone', async (t) => {
+  const { parts } = await buildTestApp(t);
+  const store = new DocumentStore(parts.mongo, 5_000);
+  const name = parseCollectionName('things');
+  const states = [new Map(Object.entries({ _id: 'a', n: 1 })), new Map([['_id', 'b']])];
+  const outcomes = states.map((old) =>
+    store.compareAndReplace(name, { id: old.get('_id'), old, next: { _id: old.get('_id'), n: 2 } }, 100),
+  );
+  t.strictSame(await Promise.all(outcomes), [false, false]);
+  t.equal(await parts.mongo.data.collection('things').countDocuments(), 0);
+});

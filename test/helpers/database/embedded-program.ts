@@ -1,0 +1,60 @@
+/**
+ * A program that runs a MongoDB of its own, for tests that end programs in every way there is. Run as a program
+ * (`node embedded-program.ts <folder>`) it starts one, says so in a line of JSON, and stays.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Test } from 'tap';
+import { startEmbedded } from '../../../src/database/embedded/embedded.ts';
+import { hasEnded, lookUp, type RunningProgram } from '../../../src/database/embedded/running.ts';
+import { MillraceError } from '../../../src/kernel/errors.ts';
+
+export interface EmbeddedProgram {
+  readonly child: ChildProcess;
+  readonly url: string;
+  readonly mongod: RunningProgram;
+  readonly watchdog: RunningProgram;
+}
+
+/** A data folder with a space in its name, removed at teardown when nothing runs in it any more. */
+export async function dataFolder(t: Test): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'millrace test '));
+  t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+  return folder;
+}
+
+/** Starts the program and waits until its MongoDB runs; both have ended at the end of `t`. */
+export async function startProgram(t: Test, folder: string): Promise<EmbeddedProgram> {
+  const child = spawn(process.execPath, [fileURLToPath(import.meta.url), folder], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [line] = await once(child.stdout, 'data');
+  const said: { url: string; pid: number; error?: string } = JSON.parse(String(line));
+  if (said.error !== undefined) throw new MillraceError('database-unavailable', said.error);
+  const mongod = await running(said.pid);
+  const watchdog = await running(mongod.parent);
+  t.teardown(async () => {
+    child.kill('SIGKILL');
+    await hasEnded(mongod, 15_000);
+  });
+  return { child, url: said.url, mongod, watchdog };
+}
+
+async function running(pid: number): Promise<RunningProgram> {
+  const found = await lookUp(pid);
+  if (found === null) throw new MillraceError('internal', `No program ${pid} runs.`);
+  return found;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const said = await startEmbedded({ folder: process.argv[2] ?? '', binary: process.env['MONGOD_BINARY'] }).then(
+    ({ url, pid }) => ({ url, pid }),
+    (error: unknown) => ({ error: String(error) }),
+  );
+  console.log(JSON.stringify(said));
+  if ('url' in said) setInterval(() => {}, 60_000);
+}

@@ -1,0 +1,67 @@
+/** Multipart bodies for tests: well-formed ones by the platform's FormData, others written by hand. */
+import { createHash } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+
+export interface Multipart {
+  readonly send: Buffer;
+  readonly headers: Record<string, string>;
+}
+
+/** What stands in one part. */
+export interface FilePart {
+  readonly field?: string;
+  readonly name?: string;
+  readonly type?: string;
+  readonly bytes?: Uint8Array | string;
+}
+
+/** A file part for each object and a field for each pair, in order. */
+export async function multipart(...parts: readonly (FilePart | Pair)[]): Promise<Multipart> {
+  const form = new FormData();
+  for (const part of parts) {
+    if (isPair(part)) {
+      form.append(part[0], part[1]);
+    } else {
+      const { field = 'file', name = 'a.txt', type = 'text/plain', bytes = 'hello' } = part;
+      form.append(field, new File([Buffer.from(bytes)], name, { type }));
+    }
+  }
+  const response = new Response(form);
+  const send = Buffer.from(await response.arrayBuffer());
+  return { send, headers: { 'content-type': response.headers.get('content-type') ?? '' } };
+}
+
+type Pair = readonly [field: string, value: string];
+
+function isPair(part: FilePart | Pair): part is Pair {
+  return Array.isArray(part);
+}
+
+/** A body as it stands, lines joined by CRLF, with the boundary `x`. */
+export function handmade(lines: readonly string[], contentType = 'multipart/form-data; boundary=x'): Multipart {
+  return { send: Buffer.from(lines.join('\r\n')), headers: { 'content-type': contentType } };
+}
+
+/** Uploads one file and gives back its resource. */
+export async function uploadOne(app: FastifyInstance, part: FilePart, ...fields: [string, string][]) {
+  const { send, headers } = await multipart(part, ...fields);
+  const answer = await app.inject({ method: 'POST', url: '/files', payload: send, headers });
+  if (answer.statusCode !== 200) throw new Error(`Upload failed: ${answer.body}`);
+  return answer.json();
+}
+
+export function sha256(bytes: Uint8Array | string): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+/** How many documents, chunks, heads and marks there are. */
+export async function countAll(parts: { mongo: import('../../../src/database/mongo.ts').Mongo }) {
+  const { data, files, log } = parts.mongo;
+  const count = (collection: { countDocuments(): Promise<number> }) => collection.countDocuments();
+  return {
+    documents: await count(data.collection('_files')),
+    heads: await count(files.collection('files.files')),
+    chunks: await count(files.collection('files.chunks')),
+    marks: await count(log.collection('uploads')),
+  };
+}

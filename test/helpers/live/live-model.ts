@@ -1,0 +1,105 @@
+/**
+ * What clients should hold: a model that answers a question from the rows of the log up to a position. It says also
+ * whether the order of an answer can be drawn from what JSON says of its sort keys. What clients hold is live-state.ts.
+ */
+import type { Document } from 'mongodb';
+import { readStored } from '../../../src/database/bson/stored.ts';
+import { toWire } from '../../../src/database/json/json.ts';
+import type { LogRow } from '../../../src/events/log/row.ts';
+import { bind } from '../../../src/query/evaluate/bind.ts';
+import { cut } from '../../../src/query/evaluate/fields.ts';
+import { compileMatch, type Match } from '../../../src/query/evaluate/match.ts';
+import { isNaNValue, isNumber } from '../../../src/query/evaluate/numbers.ts';
+import { equalValues, KIND, kindOf } from '../../../src/query/evaluate/order.ts';
+import { compareBy, type KeyValues, sortKeyOf } from '../../../src/query/page/sort.ts';
+import { parseQueryJson } from '../../../src/query/parse/parse-query.ts';
+import { identityOf } from '../../../src/realtime/answer/row-view.ts';
+import { stateText } from './live-state.ts';
+
+/** A question as clients write it. */
+export interface LiveQuestion {
+  readonly filter?: object;
+  readonly sort?: string;
+  readonly limit?: number;
+  readonly fields?: readonly string[];
+}
+
+/** The states of a collection along the log. */
+export class LogModel {
+  readonly rows: readonly LogRow[];
+
+  constructor(rows: readonly LogRow[]) {
+    this.rows = rows;
+  }
+
+  /** The documents after all rows up to a number; null when the log does not say what became of one of them. */
+  documentsAt(number: number): Document[] | null {
+    const documents = new Map<string, Document | null>();
+    for (const row of this.rows) {
+      if (row.number > number) break;
+      if (row.operation === 'drop') documents.clear();
+      if (row.key === null) continue;
+      const identity = identityOf(readStored(row.key)['_id']);
+      if (row.operation === 'delete') documents.delete(identity);
+      else documents.set(identity, row.after && readStored(row.after));
+    }
+    const known = [...documents.values()].filter((document) => document !== null);
+    return known.length === documents.size ? known : null;
+  }
+}
+
+/** Whether a document passes a filter as clients write it. */
+export function passes(filter: object): Match {
+  return compileMatch(bind(parseQueryJson({ filter }).filter, { now: new Date(), user: null }).filter);
+}
+
+/** Documents that answer a question, as clients see them. */
+export interface Answer {
+  readonly state: string;
+  /** Ids in their order; null where clients may draw another. */
+  readonly order: readonly string[] | null;
+}
+
+export function answerTo(question: LiveQuestion, documents: readonly Document[]): Answer {
+  const { sort, limit, fields } = parseQueryJson(question);
+  const found = documents.filter(passes(question.filter ?? {})).sort(compareBy(sort));
+  const page = limit === null ? found : found.slice(0, limit);
+  const shown = page.map((document) =>
+    fields === null ? toWire(document) : toWire(cut(document, fields), { meta: false }),
+  );
+  const isDrawn = question.sort !== undefined && canBeDrawn(page.map((document) => sortKeyOf(document, sort)));
+  return { state: stateText(shown), order: isDrawn ? shown.map(({ id }) => String(id)) : null };
+}
+
+const DRAWN: ReadonlySet<unknown> = new Set([KIND.null, KIND.number, KIND.string, KIND.boolean, KIND.date]);
+
+/** JSON keeps apart nulls, numbers (as far as doubles do), texts and booleans; dates where there is none of the latter. */
+function canBeDrawn(keys: readonly KeyValues[]): boolean {
+  const columns = keys[0]?.map((_, index) => keys.map((key) => key[index])) ?? [];
+  return columns.every((values) => {
+    const kinds = new Set(values.map((value) => (value === undefined ? undefined : kindOf(value))));
+    const mixed = kinds.has(KIND.date) && (kinds.has(KIND.string) || kinds.has(KIND.boolean));
+    if (mixed || [...kinds].some((kind) => !DRAWN.has(kind))) return false;
+    return !looksAlike(values.filter(isNumber)) && !looksAlike(values.filter((value) => value instanceof Date));
+  });
+}
+
+const FIRST_TIME = Date.parse('0000-01-01T00:00:00.000Z');
+const LAST_TIME = Date.parse('9999-12-31T23:59:59.999Z');
+
+function drawn(value: unknown): number {
+  const [least, most] = value instanceof Date ? [FIRST_TIME, LAST_TIME] : [-Number.MAX_VALUE, Number.MAX_VALUE];
+  const number = value instanceof Date ? value.getTime() : isNaNValue(value) ? least : Number(String(value));
+  return Math.max(least, Math.min(most, number));
+}
+
+/** Whether different numbers or times are one to a client. */
+function looksAlike(values: readonly unknown[]): boolean {
+  const seen = new Map<number, unknown>();
+  for (const value of values) {
+    const known = seen.get(drawn(value));
+    if (known !== undefined && !equalValues(known, value)) return true;
+    seen.set(drawn(value), value);
+  }
+  return false;
+}

@@ -1,0 +1,155 @@
+/**
+ * What a client makes of frames: the state machine of docs/protocol.md for one subscription, with everything it held
+ * whenever it was told where it stands. The order is drawn by our own client. What it should hold is live-model.ts.
+ */
+import { type Frame as Drawn, LiveAnswer } from '../../../client/live-answer.ts';
+import type { Frame } from './socket.ts';
+
+/** What the client holds of one subscription when it is told where it stands. */
+export interface Check {
+  readonly position: string;
+  readonly state: string;
+  /** Ids in the order in which the client shows them; null without one. */
+  readonly order: readonly string[] | null;
+  /** Whether nothing has been told since the snapshot. */
+  readonly fresh: boolean;
+  /**
+   * Whether its client came back from a snapshot before anything was told: the snapshot may have been ahead of its
+   * position, from where changes are then told again, as docs/protocol.md says.
+   */
+  readonly again: boolean;
+  /** How many snapshots were begun before it. */
+  readonly snapshot: number;
+  /** When it was told, in milliseconds of the monotonic clock. */
+  readonly at: number;
+}
+
+/** One subscription as its client sees it. */
+export class LiveState {
+  readonly id: string;
+  readonly documents = new Map<string, unknown>();
+  readonly checks: Check[] = [];
+  readonly faults: string[] = [];
+  /** Why it was reset. */
+  readonly reasons: string[] = [];
+  live = false;
+  /** Whether the server has ended it. */
+  ended = false;
+  /** Where it would go on. */
+  position: string | null = null;
+  readonly #answer: LiveAnswer | null;
+  #fresh = true;
+  #again = false;
+  #snapshot = 0;
+  #last = '';
+
+  /** @param sort as in the query, when the client shows an order */
+  constructor(id: string, sort?: string) {
+    this.id = id;
+    this.#answer = sort === undefined ? null : new LiveAnswer(sort);
+  }
+
+  get resets(): number {
+    return this.reasons.length;
+  }
+
+  /** Whether its client knows where it stands, or that it has ended. */
+  get settled(): boolean {
+    return this.live || this.ended || this.faults.length > 0;
+  }
+
+  /** The connection is lost. */
+  interrupt(): void {
+    this.live = false;
+    this.#again ||= this.#fresh;
+    // Whoever comes back with the earlier place of a ping is told again what followed.
+    this.#last = '';
+    this.#answer?.interrupt();
+  }
+
+  /** It is asked for once more, from the beginning. */
+  again(): void {
+    this.interrupt();
+    this.ended = false;
+    this.position = null;
+    this.faults.length = 0;
+  }
+
+  take(frame: Frame): void {
+    if (frame.type === 'transaction') {
+      const changes = frame['changes'] as Frame[];
+      const mine = changes.filter((change) => change['id'] === this.id);
+      for (const change of mine) this.#change(change);
+      if (mine.length > 0) this.position = String(frame['event']);
+    }
+    if (frame.type === 'ping' && this.live) this.#stand(String(frame['position']));
+    if (frame['id'] !== this.id) return;
+    if (frame.type !== 'change') this.#answer?.apply(frame as Drawn);
+    if (frame.type === 'unsubscribed') {
+      this.faults.push(JSON.stringify(frame));
+      this.ended = true;
+      this.live = false;
+    }
+    if (frame.type === 'reset' || (frame.type === 'subscribed' && frame['from'] === 'snapshot')) {
+      this.documents.clear();
+      this.live = false;
+      this.#fresh = true;
+      this.#again = false;
+      this.#snapshot += 1;
+      this.position = null;
+      if (frame.type === 'reset') this.reasons.push(String(frame['reason']));
+    }
+    if (frame.type === 'snapshot') {
+      for (const document of frame['documents'] as { id: string }[]) this.documents.set(document.id, document);
+      if (frame['last'] === true) this.position = String(frame['position']);
+    }
+    if (frame.type === 'change') {
+      this.#change(frame);
+      this.position = String(frame['event']);
+    }
+    if (frame.type === 'live') {
+      this.live = true;
+      this.#stand(String(frame['position']));
+    }
+  }
+
+  #change(change: Frame): void {
+    const event = String(change['event']);
+    // What another policy makes of a snapshot stands where the snapshot does.
+    if (this.position === null || before(this.position, event)) this.#fresh = false;
+    if (before(event, this.#last)) this.faults.push(`${event} after ${this.#last}`);
+    this.#last = event;
+    const id = String(change['documentId']);
+    if (change['op'] === 'leave') this.documents.delete(id);
+    else this.documents.set(id, change['document']);
+    this.#answer?.apply({ ...(change as Drawn), type: 'change' });
+  }
+
+  #stand(position: string): void {
+    this.position = position;
+    // Of several subscriptions a ping names the place of the one that is furthest behind, when that takes long.
+    if (before(position, this.#last)) return;
+    const state = stateText(this.documents.values());
+    const order = this.#answer?.documents().map(({ id }) => id) ?? null;
+    const [fresh, again, snapshot] = [this.#fresh, this.#again, this.#snapshot];
+    this.checks.push({ position, state, order, fresh, again, snapshot, at: performance.now() });
+  }
+}
+
+/** Whether a position lies before another one. */
+function before(one: string, other: string): boolean {
+  return numberOf(one) < numberOf(other);
+}
+
+export const numberOf = (position: string): number => Number(position.split('-')[1] ?? 0);
+
+/**
+ * The same for the same documents in whatever order. Without `_meta`: a write that changes nothing else counts a
+ * revision and is no event.
+ */
+export function stateText(documents: Iterable<unknown>): string {
+  return [...documents]
+    .map((document) => JSON.stringify(document, (name, value: unknown) => (name === '_meta' ? undefined : value)))
+    .sort()
+    .join('\n');
+}

@@ -1,0 +1,88 @@
+/**
+ * A client of live data as a test has it: every raw frame in its order, and waiting for one that fits. It keeps no state
+ * of its own; what clients make of frames is live-state.ts.
+ */
+import type { Test } from 'tap';
+import { WebSocket } from 'ws';
+import { until } from '../until.ts';
+
+/** A frame as it came. */
+export interface Frame {
+  readonly type: string;
+  readonly [member: string]: unknown;
+}
+
+export interface Closed {
+  readonly code: number;
+  readonly reason: string;
+}
+
+export class TestSocket {
+  readonly socket: WebSocket;
+  readonly frames: Frame[] = [];
+  closed: Closed | null = null;
+  /** Whether pings are answered. */
+  answers = true;
+  onFrame: (frame: Frame) => void = () => {};
+
+  constructor(socket: WebSocket) {
+    this.socket = socket;
+    socket.on('message', (message) => {
+      const frame: Frame = JSON.parse(String(message));
+      this.frames.push(frame);
+      if (frame.type === 'ping' && this.answers) this.send({ type: 'pong' });
+      this.onFrame(frame);
+    });
+    socket.on('close', (code, reason) => {
+      this.closed = { code, reason: String(reason) };
+    });
+    socket.on('error', () => {});
+  }
+
+  send(message: object | string): void {
+    this.socket.send(typeof message === 'string' ? message : JSON.stringify(message));
+  }
+
+  /** Frames of a subscription. */
+  of(id: string): Frame[] {
+    return this.frames.filter((frame) => frame['id'] === id);
+  }
+
+  /** The first frame that fits, which may have come before. */
+  async frame(fits: Partial<Record<string, unknown>> | ((frame: Frame) => boolean), from = 0): Promise<Frame> {
+    const test = typeof fits === 'function' ? fits : (frame: Frame) => matches(frame, fits);
+    const find = () => this.frames.slice(from).find(test);
+    await until(() => find() !== undefined || this.closed !== null, `a frame ${JSON.stringify(fits)}`, 15_000);
+    const found = find();
+    if (found === undefined) throw new Error(`Closed with ${JSON.stringify(this.closed)}: ${JSON.stringify(fits)}`);
+    return found;
+  }
+
+  /** How it was closed. */
+  async end(): Promise<Closed> {
+    await until(() => this.closed !== null, 'the socket is closed', 15_000);
+    if (this.closed === null) throw new Error('Not closed');
+    return this.closed;
+  }
+}
+
+function matches(frame: Frame, wanted: Partial<Record<string, unknown>>): boolean {
+  return Object.entries(wanted).every(([name, value]) => frame[name] === value);
+}
+
+/** Opens a socket; it is cut off at the end of `t`. */
+export async function openSocket(
+  t: Test,
+  url: string,
+  options: { path?: string; protocols?: string[]; headers?: Record<string, string>; hello?: object | null } = {},
+): Promise<TestSocket> {
+  const { path = '/realtime', protocols = [], headers = {}, hello = { type: 'hello' } } = options;
+  const socket = new TestSocket(new WebSocket(`${url.replace('http', 'ws')}${path}`, protocols, { headers }));
+  t.teardown(() => socket.socket.terminate());
+  await new Promise<void>((resolve, reject) => {
+    socket.socket.once('open', () => resolve());
+    socket.socket.once('error', reject);
+  });
+  if (hello !== null) socket.send(hello);
+  return socket;
+}

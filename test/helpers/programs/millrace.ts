@@ -1,0 +1,100 @@
+/**
+ * The program as a user starts it, in a child process with a data folder of its own: where it listens is read from its
+ * summary, how it is ended is the test's choice. program.ts is the small one for measuring
+ * and killing; the app inside the test's own process is app.ts.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Test } from 'tap';
+import { findHolder, type Holder } from '../../../src/database/embedded/claim.ts';
+import { hasEnded, type RunningProgram } from '../../../src/database/embedded/running.ts';
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const START_MS = 120_000;
+const END_MS = 20_000;
+
+export interface ProgramOptions {
+  /** Where its embedded MongoDB keeps its files. */
+  readonly folder: string;
+  /** What is run: `scripts/start.mjs` as a user does, or `src/main.ts` where the test must hold the program's own pid. */
+  readonly entry?: 'scripts/start.mjs' | 'src/main.ts';
+  readonly env?: Readonly<Record<string, string>>;
+  /** Words for node before the entry. */
+  readonly nodeWords?: readonly string[];
+}
+
+export interface Program {
+  /** Where it listens, without a slash at the end. */
+  readonly url: string;
+  readonly child: ChildProcess;
+  /** Time from its start to its summary. */
+  readonly startMs: number;
+  /** All it has printed so far. */
+  output(): string;
+  /** Its embedded MongoDB and its own process; null when it uses another MongoDB, or none any more. */
+  holder(): Promise<Holder | null>;
+  /** Ends it by a signal and waits for it; answers with its exit code, null after a kill. */
+  end(signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): Promise<number | null>;
+}
+
+/** Starts the program and waits for its summary. Whatever is left of it at the end of `t` is killed. */
+export async function startMillrace(t: Pick<Test, 'teardown'>, options: ProgramOptions): Promise<Program> {
+  const { folder, entry = 'src/main.ts', env = {}, nodeWords = [] } = options;
+  const started = performance.now();
+  const child = spawn(process.execPath, [...nodeWords, join(ROOT, entry)], {
+    cwd: ROOT,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...withoutSettings(process.env), PORT: '0', MILLRACE_FOLDER: folder, MILLRACE_LOG_LEVEL: 'warn', ...env },
+  });
+  let output = '';
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  const url = await new Promise<string>((resolve, reject) => {
+    const fail = (why: string) => reject(new Error(`The program ${why}:\n${output}`));
+    const timer = setTimeout(() => fail('gave no summary in time'), START_MS);
+    const collect = (chunk: string) => {
+      output += chunk;
+      const found = /^ +URL +(http:\S+)$/m.exec(output);
+      if (found?.[1] === undefined) return;
+      clearTimeout(timer);
+      resolve(found[1]);
+    };
+    child.stdout.setEncoding('utf8').on('data', collect);
+    child.stderr.setEncoding('utf8').on('data', collect);
+    void ended.then((code) => {
+      clearTimeout(timer);
+      fail(`ended with ${code}`);
+    });
+  });
+  const startMs = performance.now() - started;
+  const holder = () => findHolder(join(folder, 'data'));
+  t.teardown(async () => {
+    if (child.exitCode === null && child.signalCode === null) {
+      child.kill('SIGKILL');
+      await ended;
+    }
+    await gone((await holder())?.mongod ?? null);
+  });
+  return {
+    url,
+    child,
+    startMs: Math.round(startMs),
+    output: () => output,
+    holder,
+    end: async (signal) => {
+      child.kill(signal);
+      return await ended;
+    },
+  };
+}
+
+/** Waits until a program has gone; false when it is still there after a while. */
+export async function gone(program: RunningProgram | null): Promise<boolean> {
+  return program === null || (await hasEnded(program, END_MS));
+}
+
+/** The environment of the tests without what would set up the program, or load the test runner into it. */
+export function withoutSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const settings = /^(?:MILLRACE_|MONGODB_URL$|HOST$|PORT$|NODE_OPTIONS$)/;
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !settings.test(name)));
+}

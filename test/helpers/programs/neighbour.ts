@@ -1,0 +1,162 @@
+/**
+ * A program in production as an attack meets it, and an honest neighbour who is signed in and goes on working meanwhile:
+ * how much memory the program takes above its rest, how long the neighbour waits at the worst, and whether what it holds
+ * in the end is what it should. Not here: the attacks.
+ */
+import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Db, MongoClient } from 'mongodb';
+import type { Test } from 'tap';
+import { WebSocket } from 'ws';
+import { PASSWORD } from '../accounts.ts';
+import { LiveState, stateText } from '../live/live-state.ts';
+import { openSocket } from '../live/socket.ts';
+import { testMongo } from '../mongo.ts';
+import { until } from '../until.ts';
+import { type Program, startProgram } from './program.ts';
+
+const OWNER = 'ada@example.org';
+/** Where attacks come from: another address of this machine, so that the neighbour shares no network with them. */
+const STRANGER = '127.0.0.2';
+const PROBE_MS = 20;
+/** Limits of the program: what a container of 512 MB gives it. */
+const HEAP = '--max-old-space-size=256';
+
+export interface Attacked {
+  readonly program: Program;
+  /** Its documents, past the program. */
+  readonly data: Db;
+  /** A socket of a stranger, whose frames are thrown away; closed at the end of the test. */
+  open(): Promise<WebSocket>;
+  /** Asks as the owner. */
+  ask(method: string, path: string, body?: object): Promise<Response>;
+  /** Runs an attack beside the neighbour, and gives the figures. */
+  during(attack: () => Promise<void>): Promise<Figures>;
+}
+
+export interface Figures {
+  /** Resident memory at its highest above the rest before, in bytes. */
+  readonly memory: number;
+  /** The longest time from a write of the neighbour to its change, without what a bystander waited meanwhile; ms. */
+  readonly worstWaitMs: number;
+  readonly probes: number;
+  /** What the neighbour was told that it should not have been. */
+  readonly faults: readonly string[];
+}
+
+/** Starts the program with a policy by which strangers read everything. */
+export async function startAttacked(t: Test): Promise<Attacked> {
+  const { url, database } = await testMongo(t);
+  const client = await new MongoClient(url).connect();
+  t.teardown(() => client.close());
+  const secret = join(t.testdir(), 'password');
+  await writeFile(secret, PASSWORD, { mode: 0o600 });
+  const program = await startProgram(t, {
+    MONGODB_URL: url,
+    MILLRACE_DB: database,
+    MILLRACE_MODE: 'production',
+    MILLRACE_OWNER_EMAIL: OWNER,
+    MILLRACE_OWNER_PASSWORD_FILE: secret,
+    MILLRACE_RATE_PRINCIPAL: '1000000',
+    NODE_OPTIONS: HEAP,
+  });
+  let token = '';
+  const ask = async (method: string, path: string, body?: object) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const init =
+      body === undefined
+        ? { headers: { authorization: headers.authorization } }
+        : { headers, body: JSON.stringify(body) };
+    const answer = await fetch(program.url + path, { method, ...init });
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
+    return answer;
+  };
+  const login = await fetch(`${program.url}/auth/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ username: OWNER, password: PASSWORD }),
+  });
+  token = String(((await login.json()) as { accessToken?: string }).accessToken);
+  await ask('POST', '/admin/policies', {
+    name: 'Everybody reads',
+    collections: ['*'],
+    actions: ['read'],
+    effect: 'allow',
+  });
+  const open = async () => {
+    const socket = new WebSocket(`${program.url.replace('http', 'ws')}/realtime`, { localAddress: STRANGER });
+    t.teardown(() => socket.terminate());
+    socket.on('error', () => {});
+    await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));
+    socket.send('{"type":"hello"}');
+    return socket;
+  };
+  const attacked = { program, data: client.db(database), open, ask };
+  return { ...attacked, during: (attack) => during(t, attacked, token, attack) };
+}
+
+async function during(
+  t: Test,
+  { program, ask }: Omit<Attacked, 'during'>,
+  token: string,
+  attack: () => Promise<void>,
+): Promise<Figures> {
+  const sort = '-n';
+  const state = new LiveState('calm', sort);
+  const socket = await openSocket(t, program.url, { hello: { type: 'hello', token } });
+  socket.onFrame = (frame) => {
+    state.take(frame);
+    socket.frames.length = 0;
+  };
+  socket.send({ type: 'subscribe', id: 'calm', collection: 'calm', query: { sort, limit: 20 } });
+  await until(() => state.live, 'the neighbour is live');
+  const bystander = await startBystander(t);
+  for (let n = 0; n < 50; n++) await probe(ask, state, -1);
+  const rest = program.rss();
+  let over = false;
+  const attacking = attack().finally(() => {
+    over = true;
+  });
+  let [memory, worstWaitMs, probes] = [0, 0, 0];
+  while (!over) {
+    const [wait, others] = await Promise.all([probe(ask, state, probes), bystander()]);
+    probes += 1;
+    worstWaitMs = Math.max(worstWaitMs, wait - others);
+    memory = Math.max(memory, program.rss() - rest);
+    await pause(PROBE_MS);
+  }
+  await attacking;
+  const list = (await (await ask('GET', `/api/calm?sort=${sort}&limit=20`)).json()) as object[];
+  const holds = () => stateText(state.documents.values()) === stateText(list);
+  await until(() => holds() || socket.closed !== null, 'the neighbour holds what is there').catch(() => {});
+  const faults = [...state.faults, ...state.reasons.map((reason) => `reset: ${reason}`)];
+  if (!holds()) faults.push('The neighbour holds something else');
+  if (socket.closed !== null) faults.push(`closed: ${JSON.stringify(socket.closed)}`);
+  socket.socket.terminate();
+  return { memory, worstWaitMs, probes, faults };
+}
+
+/** Writes a document, and waits until the neighbour is told of it. */
+async function probe(ask: Attacked['ask'], state: LiveState, n: number): Promise<number> {
+  const start = performance.now();
+  const answer = await ask('POST', '/api/calm', { n });
+  const { id } = (await answer.json()) as { id: string };
+  if (n >= 0) await until(() => state.documents.has(id), `the neighbour is told of ${id}`);
+  return performance.now() - start;
+}
+
+/** A bare server in this process: what its clients wait for is the machine. */
+async function startBystander(t: Test): Promise<() => Promise<number>> {
+  const server = createServer((_request, response) => response.end());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => server.close());
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  return async () => {
+    const start = performance.now();
+    await (await fetch(`http://127.0.0.1:${port}/`)).text();
+    return performance.now() - start;
+  };
+}

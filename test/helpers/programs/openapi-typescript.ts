@@ -1,0 +1,61 @@
+/**
+ * `openapi-typescript` and `openapi-fetch`, which make a typed client of a contract: installed from npm at fixed versions
+ * beside the dependencies. They need the programming interface of TypeScript 5, which the compiler of this project no
+ * longer has; a package can have one of the two only. Not here: what must hold (test/http/openapi/typed-client.test.ts).
+ */
+import { execFile, execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const PACKAGES = ['openapi-typescript@7.13.0', 'openapi-fetch@0.17.0', 'typescript@5.9.3'];
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const FOLDER = join(ROOT, 'node_modules/.cache/millrace', PACKAGES.join('-'));
+// Not bin/tsc: the loader of the test runner takes a name without an ending for CommonJS.
+const COMPILER = join(ROOT, 'node_modules/typescript/lib/tsc.js');
+const INSTALL_MS = 240_000;
+
+/** Why it cannot run here, or undefined when it can. Installs it the first time. */
+export function whyNoTypedClient(): string | undefined {
+  if (existsSync(FOLDER)) return undefined;
+  mkdirSync(dirname(FOLDER), { recursive: true });
+  const fresh = mkdtempSync(`${FOLDER}-`);
+  try {
+    const words = ['install', '--prefix', fresh, '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+    execFileSync('npm', [...words, ...PACKAGES], { stdio: 'pipe', timeout: INSTALL_MS });
+    renameSync(fresh, FOLDER);
+    return undefined;
+  } catch {
+    return existsSync(FOLDER) ? undefined : `npm could not install ${PACKAGES.join(' ')}`;
+  } finally {
+    rmSync(fresh, { recursive: true, force: true });
+  }
+}
+
+/** A folder in which programs find `openapi-fetch`. Remove it at the end. */
+export function programFolder(): string {
+  return mkdtempSync(join(FOLDER, 'program-'));
+}
+
+/** Runs a script under Node, without what the test runner loads into its own. @returns what it prints */
+export async function run(words: readonly string[]): Promise<string> {
+  const env = { ...process.env, NODE_OPTIONS: '' };
+  return (await promisify(execFile)(process.execPath, words, { env })).stdout;
+}
+
+/** Writes the types of a contract. @param address where the contract is */
+export async function generateTypes(address: string, file: string): Promise<void> {
+  const generator = join(FOLDER, 'node_modules/openapi-typescript/bin/cli.js');
+  await run([generator, address, '-o', file]);
+}
+
+/** Compiles the project of a folder in its place, by this project's compiler. @returns what it says; empty when all is well */
+export async function compile(folder: string): Promise<string> {
+  try {
+    await run([COMPILER, '-p', folder]);
+    return '';
+  } catch (error) {
+    return Object(error).stdout || String(error);
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * Schemathesis, a tester of HTTP contracts written by others: installed from PyPI at a fixed version beside the
+ * dependencies, and run against a server that is up. Not here: what must hold (contract.test.ts).
+ */
+import { execFile, execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const VERSION = '4.32.5';
+const FOLDER = fileURLToPath(new URL(`../../../node_modules/.cache/millrace/schemathesis-${VERSION}`, import.meta.url));
+const INSTALL_MS = 240_000;
+const MAX_OUTPUT = 64 * 1024 * 1024;
+
+/** Why it cannot run here, or undefined when it can. Installs it the first time. */
+export function whyNoSchemathesis(): string | undefined {
+  if (existsSync(FOLDER)) return undefined;
+  mkdirSync(dirname(FOLDER), { recursive: true });
+  const fresh = mkdtempSync(`${FOLDER}-`);
+  try {
+    const words = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--target', fresh];
+    execFileSync('python3', [...words, `schemathesis==${VERSION}`], { stdio: 'pipe', timeout: INSTALL_MS });
+    renameSync(fresh, FOLDER);
+    return undefined;
+  } catch {
+    return existsSync(FOLDER) ? undefined : `python3 with pip could not install schemathesis ${VERSION}`;
+  } finally {
+    rmSync(fresh, { recursive: true, force: true });
+  }
+}
+
+export interface Run {
+  /** 0 when everything held. */
+  readonly code: number;
+  readonly output: string;
+}
+
+/** Runs it with these words behind `schemathesis run`. */
+export function schemathesis(words: readonly string[], cwd: string, timeoutMs: number): Promise<Run> {
+  const env = { ...process.env, PYTHONPATH: FOLDER, PYTHONDONTWRITEBYTECODE: '1', NO_COLOR: '1' };
+  return new Promise((resolve) => {
+    execFile(
+      'python3',
+      ['-m', 'schemathesis.cli', 'run', ...words],
+      { cwd, env, timeout: timeoutMs, maxBuffer: MAX_OUTPUT },
+      (error, stdout, stderr) => {
+        const code = error === null ? 0 : typeof error.code === 'number' ? error.code : 1;
+        resolve({ code, output: `${stdout}${stderr}` });
+      },
+    );
+  });
+}
+
+/** The part of its output that says what did not hold. */
+export function failuresOf({ output }: Run): string {
+  const from = output.search(/=+ (?:FAILURES|ERRORS) =+/);
+  return (from < 0 ? output.slice(-6_000) : output.slice(from)).slice(0, 12_000);
+}
+
+/** Where it may leave its own files. */
+export function scratch(place: string): string {
+  return mkdtempSync(join(place, 'schemathesis-'));
+}

@@ -1,0 +1,206 @@
+/**
+ * Everything that judges or shows a document says the same of it: the database, `match`, cutting as bytes and as
+ * objects, rendering, and events. Random documents of every type, with names that a decoder could take for more than
+ * names, under random policies. MILLRACE_LONG=1 takes 1,000,000 documents, MILLRACE_RUNS as many batches as it says,
+ * MILLRACE_SEED repeats a run.
+ */
+import { BSON, type Document, Int32, Long, MongoClient, Timestamp } from 'mongodb';
+import t from 'tap';
+import { readStored } from '../../../src/database/bson/stored.ts';
+import { encodeDocument, toWire } from '../../../src/database/json/json.ts';
+import { toEvent } from '../../../src/events/log/event.ts';
+import { EMPTY_ROW, type LogRow } from '../../../src/events/log/row.ts';
+import { shownRow } from '../../../src/events/read/visible-row.ts';
+import { isPlain, setMember } from '../../../src/kernel/objects.ts';
+import { cutBytes } from '../../../src/policies/fields/cut-bytes.ts';
+import { parseFieldRules } from '../../../src/policies/fields/field-rules.ts';
+import { fieldsFor, reaches, shown, toDatabaseFilter } from '../../../src/policies/reach.ts';
+import { reachedOf } from '../../../src/policies/reached.ts';
+import { type Grant, type Scope, toScope } from '../../../src/policies/scope.ts';
+import { everything, type Filter, field, not, nothing, or } from '../../../src/query/filter.ts';
+import { testMongo } from '../../helpers/mongo.ts';
+import { user } from '../../helpers/principals.ts';
+import { runCount } from '../../helpers/random.ts';
+import { type Random, seeded } from '../../query/random.ts';
+import { documentMembers, HOSTILE, id, scalar, TEXTS, value } from '../../query/random-documents.ts';
+import { filter, PATHS, TEST_NAMES, test } from '../../query/random-filters.ts';
+
+const DOCUMENTS = 2_000;
+const SCOPES = 6;
+const BATCHES = runCount(3, 500);
+/** From so many batches on, what is drawn reaches, hides and makes the database give up often enough to expect it. */
+const BATCHES_FOR_CHANCE = 50;
+t.setTimeout(120_000 + BATCHES * 20_000);
+
+const RULES = [
+  ['*', '-a'],
+  ['*', '-a.b', '-fields'],
+  ['*', '-b.a', '-oid'],
+  ['a', 'b'],
+  ['a.b', 'b', 'db'],
+  ['collection', 'a.a', 'fields.a'],
+  ['*'],
+];
+/** Patterns on which the database's engine gives up in these texts; it then says "no match". */
+const STUBBORN = ['(a+)+c', '^(?:(?:a|b)+ ?)*c$', '(?:a?){20}a{20}c'];
+/** The database gives up on the first pattern in the first text, always. */
+const STUBBORN_TEXTS = [`${'a'.repeat(40)} ac`, 'a'.repeat(40), `${'ab'.repeat(20)}c`];
+const CERTAINLY_STUBBORN: Document = { _id: 'stubborn', a: STUBBORN_TEXTS[0], n: new Int32(DOCUMENTS - 1) };
+const HOSTILE_PATHS = ['collection', 'oid', 'db', 'fields', 'fields.a', 'constructor', 'a.collection', 'a.fields.b'];
+
+/** A document with hostile names among its members, at the top and within: often such as the driver makes a DBRef of. */
+function hostileDocument(random: Random, n: number): Document {
+  const document = documentMembers(random);
+  const places = [document, ...Object.values(document).flat().filter(isPlain)];
+  for (const place of places) {
+    if (random.chance(0.3)) {
+      place['$ref'] = random.pick(TEXTS);
+      place['$id'] = scalar(random);
+      if (random.chance(0.3)) place['$db'] = random.pick(TEXTS);
+    }
+    if (random.chance(0.05)) place['a'] = random.pick(STUBBORN_TEXTS);
+    if (random.chance(0.3)) setMember(place, random.pick(HOSTILE), value(random, 1));
+  }
+  const { _id: _, n: __, ...members } = document;
+  return { _id: id(random, n), ...members, n: new Int32(n) };
+}
+
+/** Maps are written member by member, whatever the names of their members. */
+function asMap(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(asMap);
+  return isPlain(value) ? new Map(Object.keys(value).map((name) => [name, asMap(value[name])])) : value;
+}
+
+function randomFilter(random: Random): Filter {
+  if (random.chance(0.7)) return filter(random, 2);
+  return field(random.pick([...HOSTILE_PATHS, ...PATHS]), test(random, random.pick(TEST_NAMES)));
+}
+
+interface Asked {
+  readonly scope: Scope;
+  /** Whether something is denied, or not granted, by a pattern on which the database gives up. */
+  readonly isStubborn: boolean;
+  readonly isRandom: boolean;
+}
+
+/** Random Scopes, and three that leave nothing to chance: over all documents, over none, and one on which the database gives up. */
+function scopesOf(random: Random): readonly Asked[] {
+  const drawnScopes = Array.from({ length: SCOPES }, (_, n) => {
+    const isStubborn = n === SCOPES - 1;
+    return { scope: randomScope(random, isStubborn), isStubborn, isRandom: true };
+  });
+  const drawn = randomFilter(random);
+  const all = readScope([granted(random, drawn), granted(random, not(drawn))], nothing);
+  const none = readScope([granted(random, drawn)], drawn);
+  const givenUp = readScope([granted(random, everything)], field('a', { op: 'regex', pattern: STUBBORN[0] ?? '' }));
+  return [
+    ...drawnScopes,
+    { scope: all, isStubborn: false, isRandom: false },
+    { scope: none, isStubborn: false, isRandom: false },
+    { scope: givenUp, isStubborn: true, isRandom: false },
+  ];
+}
+
+function granted(random: Random, filter: Filter): Grant {
+  const read = parseFieldRules(random.pick(RULES));
+  return { filter, read, write: parseFieldRules(['*']), set: new Map(), policy: null };
+}
+
+function readScope(grants: readonly Grant[], denied: Filter): Scope {
+  return toScope({ principal: user('u'), action: 'read', grants, denied, reader: null, until: null });
+}
+
+function randomScope(random: Random, isStubborn: boolean): Scope {
+  const stubborn = (): Filter => field('a', { op: 'regex', pattern: random.pick(STUBBORN) });
+  const asked = (): Filter => {
+    const drawn = randomFilter(random);
+    return isStubborn && random.chance(0.5) ? or([drawn, not(stubborn())]) : drawn;
+  };
+  const grants = random.several(1, 2, () => granted(random, asked()));
+  const denied = or([...random.several(0, 1, asked), ...(isStubborn ? [stubborn()] : [])]);
+  return readScope(grants, denied);
+}
+
+const inserted = (raw: Buffer, stored: Document): LogRow => ({
+  ...EMPTY_ROW,
+  number: 1,
+  epoch: 1,
+  token: '82',
+  time: new Timestamp(Long.ONE),
+  wall: new Date(0),
+  operation: 'insert',
+  collection: 'documents',
+  key: Buffer.from(BSON.serialize({ _id: asMap(stored['_id']) })),
+  after: raw,
+});
+
+/** JavaScript puts number-like names first; what clients read from either text is then the same. */
+const asRead = (text: string): string => JSON.stringify(JSON.parse(text));
+
+/** What is told of one document under a Scope, judged in memory; null when nothing is. */
+function told(scope: Scope, raw: Buffer, stored: Document): string | null {
+  const fields = fieldsFor(scope, stored);
+  const object = shown(scope, stored);
+  const row = shownRow(inserted(raw, stored), scope);
+  const texts = [
+    fields && asRead(encodeDocument(cutBytes(raw, fields)).toString()),
+    object && asRead(JSON.stringify(toWire(object))),
+    row && asRead(JSON.stringify(toEvent(row)?.data)),
+  ];
+  const [first = null] = texts;
+  if (texts.some((text) => text !== first)) throw new Error(`Told differently: ${texts.join('\n')}`);
+  if ((first !== null) !== reaches(scope, stored)) throw new Error('Told, or not told, against the Scope');
+  return first;
+}
+
+t.test(`all say the same of ${BATCHES * DOCUMENTS} documents`, async (t) => {
+  const random = seeded(t);
+  const { url, database } = await testMongo(t);
+  const client = new MongoClient(url);
+  t.teardown(() => client.close());
+  const db = client.db(database);
+  const documents = db.collection('documents');
+  let documentsAsked = 0;
+  const chance = { reached: 0, hidden: 0, givenUp: 0 };
+  const certain = { reached: 0, hidden: 0, givenUp: 0 };
+  for (let batch = 0; batch < BATCHES; batch++) {
+    const drawn = Array.from({ length: DOCUMENTS - 1 }, (_, n) => hostileDocument(random, n));
+    const made = [...drawn, CERTAINLY_STUBBORN].map(asMap);
+    await documents.deleteMany({});
+    await db.command({ insert: 'documents', documents: made });
+    const raws = made.map((map) => Buffer.from(BSON.serialize({ map }).subarray(9, -1)));
+    const stored = raws.map(readStored);
+    for (const [place, { scope, isStubborn, isRandom }] of scopesOf(random).entries()) {
+      const count = isRandom ? chance : certain;
+      const asked = toDatabaseFilter(scope);
+      const answer = await documents.find(asked, { projection: { _id: 0, n: 1 } }).toArray();
+      const found = new Set(answer.map(({ n }) => n));
+      for (const [n, document] of stored.entries()) {
+        const raw = raws[n] ?? Buffer.of();
+        const what = () => `${JSON.stringify(scope.grants)} ${JSON.stringify(scope.denied)} of ${raw.toString('hex')}`;
+        try {
+          const text = place === 0 ? told(scope, raw, document) : reaches(scope, document);
+          const isReached = text !== null && text !== false;
+          const isFound = found.has(n);
+          // Judged again, a document that came because the database gave up is not told. What it did not find is not, either.
+          const isTold = isFound && (!isStubborn || reachedOf(scope, [raw]).length > 0);
+          if (isStubborn ? isTold && !isReached : isTold !== isReached) throw new Error(`The database says ${isFound}`);
+          if (isFound !== isReached) count.givenUp++;
+          if (isReached) count.reached++;
+          else count.hidden++;
+        } catch (error) {
+          t.fail(`batch ${batch}: ${error}: ${what()}`);
+          return;
+        }
+      }
+    }
+    documentsAsked += stored.length;
+    if (batch % 25 === 24) t.comment(`${documentsAsked} documents, at random ${JSON.stringify(chance)}`);
+  }
+  t.ok(certain.reached >= documentsAsked && certain.hidden >= documentsAsked, JSON.stringify(certain));
+  t.ok(certain.givenUp >= BATCHES, `the database gave up on ${certain.givenUp}, and no more was told for it`);
+  if (BATCHES >= BATCHES_FOR_CHANCE) {
+    t.ok(chance.reached > documentsAsked / 4 && chance.hidden > documentsAsked / 4, JSON.stringify(chance));
+    t.ok(chance.givenUp > 0, `the database gave up on ${chance.givenUp} at random, and no more was told for it`);
+  }
+});

@@ -1,0 +1,297 @@
+/**
+ * Random policies, documents, questions and writes, judged by a referee that shares no code with the program: lists,
+ * single documents, feeds and writes say and do exactly what it says. MILLRACE_LONG=1 makes 2,000 runs, MILLRACE_RUNS
+ * as many as it says.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { Document } from 'mongodb';
+import t from 'tap';
+import type { Principal } from '../../../src/auth/identity/principal.ts';
+import { buildTestApp } from '../../helpers/app.ts';
+import { withPolicies } from '../../helpers/policies.ts';
+import { owner, speakingAs } from '../../helpers/principals.ts';
+import { Random, runCount, runSeed } from '../../helpers/random.ts';
+import {
+  type Json,
+  type PolicyLike,
+  randomBody,
+  randomDocument,
+  randomFilter,
+  randomPolicies,
+  randomPrincipals,
+} from './random-policies.ts';
+import { holds, isJson, Referee } from './referee.ts';
+
+const RUNS = runCount(30, 2_000);
+const SEED = runSeed();
+const IDS = ['d1', 'd2', 'd3', 'd4', 'd5', 'd6'];
+const ASKED = ['owner', 'team', 'n', 'tags', 'flag', 'box', 'box.a', 'box.b'];
+
+t.setTimeout(240_000 + RUNS * 3_000);
+t.test('the program says what the referee says', async (t) => {
+  t.comment(`MILLRACE_SEED=${SEED}, ${RUNS} runs`);
+  const { app, parts } = await buildTestApp(t, {
+    MILLRACE_MODE: 'production',
+    MILLRACE_RATE_ANONYMOUS: '1000000',
+    MILLRACE_RATE_PRINCIPAL: '1000000',
+  });
+  const as = speakingAs(parts);
+  const boss = as(owner());
+  const stored = parts.mongo.data.collection<Document & { _id: string }>('things');
+  const counts = { lists: 0, seen: 0, hidden: 0, written: 0, refused: 0, told: 0 };
+
+  const ask = async (
+    who: Record<string, string>,
+    method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+    url: string,
+    send?: unknown,
+    more = {},
+  ) => {
+    const body = send === undefined ? {} : { payload: JSON.stringify(send) };
+    const type = send === undefined ? {} : { 'content-type': 'application/json' };
+    const answer = await app.inject({ method, url, ...body, headers: { ...type, ...who, ...more } });
+    return { status: answer.statusCode, json: answer.body === '' ? null : answer.json() };
+  };
+  const plain = ({ _meta, ...members }: Json): Json => members;
+  const state = async (): Promise<Json[]> =>
+    (await stored.find({}, { sort: { _id: 1 } }).toArray()).map(({ _id, _meta, ...members }) => ({
+      id: _id,
+      ...members,
+    }));
+  const position = async () => String((await ask(boss, 'GET', '/events')).json.position);
+  await ask(boss, 'POST', '/api/things', {});
+
+  async function reads(
+    policies: readonly PolicyLike[],
+    principal: Principal,
+    random: Random,
+    documents: readonly Json[],
+  ) {
+    const who = as(principal);
+    const referee = new Referee(policies, principal, 'read');
+    const seen = documents.flatMap((document) => referee.seen(document) ?? []);
+    const list = await ask(who, 'GET', '/api/things');
+    if (!referee.open) return same(list.status, principal.kind === 'anonymous' ? 401 : 403, 'closed');
+    counts.lists += 1;
+    counts.seen += seen.length;
+    same(list.json.map(plain), seen, 'list');
+    for (const document of documents) {
+      const one = await ask(who, 'GET', `/api/things/${document['id']}`);
+      same(one.status === 200 ? plain(one.json) : null, referee.seen(document), `get ${document['id']}`);
+    }
+    const filter = randomFilter(random);
+    const paths = pathsIn(filter);
+    const found = await ask(who, 'POST', '/api/things/_query', { filter, count: 'exact', limit: 100 });
+    if (paths.every((path) => referee.asks(path))) {
+      const expected = documents.flatMap((one) => (holds(filter, one) ? (referee.seen(one) ?? []) : []));
+      same(found.json.map(plain), expected, `query ${JSON.stringify(filter)}`);
+    } else {
+      counts.hidden += 1;
+      same(found.json.code, 'field-hidden', `hidden ${JSON.stringify(filter)}`);
+    }
+    const path = random.pick(ASKED);
+    const shown = referee.asks(path);
+    for (const url of [
+      `/api/things?sort=-${path}`,
+      `/api/things?${path}[exists]=true&limit=0&count=exact`,
+      `/api/things?expand=${path}:others`,
+    ])
+      same((await ask(who, 'GET', url)).status, shown ? 200 : 403, url);
+    if (shown) return;
+    const text = async (value: string) => {
+      const { request: _, instance: __, ...told } = (await ask(who, 'GET', `/api/things?${path}=${value}`)).json;
+      return told;
+    };
+    same(await text('1'), await text('red'), 'a refusal does not depend on the value');
+  }
+
+  async function writes(policies: readonly PolicyLike[], principal: Principal, random: Random) {
+    const who = as(principal);
+    const reader = new Referee(policies, principal, 'read');
+    const before = await state();
+    const document = random.pick(before);
+    const url = `/api/things/${document['id']}`;
+    const body = randomBody(random);
+    const after = (document: Json, next: Json) => before.map((one) => (one === document ? next : one));
+    const judge = async (status: number, expected: readonly Json[] | null, what: string) => {
+      if (expected === null) counts.refused += 1;
+      else counts.written += 1;
+      same(await state(), expected ?? before, what);
+      same(status < 300, expected !== null, `${what}: ${status}`);
+    };
+
+    const creator = new Referee(policies, principal, 'create');
+    const given = creator.given(null);
+    const made = { id: 'd9', ...body, ...given };
+    const may = creator.open && creator.allows(null, made, given);
+    await judge(
+      (await ask(who, 'POST', '/api/things', { id: 'd9', ...body })).status,
+      may ? [...before, made] : null,
+      'create',
+    );
+    await stored.deleteOne({ _id: 'd9' });
+
+    const updater = new Referee(policies, principal, 'update');
+    const sends = (old: Json) =>
+      Object.fromEntries(Object.entries(body).filter(([name]) => !(name in updater.given(old))));
+    const merged = (old: Json): Json => merge({ ...old }, { ...sends(old), ...updater.given(old) });
+    const allowed = (old: Json) =>
+      updater.open && updater.allows(old, merged(old), updater.given(old)) && names(updater, old, sends(old));
+    const patched = await ask(who, 'PATCH', url, body);
+    await judge(
+      patched.status,
+      allowed(document) ? after(document, merged(document)) : null,
+      `patch ${JSON.stringify(body)}`,
+    );
+    if (patched.status === 404)
+      same(reader.open && reader.seen(document) !== null, false, 'what is seen is not missing');
+    if (patched.json !== null && patched.status === 200)
+      same(plain(patched.json), reader.seen(merged(document)), 'the answer shows what is read');
+    await reset(before);
+
+    const next = updater.open ? updater.replaced(document, body, reader) : null;
+    const replaces = next !== null && updater.allows(document, next, updater.given(document));
+    const put = await ask(who, 'PUT', url, body);
+    await judge(put.status, replaces ? after(document, next) : null, `put ${JSON.stringify(body)}`);
+    await reset(before);
+
+    const filter = random.once(3) ? {} : randomFilter(random);
+    const hidden = pathsIn(filter).some((path) => !reader.open || !reader.asks(path));
+    const counted = (one: Json) =>
+      Object.keys(filter).length === 0 || (holds(filter, one) && reader.seen(one) !== null);
+    const hit = before.filter((one) => updater.open && updater.grantsOf(one).length > 0 && counted(one));
+    const all = updater.open && !hidden && hit.every(allowed);
+    const many = `/api/things?filter=${encodeURIComponent(JSON.stringify(filter))}`;
+    const changed = await ask(who, 'PATCH', many, body, { prefer: 'max-affected=100' });
+    await judge(
+      changed.status,
+      all ? before.map((one) => (hit.includes(one) ? merged(one) : one)) : null,
+      `many ${JSON.stringify(filter)}`,
+    );
+    if (all) same(changed.json, { matched: hit.length, modified: hit.length }, 'how many');
+    await reset(before);
+
+    const remover = new Referee(policies, principal, 'delete');
+    const gone = remover.open && remover.grantsOf(document).length > 0;
+    await judge(
+      (await ask(who, 'DELETE', url)).status,
+      gone ? before.filter((one) => one !== document) : null,
+      'delete',
+    );
+    await reset(before);
+  }
+
+  /** Naming a member that the policies of the document do not let be set is refused, changed or not. */
+  function names(updater: Referee, old: Json, sent: Json): boolean {
+    return updater.lets(old, leavesOf(sent));
+  }
+
+  async function feeds(
+    policies: readonly PolicyLike[],
+    since: string,
+    log: readonly { before: Json | null; after: Json | null }[],
+  ) {
+    for (const principal of randomPrincipals()) {
+      const referee = new Referee(policies, principal, 'read');
+      const feed = await ask(as(principal), 'GET', `/api/things/_changes?since=${since}`);
+      if (!referee.open) continue;
+      const expected = log.flatMap(({ before, after }) => {
+        const [old, next] = [before && referee.seen(before), after && referee.seen(after)];
+        return old === null && next === null ? [] : [{ before: old, data: next }];
+      });
+      counts.told += expected.length;
+      const told = feed.json.changes.map(({ before, data }: Record<string, Json | null>) => ({
+        before: before && plain(before),
+        data: data && plain(data),
+      }));
+      same(told, expected, `feed of ${JSON.stringify(principal)}`);
+    }
+  }
+
+  async function reset(documents: readonly Json[]): Promise<void> {
+    await stored.deleteMany({});
+    if (documents.length > 0)
+      await stored.insertMany(
+        documents.map(({ id, ...members }) => ({ _id: String(id), ...members, _meta: { revision: 1 } })),
+      );
+  }
+
+  let told: object = {};
+  function same(found: unknown, expected: unknown, what: string): void {
+    if (isDeepStrictEqual(sorted(found), sorted(expected))) return;
+    throw new Error(`${what}\n${JSON.stringify({ found, expected, ...told }, null, 1)}`);
+  }
+
+  for (let run = 0; run < RUNS; run++) {
+    const random = new Random(SEED + run);
+    const policies = randomPolicies(random);
+    try {
+      withPolicies(parts, policies);
+    } catch {
+      // What contradicts itself is refused; chance finds another one.
+      continue;
+    }
+    const documents = IDS.map((id) => randomDocument(random, id));
+    await reset(documents);
+    told = { seed: SEED + run, policies, documents };
+    for (const principal of randomPrincipals()) {
+      told = { seed: SEED + run, policies, documents, principal };
+      await reads(policies, principal, random, documents);
+      await writes(policies, principal, random);
+    }
+    const since = await settled();
+    const log: { before: Json | null; after: Json | null }[] = [];
+    for (const before of documents.slice(0, 4)) {
+      const after = random.once(4) ? null : merge({ ...before }, randomBody(random));
+      // A change of nothing is no event.
+      if (!isDeepStrictEqual(after, before)) log.push({ before, after });
+      const url = `/api/things/${before['id']}`;
+      await (after === null ? ask(boss, 'DELETE', url) : ask(boss, 'PUT', url, after));
+    }
+    await settled();
+    await feeds(policies, since, log);
+  }
+  t.comment(JSON.stringify(counts));
+  t.ok(counts.written > 10 && counts.refused > 10 && counts.seen > 50 && counts.hidden > 5 && counts.told > 20);
+
+  /** The place in the log behind everything that was written. */
+  async function settled(): Promise<string> {
+    let since = await position();
+    const { json: marker } = await ask(boss, 'POST', '/api/markers', {});
+    for (;;) {
+      const { events, position: next } = (await ask(boss, 'GET', `/events?since=${since}&wait=10`)).json;
+      if (events.some(({ documentId }: { documentId: string }) => documentId === marker.id)) return next;
+      since = next;
+    }
+  }
+});
+
+/** The paths of all values that are no objects, or empty ones. */
+function leavesOf(members: Json, path: readonly string[] = []): string[][] {
+  return Object.entries(members).flatMap(([name, value]) => {
+    const here = [...path, name];
+    return isJson(value) && Object.keys(value).length > 0 ? leavesOf(value, here) : [here];
+  });
+}
+
+function merge(target: Json, patch: Json): Json {
+  for (const [name, value] of Object.entries(patch)) {
+    const old = target[name];
+    if (value === null) delete target[name];
+    else target[name] = isJson(value) ? merge({ ...(isJson(old) ? old : {}) }, value) : value;
+  }
+  return target;
+}
+
+function pathsIn(filter: Json): string[] {
+  return Object.entries(filter).flatMap(([name, value]) =>
+    name.startsWith('$') && Array.isArray(value) ? value.flatMap((one) => (isJson(one) ? pathsIn(one) : [])) : [name],
+  );
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isJson(value)) return value;
+  const names = Object.keys(value).sort();
+  return Object.fromEntries(names.map((name) => [name, sorted(value[name])]));
+}

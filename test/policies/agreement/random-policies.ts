@@ -1,0 +1,128 @@
+/** Policies, documents, principals and questions made by chance, in a world small enough that they often meet. */
+import { ANONYMOUS, type Principal } from '../../../src/auth/identity/principal.ts';
+import { key, user } from '../../helpers/principals.ts';
+import type { Random } from '../../helpers/random.ts';
+
+export type Json = Record<string, unknown>;
+
+export interface PolicyLike {
+  readonly collections: readonly string[];
+  readonly actions: readonly string[];
+  readonly effect: 'allow' | 'deny';
+  readonly principals?: Json;
+  readonly where?: Json;
+  readonly fields?: { readonly read?: readonly string[]; readonly write?: readonly string[] };
+  readonly set?: Json;
+}
+
+const FIELDS = ['owner', 'team', 'n', 'tags', 'flag', 'box'] as const;
+const RULES = [...FIELDS, 'box.a', 'box.b'];
+
+export function randomPrincipals(): readonly Principal[] {
+  return [
+    ANONYMOUS,
+    user('u1', ['red'], { team: 'red' }),
+    user('u2', ['blue', 'red']),
+    user('u3', [], { team: 'blue' }),
+    key('k1', { roles: ['red'] }),
+  ];
+}
+
+export function randomDocument(random: Random, id: string): Json {
+  const maybe = (name: string, value: unknown): Json => (random.once(4) ? {} : { [name]: value });
+  return { id, ...randomMembers(random), ...maybe('owner', random.pick(['u1', 'u2', 'u3'])) };
+}
+
+/** Some members, each with a value that a policy may ask for. */
+export function randomMembers(random: Random): Json {
+  const members: Json = {};
+  if (!random.once(3)) members['team'] = random.pick(['red', 'blue']);
+  if (!random.once(3)) members['n'] = random.below(4);
+  if (!random.once(3)) members['tags'] = random.pick([[], ['x'], ['x', 'y'], ['y']]);
+  if (!random.once(3)) members['flag'] = random.pick([true, false, null]);
+  if (!random.once(3)) members['box'] = { a: random.below(3), b: random.pick(['p', 'q']) };
+  return members;
+}
+
+/** Members that a write sends, now and then the owner among them. */
+export function randomBody(random: Random): Json {
+  const body = randomMembers(random);
+  return random.once(3) ? { ...body, owner: random.pick(['u1', 'u2']) } : body;
+}
+
+/** Conditions without variables, for queries. */
+export function randomFilter(random: Random): Json {
+  return random.pick<() => Json>([
+    () => ({ n: { $gt: random.below(3) } }),
+    () => ({ n: { $in: [random.below(4), random.below(4)] } }),
+    () => ({ tags: random.pick(['x', 'y']) }),
+    () => ({ flag: random.pick([true, false, null]) }),
+    () => ({ flag: { $exists: random.once(2) } }),
+    () => ({ 'box.a': random.below(3) }),
+    () => ({ team: { $ne: random.pick(['red', 'blue']) } }),
+    () => ({ owner: random.pick(['u1', 'u2']) }),
+    () => ({ $or: [randomFilter(random), randomFilter(random)] }),
+    () => ({ $nor: [randomFilter(random)] }),
+    () => ({ n: { $not: { $gt: random.below(3) } } }),
+  ])();
+}
+
+function randomWhere(random: Random): Json {
+  return random.pick<() => Json>([
+    () => ({ owner: '$user.id' }),
+    () => ({ owner: { $ne: '$user.id' } }),
+    () => ({ team: '$user.claims.team' }),
+    () => ({ team: { $in: '$user.roles' } }),
+    () => randomFilter(random),
+    () => ({ $or: [{ owner: '$user.id' }, randomFilter(random)] }),
+    () => ({ ...randomFilter(random), owner: { $exists: true } }),
+  ])();
+}
+
+export function randomPolicies(random: Random): PolicyLike[] {
+  const policies = Array.from({ length: 2 + random.below(4) }, () => randomPolicy(random));
+  // One that speaks of reading, so that there is something to see.
+  return [
+    ...policies,
+    { ...randomPolicy(random), actions: ['read', 'update'], effect: 'allow', ...randomFields(random) },
+  ];
+}
+
+function randomPolicy(random: Random): PolicyLike {
+  const deny = random.once(5);
+  const all = ['read', 'create', 'update', 'delete'];
+  const actions = random.once(2) ? all : all.filter(() => random.once(2));
+  const about = {
+    collections: [random.once(4) ? '*' : 'things'],
+    actions: actions.length === 0 ? ['read'] : actions,
+    effect: deny ? 'deny' : 'allow',
+    ...(random.once(2) ? {} : { principals: randomWho(random) }),
+    ...(!deny && random.once(3) ? {} : { where: randomWhere(random) }),
+  } as const;
+  if (deny) return about;
+  const set = random.once(6) ? { set: { owner: random.pick(['$user.id', 'u1']) } } : {};
+  return { ...about, ...randomFields(random), ...set };
+}
+
+function randomFields(random: Random): Pick<PolicyLike, 'fields'> {
+  if (random.once(2)) return {};
+  return { fields: { read: randomRules(random), ...(random.once(2) ? {} : { write: randomRules(random) }) } };
+}
+
+function randomRules(random: Random): readonly string[] {
+  const named = RULES.filter(() => random.once(4)).filter(
+    (rule, _, all) => !all.includes(rule.split('.')[0] ?? '') || !rule.includes('.'),
+  );
+  return random.once(2) ? named : ['*', ...named.map((name) => `-${name}`)];
+}
+
+function randomWho(random: Random): Json {
+  return random.pick<Json>([
+    { anonymous: true },
+    { authenticated: true },
+    { roles: ['red'] },
+    { roles: ['blue'], users: ['u1'] },
+    { users: ['u2', 'u3'] },
+    { keys: ['k1'], anonymous: true },
+  ]);
+}

@@ -1,0 +1,96 @@
+/**
+ * Whether what a client held whenever it was told where it stands is what the log says, for whoever may see what. Of
+ * several ways to see the documents, those in force when it was told, later ones follow earlier ones.
+ */
+import type { Document } from 'mongodb';
+import { answerTo, type LiveQuestion, type LogModel } from '../../helpers/live/live-model.ts';
+import { type Check, numberOf } from '../../helpers/live/live-state.ts';
+
+/** Rows that may be on their way when a snapshot is read. */
+const MOST_AHEAD = 200;
+
+/** What somebody may see of the documents, and when that was in force: milliseconds of the monotonic clock. */
+export interface View {
+  readonly shows: (documents: readonly Document[]) => readonly Document[];
+  readonly from: number;
+  /** Until then a client may be told so. */
+  readonly to: number;
+}
+
+/** Everything, always. */
+export const EVERYTHING: readonly View[] = [{ shows: (documents) => documents, from: 0, to: Infinity }];
+
+export class Judge {
+  readonly #model: LogModel;
+  readonly #known = new Map<number, readonly Document[] | null>();
+  /** Checks by what became of them. */
+  readonly counts = { compared: 0, drawn: 0, ahead: 0, unknown: 0 };
+
+  constructor(model: LogModel) {
+    this.#model = model;
+  }
+
+  /** What is wrong with the first check that is; null when nothing is. */
+  fault(question: LiveQuestion, checks: readonly Check[], views: readonly View[] = EVERYTHING): string | null {
+    let first = 0;
+    /** The snapshot from which on what was held has been right once. */
+    let caughtUp: number | null = null;
+    for (const check of checks) {
+      const found = this.#view(question, check, views, first);
+      if (typeof found !== 'string') {
+        first = found;
+        if (check.again) caughtUp = check.snapshot;
+      } else if (check.again && caughtUp !== check.snapshot) this.counts.ahead += 1;
+      else return found;
+    }
+    return null;
+  }
+
+  /** The first view at or behind `first` that explains what was held. */
+  #view(question: LiveQuestion, check: Check, views: readonly View[], first: number): number | string {
+    const number = numberOf(check.position);
+    this.counts.compared += 1;
+    if (this.#at(number) === null) {
+      this.counts.unknown += 1;
+      return first;
+    }
+    const later = this.#model.rows.filter((row) => row.number > number).slice(0, MOST_AHEAD);
+    let expected = '';
+    /** What is wrong with the order alone; another view may show the same documents in another one. */
+    let disorder: string | null = null;
+    for (const [index, view] of views.entries()) {
+      if (index < first || view.from > check.at || view.to < check.at) continue;
+      const answer = answerTo(question, view.shows(this.#at(number) ?? []));
+      if (answer.state === check.state) {
+        disorder = this.#disorder(check, answer.order);
+        if (disorder === null) return index;
+        continue;
+      }
+      expected += `\n${index}: ${answer.state}`;
+      const isAhead = later.some(({ number }) => {
+        const documents = this.#at(number);
+        return documents === null || answerTo(question, view.shows(documents)).state === check.state;
+      });
+      if (!check.fresh || !isAhead) continue;
+      this.counts.ahead += 1;
+      return index;
+    }
+    if (disorder !== null) return disorder;
+    const since = check.fresh ? 'since its snapshot' : check.again ? 'having come back' : 'for a while';
+    return `at ${check.position}, live ${since}, holds\n${check.state}\nand not${expected}`;
+  }
+
+  #disorder({ position, order }: Check, expected: readonly string[] | null): string | null {
+    if (order === null || expected === null) return null;
+    this.counts.drawn += 1;
+    return order.join() === expected.join() ? null : `at ${position} shows ${order.join()} and not ${expected.join()}`;
+  }
+
+  #at(number: number): readonly Document[] | null {
+    const known = this.#known.get(number);
+    if (known !== undefined) return known;
+    const documents = this.#model.documentsAt(number);
+    this.#known.set(number, documents);
+    return documents;
+  }
+}

@@ -1,0 +1,27 @@
+/** Coming back to an answer that time alone changes: it is told anew, since the log does not hold what time did. */
+import t from 'tap';
+import { buildTestApp } from '../../helpers/app.ts';
+import { openSocket } from '../../helpers/live/socket.ts';
+import { until } from '../../helpers/until.ts';
+
+t.test('coming back to an answer that time changes', async (t) => {
+  const { app, parts } = await buildTestApp(t);
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const due = parts.mongo.data.collection('due');
+  const at = Date.now() + 1_500;
+  await due.insertOne({ at: new Date(at) });
+  const query = { filter: { at: { $lt: '$now' } } };
+  const come = async (since?: unknown) => {
+    const socket = await openSocket(t, url);
+    socket.send({ type: 'subscribe', id: 's', collection: 'due', query, since });
+    const { position } = await socket.frame({ type: 'live' });
+    const { documents } = await socket.frame({ type: 'snapshot' });
+    return { position, documents, frames: socket.of('s') };
+  };
+  const first = await come();
+  t.strictSame(first.documents, []);
+  await until(() => Date.now() > at, 'it is due');
+  const second = await come(first.position);
+  t.match(second.frames[0], { type: 'reset', reason: 'policy-changed' });
+  t.match(second.documents, [{ at: String }], 'what is due by now is told');
+});

@@ -1,0 +1,96 @@
+/**
+ * Strangers with ten sockets who make the server hold what it can: long sort keys, snapshots that they do not read, changes
+ * under many names, large questions. The process stays small, and an honest neighbour goes on exactly.
+ */
+import { randomBytes } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import type { WebSocket } from 'ws';
+import { type Attacked, type Figures, startAttacked } from '../../helpers/programs/neighbour.ts';
+
+const MEMORY = 300 * 1024 * 1024;
+const SOCKETS = 10;
+
+function judge(t: Test, { memory, worstWaitMs, probes, faults }: Figures): void {
+  t.comment(
+    `${Math.round(memory / 1024 / 1024)} MiB above rest, worst wait ${Math.round(worstWaitMs)} ms of ${probes}`,
+  );
+  t.ok(memory < MEMORY, 'the process stays small');
+
+  t.strictSame(faults, [], 'and its answer is exact');
+}
+
+const sockets = ({ open }: Attacked) => Promise.all(Array.from({ length: SOCKETS }, () => open()));
+
+/** Sends messages on all sockets at the rate that the protocol allows. */
+async function flood(lines: readonly WebSocket[], count: number, message: (line: number, n: number) => object) {
+  for (let n = 0; n < count; n++) {
+    for (const [index, line] of lines.entries())
+      if (line.readyState === 1) line.send(JSON.stringify(message(index, n)));
+    await pause(25);
+  }
+}
+
+const text = (bytes: number) => randomBytes(bytes / 2).toString('hex');
+
+t.test('windows with long sort keys', { timeout: 120_000 }, async (t) => {
+  const attacked = await startAttacked(t);
+  const many = Array.from({ length: 1_100 }, (_, n) => ({ n, key: text(20_000) }));
+  await attacked.data.collection<object>('long').insertMany(many);
+  const figures = await attacked.during(async () => {
+    const lines = await sockets(attacked);
+    await flood(lines, 60, (line, n) => ({
+      type: 'subscribe',
+      id: `s${n}`,
+      collection: 'long',
+      query: { filter: { n: { $gte: -1 - line * 1_000 - n } }, sort: 'key', limit: 1_000, fields: ['n'] },
+    }));
+    await pause(2_000);
+  });
+  judge(t, figures);
+});
+
+t.test('snapshots that are not read', { timeout: 120_000 }, async (t) => {
+  const attacked = await startAttacked(t);
+  const many = Array.from({ length: 120 }, (_, n) => ({ n, text: text(300_000) }));
+  await attacked.data.collection<object>('large').insertMany(many);
+  const figures = await attacked.during(async () => {
+    const lines = await sockets(attacked);
+    for (const line of lines) line.pause();
+    await flood(lines, 60, (line, n) => ({
+      type: 'subscribe',
+      id: `s${n}`,
+      collection: 'large',
+      query: { filter: { n: { $gte: -1 - line * 1_000 - n } } },
+    }));
+    await pause(2_000);
+  });
+  judge(t, figures);
+});
+
+t.test('changes of large documents under many names', { timeout: 120_000 }, async (t) => {
+  const attacked = await startAttacked(t);
+  const figures = await attacked.during(async () => {
+    const lines = await sockets(attacked);
+    await flood(lines, 100, (line, n) => ({ type: 'subscribe', id: `s${line}-${n}`, collection: 'wide' }));
+    for (const line of lines) line.pause();
+    for (let n = 0; n < 10; n++) await attacked.ask('POST', '/api/wide', { n, text: text(800_000) });
+    await pause(2_000);
+  });
+  judge(t, figures);
+});
+
+t.test('large questions', { timeout: 120_000 }, async (t) => {
+  const attacked = await startAttacked(t);
+  const figures = await attacked.during(async () => {
+    const lines = await sockets(attacked);
+    await flood(lines, 180, (line, n) => ({
+      type: 'subscribe',
+      id: `s${n}`,
+      collection: 'asked',
+      query: { filter: { n: { $in: Array.from({ length: 9_000 }, (_, value) => value + line + n) } } },
+    }));
+    await pause(1_000);
+  });
+  judge(t, figures);
+});

@@ -1,0 +1,110 @@
+/** Clients on slow lines that read all the time are not taken for dead; those that have stopped reading are given up. */
+import { randomBytes } from 'node:crypto';
+import { get } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import t from 'tap';
+import { SocketClient } from '../../../src/realtime/client/socket-client.ts';
+import { SendQueue, type Writable } from '../../../src/realtime/wire/send-queue.ts';
+import { buildTestApp } from '../../helpers/app.ts';
+import { openSocket } from '../../helpers/live/socket.ts';
+import { unbounded } from '../../helpers/unbounded.ts';
+import { until } from '../../helpers/until.ts';
+
+const HEARTBEAT_MS = 200;
+const LONG_MS = HEARTBEAT_MS * 5;
+
+/** A line that takes everything at once, or nothing. */
+class Line implements Writable {
+  writableLength = 0;
+  writable = true;
+  written: string[] = [];
+  #drain: () => void = () => {};
+  cork(): void {}
+  uncork(): void {}
+  write(chunk: Buffer): boolean {
+    this.written.push(chunk.toString());
+    this.writableLength += this.takes ? 0 : chunk.length;
+    return this.takes;
+  }
+  on(_event: 'drain', listener: () => void): void {
+    this.#drain = listener;
+  }
+  takes = true;
+  letGo(): void {
+    this.takes = true;
+    this.writableLength = 0;
+    this.#drain();
+  }
+}
+
+t.test('slow lines', async (t) => {
+  const { app, parts } = await buildTestApp(t, { MILLRACE_HEARTBEAT_MS: String(HEARTBEAT_MS) });
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const common = parts.realtime.parts;
+  const PONG = Buffer.from('{"type":"pong"}');
+
+  function connect() {
+    const line = new Line();
+    let code: number | null = null;
+    const socket = { close: (with_: number) => (code = with_), terminate: () => {} };
+    const connection = new SocketClient(common, new SendQueue(line, common.turns, unbounded()), socket);
+    connection.welcome({ kind: 'anonymous' }, null);
+    return { line, connection, code: () => code };
+  }
+
+  await t.test('one that is told something all the time is asked whether it lives', async (t) => {
+    const { line, connection, code } = connect();
+    let pings = 0;
+    for (const end = performance.now() + LONG_MS; performance.now() < end && code() === null; await pause(5)) {
+      connection.queue.push(Buffer.from('part of a long snapshot'));
+      connection.tick(performance.now());
+      const asked = line.written.filter((text) => text.includes('"ping"')).length;
+      if (asked > pings) connection.hear(PONG, false);
+      pings = asked;
+    }
+    t.equal(code(), null, 'and not given up');
+    t.ok(pings >= 2 && pings <= 1 + LONG_MS / HEARTBEAT_MS, `${pings} pings`);
+    connection.gone();
+  });
+
+  await t.test('one that is asked and says nothing is given up', async (t) => {
+    const { connection, code } = connect();
+    for (const end = performance.now() + LONG_MS; performance.now() < end && code() === null; await pause(5)) {
+      connection.queue.push(Buffer.from('part of a long snapshot'));
+      connection.tick(performance.now());
+    }
+    t.equal(code(), 4510);
+    connection.gone();
+  });
+
+  await t.test('one that has much on its way to it cannot answer before it has come', async (t) => {
+    const { line, connection, code } = connect();
+    await until(() => line.written.length > 0, 'it is welcome');
+    line.takes = false;
+    connection.queue.push(Buffer.alloc(2_000_000));
+    await until(() => connection.queue.isFull, 'the line is full');
+    for (const end = performance.now() + LONG_MS; performance.now() < end; await pause(5)) {
+      connection.tick(performance.now());
+    }
+    t.equal(code(), null, 'its silence does not count');
+    line.letGo();
+    connection.tick(performance.now());
+    t.equal(code(), null, 'and begins when it has');
+    connection.gone();
+  });
+
+  await t.test('those that have stopped reading are given up with all that waits for them', async (t) => {
+    const text = randomBytes(500_000).toString('hex');
+    await parts.mongo.data.collection('big').insertMany(Array.from({ length: 30 }, () => ({ text })));
+    const before = parts.realtime.connections;
+    const socket = await openSocket(t, url);
+    await socket.frame({ type: 'welcome' });
+    socket.socket.pause();
+    socket.send({ type: 'subscribe', id: 's', collection: 'big' });
+    const request = get(`${url}/api/big`, { headers: { accept: 'text/event-stream' } }, (answer) => answer.pause());
+    t.teardown(() => request.destroy());
+    request.on('error', () => {});
+    await until(() => parts.realtime.connections === before + 2, 'both are there');
+    await until(() => parts.realtime.connections === before, 'both are gone', 10_000);
+  });
+});

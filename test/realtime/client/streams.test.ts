@@ -1,0 +1,182 @@
+/** Server-Sent Events on the address of a list: the same subscription, coming back with Last-Event-ID, tickets. */
+import t from 'tap';
+import { ask, signUp } from '../../helpers/accounts.ts';
+import { buildTestApp } from '../../helpers/app.ts';
+import { openStream } from '../../helpers/live/event-stream.ts';
+
+t.test('streams', async (t) => {
+  const { app } = await buildTestApp(t);
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const create = (body: object) => app.inject({ method: 'POST', url: '/api/todos', payload: body });
+  const patch = (id: string, body: object) => app.inject({ method: 'PATCH', url: `/api/todos/${id}`, payload: body });
+  await create([
+    { id: 'a', title: 'A', done: false },
+    { id: 'b', title: 'B', done: true },
+  ]);
+
+  await t.test('a list goes on as a stream', async (t) => {
+    const stream = await openStream(t, `${url}/api/todos?done=false&sort=-title`);
+    t.equal(stream.response.status, 200);
+    t.match(stream.response.headers.get('content-type'), /^text\/event-stream/);
+    t.ok(stream.response.headers.get('x-request-id'));
+    const live = await stream.event('live');
+    t.equal(live.id, live.data['position']);
+    t.match(
+      stream.events.map(({ event }) => event),
+      ['subscribed', 'snapshot', 'live'],
+    );
+    t.match(stream.events[1]?.data, { documents: [{ id: 'a' }], sortKey: [['A', 'a']], last: true });
+    t.equal(stream.events[1]?.id, stream.events[1]?.data['position']);
+    await create({ id: 'c', title: 'C', done: false });
+    const change = await stream.event('change');
+    t.match(change.data, { op: 'enter', documentId: 'c', document: { title: 'C' }, sortKey: ['C', 'c'] });
+    t.equal(change.id, change.data['event']);
+    t.notOk('id' in change.data);
+    stream.close();
+    const cut = await openStream(t, `${url}/api/todos?done=false&sort=-title&fields=title,-id`);
+    await cut.event('live');
+    t.strictSame(cut.events[1]?.data['documents'], [
+      { id: 'c', title: 'C' },
+      { id: 'a', title: 'A' },
+    ]);
+    cut.close();
+
+    await patch('c', { title: 'C2' });
+    await patch('b', { title: 'B2' });
+    const back = await openStream(t, `${url}/api/todos?done=false&sort=-title`, { 'last-event-id': change.id ?? '' });
+    await back.event('live');
+    t.match(
+      back.events.map(({ event }) => event),
+      ['subscribed', 'change', 'live'],
+    );
+    t.match(back.events[0]?.data, { from: 'resume' });
+    t.match(back.events[1]?.data, { op: 'update', documentId: 'c', changed: ['title'] });
+  });
+
+  await t.test('an unusable position begins anew', async (t) => {
+    const stream = await openStream(t, `${url}/api/todos?since=99-1`);
+    t.match((await stream.event('reset')).data, { reason: 'position-unknown' });
+    await stream.event('live');
+    t.match((await stream.event('snapshot')).data['documents'], [{ id: 'a' }, { id: 'b' }, { id: 'c' }]);
+  });
+
+  await t.test('transactions are one event', async (t) => {
+    const stream = await openStream(t, `${url}/api/pairs`);
+    await stream.event('live');
+    await app.inject({ method: 'POST', url: '/api/pairs', payload: { id: 'first' } });
+    await app.inject({ method: 'POST', url: '/api/pairs', payload: [{ id: 'x' }, { id: 'y' }] });
+    const both = await stream.event('transaction');
+    t.match(both.data['changes'], [
+      { op: 'enter', documentId: 'x' },
+      { op: 'enter', documentId: 'y' },
+    ]);
+    t.equal(both.id, both.data['event']);
+  });
+
+  const refusals = [
+    ['?cursor=abc&limit=2', 'unknown-parameter'],
+    ['?count=exact', 'unknown-parameter'],
+    ['?since=abc', 'invalid-parameter'],
+    ['?since=', 'invalid-parameter'],
+    ['?limit=0', 'invalid-parameter'],
+    ['?title[what]=1', 'unknown-operator'],
+  ] as const;
+  for (const [query, code] of refusals) {
+    await t.test(`${query} is refused before the stream begins`, async (t) => {
+      const { response } = await openStream(t, `${url}/api/todos${query}`);
+      t.equal(response.status, 400);
+      t.match(response.headers.get('content-type'), /problem\+json/);
+      t.match(response.statusText, /Bad Request/, code);
+    });
+  }
+
+  await t.test('a server that closes ends its streams', async (t) => {
+    const stream = await openStream(t, `${url}/api/todos`);
+    await stream.event('live');
+    await app.close();
+    t.match((await stream.event('bye')).data, { code: 4501 });
+  });
+});
+
+t.test('tickets of streams', async (t) => {
+  const owner = { username: 'ann@example.com', password: 'correct horse battery staple 9' };
+  const { app, parts } = await buildTestApp(t);
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const signedUp = await app.inject({
+    method: 'POST',
+    url: '/auth/register',
+    payload: { username: 'ann', password: owner.password },
+  });
+  t.equal(signedUp.statusCode, 201, signedUp.body);
+  const authorization = `Bearer ${signedUp.json().accessToken}`;
+  const answer = await app.inject({ method: 'POST', url: '/auth/ticket', headers: { authorization } });
+  t.equal(answer.statusCode, 200, answer.body);
+  const { ticket } = answer.json();
+
+  const first = await openStream(t, `${url}/api/notes?ticket=${ticket}`);
+  await first.event('live');
+  const cookie = first.response.headers.get('set-cookie') ?? '';
+  t.match(cookie, /^millrace-stream=[^;]+; Path=\/api\/notes; Max-Age=600; HttpOnly; SameSite=Strict$/);
+  const [pass = ''] = cookie.split(';');
+
+  const again = await openStream(t, `${url}/api/notes?ticket=${ticket}`);
+  t.equal(again.response.status, 401, 'a ticket works once');
+  const back = await openStream(t, `${url}/api/notes?ticket=${ticket}`, { cookie: pass });
+  t.equal(back.response.status, 200, 'with the cookie EventSource comes back');
+  const foreign = await openStream(t, `${url}/api/notes?ticket=${'x'.repeat(43)}`, { cookie: pass });
+  t.equal(foreign.response.status, 401, 'which belongs to its ticket');
+
+  await app.inject({ method: 'POST', url: '/auth/logout', headers: { authorization } });
+  await first.event('unsubscribed');
+  const gone = await openStream(t, `${url}/api/notes?ticket=${ticket}`, { cookie: pass });
+  t.equal(gone.response.status, 401, 'and ends with the session');
+  t.ok(parts);
+});
+
+t.test('a ticket opens streams and nothing else', async (t) => {
+  const { app } = await buildTestApp(t);
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const account = await signUp(app, 'ann');
+  const { ticket } = (await ask(app, 'POST /auth/ticket', undefined, account)).json();
+  const accept = { accept: 'text/event-stream' };
+  for (const path of ['/auth/me', '/auth/sessions', '/admin/users', '/files', '/events', '/api/notes/a', '/nothing']) {
+    const answer = await app.inject({ url: `${path}?ticket=${ticket}`, headers: accept });
+    t.ok(answer.statusCode >= 400, `${path} is refused`);
+    t.notOk(answer.headers['set-cookie'], `${path} sets no cookie`);
+  }
+  const stream = await openStream(t, `${url}/api/notes?ticket=${ticket}`);
+  t.equal(stream.response.status, 200, 'the ticket was not used up');
+});
+
+t.test('the path of a stream is escaped in its cookie', async (t) => {
+  const { app } = await buildTestApp(t);
+  const account = await signUp(app, 'ann');
+  const { ticket } = (await ask(app, 'POST /auth/ticket', undefined, account)).json();
+  const url = `/api/notes;Domain=example.org;Max-Age=9?ticket=${ticket}`;
+  const answer = await app.inject({ url, headers: { accept: 'text/event-stream' } });
+  t.equal(answer.json().code, 'invalid-name');
+  const attributes = String(answer.headers['set-cookie'] ?? '').split('; ');
+  t.match(attributes.slice(1).sort(), [
+    'HttpOnly',
+    'Max-Age=600',
+    'Path=/api/notes%3BDomain=example.org%3BMax-Age=9',
+    'SameSite=Strict',
+  ]);
+});
+
+t.test('a session that ends while its stream is let in ends the stream', async (t) => {
+  const { app, parts } = await buildTestApp(t);
+  const { authenticator } = parts.auth;
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const account = await signUp(app, 'ann');
+  const { ticket } = (await ask(app, 'POST /auth/ticket', undefined, account)).json();
+  const issuePass = authenticator.issuePass.bind(authenticator);
+  authenticator.issuePass = async (principal, of) => {
+    const pass = await issuePass(principal, of);
+    t.equal((await ask(app, 'POST /auth/logout', undefined, account)).statusCode, 204);
+    return pass;
+  };
+  const stream = await openStream(t, `${url}/api/notes?ticket=${ticket}`);
+  t.equal(stream.response.status, 200);
+  t.match((await stream.event('unsubscribed')).data, { retryable: false });
+});

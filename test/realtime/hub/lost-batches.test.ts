@@ -1,0 +1,90 @@
+/** An answer that ends in a batch which nobody is told, because the log breaks off meanwhile: its client begins anew. */
+import { Timestamp } from 'mongodb';
+import t from 'tap';
+import { EMPTY_ROW, type LogRow } from '../../../src/events/log/row.ts';
+import type { TailListener } from '../../../src/events/log/tail.ts';
+import type { Judgement, LiveAnswer } from '../../../src/realtime/answer/live-answer.ts';
+import { Hub } from '../../../src/realtime/hub/hub.ts';
+import { FlushScheduler, SendQueue } from '../../../src/realtime/wire/send-queue.ts';
+import { unbounded } from '../../helpers/unbounded.ts';
+
+const rows = [1, 2].map(
+  (number): LogRow => ({
+    ...EMPTY_ROW,
+    operation: 'drop',
+    collection: 'todos',
+    number,
+    epoch: 1,
+    token: '',
+    time: new Timestamp({ t: 1, i: number }),
+    wall: new Date(0),
+  }),
+);
+
+const liveOf = (key: string, judge: (number: number) => Judgement): LiveAnswer => ({
+  key,
+  collection: null,
+  remembers: false,
+  wanting: false,
+  cost: 0,
+  prepare: async () => {},
+  judge: ({ number }) => judge(number),
+  settle: async () => [],
+  payer: unbounded(),
+  payBy: () => {},
+  end: () => {},
+});
+
+const ways: Record<string, (listener: TailListener | null) => void> = {
+  'rows are missing': (listener) => listener?.lost?.(),
+  'another answer fails': () => {
+    throw new Error('It cannot be judged');
+  },
+};
+
+for (const [way, breakOff] of Object.entries(ways)) {
+  t.test(way, async (t) => {
+    let listener: TailListener | null = null;
+    const tail = {
+      position: { epoch: 1, number: 0 },
+      attach: (attached: TailListener) => {
+        listener = attached;
+        return () => {};
+      },
+      read: async (after: number) => rows.filter(({ number }) => number > after),
+    };
+    const hub = new Hub({ tail, completed: async (row) => row, onError: () => {} });
+    t.teardown(() => hub.close());
+    const line = {
+      writableLength: 0,
+      writable: true,
+      cork: () => {},
+      uncork: () => {},
+      on: () => {},
+      write: () => true,
+    };
+    const queue = new SendQueue(line, new FlushScheduler(), unbounded());
+    const resets: string[] = [];
+    const other = await new Promise<string>((resolve) => {
+      const follow = (live: LiveAnswer, onReset: (reason: string) => void) => {
+        hub.join(
+          { id: live.key, queue, after: 0, until: null, absent: null, reset: onReset, lag: () => {} },
+          live,
+          null,
+        );
+      };
+      follow(
+        liveOf('ended', (number) => (number === 1 ? 'dropped' : [])),
+        (reason) => resets.push(reason),
+      );
+      const judge = (number: number) => {
+        if (number === 2) breakOff(listener);
+        return [];
+      };
+      follow(liveOf('other', judge), resolve);
+      Object(listener).rows(rows);
+    });
+    t.equal(other, 'gap');
+    t.strictSame(resets, ['gap']);
+  });
+}

@@ -1,0 +1,73 @@
+/** A claim that is taken away: requests are told which variable lacks a value, live answers are empty until it is back. */
+import t from 'tap';
+import { ask, signInOwner, signUp } from '../../helpers/accounts.ts';
+import { buildTestApp } from '../../helpers/app.ts';
+import { openSocket } from '../../helpers/live/socket.ts';
+import { withPolicies } from '../../helpers/policies.ts';
+
+const POSTS = { collections: ['posts'], actions: ['read', 'create'] };
+
+t.test('a claim that is missing', async (t) => {
+  const { app, parts } = await buildTestApp(t);
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const boss = await signInOwner(app, parts);
+  const ann = await signUp(app, 'ann');
+  const claim = async (claims: object) => {
+    const answer = await ask(app, `PATCH /admin/users/${ann.id}`, { claims }, boss);
+    t.equal(answer.statusCode, 200, answer.body);
+  };
+  for (const [id, team] of [
+    ['a', 'red'],
+    ['b', 'blue'],
+  ])
+    await ask(app, 'POST /api/posts', { id, team }, boss);
+
+  await t.test('is named to its account in the refusal, and to nobody else', async (t) => {
+    withPolicies(parts, [{ ...POSTS, where: { team: '$user.claims.team' }, set: { by: '$user.claims.unit.name' } }]);
+    const refused = await ask(app, 'GET /api/posts', undefined, ann);
+    t.match(refused.json(), {
+      status: 403,
+      code: 'forbidden',
+      hint: /\$user\.claims\.team, \$user\.claims\.unit\.name/,
+    });
+    t.notMatch((await ask(app, 'GET /api/posts')).body, /claims/, 'a stranger has none');
+    const { key } = await parts.auth.keys.create(
+      { name: 'k', roles: [], collections: ['others'], actions: null, expiresAt: null },
+      { by: null, request: null },
+    );
+    const limited = { headers: { authorization: `Bearer ${key}` } };
+    t.notMatch((await ask(app, 'GET /api/posts', undefined, limited)).body, /claims/, 'nor does the limit of a key');
+    withPolicies(parts, [{ ...POSTS, principals: { roles: ['other'] }, where: { team: '$user.claims.team' } }]);
+    t.equal(
+      (await ask(app, 'GET /api/posts', undefined, ann)).json().hint,
+      undefined,
+      'a policy of others is not told',
+    );
+  });
+
+  for (const [name, policies] of [
+    ['an allow', [{ ...POSTS, where: { team: '$user.claims.team' } }]],
+    ['a deny', [POSTS, { ...POSTS, effect: 'deny', where: { team: { $ne: '$user.claims.team' } } }]],
+  ] as const) {
+    await t.test(`empties a live answer by ${name}, which fills again when the claim is back`, async (t) => {
+      withPolicies(parts, policies);
+      await claim({ team: 'red' });
+      const socket = await openSocket(t, url, { hello: { type: 'hello', token: ann.accessToken } });
+      socket.send({ type: 'subscribe', id: 's', collection: 'posts', query: { filter: { team: { $exists: true } } } });
+      await socket.frame({ type: 'live' });
+      t.match(socket.of('s')[1], { type: 'snapshot', documents: [{ id: 'a' }] });
+      await claim({});
+      t.match(await socket.frame({ op: 'leave' }), { documentId: 'a' });
+      await claim({ team: 'blue' });
+      t.match(await socket.frame({ op: 'enter' }), { documentId: 'b', document: { team: 'blue' } });
+      t.notOk(
+        socket.of('s').some(({ type }) => type === 'unsubscribed'),
+        'it never ended',
+      );
+      socket.send({ type: 'subscribe', id: 'other', collection: 'posts' });
+      await socket.frame({ type: 'live', id: 'other' });
+      withPolicies(parts, []);
+      t.match(await socket.frame({ type: 'unsubscribed' }), { problem: { code: 'policy-revoked' } }, 'others do');
+    });
+  }
+});

@@ -1,0 +1,220 @@
+/**
+ * Live data under policies: what falls out of reach leaves, what comes into reach enters, hidden fields stay hidden, and
+ * changes of policies, roles and sessions reach open connections within a second.
+ */
+import t from 'tap';
+import { ask, signIn, signInOwner, signUp } from '../../helpers/accounts.ts';
+import { buildTestApp } from '../../helpers/app.ts';
+import { openStream } from '../../helpers/live/event-stream.ts';
+import { openSocket } from '../../helpers/live/socket.ts';
+import { withPolicies } from '../../helpers/policies.ts';
+
+const MAX_MS = 1_000;
+
+t.test('live data under policies', async (t) => {
+  const { app, parts } = await buildTestApp(t);
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const ann = await signUp(app, 'ann');
+  const bob = await signUp(app, 'bob');
+  const posts = parts.mongo.data.collection<{ _id: string }>('posts');
+  await parts.mongo.data.createCollection('posts', { changeStreamPreAndPostImages: { enabled: true } });
+  await parts.mongo.data.createCollection('seen', { changeStreamPreAndPostImages: { enabled: true } });
+  const enter = (token: string) => openSocket(t, url, { hello: { type: 'hello', token } });
+  const own = { collections: ['posts'], actions: ['read'], where: { authorId: '$user.id' } };
+
+  await t.test('the state before and the state after are judged by themselves', async (t) => {
+    withPolicies(parts, [own]);
+    const [a, b] = [await enter(ann.accessToken), await enter(bob.accessToken)];
+    for (const socket of [a, b]) {
+      socket.send({ type: 'subscribe', id: 'p', collection: 'posts' });
+      await socket.frame({ type: 'live' });
+    }
+    await posts.insertMany([
+      { _id: '1', authorId: ann.id, title: 'A' },
+      { _id: '2', authorId: bob.id, title: 'B' },
+    ] as never);
+    t.match(await a.frame({ type: 'change' }), { op: 'enter', documentId: '1' });
+    await posts.updateOne({ _id: '1' }, { $set: { authorId: bob.id } });
+    const left = await a.frame({ op: 'leave' });
+    t.match(left, { documentId: '1', reason: 'gone' });
+    t.notOk('document' in left);
+    t.match(await b.frame({ op: 'enter', documentId: '1' }), { document: { title: 'A' } });
+    t.equal(JSON.stringify(a.frames).includes('"B"'), false, 'nothing of others is told');
+    await posts.deleteMany({});
+  });
+
+  await t.test('fields that are hidden cannot be seen, filtered, sorted or watched', async (t) => {
+    withPolicies(parts, [{ collections: ['posts'], actions: ['read'], fields: { read: ['*', '-secret'] } }]);
+    await posts.insertOne({ _id: 'h', title: 'T', secret: 1 } as never);
+    const socket = await enter(ann.accessToken);
+    for (const query of [
+      { filter: { secret: 1 } },
+      { sort: 'secret' },
+      { filter: { $or: [{ title: 'T' }, { 'secret.x': 1 }] } },
+    ]) {
+      const id = JSON.stringify(query).slice(0, 60);
+      socket.send({ type: 'subscribe', id, collection: 'posts', query });
+      t.match(await socket.frame({ id }), { type: 'unsubscribed', problem: { status: 403, code: 'field-hidden' } });
+    }
+    socket.send({ type: 'subscribe', id: 'ok', collection: 'posts' });
+    socket.send({ type: 'subscribe', id: 'events', events: ['posts.*'], filter: { 'data.secret': { $exists: true } } });
+    await socket.frame({ type: 'live', id: 'ok' });
+    await socket.frame({ type: 'live', id: 'events' });
+    await posts.updateOne({ _id: 'h' }, { $set: { secret: 2 } });
+    await posts.updateOne({ _id: 'h' }, { $set: { secret: 3, title: 'U' } });
+    t.match(await socket.frame({ type: 'change' }), { op: 'update', changed: ['title'], document: { title: 'U' } });
+    t.equal(JSON.stringify(socket.frames).includes('secret":'), false);
+    t.equal(
+      socket.of('events').some(({ type }) => type === 'event'),
+      false,
+    );
+    await posts.deleteMany({});
+  });
+
+  await t.test('a changed policy: hidden documents leave, visible ones enter', async (t) => {
+    withPolicies(parts, [{ collections: ['posts'], actions: ['read'], where: { n: { $lt: 3 } } }]);
+    await posts.insertMany([1, 2, 3, 4].map((n) => ({ _id: `n${n}`, n })) as never);
+    const socket = await enter(ann.accessToken);
+    const stream = await openStream(t, `${url}/api/posts?sort=-n&limit=2`, ann.headers);
+    socket.send({ type: 'subscribe', id: 'all', collection: 'posts' });
+    await socket.frame({ type: 'live' });
+    await stream.event('live');
+    t.match(socket.of('all')[1]?.['documents'], [{ id: 'n1' }, { id: 'n2' }]);
+    await parts.mongo.data.collection('seen').insertOne({});
+    const started = performance.now();
+    withPolicies(parts, [{ collections: ['posts'], actions: ['read'], where: { n: { $gt: 1 } } }]);
+    t.match(await socket.frame({ op: 'leave' }), { documentId: 'n1', reason: 'gone' });
+    await socket.frame({ op: 'enter', documentId: 'n3' });
+    await socket.frame({ op: 'enter', documentId: 'n4' });
+    await stream.event('change', ({ data }) => data['documentId'] === 'n4' && data['op'] === 'enter');
+    t.ok(performance.now() - started < MAX_MS);
+    t.equal(
+      socket.of('all').some(({ documentId }) => documentId === 'n2'),
+      false,
+      'what stays is not told',
+    );
+    await posts.updateOne({ _id: 'n1' }, { $set: { n: 9 } });
+    t.match(await socket.frame({ op: 'enter', documentId: 'n1' }), { document: { n: 9 } });
+    await posts.deleteMany({});
+  });
+
+  await t.test('a collection that may no longer be read ends with policy-revoked', async (t) => {
+    withPolicies(parts, [own, { collections: ['notes'], actions: ['read'] }]);
+    const socket = await enter(ann.accessToken);
+    socket.send({ type: 'subscribe', id: 'p', collection: 'posts' });
+    socket.send({ type: 'subscribe', id: 'n', collection: 'notes' });
+    socket.send({ type: 'subscribe', id: 'e', events: ['posts.*'] });
+    for (const id of ['p', 'n', 'e']) await socket.frame({ type: 'live', id });
+    const started = performance.now();
+    withPolicies(parts, [{ collections: ['notes'], actions: ['read'] }]);
+    const ends = { type: 'unsubscribed', problem: { status: 403, code: 'policy-revoked' }, retryable: false };
+    t.match(await socket.frame({ type: 'unsubscribed', id: 'p' }), ends);
+    t.match(await socket.frame({ type: 'unsubscribed', id: 'e' }), ends);
+    t.ok(performance.now() - started < MAX_MS);
+    t.equal(socket.closed, null);
+    socket.send({ type: 'subscribe', id: 'p', collection: 'posts' });
+    t.match(
+      await socket.frame(({ id, problem }) => id === 'p' && (problem as { code?: string })?.code === 'forbidden'),
+      {
+        type: 'unsubscribed',
+      },
+    );
+  });
+
+  await t.test('anonymous is told to sign in', async (t) => {
+    withPolicies(parts, [own]);
+    const socket = await openSocket(t, url);
+    socket.send({ type: 'subscribe', id: 'p', collection: 'posts' });
+    socket.send({ type: 'subscribe', id: 'e', events: ['*'] });
+    socket.send({ type: 'subscribe', id: 's', events: ['system.*'] });
+    const denied = { type: 'unsubscribed', problem: { status: 401, code: 'not-authenticated' } };
+    const found = await socket.frame({ id: 'p' });
+    // A variable without a value makes the policy grant nothing: it may be asked, and nothing is found.
+    t.ok(
+      found.type === 'subscribed' || (found['problem'] as { status?: number }).status === 401,
+      JSON.stringify(found),
+    );
+    t.match(await socket.frame({ id: 's' }), denied);
+    await posts.insertOne({ _id: 'x', authorId: ann.id } as never);
+    await parts.mongo.data.collection('seen').insertOne({});
+    await posts.deleteMany({});
+    t.equal(
+      socket.frames.some(({ type }) => type === 'event' || type === 'change'),
+      false,
+    );
+  });
+
+  await t.test('a session that is revoked closes its sockets and streams', async (t) => {
+    withPolicies(parts, [own]);
+    const eve = await signUp(app, 'eve');
+    const [socket, other] = [await enter(eve.accessToken), await enter(ann.accessToken)];
+    await socket.frame({ type: 'welcome' });
+    await other.frame({ type: 'welcome' });
+    const stream = await openStream(t, `${url}/api/posts`, eve.headers);
+    await stream.event('live');
+    const started = performance.now();
+    await ask(app, 'POST /auth/logout', undefined, eve);
+    t.equal((await socket.end()).code, 4401);
+    const ended = { problem: { status: 401, code: 'not-authenticated' }, retryable: false };
+    t.match((await stream.event('unsubscribed')).data, ended);
+    t.ok(performance.now() - started < MAX_MS);
+    t.equal(other.closed, null);
+  });
+
+  await t.test('other roles: other documents', async (t) => {
+    withPolicies(parts, [own, { collections: ['posts'], actions: ['read'], principals: { roles: ['editor'] } }]);
+    const boss = await signInOwner(app, parts);
+    const carl = await signUp(app, 'carl');
+    await posts.insertOne({ _id: 'r', authorId: ann.id } as never);
+    const socket = await enter(carl.accessToken);
+    socket.send({ type: 'subscribe', id: 'p', collection: 'posts' });
+    await socket.frame({ type: 'live' });
+    const started = performance.now();
+    const answer = await ask(app, `PATCH /admin/users/${carl.id}`, { roles: ['editor'] }, boss);
+    t.equal(answer.statusCode, 200, answer.body);
+    t.match(
+      await socket.frame(({ op, documents }) => op === 'enter' || JSON.stringify(documents)?.includes('"r"')),
+      {},
+    );
+    t.ok(performance.now() - started < MAX_MS);
+    await posts.deleteMany({});
+  });
+
+  await t.test('a newer token goes on, a bad one ends', async (t) => {
+    withPolicies(parts, [own]);
+    const socket = await enter(ann.accessToken);
+    socket.send({ type: 'subscribe', id: 'p', collection: 'posts' });
+    await socket.frame({ type: 'live' });
+    const { connection } = await socket.frame({ type: 'welcome' });
+    const from = socket.frames.length;
+    socket.send({ type: 'authenticate', token: (await signIn(app, 'ann')).accessToken });
+    t.match(await socket.frame({ type: 'welcome' }, from), { connection, principal: { kind: 'user', id: ann.id } });
+    socket.send({ type: 'authenticate', token: 'wrong' });
+    t.equal((await socket.end()).code, 4401);
+  });
+
+  await t.test('coming back after a change of policies begins anew', async (t) => {
+    withPolicies(parts, [own]);
+    const boss = await signInOwner(app, parts).catch(() => signIn(app, 'owner@example.org'));
+    const socket = await enter(ann.accessToken);
+    socket.send({ type: 'subscribe', id: 'p', collection: 'posts' });
+    const live = await socket.frame({ type: 'live' });
+    socket.socket.close();
+    const recorded = new Promise<void>((resolve) => {
+      const detach = parts.events.tail.attach({
+        rows: (rows) => {
+          if (!rows.some(({ collection }) => collection === '_policies')) return;
+          detach();
+          resolve();
+        },
+      });
+    });
+    const saved = await ask(app, 'POST /admin/policies', { name: 'Everybody reads', effect: 'allow', ...own }, boss);
+    t.equal(saved.statusCode, 201, saved.body);
+    await recorded;
+    const back = await enter(ann.accessToken);
+    back.send({ type: 'subscribe', id: 'p', collection: 'posts', since: live['position'] });
+    t.match(await back.frame({ type: 'reset' }), { reason: 'policy-changed' });
+    await back.frame({ type: 'live' });
+  });
+});

@@ -1,0 +1,49 @@
+/** What a client is told when the database fails while it catches up: that another try may help, and not a fault of ours. */
+import { randomBytes } from 'node:crypto';
+import t from 'tap';
+import { buildTestApp } from '../../helpers/app.ts';
+import { testReplicaSet } from '../../helpers/database/replica-set.ts';
+import { openSocket } from '../../helpers/live/socket.ts';
+import { until } from '../../helpers/until.ts';
+
+/** More rows than are read from memory alone. */
+const MISSED = 2_500;
+
+t.test('the database fails while a client catches up', async (t) => {
+  const set = await testReplicaSet(t, { args: ['--setParameter', 'enableTestCommands=1'] });
+  const database = `test_${randomBytes(6).toString('hex')}`;
+  const { app, parts } = await buildTestApp(t, { MILLRACE_QUERY_TIMEOUT_MS: '300' }, { url: set.url, database });
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const fail = (mode: string, data: object = {}) =>
+    parts.mongo.client.db('admin').command({ configureFailPoint: 'failCommand', mode, data });
+  t.teardown(() => fail('off'));
+  await app.inject({ method: 'POST', url: '/api/things', payload: { n: 1 } });
+  const since = (await app.inject('/api/things')).headers['millrace-position'];
+  for (let n = 0; n < MISSED; n += 500) {
+    const payload = Array.from({ length: 500 }, () => ({}));
+    t.equal((await app.inject({ method: 'POST', url: '/api/others', payload })).statusCode, 201);
+  }
+  await until(() => parts.events.tail.position.number > MISSED, 'all of it is in the log');
+
+  const AWAY = { type: 'unsubscribed', retryable: true, problem: { status: 503, code: 'database-unavailable' } };
+  const namespace = (name: string) => ({ namespace: `${database}${name}`, failCommands: ['find'] });
+  for (const [name, mode, more] of [
+    ['it is interrupted as it reads the log', { ...namespace('_log.log'), errorCode: 11600 }, { since }],
+    ['the connection breaks as it reads the log', { ...namespace('_log.log'), closeConnection: true }, { since }],
+    [
+      'no answer comes to its first question',
+      { ...namespace('.things'), blockConnection: true, blockTimeMS: 5_000 },
+      {},
+    ],
+  ] as const) {
+    await t.test(name, async (t) => {
+      const socket = await openSocket(t, url);
+      await fail('alwaysOn', mode);
+      socket.send({ type: 'subscribe', id: 's', collection: 'things', ...more });
+      t.match(await socket.frame({ type: 'unsubscribed' }), AWAY);
+      await fail('off');
+      socket.send({ type: 'subscribe', id: 's', collection: 'things', ...more });
+      await socket.frame({ type: 'live' });
+    });
+  }
+});

@@ -1,0 +1,120 @@
+/**
+ * A subscription that is ahead of what the process has told, by its snapshot or because it read the log by itself, and one
+ * that is not, ask the same: both are told the same answer, whoever comes first.
+ */
+import { BSON, type Timestamp } from 'mongodb';
+import t from 'tap';
+import { parseCollectionName } from '../../../src/database/names.ts';
+import { EMPTY_ROW, type LogRow } from '../../../src/events/log/row.ts';
+import { unlimited } from '../../../src/policies/scope.ts';
+import { parseQueryJson } from '../../../src/query/parse/parse-query.ts';
+import { LiveQuery, toMember } from '../../../src/realtime/answer/live-query.ts';
+import { toLiveQuestion, toRequestedQuestion } from '../../../src/realtime/answer/live-question.ts';
+import { SnapshotStore } from '../../../src/realtime/answer/snapshot-store.ts';
+import { GroupIndex } from '../../../src/realtime/hub/group-index.ts';
+import { RowBatch } from '../../../src/realtime/hub/row-batch.ts';
+import { FlushScheduler, SendQueue } from '../../../src/realtime/wire/send-queue.ts';
+import { buildTestApp } from '../../helpers/app.ts';
+import { unbounded } from '../../helpers/unbounded.ts';
+
+const turns = new FlushScheduler();
+
+/** The ids that a client of the frames shows. */
+function client(ids: readonly string[]) {
+  const shown = new Set(ids);
+  const queue = new SendQueue(
+    {
+      writableLength: 0,
+      writable: true,
+      cork: () => {},
+      uncork: () => {},
+      on: () => {},
+      write: (chunk) => {
+        const { op, documentId } = JSON.parse(/^data: (.*)$/m.exec(String(chunk))?.[1] ?? '');
+        if (op === 'leave') shown.delete(documentId);
+        else shown.add(documentId);
+        return true;
+      },
+    },
+    turns,
+    unbounded(),
+  );
+  return { shown, queue };
+}
+
+interface Stand {
+  readonly after: number;
+  readonly until: Timestamp | null;
+}
+
+t.test('one batch is news to one of two and half known to the other', async (t) => {
+  const { parts } = await buildTestApp(t);
+  const { data } = parts.mongo;
+  const name = parseCollectionName('todos');
+  const write = async (command: object): Promise<Timestamp> => (await data.command(command))['operationTime'];
+  const todo = (id: string, n: number) => ({ _id: id, n });
+  const [a, b, c, d, e] = [todo('A', 1), todo('B', 2), todo('C', 3), todo('D', 4), todo('E', 5)];
+  await write({ insert: name, documents: [a, b, c, d, e] });
+  const deleted = await write({ delete: name, deletes: [{ q: { _id: 'A' }, limit: 1 }] });
+  const z = todo('Z', 0);
+  const inserted = await write({ insert: name, documents: [z] });
+
+  const row = (number: number, time: Timestamp, change: Partial<LogRow> & Pick<LogRow, 'operation'>): LogRow => ({
+    ...EMPTY_ROW,
+    ...{ epoch: 1, number, token: 'x', time, wall: new Date(0), collection: 'todos' },
+    ...change,
+  });
+  const raw = (document: object) => Buffer.from(BSON.serialize(document));
+  const rows = [
+    row(1, deleted, { operation: 'delete', key: raw({ _id: 'A' }), before: raw(a) }),
+    row(2, inserted, { operation: 'insert', key: raw({ _id: 'Z' }), after: raw(z) }),
+  ];
+  const store = new SnapshotStore(data, 5_000);
+  const begin: Stand = { after: 0, until: null };
+
+  for (const [asked, query, first, last] of [
+    ['a window', { sort: 'n', limit: 2 }, ['A', 'B'], ['B', 'Z']],
+    ['all documents', {}, ['A', 'B', 'C', 'D', 'E'], ['B', 'C', 'D', 'E', 'Z']],
+  ] as const) {
+    const keyed = 'sort' in query;
+    const question = toLiveQuestion(
+      name,
+      toRequestedQuestion(parseQueryJson(query), keyed, new Date()),
+      unlimited({ kind: 'anonymous' }, 'read'),
+    );
+    const answer = (documents: readonly object[]) => {
+      const live = new LiveQuery(question, store, unbounded());
+      const members = documents.map((document) => toMember(document, question));
+      live.window?.fill(members, false);
+      return live;
+    };
+    for (const [how, stand] of [
+      ['by its snapshot', { after: 0, until: deleted }],
+      ['by what it read itself', { after: 1, until: null }],
+    ] as const) {
+      for (const aheadFirst of [false, true]) {
+        await t.test(`${asked}, ahead ${how}, ${aheadFirst ? 'first' : 'last'}`, async (t) => {
+          const earlier = client(first);
+          const ahead = client(keyed ? ['B', 'C'] : ['B', 'C', 'D', 'E']);
+          const book = new GroupIndex();
+          const join = (queue: SendQueue, { after, until }: Stand, live: LiveQuery) =>
+            book.join(
+              { id: null, queue, after, until, absent: null, reset: () => t.fail('no reset'), lag: () => {} },
+              live,
+              null,
+            );
+          if (aheadFirst) join(ahead.queue, stand, answer([b, c, d, e]));
+          join(earlier.queue, begin, answer([a, b, c, d, e]));
+          if (!aheadFirst) join(ahead.queue, stand, answer([b, c, d, e]));
+
+          const batch = new RowBatch(book, (error) => t.fail(String(error)));
+          await batch.judge(rows);
+          batch.tell();
+          turns.flush();
+          t.strictSame([...earlier.shown].sort(), last, 'who followed from the beginning');
+          t.strictSame([...ahead.shown].sort(), last, 'who was ahead');
+        });
+      }
+    }
+  }
+});

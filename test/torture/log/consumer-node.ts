@@ -1,0 +1,35 @@
+/** A process with one consumer, which writes an output for each insert it is told; made to be killed. */
+import { Lease, type LeaseOptions } from '../../../src/database/lease.ts';
+import { openMongo } from '../../../src/database/mongo.ts';
+import { EventLog } from '../../../src/events/log/event-log.ts';
+import { Tail } from '../../../src/events/log/tail.ts';
+import { Consumer, insertOutputs, outputId } from '../../../src/events/read/consumer.ts';
+
+const [url = '', database = ''] = process.argv.slice(2);
+const mongo = await openMongo({ url, database });
+const log = new EventLog(mongo.log, database);
+const tail = new Tail({ log });
+await tail.start();
+const outputs = mongo.log.collection<{ _id: string }>('outputs');
+const owner = String(process.pid);
+const collection: LeaseOptions['collection'] = mongo.log.collection('lease');
+const lease = new Lease({ collection, id: 'torture', owner, ttlMs: 400, renewMs: 120 });
+// Asked for by whichever process has it not; the lease renews itself once it is held.
+setInterval(() => lease.held() || lease.acquire().catch(() => {}), 50);
+const consumer = new Consumer({
+  name: 'torture',
+  log,
+  tail,
+  allowed: () => lease.held(),
+  handle: async (rows) => {
+    for (let at = 0; at < rows.length; at += 7) {
+      const some = rows.slice(at, at + 7).filter((row) => row.operation === 'insert' && row.collection === 'source');
+      await insertOutputs(
+        outputs,
+        some.map((row) => ({ _id: outputId('torture', row), event: row.number })),
+      );
+    }
+  },
+});
+consumer.start();
+process.stdout.write('ready\n');
