@@ -11,8 +11,8 @@ export type StoredNumber = Int32 | Double | Long | Decimal128;
 export type Calculation = 'add' | 'multiply';
 
 /**
- * A value as a stored number, or null when it is none. A JSON number is an int32 when it is one and a double otherwise,
- * as the driver writes it.
+ * A value as a stored number, or null when it is not a number. A plain JavaScript number becomes an int32 if it fits,
+ * and otherwise a double, as the driver writes it.
  */
 export function toStoredNumber(value: unknown): StoredNumber | null {
   if (typeof value === 'number') return isInt32(value) ? new Int32(value) : new Double(value);
@@ -20,7 +20,7 @@ export function toStoredNumber(value: unknown): StoredNumber | null {
   return value instanceof Int32 || value instanceof Double || value instanceof Decimal128 ? value : null;
 }
 
-/** The zero of a number's type; MongoDB lets a missing value count as it in a product. */
+/** The zero of a number's type. In a product, MongoDB takes a missing value as this zero. */
 export function zeroLike(value: StoredNumber): StoredNumber {
   return calculate('multiply', new Int32(0), value) ?? new Int32(0);
 }

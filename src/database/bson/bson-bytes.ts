@@ -1,11 +1,11 @@
 /**
  * BSON as bytes (bsonspec.org, version 1.1): where a document, a name and a value end. Every length is checked against
- * the end of the document around it, so damaged input is an error and never a read beyond it. Values are made from
- * these places elsewhere: in JSON text (transcode.ts) and as objects (stored.ts).
+ * the end of the document around it, so damaged bytes give an error and never a read beyond that end. Not here: making
+ * values from these bytes, as JSON text (json/transcode.ts) or as objects (stored.ts).
  */
 import { MillraceError } from '../../kernel/errors.ts';
 
-/** Element types, by the letter of the specification. */
+/** Element types, with the numbers of the specification. */
 export const DOUBLE = 0x01;
 export const STRING = 0x02;
 export const DOCUMENT = 0x03;
@@ -31,20 +31,20 @@ export const MIN_KEY = 0xff;
 /** Deepest nesting read from the database; MongoDB itself allows 200 levels. */
 export const MAX_STORED_DEPTH = 256;
 
-/** The error for bytes that are no BSON document: a fault of the store, not of the client. */
+/** The error for bytes that are not a BSON document: a fault of the stored data, not of the client. */
 export function damaged(what: string): MillraceError {
   return new MillraceError('internal', `A stored document is damaged: ${what}`);
 }
 
-/** A little-endian signed 32-bit integer; bytes beyond the end count as 0, callers check the end themselves. */
+/** A little-endian signed 32-bit integer; bytes after the end of `src` count as 0, callers check the end themselves. */
 export function int32At(src: Uint8Array, at: number): number {
   return (src[at] ?? 0) | ((src[at + 1] ?? 0) << 8) | ((src[at + 2] ?? 0) << 16) | ((src[at + 3] ?? 0) << 24);
 }
 
 /**
  * The place of a document's last byte (its terminating 0).
- * @param start where its length stands
- * @param limit first byte that is not its own any more
+ * @param start the place of the document's length, its first byte
+ * @param limit the first byte after the space in which the document must end
  */
 export function documentEnd(src: Uint8Array, start: number, limit: number): number {
   const size = int32At(src, start);
@@ -62,7 +62,7 @@ export function nameEnd(src: Uint8Array, start: number, end: number): number {
   return at;
 }
 
-/** The end of a string whose length stands at `start`: the place of its terminating 0. The text starts 4 bytes on. */
+/** The place of the terminating 0 of a string. Its length is at `start`, and its text begins 4 bytes after that. */
 export function stringEnd(src: Uint8Array, start: number, end: number): number {
   if (start + 5 > end) throw damaged('a string is cut off');
   const size = int32At(src, start);
@@ -72,7 +72,7 @@ export function stringEnd(src: Uint8Array, start: number, end: number): number {
   return last;
 }
 
-/** First byte after a value. The inside of embedded documents and arrays is not looked at. */
+/** First byte after a value. The content of embedded documents and arrays is not checked. */
 export function valueEnd(src: Uint8Array, type: number, start: number, end: number): number {
   const after = measure(src, type, start, end);
   if (after > end) throw damaged('a value is cut off');
@@ -148,7 +148,7 @@ export function findValue(src: Uint8Array, start: number, limit: number, name: U
   return { type, start: value, end: valueEnd(src, type, value, end) };
 }
 
-/** Whether the name between two places is this one. */
+/** Whether the bytes between two places are this name. */
 export function isNamed(src: Uint8Array, start: number, end: number, name: Uint8Array): boolean {
   if (end - start !== name.length) return false;
   for (let i = 0; i < name.length; i++) if (src[start + i] !== name[i]) return false;
@@ -156,7 +156,7 @@ export function isNamed(src: Uint8Array, start: number, end: number, name: Uint8
 }
 
 /**
- * Whether an array stands at a path of a document, or on the way to it.
+ * Whether a document has an array at a path, or on the way to it.
  * @param steps the names of the path
  */
 export function meetsArray(raw: Uint8Array, steps: readonly Uint8Array[]): boolean {
@@ -175,8 +175,8 @@ export function meetsArray(raw: Uint8Array, steps: readonly Uint8Array[]): boole
 }
 
 /**
- * Where the bytes of a binary start: subtype 2 (old) repeats the length before them. The server does not hold writers to
- * that; where it is not so, all are bytes.
+ * Where the bytes of a binary start. The old subtype 2 repeats the length before them. The server does not check that;
+ * if the second length is missing, everything is content.
  */
 export function binaryStart(src: Uint8Array, start: number): number {
   const size = int32At(src, start);

@@ -7,10 +7,10 @@ import { Decimal128 } from 'mongodb';
 const DIGITS = 34;
 const LEAST_EXPONENT = -6176;
 const GREATEST_EXPONENT = 6111;
-/** Digits that MongoDB keeps of a double when it becomes a decimal. */
+/** The number of digits that MongoDB keeps when it turns a double into a decimal. */
 const DOUBLE_DIGITS = 15;
 
-/** ±`coefficient` × 10^`exponent`, or no finite number. */
+/** The number ±`coefficient` × 10^`exponent`. */
 interface Finite {
   readonly negative: boolean;
   readonly coefficient: bigint;
@@ -27,7 +27,7 @@ export function multiplyDecimals(a: Decimal128, b: Decimal128): Decimal128 {
   return print(product(parse(a.toString()), parse(b.toString())));
 }
 
-/** A double as a decimal of 15 digits, so that 0.1 is 0.1 and not its 55 digits. */
+/** A double as a decimal of 15 digits, so that 0.1 stays 0.1 and does not become the 55 digits of the exact double. */
 export function decimalFromDouble(value: number): Decimal128 {
   if (!Number.isFinite(value)) return Decimal128.fromString(String(value));
   if (value === 0) return Decimal128.fromString(Object.is(value, -0) ? '-0' : '0');
@@ -62,7 +62,7 @@ function aligned({ negative, coefficient, exponent }: Finite, to: number): bigin
   return negative ? -magnitude : magnitude;
 }
 
-/** The nearest number that the format holds. */
+/** The nearest number that the format can hold. */
 function fitted(value: Finite): Decimal {
   const { negative, coefficient, exponent } = rounded(value, DIGITS);
   if (exponent < LEAST_EXPONENT) {
@@ -79,7 +79,7 @@ function rounded({ negative, coefficient, exponent }: Finite, digits: number): F
   const excess = String(coefficient).length - digits;
   if (excess <= 0) return { negative, coefficient, exponent };
   const short = shifted(coefficient, excess);
-  // 99…9 rounds up to one digit more, the last of which is 0.
+  // 99…9 rounds up to a number with one more digit. Its last digit is 0, so it can be cut.
   if (String(short).length > digits) return { negative, coefficient: short / 10n, exponent: exponent + excess + 1 };
   return { negative, coefficient: short, exponent: exponent + excess };
 }

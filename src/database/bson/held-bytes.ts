@@ -1,13 +1,13 @@
 /**
- * What a decoded value takes in memory when it is kept for itself, after the document that it came from has gone. Pure,
- * but for this: bytes that were a view into a larger buffer become bytes of their own, so that they keep nothing else alive.
+ * How much memory a decoded value takes when it is kept after its document is gone. It has one side effect: bytes that
+ * are a view into a larger buffer are copied, so that they do not keep that buffer in memory.
  */
 import { BSON } from 'mongodb';
 
-/** A number, a date, an id or another small object, with its place in a list. */
+/** Bytes for a number, a date, an id or another small object, with its slot in a list. */
 const SMALL = 48;
 
-/** Bytes that a value takes, nearly and rather too many: texts count as UTF-16. */
+/** The approximate number of bytes that a value takes, rather too high than too low: texts count as UTF-16. */
 export function heldBytes(value: unknown): number {
   if (typeof value === 'string') return SMALL + 2 * value.length;
   if (typeof value !== 'object' || value === null) return SMALL;

@@ -1,14 +1,14 @@
 /**
- * A few members of a stored document, for which the rest is passed over and not read: what makes a page's cursors needs
- * the sort's fields alone. Not here: reading whole documents (stored.ts).
+ * Reads a few members of a stored document and skips the rest: a page's cursor, for one, needs the fields of the sort
+ * only. Not here: reading whole documents (stored.ts).
  */
 import type { Document } from 'mongodb';
 import { documentEnd, isNamed, nameEnd, valueEnd } from './bson-bytes.ts';
 import { readStored } from './stored.ts';
 
 /**
- * Reads, as `readStored` does, those of the top-level members that have these names.
- * @throws MillraceError `internal` when the bytes are no BSON document
+ * Reads the top-level members with these names, as `readStored` does.
+ * @throws MillraceError `internal` when the bytes are not a BSON document
  */
 export function readNamed(raw: Uint8Array, names: readonly Uint8Array[]): Document {
   const end = documentEnd(raw, 0, raw.length);

@@ -1,7 +1,7 @@
 /**
- * Looking into raw BSON: where the top-level members of a document lie (bsonspec.org, version 1.1), and decoding what no
- * user wrote. Comparing two members is comparing their bytes. Not here: reading stored documents (stored.ts), and BSON to
- * JSON, which is json.ts.
+ * Raw BSON: the places of a document's top-level members (bsonspec.org, version 1.1), comparing members by their bytes,
+ * and decoding documents that no user wrote. Not here: reading users' documents (stored.ts), and BSON to JSON
+ * (json/json.ts).
  */
 import { BSON, type Timestamp } from 'mongodb';
 
@@ -55,7 +55,7 @@ function valueLength(bytes: Buffer, type: number, start: number): number {
   throw new RangeError(`The BSON type ${type} is not known`);
 }
 
-/** One member's embedded document as bytes, or null when it is missing or no document. */
+/** One member's embedded document as bytes; null when the member is missing or is not a document. */
 export function rawDocument(bytes: Buffer, name: string): Buffer | null {
   for (const member of rawMembers(bytes))
     if (member.name === name) return member.type === 3 ? bytes.subarray(member.start, member.end) : null;
@@ -77,23 +77,23 @@ export function rawDifference(one: Buffer, other: Buffer): string[] {
   return names;
 }
 
-/** Foreign writers may store invalid UTF-8; one such string must not stop everything behind it. */
+/** Other programs may have stored invalid UTF-8; one such string must not make the whole document unreadable. */
 const LENIENT = { validation: { utf8: false } } as const;
 
 /**
- * Decodes what the server or Millrace itself wrote, names included, to ordinary JavaScript values. Never documents of
- * users: the driver makes objects of its own of some of them (stored.ts reads those).
+ * Decodes documents that the server or Millrace itself wrote, names included, to ordinary JavaScript values. Not for
+ * documents of users: the driver turns some of them into objects of its own (stored.ts reads those).
  */
 export function decodeOwn(bytes: Uint8Array): Record<string, unknown> {
   return BSON.deserialize(bytes, LENIENT);
 }
 
-/** The same of the top level alone; embedded documents and the documents of arrays stay bytes, whoever wrote them. */
+/** The same for the top level only: embedded documents and documents in arrays stay bytes, so these may be of users. */
 export function decodeShallow(bytes: Uint8Array): Record<string, unknown> {
   return BSON.deserialize(bytes, { ...LENIENT, raw: true });
 }
 
-/** A value that must be a timestamp of the server. Throws TypeError when it is none. */
+/** A value that must be a timestamp of the server. Throws TypeError when it is not one. */
 export function timestamp(value: unknown): Timestamp {
   if (value instanceof BSON.Timestamp) return value;
   throw new TypeError('A cluster time is missing');

@@ -1,7 +1,7 @@
 /**
- * Stored BSON as values: every type of the specification as the driver's class, read from checked bytes. What could not
- * be written back as it was is refused, or read as what comes nearest, as the caller wants. Not here: what it is read
- * for (stored.ts).
+ * Stored BSON as values: every type of the specification as the driver's class, read from checked bytes. Some values
+ * cannot be written back unchanged; the caller decides whether they are refused or read as the nearest value. Not here:
+ * the readers for each purpose (stored.ts).
  */
 import {
   Binary,
@@ -24,15 +24,18 @@ import { setMember } from '../../kernel/objects.ts';
 import * as bson from './bson-bytes.ts';
 import { DbPointer } from './db-pointer.ts';
 
-/** A stored document with its members in stored order, embedded documents alike. The driver writes it as a document. */
+/**
+ * A stored document with its members in stored order, and its embedded documents likewise. The driver writes a Map as a
+ * document.
+ */
 export type OrderedDocument = Map<string, unknown>;
 
-/** How documents are kept once they are read. */
+/** How a read document is represented: as an object or as a Map. */
 export interface DocumentBuilder<T extends object> {
   make(): T;
   has(document: T, name: string): boolean;
   set(document: T, name: string, value: unknown): void;
-  /** Whether what could not be written back as it was is refused; else it is read as what comes nearest. */
+  /** True: a value that cannot be written back unchanged is refused. False: it is read as the nearest value. */
   readonly exact: boolean;
 }
 
@@ -76,7 +79,7 @@ export function readDocument<T extends object>(
   return document;
 }
 
-/** The elements stand in their order, whatever their names; a name that could not be written back is refused. */
+/** Elements keep their order, whatever their names are. In exact mode a name that cannot be written back is refused. */
 function readArray<T extends object>(
   src: Buffer,
   start: number,
@@ -153,24 +156,26 @@ export function readValue<T extends object>(
   }
 }
 
-/** Anything that reads text asks whether it has to be exact, and of nothing else in a shape. */
+/** The functions below need only to know whether a value must be exact. */
 type Exactness = Pick<DocumentBuilder<object>, 'exact'>;
 
 function text(src: Buffer, start: number, end: number, how: Exactness): string {
   const short = end - start <= SHORT ? asciiText(src, start, end) : null;
   if (short !== null) return short;
   const string = src.toString('utf8', start, end);
-  // Only text with a replacement character can have been damaged by decoding; it then differs in length or bytes.
+  // Decoding replaces damaged bytes with U+FFFD. So only a text with that character can differ from its bytes.
   if (how.exact && string.includes('\ufffd') && !Buffer.from(string).equals(src.subarray(start, end))) {
     throw inexact('text that is not UTF-8');
   }
   return string;
 }
 
-/** Bytes up to which a text is read without leaving JavaScript, which is faster for names and short values. */
+/**
+ * A text of up to so many bytes is read in JavaScript, which is faster than a call into the runtime for short texts.
+ */
 const SHORT = 12;
 
-/** The text of the bytes when all of them are ASCII, else null. */
+/** The text of the bytes; null if one of them is not ASCII. */
 function asciiText(src: Buffer, start: number, end: number): string | null {
   let string = '';
   for (let at = start; at < end; at++) {
@@ -191,7 +196,7 @@ function regex(src: Buffer, start: number, end: number, how: Exactness): BSONReg
   const pattern = text(src, start, split, how);
   const options = text(src, split + 1, end - 1, how);
   if (/^i?l?m?s?u?x?$/.test(options)) return new BSONRegExp(pattern, options);
-  // Its class takes no others when it is made.
+  // The constructor of the class refuses other options, so they are set afterwards.
   return nearest(how, 'unusual regular expression options', Object.assign(new BSONRegExp(pattern), { options }));
 }
 
@@ -203,7 +208,7 @@ function binary(src: Buffer, start: number, end: number, how: Exactness): Binary
   return how.exact && subtype === Binary.SUBTYPE_VECTOR && !isWritten(value) ? nearest(how, 'a vector', value) : value;
 }
 
-/** Whether the driver writes a value, and does not find it damaged. */
+/** Whether the driver can write a value: it refuses a damaged one. */
 function isWritten(value: Binary): boolean {
   try {
     return BSON.serialize({ value }).length > 0;
@@ -228,7 +233,7 @@ function codeWithScope<T extends object>(
   return new Code(text(src, start + 8, codeEnd, shape), readDocument(src, codeEnd + 1, end, depth + 1, shape));
 }
 
-/** A value that stands for one that JavaScript or the driver cannot hold, where that is enough. */
+/** The nearest value, for one that JavaScript or the driver cannot hold; an error in exact mode. */
 function nearest<V>(how: Exactness, what: string, value: V): V {
   if (how.exact) throw inexact(what);
   return value;

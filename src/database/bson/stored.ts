@@ -1,8 +1,8 @@
 /**
- * The one reader of stored documents: for read-modify-write, where every value keeps its BSON type and what could not be
- * written back as it was is refused, and for judging and showing, where nothing is refused. The driver's own
- * deserializer is not used for either: it makes a DBRef of a document with members `$ref` and `$id`, and policies would
- * then be asked about the members of that object instead of the stored ones. It also loses the order of number-like
+ * The only reader of stored documents. For changes (`decodeStored`), every value keeps its BSON type, and a value that
+ * cannot be written back unchanged is refused. For filters, policies and answers (`readStored`), nothing is refused.
+ * The driver's own deserializer is used for neither: it makes a DBRef of a document with members `$ref` and `$id`, so
+ * policies would test the members of that object instead of the stored ones. It also loses the order of number-like
  * names, and writes an unreadable date back as 1970.
  */
 import { BSON, Code, type Document } from 'mongodb';
@@ -15,20 +15,22 @@ import { MAP, OBJECT, type OrderedDocument, readDocument, readValue, SHOWN, SHOW
 export type { OrderedDocument } from './stored-values.ts';
 
 /**
- * Reads a stored document exactly: numbers as Int32, Double, Long and Decimal128, dates as Date, everything else as
- * the driver's class. Writing it back gives the same bytes, but for the order of number-like names (JavaScript sorts
- * them first: use {@link decodeOrdered} where order counts) and the names inside arrays, which are always 0, 1, 2, …
- * @throws MillraceError `unsupported-value` for what could not be written back unchanged: text that is not UTF-8,
+ * Reads a stored document exactly: numbers as Int32, Double, Long and Decimal128, dates as Date, everything else as the
+ * driver's class. Writing it back gives the same bytes, with two exceptions: number-like names move to the front,
+ * because JavaScript sorts them first (use {@link decodeOrdered} where order counts), and the names inside arrays
+ * become 0, 1, 2, …
+ * @throws MillraceError `unsupported-value` for a value that cannot be written back unchanged: text that is not UTF-8,
  *   dates beyond ±8.64e15 ms, repeated names, `undefined`, DBPointer, unsorted regular expression options;
- *   `internal` when the bytes are no BSON document
+ *   `internal` when the bytes are not a BSON document
  */
 export function decodeStored(raw: Uint8Array): Document {
   return readDocument(asBuffer(raw), 0, raw.length, 1, OBJECT);
 }
 
 /**
- * Reads the `_id` of a stored document exactly, whatever else the document holds.
- * @throws MillraceError `unsupported-value` for an id that could not be written as it is, `internal` for damaged bytes
+ * Reads only the `_id` of a stored document, exactly: the rest of the document may hold values that would be refused.
+ * @throws MillraceError `unsupported-value` for an id that cannot be written back unchanged, `internal` for damaged
+ * bytes
  */
 export function decodeStoredId(raw: Uint8Array): unknown {
   const src = asBuffer(raw);
@@ -39,24 +41,28 @@ export function decodeStoredId(raw: Uint8Array): unknown {
 }
 
 /**
- * Reads a stored document for judging or showing it: exactly typed as far as JavaScript can, and never refused.
- * @throws MillraceError `internal` when the bytes are no BSON document
+ * Reads a stored document to test it or to show it: with exact types as far as JavaScript has them; no value is
+ * refused.
+ * @throws MillraceError `internal` when the bytes are not a BSON document
  */
 export function readStored(raw: Uint8Array): Document {
   return readDocument(asBuffer(raw), 0, raw.length, 1, SHOWN);
 }
 
-/** As {@link readStored}, with every document as a Map: the driver writes it in the stored order, whatever its names. */
+/**
+ * As {@link readStored}, with every document as a Map: so the driver writes it in the stored order, whatever its names
+ * are.
+ */
 export function readOrdered(raw: Uint8Array): OrderedDocument {
   return readDocument(asBuffer(raw), 0, raw.length, 1, SHOWN_MAP);
 }
 
-/** As {@link decodeStored}, with every document as a Map, so that writing it back keeps the stored order too. */
+/** As {@link decodeStored}, with every document as a Map, so that writing it back keeps the stored order. */
 export function decodeOrdered(raw: Uint8Array): OrderedDocument {
   return readDocument(asBuffer(raw), 0, raw.length, 1, MAP);
 }
 
-/** Values of these types are written as they were read. */
+/** The driver writes values of these types with the bytes that were read. */
 const PLAIN: ReadonlySet<number> = new Set([
   bson.DOUBLE,
   bson.STRING,
@@ -66,7 +72,10 @@ const PLAIN: ReadonlySet<number> = new Set([
   bson.INT64,
 ]);
 
-/** Whether the driver writes what {@link readOrdered} reads, to the last byte: it has no way to write some values. */
+/**
+ * Whether the driver would write exactly these bytes from what {@link readOrdered} makes of them: some values it cannot
+ * write.
+ */
 export function isWritable(raw: Buffer): boolean {
   try {
     for (const { type } of rawMembers(raw)) {
@@ -80,15 +89,18 @@ export function isWritable(raw: Buffer): boolean {
 }
 
 /**
- * The stored document so that the driver writes it with the very same members in the same order: what was decoded
- * already, where JavaScript keeps that order, else read once more.
+ * The stored document in a form that the driver writes with the same members in the same order. That is the object that
+ * was decoded already if JavaScript keeps its order; otherwise the bytes are read again into Maps.
  * @param decoded what {@link decodeStored} made of the same bytes
  */
 export function exactly(raw: Uint8Array, decoded: Document): Document | OrderedDocument {
   return keepsOrder(decoded) ? decoded : decodeOrdered(raw);
 }
 
-/** Number-like names come first in an object. One that names a BSON type makes the driver take it for a value. */
+/**
+ * False if the object has a number-like name, which JavaScript moves to the front, or `_bsontype`, which makes the
+ * driver take it for a value.
+ */
 function keepsOrder(value: unknown): boolean {
   if (Array.isArray(value)) return value.every(keepsOrder);
   if (value instanceof Code) return !value.scope;
@@ -104,7 +116,7 @@ function keepsOrder(value: unknown): boolean {
 }
 
 /**
- * The bytes under which a document is stored: the server puts `_id` first, whatever stands before it.
+ * The bytes that the server stores for a document: it moves `_id` to the front.
  * @throws MillraceError `document-too-large`
  */
 export function encodeStored(document: Document | OrderedDocument): Uint8Array {
@@ -118,7 +130,7 @@ export function encodeStored(document: Document | OrderedDocument): Uint8Array {
 
 const ID_FIRST: OrderedDocument = new Map([['_id', null]]);
 
-/** Number-like names stand before all others in a JavaScript object, whatever was said first. */
+/** JavaScript puts number-like names before all others, even before an `_id` that was set first. */
 function startsWithId(document: Document | OrderedDocument): boolean {
   if (document instanceof Map) return true;
   for (const key in document) return key === '_id';
@@ -126,8 +138,8 @@ function startsWithId(document: Document | OrderedDocument): boolean {
 }
 
 /**
- * A changed document with its members in the order of the stored one, new members behind, embedded documents alike.
- * MongoDB compares embedded documents in order, so a change of one member must not move the others.
+ * A changed document with its members in the order of the stored one and new members at the end; its embedded documents
+ * likewise. MongoDB compares embedded documents with their order, so a change of one member must not move the others.
  */
 export function inOrderOf(document: Document, stored: OrderedDocument): OrderedDocument {
   const ordered: OrderedDocument = new Map();
@@ -144,14 +156,17 @@ function valueInOrderOf(value: unknown, before: unknown): unknown {
   return value.map((element, index) => valueInOrderOf(element, before[index]));
 }
 
-/** An embedded document may be another one than before, in an order of its own, which JavaScript kept but for numbers. */
+/**
+ * An embedded document may be a new one with its own order. JavaScript has kept that order, except for number-like
+ * names.
+ */
 function embeddedInOrderOf(document: Document, stored: OrderedDocument): OrderedDocument {
   const keys = Object.keys(document);
   if (keys.some((key) => NUMBER_LIKE.test(key))) return inOrderOf(document, stored);
   return new Map(keys.map((key) => [key, valueInOrderOf(document[key], stored.get(key))]));
 }
 
-/** Names that JavaScript moves before all others. */
+/** Names that JavaScript moves to the front of an object. */
 const NUMBER_LIKE = /^(?:0|[1-9]\d*)$/;
 
 function asBuffer(raw: Uint8Array): Buffer {

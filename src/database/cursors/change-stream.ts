@@ -1,7 +1,7 @@
 /**
- * A change stream that is read by commands, one `getMore` reply at a time: the driver's own `watch()` costs a third
- * more and resumes without telling its reader. It ends when the server closes the stream (after an invalidate) or the
- * signal aborts. Every error is thrown as it came. Not here: what to do after an error.
+ * A change stream, read by commands, one `getMore` reply at a time. The driver's own `watch()` costs a third more, and
+ * it resumes without notice. The stream ends when the server closes it (after an invalidate) or the signal aborts.
+ * Every error is thrown unchanged. Not here: what to do after an error.
  */
 import { type ClientSession, type Db, type Document, Long, type Timestamp } from 'mongodb';
 import { within } from '../../kernel/concurrency/deadline.ts';
@@ -13,19 +13,25 @@ import { RAW_ENTRIES, readCursorReply } from './cursor-reply.ts';
 export interface ChangeStreamOptions {
   /** The database to watch. */
   readonly db: Db;
-  /** One collection of it; all of them when left out. */
+  /** One collection of the database; all of them when absent. */
   readonly collection?: string;
-  /** Where to begin: behind a token, or at a cluster time; now when left out. */
+  /** Where to begin: after a token, or at a cluster time; now when absent. */
   readonly from?: { readonly after: string } | { readonly at: Timestamp };
-  /** Ask for states before and after, for schema changes, and split entries above 16 MB where the server can. */
+  /**
+   * Whether to request the states before and after, schema changes, and entries above 16 MB in fragments if the server
+   * can split them.
+   */
   readonly full?: boolean;
-  /** Stages behind `$changeStream`. Never a `$match` in a stream whose tokens are kept: a changed one breaks them. */
+  /**
+   * Stages after `$changeStream`. Not a `$match` if the stream's tokens are kept: they become invalid when it is
+   * changed.
+   */
   readonly stages?: readonly object[];
-  /** Entries in a reply at most; by default as many as fit into 16 MB. */
+  /** The most entries in a reply; by default as many as fit into 16 MB. */
   readonly batchSize?: number;
-  /** How long the server waits for news before an empty reply, in whole milliseconds. */
+  /** How long the server waits for a change before it sends an empty reply, in whole milliseconds. */
   readonly maxTimeMs?: number;
-  /** How long an answer behind the opening's may take before the connection is given up, in milliseconds. */
+  /** How long each answer after the first may take before the connection is given up, in milliseconds. */
   readonly answerMs?: () => number;
   readonly signal: AbortSignal;
 }
@@ -34,9 +40,9 @@ export interface StreamReply {
   readonly changes: readonly StreamChange[];
   /** Everything before this token has been seen; null while only a part of a split entry has arrived. */
   readonly token: string | null;
-  /** Size of the reply. */
+  /** Size of the reply's entries in bytes. */
   readonly bytes: number;
-  /** The server's operation time. */
+  /** The operation time that the server reported. */
   readonly time: Timestamp;
 }
 
@@ -45,7 +51,7 @@ const UNKNOWN_STAGE = 40324;
 /** How long an answer may take, in milliseconds. */
 export const ANSWER_MS = 10_000;
 
-/** Opens the stream and yields replies, empty ones included; the first one is the answer to the opening itself. */
+/** Opens the stream and yields replies, empty ones included. The first one is the answer to the opening. */
 export async function* changeStream(options: ChangeStreamOptions): AsyncGenerator<StreamReply, void, void> {
   const { db, signal } = options;
   const session = db.client.startSession();
@@ -107,7 +113,7 @@ async function open(options: ChangeStreamOptions, ask: (command: object) => Prom
 async function close(db: Db, collection: string | undefined, cursor: bigint, session: ClientSession) {
   if (cursor !== 0n) {
     const command = { killCursors: collection ?? '$cmd.aggregate', cursors: [Long.fromBigInt(cursor)] };
-    // The server forgets a cursor by itself; a failure to say so changes nothing.
+    // The server closes an unused cursor by itself after a while, so it does not matter if this fails.
     await db.command(command, { signal: AbortSignal.timeout(1000) }).catch(() => {});
   }
   await session.endSession().catch(() => {});

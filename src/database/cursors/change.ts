@@ -1,18 +1,19 @@
 /**
- * One entry of a MongoDB change stream with its bodies left as raw BSON, and how it is read from a reply's bytes.
- * Fragments of a split entry are joined here. Not here: the cursor that brings them, and the row made of them.
+ * One entry of a MongoDB change stream, read from a reply's bytes; its documents stay raw BSON. Fragments of a split
+ * entry are joined here. Not here: the cursor that reads the entries (change-stream.ts), and the log rows made of them
+ * (events/record).
  */
 import type { Timestamp } from 'mongodb';
 import { binary, decodeOwn, decodeShallow, timestamp } from '../bson/raw.ts';
 
 export interface StreamChange {
-  /** Resume token as upper-case hex; tokens of one stream order as strings. */
+  /** Resume token as upper-case hex. The tokens of one stream, compared as strings, have the order of their changes. */
   readonly token: string;
   /** MongoDB's operation type, such as `insert` or `createIndexes`. */
   readonly operation: string;
   readonly time: Timestamp;
   readonly wall: Date;
-  /** Name of the collection, null for what concerns the database. */
+  /** Name of the collection; null for a change of the whole database. */
   readonly collection: string | null;
   /** New name of a renamed collection. */
   readonly to: string | null;
@@ -22,9 +23,9 @@ export interface StreamChange {
   readonly before: Buffer | null;
   /** Raw `{updatedFields, removedFields, truncatedArrays}`. */
   readonly update: Buffer | null;
-  /** The bodies were left out because they are too large. */
+  /** True if the documents were left out because they are too large. */
   readonly big: boolean;
-  /** Which database transaction it belongs to; null outside of one. */
+  /** Identifies the database transaction of the change; null outside of one. */
   readonly transaction: string | null;
 }
 
@@ -33,13 +34,13 @@ type RawEntry = Record<string, unknown>;
 /** Reads one entry shallowly: embedded documents stay bytes. */
 export const readEntry: (bytes: Uint8Array) => RawEntry = decodeShallow;
 
-/** Which fragment of how many an entry is; null when it came whole. */
+/** The number of a fragment and the number of all; null for an entry that was not split. */
 export function fragmentOf(entry: RawEntry): { fragment: number; of: number } | null {
   const split = decoded(entry['splitEvent']);
   return split === null ? null : { fragment: Number(split['fragment']), of: Number(split['of']) };
 }
 
-/** Makes a change of an entry, or of the fragments of one in their order. */
+/** Makes a change from an entry, or from all fragments of an entry in their order. */
 export function toChange(fragments: readonly RawEntry[]): StreamChange {
   const entry: RawEntry = Object.assign({}, ...fragments);
   const session = decoded(entry['lsid']);
@@ -59,7 +60,7 @@ export function toChange(fragments: readonly RawEntry[]): StreamChange {
   };
 }
 
-/** The text of a resume token: raw `{_data: "82…"}`. Throws TypeError when it is no token. */
+/** The text of a resume token, which is raw `{_data: "82…"}`. Throws TypeError when it is not a token. */
 function tokenText(token: unknown): string {
   const text = textMember(decoded(token), '_data');
   if (text === null) throw new TypeError('The change stream gave no resume token');

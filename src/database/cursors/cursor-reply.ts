@@ -6,8 +6,8 @@ import { type Document, Timestamp } from 'mongodb';
 import { binary } from '../bson/raw.ts';
 
 /**
- * Options of a command whose reply is read here. Not `raw: true`, by which the driver would leave parts of an error raw
- * as well, take them for the version of the topology, and lose the server for some heartbeats when its primary steps
+ * Options of a command whose reply is read here. Not `raw: true`: with it the driver also leaves parts of an error raw,
+ * misreads them as the version of the topology, and so loses the server for some heartbeats when the primary steps
  * down.
  */
 export const RAW_ENTRIES = {
@@ -16,20 +16,20 @@ export const RAW_ENTRIES = {
 } as const;
 
 export interface CursorReply {
-  /** Of the cursor that has more; 0 when this was all. */
+  /** The id of the cursor that has more; 0 when there is no more. */
   readonly id: bigint;
   readonly entries: readonly Buffer[];
-  /** Size of all entries. */
+  /** Size of all entries in bytes. */
   readonly bytes: number;
   /** The moment of a snapshot; null for other reads. */
   readonly time: Timestamp | null;
-  /** Of a change stream: everything before it has been seen. */
+  /** The resume token of a change stream: everything before it has been read. */
   readonly token: string | null;
 }
 
 /**
  * Reads the member `cursor` of a reply.
- * @throws TypeError when it is none
+ * @throws TypeError when it is not a cursor
  */
 export function readCursorReply(cursor: Document | undefined): CursorReply {
   if (cursor === undefined) throw new TypeError('The server gave no cursor');
@@ -46,7 +46,7 @@ export function readCursorReply(cursor: Document | undefined): CursorReply {
   };
 }
 
-/** With `raw: true` the driver hands out the bytes of a document where its types say document. */
+/** With these options the driver gives the bytes of a document, although its types say that it is a document. */
 export function asRaw(document: unknown): Buffer {
   const raw = binary(document);
   if (raw === null) throw new TypeError('The driver did not answer with raw BSON');

@@ -19,7 +19,7 @@ import { FIRST_BATCH, OpenCursor } from './open-cursor.ts';
 
 export interface RawFind {
   readonly filter: Document;
-  /** Documents of a reply at most: where one is to hold them all, as many as there can be. */
+  /** The most documents of one reply. If one reply shall hold all documents: the largest possible number of them. */
   readonly batchSize: number;
   readonly sort?: ReadonlyMap<string, 1 | -1>;
   readonly projection?: ReadonlyMap<string, 0 | 1>;
@@ -29,7 +29,7 @@ export interface RawFind {
   readonly maxTimeMS: number;
 }
 
-/** A text that is equal only for equal questions, down to the types of their values. */
+/** A text that is equal only for equal reads, with equal types of their values. */
 export function wordsOf(find: RawFind): string {
   return Buffer.from(BSON.serialize(find)).toString('latin1');
 }
@@ -37,7 +37,7 @@ export function wordsOf(find: RawFind): string {
 /** The first documents of a result, in order. */
 export interface FirstFound {
   readonly documents: readonly Buffer[];
-  /** Whether there are others: one reply of the server holds 16 MB, and one document at least. */
+  /** Whether there are more documents: a reply holds at most 16 MB, but always at least one document. */
   readonly more: boolean;
 }
 
@@ -72,8 +72,8 @@ export async function findRaw(db: Db, collection: string, find: RawFind): Promis
 }
 
 /**
- * The same in batches of about 1 MB, of `batchSize` documents at most; the next one is asked for when the last one has
- * been taken. None of them is empty.
+ * The same in batches of about 1 MB and at most `batchSize` documents. The next batch is requested when the last one
+ * has been taken. No batch is empty.
  */
 export async function* findAll(db: Db, collection: string, find: RawFind): AsyncGenerator<readonly Buffer[]> {
   const session = db.client.startSession({ causalConsistency: false });
@@ -99,7 +99,7 @@ export async function* findAll(db: Db, collection: string, find: RawFind): Async
   }
 }
 
-/** The documents of a raw cursor in batches; it is closed in the end. */
+/** The documents of a raw cursor in batches. The cursor is closed at the end. */
 export async function* batchesOf(cursor: FindCursor): AsyncGenerator<readonly Buffer[]> {
   try {
     while (await cursor.hasNext()) yield cursor.readBufferedDocuments().map(asRaw);
@@ -123,7 +123,7 @@ function cursorOf(db: Db, collection: string, find: RawFind): FindCursor {
   });
 }
 
-/** Whether the same question may be answered in a moment. */
+/** Whether the same read may succeed a moment later. */
 function mayPass(error: unknown): boolean {
   return error instanceof MongoNetworkError || meaningOf(serverCode(error), '')?.code === 'database-unavailable';
 }

@@ -1,25 +1,26 @@
 /**
- * A cursor of the server, read by commands. The driver's own cursor parses each document only to return its bytes,
- * which is twice the work of everything else in a long list. Not here: the query that opens it.
+ * An open cursor of the server, read by commands. The driver's own cursor parses each document even if only its bytes
+ * are wanted, and that costs twice as much as the rest of a long list. Not here: the query that opens the cursor.
  */
 import { type ClientSession, type Db, type Document, Long } from 'mongodb';
 import type { CursorReply } from './cursor-reply.ts';
 
-/** Documents of a first reply, while nothing is known of their size. */
+/** The number of documents in a first reply, while their size is not known. */
 export const FIRST_BATCH = 16;
 /**
- * What a reply should hold, in bytes. The server counts documents, so the last reply tells how many the next may be.
+ * The wanted size of a reply, in bytes. The server only takes a number of documents, which is computed from the last
+ * reply.
  */
 const REPLY_BYTES = 1_048_576;
-/** How many times as many documents as the last one a reply may hold. */
+/** A reply may hold so many times as many documents as the reply before it. */
 const GROWTH = 8;
 
 export interface CursorParts {
   readonly db: Db;
   readonly collection: string;
-  /** The one it was opened in, in which alone it can be read. It ends with the cursor. */
+  /** The session in which the cursor was opened: it can only be read in this session. It ends with the cursor. */
   readonly session: ClientSession;
-  /** Documents of one reply at most: fewer where they are large. */
+  /** The most documents of one reply; fewer if they are large. */
   readonly batchSize: number;
   /** Sends a command in the session, and reads its reply. */
   readonly ask: (command: Document) => Promise<CursorReply>;
@@ -31,8 +32,8 @@ export class OpenCursor {
   #batchSize: number;
 
   /**
-   * @param id as the first reply says it; 0 where that was all
-   * @param first the first reply, where the next ones shall be measured by it
+   * @param id the cursor's id from the first reply; 0 when there is no more
+   * @param first the first reply, if the size of the next ones shall be computed from it
    */
   constructor(parts: CursorParts, id: bigint, first?: CursorReply) {
     this.#parts = parts;
@@ -40,7 +41,7 @@ export class OpenCursor {
     this.#batchSize = first === undefined ? parts.batchSize : this.#after(first);
   }
 
-  /** The documents behind the first reply, in batches that are not empty. Throws the driver's errors. */
+  /** The documents after the first reply, in batches that are not empty. Throws the driver's errors. */
   async *rest(): AsyncGenerator<readonly Buffer[]> {
     const { collection, ask } = this.#parts;
     try {
@@ -57,23 +58,23 @@ export class OpenCursor {
     }
   }
 
-  /** How many documents the reply after this one may hold. */
+  /** How many documents the next reply may hold. */
   #after({ entries, bytes }: CursorReply): number {
     const most = this.#parts.batchSize;
     const last = entries.at(-1);
     if (last === undefined) return Math.min(most, FIRST_BATCH);
-    // The last one counts by itself: it may be the first of many that are larger.
+    // The size of the last document counts as well as the average: it may be the first of many larger ones.
     const size = Math.max(last.length, bytes / entries.length);
     return Math.max(1, Math.min(most, Math.floor(REPLY_BYTES / size), entries.length * GROWTH));
   }
 
-  /** Gives the cursor back, when it was not read to its end, and the session. */
+  /** Closes the cursor if it was not read to its end, and ends the session. */
   async close(): Promise<void> {
     const { db, collection, session } = this.#parts;
     if (this.#id !== 0n) {
       const command = { killCursors: collection, cursors: [Long.fromBigInt(this.#id)] };
       this.#id = 0n;
-      // The server forgets a cursor by itself; a failure to say so changes nothing.
+      // The server closes an unused cursor by itself after a while, so it does not matter if this fails.
       await db.command(command, { session }).catch(() => undefined);
     }
     await session.endSession().catch(() => undefined);

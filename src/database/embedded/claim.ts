@@ -1,27 +1,28 @@
 /**
- * Exclusive use of one data folder. The truth is read from the running programs, never from a file that could be stale:
- * mongod.lock names the mongod, its parent is our watchdog, and the watchdog's command line names the program it serves.
- * Two starts in the same instant are told apart by MongoDB's own kernel lock on the folder (mongod.ts reports it).
+ * Exclusive use of one data folder. Whether it is in use is read from the running programs, because a file alone could
+ * be stale: mongod.lock names the mongod, its parent process is our watchdog, and the watchdog's command line names the
+ * program it works for. If two programs start at the same moment, MongoDB's own lock on the folder lets one of them
+ * fail (embedded.ts reports it).
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MillraceError } from '../../kernel/errors.ts';
 import { hasEnded, lookUp, type RunningProgram, signal } from './running.ts';
 
-/** How long a mongod without its program gets to close its files. */
+/** How long a mongod whose program has ended may take to close its files. */
 const END_LIMIT_MS = 15_000;
 const KILL_LIMIT_MS = 5000;
 
 /** The word in the watchdog's command line that marks it as ours; `pid:started` of its program follows. */
 export const WATCHDOG = 'millrace-watchdog';
 
-/** Who uses a data folder: its mongod, and the program it belongs to when that one is alive. */
+/** The user of a data folder: its mongod, and the program that the mongod belongs to, if that program is alive. */
 export interface Holder {
   readonly mongod: RunningProgram;
   readonly owner: RunningProgram | null;
 }
 
-/** Finds the mongod that uses `data` (an absolute path), if one does. */
+/** Finds the mongod that uses `data` (an absolute path); null if none does. */
 export async function findHolder(data: string): Promise<Holder | null> {
   const lock = await readFile(join(data, 'mongod.lock'), 'utf8').catch(() => '');
   const mongod = await lookUp(Number.parseInt(lock, 10));
@@ -34,7 +35,8 @@ export async function findHolder(data: string): Promise<Holder | null> {
 }
 
 /**
- * Makes sure that nobody uses the folder: refuses when a living program does, and ends what a killed program left.
+ * Makes sure that the folder is not in use: refuses if a living program uses it, and ends a mongod that a killed
+ * program left.
  * @throws MillraceError `database-unavailable`, with a hint, when the folder stays in use.
  */
 export async function claimFolder(data: string, onProgress: (line: string) => void): Promise<void> {

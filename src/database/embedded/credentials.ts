@@ -1,7 +1,8 @@
 /**
- * The two secrets of an embedded MongoDB, kept in its folder for this user alone: the key of the replica set, by which a
- * start signs in as the server itself, and the password of the program's user. Made at the first start; made again when one
- * is missing, cut off or readable by others. Not here: what is done with them (replica-set.ts).
+ * The two secrets of an embedded MongoDB, kept in its folder and readable by this user of the machine only: the key of
+ * the replica set, with which a start signs in as the server itself, and the password of the program's database user.
+ * They are made at the first start, and made again when one is missing, cut off or readable by others. Not here: what
+ * is done with them (replica-set.ts).
  */
 import { randomBytes } from 'node:crypto';
 import { link, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
@@ -10,7 +11,7 @@ import { platform } from 'node:process';
 import { MillraceError } from '../../kernel/errors.ts';
 
 export interface Credentials {
-  /** Path of the file with the key, as mongod takes it. */
+  /** Path of the key file, which mongod reads itself. */
   readonly keyFile: string;
   readonly key: string;
   readonly password: string;
@@ -23,24 +24,24 @@ const PASSWORD_FILE = 'mongod.password';
 const MODE = 0o600;
 const OTHERS = 0o077;
 const SECRET_BYTES = 32;
-/** Hexadecimal: the letters of a key file (base64) and of an address at once. */
+/** Hexadecimal, because its digits are allowed both in a key file (base64) and in a connection string. */
 const SECRET = new RegExp(`^[0-9a-f]{${2 * SECRET_BYTES}}\\n$`);
 
 /**
  * The secrets of a folder.
- * @throws MillraceError `database-unavailable` when the folder cannot keep a file from others
+ * @throws MillraceError `database-unavailable` when other users could read files of the folder
  */
 export async function ownCredentials(folder: string): Promise<Credentials> {
   const keyFile = join(folder, KEY_FILE);
   return { keyFile, key: await ownSecret(keyFile), password: await ownSecret(join(folder, PASSWORD_FILE)) };
 }
 
-/** The connection string of a server that runs in a folder, for those who may read its password. */
+/** The connection string of a server that runs in a folder. The caller must be able to read its password file. */
 export async function runningUrl(folder: string, port: string, set: string): Promise<string> {
   return urlOf(port, set, await readOwn(join(folder, PASSWORD_FILE)));
 }
 
-/** @param password null for a server that an older version started, which asks nobody */
+/** @param password null for a server that an older version started, which has no authentication */
 export function urlOf(port: number | string, set: string, password: string | null): string {
   const who = password === null ? '' : `${DATABASE_USER}:${password}@`;
   const how = password === null ? '' : '&authMechanism=SCRAM-SHA-256';
@@ -57,26 +58,26 @@ async function ownSecret(file: string): Promise<string> {
   throw refused(file, 'its file system lets others read it');
 }
 
-/** The secret, unless it is missing, was cut off while it was written, or others may read it. */
+/** The secret; null when it is missing, was cut off while it was written, or other users may read it. */
 async function readOwn(file: string): Promise<string | null> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '';
     throw error;
   });
   if (!SECRET.test(text)) return null;
-  // Windows has no such modes; there the rights of the folder hold.
+  // Windows has no file modes; there the rights of the folder protect it.
   if (platform !== 'win32' && ((await stat(file)).mode & OTHERS) !== 0) return null;
   return text.trimEnd();
 }
 
-/** Puts a whole file in its place in one step. Of two programs that start at once, both read what the first one put. */
+/** Puts a whole file in its place in one step. If two programs start at once, both read the file of the first one. */
 async function make(file: string): Promise<string | null> {
   const draft = `${file}.${randomBytes(6).toString('hex')}`;
   await writeFile(draft, `${randomBytes(SECRET_BYTES).toString('hex')}\n`, { mode: MODE, flag: 'wx', flush: true });
   try {
     if ((await readOwn(file)) === null) await rm(file, { force: true });
     await link(draft, file).catch(async (error: NodeJS.ErrnoException) => {
-      // A file system without links: the last one wins.
+      // A file system without links: there the last file wins.
       if (error.code !== 'EEXIST') await rename(draft, file);
     });
   } finally {

@@ -1,7 +1,7 @@
 /**
- * A MongoDB of one's own: finds or fetches a mongod and runs it beside the program as a replica set of one member on
- * a free loopback port, with its data in one folder. Only whoever may read that folder gets in. Not for production: there,
- * MONGODB_URL names a deployment.
+ * The program's own MongoDB: finds or fetches a mongod and runs it next to the program as a replica set of one member,
+ * on a free loopback port, with its data in one folder. Only users of the machine that may read this folder can sign
+ * in. Not for production: there, MONGODB_URL names a deployment.
  */
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -14,13 +14,13 @@ import { type Exit, spawnMongod } from './mongod.ts';
 import { freePort, listening } from './port.ts';
 
 export interface EmbeddedOptions {
-  /** Where data and log are kept; made when missing. One program at a time. */
+  /** Folder for data and log, made if missing. Only one program can use it at a time. */
   readonly folder: string;
-  /** The mongod to run; found or fetched when absent. */
+  /** The mongod to run; if absent, one is found or fetched. */
   readonly binary?: string | undefined;
-  /** Told one line before each step that can take seconds. */
+  /** Called with one line of text before each step that can take seconds. */
   readonly onProgress?: (line: string) => void;
-  /** Told when mongod runs and opens its files: the moment for work of one's own. */
+  /** Called when mongod is opening its files: the caller can do other work meanwhile. */
   readonly onSpawned?: () => void;
 }
 
@@ -30,13 +30,13 @@ export interface EmbeddedDatabase {
   /** The server's version, such as `6.0.5`. */
   readonly version: string;
   readonly pid: number;
-  /** Settled when the server has ended, asked or not; never rejected. */
+  /** Resolves when the server has ended, for whatever reason; never rejects. */
   readonly exited: Promise<Exit>;
   /** Ends the server cleanly; may be called again. */
   stop(): Promise<void>;
 }
 
-/** Recovery of a large folder after a crash takes its time. */
+/** Long, because recovery of a large folder after a crash takes time. */
 const START_LIMIT_MS = 120_000;
 const PORT_TRIES = 3;
 const SET_NAME = 'millrace';
@@ -45,7 +45,7 @@ const FOLDER_IN_USE = 100;
 const PORT_IN_USE = 48;
 
 /**
- * Starts it and waits until it takes writes.
+ * Starts the MongoDB and waits until it accepts writes.
  * @throws MillraceError `database-unavailable`; its hint says what to do.
  */
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedDatabase> {
@@ -68,7 +68,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedD
   }
 }
 
-/** One try on one port; how it ended when it did not come up. */
+/** One try on one port. Returns the running database, or how mongod ended if it did not start. */
 async function startOn(
   port: number,
   binary: string,
@@ -83,7 +83,8 @@ async function startOn(
   mongod.exited.then(() => gone.abort());
   const limit = AbortSignal.any([gone.signal, AbortSignal.timeout(START_LIMIT_MS)]);
   try {
-    // Loaded here and not above: the driver takes as long to load as mongod to open its files.
+    // Loaded here and not above: loading the driver takes as long as mongod needs to open its files, and this way both
+    // happen at the same time.
     const { formReplicaSet } = await import('./replica-set.ts');
     await listening(port, limit);
     const { version } = await formReplicaSet({ name: SET_NAME, port, mongodPid: mongod.pid, credentials }, limit);
@@ -98,19 +99,20 @@ async function startOn(
   }
 }
 
-/** Why a server that ran was given up. */
+/** Why the start of a running server was given up. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.name === 'TimeoutError' ? `it was not ready after ${START_LIMIT_MS / 1000} s` : error.message;
 }
 
-/** The command line; small on purpose, since this server shares a developer's machine. */
+/** The command line. The limits are small, because this server runs on a developer's machine next to other programs. */
 function words(port: number, data: string, log: string, keyFile: string): string[] {
   const parameters = {
-    // Before there is a user nobody gets in either: a start signs in by the key.
+    // Even while there is no user, a connection needs a credential: a start signs in by the key.
     enableLocalhostAuthBypass: false,
     authenticationMechanisms: 'SCRAM-SHA-256',
-    // The fewest there are: they slow down the guessing of weak passwords, and each secret here is 256 random bits.
+    // The smallest number that MongoDB allows. Iterations slow down guessing of weak passwords, and the secrets here
+    // are 256 random bits.
     scramSHA256IterationCount: 5000,
     transactionLifetimeLimitSeconds: 10,
     diagnosticDataCollectionEnabled: false,
@@ -120,7 +122,7 @@ function words(port: number, data: string, log: string, keyFile: string): string
     ...['--replSet', SET_NAME, '--bind_ip', '127.0.0.1', '--port', String(port)],
     ...['--dbpath', data, '--logpath', log, '--logappend', '--keyFile', keyFile],
     ...['--networkMessageCompressors', 'disabled'],
-    // Commands that were slow would be logged with all that stands in them, hashes of passwords and tokens too.
+    // Otherwise slow commands would be logged with all their values, such as hashes of passwords and tokens.
     ...['--slowOpSampleRate', '0', '--quiet'],
     ...['--wiredTigerCacheSizeGB', '0.5', '--oplogSize', '1024'],
     // A start reads the whole journal file: 16 MB instead of 100 MB saves a quarter of a second, and 250 MB of disk.

@@ -1,15 +1,15 @@
 /**
- * mongod's log: kept from growing without end, and read for the reason of a failure. Lines are JSON (MongoDB manual,
- * "Log Messages"): `s` is the severity, `msg` the sentence, `attr` what it speaks of.
+ * mongod's log: its size is bounded, and the reason of a failure is read from it. Lines are JSON (MongoDB manual, "Log
+ * Messages"): `s` is the severity, `msg` the sentence, `attr` its details.
  */
 import { open, rename, stat } from 'node:fs/promises';
 
 const LIMIT_BYTES = 10_000_000;
 const TAIL_BYTES = 64_000;
-/** In the words of the operating system, of WiredTiger and of MongoDB itself. */
+/** The wording of the operating system and WiredTiger, and that of MongoDB itself. */
 const FULL_DISK = /No space left on device|OutOfDiskSpace/;
 
-/** Keeps one old log when the present one has grown. Answers with the size the log starts at. */
+/** Renames the log when it has grown large; one old log is kept. Returns the size that the current log has now. */
 export async function turnLog(log: string): Promise<number> {
   const size = await stat(log).then(
     (found) => found.size,
@@ -20,10 +20,13 @@ export async function turnLog(log: string): Promise<number> {
   return 0;
 }
 
-/** A full disk, or the last error written after byte `since`, as one sentence; `null` when there is none. */
+/**
+ * The reason of a failure as one sentence: a full disk, or else the last error written after byte `since`; `null` when
+ * there is none.
+ */
 export async function lastFault(log: string, since: number): Promise<string | null> {
   const said = await tail(log, since);
-  // Much fails of it one after the other, and the last error does not name it.
+  // A full disk makes many things fail one after the other, and the last error does not name it.
   if (FULL_DISK.test(said)) return 'there is no space left on the disk of its data';
   for (const line of said.split('\n').reverse()) {
     if (/"s":"[EF]"/.test(line)) return sentence(line);

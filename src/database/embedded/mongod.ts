@@ -1,6 +1,6 @@
 /**
- * One mongod, tied to the life of this program by a watchdog on a pipe. Not here: where the binary comes from
- * (binary.ts), whose folder it is (claim.ts) and the replica set inside (replica-set.ts).
+ * Starts one mongod, and a watchdog that ends it when this program ends, however that happens. Not here: where the
+ * binary comes from (binary.ts), exclusive use of the folder (claim.ts) and the replica set inside (replica-set.ts).
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { pid, platform } from 'node:process';
@@ -13,14 +13,14 @@ import { lookUp, signal } from './running.ts';
 /** How a mongod ended. */
 export interface Exit {
   readonly code: number | null;
-  /** Why, in a few words without a full stop: from its log or from what it printed. */
+  /** The reason in a few words without a full stop, from its log or its output. */
   readonly reason: string;
 }
 
 export interface Mongod {
   readonly pid: number;
   readonly exited: Promise<Exit>;
-  /** Ends it cleanly, or by force after 10 s; may be called again. */
+  /** Ends it cleanly, or after 10 s by force; may be called again. */
   stop(): Promise<Exit>;
 }
 
@@ -28,9 +28,10 @@ const STOP_LIMIT_MS = 10_000;
 const OUTPUT_LIMIT = 4000;
 
 /**
- * The watchdog. It reads the pipe that this program holds open, and the read ends when the program does, however that
- * happens: then it asks mongod to end. It has not collected mongod at that moment, so the pid cannot have passed to
- * another program. Word 1 names the program it serves, for claim.ts.
+ * The watchdog, a shell script. It reads from a pipe that this program holds open. The read ends when the program ends,
+ * however that happens, and then the watchdog asks mongod to end. It has not yet collected mongod's exit at that
+ * moment, so the pid cannot belong to another program. Its first argument names the program it works for; claim.ts
+ * reads that.
  */
 const SCRIPT = `shift 2
 exec 3<&0 </dev/null
@@ -41,7 +42,7 @@ read -r _ <&3
 kill -TERM $!
 wait $!`;
 
-/** Starts mongod with `args`, in a session of its own: Ctrl-C in a terminal reaches this program alone. */
+/** Starts mongod with `args`, in a session of its own, so that Ctrl-C in a terminal reaches only this program. */
 export async function spawnMongod(binary: string, args: readonly string[], log: string): Promise<Mongod> {
   const since = await turnLog(log);
   const child = platform === 'win32' ? launch(binary, args) : await launchWatched([binary, ...args]);
@@ -49,7 +50,7 @@ export async function spawnMongod(binary: string, args: readonly string[], log: 
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
     complaint = (complaint + chunk).slice(-OUTPUT_LIMIT);
   });
-  // The pipe breaks when the watchdog has gone; its exit says all there is to say.
+  // The pipe breaks when the watchdog has ended; its exit is handled below.
   child.stdin.on('error', () => {});
   const exited = new Promise<Exit>((resolve) => {
     child.once('close', async (code) => {
@@ -60,9 +61,9 @@ export async function spawnMongod(binary: string, args: readonly string[], log: 
   if (platform === 'win32') return unwatched(child, exited);
 
   const mongod = await firstNumber(child.stdout.setEncoding('utf8'));
-  // Both ends of mongod's output closed: it has gone, the watchdog may go too.
+  // mongod's output has closed, so mongod has ended and the watchdog may end too.
   child.stdout.once('end', () => child.stdin.end());
-  // The watchdog was killed from outside: nothing would end mongod later, so it ends now.
+  // The watchdog was killed: nothing would end mongod later, so mongod ends now.
   child.once('exit', (_code, by) => by !== null && signal(mongod, 'SIGTERM'));
   return {
     pid: mongod,
@@ -75,7 +76,10 @@ export async function spawnMongod(binary: string, args: readonly string[], log: 
   };
 }
 
-/** Windows has no such shell: there a killed program leaves its mongod, and the folder stays in use until it is ended. */
+/**
+ * Windows has no such shell: there a killed program leaves its mongod running, and the folder stays in use until that
+ * is ended by hand.
+ */
 function unwatched(child: ChildProcess, exited: Promise<Exit>): Mongod {
   child.stdout?.resume();
   return {
@@ -97,7 +101,7 @@ function launch(program: string, words: readonly string[]) {
   return spawn(program, words, { detached: true, stdio: ['pipe', 'pipe', 'pipe'], windowsHide: true });
 }
 
-/** The pid that the watchdog prints first; what mongod prints after it is in its log too. */
+/** The pid of mongod, which the watchdog prints first. The output after it is not needed: it is in mongod's log too. */
 async function firstNumber(output: Readable): Promise<number> {
   return new Promise((resolve, reject) => {
     output.once('data', (chunk: string) => resolve(Number.parseInt(chunk, 10)));

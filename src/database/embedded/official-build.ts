@@ -1,7 +1,7 @@
 /**
  * Fetches MongoDB's official build for this system. mongodb-memory-server-core knows which archive fits which system
- * and takes mongod out of it; the transfer is our own, because the library's does not check the server's certificate
- * unless npm is told to, and because a start without a network must go on within seconds.
+ * and unpacks mongod from it. The download is our own: the library checks the server's certificate only if npm is
+ * configured to, and a start without a network must go on within seconds.
  */
 import { createWriteStream } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -9,21 +9,21 @@ import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { MillraceError } from '../../kernel/errors.ts';
 
-/** How long the first byte may take. */
+/** How long the server may take to send the first byte. */
 const ANSWER_LIMIT_MS = 5000;
-/** How long the whole transfer may take. */
+/** How long the whole download may take. */
 const LIMIT_MS = 900_000;
-/** Without a hole that was published (advisories.ts). */
+/** A version without known vulnerabilities (advisories.ts). */
 const VERSION = '8.2.10';
 
-/** Puts an official mongod under `folder` and answers with its path. `reach` is how a URL is asked for. */
+/** Fetches an official mongod into `folder` and returns its path. `reach` requests a URL. */
 export async function fetchOfficialBuild(
   folder: string,
   onProgress: (line: string) => void,
   reach: typeof fetch = fetch,
 ): Promise<string> {
   onProgress(`Fetching MongoDB ${VERSION} from the official builds …`);
-  // Loaded here and not above: it is needed once on a machine, and loading it costs more than the rest of the start.
+  // Loaded here and not above: it is needed once on a machine, and loading it takes longer than the rest of a start.
   const { MongoBinaryDownload } = await import('mongodb-memory-server-core/lib/util/MongoBinaryDownload.js');
   const { getOS } = await import('mongodb-memory-server-core/lib/util/getos/index.js');
   class Download extends MongoBinaryDownload {
@@ -56,7 +56,7 @@ async function transfer(
   return path;
 }
 
-/** Passes bytes on and tells every further tenth. */
+/** Passes bytes on and reports each further tenth of the total. */
 function meter(total: number, onProgress: (line: string) => void): Transform {
   let passed = 0;
   let told = 0;

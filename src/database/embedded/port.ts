@@ -1,6 +1,6 @@
 /**
- * Loopback ports: finding a free one and waiting until a server listens on it. That the listener is the right one is
- * asked elsewhere (replica-set.ts).
+ * Loopback ports: finding a free one and waiting until a server listens on it. Not here: checking that it is the right
+ * server (replica-set.ts).
  */
 import { connect, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -20,7 +20,7 @@ export async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** Waits until something listens on the port. @throws the signal's reason when that is aborted first. */
+/** Waits until something listens on the port. @throws the signal's reason when the signal aborts first */
 export async function listening(port: number, limit: AbortSignal): Promise<void> {
   while (!(await accepts(port))) {
     limit.throwIfAborted();

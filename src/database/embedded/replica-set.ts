@@ -1,7 +1,7 @@
 /**
- * Makes a running mongod a replica set of one member, which change streams and transactions need, and waits until it
- * is primary; then makes the user that the program signs in as. Not here: starting the server (mongod.ts); where its
- * secrets come from (credentials.ts); the program's own connection (database/mongo.ts).
+ * Makes a running mongod a replica set of one member, which change streams and transactions need, and waits until it is
+ * primary; then makes the database user of the program. Not here: starting the server (mongod.ts), where the secrets
+ * come from (credentials.ts), the program's own connection (database/mongo.ts).
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Db, type Document, MongoClient, MongoServerError } from 'mongodb';
@@ -10,7 +10,7 @@ import { type Credentials, DATABASE_USER } from './credentials.ts';
 
 const POLL_MS = 10;
 
-/** What the server said about itself. */
+/** What the server reported about itself. */
 export interface ReplicaMember {
   readonly version: string;
 }
@@ -20,21 +20,20 @@ export interface MemberSettings {
   readonly name: string;
   /** Loopback port on which the member listens. */
   readonly port: number;
-  /** The process that must be the one that answers. */
+  /** The pid of the process that must be the one that answers on the port. */
   readonly mongodPid: number;
   readonly credentials: Credentials;
 }
 
-/** All of MongoDB, as an owner needs it; `root` leaves out the reading of `local`, where the oplog is. */
+/** All rights in MongoDB. `root` does not include reading `local`, where the oplog is. */
 const ROLES = ['root', { role: 'read', db: 'local' }];
 const USER_NOT_FOUND = 11;
 
 /**
- * Brings the member up on its port. A folder that ran before holds the address of its last start; a forced
- * reconfiguration writes the new one, which is sound in a set whose only member is this one. It signs in by the key as the
- * server itself (`__system`), so that there is never a moment without authentication, and each step can be done again
- * after any crash.
- * @param limit ends the wait; its reason is thrown.
+ * Makes the member primary on its port. A folder that was used before holds the address of its last start. A forced
+ * reconfiguration writes the new address, which is safe in a set of one member. It signs in by the key as the server
+ * itself (`__system`), so there is never a moment without authentication. Each step can be repeated after any crash.
+ * @param limit ends the wait; its reason is thrown
  */
 export async function formReplicaSet(settings: MemberSettings, limit: AbortSignal): Promise<ReplicaMember> {
   const { name, port, mongodPid, credentials } = settings;
@@ -68,8 +67,8 @@ export async function formReplicaSet(settings: MemberSettings, limit: AbortSigna
 }
 
 /**
- * Gives the program's user its password and rights at each start, and so makes it in a new folder, in one from before there
- * was authentication, and in one whose password was lost.
+ * Gives the program's user its password and rights, at each start: so the user is also made in a new folder, in a
+ * folder of an older version without authentication, and again when the password file was lost.
  */
 async function admitUser(admin: Db, pwd: string): Promise<void> {
   const words = { pwd, roles: ROLES, mechanisms: ['SCRAM-SHA-256'] };
@@ -90,12 +89,14 @@ async function configure(client: MongoClient, name: string, host: string): Promi
   }
 }
 
-/** Read from where it is kept: the commands that show it do not answer while a member is not part of its own set. */
+/**
+ * Read from its collection: the commands that show the configuration fail while the member is not part of its own set.
+ */
 async function storedConfig(local: Db): Promise<Document | null> {
   return local.collection('system.replset').findOne({}, { readPreference: 'secondaryPreferred' });
 }
 
-/** While a server still reads its configuration it refuses these commands; the loop asks again. */
+/** A server refuses these commands while it still reads its configuration; the loop tries again. */
 function passWhenBusy(error: unknown): void {
   if (!(error instanceof MongoServerError)) throw error;
 }

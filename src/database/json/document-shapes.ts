@@ -1,13 +1,14 @@
 /**
- * What documents look like on the wire, for the contract: any JSON object with what the server keeps in it. Not here:
- * reading and writing them (parse-json.ts, json.ts), the members of one collection (http/openapi/member-types.ts).
+ * The schemas of documents for the contract: any JSON object, with the members that the server sets in it. Not here:
+ * reading and writing documents (parse-json.ts, json.ts), and the members of one collection
+ * (http/openapi/member-types.ts).
  */
 import Type from 'typebox';
 import { nullable, shape, TIME } from '../../contract/schema.ts';
 import { NEW_ID } from './ids.ts';
 import { REFUSED_NAMES } from './json-faults.ts';
 
-/** Member names that no document may have at its top, on the way in. */
+/** Member names that a document in a request may not have at its top level. */
 const names = { propertyNames: { not: { enum: ['_id', ...REFUSED_NAMES] } } };
 
 const META = shape(
@@ -32,7 +33,7 @@ export const DOCUMENT_SHAPE = shape('Document', {
   additionalProperties: true,
 });
 
-/** The body that creates one. */
+/** The body that creates a document. */
 export const NEW_DOCUMENT = shape('NewDocument', {
   type: 'object',
   description: 'Any JSON object. Without an `id` the server makes one.',
@@ -40,7 +41,7 @@ export const NEW_DOCUMENT = shape('NewDocument', {
   ...names,
 });
 
-/** The body that replaces one, or is merged into one. */
+/** The body that replaces a document, or is merged into one. */
 export const DOCUMENT_BODY = shape('DocumentBody', {
   type: 'object',
   description: 'Any JSON object; `id`, `_meta` and `_expanded` are ignored.',

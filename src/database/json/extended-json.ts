@@ -1,8 +1,8 @@
 /**
- * MongoDB Extended JSON of values that have no natural text, written and read back, with plain numbers where they are
- * exact. The driver's own reader is not used: it makes a DBRef of a document with members `$ref` and `$id`, takes a member
- * `_bsontype` for a type, and fails on some binaries. What is read is written back the same; nothing else is promised of
- * it. Not here: which ids have a natural text (ids.ts).
+ * MongoDB Extended JSON for ids that have no simpler text: written and read back, with plain numbers where they are
+ * exact. The driver's own reader is not used: it makes a DBRef of a document with members `$ref` and `$id`, takes a
+ * member `_bsontype` for a type, and fails on some binaries. A text that is read here is written back as the same text;
+ * nothing else is guaranteed. Not here: which ids have a simpler text (ids.ts).
  * @see https://github.com/mongodb/specifications/blob/master/source/extended-json/extended-json.md
  */
 import {
@@ -24,17 +24,20 @@ import { parseExactJson } from '../../kernel/exact-json.ts';
 import { isPlain, setMember } from '../../kernel/objects.ts';
 import { DbPointer } from '../bson/db-pointer.ts';
 
-/** Levels of an id at most: the server stores 180, the document itself among them, and fails on queries of more than 200. */
+/**
+ * The most levels of an id: the server stores 180 levels, including the document itself, and fails on queries with more
+ * than 200.
+ */
 const MAX_ID_DEPTH = 179;
 
-/** A value as Extended JSON text. Number-like names come first in their documents, as in every JavaScript object. */
+/** A value as Extended JSON text. In each document number-like names come first, as in every JavaScript object. */
 export function writeExtended(value: unknown): string {
   return JSON.stringify(toTree(value));
 }
 
 /**
  * Reads what {@link writeExtended} wrote. Documents become Maps, which the driver writes with any names.
- * @throws Error when the text is no JSON, or is nested more deeply than an id can be
+ * @throws Error when the text is not JSON, or is nested more deeply than an id can be
  */
 export function readExtended(text: string): unknown {
   return fromTree(parseExactJson(text), 1);
@@ -65,7 +68,7 @@ function membersToTree(members: Iterable<readonly [string, unknown]>): Record<st
   return tree;
 }
 
-/** The JavaScript number that says the value exactly and is read back as an equal one, or null. */
+/** The JavaScript number that has exactly this value and is read back as an equal one, or null. */
 function exactNumber(value: unknown): number | null {
   const wrapped = value instanceof Int32 || value instanceof Double ? value.value : value;
   if (wrapped instanceof Long && !(wrapped instanceof Timestamp)) {
@@ -93,11 +96,11 @@ function codeOf(tree: Readonly<Record<string, unknown>>, depth: number): Code | 
   const names = Object.keys(tree).join();
   if (typeof code !== 'string') return null;
   if (names === '$code') return new Code(code);
-  // The driver writes a scope that is a Map as every other document.
+  // The scope may be a Map: the driver writes it like every other document.
   return names === '$code,$scope' && isPlain(scope) ? new Code(code, documentOf(scope, depth + 1)) : null;
 }
 
-/** How a type is read: from the text after its name, or from the members there. */
+/** Reads a value of a type, from the text or from the members after the type's name. */
 type TypeReader = (text: string, members: Readonly<Record<string, unknown>>) => unknown;
 
 /** Every type but code. */
@@ -118,7 +121,7 @@ const TYPES: ReadonlyMap<string, TypeReader> = new Map<string, TypeReader>([
   ['$maxKey', () => new MaxKey()],
 ]);
 
-/** The value of a type that a tree stands for, or null when no value is written as this tree. */
+/** The typed value that an object such as `{"$oid": "…"}` stands for; null when the object does not stand for one. */
 function typedOf(tree: Readonly<Record<string, unknown>>): unknown {
   const [name, ...others] = Object.keys(tree);
   const read = name === undefined || others.length > 0 ? undefined : TYPES.get(name);

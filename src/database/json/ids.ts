@@ -1,6 +1,6 @@
 /**
- * Ids: how any `_id` the database can hold is written as text, and how that text finds it again. Nothing here asks the
- * database; the order in which forms are tried is the caller's query.
+ * Ids: how any `_id` that the database can hold is written as text, and which ids a text may stand for. Pure. Not here:
+ * looking them up in the database (collections/lookup.ts).
  */
 import { Binary, BSON, BSONRegExp, Decimal128, Double, Int32, Long, ObjectId, Timestamp, UUID } from 'mongodb';
 import { MillraceError } from '../../kernel/errors.ts';
@@ -15,13 +15,16 @@ const UUID_TEXT = /^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/;
 const NUMBER = /^(?:-?[0-9][0-9.eE+-]*|-?Infinity|NaN)$/;
 const ISO_DATE = /^(?:\d{4}|[+-]\d{6})-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})+$|^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)$/;
-/** The names with `$` that the server lets an id have, and takes for no operators, where it starts with the first two. */
+/**
+ * Names with `$` that the server allows in an id that is a document. It takes them as members, not as operators, if
+ * `$ref` and `$id` come first.
+ */
 const REFERENCE: ReadonlySet<string> = new Set(['$ref', '$id', '$db']);
 
 /**
- * The text of an `_id`, shown as `id`. Strings, ObjectIds, numbers, UUIDs, dates, plain binary, booleans and null have
- * their natural text; everything else is MongoDB Extended JSON, with plain numbers where they are exact, so that
- * {@link idCandidates} can read it back.
+ * The text of an `_id`, shown as `id`. Strings, ObjectIds, numbers, UUIDs, dates, plain binary, booleans and null are
+ * written as clients see such values; everything else as MongoDB Extended JSON (with plain numbers where they are
+ * exact), so that {@link idCandidates} can read it back.
  */
 export function idText(id: unknown): string {
   if (typeof id === 'string') return id;
@@ -38,7 +41,10 @@ export function idText(id: unknown): string {
   return writeExtended(id);
 }
 
-/** The form an id in a URL is asked for first: an ObjectId for 24 lower-case hex digits, else the string itself. */
+/**
+ * The id that is tried first for a text in a URL: an ObjectId for 24 lower-case hex digits, otherwise the string
+ * itself.
+ */
 export function idFromText(text: string): ObjectId | string {
   return CANONICAL_OBJECT_ID.test(text) ? ObjectId.createFromHexString(text) : text;
 }
@@ -55,10 +61,10 @@ export function parseNewId(value: unknown): ObjectId | string {
 }
 
 /**
- * The further `_id` values that the text may stand for, in the order to prefer them: string, ObjectId, numbers, UUID,
- * date, then binary, boolean, null and Extended JSON. Hex digits of an ObjectId or UUID may be of either case; every
- * other form must print as exactly this text. Empty for most texts, so that most misses cost no second query. Not
- * found are documents with number-like names that do not come first and sorted.
+ * The further `_id` values that the text may stand for, the most likely first: string, ObjectId, numbers, UUID, date,
+ * then binary, boolean, null and Extended JSON. Hex digits of an ObjectId or UUID may be upper or lower case; every
+ * other value must print as exactly this text. For most texts the list is empty, so most misses cost no second query.
+ * Not found are documents with number-like names that do not come first and sorted.
  */
 export function idCandidates(text: string): unknown[] {
   const found: unknown[] = [];
@@ -98,9 +104,9 @@ function decimals(text: string): Decimal128[] {
 function extended(text: string): unknown[] {
   try {
     const value = readExtended(text);
-    // A pattern would match many ids instead of being one, and so would an operator.
+    // In a query, a regular expression would match many ids instead of being one; so would an operator.
     if (value instanceof BSONRegExp || (value instanceof Map && isOperator([...value.keys()]))) return [];
-    // What the driver cannot write fails better here than in the query.
+    // Some values the driver cannot write. Then it must fail here and not in the query.
     BSON.serialize({ value });
     return idText(value) === text ? [value] : [];
   } catch {
@@ -108,7 +114,9 @@ function extended(text: string): unknown[] {
   }
 }
 
-/** Whether the server would take a document of these names for operators: all with `$`, but for those of a reference. */
+/**
+ * Whether the server would read a document with these names as operators: names with `$`, except those of a reference.
+ */
 function isOperator(names: readonly string[]): boolean {
   const reference = names[0] === '$ref' && names[1] === '$id';
   return names.some((name) => name.startsWith('$') && !(reference && REFERENCE.has(name)));
@@ -120,7 +128,7 @@ function hasNaturalText(binary: Binary): boolean {
   );
 }
 
-/** An id for a document that brings none. */
+/** An id for a document that was sent without one. */
 export function newId(): ObjectId {
   return new ObjectId();
 }

@@ -1,6 +1,6 @@
 /**
- * The slow half of strict decoding: walks a JSON text token by token and finds the first key or value that cannot be
- * stored as it is. It expects a text that JSON.parse has accepted, uses no recursion, and builds no value.
+ * The slow part of strict decoding: reads a JSON text token by token and finds the first member name or value that
+ * cannot be stored unchanged. It expects a text that JSON.parse has accepted, uses no recursion, and builds no value.
  */
 import type { Fault } from '../../kernel/errors.ts';
 
@@ -58,7 +58,7 @@ function endOfString(text: string, start: number): number {
 
 function keyFault(path: Path, key: string): Fault | null {
   const detail = keyProblem(path, key);
-  // A key that is not well formed would not survive in a pointer either.
+  // The pointer must be well-formed Unicode, even if the name is not.
   return detail === null ? null : { pointer: pointerTo(path).toWellFormed(), code: 'unsupported-key', detail };
 }
 
@@ -66,10 +66,10 @@ function valueFault(path: Path, detail: string | null): Fault | null {
   return detail === null ? null : { pointer: pointerTo(path), code: 'unsupported-value', detail };
 }
 
-/** Names that no member may have at any depth: JavaScript and the driver take them for something else. */
+/** Names that no member may have at any depth, because they have a special meaning for JavaScript or for the driver. */
 export const REFUSED_NAMES: readonly string[] = ['__proto__', '_bsontype'];
 
-/** Why a name may not be stored at the end of this path, or null. */
+/** Why a member at this path may not have this name, or null. */
 export function keyProblem(path: Path, key: string): string | null {
   if (REFUSED_NAMES.includes(key)) return `The key "${key}" is not allowed`;
   if (key === 'prototype' && path.at(-2) === 'constructor') return 'The key "constructor" may not hold a "prototype"';

@@ -1,7 +1,8 @@
 /**
- * The one codec between stored documents and JSON text. Lists and single documents go from raw BSON to bytes without
- * objects in between; where a document is in hand anyway, `toWire` says the same as an object. How a value looks is
- * decided in wire-values.ts and how a body is read in parse-json.ts; this file is their door.
+ * The entry to the codec between stored documents and JSON text: other folders import from here. Lists and single
+ * documents go from raw BSON to bytes without objects in between; a document that is decoded already is written by
+ * `toWire`, with the same result. Not here: how each value looks (wire-values.ts) and how a body is read
+ * (parse-json.ts).
  */
 import { ByteOutput } from './byte-output.ts';
 import type { WireOptions } from './to-wire.ts';
@@ -16,7 +17,7 @@ const shared = new ByteOutput();
 /**
  * A stored document as the JSON text clients see, UTF-8.
  * @param raw one BSON document, as the driver gives it with `raw: true`
- * @throws MillraceError `internal` when the bytes are no BSON document
+ * @throws MillraceError `internal` when the bytes are not a BSON document
  */
 export function encodeDocument(raw: Uint8Array, options: WireOptions = {}): Buffer {
   shared.clear();
@@ -25,8 +26,8 @@ export function encodeDocument(raw: Uint8Array, options: WireOptions = {}): Buff
 }
 
 /**
- * Stored documents as one JSON array, UTF-8; for as few as fit into one piece.
- * @throws MillraceError `internal` when the bytes are no BSON document
+ * Stored documents as one JSON array, UTF-8, in one piece: for short lists.
+ * @throws MillraceError `internal` when the bytes are not a BSON document
  */
 export function encodeList(documents: readonly Uint8Array[], options: WireOptions = {}): Buffer {
   shared.clear();
@@ -36,13 +37,14 @@ export function encodeList(documents: readonly Uint8Array[], options: WireOption
 }
 
 export interface EncodeListOptions extends WireOptions {
-  /** Size at which a chunk is handed out, in bytes; it may be larger by one document. Default 64 KiB. */
+  /** Size at which a chunk is returned, in bytes; it may be larger by one document. Default 64 KiB. */
   readonly chunkBytes?: number;
 }
 
 /**
- * Encodes a list of stored documents as one JSON array in chunks. The caller writes what `append` returns, waits for
- * the socket before it appends more, and writes `end()` last; a list that fails is cut off instead, never ended.
+ * Encodes a list of stored documents as one JSON array in chunks. The caller sends what `append` returns, waits for the
+ * socket before it appends more, and sends `end()` last. If a list fails, the answer is cut off without `end()`, so
+ * that it is not valid JSON.
  */
 export class ListEncoder {
   readonly #out: ByteOutput;
@@ -57,8 +59,8 @@ export class ListEncoder {
   }
 
   /**
-   * Adds one document. Returns a chunk when enough has come together, else null.
-   * @throws MillraceError `internal` when the bytes are no BSON document; nothing of it is in any chunk then
+   * Adds one document. Returns a chunk when it is large enough, otherwise null.
+   * @throws MillraceError `internal` when the bytes are not a BSON document; then no chunk holds any of it
    */
   append(raw: Uint8Array): Buffer | null {
     const before = this.#out.length;
@@ -73,7 +75,7 @@ export class ListEncoder {
     return this.#out.length >= this.#chunkBytes ? this.flush() : null;
   }
 
-  /** What has come together so far, at the end of a driver batch or for an early first byte; may be empty. */
+  /** The bytes so far, without waiting for a full chunk; may be empty. */
   flush(): Buffer {
     return this.#out.take();
   }

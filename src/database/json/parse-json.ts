@@ -1,6 +1,6 @@
 /**
- * Strict decoding of a JSON request body: what it returns can be stored and read back as it was, the rest is refused
- * by name. It is not a validator of shapes: whether a body must be an object or an array is the caller's question.
+ * Strict decoding of a JSON request body: the result can be stored and read back unchanged; anything else is refused,
+ * with its place. Not here: whether a body must be an object or an array, which the caller checks.
  */
 import { isUtf8 } from 'node:buffer';
 import { MillraceError } from '../../kernel/errors.ts';
@@ -12,7 +12,7 @@ export const MAX_DEPTH = 100;
 
 /**
  * Spellings that may need a refusal: escapes that can make a dangerous key or a lone surrogate, the dangerous keys
- * themselves, and exponents of three digits. A match only means that the slow check runs.
+ * themselves, and exponents of three digits. A match only causes the slow check to run.
  */
 const SUSPECT = /\\u(?:00[0-7]|[dD][89a-fA-F])|__proto__|_bsontype|constructor|[0-9][eE]\+?[0-9]{3}/;
 
@@ -63,7 +63,7 @@ function parse(text: string): unknown {
   try {
     return parseExactJson(text);
   } catch (cause) {
-    // V8's message quotes the body; only its place is passed on.
+    // V8's message quotes the body, so only the place of the fault is passed on.
     const place = cause instanceof Error ? /line \d+ column \d+/.exec(cause.message)?.[0] : undefined;
     throw new MillraceError(
       'malformed-json',
@@ -75,7 +75,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Whether brackets nest deeper than MAX_DEPTH. Few brackets cannot; only many are worth a walk over the bytes. */
+/** Whether brackets nest deeper than MAX_DEPTH. Only a text with that many brackets is read byte by byte. */
 function isDeeper(bytes: Buffer, text: string): boolean {
   let openers = 0;
   for (const bracket of '{[') {
@@ -100,7 +100,10 @@ function deepest(bytes: Buffer): number {
   return most;
 }
 
-/** Whether 16 digits stand in a row. Such a run covers a multiple of 16, so only every 16th byte is looked at. */
+/**
+ * Whether there are 16 digits in a row. Such a run covers a place that is a multiple of 16, so only every 16th byte is
+ * checked first.
+ */
 function hasLongRun(bytes: Buffer): boolean {
   for (let i = 0; i < bytes.length; i += LONG_RUN) {
     if (!isDigit(bytes[i])) continue;

@@ -1,7 +1,7 @@
 /**
- * The object path of the codec: a document as the driver gives it becomes the plain JSON value clients see. It is the
- * reference the transcoder (json.ts) is tested against, and what writes and events use when they hold a document
- * anyway. It reads documents deserialized with or without `promoteValues`.
+ * The codec for decoded documents: turns one into the plain JSON value that clients see. Writes and events use it,
+ * because they have the document decoded. The transcoder, which works on bytes (transcode.ts), is tested against it. It
+ * accepts documents deserialized with or without `promoteValues`.
  */
 import type { Document } from 'mongodb';
 import { isPlain, setMember } from '../../kernel/objects.ts';
@@ -39,7 +39,7 @@ export function toWire(document: Document, options: WireOptions = {}): Record<st
   return wire;
 }
 
-/** The five members of `_meta`; what a foreign writer left out or gave another type is 0 or null. */
+/** The five members of `_meta`. A member that another program left out, or wrote with another type, is 0 or null. */
 export function metaToWire(stored: unknown): WireMeta {
   const meta = isPlain(stored) ? stored : {};
   const revision = valueToWire(meta['revision']);

@@ -1,6 +1,6 @@
 /**
- * The frame of a document on its way from BSON to JSON text: `id` first, the members in stored order, `_meta` last, as
- * to-wire.ts does with objects. Values are written by transcode.ts.
+ * Writes a whole document from BSON to JSON text: `id` first, the members in stored order, `_meta` last, as to-wire.ts
+ * does with objects. Not here: writing values (transcode.ts).
  */
 import type { ObjectId } from 'mongodb';
 import * as bson from '../bson/bson-bytes.ts';
@@ -37,7 +37,7 @@ const FRAME = 512;
 /**
  * Appends a stored document as a JSON object.
  * @param withMeta whether to write `_meta`
- * @throws MillraceError `internal` when the bytes are no BSON document; the output's length is unchanged then
+ * @throws MillraceError `internal` when the bytes are not a BSON document; then the output's length is unchanged
  */
 export function appendDocument(raw: Uint8Array, output: ByteOutput, withMeta: boolean): void {
   const src = asBuffer(raw);
@@ -58,10 +58,10 @@ export function appendDocument(raw: Uint8Array, output: ByteOutput, withMeta: bo
   output.length = at + 1;
 }
 
-/** Where the length of the present document's `_meta` stands, or -1: what isReserved saw. */
+/** The place of the current document's `_meta` value, or -1. `isReserved` sets it. */
 let metaStart = -1;
 
-/** Whether a top-level member is left out of the members, being shown elsewhere or not at all. */
+/** Whether a top-level member is not written among the members: it is written elsewhere, or not at all. */
 function isReserved(src: Buffer, type: number, start: number, end: number): boolean {
   const first = src[start];
   if (first === 0x69) return bson.isNamed(src, start, end, FOREIGN_ID);
@@ -86,7 +86,9 @@ function writeId(src: Buffer, member: number, end: number, oddId: string, out: B
   return at + 1;
 }
 
-/** Reads an `_id` of an uncommon type as an object, by way of a document that holds nothing else. */
+/**
+ * Reads an `_id` of an uncommon type as an object: it makes a document that holds only this member and decodes that.
+ */
 function readId(src: Buffer, member: number, end: number): unknown {
   const after = bson.valueEnd(src, src[member] ?? 0, member + 1 + ID.length + 1, end);
   const alone = Buffer.alloc(after - member + 5);
@@ -102,7 +104,8 @@ function writeMeta(src: Buffer, start: number, limit: number, out: Buffer, to: n
   let at = writeInteger(readRevision(src, member, end), out, writeBytes(META_LABEL, out, to));
   for (const { name, label, type } of META_MEMBERS) {
     at = writeBytes(label, out, at);
-    // They are stored in this order, so the search goes on from the last one found before it starts again.
+    // They are usually stored in this order, so the search goes on after the last one found before it starts from the
+    // beginning.
     const next = bson.findMember(src, Math.max(member, first), end, name);
     member = next < 0 ? bson.findMember(src, first, end, name) : next;
     if (member < 0 || src[member] !== type) {
@@ -116,7 +119,7 @@ function writeMeta(src: Buffer, start: number, limit: number, out: Buffer, to: n
   return at + 1;
 }
 
-/** The revision when it is an integer, as a foreign writer may have given it any type and value; else 0. */
+/** The revision if it is an integer, otherwise 0: another program may have stored any type and value. */
 function readRevision(src: Buffer, member: number, end: number): number {
   if (member < 0) return 0;
   const type = src[member] ?? 0;
@@ -130,8 +133,8 @@ function readRevision(src: Buffer, member: number, end: number): number {
 }
 
 /**
- * The revision of a stored document, 0 when others wrote it.
- * @throws MillraceError `internal` when the bytes are no BSON document
+ * The revision of a stored document; 0 when another program wrote it.
+ * @throws MillraceError `internal` when the bytes are not a BSON document
  */
 export function storedRevision(raw: Uint8Array): number {
   const src = asBuffer(raw);
@@ -143,7 +146,7 @@ export function storedRevision(raw: Uint8Array): number {
   return readRevision(src, bson.findMember(src, start + 4, metaEnd, REVISION), metaEnd);
 }
 
-/** Tells ids apart within their type: `o` and the hex digits of an ObjectId, or `s` and a string. */
+/** A text that is different for different ids: `o` and the hex digits of an ObjectId, or `s` and a string. */
 export function idKey(id: ObjectId | string): string {
   return typeof id === 'string' ? `s${id}` : `o${id.toHexString()}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Stored BSON to JSON text without making objects: walks a document's bytes and writes the JSON of each value as
- * wire-values.ts defines it. It knows one document at a time and nothing of reserved members (json.ts does).
+ * Stored BSON to JSON text without making objects: goes through a document's bytes and writes the JSON of each value as
+ * wire-values.ts defines it. Not here: `id`, `_meta` and other reserved members (transcode-document.ts).
  */
 import { Binary, Decimal128 } from 'mongodb';
 import * as bson from '../bson/bson-bytes.ts';
@@ -14,16 +14,16 @@ const TRUE = Buffer.from('true');
 const FALSE = Buffer.from('false');
 const NULL = Buffer.from('null');
 
-/** Bytes of JSON that one byte of BSON can become at most: a control character in a string or a name. */
+/** The most bytes of JSON that one byte of BSON can become: a control character in a string or a name. */
 export const GROWTH = 6;
 
-/** Doubles of an array that are printed in one call. */
+/** The most doubles of an array that are printed in one call. */
 const MOST_WAITING = 256;
 
 /** Decides whether a member is left out, by its type and the place of its name. */
 export type Skips = (src: Buffer, type: number, nameStart: number, nameEnd: number) => boolean;
 
-/** Writes an embedded document or an array whose length stands at `start` and whose last byte is at `end`. */
+/** Writes an embedded document or an array. Its length is at `start`, its last byte at `end`. */
 function writeNested(src: Buffer, start: number, end: number, out: Buffer, to: number, depth: number): number {
   out[to] = 0x7b;
   let at = writeMembers(src, start + 4, end, out, to + 1, depth, null);
@@ -33,12 +33,12 @@ function writeNested(src: Buffer, start: number, end: number, out: Buffer, to: n
 }
 
 /**
- * Writes the members of a document, each with a comma behind it. Returns the place after the last comma.
- * @param start where the first member stands
+ * Writes the members of a document, each with a comma after it. Returns the place after the last comma.
+ * @param start the place of the first member
  * @param end the place of the document's last byte, as `documentEnd` gives it
- * @param out a buffer with room for GROWTH bytes for every byte of the document
- * @param skips tells which members to leave out, null for none
- * @throws MillraceError `internal` when the bytes are no BSON
+ * @param out a buffer with room for `GROWTH` bytes for every byte of the document
+ * @param skips decides which members to leave out; null for none
+ * @throws MillraceError `internal` when the bytes are not BSON
  */
 export function writeMembers(
   src: Buffer,
@@ -55,7 +55,7 @@ export function writeMembers(
   while (from < end) {
     const type = src[from] ?? 0;
     const name = from + 1;
-    // The name is copied at once; the 0 behind it is not plain.
+    // Copies the name without looking for its end first: copying stops at the 0 after it.
     let nameEnd = copyPlain(src, name, end, out, at + 1);
     let valueAt = at + nameEnd - name + 3;
     if (src[nameEnd] === 0 && nameEnd < end) {
@@ -94,7 +94,7 @@ function writeArray(src: Buffer, start: number, end: number, out: Buffer, to: nu
   out[to] = 0x5b;
   let at = to + 1;
   let from = start + 4;
-  // Long doubles in a row (coordinates, vectors) wait to be printed in one call, which costs half.
+  // Doubles with many digits in a row (coordinates, vectors) are collected and printed in one call, which costs half.
   const waiting: number[] = [];
   while (from < end) {
     const type = src[from] ?? 0;
@@ -123,7 +123,7 @@ function writeWaiting(waiting: number[], out: Buffer, to: number): number {
   return at + 1;
 }
 
-/** Writes one value. Its place must have been checked by `valueEnd`, which gave `end`. */
+/** Writes one value. `end` must come from `valueEnd`, which checks the value's length. */
 export function writeValue(
   src: Buffer,
   type: number,

@@ -1,6 +1,6 @@
 /**
- * How one stored value is said in JSON: the table of types, as an object path. It knows nothing of documents and their
- * reserved members (to-wire.ts), and makes no text (transcode.ts says the same in bytes).
+ * How one stored value looks in JSON: the table of types, for decoded values. Not here: documents and their reserved
+ * members (to-wire.ts), and the same table for bytes (transcode.ts).
  */
 
 import {
@@ -21,9 +21,9 @@ import { isPlain, setMember } from '../../kernel/objects.ts';
 import { DbPointer } from '../bson/db-pointer.ts';
 
 /**
- * One stored value as clients see it. What JSON cannot say: ObjectId as hex; dates as ISO 8601, null when out of range;
- * integers beyond ±2^53 and Decimal128 as strings; binary as base64, UUID as text; NaN and infinities as null; a
- * timestamp as `seconds:increment`; a regular expression as `/pattern/options`; code and symbols as their text;
+ * One stored value as clients see it. Types that JSON does not have: ObjectId as hex; dates as ISO 8601, null when out
+ * of range; integers beyond ±2^53 and Decimal128 as strings; binary as base64, UUID as text; NaN and infinities as
+ * null; a timestamp as `seconds:increment`; a regular expression as `/pattern/options`; code and symbols as their text;
  * `undefined` as null; the smallest and largest key as `MinKey` and `MaxKey`.
  */
 export function valueToWire(value: unknown): unknown {
@@ -57,7 +57,9 @@ function vendorToWire(value: object): unknown {
   return null;
 }
 
-/** ISO 8601 in UTC as JavaScript prints it (six-digit years beyond 0–9999), or null for what no calendar holds. */
+/**
+ * ISO 8601 in UTC as JavaScript prints it (six-digit years beyond 0–9999); null for a date out of JavaScript's range.
+ */
 export function dateText(date: Date): string | null {
   return Number.isNaN(date.getTime()) ? null : date.toISOString();
 }

@@ -1,6 +1,6 @@
 /**
- * Numbers and dates as JSON text, byte by byte into a buffer that is known to be large enough. They print exactly as
- * `JSON.stringify` and `toISOString` print them, without making a string where the common cases allow it.
+ * Numbers and dates as JSON text, byte by byte into a buffer that is known to be large enough. The text is exactly that
+ * of `JSON.stringify` and `toISOString`; in the common cases it is written without making a string.
  */
 import { writeAscii, writeBytes } from './write-text.ts';
 
@@ -8,7 +8,7 @@ const ZERO = 0x30;
 const BILLION = 1_000_000_000;
 const MILLION = 1_000_000;
 
-/** Writes an integer of at most 2^53 in size. Returns the place after it, as all writers do. */
+/** Writes an integer between ±2^53. Returns the place after it, as all writers do. */
 export function writeInteger(value: number, out: Buffer, to: number): number {
   let at = to;
   let rest = value;
@@ -55,14 +55,16 @@ function digitsOf(value: number): number {
   return value < 100_000_000 ? 8 : 9;
 }
 
-/** Writes a double: integers by hand, short decimals by hand, the rest as JavaScript prints it; null if not finite. */
+/**
+ * Writes a double: integers and short decimals digit by digit, others as JavaScript prints them; `null` if not finite.
+ */
 export function writeDouble(value: number, out: Buffer, to: number): number {
   if (Number.isSafeInteger(value)) return writeInteger(value, out, to);
   const millionths = toMillionths(value);
   return millionths === 0 ? writeAscii(JSON.stringify(value), out, to) : writeDecimal(value < 0, millionths, out, to);
 }
 
-/** Whether a double is written by hand; for several others in a row {@link writeDoubles} is faster. */
+/** Whether a double is written digit by digit. For several others in a row {@link writeDoubles} is faster. */
 export function isShort(value: number): boolean {
   return Number.isSafeInteger(value) || toMillionths(value) !== 0;
 }
@@ -73,9 +75,10 @@ export function writeDoubles(values: readonly number[], out: Buffer, to: number)
 }
 
 /**
- * The size of a double in whole millionths when it is exactly the double nearest to that, else 0. A decimal of at most
- * 15 digits is the shortest text of the double nearest to it, and the division is correctly rounded: so if it gives the
- * value back, that decimal is what JavaScript prints.
+ * The absolute value of a double in whole millionths, if the double is the nearest one to such a decimal; otherwise 0.
+ * Example: 0.1 gives 100,000. JavaScript prints the shortest decimal that is read back as the same double. A decimal of
+ * at most 15 digits always is that text, so if the millionths divided by 10^6 give the double again, they can be
+ * printed.
  */
 function toMillionths(value: number): number {
   const size = Math.abs(value);
@@ -96,10 +99,10 @@ function writeDecimal(negative: boolean, millionths: number, out: Buffer, to: nu
   return at;
 }
 
-/** Writes a 64-bit integer from its halves: a number up to ±2^53, a string of digits beyond. */
+/** Writes a 64-bit integer from its halves: as a number up to ±2^53, beyond that as a string of digits. */
 export function writeInt64(low: number, high: number, out: Buffer, to: number): number {
   const value = high * 0x1_0000_0000 + (low >>> 0);
-  // Beyond 2^53 the sum is rounded, but never back into the range.
+  // Beyond 2^53 the sum is rounded, but never to a number below 2^53.
   if (value < 2 ** 53 && value > -(2 ** 53)) return writeInteger(value, out, to);
   const exact = (BigInt(high) << 32n) | BigInt(low >>> 0);
   if (exact === 2n ** 53n || exact === -(2n ** 53n)) return writeInteger(value, out, to);
@@ -112,7 +115,10 @@ const DATE_FRAME = Buffer.from('"0000-00-00T00:00:00.000Z"');
 const FIRST_DAY = -719_528;
 const LAST_DAY = 2_932_896;
 
-/** Writes a date (milliseconds since 1970, in halves) as an ISO 8601 string, null beyond what JavaScript can hold. */
+/**
+ * Writes a date (milliseconds since 1970, in halves) as an ISO 8601 string; `null` beyond the range of JavaScript's
+ * dates.
+ */
 export function writeDate(low: number, high: number, out: Buffer, to: number): number {
   const time = high * 0x1_0000_0000 + (low >>> 0);
   const days = Math.floor(time / DAY);

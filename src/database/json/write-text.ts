@@ -1,12 +1,15 @@
 /**
  * Strings as JSON text, copied byte by byte from BSON into a buffer that is known to be large enough (six bytes for
- * each byte of the source always are). Both sides are UTF-8, so nothing is decoded unless it is damaged.
+ * each byte of the source are always enough). Both sides are UTF-8, so only damaged text is decoded.
  */
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** What to do with a byte inside a string: 0 copy it, 1 look for a UTF-8 sequence, else write `\` and this letter. */
+/**
+ * What to do with a byte inside a string. 0: copy it. 1: look for a UTF-8 sequence. Otherwise: write `\` and this
+ * letter.
+ */
 const TREATMENT = new Uint8Array(256);
 TREATMENT.fill(0x75, 0, 0x20); // \u00xx, but for the five short ones
 TREATMENT[0x08] = 0x62;
@@ -20,7 +23,9 @@ TREATMENT.fill(1, 0x80);
 
 const HEX = Buffer.from('0123456789abcdef');
 
-/** Writes bytes that are JSON text already. For the short, constant parts a loop beats a call into the runtime. */
+/**
+ * Writes bytes that are JSON text already. They are short, and for these a loop is faster than a call into the runtime.
+ */
 export function writeBytes(bytes: Uint8Array, out: Buffer, to: number): number {
   for (let i = 0; i < bytes.length; i++) out[to + i] = bytes[i] ?? 0;
   return to + bytes.length;
@@ -48,8 +53,8 @@ export function writeText(text: string, out: Buffer, to: number): number {
 }
 
 /**
- * Copies bytes that stand for themselves inside a JSON string, up to `end` or the first byte that does not. Returns the
- * place where it stopped.
+ * Copies bytes that need no escape in a JSON string, up to `end` or the first byte that does. Returns the place where
+ * it stopped.
  */
 export function copyPlain(src: Buffer, start: number, end: number, out: Buffer, to: number): number {
   const shift = to - start;
@@ -62,8 +67,8 @@ export function copyPlain(src: Buffer, start: number, end: number, out: Buffer, 
 }
 
 /**
- * Writes the UTF-8 text between two places as a JSON string, escaped as JSON.stringify escapes. Bytes that are no UTF-8
- * become U+FFFD as the driver decodes them.
+ * Writes the UTF-8 text between two places as a JSON string, escaped as JSON.stringify escapes. Bytes that are not
+ * UTF-8 become U+FFFD, as when the driver decodes them.
  */
 export function writeString(src: Buffer, start: number, end: number, out: Buffer, to: number): number {
   const first = copyPlain(src, start, end, out, to + 1);
@@ -74,7 +79,7 @@ export function writeString(src: Buffer, start: number, end: number, out: Buffer
   return at + 1;
 }
 
-/** Goes on with a string from the first byte that cannot just be copied. */
+/** Goes on with a string at the first byte that cannot simply be copied. */
 function writeRest(
   src: Buffer,
   start: number,
@@ -114,7 +119,9 @@ function writeEscape(byte: number, letter: number, out: Buffer, to: number): num
   return to + 6;
 }
 
-/** Length of the well-formed UTF-8 sequence that starts here with a byte of 0x80 or more (Unicode 16, table 3-7), or 0. */
+/**
+ * Length of the well-formed UTF-8 sequence that starts here with a byte of 0x80 or more (Unicode 16, table 3-7), or 0.
+ */
 function sequenceLength(src: Buffer, at: number, end: number, first: number): number {
   if (first < 0xc2 || first > 0xf4) return 0;
   const length = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;

@@ -7,7 +7,7 @@ import { ALL, childOf, type FieldTree, NONE } from './field-tree.ts';
 
 /**
  * The document with the members of the tree, in their order; the same bytes when that is all of it.
- * @throws MillraceError `internal` when the bytes are no BSON document
+ * @throws MillraceError `internal` when the bytes are not a BSON document
  */
 export function cutBytes(raw: Buffer, tree: FieldTree): Buffer;
 export function cutBytes(raw: Uint8Array, tree: FieldTree): Uint8Array;
