@@ -18,6 +18,7 @@ import { SortIndexes } from './collections/store/sort-indexes.ts';
 import { DocumentStore } from './collections/store/store.ts';
 import { type Mongo, mayNot, openMongo } from './database/mongo.ts';
 import { Transactions } from './database/transactions.ts';
+import { Egress } from './egress/egress.ts';
 import { type EventParts, openEvents } from './events/open-events.ts';
 import type { Files } from './files/files.ts';
 import { openFiles } from './files/open-files.ts';
@@ -39,6 +40,8 @@ export interface Parts {
   readonly config: Config;
   readonly mongo: Mongo;
   readonly auth: AuthParts;
+  /** The way to servers that data names. */
+  readonly egress: Egress;
   /** How many requests a minute clients may make, over HTTP and over sockets. */
   readonly requestRate: RequestRate;
   readonly policies: Policies;
@@ -94,6 +97,7 @@ async function makeOn(
   const transactions = closers.add(new Transactions(mongo), (it) => it.stop());
   await transactions.start();
 
+  const egress = closers.add(new Egress({ mode: config.mode, allow: config.egress.allow }), (it) => it.close());
   const policyStore = new PolicyStore(mongo);
   const countPolicies = () => policyStore.count(config.mode);
   const auth = closers.add(
@@ -196,6 +200,7 @@ async function makeOn(
     config,
     mongo,
     auth,
+    egress,
     requestRate,
     policies,
     policyBook,

@@ -14,6 +14,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const FLOORS: Readonly<Record<string, number>> = {
   kernel: 0,
   contract: 1,
+  egress: 1,
   database: 2,
   query: 2,
   auth: 3,
@@ -50,6 +51,7 @@ const DOORS: readonly { readonly vendor: RegExp; readonly doors: RegExp }[] = [
       /^src\/(database\/|events\/(log|record|read)\/(event-log|recorder|tail|consumer)\.ts|files\/.*store\.ts|realtime\/.*store\.ts|collections\/store\/store\.ts)/,
   },
   { vendor: /^@scalar\//, doors: /^src\/http\/docs\/reference-script\.ts/ },
+  { vendor: /^undici$|^node:(http2?|https|tls|dgram)$/, doors: /^src\/(egress\/|http\/errors\.ts)/ },
   { vendor: /^nodemailer$/, doors: /^src\/auth\/sign-in\/smtp-mail\.ts/ },
   { vendor: /^@node-rs\/argon2$/, doors: /^src\/auth\/accounts\/passwords\.ts/ },
   { vendor: /^@aws-sdk\//, doors: /^src\/files\/stores\/s3-store\.ts/ },
@@ -178,6 +180,20 @@ t.test('vendors stay at their doors', async (t) => {
     DOORS.some(({ vendor, doors }) => !typeOnly && vendor.test(to) && !doors.test(from)),
   );
   t.strictSame(strays, []);
+});
+
+t.test('calls to other servers go through src/egress', async (t) => {
+  // What Node calls with and has as a global; modules that call are vendors with doors. Scripts of pages stand in texts.
+  const call = /(?<![.\w])(?:fetch\b|(?:new\s+)(?:WebSocket|EventSource)\b)|\bglobalThis\s*(?:\.|\[)/;
+  // The download of MongoDB, from an address that stands in the code, is a stream of hundreds of megabytes.
+  const own = /^src\/(egress\/|database\/embedded\/official-build\.ts)/;
+  for (const path of SOURCES.filter((path) => !own.test(path))) {
+    const code = readFileSync(join(ROOT, path), 'utf8').replace(
+      /\/\*[\s\S]*?\*\/|\/\/ .*|`(?:\\.|[^`\\])*`|'(?:\\.|[^'\\\n])*'/g,
+      "''",
+    );
+    t.equal(call.exec(code)?.[0], undefined, path);
+  }
 });
 
 t.test('only the rim reads the process', async (t) => {

@@ -40,6 +40,7 @@ export function isAddressFault(setting: string, value: unknown): boolean {
     return !String(value ?? '')
       .split(',')
       .every(isOrigin);
+  if (setting === 'MILLRACE_EGRESS_ALLOW') return !String(value).split(',').every(isNetworkPart);
   return setting === 'MILLRACE_TRUST_PROXY' && !areProxies(String(value));
 }
 
@@ -58,12 +59,29 @@ function isOrigin(part: string): boolean {
 export function proxyTest(trusted: number | readonly string[] | false): (address: string) => boolean {
   if (trusted === false || typeof trusted === 'number') return () => trusted !== false && trusted > 0;
   const proxies = new BlockList();
-  for (const network of trusted.flatMap((part) => RANGES.get(part) ?? part)) {
-    const [address = '', bits] = network.split('/');
-    const family = isIP(address) === 4 ? 'ipv4' : 'ipv6';
-    proxies.addSubnet(address, Number(bits ?? (family === 'ipv4' ? 32 : 128)), family);
-  }
-  return (address) => isIP(address) > 0 && proxies.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6');
+  for (const network of trusted.flatMap((part) => RANGES.get(part) ?? part)) addNetwork(proxies, network);
+  return (address) => isIP(address) > 0 && proxies.check(address, familyOf(address));
+}
+
+/**
+ * Tells of an address whether it is in one of the networks. An IPv4 address is in networks of IPv4 only, and one inside of
+ * an IPv6 address is not looked for: a `BlockList` with both would find all of IPv4 in `::ffff:0:0/96`.
+ * @param networks each an address or as `10.0.0.0/8`
+ */
+export function networkTest(networks: readonly string[]): (address: string) => boolean {
+  const lists = { ipv4: new BlockList(), ipv6: new BlockList() };
+  for (const network of networks) addNetwork(lists[familyOf(network.replace(/\/.*/, ''))], network);
+  return (address) => isIP(address) > 0 && lists[familyOf(address)].check(address, familyOf(address));
+}
+
+function addNetwork(list: BlockList, network: string): void {
+  const [address = '', bits] = network.split('/');
+  const family = familyOf(address);
+  list.addSubnet(address, Number(bits ?? (family === 'ipv4' ? 32 : 128)), family);
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIP(address) === 4 ? 'ipv4' : 'ipv6';
 }
 
 /** Whether a text is a number of hops, or a list of proxies. */
@@ -73,7 +91,15 @@ function areProxies(text: string): boolean {
 
 /** Whether a text is an IP address, a network such as `10.0.0.0/8`, or the name of a range. */
 function isProxyAddress(text: string): boolean {
-  if (RANGES.has(text)) return true;
+  return RANGES.has(text) || isNetwork(text);
+}
+
+/** Whether it is a network between commas, or nothing. */
+function isNetworkPart(part: string): boolean {
+  return part.trim() === '' || isNetwork(part.trim());
+}
+
+function isNetwork(text: string): boolean {
   const [address = '', bits, ...rest] = text.split('/');
   const version = isIP(address);
   if (version === 0 || address.includes('%') || rest.length > 0) return false;

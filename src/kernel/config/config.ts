@@ -19,6 +19,8 @@ export interface Config {
   readonly database: { readonly url: string | undefined; readonly binary: string | undefined; readonly name: string };
   readonly server: ServerConfig;
   readonly auth: AuthConfig;
+  /** Networks that may be called besides public addresses. */
+  readonly egress: { readonly allow: readonly string[] };
   readonly files: { readonly stores: string; readonly maxFileBytes: number };
   /** How much of the event log is kept. */
   readonly events: { readonly maxAgeMs: number; readonly maxBytes: number };
@@ -199,6 +201,7 @@ function arrange(settings: Settings): Config {
       },
     },
     auth: arrangeAuth(settings),
+    egress: { allow: list(settings.MILLRACE_EGRESS_ALLOW) },
     files: { stores: settings.MILLRACE_FILES, maxFileBytes: settings.MILLRACE_FILE_BYTES },
     events: { maxAgeMs: settings.MILLRACE_EVENT_LOG_AGE_MS, maxBytes: settings.MILLRACE_EVENT_LOG_BYTES },
     realtime: { maxClients: settings.MILLRACE_LIVE_CLIENTS, heartbeatMs: settings.MILLRACE_HEARTBEAT_MS },

@@ -64,6 +64,11 @@ export const SETTINGS = Type.Object({
     'Proxies whose X-Forwarded-* headers are believed: a number of hops or comma-separated addresses. None by default.',
     { expected: 'must be a number of hops, or addresses of proxies with commas, such as 10.0.0.1 or 10.0.0.0/8' },
   ),
+  MILLRACE_EGRESS_ALLOW: text(
+    'Networks that this server may call besides public addresses, by http also: comma-separated, such as 10.0.0.0/8. It ' +
+      'concerns addresses that data names, such as identity providers.',
+    { expected: 'must be addresses or networks with commas, such as 10.1.2.3 or 10.0.0.0/8' },
+  ),
   MILLRACE_LOG_LEVEL: choice(
     ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
     'info',

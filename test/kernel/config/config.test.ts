@@ -152,3 +152,12 @@ t.test('the database is the one of MILLRACE_DB, else the one that MONGODB_URL na
   t.equal(nameOf({ MONGODB_URL: 'mongodb://a' }), 'millrace');
   t.equal(nameOf({ MONGODB_URL: 'mongodb://ann:pw@a/admin' }), 'millrace', 'where the accounts of MongoDB are');
 });
+
+t.test('networks that may be called are addresses or networks', async (t) => {
+  const { egress } = loadConfig({ MILLRACE_EGRESS_ALLOW: '10.0.0.0/8, 127.0.0.1,fd00::/8' });
+  t.strictSame(egress.allow, ['10.0.0.0/8', '127.0.0.1', 'fd00::/8']);
+  t.strictSame(loadConfig({}).egress.allow, []);
+  for (const MILLRACE_EGRESS_ALLOW of ['loopback', 'example.org', '10.0.0.0/33', '10.0.0/8', '10.0.0.0/0', '0x7f.1']) {
+    t.match(faultsOf({ MILLRACE_EGRESS_ALLOW }), [/^MILLRACE_EGRESS_ALLOW=.*: must be addresses or networks/]);
+  }
+});

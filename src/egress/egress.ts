@@ -1,0 +1,146 @@
+/**
+ * The one way by which the program calls servers that its data names: identity providers now, and whatever an owner lets it
+ * call later. It goes to addresses that may be reached alone, follows no redirect, and bounds time, headers, body and the
+ * number of calls. Not here: the stores and the mail server that settings name (files/stores, auth/sign-in/smtp-mail,
+ * database); who sets these runs the machine.
+ */
+import { Agent, type Dispatcher } from 'undici';
+import type { Mode } from '../kernel/config/config.ts';
+import { readAnswer } from './answer.ts';
+import { type AddressLookup, guardedConnector, systemLookup } from './connector.ts';
+import { asEgressError, EgressError, egressError } from './egress-error.ts';
+import { makeReach } from './reach.ts';
+import { readTarget, type TargetRules } from './target.ts';
+
+export interface EgressOptions {
+  readonly mode: Mode;
+  /** Networks that may be reached whatever they are, by http also: each an address or as `10.0.0.0/8`. */
+  readonly allow: readonly string[];
+  /** Finds the addresses of names; the operating system does where it is absent. */
+  readonly lookup?: AddressLookup;
+}
+
+export interface CallLimits {
+  /** Time for the whole call, in milliseconds, from the name that is looked up to the last byte of the body. */
+  readonly timeoutMs?: number;
+  /** Largest body, in bytes. */
+  readonly maxBytes?: number;
+}
+
+const TIMEOUT_MS = 10_000;
+const CONNECT_TIMEOUT_MS = 5_000;
+const MAX_BYTES = 1_048_576;
+const MAX_HEADER_BYTES = 16_384;
+/** A connection is kept that long for the next call; servers usually close theirs after five seconds. */
+const KEPT_MS = 4_000;
+/** Calls at one time, to one server and altogether: each may hold `maxBytes`, and a server that hangs shall stop no other. */
+const MAX_CALLS_EACH = 32;
+const MAX_CALLS = 256;
+
+export class Egress {
+  readonly #rules: TargetRules;
+  readonly #agent: Agent;
+  readonly #end = new AbortController();
+  /** Calls under way, by origin. */
+  readonly #underWay = new Map<string, number>();
+  #calls = 0;
+
+  constructor({ mode, allow, lookup = systemLookup }: EgressOptions) {
+    const reach = makeReach(mode, allow);
+    this.#rules = { mode, allow, reach };
+    this.#agent = new Agent({
+      connect: guardedConnector({ reach, lookup, timeoutMs: CONNECT_TIMEOUT_MS, end: this.#end.signal }),
+      connections: MAX_CALLS_EACH,
+      maxHeaderSize: MAX_HEADER_BYTES,
+      keepAliveTimeout: KEPT_MS,
+      keepAliveMaxTimeout: KEPT_MS,
+      // One clock bounds the whole call.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+  }
+
+  /**
+   * Whether a URL may be saved in order to be called later. What its name leads to is judged when it is called.
+   * @returns what is wrong with it, as the end of a sentence that begins with "The URL"; null when nothing is
+   */
+  checkUrl(text: string): string | null {
+    const target = readTarget(text, this.#rules);
+    return 'fault' in target ? target.fault : null;
+  }
+
+  /**
+   * Calls a URL and reads the whole answer. Takes what the `fetch` of browsers takes, besides: a redirect is given back as
+   * it is, or is an error where `redirect` is `error`; nothing is cached, and no cookie is kept.
+   * @throws EgressError when there is no answer; the reason of `init.signal` when that ends the call
+   */
+  async fetch(url: string | URL, init: RequestInit = {}, limits: CallLimits = {}): Promise<Response> {
+    const target = readTarget(typeof url === 'string' ? url : url.href, this.#rules);
+    if ('fault' in target) throw new EgressError('refused-url', `The URL ${target.fault}`);
+    const { origin } = target.url;
+    init.signal?.throwIfAborted();
+    const clock = new AbortController();
+    const timer = setTimeout(() => clock.abort(), limits.timeoutMs ?? TIMEOUT_MS);
+    const signal = init.signal ? AbortSignal.any([clock.signal, init.signal]) : clock.signal;
+    try {
+      const ended = new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+      // undici ends a call that waits for its connection only when there is one.
+      const response = await Promise.race([this.#call(target.url, { ...init, signal }, limits), ended]);
+      if (init.redirect === 'error' && response.status >= 300 && response.status < 400) {
+        throw egressError('redirected', origin);
+      }
+      return response;
+    } catch (error) {
+      init.signal?.throwIfAborted();
+      if (clock.signal.aborted) throw egressError('timeout', origin, error);
+      throw asEgressError(error, origin);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #call(url: URL, init: RequestInit, { maxBytes = MAX_BYTES }: CallLimits): Promise<Response> {
+    const { origin } = url;
+    this.#enter(origin);
+    try {
+      return await readAnswer(await this.#agent.request(await asked(url, init)), { origin, maxBytes });
+    } finally {
+      this.#leave(origin);
+    }
+  }
+
+  /** Ends all calls that are under way. */
+  async close(): Promise<void> {
+    this.#end.abort();
+    await this.#agent.destroy();
+  }
+
+  #enter(origin: string): void {
+    const each = this.#underWay.get(origin) ?? 0;
+    if (this.#calls >= MAX_CALLS || each >= MAX_CALLS_EACH) throw egressError('busy', origin);
+    this.#calls += 1;
+    this.#underWay.set(origin, each + 1);
+  }
+
+  #leave(origin: string): void {
+    this.#calls -= 1;
+    const left = (this.#underWay.get(origin) ?? 1) - 1;
+    if (left > 0) this.#underWay.set(origin, left);
+    else this.#underWay.delete(origin);
+  }
+}
+
+/** The request as undici takes it. `Request` reads method, headers and every kind of body as the standard says. */
+async function asked(url: URL, init: RequestInit): Promise<Dispatcher.RequestOptions> {
+  const request = new Request(url, { ...init, signal: null });
+  const headers = Object.fromEntries(request.headers);
+  return {
+    origin: url.origin,
+    path: `${url.pathname}${url.search}`,
+    method: request.method,
+    // GitHub answers nobody who does not say a name; compressed answers would have to be unpacked within bounds.
+    headers: { 'user-agent': 'Millrace', ...headers, 'accept-encoding': 'identity' },
+    body: request.body === null ? null : await request.bytes(),
+    signal: init.signal ?? null,
+  };
+}

@@ -1,0 +1,63 @@
+/**
+ * Which addresses may be called. In production: public ones by https, and the networks of MILLRACE_EGRESS_ALLOW also by
+ * http. Development mode adds http everywhere, and this machine. Pure. Not here: how a URL is written (target.ts), and
+ * when the address is looked at (connector.ts).
+ */
+import { isIP } from 'node:net';
+import { networkTest } from '../kernel/config/addresses.ts';
+import type { Mode } from '../kernel/config/config.ts';
+
+/** Whether an address may be called. @param secure whether it would be by https */
+export type Reach = (address: string, secure: boolean) => boolean;
+
+/**
+ * IPv4 addresses that are not of the public Internet (IANA IPv4 Special-Purpose Address Registry, RFC 6890), and one of
+ * Azure that looks public but answers every virtual machine with its own secrets, as 169.254.169.254 does elsewhere.
+ */
+const SPECIAL_IPV4 = networkTest([
+  '0.0.0.0/8', // this network (RFC 791)
+  '10.0.0.0/8', // private (RFC 1918)
+  '100.64.0.0/10', // carriers (RFC 6598)
+  '127.0.0.0/8', // loopback
+  '169.254.0.0/16', // link-local and metadata of clouds (RFC 3927)
+  '172.16.0.0/12', // private
+  '192.0.0.0/24', // protocols (RFC 6890)
+  '192.0.2.0/24', // documentation (RFC 5737)
+  '192.88.99.0/24', // relays of 6to4 (RFC 7526)
+  '192.168.0.0/16', // private
+  '198.18.0.0/15', // benchmarks (RFC 2544)
+  '198.51.100.0/24', // documentation
+  '203.0.113.0/24', // documentation
+  '224.0.0.0/4', // multicast (RFC 5771)
+  '240.0.0.0/4', // class E and broadcast (RFC 1112)
+  '168.63.129.16',
+]);
+
+/**
+ * The one range of public IPv6 (RFC 4291 section 2.4). Outside of it are loopback, link-local, unique local, multicast, and
+ * all that holds an IPv4 address inside: mapped, compatible (::/96) and NAT64 (64:ff9b::/96).
+ */
+const GLOBAL_IPV6 = networkTest(['2000::/3']);
+const SPECIAL_IPV6 = networkTest([
+  '2001::/23', // protocols and Teredo (RFC 2928, RFC 4380)
+  '2001:db8::/32', // documentation (RFC 3849)
+  '2002::/16', // 6to4, with an IPv4 address inside (RFC 3056)
+  '3fff::/20', // documentation (RFC 9637)
+]);
+const LOOPBACK = networkTest(['127.0.0.0/8', '::1']);
+
+/** @param allow networks that may be reached whatever they are, each an address or as `10.0.0.0/8` */
+export function makeReach(mode: Mode, allow: readonly string[]): Reach {
+  const allowed = networkTest(allow);
+  return (address, secure) => {
+    // A zone names an interface of this machine (RFC 4007 section 11).
+    if (isIP(address) === 0 || address.includes('%')) return false;
+    if (allowed(address)) return true;
+    if (mode === 'development') return isPublic(address) || LOOPBACK(address);
+    return secure && isPublic(address);
+  };
+}
+
+function isPublic(address: string): boolean {
+  return isIP(address) === 4 ? !SPECIAL_IPV4(address) : GLOBAL_IPV6(address) && !SPECIAL_IPV6(address);
+}

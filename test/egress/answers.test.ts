@@ -1,0 +1,271 @@
+/** How answers of other servers are read: within bounds of time and size, and none that is no plain answer. */
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { type AddressInfo, createServer as createSocketServer, type Server, type Socket } from 'node:net';
+import { pipeline, Readable } from 'node:stream';
+import { gzipSync } from 'node:zlib';
+import t, { type Test } from 'tap';
+import { type CallLimits, Egress } from '../../src/egress/egress.ts';
+import { EgressError } from '../../src/egress/egress-error.ts';
+
+t.test('an honest answer comes as fetch gives it', async (t) => {
+  const { egress, url } = await serving(t, (request, response) => {
+    response.writeHead(201, { 'content-type': 'application/json', 'set-cookie': ['a=1', 'b=2'] });
+    request.pipe(response);
+  });
+  const response = await egress.fetch(url, {
+    method: 'POST',
+    headers: { authorization: 'Bearer x' },
+    body: JSON.stringify({ a: 1 }),
+  });
+  t.ok(response instanceof Response);
+  t.equal(response.status, 201);
+  t.strictSame(response.headers.getSetCookie(), ['a=1', 'b=2']);
+  t.strictSame(await response.json(), { a: 1 });
+});
+
+t.test('a form goes out with its type, and a request says who asks', async (t) => {
+  const seen: IncomingMessage[] = [];
+  const { egress, url } = await serving(t, (request, response) => {
+    seen.push(request);
+    request.pipe(response);
+  });
+  const response = await egress.fetch(`${url}/token?x=1`, {
+    method: 'POST',
+    body: new URLSearchParams({ code: 'ä b' }),
+  });
+  t.equal(await response.text(), 'code=%C3%A4+b');
+  t.match(seen[0], {
+    url: '/token?x=1',
+    headers: {
+      'content-type': 'application/x-www-form-urlencoded;charset=UTF-8',
+      'content-length': '13',
+      'user-agent': 'Millrace',
+      'accept-encoding': 'identity',
+    },
+  });
+  await egress.fetch(url, { headers: { 'user-agent': 'Mine' } });
+  t.match(seen[1], { method: 'GET', headers: { 'user-agent': 'Mine' } });
+});
+
+t.test('answers without a body', async (t) => {
+  const { egress, url } = await serving(t, (request, response) => {
+    response.writeHead(Number(request.url?.slice(1) || 200)).end();
+  });
+  for (const status of [200, 204, 205, 304, 404, 500]) {
+    const response = await egress.fetch(`${url}/${status}`);
+    t.strictSame([response.status, await response.text()], [status, '']);
+  }
+  t.equal((await egress.fetch(url, { method: 'HEAD' })).status, 200);
+});
+
+t.test('a redirect is given back as it is, or is an error, and is not followed', async (t) => {
+  const asked: (string | undefined)[] = [];
+  const { egress, url } = await serving(t, (request, response) => {
+    asked.push(request.url);
+    response.writeHead(Number(request.url?.slice(1)), { location: `/200` }).end('elsewhere');
+  });
+  for (const status of [301, 302, 303, 307, 308]) {
+    const response = await egress.fetch(`${url}/${status}`, { redirect: 'follow' });
+    t.strictSame([response.status, response.headers.get('location')], [status, '/200']);
+    t.equal(await kindOf(egress.fetch(`${url}/${status}`, { redirect: 'error' })), 'redirected');
+  }
+  t.notOk(asked.includes('/200'));
+});
+
+t.test('an answer that comes too slowly ends at its time', async (t) => {
+  const cases: Record<string, RequestListener> = {
+    never: () => undefined,
+    'headers and no body': (_, response) => response.writeHead(200, { 'content-length': '10' }).flushHeaders(),
+    'byte by byte': (_, response) => drip(() => response.write('x')),
+    'one header after the other': (_, { socket }) => {
+      socket?.write('HTTP/1.1 200 OK\r\n');
+      drip(() => socket?.write('x: y\r\n'));
+    },
+    'early hints without an end': (_, response) => drip(() => response.writeEarlyHints({ link: '</a>; rel=x' })),
+  };
+  const timers: NodeJS.Timeout[] = [];
+  t.teardown(() => timers.forEach(clearInterval));
+  function drip(step: () => void) {
+    timers.push(setInterval(step, 20));
+  }
+  for (const [name, answer] of Object.entries(cases)) {
+    const { egress, url } = await serving(t, answer);
+    const began = performance.now();
+    t.equal(await kindOf(egress.fetch(url, {}, { timeoutMs: 200 })), 'timeout', name);
+    t.ok(performance.now() - began < 3_000, `${name}: in time`);
+  }
+});
+
+t.test('a server that takes the connection and says nothing, by TLS', async (t) => {
+  const { egress, port } = await raw(t, () => undefined);
+  t.equal(await kindOf(egress.fetch(`https://127.0.0.1:${port}/`, {}, { timeoutMs: 200 })), 'timeout');
+});
+
+t.test('a name that is never found ends at its time', async (t) => {
+  const egress = new Egress({ mode: 'production', allow: [], lookup: () => new Promise(() => undefined) });
+  t.teardown(() => egress.close());
+  t.equal(await kindOf(egress.fetch('https://slow.example/', {}, { timeoutMs: 200 })), 'timeout');
+});
+
+t.test('a body that is too large is not read to its end', async (t) => {
+  const size = 200 * 1024 ** 2;
+  for (const told of [true, false]) {
+    let sent = 0;
+    const { egress, url } = await serving(t, (_, response) => {
+      if (told) response.writeHead(200, { 'content-length': String(size) });
+      const body = new Readable({
+        read() {
+          sent += 65_536;
+          this.push(sent > size ? null : Buffer.alloc(65_536));
+        },
+      });
+      pipeline(body, response, () => undefined);
+    });
+    t.equal(await kindOf(egress.fetch(url)), 'too-large', told ? 'with its length' : 'in chunks');
+    t.ok(sent < 32 * 1024 ** 2, `${sent} bytes had been sent`);
+  }
+  const { egress, url } = await serving(t, (_, response) => response.end('x'.repeat(101)));
+  t.equal(await kindOf(egress.fetch(url, {}, { maxBytes: 100 })), 'too-large');
+  t.equal((await (await egress.fetch(url, {}, { maxBytes: 101 })).text()).length, 101);
+});
+
+t.test('headers that are too large end the call', async (t) => {
+  const lines = { many: 'x: y\r\n'.repeat(20_000), long: `x: ${'y'.repeat(100_000)}\r\n` };
+  for (const [name, headers] of Object.entries(lines)) {
+    const { egress, url } = await raw(t, (socket) => socket.write(`HTTP/1.1 200 OK\r\n${headers}\r\n`));
+    t.equal(await kindOf(egress.fetch(url)), 'too-large', name);
+  }
+});
+
+t.test('what is no plain HTTP is no answer', async (t) => {
+  const ok = 'HTTP/1.1 200 OK\r\n';
+  const cases: readonly (readonly [string, string, string])[] = [
+    ['another protocol', 'SSH-2.0-OpenSSH_9.2p1\r\n', 'malformed-answer'],
+    ['noise', '\x00\x01\x02\xff\r\n\r\n', 'malformed-answer'],
+    ['a status of no meaning', 'HTTP/1.1 999 Odd\r\ncontent-length: 0\r\n\r\n', 'malformed-answer'],
+    ['two lengths', `${ok}content-length: 1\r\ncontent-length: 2\r\n\r\nxx`, 'malformed-answer'],
+    ['a length and chunks', `${ok}content-length: 1\r\ntransfer-encoding: chunked\r\n\r\nx`, 'malformed-answer'],
+    ['a broken chunk', `${ok}transfer-encoding: chunked\r\n\r\nzz\r\n`, 'malformed-answer'],
+    ['compressed', `${ok}content-encoding: gzip\r\ncontent-length: 1\r\n\r\nx`, 'malformed-answer'],
+    ['nothing', '', 'unreachable'],
+    ['half an answer', `${ok}content-length: 10\r\n\r\nxxx`, 'unreachable'],
+    ['half of the headers', `${ok}content-le`, 'unreachable'],
+  ];
+  for (const [name, text, kind] of cases) {
+    const { egress, url } = await raw(t, (socket) => socket.end(text, 'latin1'));
+    t.equal(await kindOf(egress.fetch(url)), kind, name);
+  }
+});
+
+t.test('a small answer that would unpack to a large one is not unpacked', async (t) => {
+  const bomb = gzipSync(Buffer.alloc(50 * 1024 ** 2));
+  const { egress, url } = await serving(t, (_, response) => {
+    response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb);
+  });
+  t.equal(await kindOf(egress.fetch(url)), 'malformed-answer');
+});
+
+t.test('a server that is not there', async (t) => {
+  const { egress, url, server } = await raw(t, () => undefined);
+  server.close();
+  await once(server, 'close');
+  t.equal(await kindOf(egress.fetch(url)), 'unreachable');
+  t.equal(await kindOf(egress.fetch('https://no-such-name.invalid/')), 'unknown-host');
+});
+
+t.test('a certificate that nobody vouches for ends the call before anything is sent', async (t) => {
+  let asked = 0;
+  const server = createTlsServer({ key: KEY, cert: CERTIFICATE }, () => {
+    asked += 1;
+  });
+  const { egress, port } = await started(t, server);
+  t.equal(await kindOf(egress.fetch(`https://127.0.0.1:${port}/`)), 'untrusted');
+  t.equal(asked, 0);
+  const plain = await serving(t, (_, response) => response.end());
+  t.equal(await kindOf(plain.egress.fetch(plain.url.replace('http:', 'https:'))), 'untrusted', 'http behind https');
+});
+
+t.test('the caller can end a call, with a reason of its own', async (t) => {
+  const { egress, url } = await serving(t, () => undefined);
+  const reason = new Error('The browser went away');
+  await t.rejects(egress.fetch(url, { signal: AbortSignal.abort(reason) }), reason);
+  const controller = new AbortController();
+  const call = egress.fetch(url, { signal: controller.signal });
+  controller.abort(reason);
+  await t.rejects(call, reason);
+});
+
+t.test('a server that hangs holds a bounded number of calls, and others are served', async (t) => {
+  const slow = await serving(t, () => undefined);
+  const other = await serving(t, (_, response) => response.end('served'));
+  const limits: CallLimits = { timeoutMs: 1_000 };
+  const calls = Array.from({ length: 40 }, () => kindOf(slow.egress.fetch(slow.url, {}, limits)));
+  t.equal(await (await slow.egress.fetch(other.url)).text(), 'served');
+  const kinds = Map.groupBy(await Promise.all(calls), (kind) => kind);
+  t.strictSame([kinds.get('timeout')?.length, kinds.get('busy')?.length], [32, 8]);
+  t.equal(await kindOf(slow.egress.fetch(slow.url, {}, { timeoutMs: 50 })), 'timeout', 'the places are free again');
+});
+
+t.test('the end of the program ends calls that are under way', async (t) => {
+  const { egress, url } = await serving(t, () => undefined);
+  const call = kindOf(egress.fetch(url));
+  await egress.close();
+  t.equal(await call, 'unreachable');
+});
+
+async function kindOf(call: Promise<unknown>): Promise<string> {
+  try {
+    await call;
+    return 'answered';
+  } catch (error) {
+    if (!(error instanceof EgressError)) return String(error);
+    return error.kind;
+  }
+}
+
+function serving(t: Test, answer: RequestListener) {
+  return started(t, createServer(answer));
+}
+
+/** A server that answers each connection, once something is asked, without knowing HTTP. */
+function raw(t: Test, answer: (socket: Socket) => unknown) {
+  return started(
+    t,
+    createSocketServer((socket) => socket.on('error', () => undefined).once('data', () => answer(socket))),
+  );
+}
+
+async function started(t: Test, server: Server) {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => sockets.add(socket));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const egress = new Egress({ mode: 'development', allow: [] });
+  t.teardown(async () => {
+    await egress.close();
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { egress, port, url: `http://127.0.0.1:${port}`, server };
+}
+
+/** Of provider.example, signed by itself, until 2124. */
+const KEY = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgGGSX5SIGomdyjyeK
+6/fDUszc5GhYIWZ4hudKyJjX7bShRANCAAR+QTLt0SevURICjYavUqAmqHF4/xxY
+oetIBiAch8+ecl48uwAibIQQZKllnw5H1kMS8yElFJ1Ac4/T72jUEzmN
+-----END PRIVATE KEY-----`;
+const CERTIFICATE = `-----BEGIN CERTIFICATE-----
+MIIBqjCCAVCgAwIBAgIUFQ3hHmjhmTrzwYV5uuLKy62sl+AwCgYIKoZIzj0EAwIw
+GzEZMBcGA1UEAwwQcHJvdmlkZXIuZXhhbXBsZTAgFw0yNjExMjMwNDA5NTNaGA8y
+MTI2MTAzMDA0MDk1M1owGzEZMBcGA1UEAwwQcHJvdmlkZXIuZXhhbXBsZTBZMBMG
+ByqGSM49AgEGCCqGSM49AwEHA0IABH5BMu3RJ69REgKNhq9SoCaocXj/HFih60gG
+IByHz55yXjy7ACJshBBkqWWfDkfWQxLzISUUnUBzj9PvaNQTOY2jcDBuMB0GA1Ud
+DgQWBBQlLRhAKbt2LSRA32nKN8klGgRYpTAfBgNVHSMEGDAWgBQlLRhAKbt2LSRA
+32nKN8klGgRYpTAPBgNVHRMBAf8EBTADAQH/MBsGA1UdEQQUMBKCEHByb3ZpZGVy
+LmV4YW1wbGUwCgYIKoZIzj0EAwIDSAAwRQIhAN14DueyXpPXN+2Ui5SwQwjha3dr
+3/j42MgGc0vX3hRkAiB2AwtVaXrUw2kubZmEshuJZPCFh2WgjZB+C8mstnjgwQ==
+-----END CERTIFICATE-----`;

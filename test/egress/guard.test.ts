@@ -1,0 +1,244 @@
+/**
+ * What the guard keeps from being connected to: spellings of addresses, names that lead to them, and names that change.
+ * Connections are counted at sockets that really listen.
+ */
+import { once } from 'node:events';
+import { createServer, request } from 'node:http';
+import { createServer as createSocketServer, type Server } from 'node:net';
+import t, { type Test } from 'tap';
+import { guardedConnector } from '../../src/egress/connector.ts';
+import { Egress } from '../../src/egress/egress.ts';
+import { EgressError } from '../../src/egress/egress-error.ts';
+import type { Reach } from '../../src/egress/reach.ts';
+
+/** Hosts that lead to this machine, one spelling each. */
+const SPELLINGS = [
+  ['127.0.0.1', '127.0.0.2', '127.255.255.254', '127.1', '127.0.1', '0', '0.0.0.0', '2130706433', '0x7f000001'],
+  ['0x7F.0.0.1', '0177.0.0.1', '017700000001', '0x7f.1', '0177.0x0.1', '127.000.000.001', '127.0.0.1.', '①②⑦.⓪.⓪.①'],
+  ['１２７.０.０.１', '127。0。0。1', '%31%32%37.0.0.1', 'localhost', 'LOCALHOST', 'ⓛocalhost'],
+  ['[::1]', '[0:0:0:0:0:0:0:1]', '[::]', '[0000::1]', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[::FFFF:127.0.0.1]'],
+  ['user@127.0.0.1', 'user:password@localhost', 'example.org@127.0.0.1', 'example.org:443@127.0.0.1'],
+].flat();
+
+/** Hosts of other networks that are not public. Nothing listens there: what counts is that nobody tries. */
+const ELSEWHERE = [
+  ['10.0.0.1', '172.16.0.1', '192.168.1.1', '169.254.169.254', '100.100.100.200', '168.63.129.16', '198.18.0.1'],
+  ['224.0.0.1', '255.255.255.255', '192.0.2.1', '[fe80::1]', '[fd00:ec2::254]', '[ff02::1]', '[::7f00:1]'],
+  ['[64:ff9b::7f00:1]', '[2002:7f00:1::]', '[2001:db8::1]', '[fec0::1]', '2852039166', '0xa9fea9fe', '[fe80::1%25lo]'],
+].flat();
+
+t.test('in production no spelling of this machine is connected to', async (t) => {
+  const { port, count } = await listening(t);
+  const egress = new Egress({ mode: 'production', allow: [] });
+  t.teardown(() => egress.close());
+  t.ok(SPELLINGS.length >= 30, `${SPELLINGS.length} spellings`);
+  for (const host of SPELLINGS) {
+    for (const scheme of ['http', 'https']) {
+      const url = `${scheme}://${host}:${port}/`;
+      t.match(await kindOf(egress.fetch(url)), /^(refused-url|blocked-address)$/, url);
+      t.type(egress.checkUrl(url), 'string', `${url} cannot be saved`);
+    }
+  }
+  t.equal(count(), 0, 'connections');
+});
+
+t.test('each of these spellings leads to this machine where nobody guards', async (t) => {
+  const { port, count } = await listening(t);
+  for (const [index, host] of SPELLINGS.entries()) {
+    const url = new URL(`http://${host}:${port}/`);
+    await new Promise((resolve) => request(url).on('error', resolve).on('response', resolve).end());
+    t.equal(count(), index + 1, url.href);
+  }
+});
+
+t.test('no spelling of another private network is tried', async (t) => {
+  for (const mode of ['production', 'development'] as const) {
+    // It would never answer, so a kind of its own shows that nobody asked.
+    const egress = new Egress({ mode, allow: [] });
+    t.teardown(() => egress.close());
+    for (const host of ELSEWHERE) {
+      t.match(await kindOf(egress.fetch(`https://${host}/`)), /^(refused-url|blocked-address)$/, host);
+    }
+  }
+});
+
+t.test('a URL in pieces is judged as the text it stands for', async (t) => {
+  const { port, count } = await listening(t);
+  const egress = new Egress({ mode: 'production', allow: [] });
+  t.teardown(() => egress.close());
+  for (const host of ['2130706433', '[::ffff:7f00:1]', 'localhost']) {
+    t.match(await kindOf(egress.fetch(new URL(`https://${host}:${port}/`))), /^(refused-url|blocked-address)$/, host);
+  }
+  t.equal(count(), 0);
+});
+
+t.test('a name that leads to this machine is not connected to', async (t) => {
+  const { port, count } = await listening(t);
+  const addresses = ['127.0.0.1', '::1', '0.0.0.0', '::', '::ffff:127.0.0.1', '::7f00:1', '::ffff:7f00:1', '127.9.9.9'];
+  for (const address of addresses) {
+    const egress = new Egress({ mode: 'production', allow: [], lookup: async () => [entry(address)] });
+    t.equal(await kindOf(egress.fetch(`https://inside.example:${port}/`)), 'blocked-address', address);
+    await egress.close();
+  }
+  t.equal(count(), 0);
+});
+
+t.test('a name that is public when it is saved and private when it is called', async (t) => {
+  const { good, bad, port } = await twoPlaces(t);
+  const answers = ['127.0.0.2', '127.0.0.1', '127.0.0.1', '127.0.0.2'];
+  const egress = guarded(t, async () => [entry(answers.shift() ?? '127.0.0.1')]);
+  const url = `http://rebinding.example:${port}/`;
+  t.equal(egress.checkUrl(url), null);
+  t.equal((await egress.fetch(url)).status, 200);
+  t.equal(await kindOf(egress.fetch(url)), 'blocked-address');
+  t.equal(await kindOf(egress.fetch(url)), 'blocked-address');
+  t.equal((await egress.fetch(url)).status, 200, 'the name is asked anew');
+  t.strictSame([good(), bad()], [2, 0], 'connections to the public place, and to the private one');
+});
+
+t.test('of a name with public and private addresses the public ones are connected to', async (t) => {
+  const { good, bad, port } = await twoPlaces(t);
+  const both = ['127.0.0.1', '::1', '127.0.0.2', '127.0.0.1'].map(entry);
+  const egress = guarded(t, async () => both);
+  for (let i = 0; i < 5; i++) t.equal((await egress.fetch(`http://both.example:${port}/`)).status, 200);
+  t.strictSame([good(), bad()], [5, 0]);
+});
+
+t.test('the address of the connection itself is judged, whatever was looked up', async (t) => {
+  const { port, count, received } = await listening(t);
+  const verdicts = [true, false];
+  t.equal(await connecting('x.example', port, () => verdicts.shift() ?? false), 'blocked-address');
+  t.equal(count(), 1);
+  t.equal(received(), 0, 'nothing was sent');
+});
+
+t.test('an address that needs no look-up is judged, too', async (t) => {
+  const { port, count } = await listening(t);
+  for (const host of ['127.0.0.1', '::1']) t.equal(await connecting(host, port, () => false), 'blocked-address');
+  t.equal(count(), 0);
+});
+
+t.test('production takes no http, but in networks that the setting names', async (t) => {
+  const { port, count } = await listening(t);
+  const strict = new Egress({ mode: 'production', allow: [], lookup: async () => [entry('8.8.8.8')] });
+  t.teardown(() => strict.close());
+  t.equal(strict.checkUrl('http://example.org/'), 'must begin with https://');
+  t.equal(strict.checkUrl('http://8.8.8.8/'), 'must begin with https://');
+  t.equal(strict.checkUrl('https://example.org/'), null);
+  const egress = new Egress({ mode: 'production', allow: ['127.0.0.2'], lookup: async () => [entry('8.8.8.8')] });
+  t.teardown(() => egress.close());
+  t.equal(egress.checkUrl(`http://127.0.0.2:${port}/`), null);
+  t.equal(egress.checkUrl('http://inside.example/'), null, 'what the name leads to is not known yet');
+  t.equal(await kindOf(egress.fetch('http://outside.example/')), 'blocked-address', 'a public place by http');
+  t.equal(count(), 0);
+});
+
+t.test('development mode calls this machine by http', async (t) => {
+  const { port } = await listening(t);
+  const egress = new Egress({ mode: 'development', allow: [] });
+  t.teardown(() => egress.close());
+  for (const host of ['127.0.0.1', 'localhost', '[::1]']) {
+    t.equal((await egress.fetch(`http://${host}:${port}/`)).status, 200, host);
+  }
+  t.match(egress.checkUrl(`http://2130706433:${port}/`), /in an unusual way; as 127\.0\.0\.1/);
+});
+
+t.test('what is wrong with a URL is said in words', async (t) => {
+  const egress = new Egress({ mode: 'production', allow: [] });
+  t.teardown(() => egress.close());
+  const cases: readonly (readonly [string, RegExp])[] = [
+    ['', /not an http\(s\) URL/],
+    ['example.org', /not an http\(s\) URL/],
+    ['ftp://example.org/', /not an http\(s\) URL/],
+    ['file:///etc/passwd', /not an http\(s\) URL/],
+    ['https://', /not an http\(s\) URL/],
+    ['https://exa mple.org/', /ASCII/],
+    ['https://example.org\\@127.0.0.1/', /ASCII/],
+    ['https://bücher.example/', /xn--/],
+    ['https://example.org/\r\nHost: x', /ASCII/],
+    ['https://user@example.org/', /user name/],
+    ['https://@example.org/', /user name/],
+    ['https://example.org/#part', /fragment/],
+    ['https://example.org./', /dot/],
+    ['https://localhost./', /dot/],
+    ['https://1.1/', /unusual/],
+    ['https://example.org:22/', /port 22/],
+    ['https://example.org:25/', /port 25/],
+    ['https://example.org:6667/', /port 6667/],
+    ['https://192.168.0.1/', /not public/],
+    [`https://example.org/${'x'.repeat(2_048)}`, /longer/],
+  ];
+  for (const [url, fault] of cases) t.match(egress.checkUrl(url), fault, url);
+  for (const url of ['https://example.org', 'HTTPS://Example.org:8443/a?b=c', 'https://1.1.1.1/', 'https://a.b:443/']) {
+    t.equal(egress.checkUrl(url), null, url);
+  }
+});
+
+/** Connects as undici has it done. */
+async function connecting(hostname: string, port: number, reach: Reach): Promise<string> {
+  const end = new AbortController().signal;
+  const connect = guardedConnector({ reach, lookup: async () => [entry('127.0.0.1')], timeoutMs: 5_000, end });
+  const target = { hostname, host: `${hostname}:${port}`, protocol: 'http:', port: String(port) };
+  return kindOf(
+    new Promise((resolve, reject) => connect(target, (...[error]) => (error === null ? resolve(null) : reject(error)))),
+  );
+}
+
+function entry(address: string): { address: string; family: number } {
+  return { address, family: address.includes(':') ? 6 : 4 };
+}
+
+/** Production, with one address of this machine that stands for a public one. */
+function guarded(t: Test, lookup: () => Promise<{ address: string; family: number }[]>): Egress {
+  const egress = new Egress({ mode: 'production', allow: ['127.0.0.2'], lookup });
+  t.teardown(() => egress.close());
+  return egress;
+}
+
+async function kindOf(call: Promise<unknown>): Promise<string> {
+  try {
+    await call;
+    return 'answered';
+  } catch (error) {
+    return error instanceof EgressError ? error.kind : String(error);
+  }
+}
+
+/** Listens on all addresses of this machine and counts who comes. Each connection serves one request. */
+async function listening(t: Test) {
+  let [connections, bytes] = [0, 0];
+  const server = createServer((_, response) => response.setHeader('connection', 'close').end('here'));
+  server.on('connection', (socket) => {
+    connections += 1;
+    socket.on('data', (part) => {
+      bytes += part.length;
+    });
+  });
+  t.teardown(() => server.close());
+  return { port: await listen(server, 0, '::'), count: () => connections, received: () => bytes };
+}
+
+/** The same port at 127.0.0.2, which is allowed, and at 127.0.0.1, which is not. */
+async function twoPlaces(t: Test) {
+  let [good, bad] = [0, 0];
+  const allowed = createServer((_, response) => response.setHeader('connection', 'close').end('good'));
+  allowed.on('connection', () => {
+    good += 1;
+  });
+  const forbidden = createSocketServer((socket) => {
+    bad += 1;
+    socket.destroy();
+  });
+  t.teardown(() => [allowed.close(), forbidden.close()]);
+  const port = await listen(allowed, 0, '127.0.0.2');
+  await listen(forbidden, port, '127.0.0.1');
+  return { port, good: () => good, bad: () => bad };
+}
+
+async function listen(server: Server, port: number, host: string): Promise<number> {
+  server.listen(port, host);
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('No port');
+  return address.port;
+}
