@@ -1,5 +1,6 @@
 /** Where accounts are kept: `_users` in `<db>`, whose every change is an event. Only this folder calls this file. */
 import type { AnyBulkWriteOperation, Collection, Filter, IndexDescription } from 'mongodb';
+import { readPromoted } from '../../database/bson/promoted.ts';
 import { CODE, duplicateKey, failuresOf, translated } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
 import {
@@ -67,18 +68,26 @@ export class UserStore {
   }
 
   find(id: string): Promise<User | null> {
-    return translated(() => this.#users.findOne({ _id: id }));
+    return this.#find({ _id: id });
   }
 
   /** @param name folded */
   findByName(name: string): Promise<User | null> {
-    return translated(() => this.#users.findOne({ names: name }));
+    return this.#find({ names: name });
+  }
+
+  #find(filter: Filter<User>): Promise<User | null> {
+    return translated(async () => {
+      const found = await this.#users.findOne(filter, { raw: true });
+      return found && readUser(found);
+    });
   }
 
   /** Accounts in the order of their ids, after one of them. */
   list(kind: User['kind'] | null, after: string | null, limit: number): Promise<User[]> {
     const filter: Filter<User> = { ...(kind && { kind }), ...(after !== null && { _id: { $gt: after } }) };
-    return translated(() => this.#users.find(filter).sort({ _id: 1 }).limit(limit).toArray());
+    const options = { sort: { _id: 1 }, limit, raw: true } as const;
+    return translated(async () => (await this.#users.find(filter, options).toArray()).map(readUser));
   }
 
   /** Accounts that can sign in. */
@@ -99,7 +108,8 @@ export class UserStore {
   /**
    * Changes an account.
    * @param only conditions that the account must still meet
-   * @returns the account after the change; null when there is none, or it does not meet the conditions any more
+   * @returns the account after the change, and after later ones that came before it was read again; null when there is
+   *   none, or it does not meet the conditions any more
    * @throws MillraceError `unique-violation`
    */
   change(
@@ -109,13 +119,13 @@ export class UserStore {
     now: Date,
     only: Partial<Pick<User, 'username' | 'email'>> = {},
   ): Promise<User | null> {
-    return uniquely(() =>
-      this.#users.findOneAndUpdate(
+    return uniquely(async () => {
+      const { matchedCount } = await this.#users.updateOne(
         { ...only, _id: id },
         { $set: { ...change, ...stamped(stamp, now) }, $inc: { '_meta.revision': 1 } },
-        { returnDocument: 'after' },
-      ),
-    );
+      );
+      return matchedCount === 0 ? null : this.find(id);
+    });
   }
 
   /** @returns false when there is none */
@@ -125,6 +135,14 @@ export class UserStore {
       return (await this.#users.deleteOne({ _id: id })).deletedCount === 1;
     });
   }
+}
+
+/** Claims and profiles have members of any name. */
+function readUser(raw: unknown): User {
+  const { _id, kind, username, email, emailVerified, names, skeleton, ...rest } = readPromoted(raw);
+  const { roles, claims, profile, disabled, _meta } = rest;
+  const known = { _id, kind, username, email, emailVerified, names, roles, claims, profile, disabled, _meta };
+  return skeleton === undefined ? known : { ...known, skeleton };
 }
 
 /** Two user names that could be mistaken for one another cannot both exist. */
