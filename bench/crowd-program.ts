@@ -1,9 +1,9 @@
-/** The program that holds subscribers for crowd.ts: it answers one question at a time. */
+/** The child program that holds subscribers for crowd.ts. It carries out one command at a time. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { added, type Question, type Report } from './crowd.ts';
 import { Watcher, type Wish } from './watcher.ts';
 
-/** Subscribers that may be on their way at one time. */
+/** How many subscribers are opened at one time. */
 const AT_ONCE = 50;
 
 const watchers: Watcher[] = [];

@@ -1,6 +1,6 @@
 /**
- * Many subscribers in programs of their own, so that what they cost is not the server's: opened, asked what they were told,
- * and closed. One program holds as many as may share a core's attention (crowd-program.ts).
+ * Many subscribers in child programs, so that their cost is not measured as the server's. This file opens them,
+ * collects reports of what they received, and closes them. Not here: the child program (crowd-program.ts).
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,14 +15,17 @@ export type Question =
   | { readonly ask: 'report'; readonly wanted: number }
   | { readonly ask: 'behind'; readonly held: readonly (readonly [id: string, n: number])[] };
 
-/** What subscribers were told since the last report; resets, closes and what was wrong, since ever. */
+/** What subscribers received since the last report; resets, closes and faults since the beginning. */
 export interface Report {
   readonly live: number;
   readonly changes: number;
-  /** Numbered writes that somebody was not told of, each for each. */
+  /** Missing messages: numbered writes that a subscriber did not receive, added up over all subscribers. */
   readonly lacking: number;
   readonly repeated: number;
-  /** How many there were of each length, in tenths of milliseconds: a million of them would be too many to send. */
+  /**
+   * How many delays there were of each length, in tenths of milliseconds. Only the counts are sent, because there may
+   * be a million delays.
+   */
   readonly delays: Readonly<Record<string, number>>;
   readonly resets: Readonly<Record<string, number>>;
   readonly closes: Readonly<Record<string, number>>;
@@ -36,7 +39,7 @@ export class Crowd {
     this.#programs = programs;
   }
 
-  /** Opens subscribers and waits until all are live. @param programs over how many programs they are spread */
+  /** Opens subscribers and waits until all are live. @param programs how many child programs hold them */
   static async open(wish: Wish, count: number, programs = 1): Promise<Crowd> {
     const path = fileURLToPath(new URL('./crowd-program.ts', import.meta.url));
     const crowd = new Crowd(Array.from({ length: programs }, () => fork(path, { serialization: 'advanced' })));
@@ -46,12 +49,12 @@ export class Crowd {
     return crowd;
   }
 
-  /** Those who did not read do so from now on. */
+  /** Subscribers that did not read begin to read. */
   async resume(): Promise<void> {
     await this.#all({ ask: 'resume' });
   }
 
-  /** Waits until so many changes have come since the last report, or as long as may be. */
+  /** Waits until so many changes have come since the last report, at most `forMs` milliseconds. */
   async changes(count: number, forMs: number): Promise<void> {
     const end = performance.now() + forMs;
     while (performance.now() < end) {
@@ -61,7 +64,7 @@ export class Crowd {
     }
   }
 
-  /** @param wanted how many numbered writes each should have been told of */
+  /** @param wanted how many numbered writes each subscriber should have received */
   async report(wanted: number): Promise<Report> {
     const reports = (await this.#all({ ask: 'report', wanted })) as Report[];
     const sum = (of: (report: Report) => number) => reports.reduce((total, report) => total + of(report), 0);
@@ -77,7 +80,7 @@ export class Crowd {
     };
   }
 
-  /** How many hold something else than these documents. */
+  /** How many subscribers hold other documents than these. */
   async behind(held: ReadonlyMap<string, number>): Promise<number> {
     const answers = (await this.#all({ ask: 'behind', held: [...held] })) as number[];
     return answers.reduce((sum, one) => sum + one, 0);
@@ -96,20 +99,20 @@ export class Crowd {
   }
 }
 
-/** Numbers under names, each name's added up. */
+/** Adds up the numbers of each name. */
 export function added(all: readonly Readonly<Record<string, number>>[]): Record<string, number> {
   const sums: Record<string, number> = {};
   for (const one of all) for (const [name, count] of Object.entries(one)) sums[name] = (sums[name] ?? 0) + count;
   return sums;
 }
 
-/** The words for delays. */
+/** The delays as text. */
 export function shownDelays(delays: Report['delays']): string {
   const at = (share: number) => delayAt(delays, share).toFixed(1);
   return `p50 ${at(0.5)}, p99 ${at(0.99)}, longest ${at(1)} ms`;
 }
 
-/** Milliseconds below which a share of all delays lie. */
+/** The quantile of the delays in milliseconds: a `share` of them is shorter. */
 export function delayAt(delays: Report['delays'], share: number): number {
   const all = Object.entries(delays).sort(([a], [b]) => Number(a) - Number(b));
   let left = all.reduce((sum, [, count]) => sum + count, 0) * share;

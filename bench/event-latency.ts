@@ -1,7 +1,7 @@
 /**
- * How long a write takes to its row in the event log: documents are created over HTTP at a steady rate, and a tail in
- * this process, which is not the recorder's, notes when it is told of each. The same rate of writes by the bare handler,
- * whose answers are all there is to measure, says what the machine could do. `--rate 500 --rounds 5 --seconds 3`.
+ * The time from a write to its row in the event log. Documents are created over HTTP at a steady rate, and a tail in
+ * this process (not the recorder's process) notes when each row arrives. For comparison, the bare handler gets the same
+ * rate of writes; there only the time of its answers can be measured. `--rate 500 --rounds 5 --seconds 3`.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
@@ -54,7 +54,7 @@ try {
     while ([...sent.keys()].some((id) => !told.has(id))) await pause(5);
     const rows = [...sent].map(([id, at]) => (told.get(id) ?? Number.NaN) - at);
     const others = await writeSteadily(reference, rate, count, () => undefined);
-    // The first round warms up.
+    // The first round is for warming up.
     if (round === 0) continue;
     const figures = {
       row: quantile(rows, 0.5),

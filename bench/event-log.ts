@@ -1,6 +1,7 @@
 /**
- * How many events the log sustains and how fast it is back: after a killed recorder, an ended one, and a restarted
- * server. Not here: the time from a write to its row (event-latency.ts). Figures of one machine at one time; the load average is printed along.
+ * How many events a second the log can record, and how fast recording goes on after a recorder was killed, after one
+ * was ended, and after the server was restarted. Not here: the time from a write to its row (event-latency.ts). The
+ * load average is printed too, because other programs change the figures.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

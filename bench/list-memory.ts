@@ -1,7 +1,7 @@
 /**
- * A list of 200,000 documents from the running program: growth of its memory, how long its event loop is held, when the
- * first byte comes, and how fast the rest. Run: `node bench/list-memory.ts [rounds]`. The loop's figures mean little on
- * a machine that is busy with other things; the load is printed.
+ * A list of 200,000 documents from the running program: growth of its memory, how long its event loop is blocked, the
+ * time to the first byte, and the speed of the rest. Run: `node bench/list-memory.ts [rounds]`. The figures of the
+ * event loop mean little on a busy machine; its load is printed.
  */
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -16,8 +16,8 @@ import { machine } from './rounds.ts';
 const ROUNDS = Number(process.argv[2] ?? 5);
 const SAMPLE_MS = 10;
 /**
- * Node sizes the young generation of its heap by the machine's memory, up to 134 MB, and fills it before it collects any of
- * it, whatever a program does. It is held small here, so that what shows is what the list takes.
+ * Node chooses the size of the young generation of its heap by the machine's memory, up to 134 MB, and collects it only
+ * when it is full. It is kept small here, so that the figures show what the list needs.
  */
 const YOUNG = '--max-semi-space-size=8';
 const TARGETS = 'targets: growth < 64 MB, p99 < 50 ms, first byte < 100 ms';
@@ -28,7 +28,7 @@ function memory(pid: number, field: 'VmRSS' | 'VmHWM'): number {
   return Number(new RegExp(`${field}:\\s+(\\d+) kB`).exec(status)?.[1] ?? Number.NaN) * 1_024;
 }
 
-/** Resolves when the program does next to nothing: its recorder has caught up with what was loaded. */
+/** Resolves when the program is nearly idle: its recorder has recorded all loaded documents. */
 async function quiet(pid: number): Promise<void> {
   const ticks = () => {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -67,7 +67,7 @@ function readAll(url: string): Promise<Read> {
   });
 }
 
-/** What the hook in the program measured since it was asked last. */
+/** What the hook in the program (loop-delay.ts) has measured since the last call. */
 async function loopDelay({ child, output }: Program): Promise<{ p50: number; p99: number; max: number }> {
   const before = output().length;
   child.kill('SIGUSR2');
@@ -81,7 +81,7 @@ async function loopDelay({ child, output }: Program): Promise<{ p50: number; p99
 const mb = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
 const ms = (time: number) => `${time.toFixed(0)} ms`;
 
-/** Measures a program that has done nothing yet but answer one small request. */
+/** Measures a program that has answered only one small request so far. */
 async function measure(program: Program): Promise<void> {
   const pid = program.child.pid ?? 0;
   const list = `${program.url}/api/flights`;

@@ -1,6 +1,6 @@
 /**
- * How long a write takes to a subscriber: documents are created over HTTP at a steady rate, and a WebSocket of this
- * process notes when it is told of each. `--rate 100 --rounds 5 --seconds 3`.
+ * The time from a write to a subscriber: documents are created over HTTP at a steady rate, and a WebSocket in this
+ * process notes when the message of each arrives. `--rate 100 --rounds 5 --seconds 3`.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
@@ -53,7 +53,7 @@ try {
     const sent = new Map<string, number>();
     await writeSteadily(program, rate, count, (id, at) => sent.set(id, at));
     while ([...sent.keys()].some((id) => !told.has(id))) await pause(5);
-    // The first round warms up.
+    // The first round is for warming up.
     if (round === 0) continue;
     const delays = [...sent].map(([id, at]) => (told.get(id) ?? Number.NaN) - at);
     medians.push(quantile(delays, 0.5));

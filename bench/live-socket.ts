@@ -1,6 +1,6 @@
 /**
- * A WebSocket client on a plain socket (RFC 6455), as much of it as the server's frames need: it looks at as little as it
- * can, so that thousands fit into one program, and it can stop reading, which leaves everything to the kernel.
+ * A WebSocket client on a plain socket (RFC 6455), with only what the server's frames need. It parses as little as
+ * possible, so that one program can hold thousands of them. It can stop reading, so that bytes wait in the kernel.
  */
 import { connect, type Socket } from 'node:net';
 
@@ -11,7 +11,7 @@ const CLOSE = 8;
 export class LiveSocket {
   readonly #socket: Socket;
   #held: Buffer = Buffer.alloc(0);
-  /** Told of the JSON of each message, and of the code of the close; 1006 where there was none. */
+  /** Called with the JSON of each message, and at the end with the close code; 1006 if there was none. */
   onMessage: (json: Buffer) => void = () => {};
   onClose: (code: number) => void = () => {};
 
@@ -50,14 +50,14 @@ export class LiveSocket {
     });
   }
 
-  /** A message of at most 64 KiB. Its mask is zero, which is one of the masks. */
+  /** Sends a message of at most 64 KiB. Its mask is zero, which is a valid mask. */
   send(message: object): void {
     const json = Buffer.from(JSON.stringify(message));
     const head = json.length < 126 ? [0x81, 0x80 | json.length] : [0x81, 0xfe, json.length >> 8, json.length & 0xff];
     this.#socket.write(Buffer.concat([Buffer.from([...head, 0, 0, 0, 0]), json]));
   }
 
-  /** Does not read any more: what comes stays with the kernel, and then with the server. */
+  /** Stops reading: what arrives waits in the kernel, and when that is full, in the server. */
   pause(): void {
     this.#socket.pause();
   }
@@ -70,7 +70,7 @@ export class LiveSocket {
     this.#socket.destroy();
   }
 
-  /** The code of a close, if there is one. */
+  /** Reads the frames of a chunk. Returns the close code if one of them is a close. */
   #read(chunk: Buffer): number | null {
     let bytes = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
     let code: number | null = null;
@@ -88,7 +88,10 @@ export class LiveSocket {
   }
 }
 
-/** The length of the first frame's payload, and of what is before it; infinite where too little has come to say. */
+/**
+ * The length of the first frame's payload, and of the bytes before the payload; infinite if too few bytes have come to
+ * know it.
+ */
 function lengthOf(bytes: Buffer): [length: number, head: number] {
   const short = (bytes[1] ?? 0) & 127;
   if (bytes.length < 2 || bytes.length < (short === 126 ? 4 : short === 127 ? 10 : 2)) return [Infinity, 0];

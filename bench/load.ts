@@ -1,7 +1,7 @@
 /**
  * Load on one server over kept-alive connections: each sends its next request when the last one is answered. It counts
  * answers, their times, and the CPU time that the server's process spent on them. It speaks HTTP/1.1 over plain sockets
- * and looks at as little as it can: an HTTP client of the platform would take more of the machine than the server.
+ * and parses as little as possible: a full HTTP client would take more CPU time than the server.
  */
 import { connect, type Socket } from 'node:net';
 import { cpuSeconds } from './usage.ts';
@@ -36,8 +36,8 @@ export async function load(
 ): Promise<Figures> {
   const { hostname, port } = new URL(base);
   const open = await Promise.all(Array.from({ length: connections }, () => Connection.to(hostname, Number(port))));
-  // Node accepts one connection in each turn of its event loop, so the first answers tell how long the last one waited
-  // to be let in. They are not counted.
+  // Node accepts one connection in each turn of its event loop, so the times of the first answers include waiting to be
+  // accepted. They are not counted.
   await Promise.all(open.map((connection) => connection.send(next())));
   const times: number[] = [];
   const cpuBefore = cpuSeconds(pid);
@@ -60,7 +60,7 @@ export async function load(
   return { perSecond: times.length / seconds, cpu: (used * 1e6) / times.length, p50: at(0.5), p99: at(0.99) };
 }
 
-/** One kept-alive connection with one request on its way at a time. */
+/** One kept-alive connection with one request at a time. */
 export class Connection {
   readonly #socket: Socket;
   readonly #answer = new AnswerEnd();
@@ -81,7 +81,7 @@ export class Connection {
     return new Connection(socket);
   }
 
-  /** Resolves when the whole answer has come; rejects when it is no success. */
+  /** Resolves when the whole answer has come; rejects when its status is not a success. */
   send(call: Call): Promise<void> {
     const { method, path, body = '', token } = call;
     const credential = token === undefined ? '' : `Authorization: Bearer ${token}\r\n`;
@@ -113,7 +113,7 @@ export class Connection {
 class AnswerEnd {
   #head = '';
   #status = 0;
-  /** Bytes still to come; null where the answer comes in chunks, -1 before its head is complete. */
+  /** Bytes that are still to come; null if the answer is chunked, -1 before its head is complete. */
   #left: number | null = -1;
   #tail = '';
 

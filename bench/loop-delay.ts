@@ -1,10 +1,10 @@
 /**
- * Loaded into a measured program with `--import`: at SIGUSR2 it prints how long the event loop was held since the last
- * time, in a line of JSON. The program itself knows nothing of it.
+ * Loaded into a measured program with `--import`: at SIGUSR2 it prints, as a line of JSON, how long the event loop was
+ * blocked since the last time. The program itself is not changed.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
-/** The sampling interval; it is part of every figure. */
+/** The sampling interval, which is included in every figure. */
 const RESOLUTION_MS = 1;
 
 const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });

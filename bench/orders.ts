@@ -4,7 +4,7 @@ import { MongoClient, type ObjectId } from 'mongodb';
 export const DOCUMENTS = 20_000;
 export const GROUPS = 200;
 
-/** About one kilobyte, of the kinds that business documents hold. */
+/** An order of about one kilobyte, with the types of values that business documents have. */
 export function order(n: number): Record<string, unknown> {
   return {
     n,

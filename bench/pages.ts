@@ -25,7 +25,8 @@ async function seed(url: string): Promise<void> {
   const items = client.db('ours').collection('items');
   for (let from = 0; from < DOCUMENTS; from += 10_000) {
     const count = Math.min(10_000, DOCUMENTS - from);
-    // A factor without a common divisor: the order of the field is not the order of the ids.
+    // The factor and the number of documents have no common divisor, so the order of the field differs from the order
+    // of the ids.
     const one = (at: number): Document => ({ n: ((from + at) * 7_919) % DOCUMENTS, text: 'x'.repeat(300) });
     await items.insertMany(Array.from({ length: count }, (_, at) => one(at)));
   }
@@ -33,7 +34,7 @@ async function seed(url: string): Promise<void> {
   await client.close();
 }
 
-/** The cursor behind so many documents; its question does not name the limit. */
+/** The cursor after so many documents. A cursor is valid for any limit. */
 async function cursorBehind(base: string, sort: string, documents: number): Promise<string> {
   let cursor = '';
   for (let left = documents; left > 0; left -= 1_000) {

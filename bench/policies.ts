@@ -34,7 +34,7 @@ async function ask(program: Program, path: string, body: object, token?: string)
   return (await answer.json()) as Record<string, unknown>;
 }
 
-/** A user under a policy that lets them read what is not paid: two documents of three. */
+/** A signed-in user with a policy that allows reading orders that are not paid: two documents of three. */
 async function signedIn(program: Program): Promise<string> {
   const owner = await ask(program, '/auth/login', { username: OWNER.email, password: OWNER.password });
   const token = String(owner['accessToken']);

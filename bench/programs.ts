@@ -1,4 +1,4 @@
-/** Servers that a benchmark starts beside itself: ours or a reference, each a process of its own that says its address. */
+/** Servers that a benchmark starts: Millrace or a reference, each in a process of its own that prints its address. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
@@ -26,9 +26,9 @@ export function startBare(mongodb: string, database: string): Promise<Program> {
 }
 
 /**
- * Starts a program with this Node and waits until it says where it listens.
+ * Starts a program with this Node and waits until it prints its address.
  * @param words the script and its arguments
- * @param env settings over those of this process
+ * @param env settings that are added to those of this process
  */
 async function startProgram(words: readonly string[], env: Record<string, string>): Promise<Program> {
   const child = spawn(process.execPath, words, {

@@ -1,7 +1,7 @@
 /**
- * What subscribers cost while they wait, and how fast they are reached: memory of an idle socket with a subscription, and
- * the time from a write over HTTP to the frame at the last of them. `--sockets 2000 --writes 50`; the figure on record is of
- * 10,000, which need 20,000 open files (`ulimit -n`).
+ * What waiting subscribers cost, and how fast messages reach them: the memory of an idle socket with a subscription,
+ * and the time from a write over HTTP to the frame at the last subscriber. `--sockets 2000 --writes 50`; the recorded
+ * figures are of 10,000, which need 20,000 open files (`ulimit -n`).
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
@@ -22,7 +22,7 @@ const { values } = parseArgs({
 });
 const [sockets, writes] = [Number(values.sockets), Number(values.writes)];
 const SOCKETS_A_PROGRAM = 2_500;
-/** Long enough for what opening left behind to be collected. */
+/** Long enough to collect the garbage that opening the sockets has left. */
 const SETTLE_MS = 5_000;
 const ARRIVED_MS = 30_000;
 

@@ -1,8 +1,9 @@
 /**
- * What live data costs against references in the same run: the fan-out of one event to many sockets (against
- * `JSON.stringify` and `send` for each client, and against one prepared frame written to all), bursts in one write, and
- * the matching of an event with many subscriptions. All ways send the same members. CPU time of this process, medians of
- * rounds, which take turns event by event. `--sockets 1000`. Not here: latency under load (subscribers.ts).
+ * What live data costs, compared with references in the same run: one event sent to many sockets (the references:
+ * `JSON.stringify` and `send` for each client, and one prepared frame written to all), bursts in one write, and
+ * matching an event with many subscriptions. All ways send the same members. Measured is CPU time of this process, as
+ * medians of rounds; the ways take turns event by event. `--sockets 1000`. Not here: latency under load
+ * (subscribers.ts).
  */
 
 import { once } from 'node:events';
@@ -33,7 +34,7 @@ const { values } = parseArgs({ options: { sockets: { type: 'string', default: '1
 const SOCKETS = Number(values.sockets);
 const EVENTS = 10;
 const BURST = 10;
-/** As many again warm up, here and below. */
+/** The same number of rounds before is for warming up, here and below. */
 const ROUNDS = 21;
 const MATCH_EVENTS = 200;
 
@@ -66,7 +67,7 @@ function rowOf(number: number): LogRow {
   };
 }
 
-/** CPU microseconds of a piece of work and of what it leaves to the end of the turn. */
+/** CPU microseconds of a piece of work, including what it leaves for the end of the event loop's turn. */
 async function cpu(work: () => void | Promise<void>): Promise<number> {
   const before = process.cpuUsage();
   await work();
@@ -75,7 +76,7 @@ async function cpu(work: () => void | Promise<void>): Promise<number> {
   return used.user + used.system;
 }
 
-/** Sockets whose other ends are read by a child that counts nothing: this process pays for writing alone. */
+/** Sockets whose other ends are read by a child process, so that only the writing is measured here. */
 async function lines(): Promise<{ sockets: Socket[]; clients: WebSocket[]; close: () => void }> {
   const { spawn } = await import('node:child_process');
   const http = createHttpServer();
@@ -109,7 +110,7 @@ async function lines(): Promise<{ sockets: Socket[]; clients: WebSocket[]; close
   };
 }
 
-/** Waits until the other side has read, which costs nothing here. */
+/** Waits until the other side has read everything. That is not part of the measured time. */
 const drained = async (sockets: readonly Socket[]) => {
   do await new Promise((resolve) => setTimeout(resolve, 2));
   while (sockets.some(({ writableLength }) => writableLength > 0));
@@ -138,7 +139,7 @@ async function fanOut(): Promise<void> {
     await batch.judge(Array.from({ length: burst }, () => rowOf(++number)));
     batch.tell();
   };
-  /** What a plain implementation tells of a row. */
+  /** The message that a simple implementation would send for a row. */
   const message = () => {
     const row = rowOf(++number);
     const { _id: documentId, ...members } = BSON.deserialize(row.after ?? Buffer.alloc(0));
@@ -166,7 +167,7 @@ async function fanOut(): Promise<void> {
       used[name] += await cpu(ways[name]);
       await drained(sockets);
     };
-    // In turns, event by event: what else the machine does meets all of them alike.
+    // By turns, event by event: other work of the machine disturbs all ways equally.
     for (let event = 0; event < EVENTS; event++) {
       for (const name of names) await add(name);
       if (event % BURST === 0) await add('burst');
@@ -204,7 +205,7 @@ async function matching(name: string, questions: readonly object[], target: stri
   const times: number[] = [];
   for (let round = 0; round < 2 * ROUNDS; round++) {
     const views = Array.from({ length: MATCH_EVENTS }, () => new RowView(rowOf(++number * 37)));
-    // Decoded once an event, however many subscriptions ask.
+    // Decoded once for each event, however many subscriptions need it.
     for (const view of views) if (view.before === null || view.after === null) throw new Error('No document');
     const used = await cpu(() => {
       for (const view of views) {

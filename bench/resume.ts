@@ -1,6 +1,6 @@
 /**
- * How long coming back takes: behind many changes of other collections, and with a thousand changes missed, right behind
- * each other and strewn among others. `--foreign 20000 --tries 40`; the figures on record are of 1,000,000.
+ * How long resuming takes: after many changes of other collections, and after a thousand missed changes, in a row or
+ * spread among others. `--foreign 20000 --tries 40`; the recorded figures are of 1,000,000.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
@@ -36,7 +36,7 @@ interface Frame {
 
 const numberOf = (position = ''): number => Number(position.split('-')[1]);
 
-/** Subscribes and collects what comes until an end; the time is from the wish to that end. */
+/** Subscribes and collects frames up to the last one. The time is measured from the request to that frame. */
 async function ask(base: string, since: string | null, isEnd: (frame: Frame) => boolean) {
   const socket = await LiveSocket.open(base);
   const frames: Frame[] = [];
@@ -68,7 +68,7 @@ try {
   const { base } = program;
   const { hostname, port } = new URL(base);
   const connection = await Connection.to(hostname, Number(port));
-  // The first writes make the collections as Millrace wants them.
+  // The first writes create the collections with the options that Millrace needs.
   for (const name of ['todos', 'others']) {
     await connection.send({ method: 'POST', path: `/api/${name}`, body: JSON.stringify({ id: 'first' }) });
   }
@@ -82,7 +82,7 @@ try {
       await into?.insertMany(batch, { ordered: false, writeConcern: { w: 1 } });
     }
   };
-  /** Writes one more of the collection that is watched; returns the position when it has been told here. */
+  /** Writes one more document to the watched collection. Returns the position when its change has arrived here. */
   const mark = async (): Promise<string> => {
     const id = `d${next}`;
     let written = false;

@@ -1,7 +1,7 @@
 /**
- * How benchmarks of pure computation compare: both ways run in turns in the same run, and the medians of the rounds are
- * set against each other. Time is CPU time of this process, so that a busy machine disturbs less. Absolute times belong
- * to the machine whose line is printed; only ratios travel.
+ * Compares two ways of a pure computation: both run by turns in the same run, and the medians of the rounds are
+ * compared. Time is CPU time of this process, so a busy machine disturbs less. Absolute times are only valid for the
+ * machine that is printed; the ratios can be compared between machines.
  */
 import { cpus, totalmem } from 'node:os';
 import { cpuUsage } from 'node:process';
@@ -26,7 +26,7 @@ export function machine(): string {
   return `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, ${memory} GiB, Node ${process.version}, ${new Date().toISOString()}`;
 }
 
-/** Compares two ways by the medians of so many A-B rounds of about `roundMs` each, after one round to warm up. */
+/** Compares two ways by the medians of so many rounds of about `roundMs` each, after one round for warming up. */
 export function compare(ours: Way, reference: Way, rounds = 5, roundMs = 400): Comparison {
   const times: [number[], number[]] = [[], []];
   for (let round = 0; round <= rounds; round++) {
@@ -51,7 +51,7 @@ function microseconds(way: Way, forMs: number): number {
   return (used.user + used.system) / calls;
 }
 
-/** The middle value. */
+/** The median. */
 export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }

@@ -1,7 +1,7 @@
 /**
- * What subscribers that never read cost the others and the server, while a writer of its own changes documents of 1 KB
- * straight in the database: once without them, once with them, once without them again. Then they begin to read and have
- * to come to hold what is stored. `--silent 100 --others 20 --rate 1000 --seconds 5`; the figure on record is of 60 seconds.
+ * What subscribers that never read cost the others and the server, while documents of 1 KB are changed straight in the
+ * database: measured without them, with them, and without them again. In the end they begin to read, and must then hold
+ * what is stored. `--silent 100 --others 20 --rate 1000 --seconds 5`; the recorded figures are of 60 seconds.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
@@ -38,7 +38,7 @@ interface Item {
   readonly text: string;
 }
 
-/** Changes the documents in turn at a steady rate; returns how many changes it made. */
+/** Changes the documents one after the other at a steady rate. Returns how many changes it made. */
 async function write(items: Collection<Item>, seconds: number): Promise<number> {
   const begun = now();
   let n = 0;
@@ -65,7 +65,7 @@ try {
   const pid = program.child.pid ?? 0;
   const { hostname, port } = new URL(program.base);
   const connection = await Connection.to(hostname, Number(port));
-  // The first write makes the collection as Millrace wants it.
+  // The first write creates the collection with the options that Millrace needs.
   await connection.send({ method: 'POST', path: '/api/items', body: JSON.stringify({ id: 'd0', n: 0 }) });
   connection.close();
   const items = client.db('ours').collection<Item>('items');
@@ -74,7 +74,7 @@ try {
   const wish = { base: program.base, collection: 'items', query: {} };
   const readers = await Crowd.open(wish, others);
 
-  /** One stretch of writing: what the readers were told, and how much memory the server came to take. */
+  /** One period of writing: what the readers received, and the memory of the server at its end. */
   const stretch = async (seconds: number): Promise<Report & { readonly grown: number; readonly used: number }> => {
     const [start, cpu] = [residentBytes(pid), cpuSeconds(pid)];
     let most = start;

@@ -1,7 +1,7 @@
 /**
- * Pages of a program in production mode whose caller has an API key and a policy that filters and hides a member, against
- * the bare handler: sorted by an index that others made without the id, and pages of which hardly any two are asked alike.
- * `--rounds 5 --seconds 2 --only name`. Linux only: CPU time is read from /proc.
+ * Pages of a program in production mode whose caller has an API key and a policy that filters and hides a member,
+ * against the bare handler: sorted by an index without the id, as other programs make them, and pages where nearly
+ * every request is different. `--rounds 5 --seconds 2 --only name`. Linux only: CPU time is read from /proc.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -31,7 +31,8 @@ const options = { rounds: Number(values.rounds), seconds: Number(values.seconds)
 async function seed(url: string, database: string): Promise<void> {
   const client = await new MongoClient(url).connect();
   const items = client.db(database).collection('items');
-  // A factor without a common divisor, so that neither order is that of the ids; few documents share a score.
+  // The factors and the number of documents have no common divisor, so neither order is that of the ids; few documents
+  // have the same score.
   const one = (n: number): Document => ({
     ...order(n),
     seq: n,
@@ -57,7 +58,7 @@ async function ask(program: Program, path: string, body: object, token?: string)
   return (await answer.json()) as Record<string, unknown>;
 }
 
-/** An API key whose role reads under a policy with a filter and hidden members. */
+/** An API key with a role that may read by a policy with a filter and hidden members. */
 async function keyOf(program: Program): Promise<string> {
   const owner = String((await ask(program, '/auth/login', OWNER))['accessToken']);
   const policy = {

@@ -1,4 +1,4 @@
-/** Writes at a steady rate over HTTP, whatever the server makes of it, and how long each took. */
+/** Writes at a steady rate over HTTP, even if the server is slower, and measures how long each write took. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Connection } from './load.ts';
 import type { Program } from './programs.ts';
@@ -6,10 +6,10 @@ import type { Program } from './programs.ts';
 const CONNECTIONS = 32;
 
 /**
- * Creates documents in `items`; each holds its number, and when it was due in milliseconds since 1970.
+ * Creates documents in `items`. Each holds its number, and its planned time in milliseconds since 1970.
  * @param rate documents a second
- * @param onSend told of the id of each and when it was due, in milliseconds of the monotonic clock
- * @returns milliseconds from the planned moment of each to its answer
+ * @param onSend called with the id of each document and its planned time, in milliseconds of the monotonic clock
+ * @returns for each write the milliseconds from its planned time to its answer
  */
 export async function writeSteadily(
   program: Program,
@@ -23,7 +23,7 @@ export async function writeSteadily(
   const underWay: Promise<void>[] = [];
   const begun = performance.now();
   for (let n = 0; n < count; n++) {
-    // The clock starts when the write was due, so that a server that falls behind is not flattered.
+    // Measured from the planned time: a server that is too slow delays later writes, and that delay must count.
     const due = begun + (n * 1000) / rate;
     const wait = due - performance.now();
     if (wait > 0) await pause(wait);
@@ -45,7 +45,7 @@ export async function writeSteadily(
   return acknowledged;
 }
 
-/** The value below which a share of all lie. */
+/** The quantile: a `share` of all values is below it. */
 export function quantile(all: readonly number[], share: number): number {
   return all.toSorted((a, b) => a - b)[Math.floor(all.length * share)] ?? Number.NaN;
 }

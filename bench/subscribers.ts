@@ -1,6 +1,6 @@
 /**
- * Many subscribers of one collection under steady writes over HTTP: whether each is told of every write, how late, and
- * what that costs the server. `--subscribers 1000 --rate 20 --seconds 5`; the figure on record is of 60 seconds.
+ * Many subscribers of one collection during steady writes over HTTP: whether each receives every write, how late, and
+ * what that costs the server. `--subscribers 1000 --rate 20 --seconds 5`; the recorded figures are of 60 seconds.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
@@ -22,7 +22,7 @@ const { values } = parseArgs({
 });
 const subscribers = Number(values.subscribers);
 const rate = Number(values.rate);
-/** Seconds that warm up. */
+/** Seconds of warming up. */
 const WARM_S = 3;
 const ARRIVED_MS = 30_000;
 
@@ -32,7 +32,7 @@ const program = await startOurs(database.url, 'ours', { MILLRACE_CONNECTIONS_PER
 try {
   console.log(`${machine()}, MongoDB ${database.version}, load ${loadavg()[0]}`);
   const pid = program.child.pid ?? 0;
-  // The subscribers share the answer; it is one that grows and is never read again.
+  // All subscribers share this answer. It only grows, and is never read from the database again.
   const query = { filter: { n: { $gte: 0 } } };
   const crowd = await Crowd.open({ base: program.base, collection: 'items', query }, subscribers);
   const run = async (seconds: number) => {

@@ -1,6 +1,6 @@
 /**
- * Lists from BSON to JSON text: the transcoder against the driver's deserializer, the object path and JSON.stringify.
- * Run: `node bench/transcode.ts`. It measures no database and no socket.
+ * Lists from BSON to JSON text: the transcoder compared with the driver's deserializer followed by `toWire` and
+ * JSON.stringify. Run: `node bench/transcode.ts`. It measures no database and no socket.
  */
 import { readFileSync } from 'node:fs';
 import { BSON, type Document, ObjectId } from 'mongodb';
@@ -19,7 +19,7 @@ const meta = (n: number): Document => ({
   request: `req-${n}`,
 });
 
-/** About 1 KB each: what a small business stores. */
+/** Documents of about 1 KB, as a small business would store them. */
 function order(n: number): Document {
   return {
     _id: new ObjectId(),

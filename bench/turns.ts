@@ -1,9 +1,12 @@
-/** Servers under the same load in turns, so that what the machine does meanwhile meets them alike, and their figures side by side. */
+/**
+ * Puts servers under the same load by turns, so that other work of the machine disturbs them equally, and compares
+ * their figures.
+ */
 import { type Call, type Figures, load } from './load.ts';
 import type { Program } from './programs.ts';
 import { median } from './rounds.ts';
 
-/** A server and what is asked of it. */
+/** A server, and the requests it gets. */
 export interface Side {
   readonly program: Program;
   readonly next: () => Call;
@@ -16,12 +19,12 @@ export interface TurnOptions {
 }
 
 /**
- * So many connections make each side run hot before it is measured, for so long: a server that answers some hundred calls
- * a second takes minutes until all of its code is compiled, and compiling takes of the same two cores meanwhile.
+ * The load for warming up each server before it is measured. Without it, a server that answers some hundred calls a
+ * second takes minutes until all of its code is compiled, and the compiler uses the same cores.
  */
 const WARMING = { connections: 32, ms: 4_000 };
 
-/** The medians of each side's rounds, behind the warming and one round like those that count. */
+/** The medians of each server's rounds, after warming up and one round that does not count. */
 export async function inTurns(
   sides: readonly Side[],
   { connections, rounds, seconds }: TurnOptions,

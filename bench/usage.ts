@@ -1,4 +1,7 @@
-/** What a running program has used, as Linux tells it: nothing in the program counts, and nothing slows it down. */
+/**
+ * What a running program has used, read from Linux: nothing runs inside the program, so measuring does not slow it
+ * down.
+ */
 import { readFileSync } from 'node:fs';
 
 /** Clock ticks of /proc in one second; Linux has 100 on every platform that Node runs on. */

@@ -1,6 +1,6 @@
 /**
- * One subscriber of a benchmark: what it holds, which of the numbered writes it was told of, how late, and what was wrong.
- * It comes back by itself, with the place where it was, as clients of the protocol do.
+ * One subscriber of a benchmark: the documents it holds, the numbered writes it has received, how late, and what was
+ * wrong. After a break it connects again and resumes at its position, as clients of the protocol do.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { LiveSocket } from './live-socket.ts';
@@ -9,13 +9,13 @@ export interface Wish {
   readonly base: string;
   readonly collection: string;
   readonly query: object;
-  /** Where to go on from. */
+  /** The position to resume from. */
   readonly since?: string;
   /** Whether it stops reading as soon as it is live. */
   readonly silent?: boolean;
 }
 
-/** A document of a benchmark: its number, and when its write was due, in milliseconds since 1970. */
+/** A document of a benchmark: its number, and the planned time of its write in milliseconds since 1970. */
 interface Numbered {
   readonly id: string;
   readonly n: number;
@@ -33,7 +33,7 @@ interface Frame {
   readonly problem?: object;
 }
 
-/** Milliseconds since 1970, finer than Date has them. */
+/** Milliseconds since 1970, with fractions. */
 export const now = (): number => performance.timeOrigin + performance.now();
 
 export class Watcher {
@@ -43,9 +43,9 @@ export class Watcher {
   #event = 0;
   #closed = false;
   readonly held = new Map<string, number>();
-  /** Numbers of the writes it was told of. */
+  /** Numbers of the writes that it has received. */
   readonly told = new Set<number>();
-  /** Milliseconds from when each write was due. */
+  /** Milliseconds from the planned time of each write to its message. */
   delays: number[] = [];
   changes = 0;
   repeated = 0;

@@ -1,4 +1,4 @@
-/** Reads what the server answers: JSON, or a Problem. Not here: how it was asked. */
+/** Reads an answer of the server: JSON, or a Problem. Not here: sending the request (requests.ts). */
 import { Problem, type ProblemDocument } from './problem.ts';
 
 export interface Answered {
@@ -6,7 +6,7 @@ export interface Answered {
   readonly headers: Headers;
 }
 
-/** @throws Problem what the server refused, or that something between us and it answered with a page of its own */
+/** @throws Problem a refusal by the server, or an answer that is not the server's, such as an error page of a proxy */
 export async function readAnswer(answer: Response): Promise<Answered> {
   const text = await answer.text();
   const body: unknown = text === '' ? null : parse(text);

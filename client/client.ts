@@ -19,24 +19,30 @@ export type { SavedSession, SessionStore, User } from './session.ts';
 export type { Socket, SocketClass } from './socket.ts';
 
 export interface ClientOptions {
-  /** A credential from elsewhere, such as an API key. With it nobody signs in here. */
+  /** A credential from elsewhere, such as an API key. It replaces signing in. */
   readonly token?: string;
-  /** Where a session is kept; without one it ends with the page. */
+  /** Where a session is kept; without a store it ends with the page. */
   readonly session?: SessionStore;
-  /** Called when somebody signs in or out, and when the session ends elsewhere: then everything is refused until then. */
+  /**
+   * Called at every sign-in and sign-out, and when the session ends elsewhere. After such an end everything is refused
+   * until the next `signIn` or `signOut`.
+   */
   readonly onSession?: (state: SessionState) => void;
-  /** Makes the socket of live answers where the runtime has no `WebSocket`, such as Node 20: that of the package `ws`. */
+  /**
+   * The class for the socket of live answers, if the runtime has no `WebSocket`, as in Node 20: for example that of the
+   * package `ws`.
+   */
   readonly WebSocket?: SocketClass;
 }
 
 export interface SessionState {
   /** The signed-in user, or null. */
   readonly user: User | null;
-  /** Why the session ended without `signOut`: revoked, expired, or signed out on another page. Else null. */
+  /** Why the session ended without `signOut`: revoked, expired, or signed out on another page. Otherwise null. */
   readonly problem: Problem | null;
 }
 
-/** What an upload made. */
+/** An uploaded file, as the server describes it. */
 export interface FileResource {
   readonly id: string;
   readonly url: string;
@@ -47,7 +53,7 @@ export interface FileResource {
 }
 
 export class Client {
-  /** Addresses of files that an `<img>` can load. */
+  /** Makes addresses of files that an `<img>` can load. */
   readonly files: Files;
   readonly #session: Session;
   readonly #requests: Requests;
@@ -75,7 +81,7 @@ export class Client {
     return new Collection(name, this.#requests, this.#connection);
   }
 
-  /** @throws Problem `sign-in-failed` whatever was wrong, `rate-limited` after many failures */
+  /** @throws Problem `sign-in-failed` for any wrong name or password, `rate-limited` after many failures */
   signIn(username: string, password: string): Promise<User> {
     return this.#session.signIn(username, password);
   }
@@ -85,7 +91,7 @@ export class Client {
     return this.#session.register(account);
   }
 
-  /** Ends the session. What is asked from then on is asked without a credential. */
+  /** Ends the session. Later requests are sent without a credential. */
   signOut(): Promise<void> {
     return this.#session.signOut();
   }
@@ -98,7 +104,7 @@ export class Client {
     return (await this.#requests.send('POST', '/files', { body: form })).body as FileResource;
   }
 
-  /** Ends all live questions, without a word, and their connection. Requests can still be made. */
+  /** Ends all live answers, without calling their listeners, and their connection. Requests can still be made. */
   close(): void {
     this.#connection.close();
   }

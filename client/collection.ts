@@ -1,4 +1,4 @@
-/** The documents of one collection: the requests of docs/api.md as methods, and the live answer to a question. */
+/** The documents of one collection: the requests of docs/api.md as methods, and live answers to queries. */
 import type { Answered } from './answers.ts';
 import type { Connection } from './connection.ts';
 import type { LiveState } from './live.ts';
@@ -24,9 +24,9 @@ export interface Page<T> {
 }
 
 export interface WriteOptions {
-  /** The revision that the document must still have; else the Problem `precondition-failed`. */
+  /** The revision that the document must still have; otherwise the Problem `precondition-failed`. */
   readonly ifRevision?: number;
-  /** Makes a create that is sent twice happen once. */
+  /** A create that is sent twice with the same key happens once. */
   readonly idempotencyKey?: string;
 }
 
@@ -57,14 +57,14 @@ export class Collection<T extends object> {
     return one(await this.#requests.send('POST', this.#path(), { body: document, headers }));
   }
 
-  /** Puts a document in the place of another one, whole. */
+  /** Replaces a whole document. */
   async replace(id: string, document: T, options: WriteOptions = {}): Promise<Doc<T>> {
     return one(
       await this.#requests.send('PUT', this.#path(id), { body: document, headers: await this.#unchanged(id, options) }),
     );
   }
 
-  /** Changes the members that are given; null removes one (RFC 7396). */
+  /** Changes the given members; null removes a member (RFC 7396). */
   async patch(id: string, changes: Readonly<Record<string, unknown>>, options: WriteOptions = {}): Promise<Doc<T>> {
     const headers = { 'content-type': 'application/merge-patch+json', ...(await this.#unchanged(id, options)) };
     return one(await this.#requests.send('PATCH', this.#path(id), { body: changes, headers }));
@@ -75,15 +75,18 @@ export class Collection<T extends object> {
   }
 
   /**
-   * Follows the answer to a question: `onState` is told when it is complete and after every change, with all documents
-   * in order. Lost connections come back by themselves.
-   * @returns a function that ends it
+   * Follows the answer to a query: `onState` is called with all documents in order, when the answer is complete and
+   * after every change. A lost connection is opened again by itself.
+   * @returns a function that ends the live answer
    */
   live(query: Query, onState: (state: LiveState<Doc<T>>) => void): () => void {
     return this.#connection.ask(this.#name, query, (state) => onState(state as LiveState<Doc<T>>));
   }
 
-  /** An entity tag is opaque: it is read, and believed when it is of the revision that the caller has seen. */
+  /**
+   * An entity tag cannot be computed from a revision. So the document is read, and its tag is used if the document has
+   * the expected revision.
+   */
   async #unchanged(id: string, { ifRevision }: WriteOptions): Promise<Record<string, string>> {
     if (ifRevision === undefined) return {};
     const { body, headers } = await this.#requests.send('GET', this.#path(id));

@@ -1,6 +1,6 @@
 /**
- * The one socket that all live questions of a client share: opens with the first, closes with the last, comes back by
- * itself and resumes each where it was. Not here: what an answer is made of (live-answer.ts).
+ * The one socket that all live answers of a client share. It opens with the first and closes with the last, and after a
+ * break it opens again and resumes each answer at its position. Not here: the content of an answer (live-answer.ts).
  */
 import { Live, type LiveState } from './live.ts';
 import type { Frame, Stored } from './live-answer.ts';
@@ -12,18 +12,18 @@ import { isOpen, required, type Socket, type SocketClass } from './socket.ts';
 
 const FIRST_RETRY_MS = 250;
 const LAST_RETRY_MS = 15_000;
-/** A connection that lasted less than this did not do: whoever comes back from it waits longer each time. */
+/** A connection that lasted less than this counts as a failure: the wait before the next try grows each time. */
 const STABLE_MS = 10_000;
-/** What the server takes in one frame, with some room for a position. */
+/** The largest frame that the server accepts, less some room for a position. */
 const MAX_FRAME_BYTES = 65_000;
-/** From this close code on the server asks to come back; below it, from 4400, it does not. */
+/** Close codes from this one on ask the client to come back; those from 4400 to below it do not. */
 const COME_BACK = 4500;
 const REFUSED = 4400;
 const NOT_AUTHENTICATED = 4401;
-/** The hello took too long, as after the sleep of a machine. Nothing was refused. */
+/** The client's hello came too late, for example because the machine slept. Nothing was refused. */
 const NO_HELLO = 4408;
 
-/** A frame of the server with the members that concern the connection. */
+/** A frame of the server, with the members that are about the connection. */
 interface ServerFrame extends Frame {
   readonly principal?: { readonly kind: string; readonly id?: string };
   readonly heartbeatMs?: number;
@@ -38,13 +38,13 @@ export class Connection {
   readonly #session: Session;
   readonly #Socket: SocketClass | undefined;
   readonly #questions = new Map<string, Live>();
-  /** Questions that the server could not answer just now, and when they are asked again. */
+  /** Queries that the server could not answer at the moment, each with the timer that asks again. */
   readonly #later = new Map<Live, ReturnType<typeof setTimeout>>();
   #socket: Socket | null = null;
   #pace: Pace | null = null;
   #welcomed = false;
   #welcomedAt: number | null = null;
-  /** Whether the token was replaced since the last welcome: a second one that is refused is enough. */
+  /** Whether the token was replaced since the last welcome: a second refusal ends everything. */
   #replaced = false;
   #count = 0;
   #heartbeatMs = 30_000;
@@ -52,10 +52,10 @@ export class Connection {
   #retryAfterMs: number | null = null;
   #retry: ReturnType<typeof setTimeout> | null = null;
   #silence: ReturnType<typeof setTimeout> | null = null;
-  /** Whose positions all questions hold, null when they are of several: another principal's cannot be gone on from. */
+  /** The principal that all positions belong to, null if several: no other one can resume from them. */
   #principal: string | null = null;
 
-  /** @param WebSocket makes sockets; undefined where the runtime has none and the application gave none */
+  /** @param WebSocket the class of sockets; undefined if neither the runtime nor the application has one */
   constructor(base: string, session: Session, WebSocket: SocketClass | undefined) {
     this.#url = `${base.replace(/^http/, 'ws')}/realtime`;
     this.#session = session;
@@ -63,7 +63,7 @@ export class Connection {
     session.onChange(() => void this.#authenticate());
   }
 
-  /** @returns a function that ends it @throws TypeError where there is no WebSocket to ask over */
+  /** @returns a function that ends it @throws TypeError if there is no WebSocket class */
   ask(collection: string, query: Query, onState: (state: LiveState<Stored>) => void): () => void {
     required(this.#Socket);
     const live = new Live(`s${++this.#count}`, collection, query, onState);
@@ -82,7 +82,7 @@ export class Connection {
     return () => this.#stop(live);
   }
 
-  /** Ends all questions, without a word, and closes the socket; the next question opens another one. */
+  /** Ends all live answers, without calling their listeners, and closes the socket. The next one opens a new socket. */
   close(): void {
     for (const live of this.#questions.values()) live.close();
     this.#questions.clear();
@@ -99,14 +99,14 @@ export class Connection {
     this.#pace = new Pace((text) => {
       if (isOpen(socket)) socket.send(text);
     });
-    // A server that takes the connection and says nothing is as good as none.
+    // A server may accept the connection and then send nothing: the timer treats that as a lost connection.
     this.#listen();
     socket.addEventListener('open', () => void this.#hello(socket));
     socket.addEventListener('message', ({ data }) => {
       if (socket === this.#socket) this.#hear(JSON.parse(String(data)) as ServerFrame);
     });
     socket.addEventListener('close', ({ code }) => void this.#lost(socket, code));
-    // A close follows every error and says all there is to know.
+    // Every error is followed by a close, which is handled.
     socket.addEventListener('error', () => undefined);
   }
 
@@ -115,7 +115,7 @@ export class Connection {
     if (!this.#questions.delete(live.id)) return;
     this.#cancel(live);
     if (this.#welcomed) this.#send({ type: 'unsubscribe', id: live.id });
-    // Whoever puts another question in its place goes on with the same socket.
+    // Waits a moment: an application that replaces its query keeps the same socket.
     queueMicrotask(() => {
       if (this.#questions.size === 0) this.close();
     });
@@ -130,7 +130,7 @@ export class Connection {
     }
   }
 
-  /** Somebody signed in or out, the token is about to end, or the session has ended: then all questions have, too. */
+  /** Called at sign-in, at sign-out, before the token ends, and at the session's end, which ends all live answers. */
   async #authenticate(): Promise<void> {
     if (this.#session.ended !== null) {
       this.#end(this.#session.ended);
@@ -149,12 +149,12 @@ export class Connection {
         this.#welcome(frame);
         return;
       case 'ping':
-        // Whoever may read nothing is told no position.
+        // A client that may read nothing gets no position.
         if (frame.position !== undefined) for (const live of this.#questions.values()) live.passed(frame.position);
         this.#send({ type: 'pong' });
         return;
       case 'transaction':
-        // Inside a transaction changes do not say what they are.
+        // Inside a transaction, changes have no `type`.
         for (const change of frame.changes ?? [])
           this.#questions.get(change.id ?? '')?.take({ ...change, type: 'change' });
         return;
@@ -179,7 +179,7 @@ export class Connection {
   #welcome({ principal }: ServerFrame): void {
     const who = `${principal?.kind}:${principal?.id ?? ''}`;
     this.#replaced = false;
-    // A second welcome answers `authenticate`: the questions go on.
+    // A second welcome is the answer to `authenticate`: the live answers go on.
     if (this.#welcomed) {
       if (this.#principal !== who) this.#principal = null;
       return;
@@ -214,7 +214,7 @@ export class Connection {
     this.#later.delete(live);
   }
 
-  /** Nothing heard for two heartbeats: the line is dead, whatever the socket believes. */
+  /** After two heartbeats without any message the connection counts as lost, even if the socket looks open. */
   #listen(heartbeatMs?: number): void {
     if (heartbeatMs !== undefined) this.#heartbeatMs = heartbeatMs;
     if (this.#silence !== null) clearTimeout(this.#silence);
@@ -232,7 +232,7 @@ export class Connection {
     if (this.#socket === null) this.#again();
   }
 
-  /** Whether it is worth coming back with a new token in place of one that was refused. */
+  /** Whether another try makes sense, with a new token in place of the refused one. */
   async #renewed(): Promise<boolean> {
     if (!this.#session.renewable || this.#replaced) return false;
     try {
@@ -240,12 +240,12 @@ export class Connection {
       this.#replaced = true;
       return true;
     } catch (error) {
-      // A network that is away decides nothing.
+      // While the network is down, nothing is decided.
       return !(error instanceof Problem && error.status === 401);
     }
   }
 
-  /** Ends all questions, each told why, and closes the socket. */
+  /** Ends all live answers with a reason, and closes the socket. */
   #end(problem: Problem): void {
     const ended = [...this.#questions.values()];
     this.#questions.clear();
@@ -253,7 +253,7 @@ export class Connection {
     for (const live of ended) live.end(problem);
   }
 
-  /** Leaves what there is of a connection and makes another one after a while. */
+  /** Drops the connection and opens a new one after a pause. */
   #again(): void {
     this.#drop();
     if (this.#questions.size === 0 || this.#retry !== null) return;
@@ -292,7 +292,7 @@ function closedWith(code: number): Problem {
     : new Problem({ status: 400, code: 'connection-refused', title });
 }
 
-/** How long to wait after so many failures, in milliseconds; not the same for everybody. */
+/** Milliseconds to wait after so many failures; partly random, so that clients do not all return at once. */
 function backOff(failures: number): number {
   return Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** failures) * (0.5 + Math.random() / 2);
 }

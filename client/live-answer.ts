@@ -1,6 +1,6 @@
 /**
- * The answer to one live question, kept by applying the frames of docs/protocol.md: pure, no socket. A snapshot is
- * gathered aside until it is complete, so that nobody sees half of one.
+ * The documents of one live answer, kept up to date by applying the frames of docs/protocol.md. Pure, without a socket.
+ * A snapshot is collected separately until it is complete, so the application never sees half of one.
  */
 import { compareBy, type SortKey } from './order.ts';
 
@@ -9,7 +9,7 @@ export interface Stored {
   readonly id: string;
 }
 
-/** A frame of the server; only the members that it has are there. */
+/** A frame of the server. Which members it has depends on its type. */
 export interface Frame {
   readonly type: string;
   readonly id?: string;
@@ -18,7 +18,7 @@ export interface Frame {
   readonly documents?: readonly Stored[];
   readonly document?: Stored;
   readonly documentId?: string;
-  /** Of one document in a change, of each in a snapshot. */
+  /** The key of one document in a change, or of each document in a snapshot. */
   readonly sortKey?: SortKey | readonly SortKey[];
   readonly last?: boolean;
   readonly position?: string;
@@ -33,22 +33,22 @@ interface Entry {
 export class LiveAnswer {
   readonly #compare: (one: SortKey, other: SortKey) => number;
   #entries = new Map<string, Entry>();
-  /** A snapshot on its way. */
+  /** The snapshot that is arriving; null when there is none. */
   #coming: Map<string, Entry> | null = null;
   #position: string | null = null;
   #live = false;
 
-  /** @param sort as in the query */
+  /** @param sort the query's sort */
   constructor(sort: string) {
     this.#compare = compareBy(sort);
   }
 
-  /** Where to go on from after a break; null when the question has to be asked anew. */
+  /** The position to resume from after a break; null when the query must be sent anew. */
   get position(): string | null {
     return this.#position;
   }
 
-  /** Whether everything is here and changes come as they happen. */
+  /** True if the answer is complete and changes arrive as they happen. */
   get live(): boolean {
     return this.#live;
   }
@@ -60,20 +60,20 @@ export class LiveAnswer {
     return entries.map(({ document }) => document);
   }
 
-  /** The connection is lost: what is here stays, a snapshot that was on its way does not. */
+  /** Call it when the connection is lost: documents stay, but a snapshot that is not complete is dropped. */
   interrupt(): void {
     this.#live = false;
     this.#coming = null;
   }
 
-  /** Forgets all documents: nobody keeps them right any more. */
+  /** Forgets all documents: they are no longer kept up to date. */
   clear(): void {
     this.interrupt();
     this.#entries.clear();
     this.#position = null;
   }
 
-  /** Takes a frame of this subscription. */
+  /** Applies a frame of this subscription. */
   apply(frame: Frame): void {
     switch (frame.type) {
       case 'subscribed':
@@ -98,7 +98,7 @@ export class LiveAnswer {
     }
   }
 
-  /** Everything up to this position has been told. */
+  /** Notes that all changes up to this position have arrived. */
   passed(position: string): void {
     if (this.#live) this.#position = position;
   }

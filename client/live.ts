@@ -1,19 +1,22 @@
-/** One live question of an application: what it asks, the answer so far, and who is told of it. */
+/** One live answer of an application: its query, its documents so far, and the listener to call. */
 import { type Frame, LiveAnswer, type Stored } from './live-answer.ts';
 import type { Problem } from './problem.ts';
 import type { Query } from './query.ts';
 
-/** `live`: everything is here. `offline`: there is no line; what is here may be old, it goes on by itself. `ended`: `problem` says why. */
+/**
+ * `live`: complete and current. `offline`: without a connection; the documents may be old, and it goes on by itself.
+ * `ended`: `problem` says why.
+ */
 export type LiveStatus = 'connecting' | 'live' | 'offline' | 'ended';
 
 export interface LiveState<T> {
   readonly status: LiveStatus;
-  /** In the order of the query; none once it has ended. */
+  /** In the order of the query; empty once it has ended. */
   readonly documents: readonly T[];
   readonly problem: Problem | null;
 }
 
-/** What a list without a sort comes in; named, since keys to order by are sent only to those who ask for an order. */
+/** The order of a list without a sort. It is sent as a sort, because only subscriptions with a sort get sort keys. */
 const BY_ID = 'id';
 
 export class Live {
@@ -26,7 +29,7 @@ export class Live {
   #problem: Problem | null = null;
   #telling = false;
   #closed = false;
-  /** How often in a row the server could not answer it. */
+  /** How many times in a row the server could not answer it. */
   failures = 0;
 
   constructor(id: string, collection: string, query: Query, onState: (state: LiveState<Stored>) => void) {
@@ -37,7 +40,7 @@ export class Live {
     this.#answer = new LiveAnswer(query.sort ?? BY_ID);
   }
 
-  /** The frame that asks for it; from where it was, or from the beginning. */
+  /** The frame that subscribes: from the last position, or from the beginning. */
   request(resume: boolean): object {
     const { filter, sort = BY_ID, limit, fields } = this.query;
     const since = resume && !this.#moves ? this.#answer.position : null;
@@ -55,7 +58,7 @@ export class Live {
     };
   }
 
-  /** A filter that names the moment is another one each time it is asked. */
+  /** Whether the filter names the current time: then it means something else each time it is sent. */
   get #moves(): boolean {
     return JSON.stringify(this.query.filter ?? {}).includes('"$now');
   }
@@ -79,7 +82,7 @@ export class Live {
     this.#tell();
   }
 
-  /** The answer is over: its documents may no longer be what the principal may see, so none are told any more. */
+  /** Ends the answer with a problem. Its documents are dropped: the principal may no longer be allowed to see them. */
   end(problem: Problem): void {
     this.#answer.clear();
     this.#status = 'ended';
@@ -87,12 +90,12 @@ export class Live {
     this.#tell();
   }
 
-  /** Nobody is told any more. */
+  /** Ends it without calling the listener again. */
   close(): void {
     this.#closed = true;
   }
 
-  /** Frames come in bursts: the application draws once for all that came together. */
+  /** Frames come in bursts: the listener is called once for all that arrived together. */
   #tell(): void {
     if (this.#telling) return;
     this.#telling = true;

@@ -1,9 +1,10 @@
 /**
- * The order of documents in a live answer: by the sort keys that the server sends along. Numbers as numbers, texts by
- * code point as the database does, different kinds in the order null, number, string, object, array, boolean.
+ * The order of documents in a live answer, from the sort keys that the server sends with them. Numbers compare by
+ * value, texts by code point as in the database, and different kinds in the order null, number, string, object, array,
+ * boolean. The server's own comparison is src/query/evaluate/order.ts; the client must work without it.
  */
 
-/** One value for each key of the sort, and the id as the last. */
+/** One value for each key of the sort, and the id as the last one. */
 export type SortKey = readonly unknown[];
 
 const KINDS = ['null', 'number', 'string', 'object', 'array', 'boolean'];
@@ -42,12 +43,12 @@ function compareLists(one: readonly unknown[], other: readonly unknown[]): numbe
   return one.length - other.length;
 }
 
-/** An object as the database looks at it, member by member: the kind of the value, then the name, then the value. */
+/** An object as the database compares it, member by member: the kind of the value, then the name, then the value. */
 function steps(members: Readonly<Record<string, unknown>>): unknown[] {
   return Object.entries(members).flatMap(([name, value]) => [KINDS.indexOf(kindOf(value)), name, value]);
 }
 
-/** JavaScript compares UTF-16 units, which puts what lies beyond them before U+E000. */
+/** JavaScript compares UTF-16 units, which would put characters above U+FFFF before U+E000. */
 function compareTexts(one: string, other: string): number {
   const length = Math.min(one.length, other.length);
   for (let at = 0; at < length; at++) {

@@ -1,9 +1,10 @@
 /**
- * What goes out on one socket, no faster than the server reads: it takes a hundred messages at once and fifty a second,
- * and ends a connection that sends more. A client with two hundred questions would never come back otherwise.
+ * Sends frames on one socket no faster than the server allows: it accepts a hundred messages at once and fifty a
+ * second, and closes a connection that sends more. Without this, a client with two hundred live answers could never
+ * reconnect.
  */
 
-/** Below what the server allows: pongs and clocks want some room. */
+/** Below what the server allows, to leave room for pongs and for clocks that differ. */
 const BURST = 60;
 const EACH_MS = 25;
 const PAUSE_MS = 250;
@@ -19,13 +20,13 @@ export class Pace {
     this.#write = write;
   }
 
-  /** Sends a frame now, or when those before it have gone. */
+  /** Sends a frame: now, or after the frames that wait before it. */
   send(frame: object): void {
     this.#waiting.push(JSON.stringify(frame));
     this.#flush();
   }
 
-  /** What waits is not sent any more. */
+  /** Drops all waiting frames. */
   end(): void {
     this.#waiting = [];
     if (this.#timer !== null) clearTimeout(this.#timer);

@@ -1,4 +1,4 @@
-/** What the server refused and why, as an error: the problem document of RFC 9457 with Millrace's stable `code`. */
+/** A refusal by the server as an error: the problem document of RFC 9457, with Millrace's stable `code`. */
 
 export interface ProblemDocument {
   readonly status: number;
@@ -12,7 +12,7 @@ export interface ProblemDocument {
 export class Problem extends Error {
   override readonly name = 'Problem';
   readonly status: number;
-  /** Stable: what programs decide by. The list is docs/errors.md. */
+  /** Stable, for programs to decide by. docs/errors.md has the list. */
   readonly code: string;
   readonly problem: ProblemDocument;
 

@@ -1,4 +1,4 @@
-/** What a list or a live question asks for, in the language of docs/api.md. */
+/** The query of a list or of a live answer, in the language of docs/api.md. */
 
 export interface Query {
   /** The JSON form: `{ "done": false, "points": { "$gte": 3 } }`. */
@@ -10,7 +10,7 @@ export interface Query {
 }
 
 export interface ListQuery extends Query {
-  /** Where the page before said that this one begins. */
+  /** The `next` of the page before. */
   readonly cursor?: string;
   readonly skip?: number;
   readonly expand?: string;

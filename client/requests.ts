@@ -18,17 +18,18 @@ export class Requests {
 
   /**
    * @param body JSON, or a FormData to send files
-   * @throws Problem what the server refused, or that the session has ended; TypeError where the server cannot be reached
+   * @throws Problem a refusal by the server, or that the session has ended; TypeError if the server cannot be reached
    */
   async send(method: string, path: string, asked: Asked = {}): Promise<Answered> {
     const token = await this.session.token();
     const user = this.session.user?.id;
     const first = await this.#fetch(method, path, token, asked);
-    // A token can end between two clocks: it is refreshed and the request made again, once.
+    // The token may have ended by the server's clock and not by ours. So it is refreshed, and the request is sent
+    // again, once.
     if (first.status !== 401 || !this.session.renewable) return await readAnswer(first);
     await this.session.refresh(token);
     const renewed = await this.session.token();
-    // Another user may have signed in meanwhile: what one asked for is not asked again for another.
+    // Another user may have signed in meanwhile: a request of one user is not sent again for another.
     if (this.session.user?.id !== user) return await readAnswer(first);
     await first.body?.cancel();
     return await readAnswer(await this.#fetch(method, path, renewed, asked));

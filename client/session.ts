@@ -1,7 +1,7 @@
 /**
- * The session of the signed-in user: the access token for requests and sockets, and the refresh token that gets the next
- * one. Requests that find the access token expired wait for one refresh together. A session that ended elsewhere stays
- * ended: nothing is sent without a credential in its place. Not here: what is asked with it.
+ * The session of the signed-in user: the access token for requests and sockets, and the refresh token that gets the
+ * next one. Requests that find the access token expired share one refresh. After a session has ended elsewhere,
+ * requests fail: they are not sent without a credential instead. Not here: the requests themselves (requests.ts).
  */
 import { readAnswer } from './answers.ts';
 import { Problem } from './problem.ts';
@@ -11,7 +11,10 @@ export interface User {
   readonly [member: string]: unknown;
 }
 
-/** What survives a page or a process: give a store to `createClient` to stay signed in. Pages may share one. */
+/**
+ * The part of a session that outlives a page or a process. Give a store to `createClient` to stay signed in; pages may
+ * share one.
+ */
 export interface SavedSession {
   readonly refreshToken: string;
   readonly user: User;
@@ -30,9 +33,9 @@ interface Tokens {
   readonly user: User;
 }
 
-/** A token is replaced this long before it ends: what is on its way must still be in time. */
+/** A token is replaced this long before it ends, so that a request on its way arrives in time. */
 const EARLY_MS = 15_000;
-/** Of the life of a token, where that is short. */
+/** The same as a part of the token's time, for tokens that are valid only briefly. */
 const EARLY_PART = 0.25;
 
 export class Session {
@@ -42,9 +45,9 @@ export class Session {
   /** A token given from outside, such as an API key: never refreshed. */
   readonly #fixed: string | null;
   #saved: SavedSession | null;
-  /** Why the session ended without `signOut`; null once somebody signed in or out here. */
+  /** Why the session ended without `signOut`; null again after the next sign-in or sign-out. */
   #ended: Problem | null = null;
-  /** Until when it is sent; milliseconds since 1970. */
+  /** The access token, and until when it is sent, in milliseconds since 1970. */
   #access: { readonly token: string; readonly until: number } | null = null;
   #refreshing: Promise<void> | null = null;
 
@@ -59,24 +62,24 @@ export class Session {
     return this.#saved?.user ?? null;
   }
 
-  /** Why nothing can be asked until somebody signs in or out; null where something can. */
+  /** Why all requests fail until the next sign-in or sign-out; null if they do not. */
   get ended(): Problem | null {
     return this.#ended;
   }
 
-  /** Whether a token that is refused can be replaced by another one. */
+  /** Whether a refused token can be replaced by a new one. */
   get renewable(): boolean {
     return this.#fixed === null && this.#saved !== null;
   }
 
-  /** Told when somebody signs in or out, and when the session ends elsewhere. */
+  /** Calls the listener at every sign-in and sign-out, and when the session ends elsewhere. */
   onChange(listener: () => void): void {
     this.#listeners.add(listener);
   }
 
   /**
-   * The token to send, refreshed where it is about to end; null when nobody has signed in, or has signed out here.
-   * @throws Problem that the session has ended: what a user asks for is never asked without a credential
+   * The token to send, refreshed when it is about to end; null when nobody is signed in.
+   * @throws Problem that the session has ended elsewhere: a user's request is never sent without a credential
    */
   async token(): Promise<string | null> {
     if (this.#fixed !== null) return this.#fixed;
@@ -88,8 +91,9 @@ export class Session {
   }
 
   /**
-   * Gets a new access token, once for all who ask meanwhile; ends the session where the server says it has ended.
-   * @param refused the token that was refused: when there is another one by now, that will do
+   * Gets a new access token; calls at the same time share one request. Ends the session if the server says that it has
+   * ended.
+   * @param refused the token that was refused: nothing is done when there is another one by now
    */
   async refresh(refused: string | null = null): Promise<void> {
     if (refused !== null && this.#access !== null && this.#access.token !== refused) return;
@@ -113,7 +117,7 @@ export class Session {
     return tokens.user;
   }
 
-  /** Forgets the session here and ends it on the server; one that ended elsewhere is forgotten, too. */
+  /** Forgets the session here and ends it on the server. Also forgets a session that has ended elsewhere. */
   async signOut(): Promise<void> {
     const token = await this.token().catch(() => null);
     this.#forget(null);
@@ -129,19 +133,22 @@ export class Session {
     if (saved === null) return;
     try {
       const tokens = await this.#post('refresh', { refreshToken: saved.refreshToken });
-      // Whoever signed in or out meanwhile is not undone by what was asked before.
+      // After a sign-in or sign-out meanwhile, the answer to the older request must not undo it.
       if (this.#saved !== saved) return;
       this.#take(tokens, saved);
     } catch (error) {
       if (this.#saved !== saved) return;
-      // Only a refusal by the server ends a session; a network that is away does not.
+      // Only a refusal by the server ends a session; a lost network does not.
       if (error instanceof Problem && error.status === 401) this.#forget(error);
       throw error;
     }
     if (this.user?.id !== before?.id) this.#tell();
   }
 
-  /** Another page with the same store may have renewed or ended the session: a refresh token works once. */
+  /**
+   * Reads the store again: another page with the same store may have refreshed or ended the session, and a refresh
+   * token works once.
+   */
   #newest(): SavedSession | null {
     if (this.#saved === null || this.#store === null) return this.#saved;
     const kept = this.#store.load();
@@ -159,7 +166,7 @@ export class Session {
     this.#store?.save(this.#saved);
   }
 
-  /** @param ended why, where nobody signed out here */
+  /** @param ended why the session ended; null after `signOut` */
   #forget(ended: Problem | null): void {
     this.#access = null;
     this.#saved = null;

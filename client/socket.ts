@@ -1,4 +1,7 @@
-/** What the client needs of a WebSocket, so that the runtime's own and that of a package such as `ws` both fit. */
+/**
+ * The part of a WebSocket that the client uses, so that the runtime's class and that of a package such as `ws` both
+ * fit.
+ */
 
 export interface Socket {
   readonly readyState: number;
@@ -18,7 +21,7 @@ export function isOpen({ readyState }: Socket): boolean {
   return readyState === OPEN;
 }
 
-/** @throws TypeError that says what to do where there is no WebSocket */
+/** @throws TypeError that says what to do, if there is no WebSocket class */
 export function required(WebSocket: SocketClass | undefined): SocketClass {
   if (WebSocket !== undefined) return WebSocket;
   throw new TypeError(

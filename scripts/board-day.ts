@@ -1,6 +1,7 @@
 /**
- * A day of departures, made of 200,000 real flights (delay, distance, time of departure): which document each is, and what
- * happens to it when. The source names no airports, so the flights are dealt to ten of them in turn. Pure.
+ * A day of departures, made from 200,000 real flights (delay, distance, time of departure): the document of each
+ * flight, and its changes over the day. The source names no airports, so the flights are spread over ten airports in
+ * turn. Pure.
  */
 import type { Member } from './seed-sets.ts';
 
@@ -18,7 +19,7 @@ export interface Departure {
   readonly status: 'scheduled';
 }
 
-/** What happens to a flight. */
+/** One change of a flight. */
 export interface Turn {
   /** Hours since midnight. */
   readonly at: number;
@@ -28,7 +29,7 @@ export interface Turn {
 
 const BOARDING_HOURS = 0.5;
 
-/** So many flights, evenly over the day, in the order they leave. */
+/** So many flights, evenly over the day, in the order of their departure. */
 export function departures(flights: readonly Member[], count: number): Departure[] {
   const step = Math.max(1, flights.length / count);
   return Array.from({ length: Math.min(count, flights.length) }, (_, n): Departure => {
@@ -45,7 +46,7 @@ export function departures(flights: readonly Member[], count: number): Departure
   }).sort((one, other) => one.time - other.time);
 }
 
-/** Every flight boards and departs; all of it in the order of the day. */
+/** The boarding and the departure of every flight, in the order of the day. */
 export function turns(flights: readonly Departure[]): Turn[] {
   return flights
     .flatMap(({ id, time, delay }): Turn[] => {

@@ -1,6 +1,6 @@
 /**
- * `npm run board`: fills the departures of the example page and lets their day pass, faster than life. Flights change over
- * HTTP as an application would do it; with `--mongodb` every fourth change goes straight into the database.
+ * `npm run board`: fills the departures of the example page and plays their day faster than in real time. Flights
+ * change over HTTP as from an application; with `--mongodb` every fourth change is written straight into the database.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -49,7 +49,7 @@ async function fill(flights: readonly Departure[]): Promise<void> {
   }
 }
 
-/** The flights of an earlier day go: the board is ours. */
+/** Deletes the flights of an earlier run. */
 async function clear(): Promise<void> {
   try {
     while ((await board.list({ limit: 1 })).documents.length > 0) {
@@ -84,7 +84,7 @@ async function pass(day: readonly Turn[], foreign: MongoClient | null): Promise<
   process.stdout.write(`${process.stdout.isTTY ? '\r' : ''}  ${done} of ${day.length} changes\n`);
 }
 
-/** The server may be stopped and started again meanwhile: what does not reach it is sent when it is back. */
+/** The server may be restarted meanwhile: a request that does not reach it is sent again when it is back. */
 async function whenThere<T>(send: () => Promise<T>): Promise<T> {
   for (let tries = 0; ; tries++) {
     try {
@@ -97,7 +97,7 @@ async function whenThere<T>(send: () => Promise<T>): Promise<T> {
   }
 }
 
-/** fetch says TypeError when there is no connection, or none any more (Fetch standard). */
+/** fetch throws a TypeError when there is no connection, or when it is lost (Fetch standard). */
 const isAway = (error: unknown): boolean =>
   error instanceof TypeError || (error instanceof Problem && error.status === 503);
 

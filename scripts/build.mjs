@@ -1,7 +1,7 @@
 /**
- * `npm run build`: compiles src/ to plain JavaScript in dist/, which is what the published package runs, since Node
- * strips no types inside node_modules. Nothing is bundled: dist/ mirrors src/ file by file, dist/browser/ what browsers
- * load: the client and the examples.
+ * `npm run build`: compiles src/ to plain JavaScript in dist/. The published package runs that, because Node strips no
+ * types inside node_modules. Nothing is bundled: dist/ has one file for each file of src/, and dist/browser/ has what
+ * browsers load, the client and the examples.
  */
 import { chmodSync, cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * `npm run check`: types, lint and format, and that generated pages are fresh, also on a bare machine. All of them run
- * even when one fails, so that one look shows everything.
+ * `npm run check`: checks types, lint and format, and that generated pages are up to date, also on a fresh clone. All
+ * checks run even if one fails, so that one run shows everything.
  */
 import { ensureInstalled, main, runScript } from './install.mjs';
 

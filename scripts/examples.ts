@@ -1,6 +1,6 @@
 /**
- * Keeps the examples in the documentation true: runs every `$ curl …` of a page's console blocks in order against a
- * running program and puts the real output below it. `npm run examples` rewrites the pages; a test compares.
+ * Keeps the examples in the documentation right: runs every `$ curl …` of a page's console blocks in order against a
+ * running program, and writes the real output below each. `npm run examples` rewrites the pages; a test compares.
  */
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ const BLOCK = /```console\n([\s\S]*?)```/g;
 const shell = promisify(execFile);
 
 /**
- * The page with the output that its commands give now.
+ * The page with the output that its commands have now.
  * @param base where the program listens, such as `http://127.0.0.1:41231`
  */
 export async function withRealOutput(page: string, base: string): Promise<string> {
@@ -46,7 +46,7 @@ async function outputOf(command: string, base: string): Promise<string> {
   return text === '' || text.endsWith('\n') ? text : `${text}\n`;
 }
 
-/** A page with everything that differs from run to run made equal: ids, times, tags, request ids, lengths. */
+/** A page without the differences between two runs: ids, times, tags, request ids and lengths are made equal. */
 export function comparable(page: string): string {
   return page
     .replace(/\b[0-9a-f]{24}\b/g, '<id>')

@@ -1,6 +1,6 @@
 /**
- * Writes the pages that are made from the code: docs/configuration.md, docs/errors.md and .env.example. With `--check`
- * it writes nothing and fails when a page is stale.
+ * Writes the pages that are generated from the code: docs/configuration.md, docs/errors.md and .env.example. With
+ * `--check` it writes nothing and fails when a page is out of date.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { SETTINGS } from '../src/kernel/config/settings.ts';
@@ -55,7 +55,7 @@ ${rows.join('\n')}
 `;
 }
 
-/** Secrets of the services beside Millrace. */
+/** Secrets of the services next to Millrace. */
 const COMPOSE_SECRETS = [
   'MONGO_ROOT_PASSWORD',
   'MONGO_PASSWORD',
@@ -106,7 +106,7 @@ const PAGES: Readonly<Record<string, () => string>> = {
   '.env.example': environmentFile,
 };
 
-/** The pages that differ from what the code says now. */
+/** The pages that differ from what the code would generate now. */
 export function stalePages(): string[] {
   return Object.entries(PAGES).flatMap(([path, page]) => (read(path) === page() ? [] : [path]));
 }

@@ -1,6 +1,6 @@
 /**
- * Makes a fresh clone runnable: installs what the lockfile names and finds a Node that runs TypeScript sources. Plain
- * JavaScript with no dependency, since it runs before there are any, on Node 20 too.
+ * Makes a fresh clone runnable: installs the packages of the lockfile and finds a Node that can run TypeScript. Plain
+ * JavaScript without dependencies, because it runs before they are installed, on Node 20 too.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -10,14 +10,17 @@ import { fileURLToPath } from 'node:url';
 
 export const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
-/** Keeps what Node compiled: it saves each later start, of the program or of a test, half of the time to load the modules. */
+/**
+ * Folder where Node keeps compiled code: it halves the time to load the modules at each later start, of the program or
+ * of a test.
+ */
 export const COMPILE_CACHE = join(ROOT, 'node_modules', '.cache', 'node');
 
 const NEEDED_NODE = 24;
 const TICK_MS = 10_000;
 const POLL_MS = 500;
 
-/** Installs the packages when one is missing or another version; a look at two files when all is well. */
+/** Installs the packages if one is missing or has another version. If nothing is to do, it only reads two files. */
 export async function ensureInstalled({ dev }) {
   const missing = missingPackage(ROOT, dev);
   if (missing === null) return;
@@ -25,7 +28,7 @@ export async function ensureInstalled({ dev }) {
   const npm = process.env.npm_execpath;
   const words = ['ci', '--ignore-scripts', '--loglevel=error'];
   const options = { cwd: ROOT, stdio: ['ignore', 2, 2] };
-  // The npm that runs us, if one does; else the one on the PATH.
+  // The npm that runs this script, if there is one; otherwise the one on the PATH.
   const child = npm?.endsWith('.js')
     ? spawn(process.execPath, [npm, ...words], options)
     : spawn('npm', words, { ...options, shell: platform() === 'win32' });
@@ -39,7 +42,7 @@ export async function ensureInstalled({ dev }) {
 
 /**
  * The first package of the lockfile under `root` that node_modules lacks or has in another version, or null. npm keeps
- * a lockfile of what is really there, so that no folder has to be walked. Packages for other systems may be absent.
+ * a lockfile of the installed packages, so no folders have to be read. Packages for other systems may be absent.
  */
 export function missingPackage(root, dev) {
   const wanted = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
@@ -53,7 +56,7 @@ export function missingPackage(root, dev) {
   return null;
 }
 
-/** The Node that runs the sources: this one when it is new enough, else the one that came with the packages. */
+/** The Node that runs the sources: this one if it is new enough, otherwise the one among the packages. */
 export function nodeForSources() {
   if (Number(process.versions.node.split('.')[0]) >= NEEDED_NODE) return process.execPath;
   const [system, file] = platform() === 'win32' ? ['win', 'node.exe'] : [platform(), 'node'];
@@ -65,7 +68,7 @@ export function nodeForSources() {
   );
 }
 
-/** The exit code of a child; 128 and the signal's number when a signal ended it, as shells say it. */
+/** The exit code of a child process; 128 plus the signal's number when a signal ended it, as in shells. */
 export function ended(child) {
   return new Promise((resolve, reject) => {
     child.once('error', reject);
@@ -73,7 +76,7 @@ export function ended(child) {
   });
 }
 
-/** Runs a script of a package, or one of ours, under the Node that runs the sources; answers with its exit code. */
+/** Runs a script of a package, or one of ours, under the Node that runs the sources. Returns its exit code. */
 export function runScript(path, ...words) {
   const child = spawn(nodeForSources(), [join(ROOT, path), ...words], { cwd: ROOT, stdio: ['ignore', 1, 2] });
   process.once('SIGTERM', () => child.kill('SIGTERM'));
@@ -81,9 +84,10 @@ export function runScript(path, ...words) {
 }
 
 /**
- * npm passes a SIGTERM on to the shell it runs us in, and the shell to nobody; a killed npm tells nobody at all. So we
- * look whether both are still there. Started without npm we stay, whatever becomes of the terminal.
- * @param script our own name, as npm's shell has it in its command line
+ * Calls `then` when npm, which started this script, has ended. npm passes a SIGTERM on to the shell that runs this
+ * script, but the shell does not pass it on, and a killed npm sends nothing. So this checks again and again whether
+ * both still run. Does nothing if the script was started without npm.
+ * @param script the name of this script in the command line of npm's shell
  */
 export function whenNpmIsGone(script, then) {
   if (process.env.npm_lifecycle_event === undefined) return;
@@ -95,7 +99,10 @@ export function whenNpmIsGone(script, then) {
   }, POLL_MS).unref();
 }
 
-/** Our parent and, when that is npm's shell (its command line names us), the parent of the shell: proc(5), Linux. */
+/**
+ * The pid of the parent process and, if that is npm's shell (its command line names this script), of the shell's
+ * parent. Linux, proc(5).
+ */
 function ancestors(script) {
   try {
     if (!readFileSync(`/proc/${process.ppid}/cmdline`, 'utf8').includes(script)) return String(process.ppid);
@@ -106,7 +113,9 @@ function ancestors(script) {
   }
 }
 
-/** Runs a script's body and exits with what it answers; a fault is one line, not a trace. */
+/**
+ * Runs the body of a script and exits with the code that it returns. An error is printed as one line, without a stack.
+ */
 export async function main(body) {
   try {
     process.exitCode = await body();

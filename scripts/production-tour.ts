@@ -1,7 +1,7 @@
 /**
- * Keeps the tour of production mode in the README true: runs the commands of its blocks in one shell, against a program
- * without an owner, and puts the real output below each. A test compares; `npm run production-tour` rewrites the page.
- * Not here: the examples that anybody may run (examples.ts).
+ * Keeps the tour of production mode in the README right: runs the commands of its blocks in one shell, against a
+ * program without an owner, and writes the real output below each. A test compares; `npm run production-tour` rewrites
+ * the page. Not here: the examples that need no sign-in (examples.ts).
  */
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -16,11 +16,11 @@ const MARK = '--- next command ---';
 export interface Fresh {
   /** Where it listens, such as `http://127.0.0.1:41231`. */
   readonly base: string;
-  /** What stands behind `#` in the link. */
+  /** The part of the link after `#`. */
   readonly token: string;
 }
 
-/** The page with the output that its commands give now; tokens are cut, they are long and nobody's business. */
+/** The page with the output that its commands have now. Tokens are shortened: they are long, and secret. */
 export async function withProductionOutput(page: string, { base, token }: Fresh): Promise<string> {
   const blocks = [...page.matchAll(BLOCK)].map(([, text = '']) => commandsOf(text));
   const outputs = await run(
@@ -35,7 +35,7 @@ export async function withProductionOutput(page: string, { base, token }: Fresh)
   });
 }
 
-/** A page with all that differs from run to run made equal. */
+/** A page without the differences between two runs. */
 export function alike(page: string): string {
   return comparable(page)
     .replace(/\bmr_[A-Za-z]{12}/g, 'mr_<key>')
@@ -46,7 +46,7 @@ function commandsOf(block: string): string[] {
   return [...block.matchAll(/^\$ ((?:.*\\\n)*.*)$/gm)].map(([, command = '']) => command);
 }
 
-/** Runs commands in one shell, so that one can set what the next ones use. */
+/** Runs commands in one shell, so that one can set variables for the next ones. */
 async function run(commands: readonly string[], token: string): Promise<string[]> {
   const script = commands.map((command) => `${command.replace(/^curl /, 'curl -s ')}\necho '${MARK}'\n`).join('');
   const child = spawn('sh', {

@@ -1,16 +1,16 @@
 /**
- * How far a task has come, for a person at a terminal (one line that changes) or for a log (a line now and then, one at
- * the end). It counts and draws; it knows nothing of the task.
+ * Shows the progress of a task: at a terminal as one line that changes, in a log as a line now and then and one at the
+ * end. It counts and prints, and does not know the task.
  */
 
-/** What is written to: the standard output, or something like it. */
+/** Where it is written: standard output, or something like it. */
 export interface Screen {
   readonly isTTY?: boolean;
   write(text: string): unknown;
 }
 
 const WIDTH = 24;
-/** A terminal is drawn at most so often, and a log gets a line at most so often, in milliseconds. */
+/** The shortest time between two updates, in milliseconds: at a terminal, and in a log. */
 const DRAW_MS = 50;
 const LINE_MS = 5_000;
 

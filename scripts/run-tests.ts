@@ -1,6 +1,6 @@
 /**
- * Runs tap over the tests with one MongoDB for all of them, and says in its last line what tap counted:
- * `N passed, N failed, N skipped`. Not here: what a fresh clone needs first (test.mjs).
+ * Runs the tests with tap, with one MongoDB for all of them. The last line has tap's totals: `N passed, N failed, N
+ * skipped`. Not here: installing what a fresh clone needs first (test.mjs).
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -51,6 +51,6 @@ async function runTap(url: string): Promise<number> {
   const code = await ended;
   const { pass, fail, skip } = lines.totals ?? { pass: 0, fail: 0, skip: 0 };
   console.log(`${pass} passed, ${fail} failed, ${skip} skipped`);
-  // A run without totals is one that was cut off.
+  // A run without totals was cut off, so it has failed.
   return lines.totals === null ? code || 1 : code;
 }

@@ -1,6 +1,6 @@
 /**
- * Installs the S3 servers that the tests run against, each from its package registry with that registry's own client:
- * s3proxy by Maven, versitygw by Go. What cannot be installed is named and skipped; the tests then say so too.
+ * Installs the S3 servers that the tests run against, each with the client of its package registry: s3proxy by Maven,
+ * versitygw by Go. A server that cannot be installed is named and skipped; the tests then report that too.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
@@ -11,7 +11,7 @@ const INSTALL_MS = 600_000;
 
 interface Server {
   readonly name: string;
-  /** Where it stands when installed. */
+  /** The installed file. */
   readonly file: string;
   readonly tool: string;
   readonly version: readonly string[];
@@ -49,7 +49,10 @@ const SERVERS: readonly Server[] = [
 mkdirSync(S3_CACHE, { recursive: true });
 for (const server of SERVERS) console.log(`${server.name}: ${installed(server)}`);
 
-/** Installs into a folder beside the final place and moves the whole file there, so a cut install leaves nothing. */
+/**
+ * Installs into a folder next to the final place and then moves the whole file there, so an interrupted installation
+ * leaves nothing half done.
+ */
 function installed({ file, tool, version, install }: Server): string {
   if (existsSync(file)) return 'is here';
   if (spawnSync(tool, version).status !== 0) return `skipped, there is no ${tool}`;

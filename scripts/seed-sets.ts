@@ -1,20 +1,20 @@
 /**
- * The real documents that a server can be seeded with, from packages of open data, and how they are cut into bodies.
- * Not here: sending them (seed.ts).
+ * The real documents for seeding a server, from packages of open data, and how they are split into request bodies. Not
+ * here: sending them (seed.ts).
  */
 import { readFile } from 'node:fs/promises';
 
-/** One JSON object as it is sent. */
+/** One document as a JSON object. */
 export type Member = Readonly<Record<string, unknown>>;
 
 export interface SeedSet {
-  /** The collection it goes to, and its name on the command line. */
+  /** The name of its collection, and its name on the command line. */
   readonly name: string;
-  /** What it is, for the help text. */
+  /** A description for the help text. */
   readonly title: string;
   /** Its documents, in the order of the source. */
   read(): Promise<readonly Member[]>;
-  /** The id a document is to have; without it the server gives one. */
+  /** The id of a document; if absent, the server makes one. */
   readonly id?: (document: Member) => unknown;
 }
 
@@ -44,17 +44,17 @@ async function readArray(path: string): Promise<readonly Member[]> {
   return parsed;
 }
 
-/** Limits of one request, as docs/api.md has them; the bytes leave a little room. */
+/** Limits of one request, see docs/api.md. The bytes are a little below the limit. */
 const MAX_DOCUMENTS = 1_000;
 const MAX_BYTES = 1_000_000;
 
-/** One body: a JSON array, and how many documents are in it. */
+/** One request body: a JSON array, and the number of its documents. */
 export interface Body {
   readonly text: string;
   readonly count: number;
 }
 
-/** Cuts documents into bodies that a server takes. */
+/** Splits documents into bodies within the server's limits. */
 export function* bodies(documents: Iterable<unknown>, maxBytes = MAX_BYTES): Generator<Body> {
   let texts: string[] = [];
   let bytes = 2;

@@ -1,6 +1,6 @@
 /**
- * `npm run seed`: real documents for a running server. Installs what is missing and runs seed.ts under a Node that
- * understands it, as start.mjs does for the program itself.
+ * `npm run seed`: real documents for a running server. Installs missing packages and runs seed.ts under a Node that can
+ * run TypeScript, as start.mjs does for the program itself.
  */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';

@@ -20,13 +20,13 @@ A collection that has documents already is left alone. --force adds all document
 --token is who writes: the accessToken of POST /auth/login, or an API key. In production mode it is needed.
 `;
 
-/** Where the documents go, and as whom. */
+/** The server that gets the documents, and the credential to use. */
 interface Target {
   readonly url: string;
   readonly token: string | undefined;
 }
 
-/** What ends the program with one clear line. */
+/** An error that ends the program with one clear line. */
 class Refusal extends Error {}
 
 async function main(): Promise<void> {
@@ -73,7 +73,7 @@ function chosen(names: readonly string[]): readonly SeedSet[] {
   return SEED_SETS.filter((set) => names.length === 0 || names.includes(set.name));
 }
 
-/** Whether a collection exists and is not empty; reads no more of it than that takes. */
+/** Whether a collection exists and has documents; reads only one of them. */
 async function hasDocuments(target: Target, name: string): Promise<boolean> {
   const answer = await send(target, `/api/${name}`, {});
   if (answer.status === 404) {
@@ -89,7 +89,7 @@ async function hasDocuments(target: Target, name: string): Promise<boolean> {
   return !start.startsWith('[]');
 }
 
-/** Sends all documents of a set; gives back how many. */
+/** Sends all documents of a set. Returns how many. */
 async function load(target: Target, set: SeedSet, again: boolean): Promise<number> {
   const documents = await set.read();
   const { id } = set;
@@ -97,7 +97,7 @@ async function load(target: Target, set: SeedSet, again: boolean): Promise<numbe
   const progress = new Progress(process.stdout, set.name, sent.length);
   const rest = bodies(sent);
   const lane = async () => {
-    // One generator for all lanes: each takes the next body when it is free.
+    // One generator for all lanes: each lane takes the next body when it has sent its last one.
     for (const { text, count } of rest) {
       const path = `/api/${set.name}`;
       const answer = await send(target, path, {
@@ -110,7 +110,7 @@ async function load(target: Target, set: SeedSet, again: boolean): Promise<numbe
       progress.add(count);
     }
   };
-  // A lane that fails closes the generator, so the others end with the body they have in hand.
+  // A lane that fails closes the generator, so the others end after their current body.
   const lanes = await Promise.allSettled(Array.from({ length: IN_FLIGHT }, lane));
   progress.end();
   for (const ended of lanes) if (ended.status === 'rejected') throw ended.reason;
@@ -141,13 +141,13 @@ async function requireSuccess(answer: Response, what: string): Promise<void> {
   throw new Refusal(`${what} was answered with ${answer.status}: ${detailOf(text)}${help}`);
 }
 
-/** The sentence of a problem document, else the start of what came. */
+/** The `detail` of a problem document, otherwise the beginning of the answer. */
 function detailOf(text: string): string {
   try {
     const problem: unknown = JSON.parse(text);
     if (problem !== null && typeof problem === 'object' && 'detail' in problem) return String(problem.detail);
   } catch {
-    // Not every server speaks problem documents.
+    // The answer is not JSON; a proxy may have sent it.
   }
   return text.slice(0, 200);
 }

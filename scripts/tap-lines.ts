@@ -1,6 +1,6 @@
 /**
- * Turns tap's stream into what a person wants to read: one line a test file, the whole story of a file that failed,
- * and the totals. Pure but for its own buffer; who runs tap is run-tests.ts.
+ * Turns tap's output into readable lines: one line for each test file, the whole output of a file that failed, and the
+ * totals. It has a buffer and no other state. Not here: running tap (run-tests.ts).
  */
 
 export interface Totals {
@@ -9,16 +9,16 @@ export interface Totals {
   readonly skip: number;
 }
 
-/** Enough for the story of one failing file; older lines are dropped. */
+/** The most lines that are kept of one failing file; older lines are dropped. */
 const STORY_LINES = 5000;
 
-/** Fed line by line; answers with the lines to print. */
+/** Takes tap's output line by line and returns the lines to print. */
 export class TapLines {
-  /** tap's own totals, once it wrote them. */
+  /** tap's own totals, once it has written them. */
   totals: Totals | null = null;
   #story: string[] = [];
   #passed = 0;
-  /** Inside the block that follows a failed file: how its process ended. */
+  /** True inside the block after a failed file, which says how its process ended. */
   #inEnd = false;
 
   feed(line: string): string[] {
@@ -43,12 +43,12 @@ export class TapLines {
     return shown;
   }
 
-  /** What is left when the stream broke off inside a file. */
+  /** The lines that are left when the output broke off inside a file. */
   rest(): string[] {
     return this.#story.filter((line) => line.startsWith(' '));
   }
 
-  /** What passed is counted and its story forgotten, as is the stream's punctuation. */
+  /** Keeps a line, except those of passed tests and those without meaning for a reader. */
   #keep(line: string): void {
     const ok = /^(\s+)ok \d+(?!.*# (?:SKIP|TODO)\b)(.* # time=)?/i.exec(line);
     if (ok !== null && ok[2] === undefined) this.#passed += 1;
@@ -63,7 +63,7 @@ export class TapLines {
   }
 }
 
-/** tap's last comment, such as `total: 5, pass: 3, fail: 1, skip: 1`; what is to do counts as skipped. */
+/** Reads tap's last comment, such as `total: 5, pass: 3, fail: 1, skip: 1`. Tests marked as to do count as skipped. */
 function parseTotals(text: string): Totals {
   const count = (name: string): number => Number(new RegExp(`\\b${name}: (\\d+)`).exec(text)?.[1] ?? 0);
   return { pass: count('pass'), fail: count('fail'), skip: count('skip') + count('todo') };

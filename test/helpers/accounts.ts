@@ -1,4 +1,4 @@
-/** Accounts for tests: made and signed in over HTTP, as their holders would. */
+/** Accounts for tests: made and signed in over HTTP, as users do it. */
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify';
 import type { Parts } from '../../src/parts.ts';
 
@@ -15,7 +15,7 @@ export interface Account {
   readonly headers: { readonly authorization: string };
 }
 
-/** Sends a request from an address of its own; `as` signs it, a body is sent as JSON. */
+/** Sends a request from an address of its own. `as` adds a credential; a body is sent as JSON. */
 export function ask(
   app: FastifyInstance,
   request: `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`,
@@ -56,7 +56,7 @@ export async function signInOwner(
   return signIn(app, email);
 }
 
-/** Reads what a sign-in was answered with. */
+/** Reads the answer to a sign-in. */
 export function toAccount(answer: LightMyRequestResponse): Account {
   if (answer.statusCode >= 300) throw new Error(`${answer.statusCode}: ${answer.body}`);
   const { user, accessToken, refreshToken } = answer.json();

@@ -14,8 +14,8 @@ export interface TestApp {
 }
 
 /**
- * @param settings environment variables over the defaults
- * @param place the database to use; one of its own without
+ * @param settings environment variables that replace the defaults
+ * @param place the database to use; if absent, a new one
  */
 export async function buildTestApp(
   t: Test,
