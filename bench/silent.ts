@@ -74,7 +74,7 @@ try {
   const wish = { base: program.base, collection: 'items', query: {} };
   const readers = await Crowd.open(wish, others);
 
-  /** One period of writing: what the readers received, and the memory of the server at its end. */
+  /** One period of writing: what the readers received, by how much the memory of the server grew, and its CPU time. */
   const stretch = async (seconds: number): Promise<Report & { readonly grown: number; readonly used: number }> => {
     const [start, cpu] = [residentBytes(pid), cpuSeconds(pid)];
     let most = start;

@@ -1,4 +1,4 @@
-/** Which error of the closed table something ends with. */
+/** The error code of the closed table that a call ends with. */
 import { MillraceError } from '../../src/kernel/errors.ts';
 
 /** The code of the error that `run` throws, or `none`; other errors are thrown on. */

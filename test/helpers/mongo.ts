@@ -1,6 +1,6 @@
 /**
- * A real MongoDB for a test file: the one that the test run shares, or one of its own when the file is run alone.
- * Every file gets a database name nobody else has.
+ * A real MongoDB for a test file: the one that the test run shares, or one of its own when the file is run alone. Every
+ * file gets a database name of its own.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -17,7 +17,7 @@ export interface TestMongo {
   readonly database: string;
 }
 
-/** Gives `t` a MongoDB; everything is put away at its teardown. */
+/** Gives `t` a MongoDB; everything is removed at its teardown. */
 export async function testMongo(t: Test): Promise<TestMongo> {
   const url = process.env['MILLRACE_TEST_MONGODB_URL'] ?? (await ownMongo(t));
   const database = `test_${randomBytes(6).toString('hex')}`;

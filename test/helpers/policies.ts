@@ -1,17 +1,17 @@
-/** Policies for tests: put in the place of the present ones of one app, without saving them. */
+/** Policies for tests: they replace those of one app, without being saved. */
 import type { Parts } from '../../src/parts.ts';
 import { toPolicySet } from '../../src/policies/policy-set.ts';
 
 let made = 0;
 
-/** Makes an owner, from whom on stored policies count in production; nobody can sign in as this one. */
+/** Makes an owner, because in production stored policies count only if there is one. This owner cannot sign in. */
 export async function beOwned({ auth, policyBook }: Pick<Parts, 'auth' | 'policyBook'>): Promise<void> {
   const owner = { kind: 'owner', email: 'first@example.org', roles: ['owner'] } as const;
   await auth.users.create(owner, { by: null, request: null });
   await policyBook.reload();
 }
 
-/** Puts policies into force in one process; names and ids are given to those that have none. */
+/** Puts policies into force in one process. Policies without a name or an id get one. */
 export function withPolicies(parts: Parts, policies: readonly object[]): void {
   parts.policies.use(
     toPolicySet(

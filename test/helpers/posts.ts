@@ -1,4 +1,4 @@
-/** A collection of posts in production mode, its authors, and short ways to ask for it as each of them. */
+/** A collection of posts in production mode, its authors, and short functions that send requests as each of them. */
 import type { Test } from 'tap';
 import { buildTestApp, type TestApp } from './app.ts';
 import { owner, speakingAs, user } from './principals.ts';
@@ -10,7 +10,7 @@ export const MERGE = 'application/merge-patch+json';
 export const PATCH = 'application/json-patch+json';
 export const UPDATE = 'application/vnd.millrace.update+json';
 
-/** What a policy about one's own posts says. */
+/** The part of a policy that limits it to one's own posts. */
 export const MINE = { collections: ['posts'], where: { authorId: '$user.id' } };
 
 const POSTS = [
@@ -42,9 +42,9 @@ export async function postsWorld(t: Test) {
     ask,
     patch: (who: Headers, url: string, type: string, send: unknown) =>
       ask(who, 'PATCH', url, send, { 'content-type': type }),
-    /** What is stored, whatever policies say. */
+    /** The stored document, read by the owner, whatever policies there are. */
     stored: async (url: string) => (await ask(boss, 'GET', url)).json,
-    /** The three posts, and nothing else. */
+    /** Puts the collection back to the three posts. */
     fresh: async () => {
       await ask(boss, 'DELETE', '/api/posts?filter={}', undefined, { prefer: 'max-affected=100' });
       await ask(boss, 'POST', '/api/posts', POSTS);

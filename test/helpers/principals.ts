@@ -1,6 +1,6 @@
 /**
- * Principals for tests of what they may do: each gets a credential that the authenticator of one app takes as it is.
- * How credentials are proved is tested elsewhere.
+ * Principals for tests of what they may do: each gets a credential that the authenticator of one app accepts without
+ * proof. How credentials are verified is tested elsewhere.
  */
 import type {
   KeyPrincipal,
@@ -49,7 +49,7 @@ export const owner = (...roles: OwnerRole[]): OwnerPrincipal => ({
   expiresAt,
 });
 
-/** Makes the app take credentials for principals; returns the header of one. */
+/** Makes the app accept credentials for principals. Returns a function that gives the header for one. */
 export function speakingAs(parts: Parts): (principal: Principal) => Record<string, string> {
   const known = new Map<string, Principal>();
   const headers = new Map<Principal, string>();

@@ -1,7 +1,10 @@
-/** What SECURITY.md promises, and the tests that its tables name for each promise: whether they exist under those names. */
+/**
+ * Reads the promises in SECURITY.md and the tests that its tables name for each, and checks that tests with these names
+ * exist.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 
-/** A row of a table: what is promised, and after the bar the tests. */
+/** A row of a table: the promise and, after the bar, its tests. */
 const ROW = /^\| (.+?) \| (.+) \|$/gm;
 const NAMED = /^\[[\w-]+\]\((test\/[\w./-]+\.test\.ts)\): (.+)$/;
 /** The title of a test or subtest, in each kind of quotes. */
@@ -11,7 +14,7 @@ const urlOf = (path: string) => new URL(`../../${path}`, import.meta.url);
 
 export interface Promises {
   readonly count: number;
-  /** A sentence for each test that is named and does not exist. */
+  /** A sentence for each named test that does not exist. */
   readonly faults: readonly string[];
 }
 
@@ -30,7 +33,7 @@ export function promises(): Promises {
   return { count: promised.length, faults };
 }
 
-/** What the titles of a test file match; where a title is made of values, they stand for any text. */
+/** Patterns of the titles of a test file. A value inside a title matches any text. */
 function titlesOf(path: string): RegExp[] {
   const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
   return [...readFileSync(urlOf(path), 'utf8').matchAll(TITLE)].map(([, single, double, template = '']) => {

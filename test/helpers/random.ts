@@ -1,6 +1,6 @@
 /**
- * Chance that can be repeated: a seeded generator for randomised tests, and the seed of this run. The seed is printed
- * by the test that uses it; MILLRACE_SEED repeats a run. Not for secrets.
+ * Random numbers that can be repeated: a seeded generator for randomised tests, and the seed of this run. The seed is
+ * printed by the test that uses it; MILLRACE_SEED repeats a run. Not for secrets.
  */
 
 /** The seed of this run: MILLRACE_SEED, or a new one. */
@@ -9,14 +9,17 @@ export function runSeed(): number {
   return given === undefined || given === '' ? Math.floor(Math.random() * 2 ** 32) : Number(given) >>> 0;
 }
 
-/** How many runs a randomised test makes: few, with MILLRACE_LONG=1 many, and MILLRACE_RUNS of them if that is said. */
+/**
+ * How many runs a randomised test makes: few by default, many with MILLRACE_LONG=1, and exactly MILLRACE_RUNS if that
+ * is set.
+ */
 export function runCount(few: number, many: number): number {
   const given = Number(process.env['MILLRACE_RUNS'] ?? '');
   if (given > 0) return given;
   return process.env['MILLRACE_LONG'] === '1' ? many : few;
 }
 
-/** A stream of random numbers that a seed decides (mulberry32 by Tommy Ettinger, public domain). */
+/** A stream of random numbers that depends only on its seed (mulberry32 by Tommy Ettinger, public domain). */
 export class Random {
   readonly seed: number;
   #state: number;

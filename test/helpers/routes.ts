@@ -1,4 +1,4 @@
-/** The routes that a server has, as Fastify itself knows them. */
+/** The routes of a server, as Fastify itself lists them. */
 import type { FastifyInstance } from 'fastify';
 
 /** Each as its method and its URL: `GET /api/:collection`. */

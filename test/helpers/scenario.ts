@@ -1,7 +1,7 @@
 /**
- * A table of HTTP scenarios: name, request, expected status, headers and body. A row says what must hold of the answer;
- * `expect` is matched (strings, patterns, functions), `body` of an error row names the code. Where events are watched, a
- * row names those that its request makes, and others must not occur.
+ * A table of HTTP scenarios: name, request, expected status, headers and body. A row says what the answer must be:
+ * `expect` is matched (strings, patterns, functions), `code` is the code of an error. If events are watched, a row
+ * names those that its request makes, and no others may occur.
  */
 import type { FastifyInstance, InjectOptions } from 'fastify';
 import type { Test } from 'tap';
@@ -19,22 +19,25 @@ export interface Scenario {
   readonly expectHeaders?: Record<string, string | RegExp | null>;
   /** The code of the problem document. */
   readonly code?: string;
-  /** What the JSON body must match. */
+  /** A value that the JSON body must match. */
   readonly expect?: unknown;
-  /** What the text of the body must be. */
+  /** The exact text of the body. */
   readonly text?: string;
-  /** The events that the request makes, in their order; none when left out. Not looked at without a watch. */
+  /** The events that the request makes, in their order; none if absent. Not checked without a watch. */
   readonly events?: readonly Expected[];
 }
 
-/** Runs the rows in order, each as a test of its own. With a watch the events of each are held to what it names. */
+/**
+ * Runs the rows in order, each as a test of its own. With a watch, the events of each row must be exactly those that it
+ * names.
+ */
 export async function runScenarios(
   t: Test,
   app: FastifyInstance,
   scenarios: readonly Scenario[],
   watch?: EventWatch,
 ): Promise<void> {
-  // What was done before the first row is not its doing.
+  // Skips the events of actions before the first row.
   await watch?.made();
   for (const scenario of scenarios) {
     await t.test(scenario.name, async (t) => {

@@ -1,4 +1,4 @@
-/** An account whose budget never ends, for tests of what is not about memory. */
+/** An account without a bound, for tests that are not about memory. */
 import { Account, ByteBudget } from '../../src/kernel/memory/byte-budget.ts';
 
 export function unbounded(): Account {

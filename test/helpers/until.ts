@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
 /**
- * Asks again and again until a fact holds.
+ * Checks again and again until a fact holds.
  * @returns how long it took, in milliseconds
  */
 export async function until(fact: () => Promise<boolean> | boolean, what: string, limitMs = 30_000): Promise<number> {

@@ -1,5 +1,5 @@
 /**
- * Names and values that break careless code, to pick from in randomised tests of what a database can hold. Each stands
+ * Names and values that break careless code, to choose from in randomised tests of what a database can hold. Each is
  * here because some encoder, decoder or comparison gets it wrong.
  */
 

@@ -1,6 +1,6 @@
 /**
- * The parts of a BSON document as bytes, for tests that need documents no driver writes. It checks nothing: what it is
- * given may be damaged on purpose.
+ * Builds BSON documents from parts, as bytes, for tests that need documents that no driver writes. It checks nothing: a
+ * test may want damaged bytes.
  */
 
 /** A member of a document: its type, its name, and the bytes of its value. */
@@ -8,13 +8,13 @@ export function element(type: number, name: string | Buffer, value: Buffer): Buf
   return Buffer.concat([Buffer.from([type]), cstring(Buffer.from(name)), value]);
 }
 
-/** A document around its elements. */
+/** A document with these elements. */
 export function frame(elements: readonly Buffer[]): Buffer {
   const inside = Buffer.concat(elements);
   return Buffer.concat([int32(inside.length + 5), inside, Buffer.alloc(1)]);
 }
 
-/** Text that ends with a 0 and so cannot hold one. */
+/** Text with a terminating 0; the text itself cannot hold a 0. */
 export function cstring(text: Buffer): Buffer {
   return Buffer.concat([text.includes(0) ? text.filter((byte) => byte !== 0) : text, Buffer.alloc(1)]);
 }

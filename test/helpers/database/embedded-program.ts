@@ -1,6 +1,6 @@
 /**
- * A program that runs a MongoDB of its own, for tests that end programs in every way there is. Run as a program
- * (`node embedded-program.ts <folder>`) it starts one, says so in a line of JSON, and stays.
+ * A program that runs an embedded MongoDB, for tests that end programs in every possible way. Run as a program (`node
+ * embedded-program.ts <folder>`) it starts a MongoDB, prints a line of JSON, and keeps running.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,7 +20,7 @@ export interface EmbeddedProgram {
   readonly watchdog: RunningProgram;
 }
 
-/** A data folder with a space in its name, removed at teardown when nothing runs in it any more. */
+/** A data folder with a space in its name. It is removed at teardown, when nothing runs in it any more. */
 export async function dataFolder(t: Test): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace test '));
   t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));

@@ -1,6 +1,7 @@
 /**
- * A writer that speaks MongoDB's wire protocol itself and sends documents as the bytes they are: what old or careless
- * drivers left in databases can be put there, which the driver of today refuses to write. One insert a connection.
+ * A writer that speaks MongoDB's wire protocol itself and sends documents as given bytes. So tests can store documents
+ * that old or careless drivers have left in databases and that today's driver refuses to write. One insert for each
+ * connection.
  */
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -15,7 +16,7 @@ const FLAG_BYTES = 4;
 
 /**
  * Inserts documents given as BSON bytes, signed in as the user of the connection string if it names one.
- * @throws Error when the server does not take them all
+ * @throws Error when the server does not accept them all
  */
 export async function insertBytes(url: string, place: string, documents: readonly Buffer[]): Promise<void> {
   const { hostname, port, username, password } = new URL(url.replace(/^mongodb:/, 'http:'));
@@ -32,7 +33,7 @@ export async function insertBytes(url: string, place: string, documents: readonl
   }
 }
 
-/** SCRAM-SHA-256 (RFC 5802, RFC 7677) in two exchanges. */
+/** Signs in by SCRAM-SHA-256 (RFC 5802, RFC 7677). */
 async function signIn(socket: Socket, user: string, password: string): Promise<void> {
   const first = `n=${user},r=${randomBytes(18).toString('base64')}`;
   const start = { saslStart: 1, mechanism: 'SCRAM-SHA-256', payload: new Binary(Buffer.from(`n,,${first}`)) };

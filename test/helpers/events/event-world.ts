@@ -1,6 +1,6 @@
 /**
- * What a test of the event log works in: a database of its own, and recorders and tails as separate processes would
- * have them, each with its own client. Waiting is waiting for a fact, with a limit.
+ * The surroundings of a test of the event log: a database of its own, and recorders and tails as in separate processes,
+ * each with its own client. Waiting is always waiting for a fact, with a time limit.
  */
 import { randomBytes } from 'node:crypto';
 import { MongoClient } from 'mongodb';
@@ -19,7 +19,7 @@ export interface Note {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** One process: a recorder, a tail, and everything the tail told. */
+/** One process: a recorder, a tail, and all rows that the tail has given. */
 export interface Node {
   readonly mongo: Mongo;
   readonly log: EventLog;

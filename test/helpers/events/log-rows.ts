@@ -1,9 +1,11 @@
-/** The rows of the log that a test has caused: all behind a number, and the row of a write behind all others. */
+/**
+ * The rows of the log that a test has caused: all rows after a number, and a row that comes after all earlier writes.
+ */
 import type { FastifyInstance } from 'fastify';
 import type { LogRow } from '../../../src/events/log/row.ts';
 import type { Tail } from '../../../src/events/log/tail.ts';
 
-/** Writes once more, over HTTP; the number of its row, which is behind those of all earlier writes. */
+/** Writes once more, over HTTP. Returns the number of its row, which comes after the rows of all earlier writes. */
 export async function markLog(app: FastifyInstance, tail: Tail): Promise<number> {
   return await new Promise((resolve, reject) => {
     const detach = tail.attach({
@@ -18,7 +20,7 @@ export async function markLog(app: FastifyInstance, tail: Tail): Promise<number>
   });
 }
 
-/** All rows behind a number. */
+/** All rows after a number. */
 export async function rowsBehind(tail: Tail, from: number): Promise<LogRow[]> {
   const rows: LogRow[] = [];
   for (let at = from; ; ) {

@@ -32,7 +32,7 @@ export function whyNoS3(kind: S3Kind): string | undefined {
   return existsSync(S3PROXY_JAR) ? undefined : `s3proxy is not installed: ${hint}`;
 }
 
-/** Starts a server with one empty bucket; it ends and its folder goes with the test. */
+/** Starts a server with one empty bucket. At the end of the test it is ended and its folder removed. */
 export async function testS3(t: Pick<Test, 'teardown'>, kind: S3Kind): Promise<S3Settings> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-s3-'));
   const port = await freePort();
@@ -91,13 +91,19 @@ async function startVersity(folder: string, port: number): Promise<ChildProcess>
   return guarded(VERSITYGW, [...gateway, 'posix', '--sidecar', sidecar, root]);
 }
 
-/** Runs a server that ends with the test, however the test ends: with it the input of its guard does. */
+/**
+ * Runs a server under a small guard program that reads from a pipe of the test. When the test ends, however that
+ * happens, the pipe closes and the guard ends the server.
+ */
 function guarded(program: string, words: readonly string[]): ChildProcess {
   const script = 'exec 3<&0; "$0" "$@" </dev/null 3<&- & server=$!; cat <&3 >/dev/null; kill -9 $server';
   return spawn('sh', ['-c', script, program, ...words], { stdio: 'pipe' });
 }
 
-/** Creates the bucket as soon as the server answers; our own credentials prove that it is the one we started. */
+/**
+ * Creates the bucket as soon as the server answers. That it accepts our own credentials proves that it is the server we
+ * started.
+ */
 async function bucketReady(settings: S3Settings, child: ChildProcess, errors: () => string): Promise<void> {
   const client = s3Client(settings);
   const deadline = Date.now() + START_MS;
@@ -115,7 +121,7 @@ async function bucketReady(settings: S3Settings, child: ChildProcess, errors: ()
   client.destroy();
 }
 
-/** A client of its own, to look behind the store's back. */
+/** A separate client, to check what the store has written. */
 export function s3Client(settings: S3Settings): S3Client {
   return new S3Client({
     region: settings.region,

@@ -1,4 +1,7 @@
-/** Uploads of any size from a client that holds nothing: made while it is sent, hashed on the way, cut where wanted. */
+/**
+ * Uploads of any size from a client that holds nothing in memory: the bytes are made while they are sent, hashed on the
+ * way, and cut off at a chosen place.
+ */
 import { createCipheriv, createHash } from 'node:crypto';
 import { request } from 'node:http';
 
@@ -23,11 +26,11 @@ export function sha256Of(seed: number, size: number): string {
 export interface Upload {
   readonly seed: number;
   readonly size: number;
-  /** Bytes after which the client goes away without a word; undefined to send all. */
+  /** Number of bytes after which the client drops the connection; undefined to send all. */
   readonly cutAfter?: number;
 }
 
-/** Sends one file; gives back the answer, or undefined when the connection broke before one came. */
+/** Sends one file. Returns the answer, or undefined when the connection broke before an answer came. */
 export function streamUpload(
   base: string,
   { seed, size, cutAfter }: Upload,
@@ -74,7 +77,7 @@ export function streamUpload(
   });
 }
 
-/** Reads a file to its end, holding nothing of it. */
+/** Reads a file to its end without keeping it in memory. */
 export async function streamDownload(url: string): Promise<{ readonly sha256: string; readonly size: number }> {
   const answer = await fetch(url);
   if (!answer.ok || answer.body === null) throw new Error(`GET answered ${answer.status}`);

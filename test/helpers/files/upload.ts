@@ -7,7 +7,7 @@ export interface Multipart {
   readonly headers: Record<string, string>;
 }
 
-/** What stands in one part. */
+/** The content of one part. */
 export interface FilePart {
   readonly field?: string;
   readonly name?: string;
@@ -37,12 +37,12 @@ function isPair(part: FilePart | Pair): part is Pair {
   return Array.isArray(part);
 }
 
-/** A body as it stands, lines joined by CRLF, with the boundary `x`. */
+/** A body from given lines, joined by CRLF, with the boundary `x`. */
 export function handmade(lines: readonly string[], contentType = 'multipart/form-data; boundary=x'): Multipart {
   return { send: Buffer.from(lines.join('\r\n')), headers: { 'content-type': contentType } };
 }
 
-/** Uploads one file and gives back its resource. */
+/** Uploads one file and returns its resource. */
 export async function uploadOne(app: FastifyInstance, part: FilePart, ...fields: [string, string][]) {
   const { send, headers } = await multipart(part, ...fields);
   const answer = await app.inject({ method: 'POST', url: '/files', payload: send, headers });

@@ -1,4 +1,4 @@
-/** A stream of Server-Sent Events as a test reads it: each event with its type, its id and its parsed text. */
+/** Reads a stream of Server-Sent Events in a test: each event with its type, its id and its parsed text. */
 import type { Test } from 'tap';
 import { until } from '../until.ts';
 
@@ -40,7 +40,7 @@ export class TestStream {
     this.events.push({ event: fields.get('event') ?? '', id: fields.get('id') ?? null, data: JSON.parse(data) });
   }
 
-  /** The first event of a type that fits. */
+  /** The first event of a type for which `fits` is true. */
   async event(type: string, fits: (event: StreamEvent) => boolean = () => true): Promise<StreamEvent> {
     const find = () => this.events.find((one) => one.event === type && fits(one));
     await until(() => find() !== undefined || this.ended, `an event ${type}`, 15_000);

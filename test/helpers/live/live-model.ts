@@ -1,6 +1,7 @@
 /**
- * What clients should hold: a model that answers a question from the rows of the log up to a position. It says also
- * whether the order of an answer can be drawn from what JSON says of its sort keys. What clients hold is live-state.ts.
+ * What clients should hold: a model that computes the answer to a query from the rows of the log up to a position. It
+ * also says whether a client can know the order of an answer from its sort keys in JSON. Not here: what clients really
+ * hold (live-state.ts).
  */
 import type { Document } from 'mongodb';
 import { readStored } from '../../../src/database/bson/stored.ts';
@@ -16,7 +17,7 @@ import { parseQueryJson } from '../../../src/query/parse/parse-query.ts';
 import { identityOf } from '../../../src/realtime/answer/row-view.ts';
 import { stateText } from './live-state.ts';
 
-/** A question as clients write it. */
+/** A query as clients write it. */
 export interface LiveQuestion {
   readonly filter?: object;
   readonly sort?: string;
@@ -24,7 +25,7 @@ export interface LiveQuestion {
   readonly fields?: readonly string[];
 }
 
-/** The states of a collection along the log. */
+/** The states of a collection at each row of the log. */
 export class LogModel {
   readonly rows: readonly LogRow[];
 
@@ -32,7 +33,7 @@ export class LogModel {
     this.rows = rows;
   }
 
-  /** The documents after all rows up to a number; null when the log does not say what became of one of them. */
+  /** The documents after all rows up to a number; null when the log lacks the state of one of them. */
   documentsAt(number: number): Document[] | null {
     const documents = new Map<string, Document | null>();
     for (const row of this.rows) {
@@ -53,10 +54,10 @@ export function passes(filter: object): Match {
   return compileMatch(bind(parseQueryJson({ filter }).filter, { now: new Date(), user: null }).filter);
 }
 
-/** Documents that answer a question, as clients see them. */
+/** The documents of an answer, as clients see them. */
 export interface Answer {
   readonly state: string;
-  /** Ids in their order; null where clients may draw another. */
+  /** Ids in their order; null if clients may show another order. */
   readonly order: readonly string[] | null;
 }
 
@@ -73,7 +74,10 @@ export function answerTo(question: LiveQuestion, documents: readonly Document[])
 
 const DRAWN: ReadonlySet<unknown> = new Set([KIND.null, KIND.number, KIND.string, KIND.boolean, KIND.date]);
 
-/** JSON keeps apart nulls, numbers (as far as doubles do), texts and booleans; dates where there is none of the latter. */
+/**
+ * Whether clients can tell these sort keys apart: JSON has nulls, numbers (as doubles), texts and booleans. Dates look
+ * like texts, so the two must not be mixed.
+ */
 function canBeDrawn(keys: readonly KeyValues[]): boolean {
   const columns = keys[0]?.map((_, index) => keys.map((key) => key[index])) ?? [];
   return columns.every((values) => {
@@ -93,7 +97,7 @@ function drawn(value: unknown): number {
   return Math.max(least, Math.min(most, number));
 }
 
-/** Whether different numbers or times are one to a client. */
+/** Whether different numbers or times look the same to a client. */
 function looksAlike(values: readonly unknown[]): boolean {
   const seen = new Map<number, unknown>();
   for (const value of values) {

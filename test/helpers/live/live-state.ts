@@ -1,26 +1,27 @@
 /**
- * What a client makes of frames: the state machine of docs/protocol.md for one subscription, with everything it held
- * whenever it was told where it stands. The order is drawn by our own client. What it should hold is live-model.ts.
+ * What a client holds: the state machine of docs/protocol.md for one subscription, and a record of its documents at
+ * every position it was given. The order is made by our own client's code. Not here: what it should hold
+ * (live-model.ts).
  */
 import { type Frame as Drawn, LiveAnswer } from '../../../client/live-answer.ts';
 import type { Frame } from './socket.ts';
 
-/** What the client holds of one subscription when it is told where it stands. */
+/** The documents of one subscription at a moment when the client knows its position. */
 export interface Check {
   readonly position: string;
   readonly state: string;
-  /** Ids in the order in which the client shows them; null without one. */
+  /** Ids in the order in which the client shows them; null without an order. */
   readonly order: readonly string[] | null;
-  /** Whether nothing has been told since the snapshot. */
+  /** True if nothing has come since the snapshot. */
   readonly fresh: boolean;
   /**
-   * Whether its client came back from a snapshot before anything was told: the snapshot may have been ahead of its
-   * position, from where changes are then told again, as docs/protocol.md says.
+   * True if the client resumed right after a snapshot, before any change came. The snapshot may be newer than its
+   * position, so changes in between are sent again, as docs/protocol.md says.
    */
   readonly again: boolean;
-  /** How many snapshots were begun before it. */
+  /** How many snapshots had begun before. */
   readonly snapshot: number;
-  /** When it was told, in milliseconds of the monotonic clock. */
+  /** When the position came, in milliseconds of the monotonic clock. */
   readonly at: number;
 }
 
@@ -35,7 +36,7 @@ export class LiveState {
   live = false;
   /** Whether the server has ended it. */
   ended = false;
-  /** Where it would go on. */
+  /** The position from which it would resume. */
   position: string | null = null;
   readonly #answer: LiveAnswer | null;
   #fresh = true;
@@ -43,7 +44,7 @@ export class LiveState {
   #snapshot = 0;
   #last = '';
 
-  /** @param sort as in the query, when the client shows an order */
+  /** @param sort the query's sort, if the client shows an order */
   constructor(id: string, sort?: string) {
     this.id = id;
     this.#answer = sort === undefined ? null : new LiveAnswer(sort);
@@ -53,7 +54,7 @@ export class LiveState {
     return this.reasons.length;
   }
 
-  /** Whether its client knows where it stands, or that it has ended. */
+  /** True if the client knows its position, or knows that the subscription has ended. */
   get settled(): boolean {
     return this.live || this.ended || this.faults.length > 0;
   }
@@ -62,12 +63,12 @@ export class LiveState {
   interrupt(): void {
     this.live = false;
     this.#again ||= this.#fresh;
-    // Whoever comes back with the earlier place of a ping is told again what followed.
+    // After resuming at an older position from a ping, changes after it come again.
     this.#last = '';
     this.#answer?.interrupt();
   }
 
-  /** It is asked for once more, from the beginning. */
+  /** Subscribes again, from the beginning. */
   again(): void {
     this.interrupt();
     this.ended = false;
@@ -115,7 +116,7 @@ export class LiveState {
 
   #change(change: Frame): void {
     const event = String(change['event']);
-    // What another policy makes of a snapshot stands where the snapshot does.
+    // Changes that a new policy makes to a snapshot have the snapshot's position.
     if (this.position === null || before(this.position, event)) this.#fresh = false;
     if (before(event, this.#last)) this.faults.push(`${event} after ${this.#last}`);
     this.#last = event;
@@ -127,7 +128,7 @@ export class LiveState {
 
   #stand(position: string): void {
     this.position = position;
-    // Of several subscriptions a ping names the place of the one that is furthest behind, when that takes long.
+    // If a subscription is slow, a ping names the position of the subscription that is furthest behind.
     if (before(position, this.#last)) return;
     const state = stateText(this.documents.values());
     const order = this.#answer?.documents().map(({ id }) => id) ?? null;
@@ -136,7 +137,7 @@ export class LiveState {
   }
 }
 
-/** Whether a position lies before another one. */
+/** Whether a position is before another one. */
 function before(one: string, other: string): boolean {
   return numberOf(one) < numberOf(other);
 }
@@ -144,8 +145,8 @@ function before(one: string, other: string): boolean {
 export const numberOf = (position: string): number => Number(position.split('-')[1] ?? 0);
 
 /**
- * The same for the same documents in whatever order. Without `_meta`: a write that changes nothing else counts a
- * revision and is no event.
+ * A text that is equal for the same documents in any order. Without `_meta`: a write that changes nothing else raises
+ * the revision but is not an event.
  */
 export function stateText(documents: Iterable<unknown>): string {
   return [...documents]

@@ -1,12 +1,12 @@
 /**
- * A client of live data as a test has it: every raw frame in its order, and waiting for one that fits. It keeps no state
- * of its own; what clients make of frames is live-state.ts.
+ * A simple client of live data for tests: it records every raw frame in order and can wait for one. Not here: what a
+ * client makes of the frames (live-state.ts).
  */
 import type { Test } from 'tap';
 import { WebSocket } from 'ws';
 import { until } from '../until.ts';
 
-/** A frame as it came. */
+/** A frame as it was received. */
 export interface Frame {
   readonly type: string;
   readonly [member: string]: unknown;
@@ -48,7 +48,7 @@ export class TestSocket {
     return this.frames.filter((frame) => frame['id'] === id);
   }
 
-  /** The first frame that fits, which may have come before. */
+  /** The first frame that fits. It may have come already. */
   async frame(fits: Partial<Record<string, unknown>> | ((frame: Frame) => boolean), from = 0): Promise<Frame> {
     const test = typeof fits === 'function' ? fits : (frame: Frame) => matches(frame, fits);
     const find = () => this.frames.slice(from).find(test);
@@ -58,7 +58,7 @@ export class TestSocket {
     return found;
   }
 
-  /** How it was closed. */
+  /** Waits for the close. Returns how it was closed. */
   async end(): Promise<Closed> {
     await until(() => this.closed !== null, 'the socket is closed', 15_000);
     if (this.closed === null) throw new Error('Not closed');

@@ -1,4 +1,6 @@
-/** A line between a client and a server of this machine that can be cut in the middle of things and mended again. */
+/**
+ * A proxy between a client and a server on this machine, whose connections can be cut at any moment and allowed again.
+ */
 import { connect, createServer, type Socket } from 'node:net';
 import type { Test } from 'tap';
 

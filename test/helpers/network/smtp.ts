@@ -1,10 +1,10 @@
-/** A mail server for tests: takes any letter, keeps the whole conversation. */
+/** A mail server for tests: accepts every letter and keeps the whole conversation. */
 import { createServer, type Socket } from 'node:net';
 import type { Test } from 'tap';
 
 export interface TestSmtp {
   readonly url: string;
-  /** All that clients have said so far. */
+  /** Everything that clients have sent so far. */
   received(): string;
 }
 
@@ -38,6 +38,6 @@ export async function testSmtp(t: Pick<Test, 'teardown'>): Promise<TestSmtp> {
   });
   const address = server.address();
   const port = address !== null && typeof address === 'object' ? address.port : 0;
-  // Soft line breaks of quoted-printable are of the way, not of the letter.
+  // Removes the soft line breaks of the quoted-printable encoding, which are not part of the letter.
   return { url: `smtp://127.0.0.1:${port}`, received: () => said.replaceAll('=\r\n', '').replaceAll('=3D', '=') };
 }

@@ -1,4 +1,4 @@
-/** A real Chromium for tests, where one is installed; where not, the reason to skip by. */
+/** A real Chromium for tests if one is installed; otherwise the reason for skipping the test. */
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { type Browser, chromium, type Page } from 'playwright-core';
@@ -32,12 +32,12 @@ function executable(): string | undefined {
   return process.env['CHROMIUM_BINARY'] ?? PLACES.find((place) => existsSync(place));
 }
 
-/** Calls a function, given as its text, in a page: tests are not compiled against the browser's own types. */
+/** Calls a function in a page. It is given as text, because tests are not compiled with the browser's types. */
 export function inPage<T>(page: Page, code: string, ...values: readonly unknown[]): Promise<T> {
   return page.evaluate(`(${code})(...${JSON.stringify(values)})`);
 }
 
-/** A page of another origin than the program's. */
+/** The address of a page with another origin than the program's. */
 export async function otherOrigin(t: Pick<Test, 'teardown'>): Promise<string> {
   const server = createServer((_request, response) => {
     response.setHeader('content-type', 'text/html').end('<!doctype html><title>Elsewhere</title><body></body>');

@@ -1,11 +1,11 @@
 /**
  * Loaded into a measured program with `--import`: appends a line of JSON to the file named by LOOP_HOLDS whenever the
- * program itself held its event loop for long. Counted is the CPU time it took, so that a busy machine changes nothing.
+ * program blocked its event loop for long. CPU time is measured, so that a busy machine changes nothing.
  */
 import { appendFileSync } from 'node:fs';
 
 export interface Hold {
-  /** When it ended, milliseconds since 1970. */
+  /** When the block ended, in milliseconds since 1970. */
   readonly at: number;
   /** CPU time of the whole process, in milliseconds. */
   readonly cpuMs: number;

@@ -1,7 +1,7 @@
 /**
- * The program as a user starts it, in a child process with a data folder of its own: where it listens is read from its
- * summary, how it is ended is the test's choice. program.ts is the small one for measuring
- * and killing; the app inside the test's own process is app.ts.
+ * The program as a user starts it, in a child process with a data folder of its own. Its address is read from its
+ * summary, and the test chooses how to end it. Not here: the simpler program for measuring and killing (program.ts),
+ * and the app inside the test's own process (app.ts).
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
@@ -15,30 +15,30 @@ const START_MS = 120_000;
 const END_MS = 20_000;
 
 export interface ProgramOptions {
-  /** Where its embedded MongoDB keeps its files. */
+  /** The folder of its embedded MongoDB. */
   readonly folder: string;
-  /** What is run: `scripts/start.mjs` as a user does, or `src/main.ts` where the test must hold the program's own pid. */
+  /** What is run: `scripts/start.mjs` as a user does, or `src/main.ts` if the test needs the program's own pid. */
   readonly entry?: 'scripts/start.mjs' | 'src/main.ts';
   readonly env?: Readonly<Record<string, string>>;
-  /** Words for node before the entry. */
+  /** Arguments for node before the entry. */
   readonly nodeWords?: readonly string[];
 }
 
 export interface Program {
-  /** Where it listens, without a slash at the end. */
+  /** Its address, without a slash at the end. */
   readonly url: string;
   readonly child: ChildProcess;
   /** Time from its start to its summary. */
   readonly startMs: number;
-  /** All it has printed so far. */
+  /** Everything that it has printed so far. */
   output(): string;
-  /** Its embedded MongoDB and its own process; null when it uses another MongoDB, or none any more. */
+  /** Its embedded MongoDB and its own process; null when it has no embedded MongoDB, or no longer one. */
   holder(): Promise<Holder | null>;
-  /** Ends it by a signal and waits for it; answers with its exit code, null after a kill. */
+  /** Ends it by a signal and waits for its end. Returns its exit code, null after a kill. */
   end(signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): Promise<number | null>;
 }
 
-/** Starts the program and waits for its summary. Whatever is left of it at the end of `t` is killed. */
+/** Starts the program and waits for its summary. At the end of `t`, all processes that are left of it are killed. */
 export async function startMillrace(t: Pick<Test, 'teardown'>, options: ProgramOptions): Promise<Program> {
   const { folder, entry = 'src/main.ts', env = {}, nodeWords = [] } = options;
   const started = performance.now();
@@ -88,12 +88,12 @@ export async function startMillrace(t: Pick<Test, 'teardown'>, options: ProgramO
   };
 }
 
-/** Waits until a program has gone; false when it is still there after a while. */
+/** Waits until a program has ended; false when it still runs after a while. */
 export async function gone(program: RunningProgram | null): Promise<boolean> {
   return program === null || (await hasEnded(program, END_MS));
 }
 
-/** The environment of the tests without what would set up the program, or load the test runner into it. */
+/** The environment of the tests, without variables that are settings of the program or load the test runner into it. */
 export function withoutSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const settings = /^(?:MILLRACE_|MONGODB_URL$|HOST$|PORT$|NODE_OPTIONS$)/;
   return Object.fromEntries(Object.entries(env).filter(([name]) => !settings.test(name)));

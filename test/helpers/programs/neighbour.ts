@@ -1,7 +1,7 @@
 /**
- * A program in production as an attack meets it, and an honest neighbour who is signed in and goes on working meanwhile:
- * how much memory the program takes above its rest, how long the neighbour waits at the worst, and whether what it holds
- * in the end is what it should. Not here: the attacks.
+ * A program in production under attack, and an honest client, the neighbour, that is signed in and keeps working
+ * meanwhile. Measured: how much more memory the program takes than at rest, the longest wait of the neighbour, and
+ * whether the neighbour holds the right documents in the end. Not here: the attacks.
  */
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -18,31 +18,37 @@ import { until } from '../until.ts';
 import { type Program, startProgram } from './program.ts';
 
 const OWNER = 'ada@example.org';
-/** Where attacks come from: another address of this machine, so that the neighbour shares no network with them. */
+/**
+ * The address that attacks come from: another address of this machine, so that the neighbour is not in the same
+ * network.
+ */
 const STRANGER = '127.0.0.2';
 const PROBE_MS = 20;
-/** Limits of the program: what a container of 512 MB gives it. */
+/** The heap limit of the program, as in a container of 512 MB. */
 const HEAP = '--max-old-space-size=256';
 
 export interface Attacked {
   readonly program: Program;
-  /** Its documents, past the program. */
+  /** Its documents, read straight from the database. */
   readonly data: Db;
-  /** A socket of a stranger, whose frames are thrown away; closed at the end of the test. */
+  /** A socket of an anonymous client, whose frames are thrown away. It is closed at the end of the test. */
   open(): Promise<WebSocket>;
-  /** Asks as the owner. */
+  /** Sends a request as the owner. */
   ask(method: string, path: string, body?: object): Promise<Response>;
-  /** Runs an attack beside the neighbour, and gives the figures. */
+  /** Runs an attack while the neighbour works, and returns the figures. */
   during(attack: () => Promise<void>): Promise<Figures>;
 }
 
 export interface Figures {
-  /** Resident memory at its highest above the rest before, in bytes. */
+  /** The highest resident memory minus the memory at rest before, in bytes. */
   readonly memory: number;
-  /** The longest time from a write of the neighbour to its change, without what a bystander waited meanwhile; ms. */
+  /**
+   * The longest time from a write of the neighbour to its change, minus the time that the bystander waited meanwhile;
+   * ms.
+   */
   readonly worstWaitMs: number;
   readonly probes: number;
-  /** What the neighbour was told that it should not have been. */
+  /** What the neighbour received wrongly. */
   readonly faults: readonly string[];
 }
 
@@ -138,7 +144,7 @@ async function during(
   return { memory, worstWaitMs, probes, faults };
 }
 
-/** Writes a document, and waits until the neighbour is told of it. */
+/** Writes a document, and waits until the neighbour receives its change. */
 async function probe(ask: Attacked['ask'], state: LiveState, n: number): Promise<number> {
   const start = performance.now();
   const answer = await ask('POST', '/api/calm', { n });
@@ -147,7 +153,7 @@ async function probe(ask: Attacked['ask'], state: LiveState, n: number): Promise
   return performance.now() - start;
 }
 
-/** A bare server in this process: what its clients wait for is the machine. */
+/** A bystander: a bare server in this process. The waiting of its clients shows how slow the machine itself is. */
 async function startBystander(t: Test): Promise<() => Promise<number>> {
   const server = createServer((_request, response) => response.end());
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -1,7 +1,8 @@
 /**
- * `openapi-typescript` and `openapi-fetch`, which make a typed client of a contract: installed from npm at fixed versions
- * beside the dependencies. They need the programming interface of TypeScript 5, which the compiler of this project no
- * longer has; a package can have one of the two only. Not here: what must hold (test/http/openapi/typed-client.test.ts).
+ * `openapi-typescript` and `openapi-fetch`, which make a typed client from a contract: installed from npm at fixed
+ * versions, apart from the dependencies. They need the programming interface of TypeScript 5, which the compiler of
+ * this project no longer has, and a package can have only one of the two. Not here: the tests themselves
+ * (test/http/openapi/typed-client.test.ts).
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
@@ -12,7 +13,7 @@ import { promisify } from 'node:util';
 const PACKAGES = ['openapi-typescript@7.13.0', 'openapi-fetch@0.17.0', 'typescript@5.9.3'];
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const FOLDER = join(ROOT, 'node_modules/.cache/millrace', PACKAGES.join('-'));
-// Not bin/tsc: the loader of the test runner takes a name without an ending for CommonJS.
+// Not bin/tsc: the loader of the test runner reads a file name without an extension as CommonJS.
 const COMPILER = join(ROOT, 'node_modules/typescript/lib/tsc.js');
 const INSTALL_MS = 240_000;
 
@@ -38,7 +39,7 @@ export function programFolder(): string {
   return mkdtempSync(join(FOLDER, 'program-'));
 }
 
-/** Runs a script under Node, without what the test runner loads into its own. @returns what it prints */
+/** Runs a script under Node, without the hooks that the test runner loads into Node. @returns what it prints */
 export async function run(words: readonly string[]): Promise<string> {
   const env = { ...process.env, NODE_OPTIONS: '' };
   return (await promisify(execFile)(process.execPath, words, { env })).stdout;
@@ -50,7 +51,7 @@ export async function generateTypes(address: string, file: string): Promise<void
   await run([generator, address, '-o', file]);
 }
 
-/** Compiles the project of a folder in its place, by this project's compiler. @returns what it says; empty when all is well */
+/** Compiles the project of a folder with this project's compiler. @returns its messages; empty when all is well */
 export async function compile(folder: string): Promise<string> {
   try {
     await run([COMPILER, '-p', folder]);

@@ -8,18 +8,18 @@ const MAIN = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
 const START_MS = 90_000;
 
 export interface Program {
-  /** Where it listens, such as `http://127.0.0.1:41234`. */
+  /** Its address, such as `http://127.0.0.1:41234`. */
   readonly url: string;
   readonly pid: number;
   /** Resident memory, in bytes. */
   rss(): number;
-  /** Ends it without any chance to clean up, and waits until it is gone. */
+  /** Kills it without a chance to clean up, and waits until it has ended. */
   kill(): Promise<void>;
 }
 
 /**
  * Starts the program and waits until it listens; it is killed when the test ends.
- * @param settings its environment, over the one of the test
+ * @param settings environment variables, added to those of the test
  */
 export async function startProgram(t: Pick<Test, 'teardown'>, settings: Record<string, string>): Promise<Program> {
   const child = spawn(process.execPath, [MAIN], {
@@ -54,7 +54,7 @@ function listening(child: ChildProcess): Promise<string> {
   });
 }
 
-/** From /proc; 0 where there is none. */
+/** Read from /proc; 0 on a system without it. */
 function rssOf(pid: number): number {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');

@@ -1,6 +1,6 @@
 /**
- * Schemathesis, a tester of HTTP contracts written by others: installed from PyPI at a fixed version beside the
- * dependencies, and run against a server that is up. Not here: what must hold (contract.test.ts).
+ * Schemathesis, a public program that tests HTTP contracts: installed from PyPI at a fixed version, apart from the
+ * dependencies, and run against a running server. Not here: the tests themselves (contract.test.ts).
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
@@ -30,12 +30,12 @@ export function whyNoSchemathesis(): string | undefined {
 }
 
 export interface Run {
-  /** 0 when everything held. */
+  /** The exit code; 0 when all checks passed. */
   readonly code: number;
   readonly output: string;
 }
 
-/** Runs it with these words behind `schemathesis run`. */
+/** Runs it with these arguments after `schemathesis run`. */
 export function schemathesis(words: readonly string[], cwd: string, timeoutMs: number): Promise<Run> {
   const env = { ...process.env, PYTHONPATH: FOLDER, PYTHONDONTWRITEBYTECODE: '1', NO_COLOR: '1' };
   return new Promise((resolve) => {
@@ -51,13 +51,13 @@ export function schemathesis(words: readonly string[], cwd: string, timeoutMs: n
   });
 }
 
-/** The part of its output that says what did not hold. */
+/** The part of its output about failed checks. */
 export function failuresOf({ output }: Run): string {
   const from = output.search(/=+ (?:FAILURES|ERRORS) =+/);
   return (from < 0 ? output.slice(-6_000) : output.slice(from)).slice(0, 12_000);
 }
 
-/** Where it may leave its own files. */
+/** A folder where it may leave its own files. */
 export function scratch(place: string): string {
   return mkdtempSync(join(place, 'schemathesis-'));
 }

@@ -1,4 +1,4 @@
-/** Runs the seeding program as a child and collects what it says. */
+/** Runs the seeding program as a child process and collects its output. */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
