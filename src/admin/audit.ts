@@ -8,6 +8,7 @@ import { parsePosition } from '../events/log/position.ts';
 import type { LogRow } from '../events/log/row.ts';
 import type { Consumer, ConsumerOptions } from '../events/read/consumer.ts';
 import { outputId } from '../events/read/consumer.ts';
+import { requireTypes } from '../events/read/wanted-types.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import type { AuditRow, AuditStore } from './audit-store.ts';
 
@@ -42,13 +43,14 @@ export class Audit {
    * Newest first.
    * @param before position of the last one of the page before
    * @param type an event type, with `*` for anything
-   * @throws MillraceError `invalid-parameter`
+   * @throws MillraceError `invalid-parameter`, also for a type that no event has
    */
   async list(before: string | null, type: string | null, limit: number): Promise<Event[]> {
     const place = before === null ? null : parsePosition(before);
     if (before !== null && place === null) {
       throw new MillraceError('invalid-parameter', 'The position is not one this server gave');
     }
+    if (type !== null) requireTypes([type]);
     const rows = await this.#store.list(place, type === null ? null : toPattern(type), limit);
     return rows.map(({ event }) => JSON.parse(event));
   }

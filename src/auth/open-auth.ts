@@ -2,7 +2,9 @@
  * Creates and connects all parts of authentication: accounts, passwords, sessions, tokens, keys, and the authenticator
  * that uses them. What is started here is stopped here. Not here: HTTP, and what a principal may do.
  */
+
 import { readFile } from 'node:fs/promises';
+import { Activity } from '../database/activity.ts';
 import type { Mongo } from '../database/mongo.ts';
 import { sharedSecret } from '../database/secrets.ts';
 import { SigningSecret } from '../database/signing-secret.ts';
@@ -17,8 +19,6 @@ import { Passwords } from './accounts/passwords.ts';
 import { UserStore } from './accounts/user-store.ts';
 import { Users } from './accounts/users.ts';
 import { Authenticator } from './authenticator.ts';
-import { Activity } from './identity/activity.ts';
-import { ActivityStore } from './identity/activity-store.ts';
 import { DelayStore } from './sign-in/delay-store.ts';
 import { logMail } from './sign-in/log-mail.ts';
 import type { Mail } from './sign-in/mail.ts';
@@ -86,11 +86,8 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
   const clock = { now };
   const sealer = await openSealer(settings.auth.masterKey);
   const [users, sessionStore, keyStore] = [new UserStore(mongo), new SessionStore(mongo), new ApiKeyStore(mongo)];
-  const [activityStore, delays, singleUseStore] = [
-    new ActivityStore(mongo),
-    new DelayStore(mongo),
-    new SingleUseStore(mongo),
-  ];
+  const [delays, singleUseStore] = [new DelayStore(mongo), new SingleUseStore(mongo)];
+  const activity = new Activity(mongo, now);
   const { issuer } = settings.auth;
   const terms = { issuer, audience: `millrace:${mongo.data.databaseName}`, lifetimeMs: ACCESS_MS };
   const keyRing = new KeyRing({ store: new KeyRingStore(mongo, sealer), terms, now });
@@ -98,11 +95,10 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
   const fileAddresses = new SigningSecret({ mongo, name: 'file-addresses', lifetimeMs: ADDRESS_MS, sealer, now });
   const secrets = [cursors, fileAddresses];
   const passwords = new Passwords(new PasswordStore(mongo), () => new Date(now()));
-  const ownStores = [users, sessionStore, keyStore, activityStore];
+  const ownStores = [users, sessionStore, keyStore, activity];
   const stores = [...ownStores, delays, singleUseStore, keyRing, ...secrets, passwords];
   await Promise.all(stores.map((store) => store.start())).catch(explainSeal);
 
-  const activity = new Activity(activityStore, now);
   const singleUse = new SingleUse(singleUseStore, now);
   const changed = (id: string) => authenticator.revoke({ ids: new Set([id]), everything: false });
   const keys = new ApiKeys({ store: keyStore, onEnded: (id) => changed(`key:${id}`), onError, ...clock });

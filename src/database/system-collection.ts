@@ -3,6 +3,7 @@
  * document names in `_meta` the actor of its last change. Not here: their contents; secrets are in `<db>_log`.
  */
 import type { CollectionInfo, Db, IndexDescription } from 'mongodb';
+import type { SystemCollection } from '../kernel/event-types.ts';
 import { CODE, serverCode, translated } from './errors.ts';
 import type { Mongo } from './mongo.ts';
 
@@ -57,10 +58,10 @@ async function keepsImages(data: Db, name: string): Promise<boolean> {
   return found?.options?.['changeStreamPreAndPostImages']?.enabled === true;
 }
 
-/** Makes sure that a collection exists, keeps images and has its indexes. */
+/** Makes sure that a collection of the system exists, keeps images and has its indexes. */
 export async function makeOwnCollection(
   { data }: Pick<Mongo, 'data'>,
-  name: `_${string}`,
+  name: SystemCollection,
   indexes: readonly IndexDescription[] = [],
 ): Promise<void> {
   await translated(async () => {

@@ -2,13 +2,17 @@
  * Builds the event log of one process: log, tail, recorder, retention and feed, started in this order and stopped in
  * reverse. All readers of events get their parts from here. No behaviour of its own.
  */
+
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Db, Document } from 'mongodb';
+import { Activity } from '../database/activity.ts';
 import { binary } from '../database/bson/raw.ts';
 import { readOrdered } from '../database/bson/stored.ts';
+import { serverCode } from '../database/errors.ts';
 import { Lease } from '../database/lease.ts';
+import { ITSELF } from '../database/system-collection.ts';
 import { FairSemaphore } from '../kernel/concurrency/fair-semaphore.ts';
 import { EventLog } from './log/event-log.ts';
 import type { Note } from './log/note.ts';
@@ -18,7 +22,6 @@ import { Consumer, type ConsumerOptions } from './read/consumer.ts';
 import { Feed } from './read/feed.ts';
 import { requireChanges } from './read/followable.ts';
 import { Recorder } from './record/recorder.ts';
-import { tellRefusal } from './record/refusal.ts';
 import { Retention, type RetentionOptions } from './record/retention.ts';
 import { type EventState, eventState } from './state.ts';
 
@@ -76,7 +79,10 @@ export async function openEvents(mongo: { data: Db; log: Db }, settings: EventSe
     onRows: (rows) => tail.take(rows),
     onRecording: (recording) => tail.suspend(recording),
     onRefused: (error) => {
-      tellRefusal(mongo.data, owner, error).catch((fault: unknown) => {
+      // The server's message stays in the log of the program, because it holds the command.
+      const code = serverCode(error);
+      const details = { recorder: owner, code: code === undefined ? null : String(code) };
+      new Activity(mongo).record('system.log.refused', details, ITSELF).catch((fault: unknown) => {
         onNote('warn', 'That recording is refused could not be written down', { fault: String(fault) });
       });
     },

@@ -24,10 +24,11 @@ import { toEvent } from './log/event.ts';
 import { type LogRow, wholeBytes } from './log/row.ts';
 import { placesOfRow } from './log/row-audience.ts';
 import type { Feed, FeedPage, PageQuery } from './read/feed.ts';
-import { parseChangesQuery, parseEventsQuery, wanting, wantsRow } from './read/feed-query.ts';
+import { parseChangesQuery, parseEventsQuery } from './read/feed-query.ts';
 import { feedReader } from './read/feed-reader.ts';
 import { hearable } from './read/hearing.ts';
 import { namedRow, shownRow, visibleRow } from './read/visible-row.ts';
+import { wanting, wantsRow } from './read/wanted-types.ts';
 
 export interface EventRoutesOptions {
   readonly policies: Policies;

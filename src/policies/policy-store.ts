@@ -8,10 +8,11 @@ import { CODE, serverCode, translated } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
 import { ensureCollection } from '../database/system-collection.ts';
 import type { Mode } from '../kernel/config/config.ts';
+import type { SystemCollection } from '../kernel/event-types.ts';
 import type { WrittenPolicy } from './policy-set.ts';
 
 /** The collection of policies in `<db>`. */
-export const POLICIES_COLLECTION = '_policies';
+export const POLICIES_COLLECTION: SystemCollection = '_policies';
 /** Versions that are kept. */
 const MAX_VERSIONS = 100;
 

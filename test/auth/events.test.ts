@@ -103,6 +103,7 @@ t.test('events of accounts', async (t) => {
       '?other=1',
       '?type=a%00',
       '?type=%00*',
+      '?type=system.auth.fail',
     ])
       t.equal((await audit(query)).statusCode, 400, query);
   });

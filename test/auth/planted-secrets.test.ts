@@ -7,12 +7,16 @@ import pino from 'pino';
 import t from 'tap';
 import { buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/kernel/config/config.ts';
+import { OCCURRENCES } from '../../src/kernel/event-types.ts';
 import { makeParts } from '../../src/parts.ts';
 import { ask, signInOwner, signUp, toAccount } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { testSmtp } from '../helpers/network/smtp.ts';
 import { until } from '../helpers/until.ts';
+
+/** Occurrences that know no secret: every other type of the table must have been looked through. */
+const WITHOUT_SECRETS = new Set(['system.log.refused']);
 
 t.test('secrets stay secret', async (t) => {
   const { url, database } = await testMongo(t);
@@ -96,6 +100,8 @@ t.test('secrets stay secret', async (t) => {
   refusals.push(broken.body);
   await ask(app, `DELETE /admin/keys/${key.id}`, undefined, owner);
 
+  await parts.auth.rotateKeys(false);
+
   // All of it has come to the log and the audit.
   const audited = async () => (await ask(app, 'GET /admin/audit?limit=1000', undefined, owner)).json();
   await until(
@@ -103,20 +109,10 @@ t.test('secrets stay secret', async (t) => {
     'the audit',
   );
   const types = new Set((await audited()).map(({ type }: { type: string }) => type));
-  for (const type of [
-    'system.user.created',
-    'system.user.updated',
-    'system.session.created',
-    'system.session.revoked',
-    'system.session.deleted',
-    'system.auth.failed',
-    'system.auth.password-changed',
-    'system.auth.setup-link',
-    'system.key.created',
-    'system.key.deleted',
-  ]) {
-    t.ok(types.has(type), type);
-  }
+  const collections = ['system.user.updated', 'system.key.created', 'system.key.deleted', 'system.user.created'];
+  const sessions = ['system.session.created', 'system.session.deleted'];
+  const occurrences = Object.keys(OCCURRENCES).filter((type) => !WITHOUT_SECRETS.has(type));
+  for (const type of [...collections, ...sessions, ...occurrences]) t.ok(types.has(type), type);
 
   let looked = 0;
   const found: string[] = [];

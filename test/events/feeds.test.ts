@@ -132,6 +132,8 @@ t.test('a position that cannot be used is refused, with the current one', async 
     'since=1-1&since=1-2',
     'types=',
     'types=todos.create',
+    'types=system.file.create',
+    'types=system.fil.*',
   ])
     t.equal((await get(`/events?${query}`)).body.code, 'invalid-parameter', query);
   t.equal((await get('/events?foo=1')).body.code, 'unknown-parameter');

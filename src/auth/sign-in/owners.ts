@@ -2,11 +2,12 @@
  * How an installation gets its owner: by a link that works once and is written to the program's log, by settings, or by
  * a script; never by signing up first. Not here: what owners may do.
  */
+
+import type { Activity } from '../../database/activity.ts';
 import { ITSELF } from '../../database/system-collection.ts';
 import type { Mode } from '../../kernel/config/config.ts';
 import type { UserStore } from '../accounts/user-store.ts';
 import type { Users } from '../accounts/users.ts';
-import type { Activity } from '../identity/activity.ts';
 import { linkUnusable } from '../identity/refusals.ts';
 import { foldName, type User } from '../identity/user.ts';
 import type { ApiKeys } from '../tokens/api-keys.ts';

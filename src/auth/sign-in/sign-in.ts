@@ -3,9 +3,9 @@
  * failure gets the same answer, after the same time. Not here: HTTP (sign-in-routes.ts).
  */
 
+import type { Activity } from '../../database/activity.ts';
 import { checkPassword, type Passwords } from '../accounts/passwords.ts';
 import type { NewUser, Users } from '../accounts/users.ts';
-import type { Activity } from '../identity/activity.ts';
 import { linkUnusable, registrationClosed, signInFailed, tooManyLetters } from '../identity/refusals.ts';
 import { foldName, type ShownUser, toShown, type User } from '../identity/user.ts';
 import { type SessionOrigin, stampOf } from '../tokens/session.ts';

@@ -6,6 +6,7 @@
 import { rawDifference } from '../../database/bson/raw.ts';
 import { readStored } from '../../database/bson/stored.ts';
 import { idText } from '../../database/json/ids.ts';
+import type { Occurrence } from '../../kernel/event-types.ts';
 import type { Principal } from '../identity/principal.ts';
 
 /** What is read of a row of the event log. */
@@ -42,6 +43,8 @@ const TELLING: ReadonlySet<string> = new Set([
   'actions',
   'expiresAt',
 ]);
+/** The occurrence after which other keys sign. */
+const ROTATED: Occurrence = 'system.key-ring.rotated';
 const WHOLE: ReadonlySet<string> = new Set(['drop', 'rename', 'dropDatabase', 'gap', 'reset']);
 
 /** Null when the rows change no principal. */
@@ -53,7 +56,7 @@ export function readRevoked(rows: readonly ChangedRow[]): Revoked | null {
     const { operation, collection, key, after } = row;
     const kind = KINDS.get(collection ?? '');
     if (collection === '_activity' && operation === 'insert') {
-      keyRing ||= after !== null && readStored(after)['type'] === 'system.key-ring.rotated';
+      keyRing ||= after !== null && readStored(after)['type'] === ROTATED;
     } else if (WHOLE.has(operation)) everything ||= collection === null || kind !== undefined;
     else if (kind !== undefined && key !== null && tells(row)) ids.add(`${kind}:${idText(readStored(key)['_id'])}`);
   }

@@ -10,8 +10,16 @@ import { idText } from '../../database/json/ids.ts';
 import { toWire } from '../../database/json/json.ts';
 import { storedRevision } from '../../database/json/transcode-document.ts';
 import type { CollectionName } from '../../database/names.ts';
+import {
+  isOccurrence,
+  isSystemCollection,
+  SYSTEM_COLLECTIONS,
+  type SystemType,
+  VERBS,
+  type Verb,
+} from '../../kernel/event-types.ts';
 import { formatPosition } from './position.ts';
-import type { LogRow } from './row.ts';
+import type { LogRow, RowOperation } from './row.ts';
 import { updatedPaths } from './updated-paths.ts';
 
 export interface Event {
@@ -35,43 +43,44 @@ export interface Event {
   readonly before: Readonly<Record<string, unknown>> | null;
 }
 
-const VERBS: ReadonlyMap<string, string> = new Map([
-  ['insert', 'created'],
-  ['update', 'updated'],
-  ['replace', 'updated'],
-  ['delete', 'deleted'],
-  ['drop', 'dropped'],
-  ['rename', 'renamed'],
-]);
+const VERB_OF = {
+  insert: 'created',
+  update: 'updated',
+  replace: 'updated',
+  delete: 'deleted',
+  drop: 'dropped',
+  rename: 'renamed',
+  // Changes of a schema, starts and resets are no events.
+  create: null,
+  dropDatabase: null,
+  invalidate: null,
+  meta: null,
+  start: null,
+  reset: null,
+  gap: null,
+} as const satisfies Readonly<Record<RowOperation, Verb | null>>;
 
-const THINGS: ReadonlyMap<string, string> = new Map([
-  ['_policies', 'policy'],
-  ['_activity', 'activity'],
-]);
-
-/** The form of the type that an activity document names: three words with dots between them. */
-const ACTIVITY_TYPE = /^system\.[a-z][a-z-]*\.[a-z][a-z-]*$/;
-
-/** The event type of a row, or null when the row is not an event: schema changes, starts, resets. */
+/** The event type of a row, or null when the row is not an event. */
 export function eventType(row: LogRow): string | null {
-  if (row.operation === 'gap') return 'system.log.gap';
-  const verb = VERBS.get(row.operation);
-  if (verb === undefined || row.collection === null) return null;
-  if (!row.collection.startsWith('_')) return `${row.collection}.${verb}`;
-  if (row.collection === '_activity' && row.operation === 'insert') return activityType(row.after);
-  return `system.${THINGS.get(row.collection) ?? thing(row.collection)}.${verb}`;
+  const { operation, collection } = row;
+  const verb = VERB_OF[operation];
+  if (verb !== null && collection !== null && !isSystemCollection(collection)) return `${collection}.${verb}`;
+  return systemType(row);
+}
+
+/** The event type of a row that is about the system; null for every other row. */
+export function systemType({ operation, collection, after }: LogRow): SystemType | null {
+  if (operation === 'gap') return 'system.log.gap';
+  const verb = VERB_OF[operation];
+  if (verb === null || collection === null || !isSystemCollection(collection)) return null;
+  const occurrence = collection === '_activity' && operation === 'insert' && after && readStored(after)['type'];
+  if (typeof occurrence === 'string' && isOccurrence(occurrence)) return occurrence;
+  return `system.${SYSTEM_COLLECTIONS[collection].thing}.${verb}`;
 }
 
 /** The types that events of a collection have. */
 export function typesOf(collection: CollectionName): string[] {
-  return [...VERBS.values()].map((verb) => `${collection}.${verb}`);
-}
-
-/** Whether events of a type can exist; `*` stands for anything. A misspelt type would be waited for in vain. */
-export function mayHappen(type: string): boolean {
-  if (type.includes('*') || type.startsWith('system.')) return true;
-  const dot = type.lastIndexOf('.');
-  return dot > 0 && [...VERBS.values()].includes(type.slice(dot + 1));
+  return Object.keys(VERBS).map((verb) => `${collection}.${verb}`);
 }
 
 /** The event of a row, or null when the row is not an event. Every call makes a new object. */
@@ -79,7 +88,7 @@ export function toEvent(row: LogRow): Event | null {
   const type = eventType(row);
   if (type === null) return null;
   const document = row.after ?? row.before;
-  const system = type.startsWith('system.');
+  const system = row.collection === null || isSystemCollection(row.collection);
   return {
     id: formatPosition(row),
     type,
@@ -100,16 +109,6 @@ function data(row: LogRow): Record<string, unknown> | null {
   if (row.operation === 'gap') return { from: row.from, to: row.to };
   if (row.operation === 'rename') return { to: row.to };
   return row.after && toWire(readStored(row.after));
-}
-
-function thing(collection: string): string {
-  const name = collection.slice(1);
-  return name.endsWith('ies') ? `${name.slice(0, -3)}y` : name.replace(/s$/, '');
-}
-
-function activityType(after: Buffer | null): string {
-  const type = after === null ? null : readStored(after)['type'];
-  return typeof type === 'string' && ACTIVITY_TYPE.test(type) ? type : 'system.activity.created';
 }
 
 function changed(row: LogRow): string[] | null {

@@ -9,15 +9,12 @@ import type { OpenFilter } from '../../query/filter.ts';
 import { LIMITS } from '../../query/limits.ts';
 import { type QueryParameter, readParameters } from '../../query/parse/parameters.ts';
 import { parseQuery, RESERVED } from '../../query/parse/parse-query.ts';
-import { eventType, mayHappen } from '../log/event.ts';
-import type { LogRow } from '../log/row.ts';
+import { requireTypes } from './wanted-types.ts';
 
 export const MAX_LIMIT = 1000;
 export const MAX_WAIT_S = 60;
 const MAX_TYPES = 50;
 const MAX_TYPE_LENGTH = 200;
-/** How many types a filter of types remembers; each collection has a few. */
-const MOST_KNOWN = 1_000;
 
 export interface FeedQuery {
   readonly since: string | null;
@@ -67,52 +64,6 @@ function common(parameters: readonly QueryParameter[]): FeedQuery {
     limit: integer(found, 'limit', 500, 1, MAX_LIMIT),
     types: types(found.get('types') ?? null),
   };
-}
-
-/** @throws MillraceError `invalid-parameter` when one of them is a type that no event has */
-export function requireTypes(wanted: readonly string[]): void {
-  const other = wanted.find((type) => !mayHappen(type));
-  if (other === undefined) return;
-  throw new MillraceError('invalid-parameter', `There are no events of the type '${other.slice(0, 80)}'`, {
-    hint: 'Types are todos.created, .updated, .deleted, .dropped, .renamed, those of system.*, and patterns such as todos.*',
-  });
-}
-
-/**
- * Makes the test whether an event type is wanted. Results are kept by type: otherwise each row would be compared with
- * every pattern of every client.
- * @param patterns types in which `*` stands for anything
- */
-export function wanting(patterns: readonly string[]): (type: string) => boolean {
-  const parts = patterns.map((one) => one.split('*'));
-  const known = new Map<string, boolean>();
-  return (type) => {
-    const before = known.get(type);
-    if (before !== undefined) return before;
-    if (known.size >= MOST_KNOWN) known.clear();
-    const found = parts.some((one) => fits(one, type));
-    known.set(type, found);
-    return found;
-  };
-}
-
-/** Whether a row is wanted by its type. A rename also counts for the new name, which loses the documents it had. */
-export function wantsRow(wants: (type: string) => boolean, row: LogRow, type = eventType(row)): boolean {
-  if (type === null) return false;
-  return wants(type) || (row.operation === 'rename' && row.to !== null && wants(`${row.to}.renamed`));
-}
-
-function fits([first = '', ...rest]: readonly string[], type: string): boolean {
-  if (rest.length === 0) return first === type;
-  if (!type.startsWith(first)) return false;
-  const last = rest.pop() ?? '';
-  let at = first.length;
-  for (const part of rest) {
-    const found = type.indexOf(part, at);
-    if (found < 0) return false;
-    at = found + part.length;
-  }
-  return type.length >= at + last.length && type.endsWith(last);
 }
 
 function types(text: string | null): readonly string[] | null {

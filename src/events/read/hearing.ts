@@ -4,9 +4,10 @@
  */
 import type { Principal } from '../../auth/identity/principal.ts';
 import { type CollectionName, isCollectionName } from '../../database/names.ts';
+import { SYSTEM_TYPES } from '../../kernel/event-types.ts';
 import type { Policies } from '../../policies/policies.ts';
 import { typesOf } from '../log/event.ts';
-import { wanting } from './feed-query.ts';
+import { systemTypesOf, wanting } from './wanted-types.ts';
 
 /**
  * The collections of the requested events of which the principal may see something; null for all.
@@ -21,7 +22,7 @@ export function hearable(
 ): readonly CollectionName[] | null {
   const places = types.map(placeOf);
   for (const place of places) if (place !== null) policies.scope(principal, 'read', place);
-  const named = places.flatMap((place) => (place === null || place === 'events' ? [] : place));
+  const named = places.flatMap((place) => (place !== null && isCollectionName(place) ? place : []));
   if (named.length === types.length) return named;
   const { places: readable, unnamed } = policies.readable(principal);
   if (unnamed || readable.includes('events') || readable.includes('admin:accounts')) return null;
@@ -33,8 +34,11 @@ export function hearable(
 }
 
 /** The place to which the events of a type belong; null when the type leaves that open. */
-function placeOf(type: string): CollectionName | 'events' | null {
+function placeOf(type: string): CollectionName | 'events' | 'admin:accounts' | null {
   const [thing = ''] = type.split('.');
-  if (thing === 'system') return 'events';
+  if (thing === 'system') {
+    const all = systemTypesOf(type).every((one) => SYSTEM_TYPES.get(one) === 'admin:accounts');
+    return all ? 'admin:accounts' : 'events';
+  }
   return isCollectionName(thing) && type.includes('.') ? thing : null;
 }

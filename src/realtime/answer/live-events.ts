@@ -4,8 +4,8 @@
  */
 import type { Principal } from '../../auth/identity/principal.ts';
 import { type Event, toEvent } from '../../events/log/event.ts';
-import { wanting, wantsRow } from '../../events/read/feed-query.ts';
 import { namedRow, shownRow } from '../../events/read/visible-row.ts';
+import { wanting, wantsRow } from '../../events/read/wanted-types.ts';
 import type { Account } from '../../kernel/memory/byte-budget.ts';
 import type { Place, Policies } from '../../policies/policies.ts';
 import type { Scope } from '../../policies/scope.ts';

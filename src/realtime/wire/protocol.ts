@@ -3,7 +3,7 @@
  * messages mean. Not here: how messages of the server become bytes (frames.ts), what they cause (socket-client.ts).
  */
 import { parseJson } from '../../database/json/json.ts';
-import { requireTypes } from '../../events/read/feed-query.ts';
+import { requireTypes } from '../../events/read/wanted-types.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { isPlain } from '../../kernel/objects.ts';
 

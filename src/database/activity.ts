@@ -1,0 +1,50 @@
+/**
+ * Occurrences that change no document: failed sign-ins, revocations, rotated keys. Each becomes a document of
+ * `_activity`, and so an event, within a second and in every process. Not here: the types that there are
+ * (kernel/event-types.ts), and the rights to read their events.
+ */
+import { type Collection, ObjectId } from 'mongodb';
+import type { DetailsOf, Occurrence } from '../kernel/event-types.ts';
+import { translated } from './errors.ts';
+import type { Mongo } from './mongo.ts';
+import { makeOwnCollection, newMeta, type OwnMeta, type Stamp } from './system-collection.ts';
+
+const ACTIVITY = '_activity';
+
+/** How long documents are kept; the event log and the audit have their own times. */
+const KEPT_MS = 30 * 24 * 3_600_000;
+
+interface ActivityRow {
+  readonly _id: string;
+  readonly type: Occurrence;
+  readonly details: Readonly<Record<string, string | null>>;
+  readonly _meta: OwnMeta;
+}
+
+export class Activity {
+  readonly #mongo: Pick<Mongo, 'data'>;
+  readonly #rows: Collection<ActivityRow>;
+  readonly #now: () => number;
+
+  constructor(mongo: Pick<Mongo, 'data'>, now: () => number = Date.now) {
+    this.#mongo = mongo;
+    this.#rows = mongo.data.collection<ActivityRow>(ACTIVITY);
+    this.#now = now;
+  }
+
+  async start(): Promise<void> {
+    await makeOwnCollection(this.#mongo, ACTIVITY, [{ key: { '_meta.createdAt': 1 } }]);
+  }
+
+  /** @param details without secrets: every reader of the events sees them */
+  async record<T extends Occurrence>(type: T, details: DetailsOf<T>, stamp: Stamp): Promise<void> {
+    const _meta = newMeta(stamp, new Date(this.#now()));
+    await translated(() => this.#rows.insertOne({ _id: new ObjectId().toHexString(), type, details, _meta }));
+  }
+
+  /** Deletes documents that are too old; that is no event. */
+  async sweep(): Promise<void> {
+    const time = new Date(this.#now() - KEPT_MS);
+    await translated(() => this.#rows.deleteMany({ '_meta.createdAt': { $lt: time } }));
+  }
+}

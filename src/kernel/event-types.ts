@@ -1,0 +1,98 @@
+/**
+ * The closed table of event types: the place that a principal must be allowed to read to see events of a type, and what
+ * an event of it holds. A type that is not here cannot be recorded. docs/event-types.md is made from this table. Not
+ * here: which row of the log is an event of which type (events/log/event.ts).
+ */
+
+/** What happens to documents and to collections. The type of a document's event is `{collection}.{verb}`. */
+export const VERBS = {
+  created: 'a new document',
+  updated: 'a document was changed or replaced',
+  deleted: 'a document was deleted',
+  dropped: 'the collection was deleted with all of its documents',
+  renamed: 'the collection got the name `data.to`, or another collection got its name',
+} as const;
+
+export type Verb = keyof typeof VERBS;
+
+/** The place that must be readable: all events, or the accounts of others. */
+type Audience = 'events' | 'admin:accounts';
+
+/** The collections of the system: every change in one of them is an event `system.{thing}.{verb}`. */
+export const SYSTEM_COLLECTIONS = {
+  _users: { thing: 'user', audience: 'admin:accounts', data: 'The account, without its secrets.' },
+  _sessions: { thing: 'session', audience: 'admin:accounts', data: 'The session, without its tokens.' },
+  _keys: { thing: 'key', audience: 'admin:accounts', data: 'The API key, without its secret.' },
+  _policies: { thing: 'policy', audience: 'events', data: 'The policy as its owner wrote it.' },
+  _files: { thing: 'file', audience: 'events', data: 'What is known of the file, without its bytes.' },
+  _activity: {
+    thing: 'activity',
+    audience: 'admin:accounts',
+    data: 'An occurrence whose type this version does not know.',
+  },
+} as const satisfies Readonly<Record<`_${string}`, { thing: string; audience: Audience; data: string }>>;
+
+export type SystemCollection = keyof typeof SYSTEM_COLLECTIONS;
+
+/** Occurrences that change no document (database/activity.ts), with the members of `data.details`. None is a secret. */
+export const OCCURRENCES = {
+  'system.auth.failed': {
+    audience: 'admin:accounts',
+    details: { user: 'id of the account; null if there is none of that name', address: 'address of the client' },
+  },
+  'system.auth.password-changed': {
+    audience: 'admin:accounts',
+    details: { user: 'id of the account', how: '`known` with the old password, `by-mail` with a link' },
+  },
+  'system.auth.setup-link': { audience: 'admin:accounts', details: {} },
+  'system.session.revoked': {
+    audience: 'admin:accounts',
+    details: { session: 'id of the session', user: 'id of its account', reason: 'why it ended' },
+  },
+  'system.key-ring.rotated': {
+    audience: 'admin:accounts',
+    details: { key: 'id of the new signing key', dropped: '`yes` if the older keys do not count any more' },
+  },
+  'system.log.refused': {
+    audience: 'events',
+    details: { recorder: 'the process that stopped recording', code: 'error code of the database, or null' },
+  },
+} as const satisfies Readonly<
+  Record<`system.${string}.${string}`, { audience: Audience; details: Readonly<Record<string, string>> }>
+>;
+
+export type Occurrence = keyof typeof OCCURRENCES;
+
+/** The members that the details of an occurrence have. */
+export type DetailsOf<T extends Occurrence> = Readonly<
+  Record<keyof (typeof OCCURRENCES)[T]['details'] & string, string | null>
+>;
+
+/** What the event log says of itself, without a document. */
+export const LOG_EVENTS = {
+  'system.log.gap': {
+    audience: 'events',
+    data: 'The changes between `from` and `to` are unknown; a new epoch begins.',
+  },
+} as const satisfies Readonly<Record<`system.log.${string}`, { audience: Audience; data: string }>>;
+
+type Thing = (typeof SYSTEM_COLLECTIONS)[SystemCollection]['thing'];
+
+/** The types of all events that are not about documents of clients. */
+export type SystemType = `system.${Thing}.${Verb}` | Occurrence | keyof typeof LOG_EVENTS;
+
+export function isSystemCollection(name: string): name is SystemCollection {
+  return Object.hasOwn(SYSTEM_COLLECTIONS, name);
+}
+
+export function isOccurrence(type: string): type is Occurrence {
+  return Object.hasOwn(OCCURRENCES, type);
+}
+
+/** Every type of the system, with the place that must be readable. */
+export const SYSTEM_TYPES: ReadonlyMap<string, Audience> = new Map([
+  ...Object.values(SYSTEM_COLLECTIONS).flatMap(({ thing, audience }) =>
+    Object.keys(VERBS).map((verb) => [`system.${thing}.${verb}`, audience] as const),
+  ),
+  ...Object.entries({ ...OCCURRENCES, ...LOG_EVENTS }).map(([type, { audience }]) => [type, audience] as const),
+]);
