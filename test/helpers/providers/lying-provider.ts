@@ -1,0 +1,164 @@
+/**
+ * An OpenID provider that can lie: at each endpoint, and in each id token. Without a lie it is honest, asks nobody anything
+ * and signs in the user that `claims` describes. The lies about tokens: token-lies.ts.
+ */
+import { createHash } from 'node:crypto';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import type { Test } from 'tap';
+import { Codes, clientOf, type Granted } from './codes.ts';
+import {
+  type Answering,
+  type Received,
+  type Reply,
+  RUDE,
+  type Rudely,
+  redirectTo,
+  type Site,
+  startSite,
+} from './site.ts';
+import type { Keys, TokenLie, TokenParts } from './token-lies.ts';
+
+type Endpoint = 'discovery' | 'jwks' | 'authorization' | 'token' | 'userinfo';
+
+export interface Lies {
+  /** Makes the id token. */
+  readonly idToken?: TokenLie;
+  /** Answers instead of an endpoint. */
+  readonly at?: Partial<Readonly<Record<Endpoint, keyof typeof RUDE | Answering>>>;
+  /** Members of the discovery document that are replaced; undefined removes one. */
+  readonly discovery?: Readonly<Record<string, unknown>>;
+  /** Claims of user info that are replaced. */
+  readonly userinfo?: Readonly<Record<string, unknown>>;
+  /** Parameters of the redirect back that are replaced; null removes one. */
+  readonly redirect?: Readonly<Record<string, string | null>>;
+}
+
+export interface LyingProvider extends Site {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** Claims of the user, in the id token and in user info. */
+  claims: Record<string, unknown>;
+  /** Claims that user info tells and the id token does not. */
+  thin: readonly string[];
+  lies: Lies;
+  /** Signs with a new key from now on, and publishes it alone. */
+  rotateKeys(): Promise<void>;
+}
+
+export async function startLyingProvider(
+  t: Test,
+  { clientId = 'millrace', clientSecret = 'a-secret-of-the-tests-0123456789' } = {},
+): Promise<LyingProvider> {
+  const codes = new Codes();
+  const tokens = new Map<string, Granted>();
+  let keys = await makeKeys();
+
+  const site: Site = await startSite(t, async (request) => {
+    const place = placeOf(request.url.pathname);
+    if (place === null) return null;
+    const lie = provider.lies.at?.[place];
+    if (typeof lie === 'string') return RUDE[lie];
+    if (lie !== undefined) return await lie(request);
+    return await HONEST[place](request);
+  });
+
+  const provider: LyingProvider = {
+    ...site,
+    issuer: site.origin,
+    clientId,
+    clientSecret,
+    claims: { sub: 'subject-1', email: 'ada@provider.example', email_verified: true, name: 'Ada Lovelace' },
+    thin: [],
+    lies: {},
+    rotateKeys: async () => {
+      keys = await makeKeys();
+    },
+  };
+
+  const HONEST: Readonly<Record<Endpoint, (request: Received) => Promise<Reply | Rudely> | Reply | Rudely>> = {
+    discovery: () => ({ body: { ...discovery(provider.issuer), ...provider.lies.discovery } }),
+    jwks: () => ({ body: { keys: [keys.publicJwk] } }),
+    authorization: ({ url: { searchParams: asked } }) => {
+      const back = new URL(asked.get('redirect_uri') ?? '');
+      const parameters = { code: codes.grant(asked, 'user'), state: asked.get('state'), iss: provider.issuer };
+      for (const [name, value] of Object.entries({ ...parameters, ...provider.lies.redirect })) {
+        if (value !== null) back.searchParams.set(name, value);
+      }
+      return redirectTo(back);
+    },
+    token: async ({ form, headers }) => {
+      const client = clientOf(form, headers.authorization);
+      if (client.id !== clientId || client.secret !== clientSecret) return failure(401, 'invalid_client');
+      const granted = codes.redeem(form, client.id);
+      if (typeof granted === 'string') return failure(400, 'invalid_grant', granted);
+      const accessToken = crypto.randomUUID();
+      tokens.set(accessToken, granted);
+      const parts: TokenParts = { claims: idTokenClaims(granted, accessToken), keys };
+      return {
+        body: {
+          access_token: accessToken,
+          token_type: 'Bearer',
+          expires_in: 600,
+          id_token: await (provider.lies.idToken ?? honestToken)(parts),
+        },
+      };
+    },
+    userinfo: ({ headers }) => {
+      if (!tokens.has((headers.authorization ?? '').replace(/^Bearer /i, ''))) return failure(401, 'invalid_token');
+      return { body: { ...provider.claims, ...provider.lies.userinfo } };
+    },
+  };
+
+  function idTokenClaims({ nonce }: Granted, accessToken: string): TokenParts['claims'] {
+    const now = Math.floor(Date.now() / 1_000);
+    const told = Object.entries(provider.claims).filter(([name]) => !provider.thin.includes(name));
+    return {
+      iss: provider.issuer,
+      aud: clientId,
+      iat: now,
+      exp: now + 600,
+      ...(nonce === null ? {} : { nonce }),
+      at_hash: createHash('sha256').update(accessToken).digest().subarray(0, 16).toString('base64url'),
+      ...Object.fromEntries(told),
+    };
+  }
+
+  return provider;
+}
+
+function placeOf(path: string): Endpoint | null {
+  if (path === '/.well-known/openid-configuration') return 'discovery';
+  const name = path.slice(1);
+  return name === 'jwks' || name === 'authorization' || name === 'token' || name === 'userinfo' ? name : null;
+}
+
+function discovery(issuer: string): Readonly<Record<string, unknown>> {
+  return {
+    issuer,
+    authorization_endpoint: `${issuer}/authorization`,
+    token_endpoint: `${issuer}/token`,
+    userinfo_endpoint: `${issuer}/userinfo`,
+    jwks_uri: `${issuer}/jwks`,
+    response_types_supported: ['code'],
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: ['RS256'],
+    token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+    code_challenge_methods_supported: ['S256'],
+    authorization_response_iss_parameter_supported: true,
+  };
+}
+
+function failure(status: number, error: string, error_description?: string): Reply {
+  return { status, body: { error, error_description } };
+}
+
+async function makeKeys(): Promise<Keys> {
+  const { privateKey, publicKey } = await generateKeyPair('RS256', { extractable: true });
+  const kid = crypto.randomUUID();
+  return { privateKey, publicKey, publicJwk: { ...(await exportJWK(publicKey)), kid, alg: 'RS256', use: 'sig' }, kid };
+}
+
+function honestToken({ claims, keys: { privateKey, kid } }: TokenParts): Promise<string> {
+  return new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid }).sign(privateKey);
+}
