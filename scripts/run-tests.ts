@@ -1,29 +1,43 @@
 /**
- * Runs the tests with tap, with one MongoDB for all of them. The last line has tap's totals: `N passed, N failed, N
- * skipped`. Not here: installing what a fresh clone needs first (test.mjs).
+ * Runs the test files, two at a time, with one MongoDB for all of them, and says in its last line what they counted:
+ * `N passed, N failed, N skipped`. A test file is a program that writes TAP. Not here: what a fresh clone needs first
+ * (test.mjs), which files there are (test-files.ts), how a run is shown (test-progress.ts, tap-lines.ts).
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { startEmbedded } from '../src/database/embedded/embedded.ts';
-import { TapLines } from './tap-lines.ts';
+import { TapLines, type Totals } from './tap-lines.ts';
+import { testFiles } from './test-files.ts';
+import { type FileResult, TestProgress } from './test-progress.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const TAP = join(ROOT, 'node_modules', 'tap', 'dist', 'esm', 'run.mjs');
+/** A file ends itself with a failure after so many seconds, unless it sets another time. */
 const FILE_TIMEOUT_S = 300;
-const JOBS = 2;
+/** A file that has not ended itself by then is killed. */
+const KILL_MS = 2_400_000;
+const TICK_MS = 1_000;
 
+const running = new Set<ChildProcess>();
+let isStopped = false;
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    isStopped = true;
+    for (const child of running) child.kill(signal);
+  });
+}
+
+const files = filesToRun();
 const folder = await mkdtemp(join(tmpdir(), 'millrace-test-'));
-let tap: ChildProcess | undefined;
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => tap?.kill(signal));
 try {
   const binary = process.env['MONGOD_BINARY'];
   const database = await startEmbedded({ folder, binary, onProgress: (line) => console.error(line) });
   try {
-    process.exitCode = await runTap(database.url);
+    process.exitCode = await runAll(database.url);
   } finally {
     await database.stop();
   }
@@ -31,26 +45,67 @@ try {
   await rm(folder, { recursive: true, force: true });
 }
 
-async function runTap(url: string): Promise<number> {
-  const words = ['run', '--disable-coverage', `--jobs=${JOBS}`, `--timeout=${FILE_TIMEOUT_S}`, '--reporter=tap'];
-  const child = spawn(process.execPath, [TAP, ...words, ...process.argv.slice(2)], {
+/** What is asked for on the command line; ends the program with one line when there is no such test. */
+function filesToRun(): readonly string[] {
+  try {
+    return testFiles(ROOT, process.argv.slice(2));
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    process.exit(1);
+  }
+}
+
+/** @returns the exit code: 0 when every file ended well */
+async function runAll(url: string): Promise<number> {
+  const progress = new TestProgress(process.stdout, files.length);
+  const ticking = setInterval(() => progress.tick(), TICK_MS);
+  const sum = { pass: 0, fail: 0, skip: 0 };
+  const queue = [...files];
+  const lane = async (take: () => string | undefined) => {
+    for (let file = take(); file !== undefined && !isStopped; file = take()) {
+      progress.begin(file);
+      const { totals, ...result } = await runFile(file, url);
+      progress.end(result);
+      sum.pass += totals.pass;
+      sum.fail += totals.fail;
+      sum.skip += totals.skip;
+    }
+  };
+  // One lane begins with the longest file, the other with the last one: so two long ones seldom run together, and none
+  // runs alone at the end.
+  await Promise.all([lane(() => queue.shift()), lane(() => queue.pop())]);
+  clearInterval(ticking);
+  progress.close();
+  console.log(`${sum.pass} passed, ${sum.fail} failed, ${sum.skip} skipped`);
+  return sum.fail === 0 && !isStopped ? 0 : 1;
+}
+
+async function runFile(file: string, url: string): Promise<FileResult & { readonly totals: Totals }> {
+  const started = performance.now();
+  const child = spawn(process.execPath, [join(ROOT, file)], {
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, MILLRACE_TEST_MONGODB_URL: url },
+    env: { ...process.env, MILLRACE_TEST_MONGODB_URL: url, TAP_TIMEOUT: String(FILE_TIMEOUT_S) },
+    timeout: KILL_MS,
+    killSignal: 'SIGKILL',
   });
-  tap = child;
-  const ended = new Promise<number>((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', (code) => resolve(code ?? 1));
-  });
-  const lines = new TapLines();
-  for await (const line of createInterface({ input: child.stdout })) {
-    for (const shown of lines.feed(line)) console.log(shown);
-  }
-  for (const shown of lines.rest()) console.log(shown);
-  const code = await ended;
-  const { pass, fail, skip } = lines.totals ?? { pass: 0, fail: 0, skip: 0 };
-  console.log(`${pass} passed, ${fail} failed, ${skip} skipped`);
-  // A run without totals was cut off, so it has failed.
-  return lines.totals === null ? code || 1 : code;
+  running.add(child);
+  const ended = once(child, 'close');
+  const tap = new TapLines();
+  for await (const line of createInterface({ input: child.stdout })) tap.feed(line);
+  const [code, signal] = await ended;
+  running.delete(child);
+  const isOk = code === 0 && tap.totals !== null && tap.totals.fail === 0;
+  const { pass, fail, skip } = tap.totals ?? { pass: 0, fail: 0, skip: 0 };
+  return {
+    file,
+    isOk,
+    passed: pass,
+    seconds: (performance.now() - started) / 1000,
+    lines: isOk
+      ? tap.skipped()
+      : [`# ${file}`, ...tap.failures(), ...(signal === null ? [] : [`  ended by ${signal}`])],
+    // A file that failed without having counted a failure, such as one that was killed, is one failure.
+    totals: { pass, fail: isOk ? fail : Math.max(1, fail), skip },
+  };
 }

@@ -1,6 +1,6 @@
 /**
- * Turns tap's output into readable lines: one line for each test file, the whole output of a file that failed, and the
- * totals. It has a buffer and no other state. Not here: running tap (run-tests.ts).
+ * Turns the TAP output of one test file into readable lines: the skipped tests of a file that passed, the failures of one that
+ * failed; and its totals. It has a buffer and no other state. Not here: running the file (run-tests.ts).
  */
 
 export interface Totals {
@@ -12,54 +12,40 @@ export interface Totals {
 /** The most lines that are kept of one failing file; older lines are dropped. */
 const STORY_LINES = 5000;
 
-/** Takes tap's output line by line and returns the lines to print. */
 export class TapLines {
-  /** tap's own totals, once it has written them. */
+  /** tap's totals, once it has written them. A file that ended without them was cut off. */
   totals: Totals | null = null;
-  #story: string[] = [];
-  #passed = 0;
-  /** True inside the block after a failed file, which says how its process ended. */
-  #inEnd = false;
+  #lines: string[] = [];
 
-  feed(line: string): string[] {
+  /** Takes the next line. Keeps it, except those of passed tests and those without meaning for a reader. */
+  feed(line: string): void {
     const totals = /^# \{ (total: .*) \}$/.exec(line)?.[1];
-    if (totals !== undefined) this.totals = parseTotals(totals);
-    if (this.#inEnd || line === '  ---') {
-      this.#inEnd = line !== '  ...';
-      return /^ {2}(?:exitCode|signal|failure|expired|timeout|error):(?! null)/.test(line) ? [line] : [];
+    if (totals !== undefined) {
+      this.totals = parseTotals(totals);
+      return;
     }
-    const file = /^(not )?ok \d+ - (.*?)(?: # time=(\S+))?$/.exec(line);
-    if (file === null) {
-      this.#keep(line);
-      return [];
-    }
-    const title = `${file[2]} (${this.#passed} passed, ${file[3] ?? 'no time'})`;
-    const shown =
-      file[1] === undefined
-        ? [...this.#story.filter((line) => / # (?:SKIP|TODO)\b/.test(line)), `✓ ${title}`]
-        : [...this.#story, `✗ ${title}`];
-    this.#story = [];
-    this.#passed = 0;
-    return shown;
+    const ok = /^(\s*)ok \d+(?!.*# (?:SKIP|TODO)\b)(?:.* # time=)?/i.exec(line);
+    if (ok !== null) this.#forget(`${ok[1]}# Subtest: `, ok[0].endsWith(' # time='));
+    else if (!/^\s*(?:1\.\.\d+|# time=.*|TAP version \d+)?$/.test(line)) this.#lines.push(line);
+    if (this.#lines.length > STORY_LINES) this.#lines.shift();
   }
 
-  /** The lines that are left when the output broke off inside a file. */
-  rest(): string[] {
-    return this.#story.filter((line) => line.startsWith(' '));
+  /** The lines of tests that were skipped or are still to do, with their reasons. */
+  skipped(): string[] {
+    return this.#lines.filter((line) => / # (?:SKIP|TODO)\b/.test(line));
   }
 
-  /** Keeps a line, except those of passed tests and those without meaning for a reader. */
-  #keep(line: string): void {
-    const ok = /^(\s+)ok \d+(?!.*# (?:SKIP|TODO)\b)(.* # time=)?/i.exec(line);
-    if (ok !== null && ok[2] === undefined) this.#passed += 1;
-    else if (ok !== null) this.#forget(`${ok[1]}# Subtest: `);
-    else if (!/^\s*(?:1\.\.\d+|# time=.*|TAP version \d+)?$/.test(line)) this.#story.push(line);
-    if (this.#story.length > STORY_LINES) this.#story.shift();
+  /** All lines that do not belong to a passed test, in their order. */
+  failures(): readonly string[] {
+    return this.#lines;
   }
 
-  #forget(heading: string): void {
-    const start = this.#story.findLastIndex((line) => line.startsWith(heading));
-    if (start >= 0) this.#story.length = start;
+  /** Drops a subtest that passed, from its heading on. */
+  #forget(heading: string, isSubtest: boolean): void {
+    const start = isSubtest ? this.#lines.findLastIndex((line) => line.startsWith(heading)) : -1;
+    if (start < 0) return;
+    const skipped = this.#lines.slice(start).filter((line) => / # (?:SKIP|TODO)\b/.test(line));
+    this.#lines.splice(start, Infinity, ...skipped);
   }
 }
 

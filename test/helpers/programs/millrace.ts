@@ -93,7 +93,7 @@ export async function gone(program: RunningProgram | null): Promise<boolean> {
   return program === null || (await hasEnded(program, END_MS));
 }
 
-/** The environment of the tests, without variables that are settings of the program or load the test runner into it. */
+/** The environment of the tests, without variables that are settings of the program. */
 export function withoutSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const settings = /^(?:MILLRACE_|MONGODB_URL$|HOST$|PORT$|NODE_OPTIONS$)/;
   return Object.fromEntries(Object.entries(env).filter(([name]) => !settings.test(name)));

@@ -13,7 +13,6 @@ import { promisify } from 'node:util';
 const PACKAGES = ['openapi-typescript@7.13.0', 'openapi-fetch@0.17.0', 'typescript@5.9.3'];
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const FOLDER = join(ROOT, 'node_modules/.cache/millrace', PACKAGES.join('-'));
-// Not bin/tsc: the loader of the test runner reads a file name without an extension as CommonJS.
 const COMPILER = join(ROOT, 'node_modules/typescript/lib/tsc.js');
 const INSTALL_MS = 240_000;
 
@@ -39,10 +38,9 @@ export function programFolder(): string {
   return mkdtempSync(join(FOLDER, 'program-'));
 }
 
-/** Runs a script under Node, without the hooks that the test runner loads into Node. @returns what it prints */
+/** Runs a script under Node. @returns what it prints */
 export async function run(words: readonly string[]): Promise<string> {
-  const env = { ...process.env, NODE_OPTIONS: '' };
-  return (await promisify(execFile)(process.execPath, words, { env })).stdout;
+  return (await promisify(execFile)(process.execPath, words)).stdout;
 }
 
 /** Writes the types of a contract. @param address where the contract is */

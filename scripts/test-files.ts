@@ -1,0 +1,53 @@
+/**
+ * Which test files are run, and in which order. Not here: running them (run-tests.ts).
+ */
+import { globSync, statSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
+
+/** The end of a test file's name. */
+const ENDING = '.test.ts';
+
+/**
+ * The files that take longest, the longest first: begun last, one of them would run alone at the end. A run of all tests
+ * says at its end which they are.
+ */
+export const LONGEST: readonly string[] = [
+  'test/torture/crash.test.ts',
+  'test/files/large.test.ts',
+  'test/realtime/subscription/resume.test.ts',
+  'test/contract.test.ts',
+  'test/scripts/start.test.ts',
+  'test/torture/live.test.ts',
+  'test/database/embedded-takeover.test.ts',
+  'test/torture/torture.test.ts',
+  'test/torture/slow-readers.test.ts',
+  'test/files/aborts.test.ts',
+  'test/http/openapi/typed-client.test.ts',
+  'test/files/move.test.ts',
+  'test/files/browser.test.ts',
+  'test/realtime/attacks/expensive-questions.test.ts',
+];
+
+/**
+ * The files to run, the longest first.
+ * @param root the folder of the project, absolute
+ * @param asked files and folders, relative to the current folder; none for all tests
+ * @throws Error when one of them does not exist or holds no test
+ */
+export function testFiles(root: string, asked: readonly string[]): readonly string[] {
+  const found = asked.length === 0 ? testsIn(join(root, 'test')) : asked.flatMap((path) => named(resolve(path)));
+  const files = new Set(found.map((path) => relative(root, path)).sort());
+  return [...LONGEST.filter((file) => files.delete(file)), ...files];
+}
+
+function named(path: string): readonly string[] {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats?.isFile()) return [path];
+  const found = stats?.isDirectory() ? testsIn(path) : [];
+  if (found.length === 0) throw new Error(`There is no test ${path}: a file, or a folder with files *${ENDING}.`);
+  return found;
+}
+
+function testsIn(folder: string): readonly string[] {
+  return globSync(`**/*${ENDING}`, { cwd: folder }).map((path) => join(folder, path));
+}

@@ -1,0 +1,62 @@
+/** The runner of the tests, run on small test files of its own: what it counts, what it says, how it ends. */
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import t from 'tap';
+import { LONGEST, testFiles } from '../../scripts/test-files.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+const FILES = {
+  'good.test.ts': `t.test('one', async (t) => { t.ok(true); t.equal(1, 1); }); t.test('two', { skip: 'later' }, async () => {});`,
+  'bad.test.ts': `t.test('one', async (t) => { t.ok(true, 'fine'); t.equal(1, 2, 'one is two'); });`,
+  'killed.test.ts': `t.test('one', async (t) => { t.ok(true); process.kill(process.pid, 'SIGKILL'); await new Promise(() => {}); });`,
+};
+
+function run(words: readonly string[]): Promise<{ code: unknown; output: string; errors: string }> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [join(ROOT, 'scripts/run-tests.ts'), ...words], (error, output, errors) => {
+      resolve({ code: error === null ? 0 : error.code, output, errors });
+    });
+  });
+}
+
+t.test('what the runner counts and says', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-tests-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  // They stand outside of the project, where no run of all tests finds them, and no package.
+  const heading = `import t from '${import.meta.resolve('tap')}';`;
+  for (const [name, text] of Object.entries(FILES))
+    writeFileSync(
+      join(folder, name),
+      `${heading}
+${text}
+`,
+    );
+
+  const all = await run([folder]);
+  t.equal(all.code, 1);
+  t.equal(all.output.trimEnd().split('\n').at(-1), '3 passed, 2 failed, 1 skipped', all.output + all.errors);
+  t.match(all.output, /^✓ \d\/3 {2}0:\d\d {2}.*good\.test\.ts \(2 passed, \d+\.\d s\)$/m);
+  t.match(all.output, /not ok 2 - one is two[\s\S]*✗ \d\/3 .*bad\.test\.ts/);
+  t.match(all.output, / {2}ended by SIGKILL\n✗ \d\/3 .*killed\.test\.ts/);
+  t.notMatch(all.output, 'ok 1 - fine');
+  t.notMatch(all.output, '\x1b', 'plain lines');
+
+  const one = await run([join(folder, 'good.test.ts')]);
+  t.equal(one.code, 0);
+  t.match(one.output, /two # SKIP later\n✓[^\n]*\n2 passed, 0 failed, 1 skipped\n$/);
+
+  const none = await run([join(folder, 'absent.test.ts')]);
+  t.equal(none.code, 1);
+  t.match(none.errors, /^There is no test .*absent\.test\.ts/);
+});
+
+t.test('all files are run, each once, and the longest first', async (t) => {
+  const files = testFiles(ROOT, []);
+  t.strictSame(files.slice(0, LONGEST.length), LONGEST, 'they are there');
+  t.equal(new Set(files).size, files.length);
+  t.ok(files.includes('test/tidy.test.ts') && files.includes('test/collections/crud.test.ts'), `${files.length} files`);
+});
