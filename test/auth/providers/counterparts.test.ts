@@ -97,6 +97,7 @@ t.test('the lying provider is honest until it is told to lie, and then every tok
     'issued long ago',
     'subject that is no text',
     'empty subject',
+    'hash of another access token',
   ]);
   for (const [name, idToken] of Object.entries(TOKEN_LIES)) {
     provider.lies = { idToken };

@@ -98,6 +98,7 @@ export const TOKEN_LIES: Readonly<Record<string, TokenLie>> = {
     new SignJWT(claims)
       .setProtectedHeader({ alg: 'RS256', kid, crit: ['x-unknown'], 'x-unknown': 1 })
       .sign(privateKey, { crit: { 'x-unknown': true } }),
+  'hash of another access token': claiming(() => ({ at_hash: 'AAAAAAAAAAAAAAAAAAAAAA' })),
   'no JWT': async () => 'this-is-not-a-token',
   empty: async () => '',
 };
