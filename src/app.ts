@@ -12,6 +12,8 @@ import { indexRoutes } from './admin/index-routes.ts';
 import { keyRoutes } from './admin/key-routes.ts';
 import { policyRoutes } from './admin/policy-routes.ts';
 import { adminRoutes } from './admin/routes.ts';
+import { providerRoutes } from './admin/sign-in/provider-routes.ts';
+import { settingsRoutes } from './admin/sign-in/settings-routes.ts';
 import { userRoutes } from './admin/user-routes.ts';
 import { accountRoutes } from './auth/http/account-routes.ts';
 import { pageRoutes } from './auth/http/page-routes.ts';
@@ -120,6 +122,8 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
       await context.register(accountRoutes, parts.auth);
       await context.register(userRoutes, parts);
       await context.register(keyRoutes, parts);
+      await context.register(providerRoutes, parts);
+      await context.register(settingsRoutes, parts);
       await context.register(auditRoutes, parts);
     });
     const onError = (err: unknown, collection: string) =>

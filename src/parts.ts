@@ -5,6 +5,8 @@
 import { Audit } from './admin/audit.ts';
 import { AuditStore } from './admin/audit-store.ts';
 import { type AuthParts, openAuth } from './auth/open-auth.ts';
+import { Providers } from './auth/providers/providers.ts';
+import { Redirects } from './auth/providers/redirects.ts';
 import { RequestRate } from './auth/request-rate.ts';
 import { Atomic } from './collections/atomic.ts';
 import { BulkWrites } from './collections/bulk-writes.ts';
@@ -42,6 +44,8 @@ export interface Parts {
   readonly auth: AuthParts;
   /** The way to servers that data names. */
   readonly egress: Egress;
+  readonly providers: Providers;
+  readonly redirects: Redirects;
   /** How many requests a minute clients may make, over HTTP and over sockets. */
   readonly requestRate: RequestRate;
   readonly policies: Policies;
@@ -117,6 +121,14 @@ async function makeOn(
     (it) => it.stop(),
   );
   await policyBook.prepare();
+  const checkUrl = (url: string) => egress.checkUrl(url);
+  const providers = closers.add(new Providers({ store: auth.providerStore, transactions, checkUrl, onError }), (it) =>
+    it.stop(),
+  );
+  const redirects = closers.add(
+    new Redirects({ store: auth.redirectStore, mode: config.mode, fixed: config.auth.redirects, onError }),
+    (it) => it.stop(),
+  );
 
   const { queryTimeoutMs } = config.collections;
   const budget = new ByteBudget(byteBounds(config.held));
@@ -161,11 +173,13 @@ async function makeOn(
     }),
     (it) => it.close(),
   );
-  for (const reader of [auth, registry, sortIndexes, policyBook, ...(quotas === undefined ? [] : [quotas])]) {
+  const readers = [auth, providers, redirects, registry, sortIndexes, policyBook];
+  for (const reader of quotas === undefined ? readers : [...readers, quotas]) {
     const unfollow = events.tail.attach({ rows: (rows) => reader.follow(rows), lost: () => reader.follow(null) });
     closers.add(unfollow, (it) => it());
   }
   await policyBook.start(() => events.upToDate());
+  await Promise.all([providers, redirects].map((it) => it.start(() => events.upToDate())));
   const audit = closers.add(new Audit({ store: new AuditStore(mongo), consumer: events.consumer }), (it) => it.stop());
   await audit.start();
 
@@ -201,6 +215,8 @@ async function makeOn(
     mongo,
     auth,
     egress,
+    providers,
+    redirects,
     requestRate,
     policies,
     policyBook,

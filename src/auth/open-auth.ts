@@ -19,6 +19,8 @@ import { Passwords } from './accounts/passwords.ts';
 import { UserStore } from './accounts/user-store.ts';
 import { Users } from './accounts/users.ts';
 import { Authenticator } from './authenticator.ts';
+import { ProviderStore } from './providers/provider-store.ts';
+import { RedirectStore } from './providers/redirect-store.ts';
 import { DelayStore } from './sign-in/delay-store.ts';
 import { logMail } from './sign-in/log-mail.ts';
 import type { Mail } from './sign-in/mail.ts';
@@ -51,6 +53,8 @@ export interface AuthParts {
   readonly keys: ApiKeys;
   readonly keyRing: KeyRing;
   readonly activity: Activity;
+  readonly providerStore: ProviderStore;
+  readonly redirectStore: RedirectStore;
   /**
    * Describes what was made in development mode and will hold in production from the first owner on, or now holds for
    * the owner that this start made; null for nothing.
@@ -95,7 +99,8 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
   const fileAddresses = new SigningSecret({ mongo, name: 'file-addresses', lifetimeMs: ADDRESS_MS, sealer, now });
   const secrets = [cursors, fileAddresses];
   const passwords = new Passwords(new PasswordStore(mongo), () => new Date(now()));
-  const ownStores = [users, sessionStore, keyStore, activity];
+  const [providerStore, redirectStore] = [new ProviderStore(mongo, sealer), new RedirectStore(mongo)];
+  const ownStores = [users, sessionStore, keyStore, activity, providerStore, redirectStore];
   const stores = [...ownStores, delays, singleUseStore, keyRing, ...secrets, passwords];
   await Promise.all(stores.map((store) => store.start())).catch(explainSeal);
 
@@ -138,7 +143,8 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
     registration,
     onError,
   });
-  const owners = new Owners({ mode, users: accounts, store: users, keys, countPolicies, signIn, singleUse, activity });
+  const left = { countPolicies, countProviders: () => providerStore.count() };
+  const owners = new Owners({ mode, users: accounts, store: users, keys, ...left, signIn, singleUse, activity });
   const leftBehind = await owners.leftBehind();
   await ensureOwner(owners, settings);
 
@@ -155,6 +161,8 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
     keys,
     keyRing,
     activity,
+    providerStore,
+    redirectStore,
     leftBehind,
     signing: { cursors, fileAddresses },
     rotateKeys: async (dropOld) => {
@@ -198,7 +206,9 @@ async function openSealer(masterKey: string | null): Promise<Sealer> {
 
 function explainSeal(error: unknown): never {
   if (!(error instanceof SealBroken)) throw error;
-  throw new UnusableDatabase(`The signing keys cannot be read: ${error.message}. Set MILLRACE_MASTER_KEY as it was.`);
+  throw new UnusableDatabase(
+    `The secrets in the database cannot be read: ${error.message}. Set MILLRACE_MASTER_KEY as it was.`,
+  );
 }
 
 /** Reads a secret from a file, without the line break at its end. */

@@ -23,6 +23,8 @@ export const SYSTEM_COLLECTIONS = {
   _users: { thing: 'user', audience: 'admin:accounts', data: 'The account, without its secrets.' },
   _sessions: { thing: 'session', audience: 'admin:accounts', data: 'The session, without its tokens.' },
   _keys: { thing: 'key', audience: 'admin:accounts', data: 'The API key, without its secret.' },
+  _providers: { thing: 'provider', audience: 'admin:accounts', data: 'The identity provider, without its secrets.' },
+  _settings: { thing: 'setting', audience: 'admin:accounts', data: 'What owners set for the installation.' },
   _policies: { thing: 'policy', audience: 'events', data: 'The policy as its owner wrote it.' },
   _files: { thing: 'file', audience: 'events', data: 'What is known of the file, without its bytes.' },
   _activity: {

@@ -3,10 +3,10 @@
  * restored from an earlier version. They are passed to `Policies`; if they cannot be read, `Policies` is closed. Not
  * here: HTTP (admin/policy-routes.ts), the database's language (policy-store.ts).
  */
-import { setTimeout as pause } from 'node:timers/promises';
 import type { ClientSession } from 'mongodb';
 import type { ChangedRow } from '../auth/tokens/revocations.ts';
 import type { Transactions } from '../database/transactions.ts';
+import { Reloader } from '../kernel/concurrency/reloader.ts';
 import type { Mode } from '../kernel/config/config.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import type { Policies } from './policies.ts';
@@ -14,13 +14,6 @@ import { OPEN, OPEN_ID, toPolicySet, type WrittenPolicy } from './policy-set.ts'
 import { POLICIES_COLLECTION, type PolicyStore, type Version } from './policy-store.ts';
 import type { Scope } from './scope.ts';
 
-/** Milliseconds after which reading is tried again. */
-const RETRY_MS = 250;
-/**
- * How often the number of the newest version is looked up, in milliseconds: events may be late while no process records
- * them. Not done while this process records them without delay.
- */
-const LOOK_MS = 500;
 /** The collection in which the first owner of an installation appears. */
 const ACCOUNTS = '_users';
 const ID = /^[a-z0-9][a-z0-9-]{0,63}$/;
@@ -46,11 +39,7 @@ export interface Current {
 
 export class PolicyBook {
   readonly #parts: PolicyBookParts;
-  readonly #end = new AbortController();
-  #reading: Promise<void> | null = null;
-  #again = false;
-  #looking: Promise<void> = Promise.resolve();
-  #timer: NodeJS.Timeout | undefined;
+  readonly #reloader: Reloader;
   /** The version that is in force here; undefined before the first reading. */
   #version: number | null | undefined;
   /**
@@ -62,6 +51,11 @@ export class PolicyBook {
   constructor(parts: PolicyBookParts) {
     this.#parts = parts;
     this.#owned = parts.mode === 'development';
+    this.#reloader = new Reloader({
+      read: () => this.#read(),
+      onFailed: (error) => this.#failed(error),
+      isStale: () => this.#isStale(),
+    });
   }
 
   /**
@@ -78,25 +72,16 @@ export class PolicyBook {
    * @param upToDate true if the log has delivered everything, so that nothing has to be looked for
    */
   async start(upToDate: () => boolean): Promise<void> {
-    await this.reload();
-    this.#timer = setInterval(() => {
-      if (!upToDate()) this.#looking = this.#look();
-    }, LOOK_MS);
-    this.#timer.unref();
+    await this.#reloader.start(upToDate);
   }
 
-  async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    this.#end.abort();
-    await this.#looking;
-    await this.#reading;
+  stop(): Promise<void> {
+    return this.#reloader.stop();
   }
 
   /** Reads the policies again; until that succeeds only owners are allowed anything. Resolves after one attempt. */
   reload(): Promise<void> {
-    this.#again = true;
-    this.#reading ??= this.#read();
-    return this.#reading;
+    return this.#reloader.reload();
   }
 
   /**
@@ -204,38 +189,27 @@ export class PolicyBook {
   }
 
   async #read(): Promise<void> {
-    while (this.#again && !this.#end.signal.aborted) {
-      this.#again = false;
-      try {
-        // The number is read first: a version that is saved between the two readings is then read again.
-        const version = await this.#parts.store.newest();
-        this.#owned ||= await this.#parts.owned();
-        this.#parts.policies.use(toPolicySet(this.#owned ? await this.#all() : []));
-        this.#version = version;
-      } catch (error) {
-        this.#parts.policies.close();
-        this.#parts.onError(error);
-        // When an owner corrects an invalid policy, the log reports it. The return of an unreachable database is not
-        // reported.
-        if (!(error instanceof MillraceError && error.code === 'invalid-policy')) this.#retryLater();
-      }
-    }
-    this.#reading = null;
+    // The number is read first: a version that is saved between the two readings is then read again.
+    const version = await this.#parts.store.newest();
+    this.#owned ||= await this.#parts.owned();
+    this.#parts.policies.use(toPolicySet(this.#owned ? await this.#all() : []));
+    this.#version = version;
   }
 
-  /** Reads again when the newest version is not the one in force, or when the first owner has appeared. */
-  async #look(): Promise<void> {
-    if (this.#version === undefined || this.#reading !== null) return;
+  #failed(error: unknown): boolean {
+    this.#parts.policies.close();
+    this.#parts.onError(error);
+    // When an owner corrects an invalid policy, the log reports it. The return of an unreachable database is not
+    // reported.
+    return !(error instanceof MillraceError && error.code === 'invalid-policy');
+  }
+
+  /** True when the newest version is not the one in force, or when the first owner has appeared. */
+  async #isStale(): Promise<boolean> {
+    if (this.#version === undefined) return false;
     // While the database is unreachable, no other request is answered either.
     const newest = await this.#parts.store.newest().catch(() => this.#version);
-    const entered = !this.#owned && (await this.#parts.owned().catch(() => false));
-    if ((newest !== this.#version || entered) && !this.#end.signal.aborted) await this.reload();
-  }
-
-  #retryLater(): void {
-    void pause(RETRY_MS, undefined, { signal: this.#end.signal, ref: false })
-      .then(() => this.reload())
-      .catch(() => undefined);
+    return newest !== this.#version || (!this.#owned && (await this.#parts.owned().catch(() => false)));
   }
 }
 

@@ -36,6 +36,7 @@ const WRITE = { prefer: 'max-affected=10' };
 const POLICY = { name: 'Made', collections: ['others'], actions: ['read'], effect: 'allow' };
 const CASE = { principal: { kind: 'anonymous' }, action: 'read', collection: 'posts', expect: 'deny' };
 const { expect: _, ...QUESTION } = CASE;
+const PROVIDER = { kind: 'github', clientId: 'c', clientSecret: 'never shown' };
 const PASSWORD = 'four wooden ships sail';
 
 const row = (
@@ -145,6 +146,19 @@ export const ROWS: readonly Row[] = [
   row('POST /admin/keys', 'accounts', 201, { send: { name: 'new' }, body: { key: /^mr_/ } }),
   row('GET /admin/keys/:id', 'accounts', 200, { body: { id: /.+/, key: undefined } }),
   row('DELETE /admin/keys/:id', 'accounts', 204),
+  row('GET /admin/providers', 'accounts', 200, { body: [{ name: /.+/, clientSecret: { set: true } }] }),
+  row('POST /admin/providers', 'accounts', 201, {
+    send: { ...PROVIDER, name: 'made' },
+    body: { name: 'made', clientSecret: { set: true } },
+  }),
+  row('GET /admin/providers/:name', 'accounts', 200, { body: { name: /.+/, clientSecret: { set: true } } }),
+  row('PUT /admin/providers/:name', 'accounts', 200, { send: PROVIDER, body: { clientSecret: { set: true } } }),
+  row('DELETE /admin/providers/:name', 'accounts', 204),
+  row('GET /admin/settings', 'accounts', 200, { body: { redirects: [], always: [] } }),
+  row('PUT /admin/settings', 'accounts', 200, {
+    send: { redirects: ['https://app.example.org/in'] },
+    body: { redirects: ['https://app.example.org/in'] },
+  }),
   row('GET /admin/audit', 'accounts', 200, { body: [] }),
 ];
 

@@ -88,6 +88,10 @@ t.test('every route answers everybody as it should', async (t) => {
     }
     if (route.includes('/admin/keys'))
       words.set('id', (await ask(app, 'POST /admin/keys', { name: 'v' }, boss)).json().id);
+    if (route.includes('/admin/providers')) {
+      const provider = { name: `p-${made}`, kind: 'github', clientId: 'c', clientSecret: 'never shown' };
+      words.set('name', (await ask(app, 'POST /admin/providers', provider, boss)).json().name);
+    }
     if (route.includes('/admin/policies')) {
       const policy = { name: `Policy ${made}`, collections: ['never'], actions: ['read'], effect: 'deny' };
       words.set('id', (await ask(app, 'POST /admin/policies', policy, boss)).json().id);

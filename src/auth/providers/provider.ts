@@ -35,12 +35,12 @@ export const RESERVED_NAMES: ReadonlySet<string> = new Set([
 /** The members of a provider that are no secret, as the owner wrote them. Stored where each change is an event. */
 export type WrittenProvider = Omit<ProviderBody, 'clientSecret' | 'privateKey'>;
 
-/** The secrets of a provider, each present if it has one. */
-export interface ProviderSecrets {
-  readonly clientSecret?: string;
-  /** PKCS #8 or SEC 1, as PEM. */
-  readonly privateKey?: string;
-}
+export const SECRET_NAMES = ['clientSecret', 'privateKey'] as const;
+
+export type SecretName = (typeof SECRET_NAMES)[number];
+
+/** The secrets of a provider, each present if it has one; the private key is PEM. */
+export type ProviderSecrets = { readonly [Name in SecretName]?: string };
 
 type Scalar = string | number | boolean;
 
@@ -80,6 +80,9 @@ export interface Provider {
   readonly enabled: boolean;
 }
 
+/** What is wrong with a URL that is to be called, as a sentence without its subject; null for nothing. */
+export type CheckUrl = (url: string) => string | null;
+
 /** A provider before its change, as far as the new one depends on it. */
 interface Before {
   readonly written: WrittenProvider;
@@ -90,16 +93,17 @@ interface Before {
  * Reads a provider as an owner sent it.
  * @param before the provider that is replaced: its secrets are kept where none are sent, as long as the place that they
  *   are sent to stays the same. Otherwise an administrator who must not see them could direct them to another server.
+ * @param checkUrl what is wrong with a URL of the provider; null for nothing
  * @throws MillraceError `body-required`, `invalid-body` with the places
  */
-export function parseProvider(body: unknown, before: Before | null): Before {
+export function parseProvider(body: unknown, before: Before | null, checkUrl: CheckUrl): Before {
   const { clientSecret, privateKey, ...written } = checked(PROVIDER, body);
   const faults: Fault[] = [];
   const refuse = (pointer: string, detail: string) => faults.push({ pointer, code: 'invalid-body', detail });
   if (RESERVED_NAMES.has(written.name)) refuse('/name', `'${written.name}' is a route of Millrace below /auth`);
   for (const name of membersOfOthers(written)) refuse(`/${name}`, `is not a member of the kind ${written.kind}`);
   for (const [pointer, address] of addressesOf(written)) {
-    const fault = addressFault(address);
+    const fault = checkUrl(address);
     if (fault !== null) refuse(pointer, fault);
   }
   for (const [member, needed] of Object.entries(NEEDED)) {
@@ -110,7 +114,7 @@ export function parseProvider(body: unknown, before: Before | null): Before {
   }
 
   const moved = before !== null && targetOf(before.written) !== targetOf(written);
-  const keep = (name: keyof ProviderSecrets, sent: string | object | undefined, mayBe: boolean, mustBe: boolean) => {
+  const keep = (name: SecretName, sent: string | object | undefined, mayBe: boolean, mustBe: boolean) => {
     if (typeof sent === 'string') {
       if (!mayBe) refuse(`/${name}`, `is not a member of the kind ${written.kind}`);
       return { [name]: sent };
@@ -167,17 +171,10 @@ export function toProvider(written: WrittenProvider, secrets: ProviderSecrets, v
 }
 
 /** A provider as answers show it: what was written, and of each secret only that it is there. */
-export function toShownProvider(written: WrittenProvider, secrets: ProviderSecrets): ProviderBody {
+export function toShownProvider(written: WrittenProvider, secrets: readonly SecretName[]): ProviderBody {
   const { name, kind, clientId, ...rest } = written;
-  const SET = { set: true } as const;
-  return {
-    name,
-    kind,
-    clientId,
-    ...(secrets.clientSecret === undefined ? {} : { clientSecret: SET }),
-    ...(secrets.privateKey === undefined ? {} : { privateKey: SET }),
-    ...rest,
-  };
+  const shown = secrets.map((secret) => [secret, { set: true }] as const);
+  return { name, kind, clientId, ...Object.fromEntries(shown), ...rest };
 }
 
 /**
@@ -221,14 +218,6 @@ function targetOf(written: WrittenProvider): string {
 function addressesOf({ issuer, endpoints = {} }: WrittenProvider): (readonly [pointer: string, address: string])[] {
   const given = Object.entries(endpoints).map(([name, address]) => [`/endpoints/${name}`, address] as const);
   return issuer === undefined ? given : [['/issuer', issuer], ...given];
-}
-
-/** Whether an address may be reached, and by http, is decided when it is: the rules of outgoing calls may change. */
-function addressFault(address: string): string | null {
-  if (!/^https?:\/\//.test(address) || !URL.canParse(address)) return 'must be an address that begins with https://';
-  const { username, password } = new URL(address);
-  if (username !== '' || password !== '') return 'must have no user name';
-  return address.includes('#') ? 'must have no fragment' : null;
 }
 
 function isAppleKey(pem: string): boolean {

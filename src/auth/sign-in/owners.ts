@@ -21,6 +21,7 @@ export interface OwnersParts {
   readonly store: Pick<UserStore, 'hasOwner' | 'count'>;
   readonly keys: ApiKeys;
   readonly countPolicies: () => Promise<number>;
+  readonly countProviders: () => Promise<number>;
   readonly signIn: SignIn;
   readonly singleUse: SingleUse;
   readonly activity: Activity;
@@ -43,14 +44,15 @@ export class Owners {
    * @returns null when there is nothing, or when an owner exists that could have looked at it
    */
   async leftBehind(): Promise<string | null> {
-    const { mode, store, keys, countPolicies } = this.#parts;
+    const { mode, store, keys, countPolicies, countProviders } = this.#parts;
     if (mode === 'development' || (await this.exists())) return null;
-    const counts = await Promise.all([countPolicies(), keys.count(), store.count()]);
-    const [policies, keyCount, accounts] = counts;
+    const counts = await Promise.all([countPolicies(), keys.count(), store.count(), countProviders()]);
+    const [policies, keyCount, accounts, providers] = counts;
     if (counts.every((count) => count === 0)) return null;
     return (
-      `From before there was an owner: policies ${policies}, API keys ${keyCount}, accounts ${accounts}. ` +
-      'They hold from the first owner on; look at /admin/policies, /admin/keys and /admin/users'
+      `From before there was an owner: policies ${policies}, API keys ${keyCount}, accounts ${accounts}, ` +
+      `identity providers ${providers}. They hold from the first owner on; look at /admin/policies, /admin/keys, ` +
+      '/admin/users and /admin/providers'
     );
   }
 

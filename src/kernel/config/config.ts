@@ -8,6 +8,7 @@ import { Check, Errors } from 'typebox/schema';
 import { parseMasterKeys } from '../sealer.ts';
 import { inUrl, isAddressFault, withoutSlash } from './addresses.ts';
 import { isLoopback } from './loopback.ts';
+import { redirectFault } from './redirects.ts';
 import { DATABASE_NAME, SETTINGS, type Settings } from './settings.ts';
 
 export type Mode = 'development' | 'production';
@@ -42,6 +43,8 @@ export interface CollectionsConfig {
 
 export interface AuthConfig {
   readonly registration: 'open' | 'closed';
+  /** Addresses that a sign-in by an identity provider may end at. */
+  readonly redirects: readonly string[];
   /** Keys that seal secrets, or `file:` and the path of a file with them; null for none. */
   readonly masterKey: string | null;
   /** The address of this server for people, as it is written in letters and links. */
@@ -111,6 +114,10 @@ export function loadConfig(env: Environment): Config {
   if ((settings.MILLRACE_OWNER_EMAIL === undefined) !== (settings.MILLRACE_OWNER_PASSWORD_FILE === undefined)) {
     throw new ConfigError(['MILLRACE_OWNER_EMAIL and MILLRACE_OWNER_PASSWORD_FILE: set both, or neither']);
   }
+  for (const address of list(settings.MILLRACE_REDIRECTS)) {
+    const fault = redirectFault(address, settings.MILLRACE_MODE);
+    if (fault !== null) throw new ConfigError([`MILLRACE_REDIRECTS=${address}: ${fault}`]);
+  }
   const master = settings.MILLRACE_MASTER_KEY;
   if (master !== undefined && !master.startsWith('file:') && parseMasterKeys(master) === null) {
     throw new ConfigError(['MILLRACE_MASTER_KEY=…: a key is 32 bytes as base64; make one: openssl rand -base64 32']);
@@ -151,6 +158,7 @@ function arrangeAuth(settings: Settings): AuthConfig {
   const passwordFile = settings.MILLRACE_OWNER_PASSWORD_FILE;
   return {
     registration: settings.MILLRACE_REGISTRATION ?? (mode === 'production' ? 'closed' : 'open'),
+    redirects: list(settings.MILLRACE_REDIRECTS),
     masterKey: settings.MILLRACE_MASTER_KEY ?? null,
     base,
     // Not `base`: processes of one installation listen at different ports, and a port may change.

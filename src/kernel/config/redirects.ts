@@ -2,8 +2,8 @@
  * The addresses that a sign-in may end at. An address is compared as text with a list of addresses in their one normal
  * spelling, so that nothing is left to the interpretation of a URL (RFC 9700 section 2.1). Pure.
  */
-import type { Mode } from './config.ts';
 import { isLoopback } from './loopback.ts';
+import type { Settings } from './settings.ts';
 
 const MAX_LENGTH = 2_048;
 
@@ -20,7 +20,7 @@ export function isAllowedRedirect(address: string, allowed: readonly string[]): 
  * What is wrong with an address for the list: a sentence; null for nothing.
  * @param mode in production, http is for loopback addresses only (apps on the user's own machine, RFC 8252 section 7.3)
  */
-export function redirectFault(address: string, mode: Mode): string | null {
+export function redirectFault(address: string, mode: Settings['MILLRACE_MODE']): string | null {
   if (address.length > MAX_LENGTH) return `An address has at most ${MAX_LENGTH} characters`;
   if (!/^https?:\/\//.test(address) || !URL.canParse(address)) {
     return 'It must be a whole address that begins with https://';

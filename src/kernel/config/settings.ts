@@ -109,6 +109,11 @@ export const SETTINGS = Type.Object({
       description: 'Whether anybody may make an account. Development default: open; production default: closed.',
     }),
   ),
+  MILLRACE_REDIRECTS: text(
+    'Comma-separated addresses that a sign-in by an identity provider may end at, exactly as they are. /admin/settings ' +
+      'can name more.',
+    { expected: 'must be whole addresses with commas, such as https://app.example.org/signed-in' },
+  ),
   MILLRACE_MASTER_KEY: text(
     'Encrypts the secrets in the database: 32 bytes as base64, or file: and the path of a file with them. After a comma ' +
       'follow older ones, which still open what they sealed.',

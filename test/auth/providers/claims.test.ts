@@ -5,8 +5,11 @@ import { parseProvider, toProvider } from '../../../src/auth/providers/provider.
 
 const provider = (mapping: object) =>
   toProvider(
-    parseProvider({ name: 'acme', kind: 'oidc', clientId: 'c', issuer: 'https://id.example.org', mapping }, null)
-      .written,
+    parseProvider(
+      { name: 'acme', kind: 'oidc', clientId: 'c', issuer: 'https://id.example.org', mapping },
+      null,
+      () => null,
+    ).written,
     {},
     'v',
   );

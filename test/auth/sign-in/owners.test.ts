@@ -78,6 +78,7 @@ t.test('what anybody made in development counts in production from the first own
   await ask(open, 'POST /api/todos', { title: 'x' });
   const key = (await ask(open, 'POST /admin/keys', { name: 'back door' })).json();
   await signUp(open, 'eve');
+  await ask(open, 'POST /admin/providers', { name: 'hub', kind: 'github', clientId: 'c', clientSecret: 's' });
   const everything = { collections: ['*'], actions: ['read'], effect: 'allow' };
   for (const principals of [{ keys: [key.id] }, { authenticated: true }, { anonymous: true }]) {
     const policy = { name: `for ${Object.keys(principals)}`, ...everything, principals };
@@ -94,7 +95,8 @@ t.test('what anybody made in development counts in production from the first own
   const read = async (at: typeof app, as?: Pick<typeof eve, 'headers'>) =>
     (await ask(at, 'GET /api/todos', undefined, as)).statusCode;
   t.equal(await reads(), '401 403 403 401 403 403');
-  const told = /^From before there was an owner: policies 3, API keys 1, accounts 1\. .*\/admin\/policies/;
+  const told =
+    /^From before there was an owner: policies 3, API keys 1, accounts 1, identity providers 1\. .*\/admin\/policies/;
   t.match(parts.auth.leftBehind, told);
   const [, token] = (await parts.auth.owners.link(BASE)).split('#');
   const made = await ask(app, 'POST /setup', { token, email: 'a@example.org', password: PASSWORD });

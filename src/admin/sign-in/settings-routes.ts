@@ -1,0 +1,41 @@
+/** What owners set for the whole installation while it runs: redirects. Not here: settings of a process (kernel/config). */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { actorOf } from '../../auth/identity/principal.ts';
+import type { Redirects } from '../../auth/providers/redirects.ts';
+import { checkPreconditions, parsePreconditions } from '../../collections/store/preconditions.ts';
+import { checked } from '../../kernel/parse-body.ts';
+import { parameters } from '../../kernel/request.ts';
+import type { Policies } from '../../policies/policies.ts';
+import type { Action } from '../../policies/scope.ts';
+import { SETTINGS_BODY, SETTINGS_OPERATIONS } from './provider-operations.ts';
+
+export interface SettingsRoutesOptions {
+  readonly policies: Policies;
+  readonly redirects: Redirects;
+}
+
+const URL = '/admin/settings';
+
+export async function settingsRoutes(app: FastifyInstance, options: SettingsRoutesOptions): Promise<void> {
+  const { policies, redirects } = options;
+  const enter = (request: FastifyRequest, action: Action) => {
+    parameters(request, []);
+    policies.scope(request.principal, action, 'admin:accounts');
+  };
+  const send = (reply: FastifyReply, kept: Awaited<ReturnType<Redirects['list']>>) =>
+    reply.header('etag', `"${kept.revision}"`).send({ redirects: kept.redirects, always: redirects.fixed });
+
+  app.get(URL, { config: SETTINGS_OPERATIONS.get }, async (request, reply) => {
+    enter(request, 'read');
+    return send(reply, await redirects.list());
+  });
+
+  app.put(URL, { config: SETTINGS_OPERATIONS.replace }, async (request, reply) => {
+    enter(request, 'update');
+    const wanted = checked(SETTINGS_BODY, request.body).redirects;
+    const preconditions = parsePreconditions(request.headers);
+    const condition = (revision: number) => checkPreconditions(preconditions, `"${revision}"`);
+    const stamp = { by: actorOf(request.principal), request: request.id };
+    return send(reply, await redirects.replace(wanted, condition, stamp));
+  });
+}
