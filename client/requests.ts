@@ -7,9 +7,13 @@ export interface Asked {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** Hints that are remembered, so that each is written once. */
+const MAX_HINTS = 100;
+
 export class Requests {
   readonly base: string;
   readonly session: Session;
+  readonly #hints = new Set<string>();
 
   constructor(base: string, session: Session) {
     this.base = base;
@@ -37,7 +41,7 @@ export class Requests {
 
   async #fetch(method: string, path: string, token: string | null, { body, headers = {} }: Asked): Promise<Response> {
     const form = body instanceof FormData;
-    return await fetch(this.base + path, {
+    const answer = await fetch(this.base + path, {
       method,
       headers: {
         ...(body === undefined || form ? {} : { 'content-type': 'application/json' }),
@@ -46,5 +50,14 @@ export class Requests {
       },
       ...(body === undefined ? {} : { body: form ? body : JSON.stringify(body) }),
     });
+    this.#warn(path, answer.headers.get('millrace-hint'));
+    return answer;
+  }
+
+  /** Writes why an answer is probably not what was meant, for whoever writes the page. */
+  #warn(path: string, hint: string | null): void {
+    if (hint === null || this.#hints.has(hint) || this.#hints.size >= MAX_HINTS) return;
+    this.#hints.add(hint);
+    console.warn(`Millrace: ${hint} (${path})`);
   }
 }

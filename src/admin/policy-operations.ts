@@ -21,6 +21,12 @@ const TRIED: readonly ErrorCode[] = [...BODY_ERRORS, ...ASKED_ERRORS, 'invalid-n
 
 const BODY = jsonBody({ ...POLICY, properties: { ...POLICY.properties, id: { type: 'string' } } });
 const WRITTEN = { allOf: [{ type: 'object', required: ['id'], properties: { id: { type: 'string' } } }] };
+const WARNINGS = {
+  type: 'array',
+  items: { type: 'string' },
+  description: 'What is probably not meant in the policy; absent where there is nothing to say.',
+};
+const SAVED_POLICY = { allOf: [...WRITTEN.allOf, { type: 'object', properties: { warnings: WARNINGS } }] };
 const SET = {
   type: 'object',
   required: ['version', 'policies'],
@@ -49,7 +55,7 @@ export const POLICIES = {
     tag,
     summary: 'Add a policy',
     body: BODY,
-    answers: { 201: { description: 'The policy.', schema: WRITTEN, headers: ['Location'] } },
+    answers: { 201: { description: 'The policy.', schema: SAVED_POLICY, headers: ['Location'] } },
     errors: [...SAVED, 'policy-exists'],
   }),
   replace: operation({
@@ -58,7 +64,7 @@ export const POLICIES = {
     summary: 'Change a policy',
     parameters: [ID],
     body: BODY,
-    answers: { 200: { description: 'The policy.', schema: WRITTEN } },
+    answers: { 200: { description: 'The policy.', schema: SAVED_POLICY } },
     errors: [...SAVED, 'policy-not-found'],
   }),
   remove: operation({

@@ -12,6 +12,7 @@ import type { WrittenPolicy } from '../policies/policy-set.ts';
 import type { Action, Scope } from '../policies/scope.ts';
 import { parseCheck, parseQuestion } from '../policies/trial/trial-question.ts';
 import { judgeTrial } from '../policies/trial/verdict.ts';
+import { warningsOf } from '../policies/warnings.ts';
 import { POLICIES } from './policy-operations.ts';
 
 export interface PolicyRoutesOptions {
@@ -49,12 +50,12 @@ export async function policyRoutes(app: FastifyInstance, options: PolicyRoutesOp
   app.post(URL, { config: POLICIES.create }, async (request, reply) => {
     const scope = withBody(request, 'create');
     const policy = await policyBook.create(scope, objectBody(request), request.id);
-    return reply.code(201).header('location', `${URL}/${policy.id}`).send(toWire(policy));
+    return reply.code(201).header('location', `${URL}/${policy.id}`).send(toSaved(policy));
   });
 
   app.put<OnPolicy>(`${URL}/:id`, { config: POLICIES.replace }, async (request) => {
     const scope = withBody(request, 'update');
-    return toWire(await policyBook.replace(scope, request.params.id, objectBody(request), request.id));
+    return toSaved(await policyBook.replace(scope, request.params.id, objectBody(request), request.id));
   });
 
   app.delete<OnPolicy>(`${URL}/:id`, { config: POLICIES.remove }, async (request, reply) => {
@@ -104,6 +105,12 @@ export async function policyRoutes(app: FastifyInstance, options: PolicyRoutesOp
     }
     return { passed: cases.length - failed.length, failed };
   });
+}
+
+/** The answer to saving a policy: what is probably not meant stands in `warnings`, if there is anything. */
+function toSaved(written: WrittenPolicy): object {
+  const warnings = warningsOf(written);
+  return warnings.length === 0 ? toWire(written) : { ...toWire(written), warnings };
 }
 
 function toWire({ id, policy }: WrittenPolicy): object {

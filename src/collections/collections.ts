@@ -10,7 +10,6 @@ import { decodeOrdered, decodeStored, decodeStoredId, exactly, inOrderOf } from 
 import { duplicateKey, translated, translateError } from '../database/errors.ts';
 import { idText, newId } from '../database/json/ids.ts';
 import type { CollectionName } from '../database/names.ts';
-import { resume } from '../kernel/concurrency/closable-iterator.ts';
 import { FairSemaphore } from '../kernel/concurrency/fair-semaphore.ts';
 import { KeyedQueues } from '../kernel/concurrency/queues.ts';
 import { MillraceError } from '../kernel/errors.ts';
@@ -22,13 +21,12 @@ import type { Atomic } from './atomic.ts';
 import type { DocumentChange } from './change/change.ts';
 import type { JsonObject, WriteOrigin } from './change/next-document.ts';
 import { permittedChange, permittedCreate } from './change/permitted-change.ts';
+import { type HintedList, Lists, type ListsParts } from './lists.ts';
 import { Lookup } from './lookup.ts';
 import type { OpenTransaction } from './open-transaction.ts';
 import { tagFor, viewOf } from './read/document-view.ts';
 import { Allowance, type Expand, type Expanding, expandBatch } from './read/expansion.ts';
-import { type List, Listing, type ListingParts } from './read/listing.ts';
-import { at, duplicate, notAvailable, tooBusy } from './refusals.ts';
-import type { Registry } from './registry.ts';
+import { at, duplicate, tooBusy } from './refusals.ts';
 import { checkPreconditions, type Preconditions, UNCONDITIONAL, UNSEEN } from './store/preconditions.ts';
 import { type StoredDocument, toStored, written } from './store/stored-document.ts';
 
@@ -53,8 +51,7 @@ export interface WriteScopes {
   readonly create: Scope | null;
 }
 
-export interface CollectionsParts extends ListingParts {
-  readonly registry: Registry;
+export interface CollectionsParts extends ListsParts {
   readonly atomic: Atomic;
   /** What `expand` may add to one answer, in bytes. */
   readonly expandBytes: number;
@@ -65,7 +62,7 @@ export interface CollectionsParts extends ListingParts {
 
 export class Collections {
   readonly #parts: CollectionsParts;
-  readonly #listing: Listing;
+  readonly #lists: Lists;
   readonly #lookup: Lookup;
   readonly #queues = new KeyedQueues();
   /** Look-ups of what documents name. */
@@ -73,7 +70,7 @@ export class Collections {
 
   constructor(parts: CollectionsParts) {
     this.#parts = parts;
-    this.#listing = new Listing(parts);
+    this.#lists = new Lists(parts);
     this.#lookup = new Lookup(parts.store, parts.registry);
   }
 
@@ -81,16 +78,8 @@ export class Collections {
    * The documents that a query finds, after the first batch has been read.
    * @throws MillraceError `resource-not-available` when the collection was never created
    */
-  async list(scope: Scope, name: CollectionName, query: Query): Promise<List> {
-    const list = await this.#listing.list(scope, name, query, this.#now());
-    const { documents } = list;
-    if (!('next' in documents)) {
-      if (documents.length === 0 && !(await this.#parts.registry.exists(name))) throw notAvailable(name);
-      return list;
-    }
-    const first = await documents.next();
-    if (first.done && !(await this.#parts.registry.exists(name))) throw notAvailable(name);
-    return { ...list, documents: resume(first, documents) };
+  list(scope: Scope, name: CollectionName, query: Query): Promise<HintedList> {
+    return this.#lists.list(scope, name, query, this.#now());
   }
 
   /**

@@ -1,6 +1,6 @@
 /**
  * Log lines for a person at a terminal, in development mode: one short line a request, and a second one that says why
- * it was refused; problems with their message.
+ * it was refused, or that it was probably meant otherwise; problems with their message.
  * Production writes pino's JSON lines instead. Not here: which events are logged.
  */
 import type { Writable } from 'node:stream';
@@ -39,8 +39,9 @@ function describe(line: Line): string {
   if (line.status !== undefined) {
     const query = line.query === undefined ? '' : `?${line.query}`;
     const asked = `${(line.method ?? '').padEnd(6)} ${line.path ?? ''}${query}`;
-    const hint = line.hint === undefined ? '' : `. ${line.hint}`;
-    const why = line.code === undefined ? '' : `\n     ${line.code}: ${line.detail ?? ''}${hint}`;
+    const refused = line.code === undefined ? [] : [`${line.code}: ${line.detail ?? ''}`];
+    const told = [...refused, ...(line.hint === undefined ? [] : [line.hint])].join('. ');
+    const why = told === '' ? '' : `\n     ${told}`;
     return harmless(`${String(line.status)}  ${asked}  ${line.ms ?? 0} ms${why}`);
   }
   const mark = line.level >= WARN ? '! ' : '';

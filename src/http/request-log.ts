@@ -1,8 +1,9 @@
 /**
  * One log line per request, written when its answer has been sent. Queries and bodies are left out: they may hold
- * secrets. In development the line has the query, without its secrets, and the message of a refusal.
+ * secrets. In development the line has the query, without its secrets, and the message of a
+ * refusal or a hint.
  */
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { ServerConfig } from '../kernel/config/config.ts';
 import { queryText } from '../kernel/request.ts';
@@ -28,7 +29,7 @@ export const requestLog = fp<RequestLogOptions>(
           path: request.url.split('?', 1)[0],
           status: reply.statusCode,
           ms: Math.round(reply.elapsedTime * 10) / 10,
-          ...told(request),
+          ...told(request, reply),
         },
         'request',
       );
@@ -38,10 +39,12 @@ export const requestLog = fp<RequestLogOptions>(
   { name: 'request-log' },
 );
 
-function forDevelopers({ url, refusal }: FastifyRequest): object {
+function forDevelopers({ url, refusal }: FastifyRequest, reply: FastifyReply): object {
   const query = queryText({ url }).replaceAll(SECRET, '$1$2=…');
   return {
     ...(query === '' ? {} : { query: query.slice(0, MAX_QUERY) }),
-    ...(refusal === null ? {} : { code: refusal.code, detail: refusal.message, hint: refusal.hint }),
+    ...(refusal === null
+      ? { hint: reply.getHeader('millrace-hint') }
+      : { code: refusal.code, detail: refusal.message, hint: refusal.hint }),
   };
 }

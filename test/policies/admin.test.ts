@@ -228,3 +228,17 @@ t.test('development begins anew when its database is dropped, not when its polic
   await parts.policyBook.reload();
   t.equal(await write(), 401, 'who deletes it has closed the server');
 });
+
+t.test('saving a policy warns of operators without their $', async (t) => {
+  const { app } = await buildTestApp(t);
+  const policy = { ...OWN, name: 'Doubtful', where: { $or: [{ seq: { gte: 0 } }, { id: { $eq: { in: ['a'] } } }] } };
+  const answer = await app.inject({ method: 'POST', url: '/admin/policies', payload: policy });
+  t.equal(answer.statusCode, 201);
+  const { warnings, ...saved } = answer.json();
+  t.strictSame(saved, { id: 'doubtful', ...policy });
+  t.match(warnings, [/^'seq' is compared with an object .* 'gte'.*\{"\$gte":5\}/, /^'id' is compared .* 'in'/]);
+  const put = (where: object) =>
+    app.inject({ method: 'PUT', url: '/admin/policies/doubtful', payload: { ...policy, where } });
+  t.strictSame((await put(policy.where)).json().warnings, warnings);
+  t.strictSame((await put({ seq: { $gte: 0 } })).json(), { ...saved, where: { seq: { $gte: 0 } } });
+});

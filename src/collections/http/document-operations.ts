@@ -83,7 +83,7 @@ const created = ({ document }: Subject): Answer => ({
 const listed = ({ document }: Subject): Answer => ({
   description: 'The documents, streamed.',
   schema: listOf(document),
-  headers: LIST_HEADERS,
+  headers: [...LIST_HEADERS, 'Millrace-Hint'],
 });
 
 export const READING = {

@@ -6,8 +6,8 @@ import { encodeList, ListEncoder } from '../../database/json/json.ts';
 import { AT_ONCE_BYTES, begun, boundedChunks, CHUNK_BYTES, inPieces } from '../../kernel/answers/chunks.ts';
 import type { ClosableIterator } from '../../kernel/concurrency/closable-iterator.ts';
 import type { LongAnswer } from '../../policies/standing/long-answers.ts';
+import type { HintedList } from '../lists.ts';
 import type { Expand } from '../read/expansion.ts';
-import type { List } from '../read/listing.ts';
 import { JSON_TYPE } from './write-response.ts';
 
 /** What a list of all there is holds: its batches are of about this size. */
@@ -55,7 +55,11 @@ export interface ListShape {
  * (RFC 8288), and its bare cursor in `Millrace-Next`.
  * @throws MillraceError `answer-too-large`, `too-much-held`, `overloaded`, while nothing has been sent
  */
-export function sendList(reply: FastifyReply, list: List, shape: ListShape): FastifyReply | Promise<FastifyReply> {
+export function sendList(
+  reply: FastifyReply,
+  list: HintedList,
+  shape: ListShape,
+): FastifyReply | Promise<FastifyReply> {
   describe(reply, list);
   const { documents } = list;
   const { meta, expand } = shape;
@@ -153,7 +157,8 @@ function close(batches: ClosableIterator<readonly Uint8Array[]>): void {
   batches.return(undefined).catch(() => undefined);
 }
 
-function describe(reply: FastifyReply, { next, prev, count }: List): void {
+function describe(reply: FastifyReply, { next, prev, count, hints }: HintedList): void {
+  if (hints.length > 0) reply.header('millrace-hint', inAscii(hints.join(' ')));
   if (count !== null) reply.header('millrace-count', count.value).header('millrace-count-kind', count.kind);
   if (next !== null) reply.header('millrace-next', next);
   // A `_query` request has no address at which the list could go on.
@@ -162,6 +167,12 @@ function describe(reply: FastifyReply, { next, prev, count }: List): void {
     cursor === null ? [] : `<${pageAddress(reply.request.url, cursor)}>; rel="${rel}"`,
   );
   reply.header('link', links.join(', '));
+}
+
+/** A header holds visible ASCII: other characters are written as JSON escapes them. */
+function inAscii(text: string): string {
+  const escaped = (code: string) => `\\u${code.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return text.replace(/[^\x20-\x7e]/g, escaped);
 }
 
 /** The address of the same list at another cursor. */

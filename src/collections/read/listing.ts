@@ -32,7 +32,7 @@ import {
   type PageRequest,
   requestPage,
 } from '../../query/page/page.ts';
-import { type Sort, toMongoSort } from '../../query/page/sort.ts';
+import { type Sort, sortKeyOf, toMongoSort } from '../../query/page/sort.ts';
 import { askInTies } from '../../query/page/tied-order.ts';
 import { type Query, questionOf } from '../../query/parse/query.ts';
 import type { SortIndexes } from '../store/sort-indexes.ts';
@@ -48,7 +48,12 @@ export interface List {
   readonly next: string | null;
   readonly prev: string | null;
   readonly count: { readonly kind: 'exact' | 'estimated'; readonly value: number } | null;
+  /** Of a page, the stored paths of sort keys that its documents lack ({@link keysOfNone}). */
+  readonly unsorted: readonly string[];
 }
+
+/** Documents at the beginning of an answer that are looked at for what all of them lack. */
+const MAX_LOOKED_AT = 20;
 
 export interface ListingParts {
   readonly store: DocumentStore;
@@ -120,7 +125,7 @@ export class Listing {
     const filter = joinedFilter(scope, query, now);
     const count = await this.#count(scope, name, query, filter);
     if (query.limit === null) {
-      return { documents: this.#all(name, query, showing, filter), next: null, prev: null, count };
+      return { documents: this.#all(name, query, showing, filter), next: null, prev: null, count, unsorted: [] };
     }
     const question = questionOf(name, query);
     const { cursorKeys } = this.#parts;
@@ -128,7 +133,8 @@ export class Listing {
       query.cursor === null ? null : decodeCursor(cursorKeys.verifying, question, query.cursor, readStored);
     const page = await this.#page(scope, name, query, showing, filter, position);
     const written = (at: PagePosition | null) => (at === null ? null : encodeCursor(cursorKeys.signing, question, at));
-    return { documents: page.documents, next: written(page.next), prev: written(page.prev), count };
+    const { documents, unsorted } = page;
+    return { documents, next: written(page.next), prev: written(page.prev), count, unsorted };
   }
 
   #all(
@@ -153,10 +159,10 @@ export class Listing {
     { fields, cut }: Projection,
     filter: Document,
     position: PagePosition | null,
-  ): Promise<Page<Uint8Array>> {
+  ): Promise<Page<Uint8Array> & Pick<List, 'unsorted'>> {
     const { sort, skip } = query;
     const limit = query.limit ?? 0;
-    if (limit === 0) return { documents: [], next: null, prev: null };
+    if (limit === 0) return { documents: [], next: null, prev: null, unsorted: [] };
     // The cursor is made from the sort's fields. If the client does not ask for all of them, they are read too and cut
     // off here.
     const whole =
@@ -190,7 +196,10 @@ export class Listing {
     // One reply of the server is enough for a page: if the documents are large, the page is shorter.
     const answer = (position && (await likely(position))) ?? (await found());
     const { documents, more = false } = pageOfReached(scope, answer);
-    const page = cutPage(documents, { sort, limit, position, more }, read);
+    const page = {
+      ...cutPage(documents, { sort, limit, position, more }, read),
+      unsorted: keysOfNone(documents, sort),
+    };
     if (cut !== null) return { ...page, documents: page.documents.flatMap((raw) => cut(raw) ?? []) };
     if (!whole || fields === null) return page;
     return { ...page, documents: page.documents.map((raw) => cutStored(raw, fields)) };
@@ -211,6 +220,20 @@ export class Listing {
     const kind = query.count === 'estimated' && Object.keys(filter).length === 0 ? 'estimated' : 'exact';
     return { kind, value: await translated(() => this.#parts.store.count(name, filter, kind)) };
   }
+}
+
+/**
+ * The stored paths of those sort keys whose value is null or missing in the last document and in the first ones. Nulls
+ * are sorted together, so usually no document between them has the member.
+ * @param documents with all members that the sort names
+ */
+export function keysOfNone(documents: readonly Uint8Array[], sort: Sort): readonly string[] {
+  const looked = [...documents.slice(-1), ...documents.slice(0, MAX_LOOKED_AT)];
+  const { read } = readers(sort);
+  return sort.flatMap(({ path }, index) => {
+    if (path === '_id' || looked.length === 0) return [];
+    return looked.every((raw) => sortKeyOf(read(raw), sort)[index] === null) ? [path] : [];
+  });
 }
 
 /** Functions that read what decides a raw document's place in the sort. */

@@ -35,7 +35,7 @@ t.test('stalled readers', async (t) => {
           open--;
         }
       }
-      const list = { documents: batches(), next: null, prev: null, count: null };
+      const list = { documents: batches(), next: null, prev: null, count: null, unsorted: [], hints: [] };
       const windowMs = Number(request.params.stalledMs);
       const openAnswers = new OpenAnswers({ budget: new ByteBudget(ROOM), pace: { windowMs, windowBytes: 10_240 } });
       const answers = new LongAnswers({ authenticator: NOBODY, policies: new Policies('development'), openAnswers });
