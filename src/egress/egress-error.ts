@@ -3,7 +3,6 @@
  * message names what was asked for and never an address that was found for it, so that it may be shown to an owner; what
  * happened in detail is the `cause`, for the log alone. Not here: what strangers are told (the routes).
  */
-import { errors } from 'undici';
 
 export type EgressKind =
   /** The URL may not be called as it is written; the message says why. */
@@ -66,7 +65,8 @@ export function egressError(kind: EgressKind, origin: string, cause?: unknown): 
 /** Gives an error of Node or undici its kind; one that has a kind stays as it is. */
 export function asEgressError(error: unknown, origin: string): EgressError {
   if (error instanceof EgressError) return error;
-  if (error instanceof errors.HTTPParserError) return egressError('malformed-answer', origin, error);
+  // undici's parser leaves its code out for some faults.
+  if (error instanceof Error && error.name === 'HTTPParserError') return egressError('malformed-answer', origin, error);
   const code = codeOf(error);
   return egressError(KINDS.find(([codes]) => codes.test(code))?.[1] ?? 'unreachable', origin, error);
 }

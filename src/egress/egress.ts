@@ -4,10 +4,10 @@
  * number of calls. Not here: the stores and the mail server that settings name (files/stores, auth/sign-in/smtp-mail,
  * database); who sets these runs the machine.
  */
-import { Agent, type Dispatcher } from 'undici';
+import type { Agent, Dispatcher } from 'undici';
 import type { Mode } from '../kernel/config/config.ts';
 import { readAnswer } from './answer.ts';
-import { type AddressLookup, guardedConnector, systemLookup } from './connector.ts';
+import type { AddressLookup } from './connector.ts';
 import { asEgressError, EgressError, egressError } from './egress-error.ts';
 import { makeReach } from './reach.ts';
 import { readTarget, type TargetRules } from './target.ts';
@@ -28,36 +28,23 @@ export interface CallLimits {
 }
 
 const TIMEOUT_MS = 10_000;
-const CONNECT_TIMEOUT_MS = 5_000;
 const MAX_BYTES = 1_048_576;
-const MAX_HEADER_BYTES = 16_384;
-/** A connection is kept that long for the next call; servers usually close theirs after five seconds. */
-const KEPT_MS = 4_000;
 /** Calls at one time, to one server and altogether: each may hold `maxBytes`, and a server that hangs shall stop no other. */
 const MAX_CALLS_EACH = 32;
 const MAX_CALLS = 256;
 
 export class Egress {
   readonly #rules: TargetRules;
-  readonly #agent: Agent;
+  readonly #lookup: AddressLookup | undefined;
+  #agent: Promise<Agent> | null = null;
   readonly #end = new AbortController();
   /** Calls under way, by origin. */
   readonly #underWay = new Map<string, number>();
   #calls = 0;
 
-  constructor({ mode, allow, lookup = systemLookup }: EgressOptions) {
-    const reach = makeReach(mode, allow);
-    this.#rules = { mode, allow, reach };
-    this.#agent = new Agent({
-      connect: guardedConnector({ reach, lookup, timeoutMs: CONNECT_TIMEOUT_MS, end: this.#end.signal }),
-      connections: MAX_CALLS_EACH,
-      maxHeaderSize: MAX_HEADER_BYTES,
-      keepAliveTimeout: KEPT_MS,
-      keepAliveMaxTimeout: KEPT_MS,
-      // One clock bounds the whole call.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    });
+  constructor({ mode, allow, lookup }: EgressOptions) {
+    this.#rules = { mode, allow, reach: makeReach(mode, allow) };
+    this.#lookup = lookup;
   }
 
   /**
@@ -103,7 +90,8 @@ export class Egress {
     const { origin } = url;
     this.#enter(origin);
     try {
-      return await readAnswer(await this.#agent.request(await asked(url, init)), { origin, maxBytes });
+      const agent = await this.#connections();
+      return await readAnswer(await agent.request(await asked(url, init)), { origin, maxBytes });
     } finally {
       this.#leave(origin);
     }
@@ -112,7 +100,17 @@ export class Egress {
   /** Ends all calls that are under way. */
   async close(): Promise<void> {
     this.#end.abort();
-    await this.#agent.destroy();
+    await (await this.#agent)?.destroy();
+  }
+
+  /** Made for the first call: most servers make none, and to load undici is a tenth of a start. */
+  #connections(): Promise<Agent> {
+    this.#end.signal.throwIfAborted();
+    const { reach } = this.#rules;
+    this.#agent ??= import('./agent.ts').then(({ openAgent }) =>
+      openAgent({ reach, lookup: this.#lookup, maxConnections: MAX_CALLS_EACH, end: this.#end.signal }),
+    );
+    return this.#agent;
   }
 
   #enter(origin: string): void {

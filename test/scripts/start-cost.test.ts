@@ -13,8 +13,14 @@ import { withoutSettings } from '../helpers/programs/millrace.ts';
 const MAX_MODULES = 1_500;
 /** With compiled modules at hand, as every start has them but the first; about 0.6 on a machine of today. */
 const MAX_CPU_SECONDS = 4;
-/** Needed for one kind of store, of mail, of page or of download only; and the half of typebox that no check needs. */
-const RARE = ['nodemailer', '@aws-sdk/client-s3', '@scalar/fastify-api-reference', 'mongodb-memory-server-core'];
+/** Needed for one kind of store, of mail, of page, of download or of sign-in only; and the half of typebox that no check needs. */
+const RARE = [
+  'nodemailer',
+  '@aws-sdk/client-s3',
+  '@scalar/fastify-api-reference',
+  'mongodb-memory-server-core',
+  'undici',
+];
 const RARE_PARTS = ['typebox/build/value/', 'typebox/build/compile/'];
 
 const LOADING = `
