@@ -122,7 +122,7 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
       await context.register(accountRoutes, parts.auth);
       await context.register(userRoutes, parts);
       await context.register(keyRoutes, parts);
-      await context.register(providerRoutes, parts);
+      await context.register(providerRoutes, { ...parts, base: parts.config.auth.base });
       await context.register(settingsRoutes, parts);
       await context.register(auditRoutes, parts);
     });
