@@ -20,7 +20,7 @@ const CHECKS = [
 const LONG = process.env['MILLRACE_LONG'] === '1';
 const SEED = process.env['MILLRACE_SEED'] ?? '1';
 const EXAMPLES = LONG ? 200 : 3;
-const RUN_MS = LONG ? 3_600_000 : 240_000;
+const RUN_MS = LONG ? 3_600_000 : 480_000;
 
 /** What counts as refusing a bad request: its own list, and an address or a body that is too long. */
 const CONFIG = `

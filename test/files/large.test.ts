@@ -10,14 +10,14 @@ import { type Program, startProgram } from '../helpers/programs/program.ts';
 
 const LONG = process.env['MILLRACE_LONG'] === '1';
 const MIB = 1_048_576;
-const LARGE = LONG ? 1_024 * MIB : 256 * MIB;
+const LARGE = LONG ? 1_024 * MIB : 192 * MIB;
 /** V8 lets up to 64 MB of buffers that nobody needs any more come together before it looks for them. */
 const FLAT = LONG ? 64 * MIB : 96 * MIB;
-const MANY = LONG ? 20 : 4;
+const MANY = LONG ? 20 : 3;
 const EACH = 50_000_000;
 const FLAT_MANY = LONG ? 250_000_000 : 100_000_000;
 
-t.setTimeout(LONG ? 1_800_000 : 180_000);
+t.setTimeout(LONG ? 1_800_000 : 480_000);
 if (process.platform !== 'linux') t.bailout('Memory is read from /proc, which is not here');
 
 t.test('on GridFS', async (t) => {

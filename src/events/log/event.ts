@@ -69,11 +69,13 @@ export function eventType(row: LogRow): string | null {
 }
 
 /** The event type of a row that is about the system; null for every other row. */
-export function systemType({ operation, collection, after }: LogRow): SystemType | null {
+export function systemType(row: LogRow): SystemType | null {
+  const { operation, collection } = row;
   if (operation === 'gap') return 'system.log.gap';
   const verb = VERB_OF[operation];
   if (verb === null || collection === null || !isSystemCollection(collection)) return null;
-  const occurrence = collection === '_activity' && operation === 'insert' && after && readStored(after)['type'];
+  const mayName = collection === '_activity' && operation === 'insert' && row.after !== null;
+  const occurrence = mayName && readStored(row.after)['type'];
   if (typeof occurrence === 'string' && isOccurrence(occurrence)) return occurrence;
   return `system.${SYSTEM_COLLECTIONS[collection].thing}.${verb}`;
 }

@@ -1,5 +1,6 @@
 /** What a client is told when the database fails while it catches up: that another try may help, and not a fault of ours. */
 import { randomBytes } from 'node:crypto';
+import { MongoClient } from 'mongodb';
 import t from 'tap';
 import { buildTestApp } from '../../helpers/app.ts';
 import { testReplicaSet } from '../../helpers/database/replica-set.ts';
@@ -14,9 +15,14 @@ t.test('the database fails while a client catches up', async (t) => {
   const database = `test_${randomBytes(6).toString('hex')}`;
   const { app, parts } = await buildTestApp(t, { MILLRACE_QUERY_TIMEOUT_MS: '300' }, { url: set.url, database });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  // A client of its own: that of the program takes the server for lost while its commands fail.
+  const client = new MongoClient(set.url);
   const fail = (mode: string, data: object = {}) =>
-    parts.mongo.client.db('admin').command({ configureFailPoint: 'failCommand', mode, data });
-  t.teardown(() => fail('off'));
+    client.db('admin').command({ configureFailPoint: 'failCommand', mode, data });
+  t.teardown(async () => {
+    await fail('off');
+    await client.close();
+  });
   await app.inject({ method: 'POST', url: '/api/things', payload: { n: 1 } });
   const since = (await app.inject('/api/things')).headers['millrace-position'];
   for (let n = 0; n < MISSED; n += 500) {
