@@ -62,7 +62,7 @@ export async function keyRoutes(app: FastifyInstance, { policies, auth }: KeyRou
   });
 }
 
-/** A key that is bound to what there cannot be would be refused everywhere, and nobody could say why. */
+/** A key limited to a collection that cannot exist would be refused everywhere, without an understandable reason. */
 function requirePlaces(names: readonly string[] | null): void {
   const at = (names ?? []).findIndex((name) => !OTHER_PLACES.has(name) && !isCollectionName(name));
   const name = names?.[at];

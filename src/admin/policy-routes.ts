@@ -81,7 +81,7 @@ export async function policyRoutes(app: FastifyInstance, options: PolicyRoutesOp
     return { ...restored, policies: written.map(toWire) };
   });
 
-  // Questions change nothing: who may look may ask.
+  // Trying policies out changes nothing, so the right to read them is enough.
   app.post(`${URL}/test`, { config: { ...POLICIES.test, reads: true } }, async (request) => {
     withBody(request, 'read');
     return judgeTrial(policies, parseQuestion(requireBody(request)));

@@ -42,7 +42,8 @@ export function isAccessRefusal(error: unknown): boolean {
 }
 
 /**
- * What is told of a value that is taken already: the members of the index, unless the writer may not see one of them.
+ * Cuts the error of a value that is taken already: it names the members of the index only if the writer may see all of
+ * them.
  * @param reader what the writer may read
  */
 export function discreet(error: unknown, reader: Scope | null): unknown {

@@ -20,7 +20,7 @@ export interface DatabaseState {
   readonly version: string;
   /** Whether it required authentication. */
   readonly authenticated: boolean;
-  /** Whether it is the program's own, on loopback and behind a password. */
+  /** Whether it is the program's own, which listens on loopback and requires a password. */
   readonly embedded: boolean;
   readonly production: boolean;
 }

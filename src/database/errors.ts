@@ -77,7 +77,8 @@ export function uniqueViolation(
 
 /** Turns any error of the driver, and the end of a deadline, into a Millrace error; others are returned as they are. */
 export function translateError(error: unknown): unknown {
-  // What keeps the driver from asking at all it wraps for many documents, so that only the original tells what it is.
+  // For many documents, the driver wraps the error that kept it from sending them; only the original error says what it
+  // is.
   if (error instanceof MongoBulkWriteError && error.errorResponse instanceof Error) {
     return translateError(error.errorResponse);
   }
@@ -99,7 +100,10 @@ function told({ code, message, hint, retryAfter }: Meaning, cause: unknown): Mil
   });
 }
 
-/** Whether a command was given up before it left (kernel/concurrency/deadline.ts). Of one that has left the driver says it by itself. */
+/**
+ * Whether a command was given up before it was sent (kernel/concurrency/deadline.ts). After it was sent, the driver
+ * throws an error of its own.
+ */
 function isDeadline(error: unknown): boolean {
   return error instanceof DOMException && error.name === 'TimeoutError';
 }

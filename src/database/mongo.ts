@@ -1,5 +1,6 @@
 /**
- * Connects to MongoDB: one client, the three databases, and the checks that the server can run Millrace at all.
+ * Connects to MongoDB: one client, the three databases, and the checks that the server can run Millrace at all. After a
+ * change of primary the driver repeats single reads and writes once by itself; transactions.ts repeats transactions.
  * Not here: starting a server (embedded/), what is stored (the stores), errors (errors.ts).
  */
 import { type Db, MongoClient, MongoParseError } from 'mongodb';

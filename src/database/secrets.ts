@@ -13,14 +13,15 @@ export interface SecretRow {
   value: Binary | string;
   /** When `value` begins to sign; only of secrets that sign (signing-secret.ts), as is `older`. */
   signsFrom?: Date;
-  /** The ones before it, the newest first, and when what they signed is no longer valid. */
+  /** The secrets before it, the newest first, each with the time from which nothing that it signed is valid. */
   older?: { value: string; until: Date }[];
 }
 
 /**
  * The secret of this name, 32 random bytes, made at first use.
  * @param name what it is for, such as `cursors`
- * @param sealer encrypts it at rest; one that stands there in clear, or sealed by an older master key, is sealed anew
+ * @param sealer encrypts it before it is stored. A secret stored in clear, or sealed by an older master key, is sealed
+ * anew
  * @throws SealBroken without the master key that sealed it
  */
 export async function sharedSecret(mongo: Pick<Mongo, 'log'>, name: string, sealer: Sealer): Promise<Buffer> {

@@ -1,7 +1,7 @@
 /**
- * The MongoDB server's error codes that Millrace knows, and what those mean that mean the same to every operation.
- * Source: `error_codes.yml` of MongoDB 6.0. Pure. Not here: the driver's own errors (errors.ts) and what a recorder does
- * about one (events/log/log-errors.ts).
+ * The MongoDB server's error codes that Millrace knows, and the meaning of those that mean the same for every
+ * operation. Source: `error_codes.yml` of MongoDB 6.0. Pure. Not here: the driver's own errors (errors.ts) and what a
+ * recorder does about one (events/log/log-errors.ts).
  */
 import type { ErrorCode } from '../kernel/errors.ts';
 
@@ -137,8 +137,8 @@ const BY_CODE: ReadonlyMap<number, Meaning> = new Map(
 );
 
 /**
- * What an error of the server means, or undefined where that depends on the operation or nobody foresaw it.
- * @param text the server's message: some meanings share a code with much else
+ * What an error of the server means; undefined if that depends on the operation, or the error is not known here.
+ * @param text the server's message: some codes have several meanings
  */
 export function meaningOf(code: number | undefined, text: string): Meaning | undefined {
   if (code === CODE.badValue && text.includes('parallel arrays')) return SORT;

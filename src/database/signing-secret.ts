@@ -1,7 +1,7 @@
 /**
- * A shared secret that signs what goes out to clients (HMAC) and can be replaced while they hold it: the one before verifies as
- * long as what it signed may be valid. Sealed at rest as all secrets are. Not here: what is signed; keys of tokens
- * (auth/tokens/key-ring.ts).
+ * A shared secret that signs texts for clients, such as page cursors (HMAC), and that can be replaced at any time: the
+ * old secret still verifies as long as a text that it signed may be valid. Encrypted before it is stored, like all
+ * secrets (kernel/sealer.ts). Not here: what is signed, and the keys of tokens (auth/tokens/key-ring.ts).
  */
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import type { Collection } from 'mongodb';
@@ -11,7 +11,7 @@ import { translated } from './errors.ts';
 import type { Mongo } from './mongo.ts';
 import { contextOf, type SecretRow, secretText, sharedSecret } from './secrets.ts';
 
-/** By then every process has been told of a new secret and verifies by it; only then does it sign. */
+/** After this time every process knows a new secret and verifies by it. Only then the secret begins to sign. */
 const HAND_OVER_MS = 5_000;
 /** How far the clocks of processes may differ. */
 const OVERLAP_MS = 60_000;
@@ -47,7 +47,7 @@ export class SigningSecret implements SigningKeys {
   }
 
   /**
-   * Reads it or makes it, and seals with the newest master key what stands there otherwise.
+   * Reads the secret or makes it. A secret that is not sealed with the newest master key is sealed anew.
    * @throws SealBroken without the master key that sealed it
    */
   async start(): Promise<void> {
@@ -70,8 +70,8 @@ export class SigningSecret implements SigningKeys {
   }
 
   /**
-   * Makes another one.
-   * @param dropOld forgets the ones before at once, and with them all that they signed: for a secret that leaked
+   * Replaces the secret by a new one.
+   * @param dropOld forgets the old secrets at once, so that everything they signed becomes invalid: for a leaked secret
    */
   async rotate(dropOld: boolean): Promise<void> {
     const { name, now, lifetimeMs } = this.#options;
@@ -86,7 +86,7 @@ export class SigningSecret implements SigningKeys {
         older: dropOld ? [] : [{ value: this.#sealed(this.#opened(value)), until }, ...alive],
       };
       const { matchedCount } = await translated(() => this.#rows.updateOne({ _id: name, value }, { $set: next }));
-      // Otherwise somebody else has replaced it meanwhile.
+      // Otherwise another process has replaced it meanwhile.
       done = matchedCount === 1;
     }
     await this.reload();

@@ -1,7 +1,8 @@
 /**
- * Runs the few transactions of Millrace on a fixed set of sessions. Their ids are stored in `<db>_log.instances` under
- * a lease. A process that is killed inside a transaction locks its documents for about a minute; another process that
- * sees the lease expire kills the sessions, which frees the documents at once. Not here: what is written (the stores).
+ * Runs the few transactions of Millrace on a fixed set of sessions, and repeats one that failed for a passing reason,
+ * such as a change of primary. Their ids are stored in `<db>_log.instances` under a lease. A process that is killed
+ * inside a transaction locks its documents for about a minute; another process that sees the lease expire kills the
+ * sessions, which frees the documents at once. Not here: what is written (the stores).
  */
 import { randomUUID } from 'node:crypto';
 import type { Binary, ClientSession, Collection } from 'mongodb';

@@ -1,7 +1,8 @@
 /**
- * Documents of own collections that hold members with free names, such as claims and profiles: read by our own reader,
- * because the driver makes a DBRef of every document with members `$ref` and `$id`. Numbers are promoted to those of
- * JavaScript, as the driver does. Not here: documents of clients, whose numbers keep their types (stored.ts).
+ * Reads documents of our own collections that have members with free names, such as claims and profiles. The driver's
+ * reader is not used, because the driver makes a DBRef of every document with members `$ref` and `$id`. Numbers are
+ * promoted to those of JavaScript, as the driver does. Not here: documents of clients, whose numbers keep their types
+ * (stored.ts).
  */
 import { type Document, Double, Int32, Long, Timestamp } from 'mongodb';
 import { isPlain, setMember } from '../../kernel/objects.ts';
@@ -11,7 +12,7 @@ import { readStored } from './stored.ts';
 /**
  * Reads a stored document; an integer beyond ±2^53 stays a Long.
  * @param raw bytes, as the driver gives them with `raw: true`
- * @throws TypeError when it is something else, MillraceError `internal` when the bytes are no BSON document
+ * @throws TypeError when it is something else, MillraceError `internal` when the bytes are not a BSON document
  */
 export function readPromoted(raw: unknown): Document {
   const bytes = binary(raw);

@@ -19,7 +19,8 @@ import { type Approach, record } from './recording.ts';
 const LEASE_POLL_MS = 250;
 const STOP_MS = 300;
 /**
- * How long nobody may be known to record before it counts as ended, in milliseconds; taking over takes five seconds.
+ * How long no recording process may be known before recording counts as ended, in milliseconds; taking over takes five
+ * seconds.
  */
 const PATIENCE_MS = 15_000;
 
