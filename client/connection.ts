@@ -72,8 +72,8 @@ export class Connection {
       return () => live.close();
     }
     if (new TextEncoder().encode(JSON.stringify(live.request(false))).length > MAX_FRAME_BYTES) {
-      const title = 'The question is too long';
-      live.end(new Problem({ status: 400, code: 'too-large', title, hint: 'Give it a shorter filter' }));
+      const title = 'The live query is too long';
+      live.end(new Problem({ status: 400, code: 'too-large', title, hint: 'Use a shorter filter' }));
       return () => live.close();
     }
     this.#questions.set(live.id, live);

@@ -19,7 +19,7 @@ Usage: npm run board -- [--url http://127.0.0.1:3000] [--flights 5000] [--minute
 
   --flights   how many flights the day has
   --minutes   how long the day takes
-  --mongodb   makes every fourth change straight in the database, as a foreign program would
+  --mongodb   makes every fourth change straight in the database, as another program would
 
 Look at it meanwhile: http://127.0.0.1:3000/examples/board/
 `;
@@ -91,7 +91,7 @@ async function whenThere<T>(send: () => Promise<T>): Promise<T> {
       return await send();
     } catch (error) {
       if (!isAway(error)) throw error;
-      if (tries === 0) process.stdout.write('\n  The server is away; going on when it is back\n');
+      if (tries === 0) process.stdout.write('\n  The server does not answer; waiting until it is back\n');
       await pause(AWAY_MS);
     }
   }

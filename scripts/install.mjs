@@ -37,7 +37,8 @@ export async function ensureInstalled({ dev }) {
     console.error(`… still installing (${Math.round((Date.now() - started) / 1000)} s)`);
   }, TICK_MS);
   const code = await ended(child).finally(() => clearInterval(ticking));
-  if (code !== 0) throw new Error(`npm ci ended with ${code}. Its words are above; is the network reachable?`);
+  if (code !== 0)
+    throw new Error(`npm ci failed with exit code ${code}. Its output is above. Is the network reachable?`);
 }
 
 /**

@@ -55,7 +55,7 @@ for (const server of SERVERS) console.log(`${server.name}: ${installed(server)}`
  */
 function installed({ file, tool, version, install }: Server): string {
   if (existsSync(file)) return 'is here';
-  if (spawnSync(tool, version).status !== 0) return `skipped, there is no ${tool}`;
+  if (spawnSync(tool, version).status !== 0) return `skipped, ${tool} is not installed`;
   const folder = mkdtempSync(join(S3_CACHE, 'install-'));
   const { args, env } = install(folder);
   const run = spawnSync(tool, args, {

@@ -40,7 +40,7 @@ export const SEED_SETS: readonly SeedSet[] = [
 
 async function readArray(path: string): Promise<readonly Member[]> {
   const parsed: unknown = JSON.parse(await readFile(new URL(`../node_modules/${path}`, import.meta.url), 'utf8'));
-  if (!Array.isArray(parsed)) throw new TypeError(`${path} holds no array`);
+  if (!Array.isArray(parsed)) throw new TypeError(`${path} does not hold an array`);
   return parsed;
 }
 

@@ -17,7 +17,7 @@ Names (all of them when none is given):
 ${SEED_SETS.map(({ name, title }) => `  ${name.padEnd(12)}${title}`).join('\n')}
 
 A collection that has documents already is left alone. --force adds all documents once more, under new ids.
---token is who writes: the accessToken of POST /auth/login, or an API key. In production mode it is needed.
+--token is the credential to write with: the accessToken of POST /auth/login, or an API key. Production mode needs one.
 `;
 
 /** The server that gets the documents, and the credential to use. */

@@ -22,8 +22,8 @@ Usage: npm start        or, once installed as a package: millrace
 
 Without any configuration it runs its own MongoDB and serves http://127.0.0.1:3000.
 
-Beside serving, for those who run it (each tells its use; from a clone npm run owner -- and so on):
-  millrace owner    makes an owner, or a set-up link; mends a lost password
+Commands besides serving (each prints its usage; in a clone: npm run owner -- and so on):
+  millrace owner    makes an owner or a set-up link; replaces a lost password
   millrace keys     changes the keys that sign access tokens
   millrace files    moves files from one store to another
 
@@ -56,8 +56,8 @@ export function unknownSettings(env: Environment): string[] {
     const strange = PREFIX.test(name) && !(name in SETTINGS.properties) && !OF_KUBERNETES.test(`${name}=${value}`);
     if (!strange || value === undefined || value === '') return [];
     const near = nearest(name.replace(PREFIX, ''), [...known.keys()]);
-    const hint = near === null ? '--help shows which there are.' : `Did you mean ${known.get(near)}?`;
-    return [`${name} is no setting and changes nothing. ${hint}`];
+    const hint = near === null ? '--help lists the settings.' : `Did you mean ${known.get(near)}?`;
+    return [`${name} is not a setting and has no effect. ${hint}`];
   });
 }
 
@@ -108,8 +108,8 @@ function next({ url, open, setUp }: RunningServer): string {
   if (setUp !== null)
     return `  Set-up    ${setUp}
             works once, for 30 minutes; ${OWNER} --link makes another
-            Open it and become the owner: until there is one, nobody is allowed anything.`;
-  return `  Sign in; the accessToken of the answer goes with every request:
+            Open it and become the owner: until there is an owner, nothing is allowed.`;
+  return `  Sign in, then send the accessToken of the answer with every request:
     curl ${url}/auth/login ${json} '{"username":"<you>","password":"<your password>"}'
     curl ${url}/api/todos -H 'authorization: Bearer <accessToken>'`;
 }

@@ -31,7 +31,7 @@ async function main(): Promise<0 | 1> {
   if (flag !== undefined && isCommand(flag)) return runCommand(flag, words, process.env);
   if (flag === '--help' || flag === '-h') return print(HELP);
   if (flag === '--version' || flag === '-v') return print(VERSION);
-  if (flag !== undefined) throw new ConfigError([`${flag}: there are no such arguments; --help shows what there is`]);
+  if (flag !== undefined) throw new ConfigError([`${flag}: this is not a known argument; --help lists all`]);
 
   const config = loadConfig(process.env);
   collectBuffersWithTheRest();

@@ -15,10 +15,10 @@ t.test('a setting that there is not is told, with the one that may be meant', as
     ['MILLRACE_CORS_ORIGIN', 'MILLRACE_CORS_ORIGINS'],
     ['MILLRACE_MASTERKEY', 'MILLRACE_MASTER_KEY'],
   ] as const) {
-    t.strictSame(said(name, 'secret'), [`${name} is no setting and changes nothing. Did you mean ${meant}?`]);
+    t.strictSame(said(name, 'secret'), [`${name} is not a setting and has no effect. Did you mean ${meant}?`]);
   }
   t.strictSame(said('MILLRACE_XYZZYXYZZY'), [
-    'MILLRACE_XYZZYXYZZY is no setting and changes nothing. --help shows which there are.',
+    'MILLRACE_XYZZYXYZZY is not a setting and has no effect. --help lists the settings.',
   ]);
   for (const name of ['MILLRACE_MODE', 'PORT', 'PROT', 'PATH', 'MONGODB_URI']) t.strictSame(said(name), [], name);
   t.strictSame(said('MILLRACE_XYZZYXYZZY', ''), [], 'what is empty is not set');
@@ -49,13 +49,13 @@ t.test('the summary says that everything is allowed only where it is', async (t)
 t.test('the program tells both', { timeout: 120_000 }, async (t) => {
   const folder = await dataFolder(t);
   const first = await startMillrace(t, { folder, env: { MILLRACE_PROT: '1' } });
-  t.match(first.output(), /MILLRACE_PROT is no setting.*PORT/);
+  t.match(first.output(), /MILLRACE_PROT is not a setting.*PORT/);
   t.match(first.output(), /everything is allowed/);
   const gone = await fetch(`${first.url}/admin/policies/open-in-development`, { method: 'DELETE' });
   t.equal(gone.status, 204);
   await first.end('SIGTERM');
   const second = await startMillrace(t, { folder });
-  t.notMatch(second.output(), /everything is allowed|is no setting/);
+  t.notMatch(second.output(), /everything is allowed|is not a setting/);
 });
 
 t.test('the package promises only what there is', async (t) => {

@@ -48,7 +48,7 @@ export class Audit {
   async list(before: string | null, type: string | null, limit: number): Promise<Event[]> {
     const place = before === null ? null : parsePosition(before);
     if (before !== null && place === null) {
-      throw new MillraceError('invalid-parameter', 'The position is not one this server gave');
+      throw new MillraceError('invalid-parameter', 'The position does not come from this server');
     }
     if (type !== null) requireTypes([type]);
     const rows = await this.#store.list(place, type === null ? null : toPattern(type), limit);
@@ -78,7 +78,7 @@ function toAudit(row: LogRow): AuditRow | null {
 /** A pattern goes to the database, which ends it at a zero byte; no type has a control character. */
 function toPattern(type: string): RegExp {
   if (/\p{Cc}/u.test(type)) {
-    throw new MillraceError('invalid-parameter', "The parameter 'type' is an event type, with * for anything");
+    throw new MillraceError('invalid-parameter', "The parameter 'type' must be an event type; * stands for any text");
   }
   const parts = type.slice(0, 200).split('*', 10);
   return new RegExp(`^${parts.map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&')).join('.*')}$`);

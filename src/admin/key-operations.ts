@@ -28,7 +28,7 @@ export const KEYS = {
   get: operation({
     id: 'keys.get',
     tag,
-    summary: 'Get what is known of an API key',
+    summary: 'Get an API key, without its secret',
     parameters: ONE,
     answers: answer('The key.', API_KEY_SHAPE),
     errors: [...ASKED_ERRORS, 'document-not-found'],
@@ -36,7 +36,7 @@ export const KEYS = {
   remove: operation({
     id: 'keys.remove',
     tag,
-    summary: 'End an API key',
+    summary: 'Revoke an API key',
     parameters: ONE,
     answers: DONE,
     errors: [...ASKED_ERRORS, ...BODY_ERRORS, 'document-not-found'],

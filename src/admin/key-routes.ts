@@ -67,16 +67,16 @@ function requirePlaces(names: readonly string[] | null): void {
   const at = (names ?? []).findIndex((name) => !OTHER_PLACES.has(name) && !isCollectionName(name));
   const name = names?.[at];
   if (name === undefined) return;
-  const detail = `'${name}' is no collection. Leave "collections" out for all that policies allow`;
+  const detail = `'${name}' is not the name of a collection. Leave "collections" out to allow all that policies allow`;
   throw invalid(`/collections/${at}`, detail);
 }
 
 function parseEnd(text: string | null): Date | null {
   if (text === null) return null;
   const end = new Date(text);
-  if (!(end.getTime() > Date.now())) throw invalid('/expiresAt', 'The end of a key lies in the future');
+  if (!(end.getTime() > Date.now())) throw invalid('/expiresAt', 'The end of a key must be in the future');
   // JavaScript takes 31 February for 3 March.
-  if (!end.toISOString().startsWith(text.slice(0, 10))) throw invalid('/expiresAt', 'There is no such day');
+  if (!end.toISOString().startsWith(text.slice(0, 10))) throw invalid('/expiresAt', 'There is no such date');
   return end;
 }
 

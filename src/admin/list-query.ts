@@ -11,8 +11,8 @@ const DEFAULT_LIMIT = 100;
 
 /** The parameters of a list as the contract describes them. */
 export const LIST_PARAMETERS = [
-  queryParameter('limit', 'How many at most.', { type: 'integer', minimum: 1, maximum: MAX_LIMIT }),
-  queryParameter('after', 'Goes on after this one: `Millrace-Next` of the page before.'),
+  queryParameter('limit', 'The most items of a page.', { type: 'integer', minimum: 1, maximum: MAX_LIMIT }),
+  queryParameter('after', 'Where the page begins: the `Millrace-Next` of the page before.'),
 ];
 
 export const LIST_ERRORS: readonly ErrorCode[] = [...ASKED_ERRORS, 'invalid-parameter'];
@@ -39,7 +39,7 @@ export function parseListQuery(request: FastifyRequest, choice?: string): ListQu
   const text = found.get('limit') ?? String(DEFAULT_LIMIT);
   const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
   if (limit < 1 || limit > MAX_LIMIT) {
-    throw new MillraceError('invalid-parameter', `The parameter 'limit' is a number from 1 to ${MAX_LIMIT}`);
+    throw new MillraceError('invalid-parameter', `The parameter 'limit' must be a number from 1 to ${MAX_LIMIT}`);
   }
   return { limit, after: found.get('after'), chosen: choice === undefined ? null : found.get(choice) };
 }

@@ -46,7 +46,7 @@ export const POLICIES = {
   list: operation({
     id: 'policies.list',
     tag,
-    summary: 'List the policies that count',
+    summary: 'List the policies in force',
     answers: { 200: { description: 'The policies and the number of their version.', schema: SET } },
     errors: ASKED_ERRORS,
   }),
@@ -87,25 +87,25 @@ export const POLICIES = {
     tag,
     summary: 'Go back to a version',
     parameters: [VERSION],
-    answers: { 200: { description: 'The policies that count now.', schema: SET } },
+    answers: { 200: { description: 'The policies in force now.', schema: SET } },
     errors: [...SAVED, 'policy-not-found'],
   }),
   test: operation({
     id: 'policies.test',
     tag,
-    summary: 'Ask what the policies say of a document',
+    summary: 'Try what the policies decide about a document',
     body: jsonBody(QUESTION),
-    answers: { 200: { description: 'The verdict.', schema: VERDICT } },
+    answers: { 200: { description: 'The decision.', schema: VERDICT } },
     errors: TRIED,
   }),
   check: operation({
     id: 'policies.check',
     tag,
-    summary: 'Hold the policies to a list of expected verdicts',
+    summary: 'Check the policies against a list of expected decisions',
     body: jsonBody(CHECK),
     answers: {
       200: {
-        description: 'How many came true, and which did not.',
+        description: 'How many decisions were as expected, and which were not.',
         schema: {
           type: 'object',
           required: ['passed', 'failed'],

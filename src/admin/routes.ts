@@ -8,7 +8,7 @@ import type { Policies } from '../policies/policies.ts';
 const OPERATION = operation({
   id: 'state',
   tag: 'Running it',
-  summary: 'How the parts are doing',
+  summary: 'The state of the parts of the server',
   answers: { 200: { description: 'The state.', schema: { type: 'object' } } },
   errors: [],
 });

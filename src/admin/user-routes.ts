@@ -111,7 +111,7 @@ export async function userRoutes(app: FastifyInstance, { policies, auth }: UserR
 /** Owners are the business of owners: an admin could make itself one otherwise, and so could anybody in development. */
 function requireOwnerFor(principal: Principal, kind: User['kind']): void {
   if (kind === 'user' || (principal.kind === 'owner' && principal.roles.includes('owner'))) return;
-  throw new MillraceError('forbidden', 'Owners are made and changed by owners alone', {
+  throw new MillraceError('forbidden', 'Only owners can make and change owners', {
     hint: 'The command `millrace owner` makes one',
   });
 }

@@ -200,14 +200,14 @@ async function openSealer(masterKey: string | null): Promise<Sealer> {
   const [, path] = /^file:(.*)$/.exec(masterKey) ?? [];
   const text = path === undefined ? masterKey : await readSecret('MILLRACE_MASTER_KEY', path);
   const keys = parseMasterKeys(text);
-  if (keys === null) throw new ConfigError([`MILLRACE_MASTER_KEY=file:${path}: a key is 32 bytes as base64`]);
+  if (keys === null) throw new ConfigError([`MILLRACE_MASTER_KEY=file:${path}: a key must be 32 bytes as base64`]);
   return new Sealer(keys);
 }
 
 function explainSeal(error: unknown): never {
   if (!(error instanceof SealBroken)) throw error;
   throw new UnusableDatabase(
-    `The secrets in the database cannot be read: ${error.message}. Set MILLRACE_MASTER_KEY as it was.`,
+    `The secrets in the database cannot be read: ${error.message}. Set MILLRACE_MASTER_KEY to the value that it had.`,
   );
 }
 
@@ -243,7 +243,7 @@ async function ensureOwner(owners: Owners, { auth, onError }: AuthSettings): Pro
     await owners.ensure(wanted.email, password);
   } catch (error) {
     if (error instanceof MillraceError && error.code === 'unique-violation') {
-      const taken = `MILLRACE_OWNER_EMAIL=${wanted.email}: the account of this name is a user's, no owner was made`;
+      const taken = `MILLRACE_OWNER_EMAIL=${wanted.email}: the account with this address belongs to a user; no owner was made`;
       if (!(await owners.exists()))
         throw new ConfigError([`${taken}; name another address, or make an owner by millrace owner`]);
       onError(new Error(taken));

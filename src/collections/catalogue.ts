@@ -62,7 +62,7 @@ export class Catalogue {
       } catch (error) {
         if (serverCode(error) === CODE.namespaceNotFound) throw notAvailable(name);
         if (serverCode(error) !== CODE.namespaceExists) return translated(() => Promise.reject(error));
-        throw new MillraceError('collection-exists', `There is a collection '${to}' already`, { cause: error });
+        throw new MillraceError('collection-exists', `A collection '${to}' exists already`, { cause: error });
       }
       this.#registry.forget(name);
     }

@@ -128,7 +128,7 @@ export class Collections {
     write: Write,
   ): Promise<readonly StoredDocument[]> {
     if (bodies.length > MAX_DOCUMENTS) {
-      throw new MillraceError('too-many-documents', `${bodies.length} documents are more than ${MAX_DOCUMENTS}`);
+      throw new MillraceError('too-many-documents', `${bodies.length} documents, ${MAX_DOCUMENTS} at most`);
     }
     const origin = this.#origin(scope, write);
     const documents = bodies.map((body, index) => {

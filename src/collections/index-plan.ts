@@ -19,7 +19,7 @@ export const INDEX = Type.Object(
       minItems: 1,
       maxItems: MAX_FIELDS,
       uniqueItems: true,
-      description: 'Paths in order; a leading `-` means descending. The `id` at the end goes without saying.',
+      description: 'Paths in order; a leading `-` means descending. An `id` at the end is added by itself.',
     }),
     unique: Type.Optional(Type.Boolean({ description: 'No two documents may have the same values.', default: false })),
     sparse: Type.Optional(
@@ -81,7 +81,8 @@ function checkFields(fields: readonly string[], pointer: string): void {
     }
   });
   if (new Set(paths).size < paths.length) throw invalid(pointer, 'A field is named twice in one index');
-  if (paths[0] === '_id') throw invalid(pointer, 'Documents are indexed by id already, and an index begins elsewhere');
+  if (paths[0] === '_id')
+    throw invalid(pointer, 'Documents are indexed by id already; an index must begin with another field');
   // JavaScript orders such names before all others, but in an index the order of the fields matters.
   const number = paths.find((path) => /^\d+$/.test(path));
   if (number !== undefined) throw invalid(pointer, `The field '${number}' cannot be indexed: its name is a number`);

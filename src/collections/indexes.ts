@@ -101,7 +101,7 @@ async function refusing<T>(build: () => Promise<T>): Promise<T> {
     }
     if (IMPOSSIBLE.has(serverCode(cause) ?? 0)) {
       throw new MillraceError('index-impossible', 'The database cannot build this index', {
-        hint: 'An index reaches into one array of a document at most, and a collection has at most 64 indexes',
+        hint: 'An index may include only one array of each document, and a collection may have 64 indexes',
         cause,
       });
     }

@@ -66,7 +66,7 @@ export class Registry {
       this.#known.add(name);
     } else {
       unprepared.add(name);
-      throw new MillraceError('contention', `Collection '${name}' is being prepared`);
+      throw new MillraceError('contention', `Collection '${name}' is being set up for events`);
     }
   }
 
@@ -103,8 +103,8 @@ export class Registry {
       const code = serverCode(error);
       if (code !== CODE.maxTimeExpired && code !== CODE.indexBeingBuilt) throw error;
       // Not `contention`: a transaction would repeat and wait again and again.
-      throw new MillraceError('database-unavailable', `Collection '${name}' is held by others in the database`, {
-        hint: 'A transaction is open there or an index being built; try again when it has ended',
+      throw new MillraceError('database-unavailable', `Collection '${name}' is locked in the database`, {
+        hint: 'Another program has an open transaction there or builds an index; try again when it has ended',
         headers: { 'retry-after': '1' },
         cause: error,
       });

@@ -14,7 +14,7 @@ const USAGE = `From a clone npm run files -- …, from an image or a package mil
 
 millrace files move
 
-  Moves every file to the first store in MILLRACE_FILES. Name the stores that still hold files behind it:
+  Moves every file to the first store in MILLRACE_FILES. After it, name the stores that still hold files:
   MILLRACE_FILES='s3://pictures?endpoint=http://127.0.0.1:9000 gridfs' millrace files move`;
 
 export async function files(words: readonly string[], env: Environment): Promise<CommandOutcome> {

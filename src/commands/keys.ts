@@ -12,8 +12,8 @@ const USAGE = `From a clone npm run keys -- …, from an image or a package mill
 
 millrace keys rotate [--drop-old]
   Makes a new key for access tokens, and new secrets for signed addresses of files and for page
-  cursors. The old ones verify until what they signed has ended (a cursor: a day). With --drop-old
-  they go at once: everybody renews with their refresh token, and signs and pages anew.`;
+  cursors. What the old ones signed stays valid to its end (a cursor: a day). With --drop-old
+  it ends at once: clients need new access tokens (by refresh token), addresses and cursors.`;
 
 export async function keys(words: readonly string[], env: Environment): Promise<CommandOutcome> {
   const { values, positionals } = parseArgs({

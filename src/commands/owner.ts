@@ -18,10 +18,10 @@ import { withAuth } from './database.ts';
 const USAGE = `From a clone npm run owner -- …, from an image or a package millrace owner …
 
 millrace owner --link
-  Makes a set-up link, which works once, for 30 minutes. An older one dies.
+  Makes a set-up link, which works once, for 30 minutes. An older link stops working.
 
 millrace owner --email ADDRESS --password-file FILE [--roles owner]
-  Makes an owner at once. One that is there gets this password and these roles, and its sessions end.
+  Makes an owner at once. If the owner exists, it gets this password and these roles, and its sessions end.
   Roles: ${OWNER_ROLES.join(', ')}, several with commas.`;
 
 const OPTIONS = {
@@ -44,7 +44,7 @@ export async function owner(words: readonly string[], env: Environment): Promise
   const other = roles.find((role) => !known.includes(role));
   if (other !== undefined) throw new ConfigError([`--roles ${other}: known are ${known.join(', ')}`]);
   if (email !== undefined && !Check(SETUP.properties.email, email)) {
-    throw new ConfigError([`--email ${email}: this is no e-mail address`]);
+    throw new ConfigError([`--email ${email}: this is not an e-mail address`]);
   }
   return withAuth(config, async ({ owners, users }) => {
     if (link || email === undefined || file === undefined) return { text: await owners.link(config.auth.base) };
@@ -61,7 +61,9 @@ export async function owner(words: readonly string[], env: Environment): Promise
 /** A user's account never becomes an owner's: registering with an address does not prove that it is one's own. */
 async function mend(users: Users, there: User, password: string, roles: readonly string[]): Promise<User> {
   if (there.kind !== 'owner') {
-    throw new ConfigError([`--email ${there.email}: the account of this name is a user's; name another address`]);
+    throw new ConfigError([
+      `--email ${there.email}: the account with this address belongs to a user; name another address`,
+    ]);
   }
   checkPassword(password, there.names);
   const user = await users.change(there._id, { roles, disabled: false }, ITSELF);

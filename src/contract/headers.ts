@@ -12,10 +12,10 @@ export const HEADERS = {
   'Content-Range': { description: 'Which bytes these are.', schema: text },
   'Retry-After': { description: 'Seconds to wait.', schema: text },
   'WWW-Authenticate': { description: 'How to sign in.', schema: text },
-  'Preference-Applied': { description: 'What of Prefer was honoured (RFC 7240).', schema: text },
+  'Preference-Applied': { description: 'The preferences that were honoured (RFC 7240).', schema: text },
   'Idempotency-Replayed': { description: '`true` when the answer is the one kept under the key.', schema: text },
   'Millrace-Position': {
-    description: 'A place in the event log: what happens after it is not in the list.',
+    description: 'A position in the event log: changes after it are not in the list.',
     schema: text,
   },
   'Millrace-Next': { description: 'The cursor of the next page.', schema: text },

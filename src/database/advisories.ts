@@ -31,14 +31,14 @@ export function databaseWarnings({ version, authenticated, embedded, production 
   const floor = floorOf(version);
   if (floor !== null && (production || !embedded)) {
     warnings.push(
-      `MongoDB ${version} has holes that were published. Use ${floor.join('.')} or newer` +
+      `MongoDB ${version} has known vulnerabilities. Use ${floor.join('.')} or newer` +
         `${embedded ? ', by MONGODB_URL or MONGOD_BINARY' : ''}.`,
     );
   }
   if (production && !authenticated) {
     warnings.push(
-      'MongoDB lets in everybody who reaches its port: whoever does reads all data and may sign in as an owner. ' +
-        'Start it with --keyFile, make a user, and name it in MONGODB_URL.',
+      'MongoDB requires no password: every program that reaches its port can read all data and become an owner. ' +
+        'Start it with --keyFile, make a user, and name the user in MONGODB_URL.',
     );
   }
   return warnings;

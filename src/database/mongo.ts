@@ -78,7 +78,7 @@ function makeClient({ url, maxPoolSize = 64 }: MongoSettings): MongoClient {
     const option =
       cause instanceof MongoParseError && /^options? [\w, ]+ (?:is|are) not supported$/.exec(cause.message);
     throw new UnusableDatabase(
-      `MONGODB_URL cannot be read as a connection string${option ? `: ${option[0]}` : ''}. It is such as ` +
+      `MONGODB_URL cannot be read as a connection string${option ? `: ${option[0]}` : ''}. It must look like ` +
         'mongodb://user:password@host:27017/?replicaSet=rs0, and in user and password %40 stands for @, %3A for :, ' +
         '%2F for /, %25 for %.',
       { cause },
@@ -93,8 +93,8 @@ function makeClient({ url, maxPoolSize = 64 }: MongoSettings): MongoClient {
 export function mayNot(cause: unknown, { url, database }: MongoSettings): UnusableDatabase | null {
   if (serverCode(cause) !== CODE.unauthorized) return null;
   return new UnusableDatabase(
-    `The MongoDB at ${withoutPassword(url)} may not be used like this. MONGODB_URL has to name a user, and it needs ` +
-      `readWrite and dbAdmin on ${database}, ${database}_log and ${database}_files.`,
+    `The MongoDB at ${withoutPassword(url)} does not allow what Millrace needs. MONGODB_URL must name ` +
+      `a user with the roles readWrite and dbAdmin on ${database}, ${database}_log and ${database}_files.`,
     { cause },
   );
 }
@@ -107,7 +107,7 @@ function refuseImitations(url: string): void {
       : undefined;
   if (product) {
     throw new UnusableDatabase(
-      `${product} lacks the change streams and pre-images that Millrace lives on. Use MongoDB 6.0 or newer as a replica set.`,
+      `${product} lacks the change streams and pre-images that Millrace needs. Use MongoDB 6.0 or newer as a replica set.`,
     );
   }
 }
@@ -118,8 +118,8 @@ async function checkServer(client: MongoClient, url: string): Promise<Pick<Mongo
     const where = withoutPassword(url);
     if (serverCode(cause) === CODE.authenticationFailed) {
       throw new UnusableDatabase(
-        `The MongoDB at ${where} does not know this user, or not by this password. MONGODB_URL names both, and with ` +
-          '?authSource=… the database that keeps them when it is not admin.',
+        `The MongoDB at ${where} refuses the user or the password in MONGODB_URL. If the user is kept in another ` +
+          'database than admin, name that database with ?authSource=…',
         { cause },
       );
     }
@@ -134,7 +134,9 @@ async function checkServer(client: MongoClient, url: string): Promise<Pick<Mongo
   ]);
   const version = String(build['version']);
   if (build['ferretdb'] !== undefined || hello['internal'] === 'cosmos') {
-    throw new UnusableDatabase('This server only speaks like MongoDB. Use MongoDB 6.0 or newer as a replica set.');
+    throw new UnusableDatabase(
+      'This server is not MongoDB, it only imitates it. Use MongoDB 6.0 or newer as a replica set.',
+    );
   }
   if (Number(version.split('.')[0]) < 6) {
     throw new UnusableDatabase(`MongoDB ${version} is too old. Millrace needs MongoDB 6.0 or newer.`);

@@ -63,7 +63,7 @@ const FULL: Meaning = { ...AWAY, message: 'The database cannot take more at the 
 const NOT_INDEXABLE: Meaning = {
   code: 'unsupported-value',
   message: 'An index of the collection cannot hold this document',
-  hint: 'An index reaches into one array of a document at most',
+  hint: 'An index may include only one array of each document',
 };
 const SORT: Meaning = {
   code: 'sort-impossible',
@@ -72,17 +72,17 @@ const SORT: Meaning = {
 };
 const MEMORY: Meaning = {
   code: 'sort-impossible',
-  message: 'The database lacks the memory to put so many documents in order',
+  message: 'Sorting so many documents takes more memory than the database may use',
   hint: 'Narrow the filter, or add an index on the sort keys',
 };
 const PATTERN: Meaning = {
   code: 'invalid-filter',
-  message: 'What the filter looks for in one text is more than the database can look for at once',
+  message: 'The filter searches one text for more than the database can handle',
   hint: 'Look for shorter texts',
 };
 const RULED_OUT: Meaning = {
   code: 'unsupported-value',
-  message: 'A rule that the database keeps for this collection refuses the document',
+  message: 'A rule of this collection in the database refuses the document',
 };
 const READ_ONLY: Meaning = {
   code: 'forbidden',
@@ -90,7 +90,7 @@ const READ_ONLY: Meaning = {
 };
 const ALONE: Meaning = {
   code: 'forbidden',
-  message: 'The database writes to a capped collection one document at a time only',
+  message: 'The database writes only one document at a time to a capped collection',
   hint: 'Write single documents, without an Idempotency-Key and outside of batches',
 };
 const TOO_MUCH: Meaning = {

@@ -33,13 +33,13 @@ export const EVENT = shape(
 );
 
 const FEED = [
-  queryParameter('since', 'A position: what came after it. Without, what comes from now on.'),
-  queryParameter('wait', 'Seconds to wait for something to happen.', {
+  queryParameter('since', 'A position: events after it. Without it: events from now on.'),
+  queryParameter('wait', 'Seconds to wait for an event.', {
     type: 'integer',
     minimum: 0,
     maximum: MAX_WAIT_S,
   }),
-  queryParameter('limit', 'Events at most.', { type: 'integer', minimum: 1, maximum: MAX_LIMIT }),
+  queryParameter('limit', 'The most events of one answer.', { type: 'integer', minimum: 1, maximum: MAX_LIMIT }),
 ];
 
 const FEED_ERRORS: readonly ErrorCode[] = [
@@ -51,7 +51,7 @@ const FEED_ERRORS: readonly ErrorCode[] = [
 ];
 
 const page = (member: string): Answer => ({
-  description: 'What happened, and the position to ask from next.',
+  description: 'The events, and the position for the next request.',
   headers: ['Millrace-Position'],
   schema: {
     type: 'object',

@@ -83,7 +83,7 @@ export async function openEvents(mongo: { data: Db; log: Db }, settings: EventSe
       const code = serverCode(error);
       const details = { recorder: owner, code: code === undefined ? null : String(code) };
       new Activity(mongo).record('system.log.refused', details, ITSELF).catch((fault: unknown) => {
-        onNote('warn', 'That recording is refused could not be written down', { fault: String(fault) });
+        onNote('warn', 'The notice that recording is refused could not be stored', { fault: String(fault) });
       });
     },
     known: () => (tail.seen.number > 0 ? tail.seen : null),

@@ -48,7 +48,7 @@ export function requireConditions(headers: ConditionHeaders, validators: Validat
 
 /** @param validators of the file as it is, which the error carries; null when there is no file */
 export function preconditionFailed(validators: Validators | null): MillraceError {
-  return new MillraceError('precondition-failed', 'The file is not the one the request asks for', {
+  return new MillraceError('precondition-failed', 'The file does not meet the condition of the request', {
     headers: validators === null || validators.etag === '' ? {} : { etag: validators.etag },
   });
 }

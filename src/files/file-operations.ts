@@ -12,7 +12,7 @@ const tag = 'Files';
 
 const FILE = shape('File', {
   type: 'object',
-  description: 'What is known of a file; `fields` may leave members out.',
+  description: 'A file without its bytes; `fields` may leave members out.',
   properties: {
     id: { type: 'string' },
     url: { type: 'string' },
@@ -28,10 +28,13 @@ const FILE = shape('File', {
 const ONE_FILE = { 200: { description: 'The file.', schema: FILE } };
 
 export const FILE_ID = pathParameter('id', "The file's id.", { type: 'string', pattern: FILE_KEY.source });
-const NAME = pathParameter('name', 'Any name; the id counts.', { type: 'string', minLength: 1 });
+const NAME = pathParameter('name', 'Any name; only the id decides.', { type: 'string', minLength: 1 });
 const RANGE = headerParameter('Range', 'A single range of bytes.');
-const IF_MATCH = headerParameter('If-Match', 'Entity tags: writes only if what is there is still one of these.');
-const IF_NONE_MATCH = headerParameter('If-None-Match', 'Entity tags of copies at hand, or `*`.');
+const IF_MATCH = headerParameter(
+  'If-Match',
+  'Entity tags: the write happens only if the current state has one of these.',
+);
+const IF_NONE_MATCH = headerParameter('If-None-Match', 'Entity tags of copies that the client has, or `*`.');
 
 const UPLOADING: readonly ErrorCode[] = [
   'unknown-parameter',
@@ -88,7 +91,7 @@ export const FILE_OPERATIONS = {
   get: operation({
     id: 'files.get',
     tag,
-    summary: 'Get what is known of a file',
+    summary: 'Get a file, without its bytes',
     parameters: [FILE_ID],
     answers: ONE_FILE,
     errors: [...FINDING, 'unknown-parameter'],

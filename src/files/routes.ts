@@ -185,7 +185,7 @@ function translate(error: unknown): unknown {
   if (error instanceof MillraceError) return error;
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'FST_PARTS_LIMIT') {
-    return new MillraceError('too-many-parts', `A request may have ${MAX_PARTS} parts`, { cause: error });
+    return new MillraceError('too-many-parts', `A request may have at most ${MAX_PARTS} parts`, { cause: error });
   }
   if (code === 'FST_PROTO_VIOLATION') {
     return new MillraceError('malformed-request', 'A field has a name that is not allowed', { cause: error });

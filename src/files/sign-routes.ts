@@ -22,7 +22,12 @@ const DEFAULT_S = 300;
 const SIGN = Type.Object(
   {
     expiresIn: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: LONGEST_S, default: DEFAULT_S, description: 'Seconds for which it holds.' }),
+      Type.Integer({
+        minimum: 1,
+        maximum: LONGEST_S,
+        default: DEFAULT_S,
+        description: 'Seconds for which it is valid.',
+      }),
     ),
   },
   { additionalProperties: false },
@@ -31,7 +36,7 @@ const SIGN = Type.Object(
 const OPERATION = operation({
   id: 'files.sign',
   tag: 'Files',
-  summary: 'Make an address of the bytes that needs no credential for a while',
+  summary: 'Make a signed address of the bytes, which needs no credential for a while',
   parameters: [FILE_ID],
   body: jsonBody(SIGN),
   answers: {
@@ -63,7 +68,7 @@ export async function signRoutes(app: FastifyInstance, options: SignRoutesOption
     const scope = policies.scope(request.principal, 'get', 'files');
     const asked: unknown = request.body ?? {};
     if (!Check(SIGN, asked)) {
-      throw new MillraceError('body-type', `"expiresIn" is a whole number of seconds from 1 to ${LONGEST_S}`);
+      throw new MillraceError('body-type', `"expiresIn" must be a whole number of seconds from 1 to ${LONGEST_S}`);
     }
     const seen = await files.get(scope, request.params.id);
     const expires = Math.floor(Date.now() / 1_000) + (asked.expiresIn ?? DEFAULT_S);

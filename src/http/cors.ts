@@ -59,7 +59,7 @@ function shown(origin: string | undefined): string | null {
 }
 
 function whyRefused(origin: string | undefined): string {
-  if (origin === undefined) return 'A preflight without an origin was refused: browsers name one';
+  if (origin === undefined) return 'A preflight without an origin was refused: browsers always send one';
   if (origin === 'null')
     return 'A preflight of a page with no origin of its own was refused: such a page is a file, or in a sandbox';
   return `A preflight of ${shown(origin)} was refused: MILLRACE_CORS_ORIGINS does not name it`;

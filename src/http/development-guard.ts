@@ -35,10 +35,13 @@ export const developmentGuard = fp<DevelopmentGuardOptions>(
         done(
           origin === 'null'
             ? refused(
-                'Pages with no origin of their own may not ask',
+                'Pages without an origin may not send requests',
                 'this one is a file, or in a sandbox: open it from a server, such as http://localhost:5173',
               )
-            : refused(`Pages of ${origin?.slice(0, 80)} may not ask`, 'name their origin in MILLRACE_CORS_ORIGINS'),
+            : refused(
+                `Pages of ${origin?.slice(0, 80)} may not send requests`,
+                'name their origin in MILLRACE_CORS_ORIGINS',
+              ),
         );
       } else done();
     });

@@ -22,7 +22,7 @@ function health(id: string, summary: string, status: string): Declared & { anyHo
 }
 
 export async function healthRoutes(app: FastifyInstance, { ready, details }: HealthOptions): Promise<void> {
-  app.get('/healthz', { config: health('healthz', 'Whether the program lives', 'ok') }, async () => ({ status: 'ok' }));
+  app.get('/healthz', { config: health('healthz', 'Whether the program runs', 'ok') }, async () => ({ status: 'ok' }));
   app.get('/readyz', { config: health('readyz', 'Whether it can serve', 'ready') }, async () => {
     try {
       await ready();

@@ -14,7 +14,7 @@ interface Known {
 }
 
 /** For a browser at the address that the start prints, and for addresses without the part before the collection. */
-const hint = 'Documents are at /api/{collection}, files at /files; /docs tells of everything there is';
+const hint = 'Documents are at /api/{collection}, files at /files; /docs describes everything';
 
 /** Register it before any route. */
 export const methods = fp(

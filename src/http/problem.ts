@@ -56,7 +56,7 @@ export function toMillraceError(error: unknown, bodyBytes = 0): MillraceError {
   if (error instanceof MillraceError) return error;
   const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-    const hint = 'Send it in several requests, or large things as files; MILLRACE_BODY_BYTES sets the limit';
+    const hint = 'Send it in several requests, or large values as files; MILLRACE_BODY_BYTES sets the limit';
     return new MillraceError('body-too-large', `The body has more than ${bodyBytes} bytes`, { hint, cause: error });
   }
   const known = FRAMEWORK[code];

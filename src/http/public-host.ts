@@ -35,9 +35,9 @@ export const publicHost = fp<PublicHostOptions>(
 );
 
 function misdirected(host: string): MillraceError {
-  return new MillraceError('misdirected-request', `The server does not answer as '${host.slice(0, 80)}'`, {
+  return new MillraceError('misdirected-request', `The server does not answer under the host '${host.slice(0, 80)}'`, {
     hint:
-      'Ask under the address that MILLRACE_PUBLIC_URL names; a proxy has to pass Host on, or to send X-Forwarded-Host ' +
+      'Use the address of MILLRACE_PUBLIC_URL; a proxy must pass Host on, or send X-Forwarded-Host ' +
       'and be named in MILLRACE_TRUST_PROXY',
   });
 }

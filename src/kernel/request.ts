@@ -72,7 +72,7 @@ export function parameters(request: RequestLike, known: readonly string[]): URLS
       throw new MillraceError('invalid-parameter', `The parameter '${name}' is given twice`);
     }
     throw new MillraceError('unknown-parameter', `The parameter '${name.slice(0, 80)}' is not known here`, {
-      hint: known.length > 0 ? `Known: ${known.join(', ')}` : 'None is possible here',
+      hint: known.length > 0 ? `Known: ${known.join(', ')}` : 'No parameter is possible here',
     });
   }
   return found;
@@ -83,5 +83,5 @@ export function flag(found: URLSearchParams, name: string): boolean {
   const text = found.get(name);
   if (text === null || text === 'false') return false;
   if (text === 'true') return true;
-  throw new MillraceError('invalid-parameter', `The parameter '${name}' is true or false`);
+  throw new MillraceError('invalid-parameter', `The parameter '${name}' must be true or false`);
 }

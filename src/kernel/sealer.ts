@@ -45,7 +45,8 @@ export class Sealer {
     const [mark, id, text = ''] = stored.split('.');
     if (mark !== MARK) return stored;
     const key = this.#keys.find((one) => one.id === id);
-    if (key === undefined) throw new SealBroken(`It was sealed with the master key ${id}, which is not here`);
+    if (key === undefined)
+      throw new SealBroken(`they were encrypted with the master key ${id}, which is not configured`);
     const bytes = Buffer.from(text, 'base64url');
     const end = bytes.length - TAG_BYTES;
     try {
@@ -54,7 +55,7 @@ export class Sealer {
         .setAuthTag(bytes.subarray(end));
       return Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES, end)), decipher.final()]).toString('utf8');
     } catch (error) {
-      throw new SealBroken('It was changed after it was sealed', { cause: error });
+      throw new SealBroken('they were changed after they were encrypted', { cause: error });
     }
   }
 

@@ -11,23 +11,27 @@ export function contradictionsOf({ json, actions, collections, set, namesUser }:
   const faults: Fault[] = [];
   const fault = (pointer: string, detail: string) => faults.push({ pointer, code: 'invalid-policy', detail });
   const { fields, effect, principals } = json;
-  if (effect === 'deny' && fields !== undefined) fault('/fields', 'A deny is about whole documents: it has no fields');
-  if (effect === 'deny' && set.size > 0) fault('/set', 'A deny sets nothing');
+  if (effect === 'deny' && fields !== undefined)
+    fault('/fields', "A deny is about whole documents: it cannot have 'fields'");
+  if (effect === 'deny' && set.size > 0) fault('/set', "A deny cannot have 'set'");
   const writes = actions.has('create') || actions.has('update');
   if (fields?.read !== undefined && !actions.has('get'))
-    fault('/fields/read', "'fields.read' means nothing without the action 'read'");
+    fault('/fields/read', "'fields.read' has no effect without the action 'read'");
   if (fields?.write !== undefined && !writes)
-    fault('/fields/write', "'fields.write' means nothing without the action 'create' or 'update'");
-  if (set.size > 0 && !writes) fault('/set', "'set' means nothing without the action 'create' or 'update'");
+    fault('/fields/write', "'fields.write' has no effect without the action 'create' or 'update'");
+  if (set.size > 0 && !writes) fault('/set', "'set' has no effect without the action 'create' or 'update'");
   if (collections.has('files') && (set.size > 0 || fields?.write !== undefined))
-    fault('/collections', "Members of files are set by the server: 'set' and 'fields.write' mean nothing for 'files'");
+    fault(
+      '/collections',
+      "Members of files are set by the server: 'set' and 'fields.write' have no effect for 'files'",
+    );
   if (json.actions.includes('get') && (collections.size > 1 || !collections.has('files')))
-    fault('/actions', "The action 'get' is for the place 'files' alone");
+    fault('/actions', "The action 'get' is only for the place 'files'");
   if (collections.has('functions') !== actions.has('call'))
     fault('/actions', "The action 'call' and the place 'functions' belong together");
   const onlyAnonymous = principals?.anonymous === true && Object.keys(principals).length === 1;
   if (onlyAnonymous && namesUser)
-    fault('/principals', 'Anonymous has no $user: the policy would match nothing, or as a deny everything');
+    fault('/principals', 'Anonymous clients have no $user: the policy would match nothing or, as a deny, everything');
   const asks = new Map<string, unknown>(Object.entries(json.where ?? {}));
   for (const [name, value] of Object.entries(json.set ?? {})) {
     const asked = asks.has(name) ? asks.get(name) : value;

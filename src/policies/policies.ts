@@ -95,7 +95,7 @@ export class Policies {
     const lacked = this.#lacked(principal, action, place);
     throw new MillraceError('forbidden', `No policy allows ${action} in '${place}'`, {
       ...(lacked.length > 0 && {
-        hint: `A policy asks for what has no value for you: ${lacked.join(', ')}. Claims are set by those who run the server`,
+        hint: `A policy needs values that you do not have: ${lacked.join(', ')}. Administrators of the server set claims`,
       }),
     });
   }

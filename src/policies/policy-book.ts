@@ -112,7 +112,7 @@ export class PolicyBook {
     const id = readId(given ?? idOf(policy['name']));
     await this.#save(scope, request, id, (before) => {
       if (before.some((one) => one.id === id)) {
-        throw new MillraceError('policy-exists', `There is a policy '${id}' already`, {
+        throw new MillraceError('policy-exists', `A policy '${id}' exists already`, {
           hint: 'PUT changes it; give another "id" to have both',
         });
       }

@@ -18,7 +18,7 @@ const rules = (description: string) =>
 /** The principals that a policy applies to; one match is enough. */
 const PRINCIPALS = Type.Object(
   {
-    anonymous: Type.Optional(Type.Literal(true, { description: 'Whoever brings no credential.' })),
+    anonymous: Type.Optional(Type.Literal(true, { description: 'Clients without a credential.' })),
     authenticated: Type.Optional(Type.Literal(true, { description: 'Every user and every API key.' })),
     roles: Type.Optional(names('Users and keys with one of these roles.')),
     users: Type.Optional(names('These users, by id.')),
@@ -27,23 +27,29 @@ const PRINCIPALS = Type.Object(
   {
     additionalProperties: false,
     minProperties: 1,
-    description: 'One of these is enough; without it everyone is meant.',
+    description: 'One of these is enough; without it the policy applies to everyone.',
   },
 );
 
 export const POLICY = Type.Object(
   {
-    name: Type.String({ minLength: 1, maxLength: 200, description: 'What it says, for people. No two have the same.' }),
+    name: Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description: 'The name, for people. No two policies have the same.',
+    }),
     collections: names('Names of collections, `*` for all of them, `files`, `functions`.'),
     actions: Type.Array(Type.Enum(POLICY_ACTIONS), {
       minItems: 1,
       maxItems: POLICY_ACTIONS.length,
-      description: 'What is done; `subscribe` is `read`, `get` is to read one file by its id without listing any.',
+      description: 'What clients do. `subscribe` is `read`; `get` is reading one file by its id without listing files.',
     }),
     principals: Type.Optional(PRINCIPALS),
-    effect: Type.Enum(['allow', 'deny'], { description: 'What a deny matches is out of reach, whatever is allowed.' }),
+    effect: Type.Enum(['allow', 'deny'], {
+      description: 'Documents that a deny matches are out of reach, whatever is allowed.',
+    }),
     where: Type.Optional(
-      Type.Object({}, { additionalProperties: true, description: 'A filter with variables: which documents.' }),
+      Type.Object({}, { additionalProperties: true, description: 'Which documents: a filter with variables.' }),
     ),
     fields: Type.Optional(
       Type.Object(
@@ -55,7 +61,7 @@ export const POLICY = Type.Object(
       ),
     ),
     set: Type.Optional(
-      Type.Object({}, { additionalProperties: true, description: 'Members whose value the policy gives.' }),
+      Type.Object({}, { additionalProperties: true, description: 'Members whose value the policy sets.' }),
     ),
     mode: Type.Optional(Type.Enum(['development', 'production'], { description: 'Counts in this mode only.' })),
   },

@@ -44,7 +44,7 @@ export const OPEN: PolicyJson = {
  */
 export function toPolicySet(written: readonly WrittenPolicy[], changed?: string): PolicySet {
   if (written.length > MAX_POLICIES) {
-    throw new MillraceError('too-many-policies', `There can be ${MAX_POLICIES} policies`);
+    throw new MillraceError('too-many-policies', `There can be at most ${MAX_POLICIES} policies`);
   }
   const policies = written
     .toSorted((a, b) => (a.id < b.id ? -1 : 1))

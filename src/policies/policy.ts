@@ -99,7 +99,7 @@ function placeFault(name: string, { mode }: PolicyJson): string | null {
     return mode === 'development' ? null : `'${name}' is for owners; only a policy with "mode": "development" opens it`;
   }
   if (PLACES.includes(name) || isCollectionName(name)) return null;
-  return `'${name.slice(0, 80)}' is no collection. ${hintFor(name, PLACES.slice(0, 3))}`;
+  return `'${name.slice(0, 80)}' is not the name of a collection. ${hintFor(name, PLACES.slice(0, 3))}`;
 }
 
 function shapeFaults(json: unknown): Fault[] {

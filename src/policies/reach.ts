@@ -148,7 +148,7 @@ export function requireShown(scope: Scope, paths: Iterable<string>): void {
 }
 
 export function fieldHidden(path: string): MillraceError {
-  return new MillraceError('field-hidden', `The field '${path.slice(0, 80)}' may not be asked for`, {
+  return new MillraceError('field-hidden', `The field '${path.slice(0, 80)}' cannot be used: you may not read it`, {
     hint: 'A policy hides it, at least in some documents',
   });
 }

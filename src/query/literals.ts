@@ -116,7 +116,7 @@ function timesOf(path: string, values: readonly OpenValue[]): readonly OpenValue
     else if (time instanceof Date) times.set(time.getTime(), time);
   }
   if (times.size > 0 || values.length === 0) return [...times.values()];
-  throw new MillraceError('invalid-filter', `'${path}' is a time and is compared with a date`, {
+  throw new MillraceError('invalid-filter', `'${path}' is a time and must be compared with a date`, {
     hint: 'Write it in ISO 8601, such as 2026-01-31T12:00:00Z.',
   });
 }

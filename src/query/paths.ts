@@ -50,7 +50,7 @@ export function storedPath(path: string, code: ErrorCode = 'invalid-filter'): st
   const checked = innerPath(path, code);
   const [first, ...rest] = checked.split('.');
   if (first === '_meta' && rest.length > 0 && !META_MEMBERS.includes(rest.join('.'))) {
-    throw new MillraceError(code, `'${path.slice(0, 80)}' is no member of _meta`, {
+    throw new MillraceError(code, `'${path.slice(0, 80)}' is not a member of _meta`, {
       hint: hintFor(rest.join('.'), META_MEMBERS),
     });
   }
@@ -66,5 +66,5 @@ export function askedPath(path: string, code: ErrorCode = 'invalid-filter'): str
   const stored = storedPath(path, code);
   if (stored !== '_meta') return stored;
   const members = META_MEMBERS.map((member) => `_meta.${member}`).join(', ');
-  throw new MillraceError(code, "'_meta' as a whole cannot be asked for", { hint: `Name one of ${members}.` });
+  throw new MillraceError(code, "'_meta' as a whole cannot be used here", { hint: `Name one of ${members}.` });
 }

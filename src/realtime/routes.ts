@@ -85,8 +85,8 @@ export async function realtimeRoutes(app: FastifyInstance, { realtime, config }:
 
 /** The answer to a request without an upgrade: none was asked for, or a proxy has removed the headers. */
 async function refuseOthers(): Promise<never> {
-  throw new MillraceError('upgrade-required', 'Live data is spoken over a WebSocket here', {
-    hint: 'Where a client asked for one, a proxy on the way has to pass Upgrade and Connection on',
+  throw new MillraceError('upgrade-required', 'This endpoint only accepts WebSocket connections', {
+    hint: 'If the client did open a WebSocket, a proxy on the way must pass on the headers Upgrade and Connection',
     headers: { upgrade: 'websocket', connection: 'upgrade' },
   });
 }

@@ -85,12 +85,14 @@ function sinceOf(request: FastifyRequest, parameters: readonly QueryParameter[])
   if (last === NOWHERE) return null;
   const since = typeof last === 'string' && last !== '' ? last : (given[0] ?? null);
   if (since !== null && parsePosition(since) === null) {
-    throw new MillraceError('invalid-parameter', 'The position is not one this server gave');
+    throw new MillraceError('invalid-parameter', 'The position does not come from this server');
   }
   return since;
 }
 
 function refusal(closing: boolean): MillraceError {
   if (closing) return new MillraceError('shutting-down', 'The server is shutting down');
-  return new MillraceError('overloaded', 'Too many clients have live data', { headers: { 'retry-after': '5' } });
+  return new MillraceError('overloaded', 'The server has too many clients of live data', {
+    headers: { 'retry-after': '5' },
+  });
 }

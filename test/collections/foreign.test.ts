@@ -208,7 +208,7 @@ t.test('foreign documents', async (t) => {
       ['/batch', { operations: [{ method: 'POST', path: '/api/held', body: { a: 1 } }] }],
     ] as const) {
       const answer = await app.inject({ method: 'POST', url, payload });
-      t.match(answer.json(), { status: 503, code: 'database-unavailable', detail: /held by others/ }, answer.body);
+      t.match(answer.json(), { status: 503, code: 'database-unavailable', detail: /is locked/ }, answer.body);
       t.equal(answer.headers['retry-after'], '1');
     }
     await session.commitTransaction();

@@ -42,7 +42,11 @@ t.test('development mode', async (t) => {
     t.equal(await status({ host: 'localhost:3000', origin }, '/admin/keys'), 403, `of ${origin}, for a key`);
   }
   const nowhere = await app.inject({ url: '/api/notes', headers: { host: 'localhost', origin: 'null' } });
-  t.match(nowhere.json(), { code: 'forbidden', detail: /no origin/, hint: /file.*sandbox.*http:\/\/localhost/ });
+  t.match(nowhere.json(), {
+    code: 'forbidden',
+    detail: /without an origin/,
+    hint: /file.*sandbox.*http:\/\/localhost/,
+  });
   t.notMatch(nowhere.json().hint, /MILLRACE_CORS_ORIGINS/, 'where no origin could be named');
   const refused = await app.inject({ url: '/healthz', headers: { host: 'evil.example' } });
   t.match(refused.json(), { code: 'forbidden', hint: /MILLRACE_PUBLIC_URL/ });

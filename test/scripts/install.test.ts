@@ -74,6 +74,6 @@ t.test('another version is not the one asked for, optional or not', async (t) =>
 t.test('a failed installation is one line with what to look at', async (t) => {
   const { code, errors } = await ask(t, null, false, 7);
   t.equal(code, 1);
-  t.match(errors, /npm ci ended with 7\. .*is the network reachable\?\n$/);
+  t.match(errors, /npm ci failed with exit code 7\. .*Is the network reachable\?\n$/);
   t.notMatch(errors, / at /);
 });

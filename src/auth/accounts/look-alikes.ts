@@ -42,7 +42,7 @@ const INVISIBLE = /\p{Default_Ignorable_Code_Point}/u;
  */
 export function requireOneScript(username: string): void {
   const name = username.normalize('NFKC');
-  if (INVISIBLE.test(name)) throw refused('has a character that nobody sees');
+  if (INVISIBLE.test(name)) throw refused('has an invisible character');
   if (![...SCRIPTS, ...TOGETHER].some((scripts) => patternOf(scripts).test(name)))
     throw refused('mixes letters of several scripts');
 }
@@ -60,7 +60,7 @@ export function skeletonOf(username: string): string {
 
 function refused(fault: string): MillraceError {
   return new MillraceError('invalid-body', `The user name ${fault}`, {
-    hint: 'Write it in the letters of one script: a name that looks like another one would be taken for it',
+    hint: 'Use letters of one script: otherwise the name could be mistaken for another one',
     faults: [{ pointer: '/username', code: 'invalid-body', detail: `It ${fault}` }],
   });
 }

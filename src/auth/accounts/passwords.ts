@@ -82,7 +82,7 @@ export function checkPassword(password: string, names: readonly string[]): void 
   const own = names.flatMap((name) => [name, name.split('@', 1)[0] ?? name]);
   if (own.includes(folded)) throw refused('The password is the name of the account');
   if (COMMON_PASSWORDS.has(folded) || new Set(folded).size < 3) {
-    throw refused('The password is among the first ones anybody would try');
+    throw refused('The password is one that attackers try first');
   }
 }
 
@@ -93,7 +93,7 @@ function prepared(password: string): string {
 
 function refused(message: string): MillraceError {
   return new MillraceError('password-refused', message, {
-    hint: 'Three or four words that do not belong together are long and easy to keep',
+    hint: 'Three or four unrelated words are long and easy to remember',
     faults: [{ pointer: '/password', code: 'password-refused', detail: message }],
   });
 }

@@ -154,7 +154,7 @@ export class Users {
       const user = await store.change(id, { ...change, ...look, names }, stamp, now, { username, email });
       if (user !== null) return user;
     }
-    throw new MillraceError('contention', 'The names of the account are being changed by too many at once');
+    throw new MillraceError('contention', 'Too many requests are changing the names of this account');
   }
 }
 

@@ -19,7 +19,7 @@ export const ACCOUNT = {
     id: 'auth.changeMe',
     tag,
     summary: 'Change your own account',
-    description: 'A new e-mail address counts once the letter that is sent to it is answered.',
+    description: 'A new e-mail address takes effect when the link that is sent to it has been opened.',
     body: jsonBody(CHANGE_ME),
     answers: answer('The account as it is now.', USER_SHAPE),
     errors: [...CHECKED_ERRORS, ...NAMING_ERRORS, 'sign-in-failed', 'document-not-found'],
@@ -57,7 +57,7 @@ export const ACCOUNT = {
   ticket: operation({
     id: 'auth.ticket',
     tag,
-    summary: 'Get a ticket for where no header can be sent',
+    summary: 'Get a ticket, for requests that cannot have a header',
     answers: answer('A ticket.', TICKET_SHAPE),
     errors: [...ASKED_ERRORS, ...BODY_ERRORS],
   }),

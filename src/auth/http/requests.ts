@@ -16,7 +16,7 @@ export type SignedInPrincipal = Extract<Principal, { kind: 'user' | 'owner' }>;
 /** @throws MillraceError `not-authenticated`, `forbidden` for keys, which have no account */
 export function requireAccount(principal: Principal): SignedInPrincipal {
   if (principal.kind === 'user' || principal.kind === 'owner') return principal;
-  if (principal.kind === 'key') throw new MillraceError('forbidden', 'A key has no account and no sessions');
+  if (principal.kind === 'key') throw new MillraceError('forbidden', 'An API key has no account and no sessions');
   throw new MillraceError('not-authenticated', 'Sign in to use this', {
     headers: { 'www-authenticate': 'Bearer realm="millrace"' },
   });

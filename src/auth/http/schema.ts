@@ -45,7 +45,7 @@ export const CHANGE_ME = Type.Object(
     username: Type.Optional(USERNAME),
     profile: Type.Optional(KEPT),
     email: Type.Optional(EMAIL),
-    password: Type.Optional({ ...PASSWORD, description: 'The current one; needed to change the e-mail address.' }),
+    password: Type.Optional({ ...PASSWORD, description: 'The current password; needed to change the e-mail address.' }),
   },
   { ...closed, minProperties: 1 },
 );
@@ -106,7 +106,7 @@ export const SIGNED_IN = Type.Object({ ...TOKENS, user: USER }, { description: '
 export const SET_UP = Type.Object(
   {
     ...SIGNED_IN.properties,
-    note: Type.Optional(Type.String({ description: 'What development mode left behind and is heeded from now on.' })),
+    note: Type.Optional(Type.String({ description: 'What was made in development mode and is in force from now on.' })),
   },
   { description: "The first owner's session." },
 );
@@ -147,7 +147,7 @@ export const PROVIDERS = Type.Object(
     registration: Type.Unsafe<string>({ type: 'string', enum: ['open', 'closed'] }),
     providers: Type.Array(Type.Unknown()),
   },
-  { description: 'How one can sign in.' },
+  { description: 'The ways to sign in.' },
 );
 export const JWKS = Type.Object(
   { keys: Type.Array(Type.Record(Type.String(), Type.String())) },

@@ -23,7 +23,7 @@ export const SIGN_IN = {
     tag,
     summary: 'Make an account',
     body: jsonBody(REGISTER),
-    answers: answer('Made, and signed in.', SIGNED_IN_SHAPE, 201),
+    answers: answer('The account, made and signed in.', SIGNED_IN_SHAPE, 201),
     errors: [...CHECKED_ERRORS, ...NAMING_ERRORS, 'registration-closed'],
   }),
   login: operation({
@@ -46,7 +46,7 @@ export const SIGN_IN = {
   verify: operation({
     id: 'auth.verify',
     tag,
-    summary: 'Prove an e-mail address',
+    summary: 'Confirm an e-mail address',
     body: jsonBody(VERIFY),
     answers: DONE,
     errors: [...CHECKED_ERRORS, 'link-unusable', 'unique-violation', 'document-not-found'],
@@ -54,7 +54,7 @@ export const SIGN_IN = {
   reset: operation({
     id: 'auth.reset',
     tag,
-    summary: 'Ask for a letter that sets a new password',
+    summary: 'Request a letter with a link that sets a new password',
     body: jsonBody(RESET),
     answers: { 202: { description: 'If there is such an account, a letter is on its way.' } },
     errors: CHECKED_ERRORS,
@@ -62,7 +62,7 @@ export const SIGN_IN = {
   resetConfirm: operation({
     id: 'auth.resetConfirm',
     tag,
-    summary: 'Set a new password with what the letter holds',
+    summary: 'Set a new password with the secret from the letter',
     body: jsonBody(RESET_CONFIRM),
     answers: DONE,
     errors: [...CHECKED_ERRORS, 'link-unusable', 'password-refused', 'document-not-found'],
@@ -78,8 +78,8 @@ export const SIGN_IN = {
   providers: operation({
     id: 'auth.providers',
     tag,
-    summary: 'How one can sign in',
-    answers: answer('What is configured.', PROVIDERS),
+    summary: 'List the ways to sign in',
+    answers: answer('The configured ways.', PROVIDERS),
     errors: ASKED_ERRORS,
   }),
   publicKeys: operation({

@@ -9,7 +9,7 @@ export function signInFailed(): MillraceError {
 }
 
 export function registrationClosed(): MillraceError {
-  return new MillraceError('registration-closed', 'Accounts are made by those who run this server', {
+  return new MillraceError('registration-closed', 'Only administrators of this server can make accounts', {
     hint: 'MILLRACE_REGISTRATION=open lets anybody register',
   });
 }

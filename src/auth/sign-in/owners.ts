@@ -50,8 +50,8 @@ export class Owners {
     const [policies, keyCount, accounts, providers] = counts;
     if (counts.every((count) => count === 0)) return null;
     return (
-      `From before there was an owner: policies ${policies}, API keys ${keyCount}, accounts ${accounts}, ` +
-      `identity providers ${providers}. They hold from the first owner on; look at /admin/policies, /admin/keys, ` +
+      `Made before there was an owner: policies ${policies}, API keys ${keyCount}, accounts ${accounts}, ` +
+      `identity providers ${providers}. They take effect with the first owner; check /admin/policies, /admin/keys, ` +
       '/admin/users and /admin/providers'
     );
   }

@@ -63,7 +63,8 @@ export function changeStored(old: Document, change: (shown: JsonObject) => unkno
 /** The members after a change that may read these of a document, and what every client sees of it. */
 export function changeMembers(old: Document, seen: JsonObject, change: (shown: JsonObject) => unknown): JsonObject {
   const next = change({ id: idText(old['_id']), ...seen, _meta: metaToWire(old['_meta']) });
-  if (!isPlain(next)) throw new MillraceError('invalid-patch', 'The patch leaves no JSON object');
+  if (!isPlain(next))
+    throw new MillraceError('invalid-patch', 'After the patch the document would not be a JSON object');
   return storable(next);
 }
 

@@ -36,13 +36,13 @@ export type Refs = ReadonlyMap<string, string>;
 export function parseBatch(body: Record<string, unknown>): readonly BatchOperation[] {
   const { operations, ...others } = body;
   if (!Array.isArray(operations) || Object.keys(others).length > 0) {
-    throw new MillraceError('body-type', 'A batch is an object with one member, the array "operations"');
+    throw new MillraceError('body-type', 'A batch must be an object with one member, the array "operations"');
   }
   if (operations.length === 0) throw new MillraceError('body-type', 'The batch holds no operation');
   if (operations.length > MAX_BATCH_OPERATIONS) {
     throw new MillraceError(
       'too-many-operations',
-      `${operations.length} operations are more than ${MAX_BATCH_OPERATIONS}`,
+      `${operations.length} operations are too many: a batch may have ${MAX_BATCH_OPERATIONS}`,
     );
   }
   const refs = new Set<string>();
@@ -105,7 +105,7 @@ function resolveSegment(segment: string, refs: Refs): string {
   const ref = REFERENCE.exec(segment)?.[1];
   if (ref === undefined) return segment;
   const id = refs.get(ref);
-  if (id === undefined) throw malformed(`no operation before this one has the ref '${ref}' and one document`);
+  if (id === undefined) throw malformed(`no earlier operation on one document has the ref '${ref}'`);
   return id;
 }
 
@@ -120,7 +120,7 @@ function resolveValue(value: unknown, refs: Refs): unknown {
 }
 
 function parseOperation(item: unknown): BatchOperation {
-  if (!isPlain(item)) throw malformed('an operation is an object');
+  if (!isPlain(item)) throw malformed('an operation must be an object');
   const unknown = Object.keys(item).find((name) => !MEMBERS.has(name));
   if (unknown !== undefined) throw malformed(`'${unknown.slice(0, 80)}' is not a member of an operation`);
   const { method, path, ref } = item;

@@ -16,14 +16,14 @@ export function parseBulkTarget(request: RequestLike): BulkTarget {
   const conditions = readParameters(queryText(request));
   const other = conditions.find(([name]) => name !== 'filter' && RESERVED.some((reserved) => reserved === name));
   if (other !== undefined) {
-    throw new MillraceError('unknown-parameter', `The parameter '${other[0]}' means nothing for a write by filter`, {
-      hint: `A field of that name is reached as ${other[0]}[eq]`,
+    throw new MillraceError('unknown-parameter', `The parameter '${other[0]}' cannot be used in a write by filter`, {
+      hint: `To filter by a member of that name, write ${other[0]}[eq]`,
     });
   }
   refuseConditions(request);
   if (conditions.length === 0) {
     throw new MillraceError('invalid-filter', 'A write to many documents needs a filter', {
-      hint: 'filter={} means all of them; a write to one has its id in the path',
+      hint: 'filter={} selects all documents; to write one document, put its id into the path',
     });
   }
   const { filter } = parseQuery(conditions);

@@ -18,18 +18,25 @@ const tag = 'Documents';
 
 const ID = pathParameter('id', "The document's id.", { type: 'string', minLength: 1, maxLength: 128 });
 const ONE = [COLLECTION, ID];
-const IF_MATCH = headerParameter('If-Match', 'Entity tags: writes only if what is there is still one of these.');
-const IF_NONE_MATCH = headerParameter('If-None-Match', 'Entity tags of copies at hand, or `*`.');
+const IF_MATCH = headerParameter(
+  'If-Match',
+  'Entity tags: the write happens only if the current state has one of these.',
+);
+const IF_NONE_MATCH = headerParameter('If-None-Match', 'Entity tags of copies that the client has, or `*`.');
 const PREFER = headerParameter('Prefer', 'return=minimal or return=representation (RFC 7240).');
-export const IDEMPOTENCY_KEY = headerParameter('Idempotency-Key', 'Makes the write once, however often it is sent.', {
-  type: 'string',
-  pattern: VISIBLE.source,
-});
+export const IDEMPOTENCY_KEY = headerParameter(
+  'Idempotency-Key',
+  'With the same key the write happens once, however often it is sent.',
+  {
+    type: 'string',
+    pattern: VISIBLE.source,
+  },
+);
 const WRITE = [IF_MATCH, PREFER, IDEMPOTENCY_KEY];
 const UPSERT = queryParameter('upsert', 'Creates the document when there is none.', { type: 'boolean' });
 /** Which documents a write by filter is for, and how many of them at most. */
 const MAX_AFFECTED = {
-  ...headerParameter('Prefer', 'How many documents may be touched at most, as max-affected=100.', {
+  ...headerParameter('Prefer', 'The most documents that may be touched, such as max-affected=100.', {
     type: 'string',
     pattern: '^max-affected=[0-9]{1,9}$',
   }),
@@ -60,7 +67,7 @@ export const BULK_ERRORS: readonly ErrorCode[] = [
 ];
 
 const WRITTEN = ['ETag', 'Preference-Applied', 'Idempotency-Replayed'] as const;
-const NONE: Answer = { description: 'Done, and no body was wanted.', headers: WRITTEN };
+const NONE: Answer = { description: 'Done, without a body as requested.', headers: WRITTEN };
 const AFFECTED: Answer = {
   description: 'How many were found, and how many changed.',
   schema: shape(
@@ -170,7 +177,7 @@ export const WRITES = {
     tag,
     summary: `Delete ${subject.one}`,
     parameters: [...ONE, ...WRITE],
-    answers: { 200: { ...found(subject), description: 'The document that was.' }, 204: NONE },
+    answers: { 200: { ...found(subject), description: 'The document before it was deleted.' }, 204: NONE },
     errors: [...MISSING, ...KEYED, ...BODY_ERRORS, 'unknown-parameter', 'contention', 'precondition-failed'],
   })),
 };

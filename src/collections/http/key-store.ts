@@ -110,7 +110,7 @@ export class KeyStore {
     session: ClientSession,
   ): Promise<void> {
     if (body !== null && body.length > MAX_BODY_BYTES) {
-      throw new MillraceError('answer-too-large', 'The answer is too large to be kept with its key', {
+      throw new MillraceError('answer-too-large', 'The answer is too large to be kept for its Idempotency-Key', {
         hint: 'Send Prefer: return=minimal',
       });
     }

@@ -123,7 +123,7 @@ function enterReplace(
 }
 
 function contradiction(): MillraceError {
-  return new MillraceError('precondition-failed', 'If-Match and If-None-Match: * never hold together', {
+  return new MillraceError('precondition-failed', 'If-Match and If-None-Match: * can never both hold', {
     hint: 'Send If-None-Match: * to create, If-Match to change',
   });
 }

@@ -72,7 +72,7 @@ function walk(node: unknown, steps: PathSteps, depth: number, change: DatedChang
   if (Array.isArray(node) && isPosition(step)) return walkArray(node, steps, depth, change, draft);
   if (!isPlain(node)) {
     if (change.lenient === true) return node;
-    throw invalidPatch(`'${steps.slice(0, depth + 1).join('.')}' cannot be there: what is above it is no object`);
+    throw invalidPatch(`'${steps.slice(0, depth + 1).join('.')}' cannot be set: the value above it is not an object`);
   }
   draft.work(1);
   const old = Object.hasOwn(node, step) ? node[step] : undefined;
@@ -90,7 +90,7 @@ function walkArray(node: unknown[], steps: PathSteps, depth: number, change: Dat
   const index = Number(steps[depth]);
   const padding = index - node.length;
   if (padding >= 0 && !change.creates) return node;
-  if (padding > MAX_PADDING) throw invalidPatch(`'${steps.join('.')}' is too far behind the end of the array`);
+  if (padding > MAX_PADDING) throw invalidPatch(`'${steps.join('.')}' is too far after the end of the array`);
   draft.work(1);
   const old: unknown = node[index];
   const value = walk(old, steps, depth + 1, change, draft);

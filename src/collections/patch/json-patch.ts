@@ -30,7 +30,7 @@ export type JsonPatch = readonly PatchOperation[];
  * @throws MillraceError `invalid-patch`, `unsupported-key`, naming the operation
  */
 export function parseJsonPatch(body: unknown): JsonPatch {
-  if (!Array.isArray(body)) throw invalidPatch('A JSON Patch is an array of operations');
+  if (!Array.isArray(body)) throw invalidPatch('A JSON Patch must be an array of operations');
   if (body.length > MAX_PATCH_OPERATIONS) throw invalidPatch(`A patch has at most ${MAX_PATCH_OPERATIONS} operations`);
   return body.map((item: unknown, index) => {
     try {
@@ -83,7 +83,10 @@ function pointerMember(item: Record<string, unknown>, name: 'path' | 'from'): Po
   if (typeof text !== 'string') throw invalidPatch(`its '${name}' is not a string`);
   if (text === '') return [];
   if (!text.startsWith('/') || /~(?![01])/.test(text)) {
-    throw invalidPatch(`its '${name}' is not a JSON Pointer`, 'A pointer is empty or starts with /; ~ is written ~0');
+    throw invalidPatch(
+      `its '${name}' is not a JSON Pointer`,
+      'A pointer must be empty or start with /; ~ is written ~0',
+    );
   }
   const tokens = text.slice(1).split('/');
   return tokens.map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
@@ -208,7 +211,7 @@ function isNode(value: unknown): value is Node {
 }
 
 function missing(path: Pointer): MillraceError {
-  return invalidPatch(`there is nothing at '${pointerTo(path)}' or above it`);
+  return invalidPatch(`the place '${pointerTo(path)}' does not exist in the document`);
 }
 
 /** Puts the place of the operation before an error: a patch is refused as a whole, and the client learns why. */

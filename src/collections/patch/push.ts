@@ -33,7 +33,7 @@ function readPush(operand: unknown): Push {
   const unknown = Object.keys(operand).find((key) => !MODIFIERS.includes(key));
   if (unknown !== undefined) throw invalidPatch(`'${unknown}' is not one of ${MODIFIERS.join(', ')}`);
   const values = operand['$each'];
-  if (!Array.isArray(values)) throw invalidPatch("'$each' is an array and must be there");
+  if (!Array.isArray(values)) throw invalidPatch("'$each' is required and must be an array");
   return {
     values,
     position: integer(operand, '$position'),
@@ -50,7 +50,7 @@ function integer(operand: Record<string, unknown>, name: string): number | undef
 
 function direction(value: unknown): 1 | -1 | undefined {
   if (value === undefined || value === 1 || value === -1) return value;
-  throw invalidPatch("'$sort' is 1 or -1, for the elements as a whole");
+  throw invalidPatch("'$sort' must be 1 or -1, and compares whole elements");
 }
 
 function pushed(before: readonly unknown[], { values, position, sort, slice }: Push): unknown[] {

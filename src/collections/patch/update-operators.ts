@@ -57,13 +57,13 @@ function parseAddToSet(operand: unknown): PathChange {
   const each = isPlain(operand) && Object.keys(operand)[0] === '$each' ? operand : null;
   const values: unknown = each === null ? [operand] : each['$each'];
   if (!Array.isArray(values) || (each !== null && Object.keys(each).length > 1)) {
-    throw invalidPatch("'$each' is an array and stands alone");
+    throw invalidPatch("'$each' must be an array and the only member");
   }
   return creating((old, _now, draft) => {
     const set = old === undefined ? [] : old;
     if (!Array.isArray(set)) throw invalidPatch('the stored value is not an array');
     if (values.length * (set.length + values.length) > MAX_COMPARISONS) {
-      throw invalidPatch('so many values cannot be compared at once', 'Send them in several requests');
+      throw invalidPatch('there are too many values to compare at once', 'Send them in several requests');
     }
     countComparisons(set, values, draft);
     const added: unknown[] = [];
@@ -88,6 +88,6 @@ function countComparisons(set: unknown[], values: unknown[], draft: PatchDraft):
 
 function parseCurrentDate(operand: unknown): PathChange {
   const asked = isPlain(operand) && Object.keys(operand).length === 1 ? operand['$type'] : operand;
-  if (asked !== true && asked !== 'date') throw invalidPatch('the operand is true or {"$type":"date"}');
+  if (asked !== true && asked !== 'date') throw invalidPatch('the operand must be true or {"$type":"date"}');
   return creating((_old, now) => now);
 }

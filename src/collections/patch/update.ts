@@ -27,7 +27,10 @@ export type Update = readonly Clause[];
  */
 export function parseUpdate(body: unknown): Update {
   if (!isPlain(body) || Object.keys(body).length === 0) {
-    throw invalidPatch('An update is an object of operators', `Possible: ${[...UPDATE_OPERATORS.keys()].join(', ')}`);
+    throw invalidPatch(
+      'An update must be an object of operators',
+      `Possible: ${[...UPDATE_OPERATORS.keys()].join(', ')}`,
+    );
   }
   const update = Object.entries(body).flatMap(([operator, paths]) => parseOperator(operator, paths));
   if (update.length > MAX_PATCH_OPERATIONS) throw invalidPatch(`An update has at most ${MAX_PATCH_OPERATIONS} paths`);
@@ -58,7 +61,7 @@ function parseOperator(operator: string, paths: unknown): Clause[] {
       `Possible: ${[...UPDATE_OPERATORS.keys()].join(', ')}`,
     );
   }
-  if (!isPlain(paths)) throw invalidPatch(`The operand of ${operator} is an object from paths to values`);
+  if (!isPlain(paths)) throw invalidPatch(`The operand of ${operator} must be an object of paths and values`);
   return Object.entries(paths).map(([path, operand]) => {
     try {
       const steps = parseSteps(path);

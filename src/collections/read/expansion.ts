@@ -70,8 +70,8 @@ export class Allowance {
   take(bytes: number): void {
     this.#left -= bytes;
     if (this.#left >= 0) return;
-    throw new MillraceError('answer-too-large', `What expand shows is more than ${this.#most} bytes together`, {
-      hint: 'Ask for fewer documents with limit, or for the documents they name by their ids',
+    throw new MillraceError('answer-too-large', `The expanded documents have more than ${this.#most} bytes together`, {
+      hint: 'Ask for fewer documents with limit, or read the named documents by their ids',
     });
   }
 }
@@ -134,7 +134,7 @@ function toSource(raw: Uint8Array, expansions: readonly PermittedExpansion[], me
   const named = expansions.map(({ path }) => namedBy(valueAt(document, path.split('.'))));
   const counts = named.map((one) => idsOf(one).length);
   const all = counts.reduce((sum, count) => sum + count, 0);
-  if (all > MOST.ids) throw tooLarge(`names ${all} others, and up to ${MOST.ids} are shown with it`);
+  if (all > MOST.ids) throw tooLarge(`names ${all} others, and at most ${MOST.ids} can be expanded`);
   return { raw, named, ids: Math.max(...counts) };
 }
 
@@ -288,10 +288,10 @@ function valueAt(value: unknown, [step, ...others]: readonly string[]): unknown 
   return Object.hasOwn(value, step) ? valueAt(Reflect.get(value, step), others) : undefined;
 }
 
-const TOO_MANY_BYTES = `names others that are more than ${MOST.bytes / 1024 / 1024} MiB together`;
+const TOO_MANY_BYTES = `names others that have more than ${MOST.bytes / 1024 / 1024} MiB together`;
 
 function tooLarge(what: string): MillraceError {
   return new MillraceError('answer-too-large', `A document ${what}`, {
-    hint: 'Ask for the documents it names by their ids',
+    hint: 'Read the documents that it names by their ids',
   });
 }

@@ -124,7 +124,9 @@ async function isProgram(path: string): Promise<boolean> {
 async function faultOf(binary: string): Promise<string | null> {
   try {
     const version = await versionOf(binary);
-    return (version[0] ?? 0) >= OLDEST ? null : `it is version ${version.join('.')}, and 6.0 is the oldest that serves`;
+    return (version[0] ?? 0) >= OLDEST
+      ? null
+      : `it is version ${version.join('.')}, and 6.0 is the oldest that can be used`;
   } catch (error) {
     return `it does not run (${wordsOf(error).trim().split('\n').at(-1)})`;
   }

@@ -197,7 +197,7 @@ export class Tail {
     if (next === undefined) return;
     const floor = await this.#log.floor();
     if (floor <= this.#last.number + 1) {
-      this.#note('error', 'The event log has a hole', { after: this.#last.number, next: next.number });
+      this.#note('error', 'A row of the event log is missing', { after: this.#last.number, next: next.number });
       throw new Error(`Row ${this.#last.number + 1} is missing`);
     }
     this.#held = [];

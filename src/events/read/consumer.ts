@@ -205,7 +205,7 @@ export class Consumer {
       if (gap !== null && gap.number <= cursor.number) return { epoch: gap.epoch, number: gap.number - 1 };
     }
     if (first === undefined || first.number === cursor.number + 1) return null;
-    onNote?.('error', `Consumer '${name}' was overtaken by retention`, {
+    onNote?.('error', `Consumer '${name}' lost rows: they were deleted before it had read them`, {
       from: cursor.number + 1,
       to: first.number - 1,
     });
@@ -233,10 +233,14 @@ export class Consumer {
       } catch (error) {
         if (classifyError(error) === 'away' || !allowed()) throw error;
         if (count >= tries) {
-          this.#options.onNote?.('error', `Consumer '${this.#options.name}' parks an event`, {
-            position: formatPosition(row),
-            fault: String(error),
-          });
+          this.#options.onNote?.(
+            'error',
+            `Consumer '${this.#options.name}' could not handle an event and has parked it`,
+            {
+              position: formatPosition(row),
+              fault: String(error),
+            },
+          );
           await this.#park(row, String(error));
           return;
         }

@@ -57,7 +57,7 @@ function common(parameters: readonly QueryParameter[]): FeedQuery {
     found.set(name, value);
   }
   const since = found.get('since') ?? null;
-  if (since === '') throw invalid('since', 'is a position, or is left out');
+  if (since === '') throw invalid('since', 'must be a position, or be left out');
   return {
     since,
     waitMs: 1000 * integer(found, 'wait', 0, 0, MAX_WAIT_S),
@@ -70,7 +70,7 @@ function types(text: string | null): readonly string[] | null {
   if (text === null) return null;
   const wanted = text.split(',').map((one) => one.trim());
   if (wanted.length > MAX_TYPES || wanted.some((one) => one === '' || one.length > MAX_TYPE_LENGTH)) {
-    throw invalid('types', `is a list of up to ${MAX_TYPES} event types, such as todos.created,system.file.*`);
+    throw invalid('types', `must be a list of up to ${MAX_TYPES} event types, such as todos.created,system.file.*`);
   }
   requireTypes(wanted);
   return wanted;
@@ -81,7 +81,7 @@ function integer(found: ReadonlyMap<string, string>, name: string, absent: numbe
   if (text === undefined) return absent;
   const value = Number(text);
   if (/^\d{1,6}$/.test(text) && value >= low && value <= high) return value;
-  throw invalid(name, `is a whole number from ${low} to ${high}`);
+  throw invalid(name, `must be a whole number from ${low} to ${high}`);
 }
 
 function invalid(name: string, what: string): MillraceError {

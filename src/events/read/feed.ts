@@ -123,7 +123,7 @@ export class Feed {
   /** The place of a position after which rows can be read; waits up to 2 s for a row not yet seen in this process. */
   async usable(text: string): Promise<LogPosition> {
     const place = parsePosition(text);
-    if (place === null) throw new MillraceError('invalid-parameter', 'The position is not one this server gave');
+    if (place === null) throw new MillraceError('invalid-parameter', 'The position does not come from this server');
     const until = performance.now() + UNKNOWN_WAIT_MS;
     const ahead = () =>
       place.epoch > this.#tail.position.epoch ||

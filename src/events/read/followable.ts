@@ -16,6 +16,6 @@ export async function requireChanges(db: Db, name: string, maxTimeMS: number): P
   if (found === undefined || found.type === 'collection') return found;
   throw new MillraceError(
     'forbidden',
-    'A view or a time series cannot be followed: the database does not tell its changes',
+    'A view or a time series cannot be followed: the database does not report its changes',
   );
 }

@@ -32,7 +32,8 @@ export async function keepImages(task: ImageTask): Promise<void> {
   const fail: Fail = (error, collection = task.name) => {
     const fault = String(error);
     const line = `${collection} ${fault}`;
-    if (!told.has(line) && !signal.aborted) onNote?.('warn', 'Images could not be switched on', { collection, fault });
+    if (!told.has(line) && !signal.aborted)
+      onNote?.('warn', 'Pre- and post-images could not be switched on', { collection, fault });
     told.add(line);
   };
   while (!signal.aborted) {
@@ -67,6 +68,7 @@ async function switchOver({ db, name, signal, onNote }: ImageTask, fail: Fail): 
       fail(error, one.name);
     }
   }
-  if (switched.length > 0) onNote?.('info', 'Collections keep images from now on', { collections: switched });
+  if (switched.length > 0)
+    onNote?.('info', 'Collections keep pre- and post-images from now on', { collections: switched });
   return whole;
 }

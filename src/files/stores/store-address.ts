@@ -32,20 +32,22 @@ export function parseStoreAddresses(text: string): readonly StoreAddress[] {
 function parseOne(text: string): StoreAddress {
   if (text === 'gridfs') return { kind: 'gridfs' };
   if (!text.startsWith('s3://') || !URL.canParse(text)) {
-    throw new Error(`'${withoutCredentials(text)}' is no store: write gridfs or s3://bucket?endpoint=URL`);
+    throw new Error(`'${withoutCredentials(text)}' is not a store: write gridfs or s3://bucket?endpoint=URL`);
   }
   const url = new URL(text);
   if (url.username || url.password) {
-    throw new Error('credentials do not belong into the address: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY');
+    throw new Error('credentials must not be in the address: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY');
   }
   if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(url.hostname) || url.port) {
-    throw new Error(`'${url.host}' is no bucket: 3 to 63 of a-z 0-9 . -`);
+    throw new Error(`'${url.host}' is not the name of a bucket: 3 to 63 of a-z 0-9 . -`);
   }
   const unknown = [...url.searchParams.keys()].find((name) => !S3_OPTIONS.has(name));
   if (unknown !== undefined) throw new Error(`'${unknown}' is not known: ${[...S3_OPTIONS].join(', ')}`);
   const endpoint = url.searchParams.get('endpoint') ?? undefined;
   if (endpoint !== undefined && !/^https?:\/\/[^/?#@]+\/?$/.test(endpoint)) {
-    throw new Error(`endpoint '${withoutCredentials(endpoint)}' is no URL of a server, such as http://127.0.0.1:9000`);
+    throw new Error(
+      `endpoint '${withoutCredentials(endpoint)}' is not the URL of a server, such as http://127.0.0.1:9000`,
+    );
   }
   const path = decodeURIComponent(url.pathname).replace(/^\/+|\/+$/g, '');
   return {

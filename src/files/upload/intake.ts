@@ -133,7 +133,7 @@ async function readCustom(part: Part, expected: Expected): Promise<unknown> {
     for await (const chunk of bytes) {
       size += chunk.length;
       if (size > MAX_CUSTOM_BYTES) {
-        throw new MillraceError('body-too-large', `The field custom may have ${MAX_CUSTOM_BYTES} bytes`);
+        throw new MillraceError('body-too-large', `The field custom may have at most ${MAX_CUSTOM_BYTES} bytes`);
       }
       chunks.push(chunk);
     }
@@ -145,7 +145,11 @@ async function readCustom(part: Part, expected: Expected): Promise<unknown> {
   } catch (error) {
     if (!(error instanceof MillraceError)) throw error;
     const { code, message, faults, cause } = error;
-    throw new MillraceError(code, `In the field custom: ${message}`, { hint: 'custom holds JSON', faults, cause });
+    throw new MillraceError(code, `In the field custom: ${message}`, {
+      hint: 'Send JSON in the field custom',
+      faults,
+      cause,
+    });
   }
 }
 

@@ -23,7 +23,7 @@ export class Meter extends Transform {
   override _transform(chunk: Buffer, _encoding: string, done: TransformCallback): void {
     this.#size += chunk.length;
     if (this.#size > this.#maxBytes) {
-      done(new MillraceError('file-too-large', `A file may have ${this.#maxBytes} bytes`));
+      done(new MillraceError('file-too-large', `A file may have at most ${this.#maxBytes} bytes`));
       return;
     }
     if (this.#head.length < SNIFF_BYTES) {

@@ -23,7 +23,9 @@ export function holdToPace(body: IncomingMessage, windowMs = WINDOW_MS, windowBy
     const now = body.socket.bytesRead;
     const waitingForUs = body.readableLength > 0;
     if (!body.complete && !waitingForUs && now - before < windowBytes) {
-      body.destroy(new MillraceError('request-timeout', `An upload must bring ${windowBytes} bytes in 10 seconds`));
+      body.destroy(
+        new MillraceError('request-timeout', `An upload must send at least ${windowBytes} bytes in 10 seconds`),
+      );
     }
     before = now;
   };

@@ -69,7 +69,7 @@ export class UploadMarks {
     const _id = { $in: keys.map((key) => markId(store, key)) };
     const { deletedCount } = await this.#marks.deleteMany({ _id, taken: false }, { session });
     if (deletedCount === keys.length) return;
-    throw new MillraceError('upload-expired', 'The upload stood still for too long and was taken back', {
+    throw new MillraceError('upload-expired', 'The upload stopped for too long and was removed', {
       hint: 'Send it again',
     });
   }
@@ -128,7 +128,7 @@ export class UploadMarks {
     const left = new Set((await this.#marks.find(ours, { projection: { _id: 1 } }).toArray()).map(({ _id }) => _id));
     for (const id of ids) {
       // Committed and let go meanwhile: nothing is lost.
-      if (!left.has(id)) this.#held.get(id)?.abort(new MillraceError('upload-expired', 'The upload was taken back'));
+      if (!left.has(id)) this.#held.get(id)?.abort(new MillraceError('upload-expired', 'The upload was removed'));
     }
   }
 }

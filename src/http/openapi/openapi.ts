@@ -46,11 +46,11 @@ export interface OpenApi {
 }
 
 const TAGS: Readonly<Record<Tag, string>> = {
-  Documents: 'Any collection; the first document brings it into being.',
+  Documents: 'Any collection; the first document creates it.',
   Files: 'Bytes with a document that describes them.',
   Events: 'Every change, in order, from any position that is kept.',
   'Sign-in': 'Accounts, sessions and tokens.',
-  'Running it': 'For whoever runs this server.',
+  'Running it': 'For operators of this server.',
 };
 
 const ANY: Subject = { many: 'documents', one: 'a document', document: DOCUMENT_SHAPE };

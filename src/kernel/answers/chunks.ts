@@ -21,7 +21,7 @@ export async function* boundedChunks(chunks: AsyncIterable<Buffer>, most: number
     left -= chunk.length;
     if (left < 0) {
       throw new MillraceError('answer-too-large', `The answer has more than ${most} bytes`, {
-        hint: 'Ask for pages with limit, and go on at Millrace-Next',
+        hint: 'Read it in pages, with limit and the cursor from Millrace-Next',
       });
     }
     if (chunk.length <= 2 * CHUNK_BYTES) yield chunk;

@@ -120,7 +120,9 @@ export function loadConfig(env: Environment): Config {
   }
   const master = settings.MILLRACE_MASTER_KEY;
   if (master !== undefined && !master.startsWith('file:') && parseMasterKeys(master) === null) {
-    throw new ConfigError(['MILLRACE_MASTER_KEY=…: a key is 32 bytes as base64; make one: openssl rand -base64 32']);
+    throw new ConfigError([
+      'MILLRACE_MASTER_KEY=…: a key must be 32 bytes as base64; make one: openssl rand -base64 32',
+    ]);
   }
   return arrange(settings);
 }

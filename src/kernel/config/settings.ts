@@ -52,10 +52,13 @@ export const SETTINGS = Type.Object({
     default: '.millrace',
     minLength: 1,
   }),
-  MILLRACE_PUBLIC_URL: text('The URL under which clients reach this server, when it differs from the one they ask.', {
-    pattern: '^https?://[^/?#@\\s]+$',
-    expected: 'must be the address of a server and nothing more, such as https://api.example.org',
-  }),
+  MILLRACE_PUBLIC_URL: text(
+    'The URL under which clients reach this server. In production the server then answers under this host only.',
+    {
+      pattern: '^https?://[^/?#@\\s]+$',
+      expected: 'must be the address of a server and nothing more, such as https://api.example.org',
+    },
+  ),
   MILLRACE_CORS_ORIGINS: text(
     'Comma-separated origins that browsers may call from. Development mode adds every loopback origin.',
     { expected: 'must be origins as browsers send them, with commas, such as https://app.example.org' },
@@ -83,14 +86,14 @@ export const SETTINGS = Type.Object({
     'Open connections from one address, or one /64 of IPv6; more are closed at once. Trusted proxies have no bound.',
     1_024,
   ),
-  MILLRACE_SHUTDOWN_TIMEOUT_MS: time('Time for requests in flight to end at shutdown.', 10_000),
-  MILLRACE_QUERY_TIMEOUT_MS: time('Database time of one query.', 5_000),
-  MILLRACE_LIST_TIMEOUT_MS: time('Database time of a list without limit.', 60_000),
+  MILLRACE_SHUTDOWN_TIMEOUT_MS: time('Time for requests under way to end at shutdown.', 10_000),
+  MILLRACE_QUERY_TIMEOUT_MS: time('Most time that the database may take for one query.', 5_000),
+  MILLRACE_LIST_TIMEOUT_MS: time('Most time that the database may take for a list without limit.', 60_000),
   MILLRACE_LIST_BYTES: count('Largest answer of a list, in bytes; a longer one is cut off.', 1_073_741_824, 1_024),
   MILLRACE_EXPAND_BYTES: count('What expand may add to one answer, in bytes.', 67_108_864, 1_024),
   MILLRACE_EVENT_LOG_AGE_MS: count('How long events are kept; older positions are refused.', 259_200_000, 1_000),
   MILLRACE_EVENT_LOG_BYTES: count(
-    'Size of the event log beyond which its oldest events go, in bytes. The newest 1,000 events are always kept.',
+    'Size of the event log beyond which its oldest events are deleted, in bytes. The newest 1,000 events are always kept.',
     10_737_418_240,
     1_024,
   ),
@@ -119,7 +122,7 @@ export const SETTINGS = Type.Object({
       'follow older ones, which still open what they sealed.',
     { minLength: 1 },
   ),
-  MILLRACE_SMTP_URL: text('Server that mail is sent by; development mode prints mail instead.', {
+  MILLRACE_SMTP_URL: text('SMTP server for mail; development mode prints mail instead.', {
     pattern: '^smtps?://.+',
     expected: 'must be such as smtps://user:password@mail.example.org, with %40 for @ and %2F for / in the password',
   }),
@@ -132,7 +135,7 @@ export const SETTINGS = Type.Object({
     expected: 'must be an e-mail address',
   }),
   MILLRACE_OWNER_PASSWORD_FILE: text("File with the password of MILLRACE_OWNER_EMAIL's owner.", { minLength: 1 }),
-  MILLRACE_LIVE_CLIENTS: count('Clients with live data that one process serves; more are sent away.', 50_000),
+  MILLRACE_LIVE_CLIENTS: count('Clients with live data that one process serves; more are refused.', 50_000),
   MILLRACE_HEARTBEAT_MS: time('How long a connection with live data may be silent before a heartbeat.', 25_000, 100),
   MILLRACE_HELD_BYTES: Type.Optional(
     Type.Integer({
@@ -145,7 +148,7 @@ export const SETTINGS = Type.Object({
   MILLRACE_HELD_BYTES_PER_CLIENT: Type.Optional(
     Type.Integer({
       description:
-        'How much of it for one principal, or of one anonymous address or /64 of IPv6, in bytes. ' +
+        'The part of MILLRACE_HELD_BYTES for one principal, or for one anonymous address or /64 of IPv6, in bytes. ' +
         'Production default: a quarter of MILLRACE_HELD_BYTES, at most 64 MiB. Development: no bound of its own.',
       minimum: 65_536,
     }),

@@ -38,7 +38,7 @@ function readRule(rule: string, index: number, all: boolean): string {
     throw invalid(
       index,
       `'${rule}' excludes a member that is not included`,
-      "Begin with '*', or name the members that are in",
+      "Begin with '*', or name the members to include",
     );
   }
   if (!left && all) throw invalid(index, `'*' already includes '${rule}'`, "Leave it out, or leave '*' out");
@@ -54,7 +54,7 @@ function readPath(path: string, index: number): string {
   try {
     return storedPath(path);
   } catch (error) {
-    throw invalid(index, error instanceof Error ? error.message : 'It is no path');
+    throw invalid(index, error instanceof Error ? error.message : 'It is not a path');
   }
 }
 

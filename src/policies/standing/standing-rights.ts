@@ -87,7 +87,7 @@ export class StandingRights {
     const { scopes, again } = this.#grants;
     const now = again(principal);
     if (!scopes.every((scope, index) => same(scope, now[index] ?? null))) {
-      throw new MillraceError('policy-revoked', 'What may be seen or done here changed meanwhile', {
+      throw new MillraceError('policy-revoked', 'Your rights changed during the request', {
         hint: 'Send the request again',
       });
     }

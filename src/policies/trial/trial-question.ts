@@ -68,7 +68,7 @@ export function parseCheck(body: unknown): readonly Case[] {
 function toQuestion(json: Static<typeof QUESTION>): TrialQuestion {
   const { principal, action, collection, document, before } = json;
   if (!isCollectionName(collection) && collection !== 'files' && collection !== 'functions') {
-    throw new MillraceError('invalid-name', `'${collection}' is no collection, files or functions`);
+    throw new MillraceError('invalid-name', `'${collection}' is not the name of a collection, nor files or functions`);
   }
   return {
     principal: toPrincipal(principal),

@@ -47,7 +47,7 @@ export function judgeTrial(policies: Policies, question: TrialQuestion): Verdict
     verdict: 'allow',
     policy: grants[0]?.policy ?? null,
     fields: { read: rulesOf(seen), write: scope.action === 'read' ? [] : rulesOf(writableBy(grants)) },
-    ...(principal.kind === 'owner' ? { reason: 'Owners pass without a policy' } : {}),
+    ...(principal.kind === 'owner' ? { reason: 'Owners need no policy' } : {}),
   });
   const seenOf = (one: Document) => (reader === null ? null : fieldsFor(reader, one));
   if (document === null) return allowed(scope.grants, null);
@@ -60,7 +60,8 @@ export function judgeTrial(policies: Policies, question: TrialQuestion): Verdict
   const set = settings(reached);
   const after = { ...document, ...Object.fromEntries(set) };
   const grants = allowing(scope, before, after);
-  if (grants.length === 0) return denied(reached.length > 0 ? 'The document after it is out of reach' : undefined);
+  if (grants.length === 0)
+    return denied(reached.length > 0 ? 'The document would be out of reach after the change' : undefined);
   const member = forbiddenMember(before ?? {}, after, writableBy(grants), set);
   if (member !== null) return { ...denied(`The member '${member}' may not be set`), policy: null };
   return allowed(grants, seenOf(after));

@@ -225,7 +225,7 @@ function lookUp(variable: Variable, binding: Binding): Value {
 /** The moment as a date and as a text. */
 function lookUpNow({ offsetMs }: Variable, { bindings }: Binding): readonly Value[] {
   const date = new Date(bindings.now.getTime() + offsetMs);
-  if (Number.isNaN(date.getTime())) throw invalidFilter('$now is moved beyond the calendar');
+  if (Number.isNaN(date.getTime())) throw invalidFilter('$now with this offset is not a possible date');
   return [date, date.toISOString()];
 }
 

@@ -22,16 +22,24 @@ export function encodeCursor(key: KeyObject, question: string, position: PagePos
   // Each value is a list of one value, or an empty list for the key of an empty array: BSON cannot express `undefined`.
   const values = position.values.map((value) => (value === undefined ? [] : [value]));
   if (position.values.some((value) => value instanceof Date && Number.isNaN(value.getTime()))) {
-    throw new MillraceError('invalid-parameter', 'A document of this page has a date out of range to sort pages by', {
-      hint: 'Sort by other fields, or ask without limit.',
-    });
+    throw new MillraceError(
+      'invalid-parameter',
+      'A document of this page has a date out of range, so pages cannot be sorted by it',
+      {
+        hint: 'Sort by other fields, or ask without limit.',
+      },
+    );
   }
   const alone = position.alone === true ? { a: true } : {};
   const payload = BSON.serialize({ f: FORMAT, d: position.direction === 'next' ? 1 : -1, k: values, ...alone });
   if (payload.length > LIMITS.cursorKeyBytes) {
-    throw new MillraceError('invalid-parameter', 'A document of this page has too long a value to sort pages by', {
-      hint: `Sort by fields whose values stay below ${LIMITS.cursorKeyBytes} bytes, or ask without limit.`,
-    });
+    throw new MillraceError(
+      'invalid-parameter',
+      'A document of this page has a value that is too long to sort pages by',
+      {
+        hint: `Sort by fields whose values stay below ${LIMITS.cursorKeyBytes} bytes, or ask without limit.`,
+      },
+    );
   }
   return Buffer.concat([sign(key, question, payload), payload]).toString('base64url');
 }

@@ -49,7 +49,7 @@ export function parseFilterJson(value: unknown, patterns = new Patterns()): Open
 }
 
 function readFilter(value: unknown, place: Place, what: string): OpenFilter {
-  if (!isObject(value)) throw invalidFilter(`${what} is a JSON object`);
+  if (!isObject(value)) throw invalidFilter(`${what} must be a JSON object`);
   checkDepth(place);
   const members = bounded(Object.entries(value), what);
   return and(members.map(([name, member]) => readMember(name, member, place)));
@@ -59,7 +59,7 @@ function readMember(name: string, value: unknown, place: Place): OpenFilter {
   if (!name.startsWith('$')) return readField(name, value, place);
   if (name === '$not') return not(readFilter(value, inside(place), '$not'));
   if (!LOGICAL.includes(name)) throw unknownOperator(name, [...LOGICAL, ...AT_FIELDS]);
-  if (!Array.isArray(value) || value.length === 0) throw invalidFilter(`${name} is a list of one or more filters`);
+  if (!Array.isArray(value) || value.length === 0) throw invalidFilter(`${name} must be a list of one or more filters`);
   const filters = bounded(value, name).map((filter) => readFilter(filter, inside(inside(place)), `An item of ${name}`));
   if (name === '$and') return and(filters);
   return name === '$or' ? or(filters) : not(or(filters));
@@ -90,7 +90,7 @@ function readTests(operators: JsonObject, place: Place): readonly OpenTest[] {
 
 function readTestsOf(name: string, operand: unknown, place: Place): readonly OpenTest[] {
   if (hasOperators(operand)) return readTests(operand, inside(place));
-  throw invalidFilter(`${name} is an object of operators, such as {"$gt": 5}`);
+  throw invalidFilter(`${name} must be an object of operators, such as {"$gt": 5}`);
 }
 
 function readNot(operand: unknown, place: Place): OpenTest {
@@ -133,14 +133,14 @@ function readTest(operator: Operator, operand: unknown, place: Place): OpenTest 
       return { op: 'all', values: readList(operator, operand, place) };
     case 'exists':
       if (typeof operand === 'boolean') return { op: 'exists', exists: operand };
-      throw invalidFilter('$exists is true or false');
+      throw invalidFilter('$exists must be true or false');
     case 'type':
       return { op: 'type', types: readTypes(operand) };
     case 'size':
       if (typeof operand === 'number' && Number.isInteger(operand) && operand >= 0 && operand < 2 ** 31) {
         return { op: 'size', size: operand };
       }
-      throw invalidFilter('$size is a whole number from 0');
+      throw invalidFilter('$size must be a whole number from 0');
     case 'regex':
       return { op: 'regex', pattern: place.read.patterns.check(readString(operator, operand)) };
     case 'contains':
@@ -157,13 +157,13 @@ function readTest(operator: Operator, operand: unknown, place: Place): OpenTest 
 
 function readTypes(operand: unknown): readonly TypeName[] {
   if (!Array.isArray(operand)) return [readTypeName(operand)];
-  if (operand.length === 0) throw invalidFilter('$type is one or more names of types');
+  if (operand.length === 0) throw invalidFilter('$type must be one or more names of types');
   return bounded(operand, '$type').map(readTypeName);
 }
 
 function readString(operator: Operator, operand: unknown): string {
   if (typeof operand === 'string') return operand;
-  throw invalidFilter(`$${operator} takes a string`);
+  throw invalidFilter(`$${operator} must be a string`);
 }
 
 function readOperandText(operator: Operator, operand: unknown): string | Variable {
@@ -178,7 +178,7 @@ function readList(operator: Operator, operand: unknown, place: Place): readonly 
   }
   const variable = typeof operand === 'string' ? readText(operand) : null;
   if (variable instanceof Variable) return [variable];
-  throw invalidFilter(`$${operator} is a list`);
+  throw invalidFilter(`$${operator} must be a list`);
 }
 
 /** The value of a range. */
@@ -196,7 +196,7 @@ function readValue(value: unknown, place: Place): OpenValue {
   checkDepth(place);
   if (Array.isArray(value)) return bounded(value, 'A list').map((item) => readValue(item, inside(place)));
   if (isObject(value)) return readTyped(value) ?? readMembers(value, place);
-  throw invalidFilter('A value is JSON');
+  throw invalidFilter('A value must be JSON');
 }
 
 function readJsonNumber(value: number): number {
@@ -217,11 +217,11 @@ function readTyped(object: JsonObject): OpenValue | null {
   const text = object[name];
   if (name === '$oid') {
     if (typeof text === 'string' && /^[0-9a-f]{24}$/i.test(text)) return ObjectId.createFromHexString(text);
-    throw invalidFilter('$oid is 24 hexadecimal digits');
+    throw invalidFilter('$oid must be 24 hexadecimal digits');
   }
   const date = typeof text === 'string' ? readDate(text) : typeof text === 'number' ? new Date(text) : null;
   if (date !== null && !Number.isNaN(date.getTime())) return date;
-  throw invalidFilter('$date is a time in ISO 8601 or milliseconds since 1970');
+  throw invalidFilter('$date must be a time in ISO 8601 or milliseconds since 1970');
 }
 
 function readMembers(object: JsonObject, place: Place): OpenValue {

@@ -71,7 +71,7 @@ export function parseQuery(parameters: Iterable<QueryParameter>): Query {
  * @throws MillraceError 400 with the code of what is wrong
  */
 export function parseQueryJson(body: unknown): Query {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw invalid('A query is a JSON object');
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw invalid('A query must be a JSON object');
   const members = new Map<string, unknown>(Object.entries(body));
   for (const name of members.keys()) if (!isReserved(name)) throw unknownParameter(name);
   const filter = members.has('filter') ? parseFilterJson(members.get('filter')) : and([]);
@@ -102,7 +102,8 @@ interface Parts {
 function complete(parts: Parts): Query {
   const { filter, limit, cursor } = parts;
   const skip = parts.skip ?? 0;
-  if (cursor !== null && parts.skip !== null) throw invalid('A cursor says where to go on; skip cannot be added to it');
+  if (cursor !== null && parts.skip !== null)
+    throw invalid('A cursor says where the page begins; it cannot be used with skip');
   if (cursor !== null && limit === null) throw invalid('A cursor needs the limit of its page');
   const sort: Sort = parts.sort === null ? BY_ID : parseSort(parts.sort);
   const fields: Fields | null = parts.fields === null ? null : parseFields(parts.fields);
@@ -146,7 +147,7 @@ function wholeNumber(name: Reserved, text: string | null, most: number): number 
   if (text === null) return null;
   const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
   if (number <= most) return number;
-  throw invalid(`The parameter '${name}' is a whole number from 0 to ${most.toLocaleString('en')}`);
+  throw invalid(`The parameter '${name}' must be a whole number from 0 to ${most.toLocaleString('en')}`);
 }
 
 function jsonNumber(name: Reserved, value: unknown, most: number): number | null {
@@ -157,7 +158,7 @@ function jsonNumber(name: Reserved, value: unknown, most: number): number | null
 function jsonText(name: Reserved, value: unknown): string | null {
   if (value === undefined) return null;
   if (typeof value === 'string') return value;
-  throw invalid(`'${name}' is a string`);
+  throw invalid(`'${name}' must be a string`);
 }
 
 /** `"a,b"` or `["a", "b"]`. */
@@ -165,13 +166,13 @@ function jsonList(name: Reserved, value: unknown): readonly string[] | null {
   if (typeof value === 'string') return listOf(value);
   if (value === undefined) return null;
   if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value;
-  throw invalid(`'${name}' is a string or a list of strings`);
+  throw invalid(`'${name}' must be a string or a list of strings`);
 }
 
 function readCount(text: string | null): Count {
   const count = COUNTS.find((known) => known === (text ?? 'none'));
   if (count !== undefined) return count;
-  throw invalid("The parameter 'count' is none, estimated or exact");
+  throw invalid("The parameter 'count' must be none, estimated or exact");
 }
 
 function readExpand(texts: readonly string[] | null): readonly Expansion[] {
@@ -179,9 +180,9 @@ function readExpand(texts: readonly string[] | null): readonly Expansion[] {
     const [path = '', collection = '', ...more] = text.split(':');
     if (path !== '' && collection !== '' && more.length === 0)
       return { path: askedPath(path, 'invalid-parameter'), collection };
-    throw invalid("The parameter 'expand' is a list of field:collection, such as authorId:users");
+    throw invalid("The parameter 'expand' must be a list of field:collection, such as authorId:users");
   });
   if (expand.length > LIMITS.expansions) throw invalid(`At most ${LIMITS.expansions} fields can be expanded`);
-  if (new Set(expand.map(({ path }) => path)).size < expand.length) throw invalid('A field is expanded once');
+  if (new Set(expand.map(({ path }) => path)).size < expand.length) throw invalid('A field can be expanded only once');
   return expand;
 }

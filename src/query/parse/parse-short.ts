@@ -46,7 +46,7 @@ export function parseShort(path: string, operator: Operator, text: string, patte
       return allOf(path, text);
     case 'exists':
       if (text === 'true' || text === 'false') return field(path, { op: 'exists', exists: text === 'true' });
-      throw invalidFilter(`'exists' of '${path}' is true or false`);
+      throw invalidFilter(`'exists' of '${path}' must be true or false`);
     case 'type':
       return field(path, { op: 'type', types: items(operator, text).map(readTypeName) });
     case 'size':
@@ -86,7 +86,7 @@ function readTextOperand(operator: Operator, text: string): string | Variable {
 function readSize(text: string): number {
   const size = /^\d{1,9}$/.test(text) ? Number(text) : -1;
   if (size >= 0) return size;
-  throw invalidFilter("'size' is a whole number from 0");
+  throw invalidFilter("'size' must be a whole number from 0");
 }
 
 const ITEM = /"(?:[^"\\]|\\.)*"(?=,|$)|[^",][^,]*|(?=,|$)/y;

@@ -31,7 +31,10 @@ export class Patterns {
     const rewritten = rewrite(pattern);
     this.#repeats += rewritten.weight;
     if (this.#repeats > LIMITS.filterRepeats) {
-      throw invalidFilter('The patterns of the filter are too much together', 'Ask for less, or for plain texts');
+      throw invalidFilter(
+        'The patterns of the filter are too complex together',
+        'Use fewer or simpler patterns, or plain texts',
+      );
     }
     compile(rewritten.text);
     return pattern;
@@ -102,7 +105,7 @@ class PatternReader {
   readAll(): Part {
     const all = this.#readAlternatives();
     if (this.#at < this.#pattern.length) throw refused('a parenthesis closes that was not opened');
-    if (all.weight > LIMITS.patternRepeats) throw refused('its repetitions are too many');
+    if (all.weight > LIMITS.patternRepeats) throw refused('it has too many repetitions');
     return all;
   }
 
@@ -130,7 +133,7 @@ class PatternReader {
     this.#at += quantifier[0].length;
     this.#take('?'); // Which match is found first makes no difference to whether there is one.
     const [text, from, comma, to] = quantifier;
-    if (to !== undefined && Number(to) < Number(from)) throw refused(`${text} counts down`);
+    if (to !== undefined && Number(to) < Number(from)) throw refused(`${text} counts from high to low`);
     const times = Math.max(1, Number(to ?? from ?? 1)) + (comma !== undefined && to === undefined ? 1 : 0);
     return { text: atom.text + text, weight: Math.max(1, atom.weight) * times };
   }

@@ -56,11 +56,11 @@ export interface RequestedQuestion {
 export function toRequestedQuestion(query: Query, keyed: boolean, now: Date): RequestedQuestion {
   const idle = query.cursor === null && query.skip === 0 && query.count === 'none' && query.expand.length === 0;
   if (!idle) {
-    throw new MillraceError('unknown-parameter', 'cursor, skip, count and expand mean nothing in a subscription', {
+    throw new MillraceError('unknown-parameter', 'cursor, skip, count and expand cannot be used in a subscription', {
       hint: 'Known: filter, sort, limit, fields',
     });
   }
-  if (query.limit === 0) throw new MillraceError('invalid-parameter', "A subscription's limit is 1 to 1,000");
+  if (query.limit === 0) throw new MillraceError('invalid-parameter', "A subscription's limit must be from 1 to 1,000");
   affordable(query.filter, LIMITS.liveCost);
   return { query, keyed: keyed || query.limit !== null, now };
 }

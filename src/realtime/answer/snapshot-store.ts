@@ -175,7 +175,8 @@ export class SnapshotStore {
       let bytes = 0;
       for await (const batch of snapshotBatches(read)) {
         for (const raw of batch) bytes += raw.length;
-        if (found.length > 0 && bytes > MOST_AT_ONCE) throw new MillraceError('too-much-held', 'Too much at once');
+        if (found.length > 0 && bytes > MOST_AT_ONCE)
+          throw new MillraceError('too-much-held', 'The documents to read take too much memory');
         found.push(...batch);
       }
       return found;

@@ -99,7 +99,7 @@ export class SocketClient extends Client {
       return;
     }
     if (isBinary) {
-      this.close(CLOSE.badFrame, 'Frames are text');
+      this.close(CLOSE.badFrame, 'Frames must be text');
       return;
     }
     let message: ClientMessage;
@@ -155,7 +155,7 @@ export class SocketClient extends Client {
 
   async #do(message: ClientMessage, bytes: number): Promise<void> {
     if (this.principal === null && message.type !== 'hello') {
-      this.close(CLOSE.badFrame, 'The first is hello');
+      this.close(CLOSE.badFrame, 'The first message must be hello');
       return;
     }
     switch (message.type) {
@@ -200,7 +200,10 @@ export class SocketClient extends Client {
     }
     try {
       if (this.subscriptions.size >= SOCKET_LIMITS.subscriptions) {
-        throw new MillraceError('too-many-subscriptions', `A connection has at most ${SOCKET_LIMITS.subscriptions}`);
+        throw new MillraceError(
+          'too-many-subscriptions',
+          `A connection may have at most ${SOCKET_LIMITS.subscriptions} subscriptions`,
+        );
       }
       this.parts.requestRate.draw(this.principal ?? ANONYMOUS, this.queue.account.key);
       const subscription = this.#make(wish);
@@ -272,7 +275,7 @@ export class SocketClient extends Client {
 
   protected look(now: number): void {
     if (this.principal !== null || now - this.#openedAt < this.parts.timing.helloMs) return;
-    this.close(CLOSE.noHello, 'No hello came');
+    this.close(CLOSE.noHello, 'No hello message came');
   }
 
   protected tell(type: string, members: Readonly<Record<string, unknown>>): void {
@@ -290,7 +293,7 @@ export class SocketClient extends Client {
 }
 
 const again = (): MillraceError =>
-  new MillraceError('malformed-request', "'hello' was already sent", { hint: 'A newer token comes with authenticate' });
+  new MillraceError('malformed-request', "'hello' was already sent", { hint: 'Send a newer token with authenticate' });
 
 function hasSort(query: unknown): boolean {
   return typeof query === 'object' && query !== null && Object.hasOwn(query, 'sort');

@@ -204,7 +204,7 @@ export class RowBatch {
     const { payer } = live;
     payer.require(0);
     const leftMs = Math.ceil(endAt - performance.now());
-    if (leftMs <= 0) throw new MillraceError('overloaded', 'Too many windows have to be completed');
+    if (leftMs <= 0) throw new MillraceError('overloaded', 'Too many windows have to be refilled');
     const told = await live.settle(at, leftMs);
     // Twice: the stored bytes are held next to the messages that are made of them.
     const bytes = 2 * told.reduce((sum, one) => sum + one.bytes, 0);

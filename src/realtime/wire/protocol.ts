@@ -133,21 +133,21 @@ function parseObject(bytes: Buffer): Record<string, unknown> {
     value = parseJson(bytes);
   } catch (error) {
     if (!(error instanceof MillraceError) || error.code === 'malformed-json')
-      throw new BadFrame('The frame is no JSON');
+      throw new BadFrame('The frame is not JSON');
     throw new BadMessage(error, null);
   }
-  if (!isPlain(value)) throw new BadFrame('The frame is no JSON object');
+  if (!isPlain(value)) throw new BadFrame('The frame is not a JSON object');
   return value;
 }
 
 function readId({ id }: Record<string, unknown>, named: string | null): string {
   if (named !== null && named !== '' && typeof id === 'string') return named;
-  throw new BadMessage(invalid(`'id' is a string of 1 to ${MAX_ID} characters`), null);
+  throw new BadMessage(invalid(`'id' must be a string of 1 to ${MAX_ID} characters`), null);
 }
 
 function token({ token }: Record<string, unknown>, id: string | null): string {
   if (typeof token === 'string' && token !== '' && token.length <= MAX_TOKEN) return token;
-  throw new BadMessage(invalid("'token' is a string"), id);
+  throw new BadMessage(invalid("'token' must be a string"), id);
 }
 
 const DOCUMENT_MEMBERS = ['type', 'id', 'collection', 'query', 'since'];
@@ -165,7 +165,7 @@ function documentWish(message: Record<string, unknown>, id: string): DocumentWis
   only(message, DOCUMENT_MEMBERS);
   const { collection, query } = message;
   if (typeof collection !== 'string' || collection.length > MAX_COLLECTION) {
-    throw invalid("A subscription names a 'collection', or a list of 'events'");
+    throw invalid("A subscription must name a 'collection', or a list of 'events'");
   }
   return { kind: 'documents', id, collection, query: query === undefined ? {} : query, since: since(message) };
 }
@@ -175,7 +175,9 @@ function eventWish(message: Record<string, unknown>, id: string): EventWish {
   const { events, filter } = message;
   const fits = (type: unknown): type is string => typeof type === 'string' && type !== '' && type.length <= MAX_TYPE;
   if (!Array.isArray(events) || events.length === 0 || events.length > MAX_TYPES || !events.every(fits)) {
-    throw invalid(`'events' is a list of 1 to ${MAX_TYPES} event types, such as "todos.created" or "system.file.*"`);
+    throw invalid(
+      `'events' must be a list of 1 to ${MAX_TYPES} event types, such as "todos.created" or "system.file.*"`,
+    );
   }
   requireTypes(events);
   return { kind: 'events', id, types: events, filter: filter === undefined ? {} : filter, since: since(message) };
@@ -192,7 +194,7 @@ function only(message: Record<string, unknown>, known: readonly string[]): void 
 function since({ since }: Record<string, unknown>): string | null {
   if (since === undefined || since === null) return null;
   if (typeof since === 'string' && since !== '') return since;
-  throw invalid("'since' is a position, or is left out");
+  throw invalid("'since' must be a position, or be left out");
 }
 
 function invalid(message: string): MillraceError {

@@ -22,7 +22,7 @@ t.test('the set-up page', { skip: whyNoBrowser() ?? false }, async (t) => {
   await page.getByLabel('E-mail address').fill('ada@example.org');
   await page.getByLabel('New password').fill('password1');
   await page.getByRole('button').click();
-  await page.getByText('first ones anybody would try').waitFor();
+  await page.getByText('one that attackers try first').waitFor();
   await page.getByLabel('New password').fill(PASSWORD);
   await page.getByRole('button').click();
   await page.getByText('Done.').waitFor();

@@ -96,7 +96,7 @@ t.test('what anybody made in development counts in production from the first own
     (await ask(at, 'GET /api/todos', undefined, as)).statusCode;
   t.equal(await reads(), '401 403 403 401 403 403');
   const told =
-    /^From before there was an owner: policies 3, API keys 1, accounts 1, identity providers 1\. .*\/admin\/policies/;
+    /^Made before there was an owner: policies 3, API keys 1, accounts 1, identity providers 1\. .*\/admin\/policies/;
   t.match(parts.auth.leftBehind, told);
   const [, token] = (await parts.auth.owners.link(BASE)).split('#');
   const made = await ask(app, 'POST /setup', { token, email: 'a@example.org', password: PASSWORD });
@@ -116,7 +116,7 @@ t.test('an owner that settings make', async (t) => {
   const settings = { ...PRODUCTION, MILLRACE_OWNER_EMAIL: 'root@example.org', MILLRACE_OWNER_PASSWORD_FILE: file };
   await t.rejects(buildTestApp(t, settings, place), { message: /MILLRACE_OWNER_PASSWORD_FILE: ENOENT/ });
   await writeFile(file, 'password\n');
-  await t.rejects(buildTestApp(t, settings, place), { message: /MILLRACE_OWNER_PASSWORD_FILE=.*first ones anybody/ });
+  await t.rejects(buildTestApp(t, settings, place), { message: /MILLRACE_OWNER_PASSWORD_FILE=.*attackers try/ });
   await writeFile(file, `${PASSWORD}\n`);
   const apps = await Promise.all([buildTestApp(t, settings, place), buildTestApp(t, settings, place)]);
   for (const { app } of apps) t.ok((await signIn(app, 'root@example.org')).id);
@@ -135,7 +135,8 @@ t.test('an owner that settings name and a user stands in the way of', async (t) 
   const file = join(folder, 'password');
   await writeFile(file, PASSWORD);
   const settings = { ...PRODUCTION, MILLRACE_OWNER_EMAIL: 'root@example.org', MILLRACE_OWNER_PASSWORD_FILE: file };
-  const says = /MILLRACE_OWNER_EMAIL=root@example\.org: the account of this name is a user's, no owner was made/;
+  const says =
+    /MILLRACE_OWNER_EMAIL=root@example\.org: the account with this address belongs to a user; no owner was made/;
   await t.rejects(buildTestApp(t, settings, place), { message: says }, 'without an owner nothing starts');
   await signInOwner(app, parts);
   const errors: unknown[] = [];
@@ -167,13 +168,13 @@ t.test('millrace owner', async (t) => {
     roles: ['admin', 'developer'],
   });
   const refused = async (...words: string[]) => run(...words).catch((error: unknown) => error);
-  t.match(await refused('--email', 'notmail', '--password-file', file), { code: 1, stderr: /notmail: .* no e-mail/ });
+  t.match(await refused('--email', 'notmail', '--password-file', file), { code: 1, stderr: /notmail: .*an e-mail/ });
 
   await t.test('mends a lost password', async (t) => {
     const { users } = parts.auth;
     await users.change(account.id, { disabled: true }, { by: null, request: null });
     await writeFile(file, 'password');
-    t.match(await refused('--email', 'b@example.org', '--password-file', file), { code: 1, stderr: /anybody/ });
+    t.match(await refused('--email', 'b@example.org', '--password-file', file), { code: 1, stderr: /attackers/ });
     t.match(await users.get(account.id), { disabled: true, roles: ['admin', 'developer'] }, 'refused as a whole');
     await writeFile(file, 'five wooden ships sail');
     const mended = await run('--email', 'B@example.org', '--password-file', file);
@@ -191,7 +192,7 @@ t.test('millrace owner', async (t) => {
       { username: 'squatter', email: 'u@example.org', password: PASSWORD },
       { by: null, request: null },
     );
-    t.match(await refused('--email', 'u@example.org', '--password-file', file), { code: 1, stderr: /is a user's/ });
+    t.match(await refused('--email', 'u@example.org', '--password-file', file), { code: 1, stderr: /to a user/ });
     t.match(await parts.auth.users.get(user._id), { kind: 'user', roles: [] });
     t.ok((await signIn(app, 'squatter')).id);
   });

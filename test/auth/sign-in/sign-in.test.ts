@@ -126,7 +126,7 @@ t.test('sign-in', async (t) => {
       send: {},
       status: 400,
       code: 'unknown-parameter',
-      expect: { hint: /None is possible/ },
+      expect: { hint: /No parameter is possible/ },
     },
     { name: 'nobody', request: 'GET /auth/me', status: 401, code: 'not-authenticated' },
     {

@@ -161,7 +161,10 @@ t.test('an error names its operation', async (t) => {
     ]);
     t.fail('it must throw');
   } catch (error) {
-    t.match(error, { message: "Operation 1: there is nothing at '/b' or above it", faults: [{ pointer: '/1' }] });
+    t.match(error, {
+      message: "Operation 1: the place '/b' does not exist in the document",
+      faults: [{ pointer: '/1' }],
+    });
   }
 });
 

@@ -32,11 +32,11 @@ t.test('the first is written to, the others are still read', async (t) => {
 
 const WRONG: readonly (readonly [string, RegExp])[] = [
   ['', /at least one store/],
-  ['disk', /'disk' is no store/],
-  ['s3://UP_PER', /no bucket/],
-  ['s3://me:secret@pictures', /credentials do not belong/],
-  ['s3://pictures?endpoint=ftp://x', /no URL of a server/],
-  ['s3://pictures?endpoint=http://u:p@x', /no URL of a server/],
+  ['disk', /'disk' is not a store/],
+  ['s3://UP_PER', /not the name of a bucket/],
+  ['s3://me:secret@pictures', /credentials must not be/],
+  ['s3://pictures?endpoint=ftp://x', /not the URL of a server/],
+  ['s3://pictures?endpoint=http://u:p@x', /not the URL of a server/],
   ['s3://pictures?secret=x', /'secret' is not known/],
 ];
 

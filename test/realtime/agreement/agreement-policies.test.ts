@@ -153,7 +153,7 @@ t.test('clients agree with the log and with lists under changing policies', asyn
     const answer = await app.inject({ method: 'POST', url, payload: question, headers: ann.headers });
     if (REFUSED.test(answer.body)) return null;
     if (answer.statusCode === 403) {
-      const waits = /has no value for you/.test(answer.json().hint);
+      const waits = /values that you do not have/.test(answer.json().hint);
       const is = () => state.ended || (waits && state.live && state.documents.size === 0);
       await until(is, 'the end', GRACE_MS).catch(() => undefined);
       return is() ? null : 'goes on where a list is refused';
