@@ -16,6 +16,8 @@ import { providerRoutes } from './admin/sign-in/provider-routes.ts';
 import { settingsRoutes } from './admin/sign-in/settings-routes.ts';
 import { userRoutes } from './admin/user-routes.ts';
 import { accountRoutes } from './auth/http/account-routes.ts';
+import { flowRoutes } from './auth/http/flow-routes.ts';
+import { identityRoutes } from './auth/http/identity-routes.ts';
 import { pageRoutes } from './auth/http/page-routes.ts';
 import { signInRoutes } from './auth/http/sign-in-routes.ts';
 import { RequestRate } from './auth/request-rate.ts';
@@ -38,6 +40,7 @@ import { docsRoutes } from './http/docs/docs-routes.ts';
 import { draining } from './http/draining.ts';
 import { errors, refuseAddress, refuseConnection } from './http/errors.ts';
 import { exampleRoutes } from './http/example-routes.ts';
+import { form } from './http/form.ts';
 import { healthRoutes } from './http/health.ts';
 import { json } from './http/json.ts';
 import { methods } from './http/methods.ts';
@@ -90,8 +93,14 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
   await app.register(async function signIn(context) {
     await context.register(strangers);
     await context.register(rateLimit, { requestRate: new RequestRate(config.rate) });
-    await context.register(json, { config });
-    await context.register(signInRoutes, parts.auth);
+    await context.register(async function credentials(context) {
+      await context.register(json, { config });
+      await context.register(signInRoutes, { ...parts.byProviders, ...parts.auth, publicUrl: config.publicUrl });
+    });
+    await context.register(async function providers(context) {
+      await context.register(form, { config });
+      await context.register(flowRoutes, { ...parts.byProviders, publicUrl: config.publicUrl });
+    });
   });
 
   await app.register(async function api(context) {
@@ -120,9 +129,10 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
     await context.register(async function accounts(context) {
       await context.register(json, { config });
       await context.register(accountRoutes, parts.auth);
+      await context.register(identityRoutes, { ...parts.byProviders, ...parts.auth, publicUrl: config.publicUrl });
       await context.register(userRoutes, parts);
       await context.register(keyRoutes, parts);
-      await context.register(providerRoutes, { ...parts, base: parts.config.auth.base });
+      await context.register(providerRoutes, parts);
       await context.register(settingsRoutes, parts);
       await context.register(auditRoutes, parts);
     });

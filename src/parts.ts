@@ -4,7 +4,7 @@
  */
 import { Audit } from './admin/audit.ts';
 import { AuditStore } from './admin/audit-store.ts';
-import { type AuthParts, openAuth } from './auth/open-auth.ts';
+import { type AuthParts, type ByProviders, openAuth } from './auth/open-auth.ts';
 import { Providers } from './auth/providers/providers.ts';
 import { Redirects } from './auth/providers/redirects.ts';
 import { RequestRate } from './auth/request-rate.ts';
@@ -46,6 +46,7 @@ export interface Parts {
   readonly egress: Egress;
   readonly providers: Providers;
   readonly redirects: Redirects;
+  readonly byProviders: ByProviders;
   /** How many requests a minute clients may make, over HTTP and over sockets. */
   readonly requestRate: RequestRate;
   readonly policies: Policies;
@@ -217,6 +218,11 @@ async function makeOn(
     egress,
     providers,
     redirects,
+    byProviders: auth.byProviders({
+      book: providers,
+      isAllowedRedirect: (address) => redirects.allows(address),
+      egress,
+    }),
     requestRate,
     policies,
     policyBook,

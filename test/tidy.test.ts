@@ -52,6 +52,7 @@ const DOORS: readonly { readonly vendor: RegExp; readonly doors: RegExp }[] = [
   },
   { vendor: /^@scalar\//, doors: /^src\/http\/docs\/reference-script\.ts/ },
   { vendor: /^undici$|^node:(http2?|https|tls|dgram)$/, doors: /^src\/(egress\/|http\/errors\.ts)/ },
+  { vendor: /^openid-client$/, doors: /^src\/auth\/flows\// },
   { vendor: /^nodemailer$/, doors: /^src\/auth\/sign-in\/smtp-mail\.ts/ },
   { vendor: /^@node-rs\/argon2$/, doors: /^src\/auth\/accounts\/passwords\.ts/ },
   { vendor: /^@aws-sdk\//, doors: /^src\/files\/stores\/s3-store\.ts/ },

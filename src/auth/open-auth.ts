@@ -10,15 +10,22 @@ import { sharedSecret } from '../database/secrets.ts';
 import { SigningSecret } from '../database/signing-secret.ts';
 import { ITSELF } from '../database/system-collection.ts';
 import { UnusableDatabase } from '../database/unusable.ts';
+import type { Egress } from '../egress/egress.ts';
 import { type AuthConfig, ConfigError, type Mode } from '../kernel/config/config.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { parseMasterKeys, SealBroken, Sealer } from '../kernel/sealer.ts';
 import type { SigningKeys } from '../kernel/signing-keys.ts';
+import { Identities } from './accounts/identities.ts';
 import { PasswordStore } from './accounts/password-store.ts';
 import { Passwords } from './accounts/passwords.ts';
 import { UserStore } from './accounts/user-store.ts';
 import { Users } from './accounts/users.ts';
 import { Authenticator } from './authenticator.ts';
+import { OneTimeCodes } from './flows/one-time-codes.ts';
+import type { OpenId } from './flows/openid.ts';
+import { ProviderAccounts } from './flows/provider-accounts.ts';
+import { ProviderAttempts } from './flows/provider-attempts.ts';
+import { ProviderSignIn, type ProviderSignInParts } from './flows/provider-sign-in.ts';
 import { ProviderStore } from './providers/provider-store.ts';
 import { RedirectStore } from './providers/redirect-store.ts';
 import { DelayStore } from './sign-in/delay-store.ts';
@@ -55,6 +62,7 @@ export interface AuthParts {
   readonly activity: Activity;
   readonly providerStore: ProviderStore;
   readonly redirectStore: RedirectStore;
+  readonly identities: Identities;
   /**
    * Describes what was made in development mode and will hold in production from the first owner on, or now holds for
    * the owner that this start made; null for nothing.
@@ -62,6 +70,8 @@ export interface AuthParts {
   readonly leftBehind: string | null;
   /** Keys for signed texts other than tokens. */
   readonly signing: { readonly cursors: SigningKeys; readonly fileAddresses: SigningKeys };
+  /** Makes what signs in by providers. */
+  byProviders(needs: ByProvidersNeeds): ByProviders;
   /**
    * Makes a new key for tokens and new secrets for all other signatures; every process hears of it.
    * @returns the key's id
@@ -70,6 +80,16 @@ export interface AuthParts {
   /** Takes rows of the event log; null when some were lost. */
   follow(rows: readonly ChangedRow[] | null): void;
   close(): Promise<void>;
+}
+
+/** What signing in by providers needs besides accounts. */
+export interface ByProvidersNeeds extends Pick<ProviderSignInParts, 'book' | 'isAllowedRedirect'> {
+  readonly egress: Egress;
+}
+
+export interface ByProviders {
+  readonly providerSignIn: ProviderSignIn;
+  readonly codes: OneTimeCodes;
 }
 
 export interface AuthSettings {
@@ -131,11 +151,12 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
     ...clock,
   });
   const { base, registration } = settings.auth;
+  const signInDelays = new SignInDelays(delays, (account, network) => sessions.openedFrom(account, network));
   const signIn = new SignIn({
     users: accounts,
     passwords,
     sessions,
-    delays: new SignInDelays(delays, (account, network) => sessions.openedFrom(account, network)),
+    delays: signInDelays,
     singleUse,
     activity,
     mail: await openMail(settings),
@@ -145,6 +166,7 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
   });
   const left = { countPolicies, countProviders: () => providerStore.count() };
   const owners = new Owners({ mode, users: accounts, store: users, keys, ...left, signIn, singleUse, activity });
+  const identities = new Identities({ store: users, passwords, activity, ...clock });
   const leftBehind = await owners.leftBehind();
   await ensureOwner(owners, settings);
 
@@ -163,6 +185,21 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
     activity,
     providerStore,
     redirectStore,
+    identities,
+    byProviders: ({ book, isAllowedRedirect, egress }) => {
+      const attempts = new ProviderAttempts(signInDelays, activity);
+      const providerOf = (name: string) => book.get(name);
+      const codes = new OneTimeCodes({ providerOf, users: accounts, identities, signIn, singleUse, attempts });
+      let loaded: Promise<OpenId> | undefined;
+      // Loading takes 20 ms and 14 modules.
+      const openId = () => {
+        loaded ??= import('./flows/openid.ts').then((library) => new library.OpenId(egress, now));
+        return loaded;
+      };
+      const entered = new ProviderAccounts({ users: accounts, registration, ...clock });
+      const flows = { book, isAllowedRedirect, openId, accounts: entered, codes, singleUse, attempts };
+      return { providerSignIn: new ProviderSignIn(flows), codes };
+    },
     leftBehind,
     signing: { cursors, fileAddresses },
     rotateKeys: async (dropOld) => {

@@ -7,7 +7,7 @@ import multipart from '@fastify/multipart';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AT_ONCE_BYTES } from '../kernel/answers/chunks.ts';
 import { MillraceError } from '../kernel/errors.ts';
-import { parameters, queryText, refuseEncoding } from '../kernel/request.ts';
+import { parameters, queryText, refuseEncoding, requestBase } from '../kernel/request.ts';
 import { ALL, childOf } from '../policies/fields/field-tree.ts';
 import type { Policies } from '../policies/policies.ts';
 import type { NamedAction, Scope } from '../policies/scope.ts';
@@ -213,12 +213,4 @@ function refusedType({ headers, url }: FastifyRequest): MillraceError {
   if (sent === undefined) return new MillraceError('body-required', 'The upload has no body', { hint });
   const type = sent.split(';', 1)[0]?.trim().slice(0, 80);
   return new MillraceError('unsupported-media-type', `The media type '${type}' is not supported here`, { hint });
-}
-
-/** The base URL that the client itself used goes back to that client alone; an invalid authority is replaced. */
-export function requestBase({ protocol, host, socket }: FastifyRequest): string {
-  const authority = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/.test(host ?? '')
-    ? host
-    : `${socket.localAddress}:${socket.localPort}`;
-  return `${protocol}://${authority}`;
 }

@@ -8,11 +8,10 @@ import { Check } from 'typebox/schema';
 import { ASKED_ERRORS, BODY_ERRORS, jsonBody, operation } from '../contract/operation.ts';
 import { TIME } from '../contract/schema.ts';
 import { MillraceError } from '../kernel/errors.ts';
-import { hasBody, parameters, requireMediaType } from '../kernel/request.ts';
+import { hasBody, parameters, requestBase, requireMediaType } from '../kernel/request.ts';
 import type { Policies } from '../policies/policies.ts';
 import { FILE_ID } from './file-operations.ts';
 import type { Files } from './files.ts';
-import { requestBase } from './routes.ts';
 import { LONGEST_S, signedQuery } from './signature.ts';
 import { seenResource } from './visible-file.ts';
 

@@ -40,7 +40,12 @@ export type SystemCollection = keyof typeof SYSTEM_COLLECTIONS;
 export const OCCURRENCES = {
   'system.auth.failed': {
     audience: 'admin:accounts',
-    details: { user: 'id of the account; null if there is none of that name', address: 'address of the client' },
+    details: {
+      user: 'id of the account; null if there is none of that name',
+      address: 'address of the client',
+      provider: 'name of the identity provider; null for a password, and for a one-time code',
+      reason: 'what was wrong at the provider or with the code; null for a password',
+    },
   },
   'system.auth.password-changed': {
     audience: 'admin:accounts',
@@ -50,6 +55,14 @@ export const OCCURRENCES = {
   'system.session.revoked': {
     audience: 'admin:accounts',
     details: { session: 'id of the session', user: 'id of its account', reason: 'why it ended' },
+  },
+  'system.identity.joined': {
+    audience: 'admin:accounts',
+    details: { user: 'id of the account', provider: 'name of the provider', subject: 'the user at the provider' },
+  },
+  'system.identity.removed': {
+    audience: 'admin:accounts',
+    details: { user: 'id of the account', provider: 'name of the provider', subject: 'the user at the provider' },
   },
   'system.key-ring.rotated': {
     audience: 'admin:accounts',

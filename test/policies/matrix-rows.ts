@@ -36,7 +36,7 @@ const WRITE = { prefer: 'max-affected=10' };
 const POLICY = { name: 'Made', collections: ['others'], actions: ['read'], effect: 'allow' };
 const CASE = { principal: { kind: 'anonymous' }, action: 'read', collection: 'posts', expect: 'deny' };
 const { expect: _, ...QUESTION } = CASE;
-const PROVIDER = { kind: 'oidc', clientId: 'c', clientSecret: 'never shown', issuer: 'https://id.example.invalid' };
+const PROVIDER = { kind: 'github', clientId: 'c', clientSecret: 'never shown' };
 const PASSWORD = 'four wooden ships sail';
 
 const row = (
@@ -72,6 +72,11 @@ export const ROWS: readonly Row[] = [
   row('POST /auth/verify', 'public', 400, { send: {} }),
   row('POST /auth/reset', 'public', 400, { send: {} }),
   row('POST /auth/reset/confirm', 'public', 400, { send: {} }),
+  row('POST /auth/exchange', 'public', 400, { send: {} }),
+  row('GET /signin', 'public', 200),
+  row('GET /auth/:provider', 'public', 404),
+  row('GET /auth/:provider/callback', 'public', 404),
+  row('POST /auth/:provider/callback', 'public', 400),
   row('GET /auth/providers', 'public', 200, { body: { registration: 'closed' } }),
 
   row('GET /auth/me', 'account', 200, { body: { id: /.+/, passwordHash: undefined } }),
@@ -79,6 +84,10 @@ export const ROWS: readonly Row[] = [
   row('GET /auth/sessions', 'account', 200, { body: [{ id: /.+/ }] }),
   row('DELETE /auth/sessions/:id', 'account', 404, { url: '/auth/sessions/nobodys' }),
   row('POST /auth/password', 'account', 400, { send: {} }),
+  row('GET /auth/identities', 'account', 200, { body: [] }),
+  row('POST /auth/identities', 'account', 400, { send: {} }),
+  row('POST /auth/identities/:provider', 'account', 400, { send: {} }),
+  row('DELETE /auth/identities/:provider', 'account', 404),
   row('POST /auth/ticket', 'account', 200, { body: { ticket: /.+/ } }),
   row('POST /auth/logout', 'account', 204),
 
@@ -154,7 +163,6 @@ export const ROWS: readonly Row[] = [
   row('GET /admin/providers/:name', 'accounts', 200, { body: { name: /.+/, clientSecret: { set: true } } }),
   row('PUT /admin/providers/:name', 'accounts', 200, { send: PROVIDER, body: { clientSecret: { set: true } } }),
   row('DELETE /admin/providers/:name', 'accounts', 204),
-  row('POST /admin/providers/:name/check', 'accounts', 200, { body: { passed: false, redirect: /\/callback$/ } }),
   row('GET /admin/settings', 'accounts', 200, { body: { redirects: [], always: [] } }),
   row('PUT /admin/settings', 'accounts', 200, {
     send: { redirects: ['https://app.example.org/in'] },

@@ -11,6 +11,7 @@ import {
   stampedForDeletion,
 } from '../../database/system-collection.ts';
 import { MillraceError } from '../../kernel/errors.ts';
+import type { ProviderIdentity } from '../identity/provider-identity.ts';
 import type { User } from '../identity/user.ts';
 import { skeletonOf } from './look-alikes.ts';
 
@@ -34,6 +35,7 @@ export class UserStore {
       { key: { names: 1 }, unique: true },
       { key: { kind: 1, _id: 1 } },
       SKELETONS,
+      IDENTITIES,
     ]);
     await this.#addSkeletons();
   }
@@ -76,11 +78,59 @@ export class UserStore {
     return this.#find({ names: name });
   }
 
+  /** @param identity its id */
+  findByIdentity(identity: string): Promise<User | null> {
+    return this.#find({ 'identities.id': identity });
+  }
+
   #find(filter: Filter<User>): Promise<User | null> {
     return translated(async () => {
       const found = await this.#users.findOne(filter, { raw: true });
       return found && readUser(found);
     });
+  }
+
+  /**
+   * Adds an identity to an account.
+   * @param provider which it is of; an account has one of each
+   * @returns false when there is no such account, or it has an identity of this provider
+   * @throws MillraceError `identity-taken`
+   */
+  addIdentity(id: string, provider: string, identity: ProviderIdentity, stamp: Stamp, now: Date): Promise<boolean> {
+    return uniquely(async () => {
+      const { modifiedCount } = await this.#users.updateOne(
+        { _id: id, 'identities.id': { $not: identitiesOf([provider]) } },
+        { $push: { identities: identity }, $set: stamped(stamp, now), $inc: { '_meta.revision': 1 } },
+      );
+      return modifiedCount === 1;
+    });
+  }
+
+  /**
+   * Removes the identity of a provider from an account, in one step with the look at what remains.
+   * @param others providers of which the account must keep an identity; null when it may lose all
+   * @returns false when the account has no such identity, or would keep none
+   */
+  async removeIdentity(
+    id: string,
+    provider: string,
+    others: readonly string[] | null,
+    stamp: Stamp,
+    now: Date,
+  ): Promise<boolean> {
+    const own = { 'identities.id': identitiesOf([provider]) };
+    const kept = others === null ? {} : { 'identities.id': identitiesOf(others) };
+    const { modifiedCount } = await translated(() =>
+      this.#users.updateOne(
+        { _id: id, $and: [own, kept] },
+        {
+          $pull: { identities: { id: identitiesOf([provider]) } },
+          $set: stamped(stamp, now),
+          $inc: { '_meta.revision': 1 },
+        },
+      ),
+    );
+    return modifiedCount === 1;
   }
 
   /** Accounts in the order of their ids, after one of them. */
@@ -140,9 +190,13 @@ export class UserStore {
 /** Claims and profiles have members of any name. */
 function readUser(raw: unknown): User {
   const { _id, kind, username, email, emailVerified, names, skeleton, ...rest } = readPromoted(raw);
-  const { roles, claims, profile, disabled, _meta } = rest;
+  const { roles, claims, profile, disabled, identities, _meta } = rest;
   const known = { _id, kind, username, email, emailVerified, names, roles, claims, profile, disabled, _meta };
-  return skeleton === undefined ? known : { ...known, skeleton };
+  return {
+    ...known,
+    ...(skeleton === undefined ? {} : { skeleton }),
+    ...(identities === undefined ? {} : { identities }),
+  };
 }
 
 /** Two user names that could be mistaken for one another cannot both exist. */
@@ -157,6 +211,19 @@ function requireDuplicates(error: unknown): void {
   if (!failuresOf(error).every(({ code }) => code === CODE.duplicateKey)) throw error;
 }
 
+/** Two accounts cannot have one identity. */
+const IDENTITIES: IndexDescription = {
+  key: { 'identities.id': 1 },
+  unique: true,
+  // Accounts without identities are not in it, else only one could be without.
+  partialFilterExpression: { 'identities.id': { $gt: '' } },
+};
+
+/** Matches the ids of identities of these providers, whose names are small letters, digits and `-`. */
+function identitiesOf(providers: readonly string[]): RegExp {
+  return new RegExp(`^(?:${providers.join('|')}):`);
+}
+
 async function uniquely<T>(write: () => Promise<T>): Promise<T> {
   return translated(async () => {
     try {
@@ -164,6 +231,12 @@ async function uniquely<T>(write: () => Promise<T>): Promise<T> {
     } catch (error) {
       const taken = duplicateKey(error);
       if (taken === undefined) throw error;
+      if (taken.fields.includes('identities.id')) {
+        throw new MillraceError('identity-taken', 'The identity belongs to another account', {
+          hint: 'Sign in by it, and remove it from that account first',
+          cause: error,
+        });
+      }
       if (taken.fields.includes('skeleton')) {
         throw new MillraceError('unique-violation', 'The user name looks like that of another account', {
           hint: 'Choose one that differs in more than look-alike letters, such as l and 1',

@@ -5,6 +5,7 @@
 import { newId } from '../../database/json/ids.ts';
 import { newMeta, type Stamp } from '../../database/system-collection.ts';
 import { MillraceError } from '../../kernel/errors.ts';
+import type { ProviderIdentity } from '../identity/provider-identity.ts';
 import { signInNames, type User } from '../identity/user.ts';
 import type { EndReason } from '../tokens/session.ts';
 import type { Sessions } from '../tokens/sessions.ts';
@@ -18,8 +19,11 @@ import type { UserChange, UserStore } from './user-store.ts';
 const TRIES = 100;
 
 export interface NewUser extends Partial<Pick<User, 'kind' | 'username' | 'email' | 'roles' | 'claims' | 'profile'>> {
-  /** Without a password the account cannot sign in until one is set by mail. */
+  /** Without a password and without an identity the account cannot sign in until a password is set by mail. */
   readonly password?: string;
+  /** Whether the address is proved; only for callers that know it. */
+  readonly emailVerified?: boolean;
+  readonly identity?: ProviderIdentity;
 }
 
 export interface UsersParts {
@@ -43,16 +47,21 @@ export class Users {
   /**
    * Creates an account.
    * @param stamp its `by` is missing when the account creates itself
-   * @throws MillraceError `invalid-body` for a user name that mixes scripts, `unique-violation`, `password-refused`
+   * @throws MillraceError `invalid-body` for a user name that mixes scripts, `unique-violation`, `identity-taken`,
+   *   `password-refused`
    */
-  async create({ password, ...wanted }: NewUser, stamp: Stamp | { readonly request: string }): Promise<User> {
+  async create(
+    { password, identity, emailVerified = false, ...wanted }: NewUser,
+    stamp: Stamp | { readonly request: string },
+  ): Promise<User> {
     const { kind = 'user', username = null, email = null, roles = [], claims = {}, profile = {} } = wanted;
     const id = newId().toHexString();
     const by = 'by' in stamp ? stamp : { by: `${kind}:${id}`, request: stamp.request };
-    const names = signInNames({ username, email });
-    const account = { kind, username, email, emailVerified: false, names, roles, claims, profile, disabled: false };
+    const names = signInNames({ _id: id, username, email });
+    const account = { kind, username, email, emailVerified, names, roles, claims, profile, disabled: false };
     const look = username === null ? {} : lookOf(username);
-    const user: User = { _id: id, ...account, ...look, _meta: newMeta(by, new Date(this.#now())) };
+    const identities = identity === undefined ? {} : { identities: [identity] };
+    const user: User = { _id: id, ...account, ...look, ...identities, _meta: newMeta(by, new Date(this.#now())) };
     if (password !== undefined) {
       checkPassword(password, names);
       // Before the account is stored: a hash without an account does no harm, but an account without a hash cannot be
@@ -76,6 +85,11 @@ export class Users {
   /** @param name as it was typed, folded */
   byName(name: string): Promise<User | null> {
     return this.#parts.store.findByName(name);
+  }
+
+  /** @param identity its id */
+  byIdentity(identity: string): Promise<User | null> {
+    return this.#parts.store.findByIdentity(identity);
   }
 
   list(kind: User['kind'] | null, after: string | null, limit: number): Promise<User[]> {

@@ -1,10 +1,12 @@
-/** Serves the pages behind links in letters and logs. Not here: their content (link-pages.ts). */
+/** Serves the pages behind links in letters and logs, and the one to sign in at. Not here: their content (…-page.ts). */
 import type { FastifyInstance } from 'fastify';
 import { outsideContract } from '../../contract/operation.ts';
+import { SIGN_IN_PATH } from '../flows/provider-sign-in.ts';
 import { LINK_PAGES } from './link-pages.ts';
+import { SIGN_IN_PAGE } from './sign-in-page.ts';
 
 export async function pageRoutes(app: FastifyInstance): Promise<void> {
-  for (const [path, { html, policy }] of Object.entries(LINK_PAGES)) {
+  for (const [path, { html, policy }] of Object.entries({ ...LINK_PAGES, [SIGN_IN_PATH]: SIGN_IN_PAGE })) {
     app.get(path, { config: outsideContract('A page for a browser') }, async (_request, reply) =>
       reply
         .header('content-security-policy', policy)

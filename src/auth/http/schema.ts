@@ -39,6 +39,21 @@ export const VERIFY = Type.Object({ token: TOKEN }, closed);
 export const RESET = Type.Object({ email: EMAIL }, closed);
 export const RESET_CONFIRM = Type.Object({ token: TOKEN, password: PASSWORD }, closed);
 export const SETUP = Type.Object({ token: TOKEN, email: EMAIL, password: PASSWORD }, closed);
+export const EXCHANGE = Type.Object(
+  { code: TOKEN, codeVerifier: Type.String({ minLength: 43, maxLength: 128, pattern: '^[A-Za-z0-9._~-]+$' }) },
+  closed,
+);
+export const JOIN = Type.Object(
+  {
+    redirect: Type.String({ minLength: 1, maxLength: 2_048, description: 'Where it ends: an address that is listed.' }),
+    codeChallenge: Type.String({
+      pattern: '^[A-Za-z0-9_-]{43}$',
+      description: 'SHA-256 of the verifier that the client keeps, in base64url (RFC 7636).',
+    }),
+    state: Type.Optional(Type.String({ maxLength: 512, description: 'Comes back with the code.' })),
+  },
+  closed,
+);
 export const CHANGE_PASSWORD = Type.Object({ current: PASSWORD, password: PASSWORD }, closed);
 export const CHANGE_ME = Type.Object(
   {
@@ -145,10 +160,26 @@ export const PROVIDERS = Type.Object(
   {
     password: Type.Boolean(),
     registration: Type.Unsafe<string>({ type: 'string', enum: ['open', 'closed'] }),
-    providers: Type.Array(Type.Unknown()),
+    providers: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        kind: Type.String(),
+        title: Type.String({ description: 'To be shown to people.' }),
+        address: Type.String({ description: 'Where a browser begins the sign-in.' }),
+      }),
+    ),
   },
   { description: 'The ways to sign in.' },
 );
+export const IDENTITY = Type.Object(
+  {
+    provider: Type.String(),
+    subject: Type.String({ description: 'By what the provider knows the user.' }),
+    joinedAt: Type.String(),
+  },
+  { description: 'An account at a provider that signs in to an account here.' },
+);
+export const JOIN_ADDRESS = Type.Object({ address: Type.String() }, { description: 'Works once, for five minutes.' });
 export const JWKS = Type.Object(
   { keys: Type.Array(Type.Record(Type.String(), Type.String())) },
   { description: 'RFC 7517.' },

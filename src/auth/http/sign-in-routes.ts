@@ -4,24 +4,39 @@
  */
 import type { FastifyInstance } from 'fastify';
 import { checked } from '../../kernel/parse-body.ts';
-import { parameters } from '../../kernel/request.ts';
+import { parameters, requestBase } from '../../kernel/request.ts';
+import type { OneTimeCodes } from '../flows/one-time-codes.ts';
+import type { ProviderSignIn } from '../flows/provider-sign-in.ts';
+import type { Provider } from '../providers/provider.ts';
 import type { Owners } from '../sign-in/owners.ts';
 import type { SignIn } from '../sign-in/sign-in.ts';
 import type { KeyRing } from '../tokens/key-ring.ts';
 import type { Sessions } from '../tokens/sessions.ts';
+import { BY_PROVIDER } from './flow-operations.ts';
 import { requireSmall, sessionOriginOf } from './requests.ts';
-import { LOGIN, REFRESH, REGISTER, RESET, RESET_CONFIRM, SETUP, VERIFY } from './schema.ts';
+import { EXCHANGE, LOGIN, REFRESH, REGISTER, RESET, RESET_CONFIRM, SETUP, VERIFY } from './schema.ts';
 import { SIGN_IN } from './sign-in-operations.ts';
+
+/** How people know the kinds of providers; of OpenID Connect there may be several, each with a name of its own. */
+const TITLES: Readonly<Partial<Record<Provider['kind'], string>>> = {
+  google: 'Google',
+  facebook: 'Facebook',
+  apple: 'Apple',
+  github: 'GitHub',
+};
 
 export interface SignInRoutesOptions {
   readonly signIn: SignIn;
   readonly sessions: Sessions;
   readonly owners: Owners;
   readonly keyRing: KeyRing;
+  readonly providerSignIn: ProviderSignIn;
+  readonly codes: OneTimeCodes;
+  readonly publicUrl: string | undefined;
 }
 
 export async function signInRoutes(app: FastifyInstance, options: SignInRoutesOptions): Promise<void> {
-  const { signIn, sessions, owners, keyRing } = options;
+  const { signIn, sessions, owners, keyRing, providerSignIn, codes, publicUrl } = options;
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('cache-control', 'no-store');
     try {
@@ -71,11 +86,18 @@ export async function signInRoutes(app: FastifyInstance, options: SignInRoutesOp
     return reply.code(201).send(await owners.setUp(token, email, password, sessionOriginOf(request)));
   });
 
-  app.get('/auth/providers', { config: SIGN_IN.providers }, async () => ({
-    password: true,
-    registration: signIn.registration,
-    providers: [],
-  }));
+  app.get('/auth/providers', { config: SIGN_IN.providers }, async (request) => {
+    const base = publicUrl ?? requestBase(request);
+    const providers = providerSignIn.usable().map(({ name, kind }) => {
+      return { name, kind, title: TITLES[kind] ?? name, address: `${base}/auth/${name}` };
+    });
+    return { password: true, registration: signIn.registration, providers };
+  });
+
+  app.post('/auth/exchange', { config: BY_PROVIDER.exchange }, async (request) => {
+    const { code, codeVerifier } = checked(EXCHANGE, request.body);
+    return codes.exchange(code, codeVerifier, sessionOriginOf(request));
+  });
 
   // Caches may keep this answer, and its headers name the origin that may read it: hence `Vary`.
   app.get('/.well-known/jwks.json', { config: SIGN_IN.publicKeys }, async (_request, reply) =>

@@ -8,6 +8,13 @@ export function signInFailed(): MillraceError {
   });
 }
 
+/** Told to the holder of an account that is signed in by providers alone. */
+export function noPassword(): MillraceError {
+  return new MillraceError('sign-in-failed', 'The account has no password', {
+    hint: 'POST /auth/reset sends a letter that sets one, if the account has an address',
+  });
+}
+
 export function registrationClosed(): MillraceError {
   return new MillraceError('registration-closed', 'Only administrators of this server can make accounts', {
     hint: 'MILLRACE_REGISTRATION=open lets anybody register',

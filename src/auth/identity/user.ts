@@ -4,6 +4,7 @@
  */
 import type { OwnMeta } from '../../database/system-collection.ts';
 import { OWNER_ROLES, type OwnerRole, type Principal } from './principal.ts';
+import type { ProviderIdentity } from './provider-identity.ts';
 
 export interface User {
   readonly _id: string;
@@ -11,7 +12,10 @@ export interface User {
   readonly username: string | null;
   readonly email: string | null;
   readonly emailVerified: boolean;
-  /** The names that sign-in finds it by: user name and e-mail, folded; unique among all accounts. */
+  /**
+   * The names that sign-in finds it by: user name and e-mail, folded; unique among all accounts. One that has neither has
+   * a name made of its id, because the database takes one empty list only.
+   */
   readonly names: readonly string[];
   /** What the user name looks like (accounts/look-alikes.ts); unique. Missing where there is none, or an older account has it. */
   readonly skeleton?: string;
@@ -21,6 +25,8 @@ export interface User {
   /** Kept for the user; Millrace itself does not use it. */
   readonly profile: Readonly<Record<string, unknown>>;
   readonly disabled: boolean;
+  /** The identities that it is signed in by, one of each provider. Missing in accounts of earlier versions. */
+  readonly identities?: readonly ProviderIdentity[];
   readonly _meta: OwnMeta;
 }
 
@@ -38,7 +44,14 @@ export interface ShownUser {
   readonly createdAt: string;
 }
 
-export function toShown({ _id, names: _names, skeleton: _skeleton, _meta, ...rest }: User): ShownUser {
+export function toShown({
+  _id,
+  names: _names,
+  skeleton: _skeleton,
+  identities: _identities,
+  _meta,
+  ...rest
+}: User): ShownUser {
   return { id: _id, ...rest, createdAt: _meta.createdAt.toISOString() };
 }
 
@@ -48,8 +61,10 @@ export function foldName(name: string): string {
 }
 
 /** The names under which sign-in finds an account. */
-export function signInNames({ username, email }: Pick<User, 'username' | 'email'>): string[] {
-  return [...new Set([username, email].flatMap((name) => (name === null ? [] : [foldName(name)])))];
+export function signInNames({ _id, username, email }: Pick<User, '_id' | 'username' | 'email'>): string[] {
+  const names = [...new Set([username, email].flatMap((name) => (name === null ? [] : [foldName(name)])))];
+  // Neither a user name nor an address holds a colon.
+  return names.length > 0 ? names : [`id:${_id}`];
 }
 
 /** The account as a principal. */

@@ -39,6 +39,11 @@ export function underAccount(id: string): string {
   return `account:${id}`;
 }
 
+/** The key for attempts that name no account: they count for their network alone. */
+export function underNetwork(network: string): string {
+  return `network:${network}`;
+}
+
 /** Whether an account has been signed in from a network. */
 export type KnownFrom = (account: string, network: string) => Promise<boolean>;
 

@@ -6,7 +6,7 @@
 import type { Activity } from '../../database/activity.ts';
 import { checkPassword, type Passwords } from '../accounts/passwords.ts';
 import type { NewUser, Users } from '../accounts/users.ts';
-import { linkUnusable, registrationClosed, signInFailed, tooManyLetters } from '../identity/refusals.ts';
+import { linkUnusable, noPassword, registrationClosed, signInFailed, tooManyLetters } from '../identity/refusals.ts';
 import { foldName, type ShownUser, toShown, type User } from '../identity/user.ts';
 import { type SessionOrigin, stampOf } from '../tokens/session.ts';
 import type { Sessions, Tokens } from '../tokens/sessions.ts';
@@ -79,9 +79,19 @@ export class SignIn {
     return { ...tokens, user: toShown(user) };
   }
 
-  /** Opens a session for an account that is already verified. */
-  async welcome(user: User, origin: SessionOrigin): Promise<SignedIn> {
-    const { tokens } = await this.#parts.sessions.open(user, origin);
+  /**
+   * Opens a session for an account that is already verified.
+   * @param holds asked of the account once more when the session is open: what ends the sessions of an account, such as
+   *   disabling it, may have happened just before. It ends here when the answer is no.
+   * @throws MillraceError `sign-in-failed` in that case
+   */
+  async welcome(user: User, origin: SessionOrigin, holds?: (user: User) => boolean): Promise<SignedIn> {
+    const { sessions, users } = this.#parts;
+    const { session, tokens } = await sessions.open(user, origin);
+    if (holds !== undefined && !holds(await users.get(user._id))) {
+      await sessions.end(session, user._id, 'revoked', stampOf(origin));
+      throw signInFailed();
+    }
     return { ...tokens, user: toShown(user) };
   }
 
@@ -90,6 +100,7 @@ export class SignIn {
    * @throws MillraceError `sign-in-failed`, `rate-limited`
    */
   async confirmPassword(user: User, password: string, origin: SessionOrigin): Promise<void> {
+    if ((await this.#parts.passwords.mark(user._id)) === null) throw noPassword();
     const attempt = { under: underAccount(user._id), account: user._id, address: origin.address };
     if (!(await this.#isRight(user, password, attempt, origin))) throw signInFailed();
   }
@@ -199,7 +210,10 @@ export class SignIn {
     });
     if (right) await delays.succeeded(attempt);
     // The typed name is not recorded: people sometimes type a password there.
-    else await activity.record('system.auth.failed', { user: account, address: origin.address }, stampOf(origin));
+    else {
+      const details = { user: account, address: origin.address, provider: null, reason: null };
+      await activity.record('system.auth.failed', details, stampOf(origin));
+    }
     return right;
   }
 

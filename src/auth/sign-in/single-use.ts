@@ -1,11 +1,12 @@
 /**
- * Secrets that work once: set-up links, confirmations by mail, tickets. One kind works until it expires: the pass with
- * which a stream reconnects. 256 random bits, of which only a hash is kept. Not here: what they allow.
+ * Secrets that work once: set-up links, confirmations by mail, tickets, states and codes of sign-ins by a provider. One
+ * kind works until it expires: the pass with which a stream reconnects. 256 random bits, of which only a hash is kept. Not
+ * here: what they allow.
  */
 import { hash, randomBytes } from 'node:crypto';
 import type { SingleUseRow, SingleUseStore } from './single-use-store.ts';
 
-export type Purpose = 'setup' | 'verify' | 'reset' | 'ticket' | 'stream';
+export type Purpose = 'setup' | 'verify' | 'reset' | 'ticket' | 'stream' | 'flow' | 'code' | 'join' | 'join-code';
 
 /** Lifetime of each, in milliseconds. */
 export const SINGLE_USE_MS: Readonly<Record<Purpose, number>> = {
@@ -14,6 +15,10 @@ export const SINGLE_USE_MS: Readonly<Record<Purpose, number>> = {
   reset: 30 * 60_000,
   ticket: 30_000,
   stream: 10 * 60_000,
+  flow: 10 * 60_000,
+  code: 60_000,
+  join: 5 * 60_000,
+  'join-code': 60_000,
 };
 
 const SECRET = /^[A-Za-z0-9_-]{43}$/;

@@ -83,8 +83,8 @@ export class CookieBrowser {
         return /<script[^>]*>[^<]*\.submit\(\)|onload="[^"]*submit\(\)/.test(html) ? this.#sendAlone(page) : page;
       }
       const next = new URL(location, url);
-      // A fragment is kept where the redirect has none (RFC 9110 section 10.2.2).
-      if (next.hash === '') next.hash = url.hash;
+      // A fragment is kept where the redirect has none, not even an empty one (RFC 9110 section 10.2.2).
+      if (!location.includes('#')) next.hash = url.hash;
       url = next;
       if (status !== 307 && status !== 308) [verb, sent] = ['GET', undefined];
     }

@@ -1,0 +1,82 @@
+/**
+ * The one-time codes that flows end with. A code works once, for a minute, and only together with the verifier of the client
+ * that began the flow (RFC 7636): whoever reads it in an address cannot use it. Not here: the flows (provider-sign-in.ts).
+ */
+import type { Identities, ShownIdentity } from '../accounts/identities.ts';
+import type { Users } from '../accounts/users.ts';
+import { invalidCredential } from '../identity/refusals.ts';
+import type { User } from '../identity/user.ts';
+import type { Provider } from '../providers/provider.ts';
+import type { SignedIn, SignIn } from '../sign-in/sign-in.ts';
+import type { SingleUse } from '../sign-in/single-use.ts';
+import { type SessionOrigin, stampOf } from '../tokens/session.ts';
+import { isVerifierOf, type Outcome, readOutcome } from './flow.ts';
+import { accountDisabled } from './provider-accounts.ts';
+import type { ProviderAttempts } from './provider-attempts.ts';
+
+/** A code that signs in, or one that joins an identity to the account of a signed-in user. */
+type Purpose = 'code' | 'join-code';
+
+export interface OneTimeCodesParts {
+  /** The provider of a name, enabled or not. */
+  readonly providerOf: (name: string) => Provider | undefined;
+  readonly users: Users;
+  readonly identities: Identities;
+  readonly signIn: SignIn;
+  readonly singleUse: SingleUse;
+  readonly attempts: ProviderAttempts;
+}
+
+export class OneTimeCodes {
+  readonly #parts: OneTimeCodesParts;
+
+  constructor(parts: OneTimeCodesParts) {
+    this.#parts = parts;
+  }
+
+  make(purpose: Purpose, account: string, outcome: Outcome): Promise<string> {
+    return this.#parts.singleUse.make(purpose, account, { facts: outcome });
+  }
+
+  /**
+   * Exchanges a code for a session.
+   * @param verifier the client's own, whose hash began the flow; a wrong one uses the code up
+   * @throws MillraceError `invalid-credential`, `sign-in-failed` for a disabled account, `rate-limited`
+   */
+  exchange(code: string, verifier: string, origin: SessionOrigin): Promise<SignedIn> {
+    const { attempts, users, signIn } = this.#parts;
+    return attempts.run(origin, null, async () => {
+      const { account, identity } = await this.#redeem('code', code, verifier);
+      // It may have been removed from the account since, or joined to another one.
+      const user = await users.byIdentity(identity);
+      if (user?._id !== account) throw invalidCredential();
+      if (user.disabled) throw accountDisabled();
+      const holds = ({ disabled, identities = [] }: User) => !disabled && identities.some(({ id }) => id === identity);
+      return signIn.welcome(user, origin, holds);
+    });
+  }
+
+  /**
+   * Joins the identity that a flow proved to the account of its signed-in user. The user has to confirm it with the
+   * verifier, so nobody can let another person's browser join that person's identity to an account of their own.
+   * @throws MillraceError `invalid-credential`, `identity-taken`, `identity-exists`, `rate-limited`
+   */
+  join(user: User, code: string, verifier: string, origin: SessionOrigin): Promise<ShownIdentity> {
+    const { attempts, identities } = this.#parts;
+    return attempts.run(origin, null, async () => {
+      const { account, identity } = await this.#redeem('join-code', code, verifier);
+      if (account !== user._id) throw invalidCredential();
+      return identities.join(user._id, identity, stampOf(origin, `${user.kind}:${user._id}`));
+    });
+  }
+
+  /** Uses a code up: the account and the identity that it stands for. */
+  async #redeem(purpose: Purpose, code: string, verifier: string): Promise<{ account: string; identity: string }> {
+    const taken = await this.#parts.singleUse.take(purpose, code);
+    const outcome = readOutcome(taken?.facts);
+    if (taken?.subject == null || outcome === null) throw invalidCredential();
+    const isUsable = this.#parts.providerOf(outcome.provider)?.enabled === true;
+    if (!isUsable || !isVerifierOf(outcome.challenge, verifier)) throw invalidCredential();
+    return { account: taken.subject, identity: outcome.identity };
+  }
+}

@@ -1,0 +1,245 @@
+/**
+ * The door to `openid-client`, loaded with the first sign-in: where a browser is sent, and what the code that it brings back proves. One way for all kinds,
+ * because GitHub and Facebook speak the same OAuth 2 without id tokens. Every call to a provider goes through the guard of
+ * outgoing calls. Not here: the flow and its cookie (provider-sign-in.ts), and what the claims mean (providers/claims.ts).
+ */
+import { hash } from 'node:crypto';
+import {
+  allowInsecureRequests,
+  authorizationCodeGrant,
+  buildAuthorizationUrl,
+  type ClientAuth,
+  ClientSecretBasic,
+  ClientSecretPost,
+  Configuration,
+  type CustomFetch,
+  customFetch,
+  discovery,
+  type ExportedJWKSCache,
+  enableNonRepudiationChecks,
+  fetchUserInfo,
+  getJwksCache,
+  type IDToken,
+  None,
+  type ServerMetadata,
+  setJwksCache,
+  type TokenEndpointResponse,
+} from 'openid-client';
+import type { Egress } from '../../egress/egress.ts';
+import type { Claims } from '../providers/claims.ts';
+import type { Provider } from '../providers/provider.ts';
+import { appleSecret } from './apple-secret.ts';
+import type { Flow } from './flow.ts';
+import { isPosted } from './flow-cookie.ts';
+import { toRefusal } from './library-errors.ts';
+import { proveOAuthUser } from './oauth-users.ts';
+import { emailOf, type ProvedUser } from './proved-user.ts';
+import { answerRefused } from './provider-refusal.ts';
+
+/** How long metadata of a provider is used before it is read again. */
+const METADATA_MS = 15 * 60_000;
+/** Keys that are this old, in seconds, are read again when a token names one that is not among them. */
+const KEYS_AGE_S = 60;
+/** How old an id token may be, in seconds: some providers date theirs minutes back. And how far ahead their clocks may be. */
+const MAX_AGE_S = 15 * 60;
+const MAX_AHEAD_S = 60;
+
+/** Signatures that the provider's public keys verify. A shared secret would verify what its holder made up. */
+const ASYMMETRIC = /^(?:[RPE]S(?:256|384|512)|EdDSA|Ed25519)$/;
+const ALL_ASYMMETRIC = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
+
+interface Known {
+  readonly server: ServerMetadata;
+  /** When it was read, in milliseconds since 1970. */
+  readonly at: number;
+  /** The provider's keys; null until a token was verified. */
+  keys: ExportedJWKSCache | null;
+}
+
+export class OpenId {
+  readonly #egress: Pick<Egress, 'fetch' | 'checkUrl'>;
+  readonly #now: () => number;
+  /** What is known of each provider; it goes when its version goes. */
+  readonly #known = new WeakMap<Provider, Known>();
+
+  readonly #ask: CustomFetch = (url, { body, ...options }) =>
+    this.#egress.fetch(url, { ...options, ...(body === undefined ? {} : { body }) });
+
+  constructor(egress: Pick<Egress, 'fetch' | 'checkUrl'>, now: () => number = Date.now) {
+    this.#egress = egress;
+    this.#now = now;
+  }
+
+  /**
+   * Where the browser goes to sign in at a provider.
+   * @throws MillraceError `provider-unavailable`, `provider-answer-refused`
+   */
+  async address(provider: Provider, state: string, challenge: string, flow: Flow): Promise<string> {
+    try {
+      const url = buildAuthorizationUrl(this.#configure(provider, await this.#about(provider)), {
+        redirect_uri: flow.callback,
+        scope: provider.scopes.join(' '),
+        state,
+        code_challenge: challenge,
+        code_challenge_method: 'S256',
+        ...(provider.issuer === null ? {} : { nonce: flow.nonce }),
+        ...(isPosted(provider) ? { response_mode: 'form_post' } : {}),
+      });
+      const fault = this.#egress.checkUrl(url.href);
+      if (fault !== null) throw answerRefused(provider.name, `the URL of its authorization endpoint ${fault}`);
+      return url.href;
+    } catch (error) {
+      throw toRefusal(error, provider.name);
+    }
+  }
+
+  /**
+   * Exchanges the code of an answer, and verifies all that comes back.
+   * @param answer the parameters that the browser brought from the provider
+   * @throws MillraceError `provider-denied`, `provider-unavailable`, `provider-answer-refused`
+   */
+  async prove(provider: Provider, flow: Flow, state: string, answer: URLSearchParams): Promise<ProvedUser> {
+    try {
+      const known = await this.#about(provider);
+      const config = this.#configure(provider, known);
+      const url = new URL(flow.callback);
+      url.search = answer.toString();
+      const isOpenId = provider.issuer !== null;
+      const tokens = await authorizationCodeGrant(config, url, {
+        expectedState: state,
+        pkceCodeVerifier: flow.verifier,
+        ...(isOpenId ? { expectedNonce: flow.nonce } : {}),
+      });
+      if (!isOpenId) return await proveOAuthUser(provider, config, tokens.access_token);
+      known.keys = getJwksCache(config) ?? null;
+      const idToken = tokens.claims();
+      if (idToken === undefined) throw answerRefused(provider.name, 'there is no id token');
+      this.#check(provider, idToken, tokens);
+      const more =
+        known.server.userinfo_endpoint !== undefined && isThin(provider, idToken)
+          ? await fetchUserInfo(config, tokens.access_token, idToken.sub)
+          : {};
+      const claims = { ...more, ...appleName(provider, answer), ...idToken };
+      return { subject: idToken.sub, claims, email: emailOf(claims) };
+    } catch (error) {
+      throw toRefusal(error, provider.name);
+    }
+  }
+
+  /** The rest of OpenID Connect Core 1.0 section 3.1.3.7, which the library leaves to its caller. */
+  #check({ name, clientId }: Provider, { azp, iat, at_hash: hashed }: IDToken, tokens: TokenEndpointResponse): void {
+    if (hashed !== undefined && hashed !== halfHash(tokens.access_token, tokens.id_token)) {
+      throw answerRefused(name, 'the id token was made for another access token (at_hash)');
+    }
+    if (azp !== undefined && azp !== clientId)
+      throw answerRefused(name, 'the id token was made for another party (azp)');
+    const age = this.#now() / 1_000 - iat;
+    if (age > MAX_AGE_S || age < -MAX_AHEAD_S)
+      throw answerRefused(name, `the id token is ${Math.round(age)} s old (iat)`);
+  }
+
+  async #about(provider: Provider): Promise<Known> {
+    const before = this.#known.get(provider);
+    if (before !== undefined && this.#now() - before.at < METADATA_MS) return before;
+    const known = { server: await this.#read(provider), at: this.#now(), keys: before?.keys ?? null };
+    this.#known.set(provider, known);
+    return known;
+  }
+
+  /** Metadata of a provider (OpenID Connect Discovery 1.0), with the endpoints that replace discovered ones. */
+  async #read(provider: Provider): Promise<ServerMetadata> {
+    const { issuer, endpoints, clientId, name } = provider;
+    const { authorization, token, userinfo, jwks } = endpoints;
+    const complete = authorization !== undefined && token !== undefined && (issuer === null || jwks !== undefined);
+    const discovered: ServerMetadata =
+      issuer === null || complete
+        ? { issuer: issuer ?? new URL(authorization ?? '').origin }
+        : (
+            await discovery(new URL(issuer), clientId, undefined, undefined, {
+              [customFetch]: this.#ask,
+              execute: [allowInsecureRequests],
+            })
+          ).serverMetadata();
+    if (issuer !== null && withoutSlash(discovered.issuer) !== withoutSlash(issuer)) {
+      throw answerRefused(name, 'its discovery document names another issuer');
+    }
+    return {
+      ...discovered,
+      ...(authorization === undefined ? {} : { authorization_endpoint: authorization }),
+      ...(token === undefined ? {} : { token_endpoint: token }),
+      ...(userinfo === undefined ? {} : { userinfo_endpoint: userinfo }),
+      ...(jwks === undefined ? {} : { jwks_uri: jwks }),
+      id_token_signing_alg_values_supported: asymmetric(discovered),
+    };
+  }
+
+  /**
+   * Made anew for each use: the library keeps keys as long as the object, and reads them again at most once a minute, so
+   * that a provider which just began to sign with another key could not be used until then.
+   */
+  #configure(provider: Provider, { server, keys }: Known): Configuration {
+    const config = new Configuration(server, provider.clientId, {}, this.#clientAuth(provider, server));
+    config[customFetch] = this.#ask;
+    // Which URL may be called by http is decided by the guard.
+    allowInsecureRequests(config);
+    if (provider.issuer !== null) enableNonRepudiationChecks(config);
+    if (keys !== null) {
+      const latest = Math.floor(Date.now() / 1_000) - KEYS_AGE_S;
+      setJwksCache(config, { ...keys, uat: Math.min(keys.uat, latest) });
+    }
+    return config;
+  }
+
+  /** How the client proves who it is (OpenID Connect Core 1.0 section 9). */
+  #clientAuth({ apple, clientId, clientSecret, issuer }: Provider, server: ServerMetadata): ClientAuth {
+    if (apple !== null) {
+      return (...request) => ClientSecretPost(appleSecret(apple, clientId, server.issuer, this.#now()))(...request);
+    }
+    if (clientSecret === null) return None();
+    const fallback = issuer === null ? 'client_secret_post' : 'client_secret_basic';
+    const methods = server.token_endpoint_auth_methods_supported ?? [fallback];
+    return methods.includes('client_secret_post') ? ClientSecretPost(clientSecret) : ClientSecretBasic(clientSecret);
+  }
+}
+
+/** The left half of the hash of an access token, by the algorithm of the id token (OpenID Connect Core 3.1.3.6). */
+function halfHash(accessToken: string, idToken = ''): string {
+  const header: unknown = JSON.parse(Buffer.from(idToken.split('.')[0] ?? '', 'base64url').toString());
+  const algorithm = typeof header === 'object' && header !== null && 'alg' in header ? String(header.alg) : '';
+  const bits = /\d{3}$/.exec(algorithm)?.[0] ?? '512';
+  const hashed = hash(`sha${bits}`, accessToken, 'buffer');
+  return hashed.subarray(0, hashed.length / 2).toString('base64url');
+}
+
+function asymmetric({ id_token_signing_alg_values_supported: named }: ServerMetadata): string[] {
+  return named === undefined ? ALL_ASYMMETRIC : named.filter((algorithm) => ASYMMETRIC.test(algorithm));
+}
+
+/** Whether claims are missing from the id token that the account, the mapping or the restrictions need. */
+function isThin({ scopes, mapping, require }: Provider, idToken: Claims): boolean {
+  const wanted = [...Object.values(mapping.profile), ...Object.values(mapping.claims), ...require.keys()];
+  if (mapping.roles !== null) wanted.push(mapping.roles.claim);
+  if (scopes.includes('email')) wanted.push('email');
+  return wanted.some((name) => !((name.startsWith('/') ? (name.split('/')[1] ?? '') : name) in idToken));
+}
+
+/** Apple tells the name in the first answer alone, in a field of the form, and not signed: it is a name to show, no more. */
+function appleName({ kind }: Provider, answer: URLSearchParams): { name?: string } {
+  const text = answer.get('user');
+  if (kind !== 'apple' || text === null) return {};
+  try {
+    const { name }: { name?: unknown } = JSON.parse(text);
+    if (typeof name !== 'object' || name === null) return {};
+    const parts = ['firstName', 'lastName'].flatMap((part) => {
+      const value: unknown = Reflect.get(name, part);
+      return typeof value === 'string' && value !== '' ? [value] : [];
+    });
+    return parts.length === 0 ? {} : { name: parts.join(' ') };
+  } catch {
+    return {};
+  }
+}
+
+function withoutSlash(issuer: string): string {
+  return issuer.replace(/\/$/, '');
+}

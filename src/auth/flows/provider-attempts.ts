@@ -1,0 +1,45 @@
+/**
+ * Bounds failed sign-ins by providers as those by passwords: from the fifth failure on, a network has to wait. Each failure
+ * is an event, with the reason for owners. Not here: the delays (sign-in/sign-in-delays.ts).
+ */
+
+import type { Activity } from '../../database/activity.ts';
+import { networkOf } from '../../kernel/config/addresses.ts';
+import { type ErrorCode, MillraceError } from '../../kernel/errors.ts';
+import { type Attempt, type SignInDelays, underNetwork } from '../sign-in/sign-in-delays.ts';
+import { type SessionOrigin, stampOf } from '../tokens/session.ts';
+
+/** What is neither the fault of the client nor a reason to slow it down. */
+const HARMLESS: ReadonlySet<ErrorCode> = new Set(['provider-denied', 'provider-unavailable', 'database-unavailable']);
+const MAX_REASON = 300;
+
+export class ProviderAttempts {
+  readonly #delays: SignInDelays;
+  readonly #activity: Activity;
+
+  constructor(delays: SignInDelays, activity: Activity) {
+    this.#delays = delays;
+    this.#activity = activity;
+  }
+
+  /**
+   * Runs one attempt.
+   * @param provider its name; null where it is not known
+   * @throws MillraceError `rate-limited` while the network has to wait, and what the attempt throws
+   */
+  async run<T>(origin: SessionOrigin, provider: string | null, attempt: () => Promise<T>): Promise<T> {
+    const { address } = origin;
+    const counted: Attempt = { under: underNetwork(networkOf(address)), account: null, address };
+    await this.#delays.pass(counted);
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!(error instanceof MillraceError) || HARMLESS.has(error.code)) throw error;
+      await this.#delays.failed(counted);
+      const reason = error.cause instanceof Error ? error.cause.message : error.code;
+      const details = { user: null, address, provider, reason: reason.slice(0, MAX_REASON) };
+      await this.#activity.record('system.auth.failed', details, stampOf(origin));
+      throw error;
+    }
+  }
+}

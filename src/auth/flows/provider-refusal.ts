@@ -1,0 +1,30 @@
+/**
+ * What went wrong at a provider, as errors of the closed table. Strangers are told what they can do; the reason, for owners,
+ * is the `cause`. Pure. Not here: telling what an error of the library means (library-errors.ts).
+ */
+import { MillraceError } from '../../kernel/errors.ts';
+
+/** An error code as RFC 6749 section 5.2 has them; other text is not repeated. */
+export const ERROR_WORD = /^[\w.-]{1,64}$/;
+
+/** The answer was not what the protocol asks for, or lies. */
+export function answerRefused(name: string, reason: string): MillraceError {
+  return new MillraceError('provider-answer-refused', `The answer of '${name}' cannot be trusted`, {
+    hint: 'Try again; if it stays so, those who run this server find the reason in the audit',
+    cause: new Error(reason),
+  });
+}
+
+/** It cannot be reached, or may not be. */
+export function providerUnavailable(name: string, reason: string): MillraceError {
+  return new MillraceError('provider-unavailable', `'${name}' cannot be asked at the moment`, {
+    headers: { 'retry-after': '10' },
+    cause: new Error(reason),
+  });
+}
+
+/** @param word its error code */
+export function providerDenied(name: string, word: string): MillraceError {
+  const told = ERROR_WORD.test(word) ? ` (${word})` : '';
+  return new MillraceError('provider-denied', `'${name}' did not sign you in${told}`);
+}

@@ -1,0 +1,221 @@
+/**
+ * Signing in by a provider (RFC 6749 section 4.1 with RFC 7636, OpenID Connect Core 1.0 section 3.1). A flow begins at one
+ * request and ends at another, which may reach another process. It ends at an address of the owner's list with a one-time
+ * code, so that no token is ever in an address. Not here: HTTP (http/flow-routes.ts), the protocol (openid.ts),
+ * accounts (provider-accounts.ts), the exchange of the code (one-time-codes.ts).
+ */
+import { randomBytes } from 'node:crypto';
+import { MillraceError } from '../../kernel/errors.ts';
+import { callbackAddress, type Provider } from '../providers/provider.ts';
+import type { SingleUse } from '../sign-in/single-use.ts';
+import type { SessionOrigin } from '../tokens/session.ts';
+import { CHALLENGE, type Flow, hashOf, isHashOf, type Outcome, readFlow } from './flow.ts';
+import { beginCookies, type CookieTerms, endCookie, flowSecret, isPosted } from './flow-cookie.ts';
+import { ending, endOf, type Step, withParameters } from './flow-end.ts';
+import type { OneTimeCodes } from './one-time-codes.ts';
+import type { OpenId } from './openid.ts';
+import { admittedIdentity, type ProviderAccounts } from './provider-accounts.ts';
+import type { ProviderAttempts } from './provider-attempts.ts';
+
+const MAX_CLIENT_STATE = 512;
+/** Our own page, at which a sign-in may always end. */
+export const SIGN_IN_PATH = '/signin';
+
+/** The providers as they are now. */
+export interface ProviderBook {
+  /** The provider of this name, enabled or not. */
+  get(name: string): Provider | undefined;
+  enabled(): readonly Provider[];
+}
+
+export interface ProviderSignInParts {
+  readonly book: ProviderBook;
+  /** Whether an owner lists an address. */
+  readonly isAllowedRedirect: (address: string) => boolean;
+  /** Loaded when it is first asked for. */
+  readonly openId: () => Promise<OpenId>;
+  readonly accounts: ProviderAccounts;
+  readonly codes: OneTimeCodes;
+  readonly singleUse: SingleUse;
+  readonly attempts: ProviderAttempts;
+}
+
+/** What the browser sent with a request of a flow. */
+export interface BrowserRequest {
+  /** Where people reach this server, without a slash at the end. */
+  readonly base: string;
+  readonly cookies: string | undefined;
+  readonly origin: SessionOrigin;
+}
+
+/** What a client asks a flow to do. */
+export interface FlowRequest {
+  readonly redirect: string | null;
+  readonly challenge: string | null;
+  readonly method: string | null;
+  /** What the client wants to get back with the answer. */
+  readonly state: string | null;
+  /** A ticket of {@link ProviderSignIn.beginJoin}; null for a sign-in. */
+  readonly join: string | null;
+}
+
+export class ProviderSignIn {
+  readonly #parts: ProviderSignInParts;
+
+  constructor(parts: ProviderSignInParts) {
+    this.#parts = parts;
+  }
+
+  /** The providers that one can sign in by. */
+  usable(): readonly Provider[] {
+    return this.#parts.book.enabled();
+  }
+
+  /**
+   * Begins a flow. Once the redirect is known to be on the list, refusals end there.
+   * @throws MillraceError `provider-not-found`, `redirect-not-allowed`, `invalid-parameter`
+   */
+  async begin(name: string, wish: FlowRequest, { base, cookies }: BrowserRequest): Promise<Step> {
+    const provider = this.#find(name);
+    const redirect = this.#allowed(wish.redirect, base);
+    const clientState = wish.state;
+    if (clientState !== null && clientState.length > MAX_CLIENT_STATE) {
+      throw wrongParameter(`'state' has at most ${MAX_CLIENT_STATE} characters`);
+    }
+    return ending(redirect, clientState, async () => {
+      const challenge = challengeOf(wish);
+      const joins = wish.join === null ? null : await this.#joining(wish.join, name, challenge);
+      const [verifier, nonce, secret] = [random(), random(), random()];
+      const flow: Flow = {
+        provider: name,
+        version: provider.version,
+        redirect,
+        clientState,
+        challenge,
+        callback: callbackAddress(base, name),
+        verifier,
+        nonce,
+        browser: hashOf(secret),
+        joins,
+      };
+      const state = await this.#parts.singleUse.make('flow', null, { facts: flow });
+      const location = await (await this.#parts.openId()).address(provider, state, hashOf(verifier), flow);
+      return { location, cookies: beginCookies(state, secret, cookies, termsOf(provider, base)) };
+    });
+  }
+
+  /**
+   * Ends a flow with the answer that the browser brings from the provider.
+   * @throws MillraceError `flow-unusable` when it is not known where it would end, `provider-not-found`
+   */
+  async finish(name: string, answer: URLSearchParams, { base, cookies, origin }: BrowserRequest): Promise<Step> {
+    const provider = this.#find(name);
+    const terms = termsOf(provider, base);
+    const [state = '', second] = answer.getAll('state');
+    const secret = flowSecret(state, cookies, terms);
+    if (secret === null || second !== undefined) {
+      throw unusable('This browser did not begin the sign-in, or does not keep cookies of this server');
+    }
+    const flow = readFlow((await this.#parts.singleUse.take('flow', state))?.facts);
+    if (flow === null || !isHashOf(flow.browser, secret) || flow.provider !== name) {
+      throw unusable('The sign-in was used, or took longer than ten minutes');
+    }
+    const { location } = await ending(flow.redirect, flow.clientState, async () => {
+      if (flow.version !== provider.version) throw unusable(`'${name}' was changed meanwhile`);
+      const code = await this.#parts.attempts.run(origin, name, () =>
+        this.#prove(provider, flow, state, answer, origin),
+      );
+      return { location: endOf(flow.redirect, { code, state: flow.clientState }), cookies: [] };
+    });
+    return { location, cookies: [endCookie(state, terms)] };
+  }
+
+  /**
+   * Prepares a flow that joins an identity to an account, for its signed-in user.
+   * @returns the address that the user's browser has to open
+   * @throws MillraceError `provider-not-found`, `redirect-not-allowed`
+   */
+  async beginJoin(
+    user: string,
+    name: string,
+    wish: { readonly redirect: string; readonly challenge: string; readonly state: string | null },
+    base: string,
+  ): Promise<string> {
+    this.#find(name);
+    const redirect = this.#allowed(wish.redirect, base);
+    const facts = { provider: name, challenge: wish.challenge };
+    const join = await this.#parts.singleUse.make('join', user, { facts });
+    return withParameters(`${base}/auth/${name}`, {
+      redirect,
+      code_challenge: wish.challenge,
+      code_challenge_method: 'S256',
+      state: wish.state,
+      join,
+    });
+  }
+
+  /** Verifies the answer of a provider; the one-time code for what it proves. */
+  async #prove(
+    provider: Provider,
+    flow: Flow,
+    state: string,
+    answer: URLSearchParams,
+    origin: SessionOrigin,
+  ): Promise<string> {
+    const { openId, accounts, codes } = this.#parts;
+    const proof = await (await openId()).prove(provider, flow, state, answer);
+    const identity = admittedIdentity(provider, proof);
+    const outcome: Outcome = { provider: provider.name, identity, challenge: flow.challenge };
+    if (flow.joins !== null) return codes.make('join-code', flow.joins, outcome);
+    const { _id: account } = await accounts.enter(provider, proof, origin);
+    return codes.make('code', account, outcome);
+  }
+
+  /** The account that a ticket for joining was made for. */
+  async #joining(ticket: string, name: string, challenge: string): Promise<string> {
+    const taken = await this.#parts.singleUse.take('join', ticket);
+    const { provider, challenge: expected } = taken?.facts ?? {};
+    if (taken?.subject == null || provider !== name || expected !== challenge) {
+      throw unusable('The address works once, for five minutes');
+    }
+    return taken.subject;
+  }
+
+  #find(name: string): Provider {
+    const provider = this.#parts.book.get(name);
+    if (provider?.enabled === true) return provider;
+    throw new MillraceError('provider-not-found', `There is no provider '${name.slice(0, 40)}' to sign in by`, {
+      hint: 'GET /auth/providers lists what there is',
+    });
+  }
+
+  #allowed(redirect: string | null, base: string): string {
+    if (redirect === null) throw wrongParameter("'redirect' is missing: where the sign-in ends");
+    if (redirect === `${base}${SIGN_IN_PATH}` || this.#parts.isAllowedRedirect(redirect)) return redirect;
+    throw new MillraceError('redirect-not-allowed', 'The sign-in may not end at this address', {
+      hint: 'An owner lists each address, as it is sent, in MILLRACE_REDIRECTS or by PUT /admin/settings',
+    });
+  }
+}
+
+function challengeOf({ challenge, method }: FlowRequest): string {
+  if (method !== 'S256') throw wrongParameter("'code_challenge_method' must be S256");
+  if (challenge !== null && CHALLENGE.test(challenge)) return challenge;
+  throw wrongParameter("'code_challenge' must be the SHA-256 of the verifier, in base64url (RFC 7636)");
+}
+
+function termsOf(provider: Provider, base: string): CookieTerms {
+  return { secure: base.startsWith('https:'), posted: isPosted(provider) };
+}
+
+function random(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+function unusable(message: string): MillraceError {
+  return new MillraceError('flow-unusable', message, { hint: 'Begin the sign-in again' });
+}
+
+function wrongParameter(message: string): MillraceError {
+  return new MillraceError('invalid-parameter', `The parameter ${message}`);
+}

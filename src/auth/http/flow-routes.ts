@@ -1,0 +1,85 @@
+/**
+ * The HTTP face of signing in by a provider: the two requests of a browser. What cannot go on is shown to a person as a
+ * page. Not here: the flow (flows/provider-sign-in.ts), and the exchange of its code (sign-in-routes.ts).
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { MillraceError } from '../../kernel/errors.ts';
+import { parameters, queryText, requestBase, requireMediaType } from '../../kernel/request.ts';
+import type { Step } from '../flows/flow-end.ts';
+import type { BrowserRequest, ProviderSignIn } from '../flows/provider-sign-in.ts';
+import { BY_PROVIDER } from './flow-operations.ts';
+import { refusalPage } from './refusal-page.ts';
+import { sessionOriginOf } from './requests.ts';
+
+const FORM = 'application/x-www-form-urlencoded';
+
+export interface FlowRoutesOptions {
+  readonly providerSignIn: ProviderSignIn;
+  readonly publicUrl: string | undefined;
+}
+
+interface OfProvider {
+  Params: { provider: string };
+}
+
+/** Register it where forms are parsed (http/form.ts). */
+export async function flowRoutes(app: FastifyInstance, options: FlowRoutesOptions): Promise<void> {
+  const { providerSignIn, publicUrl } = options;
+  const browserOf = (request: FastifyRequest): BrowserRequest => ({
+    base: publicUrl ?? requestBase(request),
+    cookies: request.headers.cookie,
+    origin: sessionOriginOf(request),
+  });
+
+  app.addHook('onRequest', (_request, reply, done) => {
+    reply.header('cache-control', 'no-store');
+    done();
+  });
+  app.setErrorHandler((error, request, reply) => {
+    const isShown = error instanceof MillraceError && request.headers.accept?.includes('text/html') === true;
+    // The handler of all routes answers with a problem document.
+    if (!isShown) throw error;
+    request.refusal = error;
+    const { html, policy } = refusalPage(error, request.id);
+    return reply
+      .code(error.status)
+      .headers(error.headers)
+      .header('content-security-policy', policy)
+      .type('text/html; charset=utf-8')
+      .send(html);
+  });
+
+  app.get<OfProvider>('/auth/:provider', { config: BY_PROVIDER.begin }, async (request, reply) => {
+    const known = ['redirect', 'code_challenge', 'code_challenge_method', 'state', 'join'];
+    const asked = parameters(request, known);
+    const wish = {
+      redirect: asked.get('redirect'),
+      challenge: asked.get('code_challenge'),
+      method: asked.get('code_challenge_method'),
+      state: asked.get('state'),
+      join: asked.get('join'),
+    };
+    return send(reply, await providerSignIn.begin(request.params.provider, wish, browserOf(request)));
+  });
+
+  // Providers add parameters of their own.
+  app.get<OfProvider>('/auth/:provider/callback', { config: BY_PROVIDER.finish }, async (request, reply) => {
+    const answer = new URLSearchParams(queryText(request));
+    return send(reply, await providerSignIn.finish(request.params.provider, answer, browserOf(request)));
+  });
+
+  app.post<OfProvider>('/auth/:provider/callback', { config: BY_PROVIDER.finishPosted }, async (request, reply) => {
+    requireMediaType(request, [FORM]);
+    const { body } = request;
+    const answer = body instanceof URLSearchParams ? body : new URLSearchParams();
+    return send(reply, await providerSignIn.finish(request.params.provider, answer, browserOf(request)));
+  });
+}
+
+function send(reply: FastifyReply, { location, cookies }: Step): FastifyReply {
+  return reply
+    .code(302)
+    .header('location', location)
+    .header('set-cookie', [...cookies])
+    .send();
+}

@@ -1,0 +1,69 @@
+/**
+ * The HTTP face of the identities of the caller's own account: which there are, joining one, removing one. Registered where
+ * credentials are checked. Not here: the flow that proves an identity (flow-routes.ts).
+ */
+import type { FastifyInstance } from 'fastify';
+import { checked } from '../../kernel/parse-body.ts';
+import { parameters, requestBase } from '../../kernel/request.ts';
+import { type Identities, shownIdentities } from '../accounts/identities.ts';
+import type { Users } from '../accounts/users.ts';
+import type { OneTimeCodes } from '../flows/one-time-codes.ts';
+import type { ProviderSignIn } from '../flows/provider-sign-in.ts';
+import { actorOf } from '../identity/principal.ts';
+import { BY_PROVIDER } from './flow-operations.ts';
+import { requireAccount, sessionOriginOf } from './requests.ts';
+import { EXCHANGE, JOIN } from './schema.ts';
+
+export interface IdentityRoutesOptions {
+  readonly providerSignIn: ProviderSignIn;
+  readonly codes: OneTimeCodes;
+  readonly identities: Identities;
+  readonly users: Users;
+  readonly publicUrl: string | undefined;
+}
+
+interface OfProvider {
+  Params: { provider: string };
+}
+
+export async function identityRoutes(app: FastifyInstance, options: IdentityRoutesOptions): Promise<void> {
+  const { providerSignIn, codes, identities, users, publicUrl } = options;
+  app.addHook('preHandler', (request, _reply, done) => {
+    try {
+      parameters(request, []);
+      done();
+    } catch (error) {
+      done(error instanceof Error ? error : new Error('Refused', { cause: error }));
+    }
+  });
+
+  app.get('/auth/identities', { config: BY_PROVIDER.identities }, async (request) =>
+    shownIdentities(await users.get(requireAccount(request.principal).id)),
+  );
+
+  app.post('/auth/identities', { config: BY_PROVIDER.finishJoin }, async (request, reply) => {
+    const user = await users.get(requireAccount(request.principal).id);
+    const { code, codeVerifier } = checked(EXCHANGE, request.body);
+    return reply.code(201).send(await codes.join(user, code, codeVerifier, sessionOriginOf(request)));
+  });
+
+  app.post<OfProvider>('/auth/identities/:provider', { config: BY_PROVIDER.beginJoin }, async (request) => {
+    const { id } = requireAccount(request.principal);
+    const { redirect, codeChallenge: challenge, state = null } = checked(JOIN, request.body);
+    const base = publicUrl ?? requestBase(request);
+    const wish = { redirect, challenge, state };
+    return { address: await providerSignIn.beginJoin(id, request.params.provider, wish, base) };
+  });
+
+  app.delete<OfProvider>(
+    '/auth/identities/:provider',
+    { config: BY_PROVIDER.removeIdentity },
+    async (request, reply) => {
+      const { principal } = request;
+      const usable = providerSignIn.usable().map(({ name }) => name);
+      const stamp = { by: actorOf(principal), request: request.id };
+      await identities.remove(requireAccount(principal).id, request.params.provider, usable, stamp);
+      return reply.code(204).send();
+    },
+  );
+}

@@ -1,0 +1,47 @@
+/**
+ * The page `/signin`: by which providers one can sign in, and by a password. It has two uses. An app sends its users here
+ * with the parameters of `GET /auth/{provider}`, and each button goes on with them. Without parameters one signs in here,
+ * which shows an owner that a provider works; nothing is kept of that session. Pure.
+ */
+import { type SmallPage, smallPage } from './small-page.ts';
+
+const BODY = `<div id="providers"></div>
+<form hidden><label for="username">User name or e-mail address</label>
+<input id="username" name="username" autocomplete="username" required>
+<label for="password">Password</label>
+<input id="password" name="password" type="password" autocomplete="current-password" maxlength="256" required>
+<button>Sign in</button></form><p id="says" role="status"></p>`;
+
+const SCRIPT = `const says=document.getElementById('says'),list=document.getElementById('providers'),
+form=document.querySelector('form'),query=new URLSearchParams(location.search),page=location.origin+location.pathname,
+prefix='millrace-signin-',hosted=query.has('redirect')&&query.has('code_challenge');
+const base64url=(bytes)=>btoa(String.fromCharCode(...bytes)).replace(/\\+/g,'-').replace(/\\//g,'_').replace(/=/g,'');
+const random=()=>base64url(crypto.getRandomValues(new Uint8Array(32)));
+const challengeOf=async(text)=>base64url(new Uint8Array(await crypto.subtle.digest('SHA-256',new TextEncoder().encode(text))));
+const tell=(problem)=>{says.textContent=problem.detail+(problem.hint?'. '+problem.hint+'.':'.')};
+const post=(path,body,headers={})=>fetch(path,{method:'POST',
+headers:body?{'content-type':'application/json',...headers}:headers,...(body?{body:JSON.stringify(body)}:{})});
+async function enter(path,body){const answer=await post(path,body),result=await answer.json();
+if(!answer.ok)return tell(result);const {user,accessToken}=result;form.hidden=true;list.replaceChildren();
+says.textContent='You are signed in as '+(user.username??user.email??user.id)+'.';
+const out=document.createElement('button');out.textContent='Sign out';list.append(out);
+out.addEventListener('click',async()=>{await post('/auth/logout',null,{authorization:'Bearer '+accessToken});location.assign(page)})}
+async function go(address){if(hosted)return location.assign(address+location.search);
+const verifier=random(),state=random();sessionStorage.setItem(prefix+state,verifier);
+location.assign(address+'?'+new URLSearchParams({redirect:page,code_challenge:await challengeOf(verifier),
+code_challenge_method:'S256',state}))}
+async function show(){const {providers}=await(await fetch('/auth/providers')).json();
+for(const {title,name} of providers){const button=document.createElement('button');button.type='button';
+button.textContent='Sign in with '+title;button.addEventListener('click',()=>go('/auth/'+name));list.append(button)}
+form.hidden=hosted;if(hosted&&providers.length===0)says.textContent='There is no provider to sign in by.'}
+form.addEventListener('submit',(event)=>{event.preventDefault();
+enter('/auth/login',Object.fromEntries(new FormData(form))).catch(failed)});
+const failed=()=>{says.textContent='The server does not answer. Try again.'};
+async function main(){if(!hosted&&(query.has('code')||query.has('error'))){history.replaceState(null,'',page);
+const key=prefix+query.get('state'),verifier=sessionStorage.getItem(key);sessionStorage.removeItem(key);
+if(query.has('error'))tell({detail:(query.get('error_description')??query.get('error')).replace(/\\.$/,'')});
+else if(verifier===null)tell({detail:'This page did not begin the sign-in'});
+else return enter('/auth/exchange',{code:query.get('code'),codeVerifier:verifier})}await show()}
+main().catch(failed);`;
+
+export const SIGN_IN_PAGE: SmallPage = smallPage('Sign in', BODY, SCRIPT);

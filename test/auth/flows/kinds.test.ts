@@ -1,0 +1,173 @@
+/**
+ * Each kind of provider signs a user in, twice, to the same account. Two programs in production mode share a database: each
+ * flow begins at one and ends at the other, over https as browsers see it.
+ */
+import { randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { PASSWORD } from '../../helpers/accounts.ts';
+import { testMongo } from '../../helpers/mongo.ts';
+import { startProgram } from '../../helpers/programs/program.ts';
+import { startApple } from '../../helpers/providers/apple.ts';
+import type { CookieBrowser, Page } from '../../helpers/providers/cookie-browser.ts';
+import { startFacebook } from '../../helpers/providers/facebook.ts';
+import { startGitHub } from '../../helpers/providers/github.ts';
+import { startOpenIdProvider } from '../../helpers/providers/openid-provider.ts';
+import { beginningAt, newBrowser, newClient, outcomeOf, REDIRECT } from '../../helpers/providers/sign-in-world.ts';
+
+const PUBLIC = 'https://millrace.example';
+const OWNER = 'boss@example.org';
+const callback = (name: string) => `${PUBLIC}/auth/${name}/callback`;
+
+interface Answer {
+  readonly accessToken?: string;
+  readonly user?: { readonly id: string; readonly roles: readonly string[]; readonly profile: object };
+}
+
+const asAnswer = (value: unknown): Answer => (typeof value === 'object' && value !== null ? value : {});
+
+t.test('each kind of provider signs in twice, each time through two programs', async (t) => {
+  const { url, database } = await testMongo(t);
+  const passwordFile = join(t.testdir(), 'password');
+  await writeFile(passwordFile, PASSWORD);
+  const settings = {
+    MONGODB_URL: url,
+    MILLRACE_DB: database,
+    MILLRACE_MODE: 'production',
+    MILLRACE_PUBLIC_URL: PUBLIC,
+    MILLRACE_REDIRECTS: REDIRECT,
+    MILLRACE_EGRESS_ALLOW: '127.0.0.0/8,::1',
+    MILLRACE_REGISTRATION: 'open',
+    MILLRACE_MASTER_KEY: randomBytes(32).toString('base64'),
+    MILLRACE_OWNER_EMAIL: OWNER,
+    MILLRACE_OWNER_PASSWORD_FILE: passwordFile,
+  };
+  const programs = await Promise.all([startProgram(t, settings), startProgram(t, settings)]);
+  const [first] = programs;
+
+  async function ask(path: string, body: object, headers: Record<string, string> = {}) {
+    const answer = await fetch(`${first.url}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    });
+    return { status: answer.status, body: asAnswer(await answer.json()) };
+  }
+  const boss = (await ask('/auth/login', { username: OWNER, password: PASSWORD })).body;
+
+  type SignIn = (browser: CookieBrowser, page: Page, login: string) => Promise<Page>;
+  const byForm: SignIn = (browser, page, login) => browser.submit(page, { login });
+
+  /** Signs one person in twice, in a new browser each time. */
+  async function twice(t: Test, provider: { readonly name: string }, signIn: SignIn, login: string) {
+    const made = await ask('/admin/providers', provider, { authorization: `Bearer ${boss.accessToken}` });
+    t.equal(made.status, 201, JSON.stringify(made.body));
+    const users = [];
+    for (const time of ['first', 'second']) {
+      const client = newClient();
+      let asked = 0;
+      // The browser sees one origin. The first request goes to one program, the next to the other.
+      const proxies = {
+        get [PUBLIC]() {
+          return programs[asked++ % 2]?.url ?? '';
+        },
+      };
+      const browser = newBrowser({ proxies });
+      const begun = await browser.goto(beginningAt(PUBLIC, provider.name, client));
+      t.match(browser.jar.of(new URL(PUBLIC)), [{ name: /^__Host-millrace-flow-/, secure: true }], time);
+      const ended = await signIn(browser, begun, login);
+      t.strictSame(browser.refused, [], 'the browser takes each cookie');
+      t.equal(ended.url.hash, '', 'no fragment of the provider arrives');
+      const { code, state } = outcomeOf(ended);
+      t.equal(state, client.state);
+      t.equal(asked, 2, 'begun at one program, ended at the other');
+      t.strictSame(browser.jar.of(new URL(PUBLIC)), [], 'nothing is left in the browser');
+      const { status, body } = await ask('/auth/exchange', { code, codeVerifier: client.verifier });
+      t.equal(status, 200, JSON.stringify(body));
+      const me = await fetch(`${first.url}/auth/me`, { headers: { authorization: `Bearer ${body.accessToken}` } });
+      t.match(await me.json(), { id: body.user?.id });
+      users.push(body.user);
+    }
+    t.equal(users[0]?.id, users[1]?.id, 'the same account');
+    return users[1];
+  }
+
+  await t.test('OpenID Connect, by a real provider', async (t) => {
+    const provider = await startOpenIdProvider(t, { redirectUris: [callback('acme')] });
+    provider.people.set('ada', { email: 'ada@example.org', email_verified: true, name: 'Ada', groups: ['eng'] });
+    const { issuer, clientId, clientSecret } = provider;
+    const mapping = { roles: { claim: 'groups', values: { eng: ['author'] } }, profile: { name: 'name' } };
+    const acme = { name: 'acme', kind: 'oidc', issuer, clientId, clientSecret, mapping, roles: ['member'] };
+    const user = await twice(t, acme, provider.signIn, 'ada');
+    t.match(user, { email: 'ada@example.org', emailVerified: true, profile: { name: 'Ada' }, username: null });
+    t.strictSame(user?.roles, ['member', 'author']);
+  });
+
+  await t.test('Google, whose users are of one organisation', async (t) => {
+    const provider = await startOpenIdProvider(t, { redirectUris: [callback('google')] });
+    provider.people.set('grace', {
+      email: 'grace@example.org',
+      email_verified: true,
+      name: 'Grace',
+      hd: 'example.org',
+    });
+    const { issuer, clientId, clientSecret } = provider;
+    const google = { name: 'google', kind: 'google', issuer, clientId, clientSecret, require: { hd: 'example.org' } };
+    const user = await twice(t, google, provider.signIn, 'grace');
+    t.match(user, { email: 'grace@example.org', profile: { name: 'Grace' } });
+  });
+
+  await t.test('GitHub', async (t) => {
+    const { endpoints, clientId, clientSecret, users } = await startGitHub(t);
+    users.set('linus', {
+      id: 1024025,
+      login: 'linus',
+      name: 'Linus',
+      avatar_url: 'https://avatars.example/u/1024025',
+      emails: [
+        { email: 'unproved@example.org', primary: false, verified: false },
+        { email: 'linus@example.org', primary: true, verified: true },
+      ],
+    });
+    const github = { name: 'github', kind: 'github', endpoints, clientId, clientSecret };
+    const user = await twice(t, github, byForm, 'linus');
+    t.match(user, { email: 'linus@example.org', emailVerified: true });
+    t.strictSame(user?.profile, { name: 'Linus', picture: 'https://avatars.example/u/1024025' });
+  });
+
+  await t.test('Facebook, with and without an address', async (t) => {
+    const facebook = await startFacebook(t);
+    facebook.demandsProof = true;
+    facebook.users.set('mark', {
+      id: '10221',
+      name: 'Mark',
+      email: 'mark@example.org',
+      picture: 'https://p.example/1',
+    });
+    facebook.users.set('phone', { id: '10222', name: 'By phone' });
+    facebook.users.set('other', { id: '10223', name: 'By phone too' });
+    const { endpoints, clientId, clientSecret } = facebook;
+    const provider = (name: string) => ({ name, kind: 'facebook', endpoints, clientId, clientSecret });
+    const user = await twice(t, provider('facebook'), byForm, 'mark');
+    t.match(user, { email: 'mark@example.org', emailVerified: false });
+    t.strictSame(user?.profile, { name: 'Mark', picture: 'https://p.example/1' });
+    for (const login of ['phone', 'other']) {
+      t.match(await twice(t, provider(login), byForm, login), { email: null, username: null }, 'without any name');
+    }
+  });
+
+  await t.test('Apple, which posts its answer from its own page', async (t) => {
+    const { issuer, clientId, teamId, keyId, privateKey, users } = await startApple(t);
+    users.set('tim', {
+      sub: '001122.a0b1c2.0809',
+      email: 'x9z@privaterelay.example',
+      isPrivateEmail: true,
+      name: { firstName: 'Tim', lastName: 'Cook' },
+    });
+    const apple = { name: 'apple', kind: 'apple', issuer, clientId, teamId, keyId, privateKey };
+    const user = await twice(t, apple, byForm, 'tim');
+    t.match(user, { email: 'x9z@privaterelay.example', emailVerified: true });
+    t.strictSame(user?.profile, { name: 'Tim Cook' }, 'the name is told the first time alone, and stays');
+  });
+});
