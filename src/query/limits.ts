@@ -34,6 +34,8 @@ export const LIMITS = {
    * text.
    */
   patternRepeats: 300,
+  /** Steps of the automaton of a pattern: its characters with repetitions spelled out, alternatives and places. */
+  patternSteps: 1_000,
   filterRepeats: 1_000,
   /** Bytes of the sort key that a page cursor carries: cursors travel in addresses and headers. */
   cursorKeyBytes: 2_048,

@@ -9,6 +9,7 @@ import { compileMatch } from '../../src/query/evaluate/match.ts';
 import { and, type Filter, field, not, or } from '../../src/query/filter.ts';
 import { inTurns } from '../../src/query/pauses.ts';
 import { folded } from '../../src/query/text/folded-texts.ts';
+import { Random } from '../helpers/random.ts';
 import { seeded } from './random.ts';
 import { documentMembers } from './random-documents.ts';
 import { filter } from './random-filters.ts';
@@ -39,12 +40,20 @@ t.test('with a pause wherever one may come, random filters say the same of rando
   t.ok(pauses > 3_000, `${pauses} pauses`);
 });
 
+/** A text of 0 and 1 without a period. */
+function randomBits(length: number): string {
+  const random = new Random(1);
+  return Array.from({ length }, () => random.below(2)).join('');
+}
+
 t.test('it goes on within long texts, long arrays and arrays in arrays', async (t) => {
   const text = `${'aé'.repeat(1_500_000)}Z\u{10428}`;
   const inner = Array.from({ length: 200 }, (_, n) => ({ c: n, texts: ['x', 'y', `z${n}`] }));
+  const bits = `${randomBits(100_000)}0${'1'.repeat(61)}`;
   const document = decodeStored(
     BSON.serialize({
       text,
+      bits,
       numbers: Array.from({ length: 5_000 }, (_, n) => n),
       a: Array.from({ length: 50 }, () => ({ b: inner })),
     }),
@@ -53,6 +62,10 @@ t.test('it goes on within long texts, long arrays and arrays in arrays', async (
     ['at its end', contains('text', 'éz\u{10400}'), true],
     ['nowhere', contains('text', 'aa'), false],
     ['in parts', field('text', { op: 'text', how: 'like', fold: false, text: '*éa*aé*Z*' }), true],
+    ['a pattern at its end', field('text', { op: 'regex', pattern: 'éZ\\x{10428}$' }), true],
+    ['a pattern that leads to ever new states', field('bits', { op: 'regex', pattern: '0.{60}2' }), false],
+    ['and is met', field('bits', { op: 'regex', pattern: '0.{60}1$' }), true],
+    ['a pattern for the start', field('text', { op: 'regex', pattern: '^(?:aé)+Z' }), true],
     ['an element', field('numbers', { op: 'in', values: [4_999] }), true],
     ['an element that is none', field('numbers', { op: 'elem', tests: [{ op: 'gt', value: 4_999 }] }), false],
     ['arrays in arrays', field('a.b.c', { op: 'in', values: [200] }), false],
@@ -73,18 +86,37 @@ t.test('it goes on within long texts, long arrays and arrays in arrays', async (
   }
 });
 
-t.test('others get their turn while a filter is asked of a text of 8 MB', async (t) => {
-  const document = { text: 'ab'.repeat(4_000_000) };
-  // The engine's search takes longest for such a text.
-  const match = compileMatch(contains('text', `${'ab'.repeat(250)}b${'ab'.repeat(250)}`));
+/** How many turns others got while a filter was asked, and the answer. */
+async function turnsOfOthers(
+  filter: Filter,
+  text: string,
+): Promise<{ readonly turns: number; readonly result: boolean }> {
+  const match = compileMatch(filter);
   let turns = 0;
   const count = () => {
     turns += 1;
     counting = setImmediate(count);
   };
   let counting = setImmediate(count);
-  t.equal(await inTurns(() => match(document)), false);
+  const result = await inTurns(() => match({ text }));
   clearImmediate(counting);
+  return { turns, result };
+}
+
+t.test('others get their turn while a filter is asked of a text of 8 MB', async (t) => {
+  // The engine's search takes longest for such a text.
+  const filter = contains('text', `${'ab'.repeat(250)}b${'ab'.repeat(250)}`);
+  const { turns, result } = await turnsOfOthers(filter, 'ab'.repeat(4_000_000));
+  t.equal(result, false);
+  t.ok(turns >= 5, `${turns} turns of others`);
+});
+
+t.test('others get their turn while a pattern is searched for in a long text', async (t) => {
+  const { turns, result } = await turnsOfOthers(
+    field('text', { op: 'regex', pattern: '0.{70}2' }),
+    randomBits(500_000),
+  );
+  t.equal(result, false);
   t.ok(turns >= 5, `${turns} turns of others`);
 });
 

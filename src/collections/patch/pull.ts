@@ -62,7 +62,7 @@ function weigh(operand: unknown): number {
 
 /** Measured in the worst case: larger patterns take longer for each of their instructions, up to a point. */
 function weighPattern(pattern: string): number {
-  const size = compilePattern(pattern).programSize();
+  const size = compilePattern(pattern).size;
   return 8 + (size * Math.min(size, 160)) / 16;
 }
 

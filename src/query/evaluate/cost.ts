@@ -11,7 +11,7 @@ import { patternWeight } from '../text/pattern.ts';
 /** A text is usually folded and searched faster; some texts are built so that the engine's search is slow. */
 const TEXT = 10;
 const UNIT_OF_TEXT = 0.15;
-/** For each character that a pattern may stand for, where the engine cannot make a quick automaton of it. */
+/** For each character that a pattern may stand for, where a text leads its automaton to ever new states. */
 const UNIT_OF_PATTERN = 25;
 
 /** Nanoseconds per byte. Each condition counts at least one. */

@@ -1,5 +1,5 @@
 /**
- * Sets of code points, and how a set or a character is written in a pattern so that the server's engine (PCRE) and RE2
+ * Sets of code points, and how a set or a character is written in a pattern so that the server's engine (PCRE) and ours
  * read it alike. No flags and no shorthand classes: those are where the two engines differ.
  */
 import { caseGroup, caseGroups } from './case-folding.ts';

@@ -1,0 +1,121 @@
+/**
+ * A pattern as the steps of an automaton (Thompson's construction), in numbers, and the characters it tells apart. Not
+ * here: going from step to step (automaton.ts).
+ */
+import { CharacterClasses } from './character-classes.ts';
+import type { Range } from './code-points.ts';
+
+/** What a part of a pattern stands for. */
+export type PatternNode =
+  /** One character of a set. */
+  | { readonly kind: 'set'; readonly ranges: readonly Range[] }
+  /** No character, at a place of this kind: flags of {@link AT_START} and its kin, which must all hold. */
+  | { readonly kind: 'place'; readonly places: number }
+  | { readonly kind: 'sequence' | 'alternatives'; readonly parts: readonly PatternNode[] }
+  /** @property to null without an upper bound */
+  | { readonly kind: 'repeat'; readonly part: PatternNode; readonly from: number; readonly to: number | null };
+
+export const AT_START = 1;
+export const AT_END = 2;
+/** Between a letter, digit or underscore of ASCII and something else. */
+export const AT_WORD_EDGE = 4;
+export const INSIDE = 8;
+
+/** Kinds of steps. */
+export const MATCH = 0;
+export const SET = 1;
+export const PLACE = 2;
+export const SPLIT = 3;
+
+export class PatternProgram {
+  /** For each step: its kind, its set or its places, and the steps after it. The first one is the match. */
+  readonly kinds: number[] = [MATCH];
+  readonly details: number[] = [0];
+  readonly nexts: number[] = [0];
+  readonly others: number[] = [0];
+  /** The step that the pattern begins with. */
+  readonly first: number;
+  readonly classes: CharacterClasses;
+  /** For each set and class 1 if the class is in the set. */
+  readonly sets: readonly Uint8Array[];
+  readonly #most: number;
+  readonly #ranges: (readonly Range[])[] = [];
+  readonly #numbers = new Map<PatternNode, number>();
+
+  /**
+   * @param most steps that it may have
+   * @throws RangeError when it would have more
+   */
+  constructor(pattern: PatternNode, most: number) {
+    this.#most = most;
+    this.first = this.#build(pattern, 0);
+    this.classes = new CharacterClasses(this.#ranges);
+    this.sets = this.#ranges.map((one) => this.classes.members(one));
+  }
+
+  get size(): number {
+    return this.kinds.length;
+  }
+
+  /** The step that a part begins with, after which comes the step `next`. */
+  #build(node: PatternNode, next: number): number {
+    switch (node.kind) {
+      case 'set':
+        return this.#add(SET, this.#setOf(node), next, 0);
+      case 'place':
+        return this.#add(PLACE, node.places, next, 0);
+      case 'sequence':
+        return node.parts.reduceRight((after, part) => this.#build(part, after), next);
+      case 'alternatives':
+        return node.parts
+          .map((part) => this.#build(part, next))
+          .reduceRight((other, one) => this.#add(SPLIT, 0, one, other));
+      case 'repeat':
+        return this.#repeat(node, next);
+      default:
+        return node satisfies never;
+    }
+  }
+
+  #repeat({ part, from, to }: Extract<PatternNode, { kind: 'repeat' }>, next: number): number {
+    let after = next;
+    if (to === null) {
+      after = this.#add(SPLIT, 0, next, next);
+      this.others[after] = this.#build(part, after);
+    }
+    for (let n = from; n < (to ?? from); n++) after = this.#add(SPLIT, 0, next, this.#build(part, after));
+    for (let n = 0; n < from; n++) after = this.#build(part, after);
+    return after;
+  }
+
+  /** The number of a set: that of a repeated part is one set. */
+  #setOf(node: Extract<PatternNode, { kind: 'set' }>): number {
+    const number = this.#numbers.get(node) ?? this.#ranges.push(node.ranges) - 1;
+    this.#numbers.set(node, number);
+    return number;
+  }
+
+  #add(kind: number, detail: number, next: number, other: number): number {
+    if (this.kinds.length >= this.#most) throw new RangeError('The pattern has too many steps');
+    this.kinds.push(kind);
+    this.details.push(detail);
+    this.nexts.push(next);
+    this.others.push(other);
+    return this.kinds.length - 1;
+  }
+
+  /** Whether every way from the first step leads through the start of the text. */
+  isAnchored(): boolean {
+    const seen = new Set<number>();
+    const open = [this.first];
+    for (let at = open.pop(); at !== undefined; at = open.pop()) {
+      if (seen.has(at)) continue;
+      seen.add(at);
+      const kind = this.kinds[at];
+      if (kind === SET || kind === MATCH) return false;
+      if (kind === SPLIT) open.push(this.others[at] ?? 0);
+      if (kind === SPLIT || ((this.details[at] ?? 0) & AT_START) === 0) open.push(this.nexts[at] ?? 0);
+    }
+    return true;
+  }
+}
