@@ -8,6 +8,7 @@ import { gzipSync } from 'node:zlib';
 import t, { type Test } from 'tap';
 import { type CallLimits, Egress } from '../../src/egress/egress.ts';
 import { EgressError } from '../../src/egress/egress-error.ts';
+import { CERTIFICATE, KEY } from '../helpers/network/tls-proxy.ts';
 
 t.test('an honest answer comes as fetch gives it', async (t) => {
   const { egress, url } = await serving(t, (request, response) => {
@@ -251,21 +252,3 @@ async function started(t: Test, server: Server) {
   const { port } = server.address() as AddressInfo;
   return { egress, port, url: `http://127.0.0.1:${port}`, server };
 }
-
-/** Of provider.example, signed by itself, until 2124. */
-const KEY = `-----BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgGGSX5SIGomdyjyeK
-6/fDUszc5GhYIWZ4hudKyJjX7bShRANCAAR+QTLt0SevURICjYavUqAmqHF4/xxY
-oetIBiAch8+ecl48uwAibIQQZKllnw5H1kMS8yElFJ1Ac4/T72jUEzmN
------END PRIVATE KEY-----`;
-const CERTIFICATE = `-----BEGIN CERTIFICATE-----
-MIIBqjCCAVCgAwIBAgIUFQ3hHmjhmTrzwYV5uuLKy62sl+AwCgYIKoZIzj0EAwIw
-GzEZMBcGA1UEAwwQcHJvdmlkZXIuZXhhbXBsZTAgFw0yNjExMjMwNDA5NTNaGA8y
-MTI2MTAzMDA0MDk1M1owGzEZMBcGA1UEAwwQcHJvdmlkZXIuZXhhbXBsZTBZMBMG
-ByqGSM49AgEGCCqGSM49AwEHA0IABH5BMu3RJ69REgKNhq9SoCaocXj/HFih60gG
-IByHz55yXjy7ACJshBBkqWWfDkfWQxLzISUUnUBzj9PvaNQTOY2jcDBuMB0GA1Ud
-DgQWBBQlLRhAKbt2LSRA32nKN8klGgRYpTAfBgNVHSMEGDAWgBQlLRhAKbt2LSRA
-32nKN8klGgRYpTAPBgNVHRMBAf8EBTADAQH/MBsGA1UdEQQUMBKCEHByb3ZpZGVy
-LmV4YW1wbGUwCgYIKoZIzj0EAwIDSAAwRQIhAN14DueyXpPXN+2Ui5SwQwjha3dr
-3/j42MgGc0vX3hRkAiB2AwtVaXrUw2kubZmEshuJZPCFh2WgjZB+C8mstnjgwQ==
------END CERTIFICATE-----`;
