@@ -68,6 +68,7 @@ async function serve(config: Config, log: Logger, stopping: Promise<string>): Pr
         embedded?.url ?? config.database.url ?? '',
         (error) => log.error({ err: error }, 'Background work failed'),
         (letter) => log.info(letter),
+        (advice) => log.warn(advice),
       ),
       stopping,
     ]);

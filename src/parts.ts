@@ -16,6 +16,7 @@ import { Idempotency } from './collections/http/idempotency.ts';
 import { KeyStore } from './collections/http/key-store.ts';
 import { Indexes } from './collections/indexes.ts';
 import { Registry } from './collections/registry.ts';
+import { MissingIndexes } from './collections/store/missing-indexes.ts';
 import { SortIndexes } from './collections/store/sort-indexes.ts';
 import { DocumentStore } from './collections/store/store.ts';
 import { type Mongo, mayNot, openMongo } from './database/mongo.ts';
@@ -73,6 +74,7 @@ export interface Parts {
  * @param url connection string of the database
  * @param onError called with errors of background work, which no request can be answered with
  * @param onLetter shows a letter at the terminal, in development mode
+ * @param onAdvice told what those who run the server could improve
  * @throws UnusableDatabase when the server cannot carry Millrace, ConfigError when a store of files cannot be used
  */
 export async function makeParts(
@@ -80,12 +82,13 @@ export async function makeParts(
   url: string,
   onError: (error: unknown) => void = () => undefined,
   onLetter: (text: string) => void = () => undefined,
+  onAdvice: (text: string) => void = () => undefined,
 ): Promise<Parts> {
   const settings = { url, database: config.database.name };
   const closers = new Closers();
   try {
     const mongo = closers.add(await openMongo(settings), (it) => it.close());
-    return await makeOn(mongo, closers, config, onError, onLetter);
+    return await makeOn(mongo, closers, config, onError, onLetter, onAdvice);
   } catch (error) {
     await closers.close().catch(onError);
     throw mayNot(error, settings) ?? error;
@@ -98,6 +101,7 @@ async function makeOn(
   config: Config,
   onError: (error: unknown) => void,
   onLetter: (text: string) => void,
+  onAdvice: (text: string) => void,
 ): Promise<Parts> {
   const transactions = closers.add(new Transactions(mongo), (it) => it.stop());
   await transactions.start();
@@ -148,6 +152,7 @@ async function makeOn(
   const collections = new Collections({
     store,
     sortIndexes,
+    missingIndexes: new MissingIndexes({ mongo, sortIndexes, onAdvice }),
     registry,
     atomic,
     ...config.collections,

@@ -2,16 +2,21 @@
  * Lists as requests get them: after their first batch was read, so that an error still has a proper status, and with
  * hints where the answer is probably not what was meant. Not here: how a list is read (read/listing.ts).
  */
+import { FIRST_BATCH } from '../database/cursors/open-cursor.ts';
 import type { CollectionName } from '../database/names.ts';
 import { resume } from '../kernel/concurrency/closable-iterator.ts';
+import { bindingsOf } from '../policies/bindings.ts';
 import type { Scope } from '../policies/scope.ts';
+import { bind } from '../query/evaluate/bind.ts';
 import { coversAll } from '../query/evaluate/fields.ts';
+import { pathsOf } from '../query/filter.ts';
 import type { Query } from '../query/parse/query.ts';
 import { hintsForEmpty, hintsForUnsorted } from './read/hints.ts';
-import { keysOfNone, type List, Listing, type ListingParts } from './read/listing.ts';
+import { joinedFilter, keysOfNone, type List, Listing, type ListingParts } from './read/listing.ts';
 import { ShownMembers } from './read/shown-members.ts';
 import { notAvailable } from './refusals.ts';
 import type { Registry } from './registry.ts';
+import type { MissingIndexes } from './store/missing-indexes.ts';
 
 export interface HintedList extends List {
   /** Sentences about an answer that is probably not what was meant. */
@@ -20,15 +25,24 @@ export interface HintedList extends List {
 
 export interface ListsParts extends ListingParts {
   readonly registry: Registry;
+  readonly missingIndexes: MissingIndexes;
+  /** A list that takes longer counts as slow, in milliseconds. */
+  readonly slowListMs: number;
+}
+
+/** What was found first, and how long that took. */
+interface Found extends Pick<List, 'next' | 'unsorted'> {
+  readonly documents: readonly Uint8Array[];
+  readonly tookMs: number;
 }
 
 export class Lists {
-  readonly #registry: Registry;
+  readonly #parts: ListsParts;
   readonly #listing: Listing;
   readonly #members: ShownMembers;
 
   constructor(parts: ListsParts) {
-    this.#registry = parts.registry;
+    this.#parts = parts;
     this.#listing = new Listing(parts);
     this.#members = new ShownMembers(parts.store);
   }
@@ -39,31 +53,38 @@ export class Lists {
    *   {@link Listing.list}
    */
   async list(scope: Scope, name: CollectionName, query: Query, now: Date): Promise<HintedList> {
+    const begun = performance.now();
     const list = await this.#listing.list(scope, name, query, now);
-    const { documents } = list;
+    const { documents, next, unsorted } = list;
     if (!('next' in documents)) {
-      return { ...list, hints: await this.#hints(scope, name, query, now, documents, list) };
+      const found = { documents, next, unsorted, tookMs: performance.now() - begun };
+      return { ...list, hints: await this.#hints(scope, name, query, now, found) };
     }
     const first = await documents.next();
-    const found = first.done ? [] : first.value;
+    const tookMs = performance.now() - begun;
+    const batch = first.done ? [] : first.value;
     const shown = query.sort.filter(({ path }) => query.fields === null || coversAll(query.fields, [path]));
-    const told = { next: null, unsorted: keysOfNone(found, shown) };
-    const hints = await this.#hints(scope, name, query, now, found, told);
+    const found = { documents: batch, next, unsorted: keysOfNone(batch, shown), tookMs };
+    const hints = await this.#hints(scope, name, query, now, found);
     return { ...list, documents: resume(first, documents), hints };
   }
 
-  async #hints(
-    scope: Scope,
-    name: CollectionName,
-    query: Query,
-    now: Date,
-    found: readonly Uint8Array[],
-    { next, unsorted }: Pick<List, 'next' | 'unsorted'>,
-  ): Promise<readonly string[]> {
-    if (found.length === 0) {
-      if (!(await this.#registry.exists(name))) throw notAvailable(name);
-      return next !== null ? [] : hintsForEmpty(this.#members, scope, name, query, now);
-    }
-    return unsorted.length === 0 ? [] : hintsForUnsorted(this.#members, scope, name, unsorted);
+  async #hints(scope: Scope, name: CollectionName, query: Query, now: Date, found: Found): Promise<readonly string[]> {
+    const { documents, next, unsorted, tookMs } = found;
+    const isEmpty = documents.length === 0;
+    if (isEmpty && !(await this.#parts.registry.exists(name))) throw notAvailable(name);
+    const hints: string[] = [];
+    if (isEmpty && next === null) hints.push(...(await hintsForEmpty(this.#members, scope, name, query, now)));
+    if (unsorted.length > 0) hints.push(...(await hintsForUnsorted(this.#members, scope, name, unsorted)));
+    // A member that no document has needs no index.
+    if (hints.length > 0 || tookMs <= this.#parts.slowListMs) return hints;
+    const { sort, skip, limit } = query;
+    const asked = bind(query.filter, bindingsOf(scope.principal, now)).filter;
+    const granted = [...scope.grants.map(({ filter }) => filter), scope.denied];
+    const paths = new Set([asked, ...granted].flatMap((filter) => [...pathsOf(filter)]));
+    const filter = joinedFilter(scope, query, now);
+    const goesOn = limit === null && documents.length >= FIRST_BATCH;
+    const slow = { name, asked, filter, paths, sort, skip, limit, found: goesOn ? null : documents.length, tookMs };
+    return this.#parts.missingIndexes.hints(slow);
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Which indexes of a collection can serve a sort. The database is asked at most every few seconds, so that pages can be
+ * Which indexes of a collection can serve a sort or a question. The database is asked at most every few seconds, so that pages can be
  * asked for in an order that an index has. Outdated knowledge costs time but makes no page wrong. Not here: making
  * indexes (indexes.ts), and how a page is made exact (query/page).
  */
@@ -9,6 +9,7 @@ import type { Mongo } from '../../database/mongo.ts';
 import type { CollectionName } from '../../database/names.ts';
 import type { Sort } from '../../query/page/sort.ts';
 import { withoutId } from '../../query/page/tied-order.ts';
+import type { WantedIndex } from './wanted-index.ts';
 
 /** After so many milliseconds the indexes are asked for again. */
 const FRESH_MS = 10_000;
@@ -23,9 +24,17 @@ const MAX_RANGES = 32;
 
 type Key = readonly (readonly [path: string, direction: unknown])[];
 
+/** The indexes of one collection. */
+interface Listed {
+  /** Keys of those that hold every document, in the order of plain values. */
+  readonly keys: readonly Key[];
+  /** True if there are others, such as sparse ones. */
+  readonly hasOthers: boolean;
+}
+
 interface Known {
   readonly since: number;
-  readonly keys: Promise<readonly Key[]>;
+  readonly listed: Promise<Listed>;
 }
 
 export class SortIndexes {
@@ -43,10 +52,34 @@ export class SortIndexes {
   async serveWithoutId(name: CollectionName, filter: Document, sort: Sort): Promise<boolean> {
     const keys = withoutId(sort);
     if (keys === null) return false;
-    const indexes = await this.#keysOf(name);
+    const { keys: indexes } = await this.#listedOf(name);
     if (indexes.length === 0) return false;
     const fixed = new Set(fixedPaths(filter));
     return !indexes.some((index) => serves(index, sort, fixed)) && indexes.some((index) => serves(index, keys, fixed));
+  }
+
+  /** True if some index begins with these fields. */
+  async has(name: CollectionName, { equal, rest }: WantedIndex): Promise<boolean> {
+    const { keys: indexes } = await this.#listedOf(name);
+    return indexes.some((index) => {
+      const first = index.slice(0, equal.length);
+      if (first.length < equal.length || !first.every(([path]) => equal.includes(path))) return false;
+      return rest.length === 0 || serves(index.slice(equal.length), rest, new Set());
+    });
+  }
+
+  /**
+   * True if certainly no index can be used: the database then reads every document.
+   * @param paths stored paths of the whole filter
+   */
+  async serveNothing(name: CollectionName, paths: ReadonlySet<string>, sort: Sort): Promise<boolean> {
+    const { keys: indexes, hasOthers } = await this.#listedOf(name);
+    // Every collection has an index by id: without any, this is a view, or the indexes are not known.
+    if (indexes.length === 0 || hasOthers) return false;
+    const order = withoutId(sort) ?? sort;
+    return !indexes.some(
+      (index) => paths.has(index[0]?.[0] ?? '') || (isById(order) ? false : serves(index, order, new Set())),
+    );
   }
 
   /** The indexes were changed by this server. */
@@ -63,22 +96,22 @@ export class SortIndexes {
   }
 
   /** While the indexes are asked for again, the old answer is used. */
-  #keysOf(name: CollectionName): Promise<readonly Key[]> {
+  #listedOf(name: CollectionName): Promise<Listed> {
     const known = this.#known.get(name);
-    if (known !== undefined && performance.now() - known.since < FRESH_MS) return known.keys;
-    const keys = this.#load(name);
+    if (known !== undefined && performance.now() - known.since < FRESH_MS) return known.listed;
+    const listed = this.#load(name);
     if (known === undefined) {
-      this.#remember(name, keys);
-      return keys;
+      this.#remember(name, listed);
+      return listed;
     }
-    this.#remember(name, known.keys);
-    void keys.then(() => this.#known.has(name) && this.#remember(name, keys));
-    return known.keys;
+    this.#remember(name, known.listed);
+    void listed.then(() => this.#known.has(name) && this.#remember(name, listed));
+    return known.listed;
   }
 
-  #remember(name: CollectionName, keys: Promise<readonly Key[]>): void {
+  #remember(name: CollectionName, listed: Promise<Listed>): void {
     this.#known.delete(name);
-    this.#known.set(name, { since: performance.now(), keys });
+    this.#known.set(name, { since: performance.now(), listed });
     const [oldest] = this.#known.keys();
     if (this.#known.size > MAX_COLLECTIONS && oldest !== undefined) this.#known.delete(oldest);
   }
@@ -86,17 +119,18 @@ export class SortIndexes {
   /**
    * No indexes for a view, nor when the database cannot be asked now: then reading the page itself reports the error.
    */
-  async #load(name: CollectionName): Promise<readonly Key[]> {
+  async #load(name: CollectionName): Promise<Listed> {
     try {
-      return usableKeys(await this.#mongo.data.collection(name).listIndexes().toArray());
+      const listed = await this.#mongo.data.collection(name).listIndexes().toArray();
+      const keys = usableKeys(listed);
+      return { keys, hasOthers: keys.length < listed.length };
     } catch (error) {
       if (serverCode(error) !== CODE.commandNotSupportedOnView) this.#known.delete(name);
-      return [];
+      return { keys: [], hasOthers: true };
     }
   }
 }
 
-/** Keys of the indexes that hold every document, in the order of plain values. */
 function usableKeys(listed: readonly Document[]): readonly Key[] {
   // The index by id shows the collation of the collection. With one, it is not known here which texts are equal.
   if (listed.some(({ name, collation }) => name === '_id_' && collation !== undefined)) return [];
@@ -106,6 +140,8 @@ function usableKeys(listed: readonly Document[]): readonly Key[] {
   );
   return usable.map(({ key }) => Object.entries(key ?? {}));
 }
+
+const isById = ([key]: Sort): boolean => key?.path === '_id';
 
 /** Whether the index, after fields with one value, goes on with the sort, or with the opposite of all of it. */
 function serves(index: Key, sort: Sort, fixed: ReadonlySet<string>): boolean {

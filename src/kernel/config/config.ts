@@ -36,6 +36,8 @@ export interface Config {
 export interface CollectionsConfig {
   readonly queryTimeoutMs: number;
   readonly listTimeoutMs: number;
+  /** A list that takes longer counts as slow. */
+  readonly slowListMs: number;
   /** Bytes of a list, and of what `expand` adds to one answer. */
   readonly listBytes: number;
   readonly expandBytes: number;
@@ -227,6 +229,7 @@ function arrange(settings: Settings): Config {
     collections: {
       queryTimeoutMs: settings.MILLRACE_QUERY_TIMEOUT_MS,
       listTimeoutMs: settings.MILLRACE_LIST_TIMEOUT_MS,
+      slowListMs: settings.MILLRACE_SLOW_LIST_MS,
       listBytes: settings.MILLRACE_LIST_BYTES,
       expandBytes: settings.MILLRACE_EXPAND_BYTES,
     },

@@ -89,6 +89,7 @@ export const SETTINGS = Type.Object({
   MILLRACE_SHUTDOWN_TIMEOUT_MS: time('Time for requests under way to end at shutdown.', 10_000),
   MILLRACE_QUERY_TIMEOUT_MS: time('Most time that the database may take for one query.', 5_000),
   MILLRACE_LIST_TIMEOUT_MS: time('Most time that the database may take for a list without limit.', 60_000),
+  MILLRACE_SLOW_LIST_MS: time('A list that takes longer is checked for a missing index.', 100),
   MILLRACE_LIST_BYTES: count('Largest answer of a list, in bytes; a longer one is cut off.', 1_073_741_824, 1_024),
   MILLRACE_EXPAND_BYTES: count('What expand may add to one answer, in bytes.', 67_108_864, 1_024),
   MILLRACE_EVENT_LOG_AGE_MS: count('How long events are kept; older positions are refused.', 259_200_000, 1_000),

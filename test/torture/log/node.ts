@@ -8,6 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Atomic } from '../../../src/collections/atomic.ts';
 import { Collections } from '../../../src/collections/collections.ts';
 import { Registry } from '../../../src/collections/registry.ts';
+import { MissingIndexes } from '../../../src/collections/store/missing-indexes.ts';
 import { UNCONDITIONAL } from '../../../src/collections/store/preconditions.ts';
 import { SortIndexes } from '../../../src/collections/store/sort-indexes.ts';
 import { DocumentStore } from '../../../src/collections/store/store.ts';
@@ -73,9 +74,12 @@ if (keepMs !== '0') retention.start();
 const CURSOR_KEY = createSecretKey(Buffer.alloc(32));
 const transactions = new Transactions(mongo);
 const registry = new Registry(mongo);
+const sortIndexes = new SortIndexes(mongo);
 const collections = new Collections({
   store: new DocumentStore(mongo, 5000),
-  sortIndexes: new SortIndexes(mongo),
+  sortIndexes,
+  missingIndexes: new MissingIndexes({ mongo, sortIndexes, onAdvice: () => {} }),
+  slowListMs: 60_000,
   registry,
   atomic: new Atomic(transactions, registry),
   listTimeoutMs: 60_000,

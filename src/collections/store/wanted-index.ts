@@ -1,0 +1,65 @@
+/**
+ * The index that would serve a question: the fields that must equal a value, then the sort, then one range. Pure. Not
+ * here: which indexes exist (sort-indexes.ts).
+ */
+import { wirePath } from '../../database/names.ts';
+import type { Filter } from '../../query/filter.ts';
+import type { Sort } from '../../query/page/sort.ts';
+import { isPosition } from '../../query/paths.ts';
+
+/** Fields of an index at most, as for those that are made over HTTP. */
+const MAX_FIELDS = 8;
+
+/** Fields of an index in their order, except that those of `equal` may be in any. */
+export interface WantedIndex {
+  /** Stored paths of fields that must equal a value. */
+  readonly equal: readonly string[];
+  /** Without the id at the end. */
+  readonly rest: Sort;
+}
+
+/**
+ * @param filter what the client asks, without the filter of its Scope: the fields of the index are told to the client
+ * @returns null when no index would help, as for a question by id or for a text within a text
+ */
+export function wantedIndex(filter: Filter, sort: Sort): WantedIndex | null {
+  const used = (filter.kind === 'and' ? filter.filters : [filter]).flatMap(usesOf);
+  const equal = [...new Set(used.flatMap(({ path, isRange }) => (isRange ? [] : [path])))];
+  if (equal.includes('_id')) return null;
+  const keys = sort.filter(({ path }) => path !== '_id' && !equal.includes(path));
+  const range = used.find(({ path, isRange }) => {
+    return isRange && path !== '_id' && !equal.includes(path) && !keys.some((key) => key.path === path);
+  });
+  const rest: Sort = range === undefined ? keys : [...keys, { path: range.path, direction: 1 }];
+  if (equal.length + rest.length === 0) return null;
+  return { equal: equal.slice(0, MAX_FIELDS - rest.length), rest };
+}
+
+/** The fields as clients write them for an index: `["category","-score"]`. */
+export function fieldsOf({ equal, rest }: WantedIndex): readonly string[] {
+  return [
+    ...equal.map(wirePath),
+    ...rest.map(({ path, direction }) => `${direction === 1 ? '' : '-'}${wirePath(path)}`),
+  ];
+}
+
+interface Use {
+  readonly path: string;
+  readonly isRange: boolean;
+}
+
+/** How an index can be used for a condition; none for a condition that needs every value. */
+function usesOf(filter: Filter): readonly Use[] {
+  if (filter.kind === 'or') {
+    // A range may have been written for several types of values.
+    const [first, ...others] = filter.filters.map(usesOf);
+    const path = first?.[0]?.path;
+    return path !== undefined && others.every(([use]) => use?.path === path) ? [{ path, isRange: true }] : [];
+  }
+  if (filter.kind !== 'field' || filter.path.split('.').some(isPosition)) return [];
+  const { path, test } = filter;
+  if (test.op === 'in' || test.op === 'all') return [{ path, isRange: false }];
+  return test.op === 'gt' || test.op === 'gte' || test.op === 'lt' || test.op === 'lte'
+    ? [{ path, isRange: true }]
+    : [];
+}
