@@ -132,7 +132,7 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
       await context.register(identityRoutes, { ...parts.byProviders, ...parts.auth, publicUrl: config.publicUrl });
       await context.register(userRoutes, parts);
       await context.register(keyRoutes, parts);
-      await context.register(providerRoutes, parts);
+      await context.register(providerRoutes, { ...parts, base: parts.config.auth.base });
       await context.register(settingsRoutes, parts);
       await context.register(auditRoutes, parts);
     });

@@ -36,7 +36,7 @@ const WRITE = { prefer: 'max-affected=10' };
 const POLICY = { name: 'Made', collections: ['others'], actions: ['read'], effect: 'allow' };
 const CASE = { principal: { kind: 'anonymous' }, action: 'read', collection: 'posts', expect: 'deny' };
 const { expect: _, ...QUESTION } = CASE;
-const PROVIDER = { kind: 'github', clientId: 'c', clientSecret: 'never shown' };
+const PROVIDER = { kind: 'oidc', clientId: 'c', clientSecret: 'never shown', issuer: 'https://id.example.invalid' };
 const PASSWORD = 'four wooden ships sail';
 
 const row = (
@@ -163,6 +163,7 @@ export const ROWS: readonly Row[] = [
   row('GET /admin/providers/:name', 'accounts', 200, { body: { name: /.+/, clientSecret: { set: true } } }),
   row('PUT /admin/providers/:name', 'accounts', 200, { send: PROVIDER, body: { clientSecret: { set: true } } }),
   row('DELETE /admin/providers/:name', 'accounts', 204),
+  row('POST /admin/providers/:name/check', 'accounts', 200, { body: { passed: false, redirect: /\/callback$/ } }),
   row('GET /admin/settings', 'accounts', 200, { body: { redirects: [], always: [] } }),
   row('PUT /admin/settings', 'accounts', 200, {
     send: { redirects: ['https://app.example.org/in'] },

@@ -89,7 +89,8 @@ t.test('every route answers everybody as it should', async (t) => {
     if (route.includes('/admin/keys'))
       words.set('id', (await ask(app, 'POST /admin/keys', { name: 'v' }, boss)).json().id);
     if (route.includes('/admin/providers')) {
-      const provider = { name: `p-${made}`, kind: 'github', clientId: 'c', clientSecret: 'never shown' };
+      const oidc = { kind: 'oidc', issuer: 'https://id.example.invalid' };
+      const provider = { ...oidc, name: `p-${made}`, clientId: 'c', clientSecret: 'never shown' };
       words.set('name', (await ask(app, 'POST /admin/providers', provider, boss)).json().name);
     }
     if (route.includes('/admin/policies')) {

@@ -1,5 +1,6 @@
 /** The operations on identity providers and sign-in settings as the contract describes them. Not here: the routes. */
 import Type from 'typebox';
+import { CHECKS } from '../../auth/providers/provider-check.ts';
 import { PROVIDER } from '../../auth/providers/provider-schema.ts';
 import { ASKED_ERRORS, BODY_ERRORS, CHECKED_ERRORS, jsonBody, operation } from '../../contract/operation.ts';
 import { headerParameter, pathParameter } from '../../contract/parameters.ts';
@@ -11,6 +12,20 @@ const tag = 'Running it';
 const NAME = pathParameter('name', 'Name of the provider.', { type: 'string', minLength: 1, maxLength: 32 });
 const IF_MATCH = headerParameter('If-Match', 'The ETag of the state that is changed; another state is not.');
 const SHOWN = shape('Provider', PROVIDER);
+const CHECKED_SHAPE = shape(
+  'ProviderCheck',
+  Type.Object({
+    passed: Type.Boolean({ description: 'Whether all checks passed.' }),
+    redirect: Type.String({ description: 'The redirect address to register at the provider.' }),
+    checks: Type.Array(
+      Type.Object({
+        check: Type.Unsafe<string>({ type: 'string', enum: [...CHECKS] }),
+        passed: Type.Boolean(),
+        verdict: Type.String({ description: 'What was found, in words.' }),
+      }),
+    ),
+  }),
+);
 const CONDITIONAL: readonly ErrorCode[] = ['malformed-request', 'precondition-failed', 'contention'];
 
 const REDIRECTS = Type.Array(Type.String({ minLength: 1, maxLength: 2_048 }), {
@@ -68,6 +83,15 @@ export const PROVIDER_OPERATIONS = {
     parameters: [NAME, IF_MATCH],
     answers: { 204: { description: 'Removed.' } },
     errors: [...ASKED_ERRORS, ...BODY_ERRORS, ...CONDITIONAL, 'provider-not-found'],
+  }),
+  check: operation({
+    id: 'providers.check',
+    tag,
+    summary: 'Try out what an identity provider names',
+    description: 'Calls the provider, but signs nobody in.',
+    parameters: [NAME],
+    answers: { 200: { description: 'A verdict for each check.', schema: CHECKED_SHAPE } },
+    errors: [...ASKED_ERRORS, ...BODY_ERRORS, 'provider-not-found'],
   }),
 };
 

@@ -4,8 +4,10 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { actorOf } from '../../auth/identity/principal.ts';
+import { checkProvider } from '../../auth/providers/provider-check.ts';
 import type { Providers, Shown, VersionCondition } from '../../auth/providers/providers.ts';
 import { checkPreconditions, parsePreconditions } from '../../collections/store/preconditions.ts';
+import type { Egress } from '../../egress/egress.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { isPlain } from '../../kernel/objects.ts';
 import { parameters } from '../../kernel/request.ts';
@@ -16,6 +18,9 @@ import { PROVIDER_OPERATIONS } from './provider-operations.ts';
 export interface ProviderRoutesOptions {
   readonly policies: Policies;
   readonly providers: Providers;
+  readonly egress: Egress;
+  /** Where people reach this server, without a slash at its end. */
+  readonly base: string;
 }
 
 interface OnProvider {
@@ -25,7 +30,7 @@ interface OnProvider {
 const URL = '/admin/providers';
 
 export async function providerRoutes(app: FastifyInstance, options: ProviderRoutesOptions): Promise<void> {
-  const { policies, providers } = options;
+  const { policies, providers, egress, base } = options;
   const enter = (request: FastifyRequest, action: Action) => {
     parameters(request, []);
     policies.scope(request.principal, action, 'admin:accounts');
@@ -59,6 +64,11 @@ export async function providerRoutes(app: FastifyInstance, options: ProviderRout
     const stamp = enter(request, 'delete');
     await providers.remove(request.params.name, conditionOf(request), stamp);
     return reply.code(204).send();
+  });
+
+  app.post<OnProvider>(`${URL}/:name/check`, { config: PROVIDER_OPERATIONS.check }, async (request) => {
+    enter(request, 'update');
+    return checkProvider(await providers.latest(request.params.name), { egress, base });
   });
 }
 

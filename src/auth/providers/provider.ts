@@ -178,6 +178,14 @@ export function toShownProvider(written: WrittenProvider, secrets: readonly Secr
 }
 
 /**
+ * Whether endpoints and keys are read from the issuer's discovery document: not where all that a sign-in needs is given.
+ */
+export function isDiscovered({ issuer, endpoints }: Pick<Provider, 'issuer' | 'endpoints'>): boolean {
+  const { authorization, token, jwks } = endpoints;
+  return issuer !== null && (authorization === undefined || token === undefined || jwks === undefined);
+}
+
+/**
  * The redirect address to register at the provider.
  * @param base where people reach this server, without a slash at its end
  */

@@ -74,6 +74,15 @@ export class Providers {
     return this.#inForce.get(name);
   }
 
+  /**
+   * The provider as it is in the database at this moment.
+   * @throws MillraceError `provider-not-found`, also when it cannot be used as it is kept
+   */
+  async latest(name: string): Promise<Provider> {
+    await this.#reloader.reload();
+    return this.#inForce.get(name) ?? missing(name);
+  }
+
   /** Those that people can sign in by, in the order of their names. */
   enabled(): readonly Provider[] {
     return [...this.#inForce.values()].filter(({ enabled }) => enabled);
@@ -140,8 +149,7 @@ export class Providers {
   async #existing(name: string, session: ClientSession, condition: VersionCondition = () => {}): Promise<KeptProvider> {
     const found = await this.#parts.store.find(name, session);
     condition(found?.version ?? null);
-    if (found !== null) return found;
-    throw new MillraceError('provider-not-found', `There is no provider '${name.slice(0, 80)}'`);
+    return found ?? missing(name);
   }
 
   async #read(): Promise<void> {
@@ -166,4 +174,8 @@ export class Providers {
 
 function toShown({ written, secretNames, version }: KeptProvider): Shown {
   return { provider: toShownProvider(written, secretNames), version };
+}
+
+function missing(name: string): never {
+  throw new MillraceError('provider-not-found', `There is no provider '${name.slice(0, 80)}'`);
 }
