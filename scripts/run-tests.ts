@@ -1,6 +1,6 @@
 /**
- * Runs the test files, two at a time, with one MongoDB for all of them, and says in its last line what they counted:
- * `N passed, N failed, N skipped`. A test file is a program that writes TAP. Not here: what a fresh clone needs first
+ * Runs the test files, two at a time, and those that measure alone, with one MongoDB for all of them. The last line says what
+ * they counted: `N passed, N failed, N skipped`. A test file is a program that writes TAP. Not here: what a fresh clone needs first
  * (test.mjs), which files there are (test-files.ts), how a run is shown (test-progress.ts, tap-lines.ts).
  */
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -12,7 +12,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { startEmbedded } from '../src/database/embedded/embedded.ts';
 import { TapLines, type Totals } from './tap-lines.ts';
-import { testFiles } from './test-files.ts';
+import { type TestFiles, testFiles } from './test-files.ts';
 import { type FileResult, TestProgress } from './test-progress.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -31,7 +31,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 
-const files = filesToRun();
+const { together, alone } = filesToRun();
 const folder = await mkdtemp(join(tmpdir(), 'millrace-test-'));
 try {
   const binary = process.env['MONGOD_BINARY'];
@@ -46,7 +46,7 @@ try {
 }
 
 /** What is asked for on the command line; ends the program with one line when there is no such test. */
-function filesToRun(): readonly string[] {
+function filesToRun(): TestFiles {
   try {
     return testFiles(ROOT, process.argv.slice(2));
   } catch (error) {
@@ -57,10 +57,9 @@ function filesToRun(): readonly string[] {
 
 /** @returns the exit code: 0 when every file ended well */
 async function runAll(url: string): Promise<number> {
-  const progress = new TestProgress(process.stdout, files.length);
+  const progress = new TestProgress(process.stdout, together.length + alone.length);
   const ticking = setInterval(() => progress.tick(), TICK_MS);
   const sum = { pass: 0, fail: 0, skip: 0 };
-  const queue = [...files];
   const lane = async (take: () => string | undefined) => {
     for (let file = take(); file !== undefined && !isStopped; file = take()) {
       progress.begin(file);
@@ -73,7 +72,10 @@ async function runAll(url: string): Promise<number> {
   };
   // One lane begins with the longest file, the other with the last one: so two long ones seldom run together, and none
   // runs alone at the end.
+  const queue = [...together];
   await Promise.all([lane(() => queue.shift()), lane(() => queue.pop())]);
+  const rest = [...alone];
+  await lane(() => rest.shift());
   clearInterval(ticking);
   progress.close();
   console.log(`${sum.pass} passed, ${sum.fail} failed, ${sum.skip} skipped`);

@@ -20,24 +20,38 @@ export const LONGEST: readonly string[] = [
   'test/torture/live.test.ts',
   'test/database/embedded-takeover.test.ts',
   'test/torture/torture.test.ts',
-  'test/torture/slow-readers.test.ts',
   'test/files/aborts.test.ts',
   'test/http/openapi/typed-client.test.ts',
   'test/files/move.test.ts',
   'test/files/browser.test.ts',
-  'test/realtime/attacks/expensive-questions.test.ts',
 ];
 
+/** Files that measure how long one client waits while others attack: they are run last, alone, one after the other. */
+export const MEASURING: readonly string[] = [
+  'test/realtime/attacks/expensive-questions.test.ts',
+  'test/realtime/attacks/held-memory.test.ts',
+  'test/realtime/attacks/read-log-attack.test.ts',
+  'test/torture/slow-readers.test.ts',
+];
+
+export interface TestFiles {
+  /** Files that may run beside each other, the longest first. */
+  readonly together: readonly string[];
+  /** Files to run after these, one at a time. */
+  readonly alone: readonly string[];
+}
+
 /**
- * The files to run, the longest first.
+ * The files to run.
  * @param root the folder of the project, absolute
  * @param asked files and folders, relative to the current folder; none for all tests
  * @throws Error when one of them does not exist or holds no test
  */
-export function testFiles(root: string, asked: readonly string[]): readonly string[] {
+export function testFiles(root: string, asked: readonly string[]): TestFiles {
   const found = asked.length === 0 ? testsIn(join(root, 'test')) : asked.flatMap((path) => named(resolve(path)));
   const files = new Set(found.map((path) => relative(root, path)).sort());
-  return [...LONGEST.filter((file) => files.delete(file)), ...files];
+  const alone = MEASURING.filter((file) => files.delete(file));
+  return { together: [...LONGEST.filter((file) => files.delete(file)), ...files], alone };
 }
 
 function named(path: string): readonly string[] {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import { LONGEST, testFiles } from '../../scripts/test-files.ts';
+import { LONGEST, MEASURING, testFiles } from '../../scripts/test-files.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -54,9 +54,10 @@ ${text}
   t.match(none.errors, /^There is no test .*absent\.test\.ts/);
 });
 
-t.test('all files are run, each once, and the longest first', async (t) => {
-  const files = testFiles(ROOT, []);
-  t.strictSame(files.slice(0, LONGEST.length), LONGEST, 'they are there');
-  t.equal(new Set(files).size, files.length);
-  t.ok(files.includes('test/tidy.test.ts') && files.includes('test/collections/crud.test.ts'), `${files.length} files`);
+t.test('all files are run, each once: the longest first, those that measure alone', async (t) => {
+  const { together, alone } = testFiles(ROOT, []);
+  t.strictSame(together.slice(0, LONGEST.length), LONGEST, 'they are there');
+  t.strictSame(alone, MEASURING, 'so are they');
+  t.equal(new Set([...together, ...alone]).size, together.length + alone.length);
+  t.ok(together.includes('test/tidy.test.ts') && together.includes('test/collections/crud.test.ts'));
 });
