@@ -6,15 +6,17 @@
 import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import { keyRoutes } from './admin/accounts/key-routes.ts';
+import { ManagedAccounts } from './admin/accounts/managed-accounts.ts';
+import { ManagedKeys } from './admin/accounts/managed-keys.ts';
+import { userRoutes } from './admin/accounts/user-routes.ts';
 import { auditRoutes } from './admin/audit-routes.ts';
 import { collectionAdminRoutes } from './admin/collection-routes.ts';
 import { indexRoutes } from './admin/index-routes.ts';
-import { keyRoutes } from './admin/key-routes.ts';
 import { policyRoutes } from './admin/policy-routes.ts';
 import { adminRoutes } from './admin/routes.ts';
 import { providerRoutes } from './admin/sign-in/provider-routes.ts';
 import { settingsRoutes } from './admin/sign-in/settings-routes.ts';
-import { userRoutes } from './admin/user-routes.ts';
 import { accountRoutes } from './auth/http/account-routes.ts';
 import { flowRoutes } from './auth/http/flow-routes.ts';
 import { identityRoutes } from './auth/http/identity-routes.ts';
@@ -24,7 +26,6 @@ import { RequestRate } from './auth/request-rate.ts';
 import { readRoutes } from './collections/http/read-routes.ts';
 import { writeRoutes } from './collections/http/write-routes.ts';
 import { eventRoutes } from './events/routes.ts';
-import { inShort } from './events/state.ts';
 import { fileRoutes } from './files/routes.ts';
 import { signRoutes } from './files/sign-routes.ts';
 import { VERSION } from './greeting.ts';
@@ -78,7 +79,7 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
   await app.register(developmentGuard, { config });
 
   await app.register(async function open(context) {
-    const details = async () => ({ events: inShort(await parts.events.state()) });
+    const details = async () => ({ events: await parts.events.inShort() });
     await context.register(healthRoutes, { ...parts, ...(parts.config.mode === 'development' ? { details } : {}) });
     await context.register(pageRoutes);
     if (parts.config.mode === 'development') await context.register(exampleRoutes);
@@ -130,15 +131,16 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
       await context.register(json, { config });
       await context.register(accountRoutes, parts.auth);
       await context.register(identityRoutes, { ...parts.byProviders, ...parts.auth, publicUrl: config.publicUrl });
-      await context.register(userRoutes, parts);
-      await context.register(keyRoutes, parts);
+      await context.register(userRoutes, { ...parts, accounts: new ManagedAccounts(parts.auth) });
+      await context.register(keyRoutes, { ...parts, keys: new ManagedKeys(parts.auth) });
       await context.register(providerRoutes, { ...parts, base: parts.config.auth.base });
       await context.register(settingsRoutes, parts);
       await context.register(auditRoutes, parts);
     });
     const onError = (err: unknown, collection: string) =>
       log.error({ err, collection }, 'The contract cannot describe a collection');
-    await context.register(openApiRoutes, { contract: new Contract({ ...parts, routes, version: VERSION, onError }) });
+    const contract = new Contract({ ...parts, routes, version: VERSION, onError });
+    await context.register(openApiRoutes, { ...parts, contract });
     await context.register(eventRoutes, { ...parts, ...parts.auth });
     await context.register(realtimeRoutes, { ...parts, config });
     await context.register(adminRoutes, parts);

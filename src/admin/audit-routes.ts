@@ -23,9 +23,9 @@ export interface AuditRoutesOptions {
 
 export async function auditRoutes(app: FastifyInstance, { policies, audit }: AuditRoutesOptions): Promise<void> {
   app.get('/admin/audit', { config: OPERATION }, async (request, reply) => {
-    policies.scope(request.principal, 'read', 'admin:accounts');
+    const scope = policies.scope(request.principal, 'read', 'admin:accounts');
     const { limit, after, chosen } = parseListQuery(request, 'type');
-    const found = await audit.list(after, chosen, limit + 1);
+    const found = await audit.list(scope, after, chosen, limit + 1);
     const page = found.slice(0, limit);
     if (found.length > limit) reply.header('millrace-next', page.at(-1)?.id ?? '');
     return page;

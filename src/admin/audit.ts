@@ -10,6 +10,7 @@ import type { Consumer, ConsumerOptions } from '../events/read/consumer.ts';
 import { outputId } from '../events/read/consumer.ts';
 import { requireTypes } from '../events/read/wanted-types.ts';
 import { MillraceError } from '../kernel/errors.ts';
+import type { Scope } from '../policies/scope.ts';
 import type { AuditRow, AuditStore } from './audit-store.ts';
 
 const NAME = 'audit';
@@ -45,7 +46,12 @@ export class Audit {
    * @param type an event type, with `*` for anything
    * @throws MillraceError `invalid-parameter`, also for a type that no event has
    */
-  async list(before: string | null, type: string | null, limit: number): Promise<Event[]> {
+  async list(
+    _scope: Scope<'read', 'admin:accounts'>,
+    before: string | null,
+    type: string | null,
+    limit: number,
+  ): Promise<Event[]> {
     const place = before === null ? null : parsePosition(before);
     if (before !== null && place === null) {
       throw new MillraceError('invalid-parameter', 'The position does not come from this server');

@@ -3,13 +3,14 @@
  * policy means (policies/).
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Action } from '../auth/identity/principal.ts';
 import { objectBody } from '../collections/http/request-body.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { parameters, requireBody, requireMediaType } from '../kernel/request.ts';
 import type { Policies } from '../policies/policies.ts';
 import type { PolicyBook } from '../policies/policy-book.ts';
 import type { WrittenPolicy } from '../policies/policy-set.ts';
-import type { Action, Scope } from '../policies/scope.ts';
+import type { ActionOf, Scope } from '../policies/scope.ts';
 import { parseCheck, parseQuestion } from '../policies/trial/trial-question.ts';
 import { judgeTrial } from '../policies/trial/verdict.ts';
 import { warningsOf } from '../policies/warnings.ts';
@@ -32,11 +33,11 @@ const URL = '/admin/policies';
 
 export async function policyRoutes(app: FastifyInstance, options: PolicyRoutesOptions): Promise<void> {
   const { policies, policyBook } = options;
-  const enter = (request: FastifyRequest, action: Action): Scope => {
+  const enter = <A extends Action>(request: FastifyRequest, action: A): Scope<ActionOf<A>, 'admin'> => {
     parameters(request, []);
     return policies.scope(request.principal, action, 'admin');
   };
-  const withBody = (request: FastifyRequest, action: Action): Scope => {
+  const withBody = <A extends Action>(request: FastifyRequest, action: A): Scope<ActionOf<A>, 'admin'> => {
     const scope = enter(request, action);
     requireMediaType(request, ['application/json']);
     return scope;

@@ -4,6 +4,7 @@
 import type { FastifyInstance } from 'fastify';
 import { operation } from '../contract/operation.ts';
 import type { Policies } from '../policies/policies.ts';
+import type { Scope } from '../policies/scope.ts';
 
 const OPERATION = operation({
   id: 'state',
@@ -17,13 +18,12 @@ export interface AdminRoutesOptions {
   readonly policies: Policies;
   readonly events: {
     /** How the event log is doing. */
-    readonly state: () => Promise<object>;
+    readonly state: (scope: Scope<'read', 'admin'>) => Promise<object>;
   };
 }
 
 export async function adminRoutes(app: FastifyInstance, { policies, events }: AdminRoutesOptions): Promise<void> {
   app.get('/admin/state', { config: OPERATION }, async (request) => {
-    policies.scope(request.principal, 'read', 'admin');
-    return { events: await events.state() };
+    return { events: await events.state(policies.scope(request.principal, 'read', 'admin')) };
   });
 }

@@ -70,7 +70,7 @@ export class BulkWrites {
    *   and what the change throws
    */
   patch(
-    scope: Scope,
+    scope: Scope<'update'>,
     name: CollectionName,
     asked: BulkTarget,
     change: DocumentChange,
@@ -104,7 +104,7 @@ export class BulkWrites {
    * Deletes every document that the filter finds.
    * @throws MillraceError `too-many-affected`, `resource-not-available`, `overloaded` when too many large writes wait
    */
-  remove(scope: Scope, name: CollectionName, asked: BulkTarget, write: Write): Promise<Affected> {
+  remove(scope: Scope<'delete'>, name: CollectionName, asked: BulkTarget, write: Write): Promise<Affected> {
     const stamp = { by: actorOf(scope.principal), request: write.request };
     return this.#within(scope, name, asked, write, this.#now(), (ids, { session }) =>
       this.#parts.store.removeMany(name, ids, stamp, session),
@@ -112,7 +112,7 @@ export class BulkWrites {
   }
 
   #within(
-    scope: Scope,
+    scope: Scope<'update' | 'delete'>,
     name: CollectionName,
     asked: BulkTarget,
     write: Write,
@@ -184,7 +184,7 @@ function tooMany(maxAffected: number): MillraceError {
  * Puts the id of the document at fault into an error, because one document can stop all the changes. The id is named
  * only if the reader's Scope may read that document.
  */
-function inDocument<T>(reader: Scope | null, old: Document, work: () => T): T {
+function inDocument<T>(reader: Scope<'read'> | null, old: Document, work: () => T): T {
   try {
     return work();
   } catch (error) {

@@ -31,7 +31,7 @@ export class Catalogue {
   }
 
   /** All collections that clients may name, by name. Views hold nothing of their own and are left out. */
-  async list(_scope: Scope): Promise<readonly CollectionSummary[]> {
+  async list(_scope: Scope<'read', 'admin'>): Promise<readonly CollectionSummary[]> {
     const names = await this.#registry.names();
     const found: CollectionSummary[] = [];
     for (let at = 0; at < names.length; at += AT_ONCE) {
@@ -45,7 +45,7 @@ export class Catalogue {
    * Deletes a collection with all its documents and indexes.
    * @throws MillraceError `resource-not-available`
    */
-  async drop(_scope: Scope, name: CollectionName): Promise<void> {
+  async drop(_scope: Scope<'delete', 'admin'>, name: CollectionName): Promise<void> {
     if (!(await this.#registry.exists(name))) throw notAvailable(name);
     await translated(() => this.#mongo.data.collection(name).drop());
     this.#registry.forget(name);
@@ -55,7 +55,7 @@ export class Catalogue {
    * Gives a collection another name. An existing collection is never overwritten.
    * @throws MillraceError `resource-not-available`, `collection-exists`
    */
-  async rename(_scope: Scope, name: CollectionName, to: CollectionName): Promise<CollectionSummary> {
+  async rename(_scope: Scope<'update', 'admin'>, name: CollectionName, to: CollectionName): Promise<CollectionSummary> {
     if (name !== to) {
       try {
         await this.#mongo.data.renameCollection(name, to);

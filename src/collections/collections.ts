@@ -47,8 +47,8 @@ export interface Write {
 
 /** The Scopes of a replacement: for changing a document that exists, and for creating one that does not. */
 export interface WriteScopes {
-  readonly update: Scope | null;
-  readonly create: Scope | null;
+  readonly update: Scope<'update'> | null;
+  readonly create: Scope<'create'> | null;
 }
 
 export interface CollectionsParts extends ListsParts {
@@ -78,7 +78,7 @@ export class Collections {
    * The documents that a query finds, after the first batch has been read.
    * @throws MillraceError `resource-not-available` when the collection was never created
    */
-  list(scope: Scope, name: CollectionName, query: Query): Promise<HintedList> {
+  list(scope: Scope<'read'>, name: CollectionName, query: Query): Promise<HintedList> {
     return this.#lists.list(scope, name, query, this.#now());
   }
 
@@ -93,7 +93,7 @@ export class Collections {
   }
 
   /** @throws MillraceError `resource-not-available`, `document-not-found` */
-  async get(scope: Scope, name: CollectionName, id: string): Promise<StoredDocument> {
+  async get(scope: Scope<'read'>, name: CollectionName, id: string): Promise<StoredDocument> {
     const raw = await this.#lookup.find(scope, name, id);
     const seen = raw === null ? null : viewOf(scope, raw, true);
     if (seen === null) throw await this.#lookup.missing(scope, name, id);
@@ -101,7 +101,7 @@ export class Collections {
   }
 
   /** @throws MillraceError `id-exists`, `unique-violation`, `invalid-id`, `unsupported-key` */
-  async create(scope: Scope, name: CollectionName, body: JsonObject, write: Write): Promise<StoredDocument> {
+  async create(scope: Scope<'create'>, name: CollectionName, body: JsonObject, write: Write): Promise<StoredDocument> {
     return this.#insert(scope, name, permittedCreate(scope, body, this.#origin(scope, write), newId), write);
   }
 
@@ -122,7 +122,7 @@ export class Collections {
 
   /** Creates all documents in order, or none. */
   async createMany(
-    scope: Scope,
+    scope: Scope<'create'>,
     name: CollectionName,
     bodies: readonly JsonObject[],
     write: Write,
@@ -195,7 +195,7 @@ export class Collections {
 
   /** Changes a document; its members stay where they were. */
   async patch(
-    scope: Scope,
+    scope: Scope<'update'>,
     name: CollectionName,
     id: string,
     change: DocumentChange,
@@ -207,7 +207,7 @@ export class Collections {
   }
 
   /** Deletes a document and returns it as it was. */
-  async remove(scope: Scope, name: CollectionName, id: string, write: Write): Promise<StoredDocument> {
+  async remove(scope: Scope<'delete'>, name: CollectionName, id: string, write: Write): Promise<StoredDocument> {
     const { store } = this.#parts;
     const session = write.within?.session;
     const removed = await this.#queued(name, id, write, async () => {
@@ -231,7 +231,7 @@ export class Collections {
 
   /** One read-modify-write; null when there is no such document. Members stay where they were, unless all are new. */
   #change(
-    scope: Scope,
+    scope: Scope<'update'>,
     name: CollectionName,
     id: string,
     write: Write,

@@ -36,7 +36,7 @@ export class Indexes {
   }
 
   /** @throws MillraceError `resource-not-available` when the collection was never created */
-  async list(_scope: Scope, name: CollectionName): Promise<readonly Index[]> {
+  async list(_scope: Scope<'read', 'admin'>, name: CollectionName): Promise<readonly Index[]> {
     const existing = await this.#existing(name);
     if (existing === null) throw notAvailable(name);
     return listed(existing);
@@ -48,7 +48,11 @@ export class Indexes {
    * @throws MillraceError `unique-violation` when documents that exist would break a unique index, `index-impossible`
    *   when they cannot be indexed so at all; nothing has changed then
    */
-  async replace(_scope: Scope, name: CollectionName, wanted: readonly Index[]): Promise<readonly Index[]> {
+  async replace(
+    _scope: Scope<'update', 'admin'>,
+    name: CollectionName,
+    wanted: readonly Index[],
+  ): Promise<readonly Index[]> {
     return this.#queues.run(name, async () => {
       await this.#registry.ensure(name);
       const existing = (await this.#existing(name)) ?? [];

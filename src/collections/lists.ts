@@ -6,13 +6,14 @@ import { FIRST_BATCH } from '../database/cursors/open-cursor.ts';
 import type { CollectionName } from '../database/names.ts';
 import { resume } from '../kernel/concurrency/closable-iterator.ts';
 import { bindingsOf } from '../policies/bindings.ts';
+import { joinedFilter } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
 import { bind } from '../query/evaluate/bind.ts';
 import { coversAll } from '../query/evaluate/fields.ts';
 import { pathsOf } from '../query/filter.ts';
 import type { Query } from '../query/parse/query.ts';
 import { hintsForEmpty, hintsForUnsorted } from './read/hints.ts';
-import { joinedFilter, keysOfNone, type List, Listing, type ListingParts } from './read/listing.ts';
+import { keysOfNone, type List, Listing, type ListingParts } from './read/listing.ts';
 import { ShownMembers } from './read/shown-members.ts';
 import { notAvailable } from './refusals.ts';
 import type { Registry } from './registry.ts';
@@ -52,7 +53,7 @@ export class Lists {
    * @throws MillraceError `resource-not-available` when the collection was never created, and those of
    *   {@link Listing.list}
    */
-  async list(scope: Scope, name: CollectionName, query: Query, now: Date): Promise<HintedList> {
+  async list(scope: Scope<'read'>, name: CollectionName, query: Query, now: Date): Promise<HintedList> {
     const begun = performance.now();
     const list = await this.#listing.list(scope, name, query, now);
     const { documents, next, unsorted } = list;
@@ -69,7 +70,13 @@ export class Lists {
     return { ...list, documents: resume(first, documents), hints };
   }
 
-  async #hints(scope: Scope, name: CollectionName, query: Query, now: Date, found: Found): Promise<readonly string[]> {
+  async #hints(
+    scope: Scope<'read'>,
+    name: CollectionName,
+    query: Query,
+    now: Date,
+    found: Found,
+  ): Promise<readonly string[]> {
     const { documents, next, unsorted, tookMs } = found;
     const isEmpty = documents.length === 0;
     if (isEmpty && !(await this.#parts.registry.exists(name))) throw notAvailable(name);
@@ -82,7 +89,7 @@ export class Lists {
     const asked = bind(query.filter, bindingsOf(scope.principal, now)).filter;
     const granted = [...scope.grants.map(({ filter }) => filter), scope.denied];
     const paths = new Set([asked, ...granted].flatMap((filter) => [...pathsOf(filter)]));
-    const filter = joinedFilter(scope, query, now);
+    const filter = joinedFilter(asked, scope);
     const goesOn = limit === null && documents.length >= FIRST_BATCH;
     const slow = { name, asked, filter, paths, sort, skip, limit, found: goesOn ? null : documents.length, tookMs };
     return this.#parts.missingIndexes.hints(slow);

@@ -46,7 +46,7 @@ export function isAccessRefusal(error: unknown): boolean {
  * them.
  * @param reader what the writer may read
  */
-export function discreet(error: unknown, reader: Scope | null): unknown {
+export function discreet(error: unknown, reader: Scope<'read'> | null): unknown {
   if (!(error instanceof MillraceError) || error.code !== 'unique-violation') return error;
   if (reader !== null && !hidesFields(reader)) return error;
   const fields = violatedFields(error);

@@ -14,6 +14,7 @@ import { serverCode } from '../database/errors.ts';
 import { Lease } from '../database/lease.ts';
 import { ITSELF } from '../database/system-collection.ts';
 import { FairSemaphore } from '../kernel/concurrency/fair-semaphore.ts';
+import type { Scope } from '../policies/scope.ts';
 import { EventLog } from './log/event-log.ts';
 import type { Note } from './log/note.ts';
 import type { LogRow } from './log/row.ts';
@@ -23,7 +24,7 @@ import { Feed } from './read/feed.ts';
 import { requireChanges } from './read/followable.ts';
 import { Recorder } from './record/recorder.ts';
 import { Retention, type RetentionOptions } from './record/retention.ts';
-import { type EventState, eventState } from './state.ts';
+import { type EventState, eventState, inShort, type ShortState } from './state.ts';
 
 /** How long a start waits for a new log to begin, in milliseconds. */
 const BEGIN_MS = 10_000;
@@ -53,7 +54,9 @@ export interface EventParts {
   upToDate(): boolean;
   /** @throws MillraceError `forbidden` for a collection for which the database has no change events */
   requireChanges(collection: string): Promise<void>;
-  state(): Promise<EventState>;
+  state(scope: Scope<'read', 'admin'>): Promise<EventState>;
+  /** The same in short, without places and names: for the process itself. */
+  inShort(): Promise<ShortState>;
   close(): Promise<void>;
 }
 
@@ -92,6 +95,7 @@ export async function openEvents(mongo: { data: Db; log: Db }, settings: EventSe
   await begun(log, recorder);
   const retention = new Retention({ log, allowed: () => lease.held(), onNote, ...limits });
   retention.start();
+  const state = () => eventState({ data: mongo.data, log, tail, recorder });
   return {
     log,
     tail,
@@ -108,7 +112,8 @@ export async function openEvents(mongo: { data: Db; log: Db }, settings: EventSe
     },
     upToDate: () => recorder.upToDate && tail.healthy,
     requireChanges: async (collection) => void (await requireChanges(mongo.data, collection, LOOK_MS)),
-    state: () => eventState({ data: mongo.data, log, tail, recorder }),
+    state: () => state(),
+    inShort: async () => inShort(await state()),
     close: async () => {
       await retention.stop();
       await recorder.stop();

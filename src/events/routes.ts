@@ -107,7 +107,7 @@ export async function eventRoutes(
     const { filter, ...query } = parseChangesQuery(request.url);
     const name = parseCollectionName(request.params.collection);
     /** The Scope as it is now: policies may change while a reader waits. */
-    const scopeOf = (principal: Principal): Scope => {
+    const scopeOf = (principal: Principal): Scope<'read'> => {
       const scope = policies.scope(principal, 'read', name);
       requireReadable(scope, pathsOf(filter));
       return scope;

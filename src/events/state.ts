@@ -33,7 +33,16 @@ export interface EventState {
 }
 
 /** The same in one line. */
-export function inShort({ recorder, log, tail, oplogSeconds }: EventState): object {
+export interface ShortState {
+  readonly recorder: string;
+  readonly holder: string | null;
+  readonly newest: string | null;
+  readonly position: string;
+  readonly behind: number;
+  readonly oplogSeconds: number | null;
+}
+
+export function inShort({ recorder, log, tail, oplogSeconds }: EventState): ShortState {
   return {
     recorder: recorder.status,
     holder: recorder.holder,

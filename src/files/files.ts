@@ -61,7 +61,7 @@ export class Files {
    *   `upload-expired`; as the rights' `check`
    */
   async upload(
-    scope: Scope,
+    scope: Scope<'create'>,
     parts: AsyncIterable<Part>,
     expected: Expected,
     { request, rights }: UploadRequest,
@@ -105,7 +105,7 @@ export class Files {
   }
 
   /** @throws MillraceError `file-not-found` */
-  async get(scope: Scope, id: string): Promise<VisibleFile> {
+  async get(scope: Scope<'read'>, id: string): Promise<VisibleFile> {
     const raw = await this.#find(scope, id);
     if (raw === null) throw notFound(id);
     return toVisibleFile(readerOf(scope), raw);
@@ -125,7 +125,7 @@ export class Files {
    * What a query finds among the files of a Scope, after the first batch has been read.
    * @throws MillraceError `unknown-parameter`, `cursor-mismatch`, `query-timeout`
    */
-  async list(scope: Scope, query: Query): Promise<FileList> {
+  async list(scope: Scope<'read'>, query: Query): Promise<FileList> {
     const list = await listFiles(scope, query, this.#now(), this.#parts);
     return { ...list, batches: resume(await list.batches.next(), list.batches) };
   }
@@ -147,7 +147,7 @@ export class Files {
    * @param conditions headers that may hold conditions on the file
    * @throws MillraceError `file-not-found`, `forbidden` when it may be read and not deleted, `precondition-failed`
    */
-  async remove(scope: Scope, id: string, request: string, conditions: ConditionHeaders = {}): Promise<void> {
+  async remove(scope: Scope<'delete'>, id: string, request: string, conditions: ConditionHeaders = {}): Promise<void> {
     const raw = await this.#find(scope, id);
     const readable = scope.reader !== null && (await this.#find(scope.reader, id)) !== null;
     if (raw === null) {
@@ -186,7 +186,7 @@ export class Files {
     return this.#parts.now?.() ?? new Date();
   }
 
-  #toFiles({ principal }: Scope, { drafts, customs }: Delivery, request: string) {
+  #toFiles({ principal }: Scope<'create'>, { drafts, customs }: Delivery, request: string) {
     const createdAt = this.#now();
     const createdBy = principal.kind === 'anonymous' ? null : principal.id;
     const store = this.#parts.current.name;

@@ -10,11 +10,10 @@ import type { ClosableIterator } from '../kernel/concurrency/closable-iterator.t
 import { MillraceError } from '../kernel/errors.ts';
 import type { SigningKeys } from '../kernel/signing-keys.ts';
 import { bindingsOf } from '../policies/bindings.ts';
-import { databaseDecides, requireReadable, requireShown, toDatabaseFilter } from '../policies/reach.ts';
+import { databaseDecides, joinedFilter, requireReadable, requireShown } from '../policies/reach.ts';
 import { countReached, pageOfReached, reachedOf } from '../policies/reached.ts';
 import type { Scope } from '../policies/scope.ts';
 import { bind } from '../query/evaluate/bind.ts';
-import { toMongo } from '../query/evaluate/to-mongo.ts';
 import { pathsOf } from '../query/filter.ts';
 import { decodeCursor, encodeCursor } from '../query/page/cursor.ts';
 import { cutPage, exactStages, isInOrder, type Page, type PagePosition, requestPage } from '../query/page/page.ts';
@@ -43,12 +42,17 @@ export interface FileListingParts {
 }
 
 /** @throws MillraceError `unknown-parameter`, `cursor-mismatch`, `query-timeout` */
-export async function listFiles(scope: Scope, query: Query, now: Date, parts: FileListingParts): Promise<FileList> {
+export async function listFiles(
+  scope: Scope<'read'>,
+  query: Query,
+  now: Date,
+  parts: FileListingParts,
+): Promise<FileList> {
   requireMembers(query);
   requireReadable(scope, [...pathsOf(query.filter), ...query.sort.map(({ path }) => path)]);
   if (query.fields?.mode === 'include') requireShown(scope, query.fields.paths);
   const { store, listTimeoutMs, cursorKeys } = parts;
-  const filter = joinedFilter(scope, query, now);
+  const filter = joinedFilter(bind(query.filter, bindingsOf(scope.principal, now)).filter, scope);
   const count = query.count === 'none' ? null : await countFiles(scope, filter, parts);
   if (query.limit === null) {
     const options = { sort: toMongoSort(query.sort), skip: query.skip, maxTimeMS: listTimeoutMs };
@@ -73,15 +77,8 @@ function requireMembers({ filter, sort, expand }: Query): void {
   });
 }
 
-function joinedFilter(scope: Scope, { filter }: Query, now: Date): Document {
-  const asked = toMongo(bind(filter, bindingsOf(scope.principal, now)).filter);
-  const granted = toDatabaseFilter(scope);
-  const both = [granted, asked].filter((part) => Object.keys(part).length > 0);
-  return both.length > 1 ? { $and: both } : (both[0] ?? {});
-}
-
 async function countFiles(
-  scope: Scope,
+  scope: Scope<'read'>,
   filter: Document,
   { store, queryTimeoutMs }: FileListingParts,
 ): Promise<number> {
@@ -90,7 +87,7 @@ async function countFiles(
 }
 
 async function readPage(
-  scope: Scope,
+  scope: Scope<'read'>,
   { sort, skip }: Query,
   limit: number,
   filter: Document,
@@ -109,7 +106,7 @@ async function readPage(
 }
 
 async function* files(
-  scope: Scope,
+  scope: Scope<'read'>,
   batches: AsyncIterable<readonly Uint8Array[]> | Iterable<readonly Uint8Array[]>,
 ): AsyncGenerator<readonly VisibleFile[]> {
   for await (const batch of batches) yield reachedOf(scope, batch).map((raw) => toVisibleFile(scope, raw));

@@ -10,7 +10,7 @@ import { MillraceError } from '../kernel/errors.ts';
 import { parameters, queryText, refuseEncoding, requestBase } from '../kernel/request.ts';
 import { ALL, childOf } from '../policies/fields/field-tree.ts';
 import type { Policies } from '../policies/policies.ts';
-import type { NamedAction, Scope } from '../policies/scope.ts';
+import type { ActionOf, NamedAction, Scope } from '../policies/scope.ts';
 import type { LongAnswers } from '../policies/standing/long-answers.ts';
 import type { Grants } from '../policies/standing/standing-rights.ts';
 import { readParameters } from '../query/parse/parameters.ts';
@@ -66,7 +66,7 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
   await app.register(multipart, PARSER);
   app.addContentTypeParser('*', (request, _payload, done) => done(refusedType(request)));
 
-  const scopeOf = (request: FastifyRequest, action: NamedAction): Scope =>
+  const scopeOf = <A extends NamedAction>(request: FastifyRequest, action: A): Scope<ActionOf<A>> =>
     policies.scope(request.principal, action, 'files');
   /** The rights that a long answer or an upload begins with. */
   const grantsOf = ({ principal, headers }: FastifyRequest, action: NamedAction, scope: Scope): Grants => ({

@@ -16,11 +16,11 @@ export interface VisibleFile {
 }
 
 /** @param reader the Scope of reading; null, or one that does not reach the document, shows its id alone */
-export function toVisibleFile(reader: Scope | null, raw: Uint8Array): VisibleFile {
+export function toVisibleFile(reader: Scope<'read'> | null, raw: Uint8Array): VisibleFile {
   return { file: fromRaw(raw), fields: fieldsOf(reader, raw) };
 }
 
-function fieldsOf(reader: Scope | null, raw: Uint8Array): FieldTree {
+function fieldsOf(reader: Scope<'read'> | null, raw: Uint8Array): FieldTree {
   if (reader === null) return SYSTEM_ONLY;
   if (!hidesFields(reader)) return ALL;
   return uniformFields(reader) ?? fieldsFor(reader, readStored(raw)) ?? SYSTEM_ONLY;

@@ -2,8 +2,7 @@
  * What owners, the accounts that administer this installation, may do by their roles: they need no policies. Pure. Not
  * here: all other principals (evaluation.ts).
  */
-import type { OwnerPrincipal, OwnerRole } from '../auth/identity/principal.ts';
-import type { Action } from './scope.ts';
+import type { Action, OwnerPrincipal, OwnerRole } from '../auth/identity/principal.ts';
 
 /** The place of other accounts, keys and settings: not for the role that only builds. */
 const ACCOUNTS = 'admin:accounts';

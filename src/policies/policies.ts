@@ -5,7 +5,7 @@
  */
 import type { Document } from 'mongodb';
 import type { Principal } from '../auth/identity/principal.ts';
-import { type CollectionName, isCollectionName } from '../database/names.ts';
+import { isCollectionName } from '../database/names.ts';
 import type { Mode } from '../kernel/config/config.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import {
@@ -21,16 +21,19 @@ import {
 } from './evaluation.ts';
 import { ownerMay } from './owner-roles.ts';
 import { OPEN, OPEN_ID, type PolicySet, toPolicySet } from './policy-set.ts';
-import { actionOf, type NamedAction, readingNothing, type Scope, toScope, unlimited } from './scope.ts';
-
-/**
- * What a policy is about: a collection of documents, the files, the events of everything, or the administration.
- * `admin:accounts` (accounts, keys and settings) is for fewer roles than the rest of it.
- */
-export type Place = CollectionName | 'files' | 'functions' | 'events' | 'admin' | 'admin:accounts';
-
-/** Places that are not collections. */
-const OTHER_PLACES = ['files', 'functions', 'events', 'admin', 'admin:accounts'] as const satisfies readonly Place[];
+import {
+  type ActionOf,
+  actionOf,
+  grantedFor,
+  type NamedAction,
+  NOT_COLLECTIONS,
+  type Place,
+  readerOf,
+  readingNothing,
+  type Scope,
+  toScope,
+  unlimited,
+} from './scope.ts';
 
 /** Stands for every collection that no policy names: they all get the same decision. */
 const UNNAMED = '*';
@@ -84,7 +87,7 @@ export class Policies {
    * The Scope of one request. A refusal names the variables that have no value, if they are the principal's own.
    * @throws MillraceError `not-authenticated` for anonymous, `forbidden` for others, `policies-unavailable`
    */
-  scope(principal: Principal, action: NamedAction, place: Place): Scope {
+  scope<A extends NamedAction, P extends Place>(principal: Principal, action: A, place: P): Scope<ActionOf<A>, P> {
     const scope = this.find(principal, action, place);
     if (scope) return scope;
     if (principal.kind === 'anonymous') {
@@ -104,13 +107,17 @@ export class Policies {
    * The same for an optional part of an answer: null where no policy allows it.
    * @throws MillraceError `policies-unavailable`
    */
-  find(principal: Principal, action: NamedAction, place: Place): Scope | null {
+  find<A extends NamedAction, P extends Place>(
+    principal: Principal,
+    action: A,
+    place: P,
+  ): Scope<ActionOf<A>, P> | null {
     const scope = this.#find(principal, action, place);
     const decisions = this.#watched.get(principal);
     if (decisions !== undefined && decisions.length < MAX_DECISIONS) {
       if (!isRepeated(decisions.at(-1), action, place)) decisions.push(this.#explain(principal, action, place, scope));
     }
-    return scope;
+    return scope && grantedFor(scope, action, place);
   }
 
   /**
@@ -119,7 +126,7 @@ export class Policies {
    * @returns null where no policy allows it
    * @throws MillraceError `policies-unavailable`
    */
-  findLive(principal: Principal, place: Place): Scope | null {
+  findLive(principal: Principal, place: Place): Scope<'read'> | null {
     const scope = this.find(principal, 'read', place);
     return scope === null && this.#lacked(principal, 'read', place).length > 0 ? readingNothing(principal) : scope;
   }
@@ -132,7 +139,7 @@ export class Policies {
     const reads = (place: Place | typeof UNNAMED) => isOpen && this.#find(principal, 'read', place) !== null;
     const limits = principal.kind === 'key' ? (principal.collections ?? []) : [];
     const named = [...new Set([...(this.#set?.named ?? []), ...limits])].filter(isCollectionName);
-    const places = [...OTHER_PLACES, ...named].filter(reads);
+    const places = [...NOT_COLLECTIONS, ...named].filter(reads);
     const unnamed = reads(UNNAMED);
     const readable = { anything: unnamed || places.length > 0, places, unnamed };
     this.#readable.set(principal, readable);
@@ -243,10 +250,15 @@ export class Policies {
     const granted = this.#grant(spoken, action, principal, now);
     if (granted === null) return null;
     const does = actionOf(action);
-    // A response about a file that was made or deleted shows what the client may `get`: it names that one file.
-    const reader = does === 'read' ? null : this.#find(principal, place === 'files' ? 'get' : 'read', place);
+    const reader = does === 'read' ? null : this.#reader(principal, place);
     const until = earlier(untilOf(spoken, now), reader?.until ?? null);
     return toScope({ ...granted, principal, action: does, reader, until });
+  }
+
+  /** A response about a file that was made or deleted shows what the client may `get`: it names that one file. */
+  #reader(principal: Principal, place: Place | typeof UNNAMED): Scope<'read'> | null {
+    const scope = this.#find(principal, place === 'files' ? 'get' : 'read', place);
+    return scope && readerOf(scope);
   }
 
   /** What is the same for several principals is computed once, so that their reads can share database calls. */

@@ -4,6 +4,7 @@
  * here: HTTP (admin/policy-routes.ts), the database's language (policy-store.ts).
  */
 import type { ClientSession } from 'mongodb';
+import type { Action } from '../auth/identity/principal.ts';
 import type { ChangedRow } from '../auth/tokens/revocations.ts';
 import type { Transactions } from '../database/transactions.ts';
 import { Reloader } from '../kernel/concurrency/reloader.ts';
@@ -94,12 +95,12 @@ export class PolicyBook {
   }
 
   /** @param _scope the Scope of reading in the place `admin` */
-  async list(_scope: Scope): Promise<Current> {
+  async list(_scope: Scope<'read', 'admin'>): Promise<Current> {
     const { store } = this.#parts;
     return { version: (await store.newest()) ?? 0, policies: await store.all() };
   }
 
-  async versions(_scope: Scope): Promise<readonly Version[]> {
+  async versions(_scope: Scope<'read', 'admin'>): Promise<readonly Version[]> {
     return this.#parts.store.versions();
   }
 
@@ -107,7 +108,11 @@ export class PolicyBook {
    * Adds a policy. Without an id it gets one made from its name.
    * @throws MillraceError `invalid-policy`, `policy-exists`, `too-many-policies`
    */
-  async create(scope: Scope, body: Readonly<Record<string, unknown>>, request: string): Promise<WrittenPolicy> {
+  async create(
+    scope: Scope<'create', 'admin'>,
+    body: Readonly<Record<string, unknown>>,
+    request: string,
+  ): Promise<WrittenPolicy> {
     const { id: given, ...policy } = body;
     const id = readId(given ?? idOf(policy['name']));
     await this.#save(scope, request, id, (before) => {
@@ -122,7 +127,7 @@ export class PolicyBook {
   }
 
   /** @throws MillraceError `invalid-policy`, `policy-not-found` */
-  async replace(scope: Scope, id: string, body: object, request: string): Promise<WrittenPolicy> {
+  async replace(scope: Scope<'update', 'admin'>, id: string, body: object, request: string): Promise<WrittenPolicy> {
     const { id: _, ...policy }: Readonly<Record<string, unknown>> = { id, ...body };
     await this.#save(scope, request, id, (before) => {
       requirePolicy(before, id);
@@ -132,7 +137,7 @@ export class PolicyBook {
   }
 
   /** @throws MillraceError `policy-not-found`, and `invalid-policy` when the other policies are not valid without it */
-  async remove(scope: Scope, id: string, request: string): Promise<void> {
+  async remove(scope: Scope<'delete', 'admin'>, id: string, request: string): Promise<void> {
     await this.#save(scope, request, undefined, (before) => {
       requirePolicy(before, id);
       return before.filter((one) => one.id !== id);
@@ -140,7 +145,7 @@ export class PolicyBook {
   }
 
   /** Makes an earlier version the newest. @throws MillraceError `policy-not-found` when it is not kept */
-  async restore(scope: Scope, version: number, request: string): Promise<Current> {
+  async restore(scope: Scope<'update', 'admin'>, version: number, request: string): Promise<Current> {
     const wanted = (await this.#parts.store.versions()).find((one) => one.version === version);
     if (wanted === undefined) throw new MillraceError('policy-not-found', `The version ${version} is not kept`);
     const number = await this.#save(scope, request, undefined, () => wanted.policies);
@@ -148,7 +153,7 @@ export class PolicyBook {
   }
 
   async #save(
-    { principal }: Scope,
+    { principal }: Scope<Action, 'admin'>,
     request: string,
     id: string | undefined,
     change: (before: readonly WrittenPolicy[]) => readonly WrittenPolicy[],

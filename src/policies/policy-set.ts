@@ -2,11 +2,12 @@
  * All policies of an installation together: read, checked against each other, and the policy that development mode
  * begins with. Pure. Not here: what they grant to a principal (evaluation.ts) and where they are kept (policy-book.ts).
  */
+
+import { ACTIONS } from '../auth/identity/principal.ts';
 import { type Fault, MillraceError } from '../kernel/errors.ts';
 import { contradictionsOf, overruledBy } from './contradictions.ts';
 import { invalidPolicy, type Policy, parsePolicy } from './policy.ts';
 import type { PolicyJson } from './policy-schema.ts';
-import { ACTIONS } from './scope.ts';
 
 const MAX_POLICIES = 500;
 /** Bytes of one policy as JSON. */

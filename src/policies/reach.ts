@@ -9,7 +9,7 @@ import { isCertain } from '../query/evaluate/certainty.ts';
 import { costOf } from '../query/evaluate/cost.ts';
 import { compileMatch, type Match } from '../query/evaluate/match.ts';
 import { toMongo } from '../query/evaluate/to-mongo.ts';
-import { and, everything, not, or } from '../query/filter.ts';
+import { and, everything, type Filter, not, or } from '../query/filter.ts';
 import { ALL, coversPath, cutTo, type FieldTree, sameTree, touches, union } from './fields/field-tree.ts';
 import type { Grant, Scope } from './scope.ts';
 
@@ -54,6 +54,16 @@ function reachOf({ grants, denied }: Scope): Reach {
 /** The Scope as a filter that joins a query; the same object for the same grants. */
 export function toDatabaseFilter(scope: Scope): Document {
   return reachOf(scope).filter;
+}
+
+/**
+ * The filter of a query joined with the filters of Scopes, as the database takes it. Whatever reads or writes by a query
+ * asks the database with it.
+ * @param asked the query's own filter; its variables are filled
+ */
+export function joinedFilter(asked: Filter, ...scopes: readonly Scope[]): Document {
+  const parts = [...scopes.map(toDatabaseFilter), toMongo(asked)].filter((part) => Object.keys(part).length > 0);
+  return parts.length > 1 ? { $and: parts } : (parts[0] ?? {});
 }
 
 /**

@@ -2,13 +2,19 @@
  * The granted answer to "may this principal do this action here?": a value that every operation on documents and files
  * must hold. Only this folder makes one, so a route that forgets authorisation does not compile.
  */
-import type { Principal } from '../auth/identity/principal.ts';
+import { ACTIONS, type Action, type Principal } from '../auth/identity/principal.ts';
+import type { CollectionName } from '../database/names.ts';
 import { everything, type Filter, field, nothing, type Value } from '../query/filter.ts';
 import { ALL, type FieldTree, NONE } from './fields/field-tree.ts';
 
-export const ACTIONS = ['read', 'create', 'update', 'delete', 'call'] as const;
+/**
+ * Places that are not collections: the files, the functions, the events of everything, and the administration.
+ * `admin:accounts` (accounts, keys and settings) is for fewer roles than the rest of it.
+ */
+export const NOT_COLLECTIONS = ['files', 'functions', 'events', 'admin', 'admin:accounts'] as const;
 
-export type Action = (typeof ACTIONS)[number];
+/** What a policy is about. */
+export type Place = CollectionName | (typeof NOT_COLLECTIONS)[number];
 
 /**
  * What a policy may name. `get` is to read one file by its id. `read` allows that too, and besides it lists, events and
@@ -20,6 +26,8 @@ export type NamedAction = Action | 'get';
 export const POLICY_ACTIONS = [...ACTIONS, 'subscribe', 'get'] as const;
 
 /** The action of the Scope: to get one file is to read. */
+export type ActionOf<A extends NamedAction> = A extends Action ? A : 'read';
+
 export function actionOf(named: NamedAction): Action {
   return named === 'get' ? 'read' : named;
 }
@@ -41,11 +49,14 @@ export interface Grant {
 
 declare const brand: unique symbol;
 
-/** What `principal` may do: the union of the grants (at least one), without what is denied. */
-export interface Scope {
-  readonly [brand]: 'Scope';
+/**
+ * What `principal` may do: the union of the grants (at least one), without what is denied. Its type says for which action
+ * and, where an operation needs to know, for which place it was granted: a Scope of reading cannot be given to a write.
+ */
+export interface Scope<A extends Action = Action, P extends Place = Place> {
+  readonly [brand]: P;
   readonly principal: Principal;
-  readonly action: Action;
+  readonly action: A;
   /** The same array for equal questions of one principal, until the policies change, or the time that they name. */
   readonly grants: readonly Grant[];
   /**
@@ -54,35 +65,47 @@ export interface Scope {
    */
   readonly denied: Filter;
   /** What the principal may read in the same place: decides how much of a written document is shown. */
-  readonly reader: Scope | null;
+  readonly reader: Scope<'read'> | null;
   /** When the Scope must be asked for again because a policy names the time; milliseconds since 1970, or null. */
   readonly until: number | null;
 }
 
-export type ScopeParts = Omit<Scope, typeof brand>;
+export type ScopeParts<A extends Action = Action> = Omit<Scope<A>, typeof brand>;
 
 /** Makes a Scope. Only this folder calls it. */
-export function toScope(parts: ScopeParts): Scope {
-  return Object.freeze(parts) as unknown as Scope;
+export function toScope<A extends Action>(parts: ScopeParts<A>): Scope<A> {
+  return Object.freeze(parts) as unknown as Scope<A>;
+}
+
+/**
+ * The Scope with the type of what it was granted for. Only this folder calls it.
+ * @throws TypeError for a Scope of another action
+ */
+export function grantedFor<A extends NamedAction, P extends Place>(
+  scope: Scope,
+  action: A,
+  _place: P,
+): Scope<ActionOf<A>, P> {
+  if (scope.action !== actionOf(action)) throw new TypeError(`A Scope of ${scope.action} was found for ${action}`);
+  return scope as Scope<ActionOf<A>, P>;
 }
 
 const EVERYTHING: readonly Grant[] = [{ filter: everything, read: ALL, write: ALL, set: new Map(), policy: null }];
 
 /** The Scope that reaches every document and every field. */
-export function unlimited(principal: Principal, action: Action): Scope {
-  const parts = { principal, grants: EVERYTHING, denied: nothing, until: null };
-  if (action === 'read') return toScope({ ...parts, action, reader: null });
-  return toScope({ ...parts, action, reader: unlimited(principal, 'read') });
+export function unlimited<A extends Action>(principal: Principal, action: A): Scope<A> {
+  const reader = action === 'read' ? null : unlimited(principal, 'read');
+  return toScope({ principal, action, grants: EVERYTHING, denied: nothing, until: null, reader });
 }
 
 /** The Scope of an answer that stays empty for now: it reaches no document, so any member may be named. */
-export function readingNothing(principal: Principal): Scope {
+export function readingNothing(principal: Principal): Scope<'read'> {
   const grant = { filter: nothing, read: ALL, write: NONE, set: new Map(), policy: null };
   return toScope({ principal, action: 'read', grants: [grant], denied: nothing, reader: null, until: null });
 }
 
 /** The Scope of reading one document's bytes, and none of its members, for a request with a proof that allows it. */
-export function readingOne(principal: Principal, id: Value): Scope {
+export function readingOne(principal: Principal, id: Value): Scope<'read'> {
   const grant = {
     filter: field('_id', { op: 'in', values: [id] }),
     read: NONE,
@@ -96,6 +119,10 @@ export function readingOne(principal: Principal, id: Value): Scope {
 /**
  * The Scope that decides how much of the result is shown: a write has a separate one for reading, a read is its own.
  */
-export function readerOf(scope: Scope): Scope | null {
-  return scope.action === 'read' ? scope : scope.reader;
+export function readerOf(scope: Scope): Scope<'read'> | null {
+  return isReading(scope) ? scope : scope.reader;
+}
+
+function isReading(scope: Scope): scope is Scope<'read'> {
+  return scope.action === 'read';
 }

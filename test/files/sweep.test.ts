@@ -21,7 +21,7 @@ t.teardown(async () => {
   await mongo.close();
 });
 const marks = mongo.log.collection('uploads');
-const may = (action: 'create' | 'delete') => new Policies('development').scope(ANONYMOUS, action, 'files');
+const may = <A extends 'create' | 'delete'>(action: A) => new Policies('development').scope(ANONYMOUS, action, 'files');
 const NEVER = new AbortController().signal;
 
 /** As a process would open them; two of these stand for two processes. */

@@ -1,11 +1,11 @@
 /** Scopes from policies in memory: who is granted what, kept for as long as it holds, shared where it is the same. */
 import t from 'tap';
-import { ANONYMOUS, type Principal } from '../../src/auth/identity/principal.ts';
+import { ACTIONS, ANONYMOUS, type Principal } from '../../src/auth/identity/principal.ts';
 import { parseCollectionName } from '../../src/database/names.ts';
-import { type Place, Policies } from '../../src/policies/policies.ts';
+import { Policies } from '../../src/policies/policies.ts';
 import { toPolicySet } from '../../src/policies/policy-set.ts';
 import { reaches, toDatabaseFilter } from '../../src/policies/reach.ts';
-import { ACTIONS } from '../../src/policies/scope.ts';
+import type { Place } from '../../src/policies/scope.ts';
 import { key, owner, user } from '../helpers/principals.ts';
 
 const [posts, notes] = [parseCollectionName('posts'), parseCollectionName('notes')];

@@ -3,7 +3,7 @@
  * signing in by one.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { actorOf } from '../../auth/identity/principal.ts';
+import { type Action, actorOf } from '../../auth/identity/principal.ts';
 import { checkProvider } from '../../auth/providers/provider-check.ts';
 import type { Providers, Shown, VersionCondition } from '../../auth/providers/providers.ts';
 import { checkPreconditions, parsePreconditions } from '../../collections/store/preconditions.ts';
@@ -12,7 +12,7 @@ import { MillraceError } from '../../kernel/errors.ts';
 import { isPlain } from '../../kernel/objects.ts';
 import { parameters } from '../../kernel/request.ts';
 import type { Policies } from '../../policies/policies.ts';
-import type { Action } from '../../policies/scope.ts';
+
 import { PROVIDER_OPERATIONS } from './provider-operations.ts';
 
 export interface ProviderRoutesOptions {

@@ -1,12 +1,12 @@
 /** What owners set for the whole installation while it runs: redirects. Not here: settings of a process (kernel/config). */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { actorOf } from '../../auth/identity/principal.ts';
+import { type Action, actorOf } from '../../auth/identity/principal.ts';
 import type { Redirects } from '../../auth/providers/redirects.ts';
 import { checkPreconditions, parsePreconditions } from '../../collections/store/preconditions.ts';
 import { checked } from '../../kernel/parse-body.ts';
 import { parameters } from '../../kernel/request.ts';
 import type { Policies } from '../../policies/policies.ts';
-import type { Action } from '../../policies/scope.ts';
+
 import { SETTINGS_BODY, SETTINGS_OPERATIONS } from './provider-operations.ts';
 
 export interface SettingsRoutesOptions {

@@ -2,8 +2,8 @@
  * The bodies that sign-in and accounts take and answer with: one schema is the check, the type and the contract.
  */
 import Type, { type TSchema } from 'typebox';
+import { ACTIONS } from '../identity/principal.ts';
 import { ROLES } from '../identity/role-names.ts';
-import { KEY_ACTIONS } from '../tokens/api-key.ts';
 
 const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const closed = { additionalProperties: false } as const;
@@ -88,7 +88,7 @@ export const NEW_KEY = Type.Object(
     collections: Type.Optional(nullable(Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: 100 }))),
     actions: Type.Optional(
       nullable(
-        Type.Array(Type.Unsafe<string>({ type: 'string', enum: [...KEY_ACTIONS] }), { minItems: 1, uniqueItems: true }),
+        Type.Array(Type.Unsafe<string>({ type: 'string', enum: [...ACTIONS] }), { minItems: 1, uniqueItems: true }),
       ),
     ),
     expiresAt: Type.Optional(nullable(Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\dT[0-9:.]+Z$' }))),

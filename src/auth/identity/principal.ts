@@ -9,6 +9,11 @@ export const OWNER_ROLES = ['owner', 'admin', 'developer', 'viewer'] as const;
 
 export type OwnerRole = (typeof OWNER_ROLES)[number];
 
+/** What a principal may do at a place. */
+export const ACTIONS = ['read', 'create', 'update', 'delete', 'call'] as const;
+
+export type Action = (typeof ACTIONS)[number];
+
 export interface Anonymous {
   readonly kind: 'anonymous';
 }

@@ -6,8 +6,6 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { OwnMeta } from '../../database/system-collection.ts';
 import type { KeyPrincipal } from '../identity/principal.ts';
 
-export const KEY_ACTIONS = ['read', 'create', 'update', 'delete', 'call'] as const;
-
 export interface ApiKey {
   /** Also the visible part of the key. */
   readonly _id: string;

@@ -37,7 +37,12 @@ type Given = ReadonlyMap<string, unknown>;
  * @param newId makes the id when the body brings none
  * @throws MillraceError `forbidden`, `field-not-writable`, `invalid-id`, `unsupported-key`
  */
-export function permittedCreate(scope: Scope, body: JsonObject, origin: WriteOrigin, newId: () => ObjectId): Document {
+export function permittedCreate(
+  scope: Scope<'create'>,
+  body: JsonObject,
+  origin: WriteOrigin,
+  newId: () => ObjectId,
+): Document {
   const given = settings(scope.grants);
   const wanted = given.size === 0 ? body : pick(body, (name) => !given.has(name));
   const document = createStored(given.size === 0 ? body : { ...wanted, ...valuesOf(given) }, origin, newId);
@@ -52,7 +57,12 @@ export function permittedCreate(scope: Scope, body: JsonObject, origin: WriteOri
  * @param old as it is stored, with exact types
  * @throws MillraceError `forbidden`, `field-hidden`, `field-not-writable`, and what the change throws
  */
-export function permittedChange(scope: Scope, change: DocumentChange, old: Document, origin: WriteOrigin): Document {
+export function permittedChange(
+  scope: Scope<'update'>,
+  change: DocumentChange,
+  old: Document,
+  origin: WriteOrigin,
+): Document {
   const before = grantsFor(scope, old);
   if (before.length === 0) throw notAllowed(scope);
   const read = seenOf(scope, old);

@@ -3,9 +3,10 @@
  * looked at. So a client without rights learns nothing about what exists.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Action, Principal } from '../../auth/identity/principal.ts';
 import { type CollectionName, parseCollectionName } from '../../database/names.ts';
 import type { Policies } from '../../policies/policies.ts';
-import type { Action, Scope } from '../../policies/scope.ts';
+import type { ActionOf, Scope } from '../../policies/scope.ts';
 import type { LongAnswers } from '../../policies/standing/long-answers.ts';
 import type { QueryParameter } from '../../query/parse/parameters.ts';
 import type { Collections } from '../collections.ts';
@@ -38,12 +39,21 @@ export interface OnDocument {
   Params: { collection: string; id: string };
 }
 
-export type Enter = (request: FastifyRequest<OnCollection>, action: Action) => readonly [Scope, CollectionName];
+/** What is read of a request, from the wire or from inside a batch. */
+export interface RequestOnCollection {
+  readonly principal: Principal;
+  readonly params: { readonly collection: string };
+}
 
-/** @returns a function that throws `invalid-name`, `not-authenticated` or `forbidden` */
-export function gate(policies: Policies): Enter {
-  return (request, action) => {
-    const name = parseCollectionName(request.params.collection);
-    return [policies.scope(request.principal, action, name), name];
-  };
+/**
+ * The Scope of a request and the name of its collection.
+ * @throws MillraceError `invalid-name`, `not-authenticated`, `forbidden`
+ */
+export function access<A extends Action>(
+  policies: Policies,
+  { principal, params }: RequestOnCollection,
+  action: A,
+): readonly [Scope<ActionOf<A>, CollectionName>, CollectionName] {
+  const name = parseCollectionName(params.collection);
+  return [policies.scope(principal, action, name), name];
 }

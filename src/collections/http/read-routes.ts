@@ -19,7 +19,7 @@ import { type PermittedExpansion, toExpansions } from '../read/expansion.ts';
 import { cutStored, showsMeta, withIds, withWholeMeta } from '../read/field-selection.ts';
 import { requireFields } from '../read/projection.ts';
 import { isFresh, parsePreconditions } from '../store/preconditions.ts';
-import { type CollectionRoutesOptions, gate, type OnCollection, type OnDocument } from './access.ts';
+import { access, type CollectionRoutesOptions, type OnCollection, type OnDocument } from './access.ts';
 import { READING } from './document-operations.ts';
 import { type Begin, sendHead, sendJson, sendList } from './list-response.ts';
 import { objectBody } from './request-body.ts';
@@ -31,9 +31,8 @@ const SHOWING: readonly string[] = ['fields', 'expand'];
 
 export async function readRoutes(app: FastifyInstance, options: CollectionRoutesOptions): Promise<void> {
   const { collections, policies, longAnswers, listBytes, position, live } = options;
-  const enter = gate(policies);
 
-  function expansions(request: FastifyRequest, scope: Scope, query: Query): PermittedExpansion[] {
+  function expansions(request: FastifyRequest, scope: Scope<'read'>, query: Query): PermittedExpansion[] {
     requireReadable(
       scope,
       query.expand.map(({ path }) => path),
@@ -47,7 +46,7 @@ export async function readRoutes(app: FastifyInstance, options: CollectionRoutes
     asked: Query,
   ): Promise<FastifyReply> {
     const query = { ...asked, fields: withWholeMeta(asked.fields) };
-    const [scope, name] = enter(request, 'read');
+    const [scope, name] = access(policies, request, 'read');
     const wanted = expansions(request, scope, query);
     const begin = beginning(request, reply, scope, wanted, name);
     reply.header('millrace-position', position());
@@ -63,7 +62,7 @@ export async function readRoutes(app: FastifyInstance, options: CollectionRoutes
   function beginning(
     request: FastifyRequest,
     reply: FastifyReply,
-    scope: Scope,
+    scope: Scope<'read'>,
     wanted: readonly PermittedExpansion[],
     place: CollectionName,
   ): Begin {
@@ -85,7 +84,7 @@ export async function readRoutes(app: FastifyInstance, options: CollectionRoutes
   app.get<OnCollection>('/:collection', { config: { ...READING.list, streams: true } }, async (request, reply) => {
     const found = readParameters(queryText(request));
     if (!asksForStream(request)) return answerList(request, reply, parseQuery(found));
-    const [, name] = enter(request, 'read');
+    const [, name] = access(policies, request, 'read');
     return live(request, reply, found, name);
   });
 
@@ -102,7 +101,7 @@ export async function readRoutes(app: FastifyInstance, options: CollectionRoutes
   app.get<OnDocument>('/:collection/:id', { config: READING.get }, async (request, reply) => {
     const { fields: asked, ...query } = parseShowing(queryText(request));
     const fields = withWholeMeta(asked);
-    const [scope, name] = enter(request, 'read');
+    const [scope, name] = access(policies, request, 'read');
     const wanted = expansions(request, scope, { ...query, fields });
     requireFields(scope, fields);
     const found = await collections.get(scope, name, request.params.id);

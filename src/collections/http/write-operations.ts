@@ -2,18 +2,18 @@
  * The writes, read and authorised. Each function parses a request, asks for its Scope, and returns a write that can run
  * alone, under an idempotency key or as a part of a batch, by the same rules. Not here: HTTP (write-routes.ts).
  */
-import type { Principal } from '../../auth/identity/principal.ts';
-import { type CollectionName, parseCollectionName } from '../../database/names.ts';
+import type { CollectionName } from '../../database/names.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { flag, parameters, type RequestLike, requireMediaType } from '../../kernel/request.ts';
 import type { Policies } from '../../policies/policies.ts';
-import type { Action, Scope } from '../../policies/scope.ts';
+import type { Scope } from '../../policies/scope.ts';
 import type { BulkWrites } from '../bulk-writes.ts';
 import type { Collections, WriteScopes } from '../collections.ts';
 import type { OpenTransaction } from '../open-transaction.ts';
 import { seenBy, viewOf } from '../read/document-view.ts';
 import { discreet } from '../refusals.ts';
 import { parsePreconditions } from '../store/preconditions.ts';
+import { access, type RequestOnCollection } from './access.ts';
 import { parseBulkTarget } from './bulk-target.ts';
 import { parsePatch } from './patch-request.ts';
 import { arrayBody, objectBody, refuseConditions, toWrite } from './request-body.ts';
@@ -23,9 +23,8 @@ import { affectedAnswer, createdAnswer, removedAnswer, type WriteResponse, writt
 export type PreparedWrite = (within?: OpenTransaction) => Promise<WriteResponse>;
 
 /** One request to write, from the wire or from inside a batch. */
-export interface WriteRequest extends RequestLike {
+export interface WriteRequest extends RequestLike, RequestOnCollection {
   readonly method: string;
-  readonly principal: Principal;
   readonly params: { readonly collection: string; readonly id?: string };
 }
 
@@ -54,13 +53,8 @@ export function prepareWrite(request: WriteRequest, parts: WriteParts): Prepared
   throw new MillraceError('method-not-allowed', `${request.method} is not possible here`);
 }
 
-function enter(request: WriteRequest, action: Action, { policies }: WriteParts): readonly [Scope, CollectionName] {
-  const name = parseCollectionName(request.params.collection);
-  return [policies.scope(request.principal, action, name), name];
-}
-
 /** Runs a write so that its errors name no member that the writer may not see. */
-function discreetly(reader: Scope | null, write: PreparedWrite): PreparedWrite {
+function discreetly(reader: Scope<'read'> | null, write: PreparedWrite): PreparedWrite {
   return async (within) => {
     try {
       return await write(within);
@@ -77,7 +71,7 @@ function prepareCreate(request: WriteRequest, parts: WriteParts): PreparedWrite 
   requireMediaType(request, ['application/json']);
   const many = arrayBody(request);
   if (many !== null) {
-    const [scope, name] = enter(request, 'create', parts);
+    const [scope, name] = access(parts.policies, request, 'create');
     return discreetly(scope.reader, async (within) => {
       const created = await collections.createMany(scope, name, many, toWrite(request, within));
       return createdAnswer(
@@ -87,7 +81,7 @@ function prepareCreate(request: WriteRequest, parts: WriteParts): PreparedWrite 
     });
   }
   const body = objectBody(request);
-  const [scope, name] = enter(request, 'create', parts);
+  const [scope, name] = access(parts.policies, request, 'create');
   return discreetly(scope.reader, async (within) => {
     const created = await collections.create(scope, name, body, toWrite(request, within));
     return writtenAnswer(request, seenBy(scope.reader, created), name);
@@ -115,10 +109,10 @@ function enterReplace(
   const { ifMatch, ifNoneMatch } = parsePreconditions(request.headers);
   if (ifNoneMatch === '*') {
     if (ifMatch !== undefined) throw contradiction();
-    const [create, name] = enter(request, 'create', parts);
+    const [create, name] = access(parts.policies, request, 'create');
     return [{ update: null, create }, name];
   }
-  const [update, name] = enter(request, 'update', parts);
+  const [update, name] = access(parts.policies, request, 'update');
   return [{ update, create: upsert ? parts.policies.find(request.principal, 'create', name) : null }, name];
 }
 
@@ -131,7 +125,7 @@ function contradiction(): MillraceError {
 function preparePatch(request: WriteRequest, id: string, parts: WriteParts): PreparedWrite {
   parameters(request, []);
   const change = parsePatch(request);
-  const [scope, name] = enter(request, 'update', parts);
+  const [scope, name] = access(parts.policies, request, 'update');
   return discreetly(scope.reader, async (within) => {
     const patched = await parts.collections.patch(scope, name, id, change, toWrite(request, within));
     return { id, ...writtenAnswer(request, seenBy(scope.reader, patched), name) };
@@ -140,7 +134,7 @@ function preparePatch(request: WriteRequest, id: string, parts: WriteParts): Pre
 
 function prepareRemove(request: WriteRequest, id: string, parts: WriteParts): PreparedWrite {
   parameters(request, []);
-  const [scope, name] = enter(request, 'delete', parts);
+  const [scope, name] = access(parts.policies, request, 'delete');
   return async (within) => {
     const removed = await parts.collections.remove(scope, name, id, toWrite(request, within));
     return { id, ...removedAnswer(request, seenBy(scope.reader, removed)) };
@@ -150,7 +144,7 @@ function prepareRemove(request: WriteRequest, id: string, parts: WriteParts): Pr
 function preparePatchMany(request: WriteRequest, parts: WriteParts): PreparedWrite {
   const asked = parseBulkTarget(request);
   const change = parsePatch(request);
-  const [scope, name] = enter(request, 'update', parts);
+  const [scope, name] = access(parts.policies, request, 'update');
   return discreetly(scope.reader, async (within) => {
     const affected = await parts.byFilter.patch(scope, name, asked, change, toWrite(request, within));
     return affectedAnswer(affected, asked.maxAffected);
@@ -159,7 +153,7 @@ function preparePatchMany(request: WriteRequest, parts: WriteParts): PreparedWri
 
 function prepareRemoveMany(request: WriteRequest, parts: WriteParts): PreparedWrite {
   const asked = parseBulkTarget(request);
-  const [scope, name] = enter(request, 'delete', parts);
+  const [scope, name] = access(parts.policies, request, 'delete');
   return async (within) => {
     const affected = await parts.byFilter.remove(scope, name, asked, toWrite(request, within));
     return affectedAnswer(affected, asked.maxAffected);

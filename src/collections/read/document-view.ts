@@ -16,13 +16,13 @@ import type { StoredDocument } from '../store/stored-document.ts';
  * @param reached true if the database query has checked already that the reader's Scope reaches the document
  * @returns null when the reader's Scope does not reach it
  */
-export function viewOf(reader: Scope | null, raw: Uint8Array, reached = false): StoredDocument | null {
+export function viewOf(reader: Scope<'read'> | null, raw: Uint8Array, reached = false): StoredDocument | null {
   const seen = reader === null ? null : seenBytes(reader, raw, reached);
   return seen === null ? null : { raw: seen, etag: documentTag(seen, storedRevision(raw)) };
 }
 
 /** The same without a tag. */
-export function seenBytes(reader: Scope, raw: Uint8Array, reached: boolean): Uint8Array | null {
+export function seenBytes(reader: Scope<'read'>, raw: Uint8Array, reached: boolean): Uint8Array | null {
   const isReached = reached && databaseDecides(reader);
   if (!hidesFields(reader) && (isReached || reachesAll(reader))) return raw;
   const fields = (isReached ? uniformFields(reader) : null) ?? fieldsFor(reader, readStored(raw));
@@ -30,7 +30,7 @@ export function seenBytes(reader: Scope, raw: Uint8Array, reached: boolean): Uin
 }
 
 /** What was written, as its writer may see it. Without a view only the id of what was created is told. */
-export function seenBy(reader: Scope | null, { createdId, ...document }: StoredDocument): Written {
+export function seenBy(reader: Scope<'read'> | null, { createdId, ...document }: StoredDocument): Written {
   const whole = reader !== null && reachesAll(reader) && !hidesFields(reader);
   const seen = whole ? document : viewOf(reader, document.raw);
   return createdId === undefined ? { seen } : { seen, createdId };
@@ -46,6 +46,6 @@ export interface Written {
  * The entity tag under which a reader knows a document. For a document out of reach it is a tag that no client can
  * know.
  */
-export function tagFor(reader: Scope | null, raw: Uint8Array): string {
+export function tagFor(reader: Scope<'read'> | null, raw: Uint8Array): string {
   return viewOf(reader, raw)?.etag ?? UNSEEN;
 }

@@ -30,7 +30,7 @@ export interface PermittedExpansion {
   /** Path of an id, or of a list of ids; it reaches into arrays. */
   readonly path: string;
   readonly collection: CollectionName;
-  readonly scope: Scope | null;
+  readonly scope: Scope<'read'> | null;
 }
 
 /** How documents are shown with what they name. */
@@ -82,7 +82,7 @@ export class Allowance {
  */
 export function toExpansions(
   wishes: readonly Wish[],
-  scopeOf: (name: CollectionName) => Scope | null,
+  scopeOf: (name: CollectionName) => Scope<'read'> | null,
 ): PermittedExpansion[] {
   return wishes.map(({ path, collection }) => {
     const name = parseCollectionName(collection);

@@ -22,7 +22,7 @@ const MAX_NAME = 80;
 /** Why a list without documents may have found none. Pages after the first say nothing: there a list may just end. */
 export async function hintsForEmpty(
   members: ShownMembers,
-  scope: Scope,
+  scope: Scope<'read'>,
   name: CollectionName,
   { filter, limit, cursor, skip }: Query,
   now: Date,
@@ -36,7 +36,7 @@ export async function hintsForEmpty(
 /** Why a list may not be sorted. @param keys stored paths of sort keys that no document of the answer has */
 export async function hintsForUnsorted(
   members: ShownMembers,
-  scope: Scope,
+  scope: Scope<'read'>,
   name: CollectionName,
   keys: readonly string[],
 ): Promise<readonly string[]> {

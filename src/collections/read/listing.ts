@@ -13,15 +13,14 @@ import type { CollectionName } from '../../database/names.ts';
 import type { ClosableIterator } from '../../kernel/concurrency/closable-iterator.ts';
 import type { SigningKeys } from '../../kernel/signing-keys.ts';
 import { bindingsOf } from '../../policies/bindings.ts';
-import { databaseDecides, fieldHidden, reaches, requireReadable, toDatabaseFilter } from '../../policies/reach.ts';
+import { databaseDecides, fieldHidden, joinedFilter, reaches, requireReadable } from '../../policies/reach.ts';
 import { countReached, pageOfReached } from '../../policies/reached.ts';
 import type { Scope } from '../../policies/scope.ts';
 import { bind } from '../../query/evaluate/bind.ts';
 import { isCertain } from '../../query/evaluate/certainty.ts';
 import { coversAll, type Fields, toMongoProjection } from '../../query/evaluate/fields.ts';
 import { compileMatch, type Match } from '../../query/evaluate/match.ts';
-import { toMongo } from '../../query/evaluate/to-mongo.ts';
-import { pathsOf } from '../../query/filter.ts';
+import { type Filter, pathsOf } from '../../query/filter.ts';
 import { decodeCursor, encodeCursor } from '../../query/page/cursor.ts';
 import { optimisticPage, optimisticRequest } from '../../query/page/optimistic-page.ts';
 import {
@@ -64,12 +63,9 @@ export interface ListingParts {
   readonly cursorKeys: SigningKeys;
 }
 
-/** The filter of a query with the Scope's, as the database takes it. */
-export function joinedFilter(scope: Scope, query: Pick<Query, 'filter'>, now: Date): Document {
-  const asked = toMongo(bind(query.filter, bindingsOf(scope.principal, now)).filter);
-  const granted = toDatabaseFilter(scope);
-  const parts = [granted, asked].filter((part) => Object.keys(part).length > 0);
-  return parts.length > 1 ? { $and: parts } : (parts[0] ?? {});
+/** The filter of a query, with the values of the principal for its variables. */
+function boundFilter({ principal }: Scope, { filter }: Pick<Query, 'filter'>, now: Date): Filter {
+  return bind(filter, bindingsOf(principal, now)).filter;
 }
 
 /**
@@ -78,24 +74,22 @@ export function joinedFilter(scope: Scope, query: Pick<Query, 'filter'>, now: Da
  * knows that id.
  * @throws MillraceError `field-hidden`
  */
-export function writingFilter(scope: Scope, query: Pick<Query, 'filter'>, now: Date): Document {
-  const filter = joinedFilter(scope, query, now);
+export function writingFilter(scope: Scope<'update' | 'delete'>, query: Pick<Query, 'filter'>, now: Date): Document {
+  const asked = boundFilter(scope, query, now);
   const { reader } = scope;
   const [path, ...others] = [...pathsOf(query.filter)].filter((one) => one !== '_id');
-  if (path === undefined) return filter;
+  if (path === undefined) return joinedFilter(asked, scope);
   if (reader === null) throw fieldHidden(path);
   requireReadable(reader, [path, ...others]);
-  const readable = toDatabaseFilter(reader);
-  if (Object.keys(readable).length === 0) return filter;
-  return Object.keys(filter).length === 0 ? readable : { $and: [readable, filter] };
+  return joinedFilter(asked, reader, scope);
 }
 
 /**
  * The filter of {@link writingFilter} as a test in memory, for writes where the database may have found too many
  * documents; null where the database's result is certain.
  */
-export function writingMatch(scope: Scope, query: Pick<Query, 'filter'>, now: Date): Match | null {
-  const asked = bind(query.filter, bindingsOf(scope.principal, now)).filter;
+export function writingMatch(scope: Scope<'update' | 'delete'>, query: Pick<Query, 'filter'>, now: Date): Match | null {
+  const asked = boundFilter(scope, query, now);
   const { reader } = scope;
   const readers = reader === null || [...pathsOf(query.filter)].every((path) => path === '_id') ? [] : [reader];
   const scopes = [scope, ...readers];
@@ -115,14 +109,14 @@ export class Listing {
    * A list with the fields of the query, and besides them those that `expand` needs: the expansion cuts them off again.
    * @throws MillraceError `cursor-mismatch`, `query-timeout`
    */
-  async list(scope: Scope, name: CollectionName, query: Query, now: Date): Promise<List> {
+  async list(scope: Scope<'read'>, name: CollectionName, query: Query, now: Date): Promise<List> {
     requireReadable(scope, pathsOf(query.filter));
     requireReadable(
       scope,
       query.sort.map(({ path }) => path),
     );
     const showing = projectionOf(scope, withIds(query.fields, query.expand));
-    const filter = joinedFilter(scope, query, now);
+    const filter = joinedFilter(boundFilter(scope, query, now), scope);
     const count = await this.#count(scope, name, query, filter);
     if (query.limit === null) {
       return { documents: this.#all(name, query, showing, filter), next: null, prev: null, count, unsorted: [] };
@@ -153,7 +147,7 @@ export class Listing {
   }
 
   async #page(
-    scope: Scope,
+    scope: Scope<'read'>,
     name: CollectionName,
     query: Query,
     { fields, cut }: Projection,
@@ -210,7 +204,7 @@ export class Listing {
     return this.#parts.store.aggregate(name, stages, limit, this.#parts.queryTimeoutMs);
   }
 
-  async #count(scope: Scope, name: CollectionName, query: Query, filter: Document): Promise<List['count']> {
+  async #count(scope: Scope<'read'>, name: CollectionName, query: Query, filter: Document): Promise<List['count']> {
     if (query.count === 'none') return null;
     if (!databaseDecides(scope)) {
       const found = this.#parts.store.list(name, filter, { maxTimeMS: this.#parts.queryTimeoutMs });

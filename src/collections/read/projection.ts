@@ -21,7 +21,7 @@ export interface Projection {
 }
 
 /** @throws MillraceError `field-hidden` */
-export function projectionOf(scope: Scope, asked: Fields | null): Projection {
+export function projectionOf(scope: Scope<'read'>, asked: Fields | null): Projection {
   const isDecided = databaseDecides(scope);
   if (isDecided && !hidesFields(scope)) return { fields: asked, cut: null };
   requireFields(scope, asked);
@@ -42,7 +42,7 @@ export function projectionOf(scope: Scope, asked: Fields | null): Projection {
  * Checks that each member a client names is visible in at least some document.
  * @throws MillraceError `field-hidden`
  */
-export function requireFields(scope: Scope, asked: Fields | null): void {
+export function requireFields(scope: Scope<'read'>, asked: Fields | null): void {
   if (asked?.mode === 'include') requireShown(scope, asked.paths);
 }
 

@@ -53,7 +53,7 @@ export class ShownMembers {
    * @param paths stored paths
    * @returns null when all of them are shown, the Scope reaches no document, or there is no time to look
    */
-  async unshown(scope: Scope, name: CollectionName, paths: Iterable<string>): Promise<Unshown | null> {
+  async unshown(scope: Scope<'read'>, name: CollectionName, paths: Iterable<string>): Promise<Unshown | null> {
     const asked = [...paths].filter((path) => path !== '_id' && !this.#isShown(scope, name, path));
     if (asked.length === 0 || this.#running >= AT_ONCE) return null;
     this.#running++;
@@ -75,18 +75,18 @@ export class ShownMembers {
     }
   }
 
-  async #sample(scope: Scope, name: CollectionName): Promise<{ documents: readonly Document[]; all: boolean }> {
+  async #sample(scope: Scope<'read'>, name: CollectionName): Promise<{ documents: readonly Document[]; all: boolean }> {
     const options = { sort: new Map([['_id', -1 as const]]), limit: SAMPLE, maxTimeMS: SAMPLE_MS };
     const { documents, more = false } = await this.#store.page(name, toDatabaseFilter(scope), options);
     const seen = documents.map((raw) => seenBytes(scope, raw, true)).filter((raw) => raw !== null);
     return { documents: seen.map(readStored), all: !more && documents.length < SAMPLE };
   }
 
-  #isShown({ grants }: Scope, name: CollectionName, path: string): boolean {
+  #isShown({ grants }: Scope<'read'>, name: CollectionName, path: string): boolean {
     return (this.#shown.get(grants)?.get(`${name}/${path}`) ?? 0) > performance.now();
   }
 
-  #remember({ grants }: Scope, name: CollectionName, path: string): void {
+  #remember({ grants }: Scope<'read'>, name: CollectionName, path: string): void {
     const shown = this.#shown.get(grants) ?? new Map<string, number>();
     if (shown.size >= MAX_SHOWN) shown.clear();
     this.#shown.set(grants, shown.set(`${name}/${path}`, performance.now() + SHOWN_MS));

@@ -4,7 +4,7 @@
  */
 import { isCollectionName } from '../../database/names.ts';
 import { isSystemCollection, SYSTEM_COLLECTIONS, SYSTEM_TYPES } from '../../kernel/event-types.ts';
-import type { Place } from '../../policies/policies.ts';
+import type { Place } from '../../policies/scope.ts';
 import { systemType } from './event.ts';
 import type { LogRow } from './row.ts';
 

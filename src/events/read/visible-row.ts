@@ -6,16 +6,15 @@ import type { Document } from 'mongodb';
 import { readStored } from '../../database/bson/stored.ts';
 import { cutBytes } from '../../policies/fields/cut-bytes.ts';
 import { ALL, cutTo } from '../../policies/fields/field-tree.ts';
-import type { Place } from '../../policies/policies.ts';
 import { fieldsFor, hidesFields, reachesAll } from '../../policies/reach.ts';
-import type { Scope } from '../../policies/scope.ts';
+import type { Place, Scope } from '../../policies/scope.ts';
 import type { LogRow } from '../log/row.ts';
 import { placesOfRow } from '../log/row-audience.ts';
 
 /** A row that a reader may learn of, and the Scope that cuts its states. */
 export interface NamedRow {
   readonly row: LogRow;
-  readonly scope: Scope;
+  readonly scope: Scope<'read'>;
 }
 
 /**
@@ -25,7 +24,7 @@ export interface NamedRow {
  * @param find the reader's Scope of a place; null where it may read nothing
  * @returns null when the reader may not learn of the row at all; the same row when there is nothing to leave out
  */
-export function namedRow(row: LogRow, find: (place: Place) => Scope | null): NamedRow | null {
+export function namedRow(row: LogRow, find: (place: Place) => Scope<'read'> | null): NamedRow | null {
   const [place, taken] = placesOfRow(row);
   const own = find(place);
   if (taken === undefined) return own && { row, scope: own };
@@ -43,7 +42,7 @@ interface Shown {
 }
 
 /** The row with the visible parts of its states; null when neither state is visible. */
-export function shownRow(row: LogRow, scope: Scope): LogRow | null {
+export function shownRow(row: LogRow, scope: Scope<'read'>): LogRow | null {
   const { row: seen, states, always } = show(row, scope);
   return always || states.length > 0 ? seen : null;
 }
@@ -54,7 +53,7 @@ export function shownRow(row: LogRow, scope: Scope): LogRow | null {
  */
 export async function visibleRow(
   row: LogRow,
-  scope: Scope,
+  scope: Scope<'read'>,
   asked: (document: Document) => boolean | Promise<boolean>,
 ): Promise<LogRow | null> {
   const { row: seen, states, always } = show(row, scope);
@@ -67,7 +66,7 @@ export async function visibleRow(
  * Rows about a whole collection are for all of its readers. A row of a document that came without its states is only
  * for readers that may see every document: without a state, neither the Scope nor a filter can be tested.
  */
-function show(row: LogRow, scope: Scope): Shown {
+function show(row: LogRow, scope: Scope<'read'>): Shown {
   const isBlind = row.after === null && row.before === null;
   const always = row.key === null || (isBlind && reachesAll(scope));
   const states: Document[] = [];

@@ -50,9 +50,7 @@ export class Contract {
     this.#parts = parts;
   }
 
-  /** @throws MillraceError `not-authenticated`, `forbidden` */
-  get(principal: Principal): Promise<OpenApi> {
-    this.#parts.policies.scope(principal, 'read', 'admin');
+  get({ principal }: Scope<'read', 'admin'>): Promise<OpenApi> {
     const key = principal.kind === 'anonymous' ? 'anonymous' : `${principal.kind}:${principal.id}`;
     const now = this.#parts.now?.() ?? performance.now();
     const kept = this.#kept.get(key);
@@ -82,7 +80,7 @@ export class Contract {
   /**
    * If one collection cannot be sampled (dropped since, ids too long for a page, a broken view), the others still are.
    */
-  async #look(scope: Scope, name: CollectionName): Promise<SeenCollection> {
+  async #look(scope: Scope<'read'>, name: CollectionName): Promise<SeenCollection> {
     const documents = await this.#sample(scope, name).catch((error: unknown) => {
       if (toMillraceError(error).code === 'internal') this.#parts.onError(error, name);
       return [];
@@ -90,7 +88,7 @@ export class Contract {
     return { name, sampled: documents.length, members: memberSchemas(documents) };
   }
 
-  async #sample(scope: Scope, name: CollectionName): Promise<object[]> {
+  async #sample(scope: Scope<'read'>, name: CollectionName): Promise<object[]> {
     const newest = parseQuery([
       ['sort', '-id'],
       ['limit', String(SAMPLE)],

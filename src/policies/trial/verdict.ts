@@ -6,9 +6,9 @@ import type { Document } from 'mongodb';
 import type { Principal } from '../../auth/identity/principal.ts';
 import type { FieldTree } from '../fields/field-tree.ts';
 import { ALL, childOf } from '../fields/field-tree.ts';
-import type { Place, Policies } from '../policies.ts';
+import type { Policies } from '../policies.ts';
 import { fieldsFor, grantsFor } from '../reach.ts';
-import { type Grant, type NamedAction, readerOf } from '../scope.ts';
+import { type Grant, type NamedAction, type Place, readerOf } from '../scope.ts';
 import { allowing, forbiddenMember, settings, writableBy } from '../writing.ts';
 
 export interface TrialQuestion {

@@ -7,8 +7,7 @@ import { type Event, toEvent } from '../../events/log/event.ts';
 import { namedRow, shownRow } from '../../events/read/visible-row.ts';
 import { wanting, wantsRow } from '../../events/read/wanted-types.ts';
 import type { Account } from '../../kernel/memory/byte-budget.ts';
-import type { Place, Policies } from '../../policies/policies.ts';
-import type { Scope } from '../../policies/scope.ts';
+import type { Place, Scope } from '../../policies/scope.ts';
 import { scopeKey } from '../../policies/scope-key.ts';
 import { costOf } from '../../query/evaluate/cost.ts';
 import { compileMatch, type Match } from '../../query/evaluate/match.ts';
@@ -26,21 +25,26 @@ export interface EventQuestion {
   readonly key: string;
 }
 
+/** Finds the Scope of reading at a place. */
+export interface Reading {
+  find(principal: Principal, action: 'read', place: Place): Scope<'read'> | null;
+}
+
 export class LiveEvents implements LiveAnswer {
   readonly collection = null;
   readonly wanting = false;
   readonly remembers = false;
   readonly payer: Account;
   readonly #question: EventQuestion;
-  readonly #policies: Pick<Policies, 'find'>;
+  readonly #policies: Reading;
   readonly #match: Match;
   readonly cost: number;
   readonly #wants: (type: string) => boolean;
   /** Scopes by place. They need no update: a change of policies makes a new live answer. */
-  readonly #scopes = new Map<Place, Scope | null>();
+  readonly #scopes = new Map<Place, Scope<'read'> | null>();
 
   /** @param payer the account of its first client; it keeps nothing, so the account pays nothing */
-  constructor(question: EventQuestion, policies: Pick<Policies, 'find'>, payer: Account) {
+  constructor(question: EventQuestion, policies: Reading, payer: Account) {
     this.#question = question;
     this.payer = payer;
     this.#policies = policies;
@@ -88,7 +92,7 @@ export class LiveEvents implements LiveAnswer {
     });
   }
 
-  #scope(place: Place): Scope | null {
+  #scope(place: Place): Scope<'read'> | null {
     const known = this.#scopes.get(place);
     const isOld = known != null && known.until !== null && known.until <= Date.now();
     if (known !== undefined && !isOld) return known;

@@ -21,7 +21,7 @@ import { type Query, questionOf } from '../../query/parse/query.ts';
 
 export interface LiveQuestion {
   readonly collection: CollectionName;
-  readonly scope: Scope;
+  readonly scope: Scope<'read'>;
   /** The requested filter, without the filter of the Scope. */
   readonly filter: Filter;
   readonly sort: Sort;
@@ -66,7 +66,7 @@ export function toRequestedQuestion(query: Query, keyed: boolean, now: Date): Re
 }
 
 /** Whether the answer changes by time alone. Then the rows since a position do not tell all that has changed in it. */
-export function moves({ query, now }: RequestedQuestion, scope: Scope): boolean {
+export function moves({ query, now }: RequestedQuestion, scope: Scope<'read'>): boolean {
   if (scope.until !== null) return true;
   const at = (moment: Date) => {
     const { filter } = bind(query.filter, bindingsOf(scope.principal, moment));
@@ -79,7 +79,11 @@ export function moves({ query, now }: RequestedQuestion, scope: Scope): boolean 
  * The question with a Scope. It is made again with a new Scope when policies change.
  * @throws MillraceError `field-hidden`
  */
-export function toLiveQuestion(collection: CollectionName, asked: RequestedQuestion, scope: Scope): LiveQuestion {
+export function toLiveQuestion(
+  collection: CollectionName,
+  asked: RequestedQuestion,
+  scope: Scope<'read'>,
+): LiveQuestion {
   const { query, now, keyed } = asked;
   const sortPaths = keyed ? query.sort.map(({ path }) => path) : [];
   requireReadable(scope, [...pathsOf(query.filter), ...sortPaths]);

@@ -11,8 +11,7 @@ import { requireChanges } from '../../events/read/followable.ts';
 import { within } from '../../kernel/concurrency/deadline.ts';
 import { retry } from '../../kernel/concurrency/retry.ts';
 import { MillraceError } from '../../kernel/errors.ts';
-import { toDatabaseFilter } from '../../policies/reach.ts';
-import { toMongo } from '../../query/evaluate/to-mongo.ts';
+import { joinedFilter } from '../../policies/reach.ts';
 import { requestPage } from '../../query/page/page.ts';
 import { type KeyValues, toMongoSort } from '../../query/page/sort.ts';
 import type { LiveQuestion } from './live-question.ts';
@@ -247,6 +246,5 @@ function judged(question: LiveQuestion, read: SnapshotRead): SnapshotRead {
 
 /** The filter of a question with its Scope's, as the database takes it. */
 function filterOf({ scope, filter }: LiveQuestion): Document {
-  const parts = [toDatabaseFilter(scope), toMongo(filter)].filter((part) => Object.keys(part).length > 0);
-  return parts.length > 1 ? { $and: parts } : (parts[0] ?? {});
+  return joinedFilter(filter, scope);
 }

@@ -77,7 +77,7 @@ function randomFilter(random: Random): Filter {
 }
 
 interface Asked {
-  readonly scope: Scope;
+  readonly scope: Scope<'read'>;
   /** Whether something is denied, or not granted, by a pattern on which the database gives up. */
   readonly isStubborn: boolean;
   readonly isRandom: boolean;
@@ -106,11 +106,11 @@ function granted(random: Random, filter: Filter): Grant {
   return { filter, read, write: parseFieldRules(['*']), set: new Map(), policy: null };
 }
 
-function readScope(grants: readonly Grant[], denied: Filter): Scope {
+function readScope(grants: readonly Grant[], denied: Filter): Scope<'read'> {
   return toScope({ principal: user('u'), action: 'read', grants, denied, reader: null, until: null });
 }
 
-function randomScope(random: Random, isStubborn: boolean): Scope {
+function randomScope(random: Random, isStubborn: boolean): Scope<'read'> {
   const stubborn = (): Filter => field('a', { op: 'regex', pattern: random.pick(STUBBORN) });
   const asked = (): Filter => {
     const drawn = randomFilter(random);
@@ -138,7 +138,7 @@ const inserted = (raw: Buffer, stored: Document): LogRow => ({
 const asRead = (text: string): string => JSON.stringify(JSON.parse(text));
 
 /** What is told of one document under a Scope, judged in memory; null when nothing is. */
-function told(scope: Scope, raw: Buffer, stored: Document): string | null {
+function told(scope: Scope<'read'>, raw: Buffer, stored: Document): string | null {
   const fields = fieldsFor(scope, stored);
   const object = shown(scope, stored);
   const row = shownRow(inserted(raw, stored), scope);

@@ -75,7 +75,7 @@ t.test('an event is made once for all who see the same of it', async (t) => {
     },
   };
   const view = new RowView(row);
-  const ask = (scope: Scope) => {
+  const ask = (scope: Scope<'read'>) => {
     const question = { types: ['todos.*'], filter: everything, principal: scope.principal, key: '' };
     const judged = new LiveEvents(question, { find: () => scope }, unbounded()).judge(view);
     return typeof judged === 'string' ? judged : judged.map((told) => String(told.chunk()));

@@ -42,7 +42,7 @@ t.test('in the middle of a snapshot', async (t) => {
         answer.on('data', (chunk) => (told += chunk)).once('data', () => resolve(void answer.pause()));
       });
       await change(name);
-      await until(async () => (await parts.events.state()).tail.behind === 0, 'the log is told');
+      await until(async () => (await parts.events.inShort()).behind === 0, 'the log is told');
 
       socket.socket.resume();
       await socket.frame(({ type }) => type === 'live' || type === 'unsubscribed');

@@ -107,7 +107,7 @@ await Promise.all([0, 1].map((lane) => write(lane)));
 /** Creates, patches, deletes and creates in bulk, noting what was acknowledged. */
 async function write(lane: number): Promise<void> {
   const writer = { kind: 'owner', id: 'o', roles: [], session: 's', expiresAt: Number.MAX_SAFE_INTEGER } as const;
-  const scope = (action: 'create' | 'update' | 'delete') => unlimited(writer, action);
+  const scope = <A extends 'create' | 'update' | 'delete'>(action: A) => unlimited(writer, action);
   const todos = parseCollectionName('api');
   const every = (1000 * 2) / Number(rate);
   for (let n = 0; !ending; n += 1) {

@@ -1,10 +1,10 @@
 /** The operations on accounts as the contract describes them. Not here: the routes (user-routes.ts). */
-import { answer, DONE, NAMING_ERRORS, SESSION_SHAPE, USER_SHAPE } from '../auth/http/account-contract.ts';
-import { CHANGE_USER, NEW_USER } from '../auth/http/schema.ts';
-import { ASKED_ERRORS, BODY_ERRORS, CHECKED_ERRORS, jsonBody, operation } from '../contract/operation.ts';
-import { idParameter, queryParameter } from '../contract/parameters.ts';
-import { listOf } from '../contract/schema.ts';
-import { adminPage, LIST_ERRORS, LIST_PARAMETERS } from './list-query.ts';
+import { answer, DONE, NAMING_ERRORS, SESSION_SHAPE, USER_SHAPE } from '../../auth/http/account-contract.ts';
+import { CHANGE_USER, NEW_USER } from '../../auth/http/schema.ts';
+import { ASKED_ERRORS, BODY_ERRORS, CHECKED_ERRORS, jsonBody, operation } from '../../contract/operation.ts';
+import { idParameter, queryParameter } from '../../contract/parameters.ts';
+import { listOf } from '../../contract/schema.ts';
+import { adminPage, LIST_ERRORS, LIST_PARAMETERS } from '../list-query.ts';
 
 const tag = 'Running it';
 const ONE = [idParameter('id', 'the account')];

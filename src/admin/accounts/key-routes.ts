@@ -1,63 +1,58 @@
 /** API keys over HTTP for those who run the installation. Not here: what a key is (auth/tokens/api-keys.ts). */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { NEW_KEY } from '../auth/http/schema.ts';
-import { actorOf } from '../auth/identity/principal.ts';
-import type { ApiKeys } from '../auth/tokens/api-keys.ts';
-import { isCollectionName } from '../database/names.ts';
-import { MillraceError } from '../kernel/errors.ts';
-import { checked } from '../kernel/parse-body.ts';
-import { parameters } from '../kernel/request.ts';
-import { OTHER_PLACES } from '../policies/evaluation.ts';
-import type { Policies } from '../policies/policies.ts';
-import type { Action } from '../policies/scope.ts';
+import { NEW_KEY } from '../../auth/http/schema.ts';
+import type { Action } from '../../auth/identity/principal.ts';
+import { isCollectionName } from '../../database/names.ts';
+import { MillraceError } from '../../kernel/errors.ts';
+import { checked } from '../../kernel/parse-body.ts';
+import { parameters } from '../../kernel/request.ts';
+import { OTHER_PLACES } from '../../policies/evaluation.ts';
+import type { Policies } from '../../policies/policies.ts';
+import { parseListQuery } from '../list-query.ts';
 import { KEYS } from './key-operations.ts';
-import { parseListQuery } from './list-query.ts';
+import type { ManagedKeys } from './managed-keys.ts';
 
 export interface KeyRoutesOptions {
   readonly policies: Policies;
-  readonly auth: { readonly keys: ApiKeys };
+  readonly keys: ManagedKeys;
 }
 
 interface OnKey {
   Params: { id: string };
 }
 
-export async function keyRoutes(app: FastifyInstance, { policies, auth }: KeyRoutesOptions): Promise<void> {
-  const { keys } = auth;
-  const stampOf = ({ principal, id }: FastifyRequest) => ({ by: actorOf(principal), request: id });
-  const enter = (request: FastifyRequest, action: Action) => {
-    policies.scope(request.principal, action, 'admin:accounts');
+export async function keyRoutes(app: FastifyInstance, { policies, keys }: KeyRoutesOptions): Promise<void> {
+  /** The Scope of a request without parameters. */
+  const enter = <A extends Action>(request: FastifyRequest, action: A) => {
+    parameters(request, []);
+    return policies.scope(request.principal, action, 'admin:accounts');
   };
 
   app.get('/admin/keys', { config: KEYS.list }, async (request, reply) => {
-    enter(request, 'read');
+    const scope = policies.scope(request.principal, 'read', 'admin:accounts');
     const { limit, after } = parseListQuery(request);
-    const found = await keys.list(after, limit + 1);
+    const found = await keys.list(scope, after, limit + 1);
     const page = found.slice(0, limit);
     if (found.length > limit) reply.header('millrace-next', page.at(-1)?.id ?? '');
     return page;
   });
 
   app.post('/admin/keys', { config: KEYS.create }, async (request, reply) => {
-    parameters(request, []);
-    enter(request, 'create');
+    const scope = enter(request, 'create');
     const { name, roles = [], collections = null, actions = null, expiresAt } = checked(NEW_KEY, request.body);
     requirePlaces(collections);
     const wanted = { name, roles, collections, actions, expiresAt: parseEnd(expiresAt ?? null) };
-    const key = await keys.create(wanted, stampOf(request));
+    const key = await keys.create(scope, wanted, request.id);
     return reply.code(201).header('location', `/admin/keys/${key.id}`).header('cache-control', 'no-store').send(key);
   });
 
   app.get<OnKey>('/admin/keys/:id', { config: KEYS.get }, async (request) => {
-    parameters(request, []);
-    enter(request, 'read');
-    return (await keys.get(request.params.id)) ?? missing();
+    const key = await keys.get(enter(request, 'read'), request.params.id);
+    return key ?? missing();
   });
 
   app.delete<OnKey>('/admin/keys/:id', { config: KEYS.remove }, async (request, reply) => {
-    parameters(request, []);
-    enter(request, 'delete');
-    if (!(await keys.remove(request.params.id, stampOf(request)))) missing();
+    if (!(await keys.remove(enter(request, 'delete'), request.params.id, request.id))) missing();
     return reply.code(204).send();
   });
 }
