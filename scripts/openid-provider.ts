@@ -100,27 +100,35 @@ function quietly<T>(make: () => T): T {
   }
 }
 
-const PEOPLE: readonly (readonly [string, Person])[] = [
-  ['ada', { email: 'ada@example.org', email_verified: true, name: 'Ada Lovelace', groups: ['editors'] }],
-  ['grace', { email: 'grace@example.org', email_verified: true, name: 'Grace Hopper', groups: [] }],
-];
+/** What docs/providers.md leads through. */
+export const TRIAL = {
+  port: 4_000,
+  client: { id: 'millrace', secret: 'only-for-this-machine' },
+  redirect: 'http://localhost:3000/auth/local/callback',
+  people: new Map<string, Person>([
+    ['ada', { email: 'ada@example.org', email_verified: true, name: 'Ada Lovelace', groups: [] }],
+    ['grace', { email: 'grace@example.org', email_verified: true, name: 'Grace Hopper', groups: ['editors'] }],
+  ]),
+};
 
 if (import.meta.main) {
   const { values } = parseArgs({
-    options: { port: { type: 'string', default: '4000' }, redirect: { type: 'string', multiple: true } },
+    options: {
+      port: { type: 'string', default: String(TRIAL.port) },
+      redirect: { type: 'string', multiple: true, default: [TRIAL.redirect] },
+    },
   });
   const issuer = `http://localhost:${values.port}`;
-  const redirects = values.redirect ?? ['http://localhost:3000/auth/local/callback'];
-  const client = { id: 'millrace', secret: 'only-for-this-machine', redirects, afterLogOut: [] };
-  const listener = openIdProvider({ issuer, client, keys: [await signingKey()], people: new Map(PEOPLE) });
+  const client = { ...TRIAL.client, redirects: values.redirect, afterLogOut: [] };
+  const listener = openIdProvider({ issuer, client, keys: [await signingKey()], people: TRIAL.people });
   createServer(listener).listen(Number(values.port), '127.0.0.1', () => {
     process.stdout.write(`An OpenID provider for this machine; Ctrl-C ends it.
 
   issuer          ${issuer}
   client id       ${client.id}
   client secret   ${client.secret}
-  redirect        ${redirects.join('\n                  ')}
-  people          ${PEOPLE.map(([login]) => login).join(', ')}; any password is right
+  redirect        ${client.redirects.join('\n                  ')}
+  people          ${[...TRIAL.people.keys()].join(', ')}; any password is right
 `);
   });
 }

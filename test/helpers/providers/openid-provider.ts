@@ -50,16 +50,18 @@ export async function startOpenIdProvider(t: Test, options: OpenIdOptions): Prom
     answer = openIdProvider({ issuer, client, keys, people, ...(options.config ? { more: options.config } : {}) });
   }
 
-  async function signIn(browser: CookieBrowser, first: Page, login: string): Promise<Page> {
-    let page = first;
-    for (let step = 0; page.url.origin === issuer && step < 4; step++) {
-      if (page.forms.length === 0) throw new Error(`The provider shows no form: ${page.status} ${page.html}`);
-      const asksWho = 'login' in (page.forms[0]?.fields ?? {});
-      page = await browser.submit(page, asksWho ? { login, password: 'any' } : {});
-    }
-    return page;
-  }
-
   await rotateKeys();
-  return { issuer, clientId, clientSecret, people, rotateKeys, signIn };
+  return { issuer, clientId, clientSecret, people, rotateKeys, signIn: pressThrough };
+}
+
+/** Does what a user does at the pages of `oidc-provider`, until the browser has left them. */
+export async function pressThrough(browser: CookieBrowser, first: Page, login: string): Promise<Page> {
+  const { origin } = first.url;
+  let page = first;
+  for (let step = 0; page.url.origin === origin && step < 4; step++) {
+    if (page.forms.length === 0) throw new Error(`The provider shows no form: ${page.status} ${page.html}`);
+    const asksWho = 'login' in (page.forms[0]?.fields ?? {});
+    page = await browser.submit(page, asksWho ? { login, password: 'any' } : {});
+  }
+  return page;
 }
