@@ -2,6 +2,7 @@
  * Every secret of sign-in is planted, used rightly and wrongly, and then looked for: in every collection, event, audit
  * entry, log line and refusal. What is answered to its holder is the only place where it may be.
  */
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { BSON } from 'mongodb';
 import pino from 'pino';
 import t from 'tap';
@@ -23,7 +24,12 @@ t.test('secrets stay secret', async (t) => {
   const smtp = await testSmtp(t);
   const lines: string[] = [];
   const log = pino({ level: 'trace' }, { write: (line: string) => lines.push(line) });
-  const config = loadConfig({ MILLRACE_DB: database, MILLRACE_SMTP_URL: smtp.url, PORT: '0' });
+  const config = loadConfig({
+    MILLRACE_DB: database,
+    MILLRACE_SMTP_URL: smtp.url,
+    MILLRACE_MASTER_KEY: randomBytes(32).toString('base64'),
+    PORT: '0',
+  });
   const parts = await makeParts(config, url, (error) => log.error({ err: error }, 'background'));
   const app = await buildApp(parts, log);
   t.teardown(async () => {
@@ -74,8 +80,46 @@ t.test('secrets stay secret', async (t) => {
   const key = (await ask(app, 'POST /admin/keys', { name: 'k' }, owner)).json();
   plant('key', String(key.key).slice(-43));
   const link = plant('set-up', (await parts.auth.owners.link('')).split('#')[1] ?? '');
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
+  const clientSecret = plant('client secret', 'planted-client-secret-4d1f90');
+  const other = plant('other client secret', 'planted-client-secret-77ab21');
+  plant('private key', pem.split('\n')[1] ?? '');
+  const hub = { name: 'hub', kind: 'github', clientId: 'c', clientSecret };
+  const ids = { clientId: 'org.example', teamId: 'TEAM123456', keyId: 'KEY1234567' };
+  const apple = { name: 'apple', kind: 'apple', ...ids, privateKey: pem };
+  for (const provider of [hub, apple]) {
+    const answers = [
+      await ask(app, 'POST /admin/providers', provider, owner),
+      await ask(app, `PUT /admin/providers/${provider.name}`, { ...provider, enabled: false }, owner),
+      await ask(app, `GET /admin/providers/${provider.name}`, undefined, owner),
+      await ask(app, 'GET /admin/providers', undefined, owner),
+    ];
+    for (const { statusCode, body } of answers) {
+      t.ok(statusCode < 300, body);
+      refusals.push(body);
+    }
+  }
+  await ask(app, 'PUT /admin/providers/hub', { ...hub, clientSecret: other }, owner);
 
   // Used wrongly.
+  for (const wrongly of [
+    { ...hub, clientSecret: { set: other } },
+    { ...hub, clientSecret: [other] },
+    { ...hub, kind: other },
+    { ...hub, clientSecret: other, scopes: [other, other] },
+    { ...hub, endpoints: { token: `https://x:${other}@example.org/` } },
+    { ...apple, privateKey: pem.replace('BEGIN', 'BEGUN') },
+    { ...apple, keyId: other },
+  ]) {
+    await refused(`PUT /admin/providers/${wrongly.name}`, wrongly, owner);
+  }
+  // Another program damages it, and it cannot be used from then on.
+  const stored = parts.mongo.data.collection<{ _id: string }>('_providers');
+  await stored.updateOne({ _id: 'hub' }, { $set: { issuer: 'https://example.org' } });
+  await until(() => parts.providers.get('hub') === undefined, 'it is out of force');
+  await refused('POST /admin/providers/hub/check', undefined, owner);
+  await ask(app, 'DELETE /admin/providers/hub', undefined, owner);
   await refused('POST /auth/login', { username: 'ada', password: wrong });
   await refused('POST /auth/login', { username: wrong, password: wrong });
   await refused('POST /auth/login', { username: third, password: 'x', more: third });
