@@ -12,6 +12,8 @@ import { queryText } from '../kernel/request.ts';
 const MAX_QUERY = 300;
 /** Parameters that work as a credential. */
 const SECRET = /(^|&)(ticket|signature)=[^&]*/g;
+/** Queries of these paths are left out: what a sign-in sends, such as the code of a provider, works as a credential. */
+const SIGN_IN = /^\/auth\//;
 
 export interface RequestLogOptions {
   readonly config: Pick<ServerConfig, 'mode'>;
@@ -40,7 +42,7 @@ export const requestLog = fp<RequestLogOptions>(
 );
 
 function forDevelopers({ url, refusal }: FastifyRequest, reply: FastifyReply): object {
-  const query = queryText({ url }).replaceAll(SECRET, '$1$2=…');
+  const query = SIGN_IN.test(url) ? '' : queryText({ url }).replaceAll(SECRET, '$1$2=…');
   return {
     ...(query === '' ? {} : { query: query.slice(0, MAX_QUERY) }),
     ...(refusal === null

@@ -27,7 +27,7 @@ import {
 } from 'openid-client';
 import type { Egress } from '../../egress/egress.ts';
 import type { Claims } from '../providers/claims.ts';
-import type { Provider } from '../providers/provider.ts';
+import { isDiscovered, type Provider } from '../providers/provider.ts';
 import { appleSecret } from './apple-secret.ts';
 import type { Flow } from './flow.ts';
 import { isPosted } from './flow-cookie.ts';
@@ -150,9 +150,8 @@ export class OpenId {
   async #read(provider: Provider): Promise<ServerMetadata> {
     const { issuer, endpoints, clientId, name } = provider;
     const { authorization, token, userinfo, jwks } = endpoints;
-    const complete = authorization !== undefined && token !== undefined && (issuer === null || jwks !== undefined);
     const discovered: ServerMetadata =
-      issuer === null || complete
+      issuer === null || !isDiscovered(provider)
         ? { issuer: issuer ?? new URL(authorization ?? '').origin }
         : (
             await discovery(new URL(issuer), clientId, undefined, undefined, {

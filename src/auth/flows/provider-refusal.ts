@@ -4,8 +4,11 @@
  */
 import { MillraceError } from '../../kernel/errors.ts';
 
-/** An error code as RFC 6749 section 5.2 has them; other text is not repeated. */
-export const ERROR_WORD = /^[\w.-]{1,64}$/;
+/**
+ * An error code as providers have them (RFC 6749 section 5.2): words in small letters. Other text is not repeated: a
+ * provider may send back what it was sent, and codes and tokens have digits or capitals.
+ */
+export const ERROR_WORD = /^(?=.{1,64}$)[a-z]+(?:[_.-][a-z]+)*$/;
 
 /** The answer was not what the protocol asks for, or lies. */
 export function answerRefused(name: string, reason: string): MillraceError {
