@@ -188,8 +188,8 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
     identities,
     byProviders: ({ book, isAllowedRedirect, egress }) => {
       const attempts = new ProviderAttempts(signInDelays, activity);
-      const providerOf = (name: string) => book.get(name);
-      const codes = new OneTimeCodes({ providerOf, users: accounts, identities, signIn, singleUse, attempts });
+      const findProvider = (name: string) => book.find(name);
+      const codes = new OneTimeCodes({ findProvider, users: accounts, identities, signIn, singleUse, attempts });
       let loaded: Promise<OpenId> | undefined;
       // Loading takes 20 ms and 14 modules.
       const openId = () => {

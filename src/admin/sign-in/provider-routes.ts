@@ -51,7 +51,7 @@ export async function providerRoutes(app: FastifyInstance, options: ProviderRout
 
   app.get<OnProvider>(`${URL}/:name`, { config: PROVIDER_OPERATIONS.get }, async (request, reply) => {
     enter(request, 'read');
-    return send(reply, await providers.find(request.params.name));
+    return send(reply, await providers.show(request.params.name));
   });
 
   app.put<OnProvider>(`${URL}/:name`, { config: PROVIDER_OPERATIONS.replace }, async (request, reply) => {

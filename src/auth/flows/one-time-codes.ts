@@ -19,7 +19,7 @@ type Purpose = 'code' | 'join-code';
 
 export interface OneTimeCodesParts {
   /** The provider of a name, enabled or not. */
-  readonly providerOf: (name: string) => Provider | undefined;
+  readonly findProvider: (name: string) => Promise<Provider | undefined>;
   readonly users: Users;
   readonly identities: Identities;
   readonly signIn: SignIn;
@@ -75,7 +75,7 @@ export class OneTimeCodes {
     const taken = await this.#parts.singleUse.take(purpose, code);
     const outcome = readOutcome(taken?.facts);
     if (taken?.subject == null || outcome === null) throw invalidCredential();
-    const isUsable = this.#parts.providerOf(outcome.provider)?.enabled === true;
+    const isUsable = (await this.#parts.findProvider(outcome.provider))?.enabled === true;
     if (!isUsable || !isVerifierOf(outcome.challenge, verifier)) throw invalidCredential();
     return { account: taken.subject, identity: outcome.identity };
   }

@@ -21,10 +21,12 @@ const MAX_CLIENT_STATE = 512;
 /** Our own page, at which a sign-in may always end. */
 export const SIGN_IN_PATH = '/signin';
 
-/** The providers as they are now. */
 export interface ProviderBook {
-  /** The provider of this name, enabled or not. */
-  get(name: string): Provider | undefined;
+  /**
+   * The provider of this name, enabled or not, also when this process has not been told yet that there is one.
+   * @param version one that there was or is: it is looked for again when this process knows another one
+   */
+  find(name: string, version?: string): Promise<Provider | undefined>;
   enabled(): readonly Provider[];
 }
 
@@ -76,7 +78,7 @@ export class ProviderSignIn {
    * @throws MillraceError `provider-not-found`, `redirect-not-allowed`, `invalid-parameter`
    */
   async begin(name: string, wish: FlowRequest, { base, cookies }: BrowserRequest): Promise<Step> {
-    const provider = this.#find(name);
+    const provider = await this.#find(name);
     const redirect = this.#allowed(wish.redirect, base);
     const clientState = wish.state;
     if (clientState !== null && clientState.length > MAX_CLIENT_STATE) {
@@ -109,22 +111,22 @@ export class ProviderSignIn {
    * @throws MillraceError `flow-unusable` when it is not known where it would end, `provider-not-found`
    */
   async finish(name: string, answer: URLSearchParams, { base, cookies, origin }: BrowserRequest): Promise<Step> {
-    const provider = this.#find(name);
-    const terms = termsOf(provider, base);
+    const { singleUse, attempts } = this.#parts;
+    const known = await this.#find(name);
+    const terms = termsOf(known, base);
     const [state = '', second] = answer.getAll('state');
     const secret = flowSecret(state, cookies, terms);
     if (secret === null || second !== undefined) {
       throw unusable('This browser did not begin the sign-in, or does not keep cookies of this server');
     }
-    const flow = readFlow((await this.#parts.singleUse.take('flow', state))?.facts);
+    const flow = readFlow((await singleUse.take('flow', state))?.facts);
     if (flow === null || !isHashOf(flow.browser, secret) || flow.provider !== name) {
       throw unusable('The sign-in was used, or took longer than ten minutes');
     }
     const { location } = await ending(flow.redirect, flow.clientState, async () => {
+      const provider = await this.#find(name, flow.version);
       if (flow.version !== provider.version) throw unusable(`'${name}' was changed meanwhile`);
-      const code = await this.#parts.attempts.run(origin, name, () =>
-        this.#prove(provider, flow, state, answer, origin),
-      );
+      const code = await attempts.run(origin, name, () => this.#prove(provider, flow, state, answer, origin));
       return { location: endOf(flow.redirect, { code, state: flow.clientState }), cookies: [] };
     });
     return { location, cookies: [endCookie(state, terms)] };
@@ -141,7 +143,7 @@ export class ProviderSignIn {
     wish: { readonly redirect: string; readonly challenge: string; readonly state: string | null },
     base: string,
   ): Promise<string> {
-    this.#find(name);
+    await this.#find(name);
     const redirect = this.#allowed(wish.redirect, base);
     const facts = { provider: name, challenge: wish.challenge };
     const join = await this.#parts.singleUse.make('join', user, { facts });
@@ -181,8 +183,8 @@ export class ProviderSignIn {
     return taken.subject;
   }
 
-  #find(name: string): Provider {
-    const provider = this.#parts.book.get(name);
+  async #find(name: string, version?: string): Promise<Provider> {
+    const provider = await this.#parts.book.find(name, version);
     if (provider?.enabled === true) return provider;
     throw new MillraceError('provider-not-found', `There is no provider '${name.slice(0, 40)}' to sign in by`, {
       hint: 'GET /auth/providers lists what there is',

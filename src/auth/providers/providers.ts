@@ -75,6 +75,17 @@ export class Providers {
   }
 
   /**
+   * The provider of this name, enabled or not. The database is asked when this process knows none of this name, or another
+   * version than the wanted one: the process that a sign-in began at may have been told of a change first.
+   */
+  async find(name: string, version?: string): Promise<Provider | undefined> {
+    const known = this.#inForce.get(name);
+    if (known !== undefined && (version === undefined || version === known.version)) return known;
+    await this.#reloader.reload();
+    return this.#inForce.get(name);
+  }
+
+  /**
    * The provider as it is in the database at this moment.
    * @throws MillraceError `provider-not-found`, also when it cannot be used as it is kept
    */
@@ -94,7 +105,7 @@ export class Providers {
   }
 
   /** @throws MillraceError `provider-not-found` */
-  async find(name: string): Promise<Shown> {
+  async show(name: string): Promise<Shown> {
     return toShown(await this.#parts.transactions.run((session) => this.#existing(name, session)));
   }
 
