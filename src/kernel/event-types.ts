@@ -26,7 +26,7 @@ export const SYSTEM_COLLECTIONS = {
   _providers: { thing: 'provider', audience: 'admin:accounts', data: 'The identity provider, without its secrets.' },
   _settings: { thing: 'setting', audience: 'admin:accounts', data: 'What owners set for the installation.' },
   _policies: { thing: 'policy', audience: 'events', data: 'The policy as its owner wrote it.' },
-  _files: { thing: 'file', audience: 'events', data: 'What is known of the file, without its bytes.' },
+  _files: { thing: 'file', audience: 'events', data: 'The file, without its bytes.' },
   _activity: {
     thing: 'activity',
     audience: 'admin:accounts',
@@ -66,7 +66,7 @@ export const OCCURRENCES = {
   },
   'system.key-ring.rotated': {
     audience: 'admin:accounts',
-    details: { key: 'id of the new signing key', dropped: '`yes` if the older keys do not count any more' },
+    details: { key: 'id of the new signing key', dropped: '`yes` if the older keys are no longer valid' },
   },
   'system.log.refused': {
     audience: 'events',

@@ -1,6 +1,6 @@
 /**
- * What any route reads from a request besides its path: query parameters, and the media type of its body. Pure. Not
- * here: the content of a body (parse-body.ts, and the folder of each route).
+ * What any route reads from a request besides its path: query parameters, and the media type and encoding of its body.
+ * Pure. Not here: the content of a body (parse-body.ts, and the folder of each route).
  */
 import type { FastifyRequest } from 'fastify';
 import { MillraceError } from './errors.ts';

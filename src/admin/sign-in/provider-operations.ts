@@ -10,7 +10,7 @@ import type { ErrorCode } from '../../kernel/errors.ts';
 const tag = 'Running it';
 
 const NAME = pathParameter('name', 'Name of the provider.', { type: 'string', minLength: 1, maxLength: 32 });
-const IF_MATCH = headerParameter('If-Match', 'The ETag of the state that is changed; another state is not.');
+const IF_MATCH = headerParameter('If-Match', 'The ETag of the state to change; any other state stays as it is.');
 const SHOWN = shape('Provider', PROVIDER);
 const CHECKED_SHAPE = shape(
   'ProviderCheck',
@@ -87,10 +87,10 @@ export const PROVIDER_OPERATIONS = {
   check: operation({
     id: 'providers.check',
     tag,
-    summary: 'Try out what an identity provider names',
+    summary: 'Check the settings of an identity provider',
     description: 'Calls the provider, but signs nobody in.',
     parameters: [NAME],
-    answers: { 200: { description: 'A verdict for each check.', schema: CHECKED_SHAPE } },
+    answers: { 200: { description: 'The result of each check.', schema: CHECKED_SHAPE } },
     errors: [...ASKED_ERRORS, ...BODY_ERRORS, 'provider-not-found'],
   }),
 };

@@ -63,7 +63,7 @@ async function askFor(name: string, config: Configuration, token: string, url: s
 
 /** GitHub's ids are numbers, Facebook's are texts of digits. */
 function about(name: string, answer: unknown): { claims: Claims; subject: string } {
-  if (!isObject(answer)) throw answerRefused(name, 'user info is no JSON object');
+  if (!isObject(answer)) throw answerRefused(name, 'user info is not a JSON object');
   const { id } = answer;
   const isId = Number.isSafeInteger(id) || (typeof id === 'string' && /^\d+$/.test(id));
   if (!isId) throw answerRefused(name, 'user info has no id');

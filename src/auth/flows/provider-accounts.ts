@@ -87,7 +87,7 @@ export function admittedIdentity(provider: Provider, { subject, claims }: Proved
   const missing = missingClaim(provider, claims);
   if (missing !== null) {
     throw new MillraceError('provider-account-refused', `Your account at '${provider.name}' is not admitted here`, {
-      hint: 'Those who run this server say which accounts are',
+      hint: 'Ask the administrators of this server which accounts they admit',
       cause: new Error(`The claim '${missing}' has none of the required values`),
     });
   }
@@ -99,12 +99,12 @@ export function admittedIdentity(provider: Provider, { subject, claims }: Proved
 /** Told to who has proved to be the holder, so it may say more than a failed password does. */
 export function accountDisabled(): MillraceError {
   return new MillraceError('sign-in-failed', 'The account cannot sign in', {
-    hint: 'Those who run this server disabled it',
+    hint: 'An administrator of this server disabled it',
   });
 }
 
 function addressTaken({ name }: Provider, cause: Error): MillraceError {
-  return new MillraceError('account-exists', 'There is an account with this e-mail address', {
+  return new MillraceError('account-exists', 'An account with this e-mail address exists already', {
     hint: `Sign in to it as you did before, and then join '${name}' to it (POST /auth/identities/${name})`,
     cause,
   });

@@ -13,14 +13,14 @@ export const ERROR_WORD = /^(?=.{1,64}$)[a-z]+(?:[_.-][a-z]+)*$/;
 /** The answer was not what the protocol asks for, or lies. */
 export function answerRefused(name: string, reason: string): MillraceError {
   return new MillraceError('provider-answer-refused', `The answer of '${name}' cannot be trusted`, {
-    hint: 'Try again; if it stays so, those who run this server find the reason in the audit',
+    hint: 'Try again; if it fails again, administrators of this server find the reason in the audit',
     cause: new Error(reason),
   });
 }
 
 /** It cannot be reached, or may not be. */
 export function providerUnavailable(name: string, reason: string): MillraceError {
-  return new MillraceError('provider-unavailable', `'${name}' cannot be asked at the moment`, {
+  return new MillraceError('provider-unavailable', `'${name}' cannot be reached at the moment`, {
     headers: { 'retry-after': '10' },
     cause: new Error(reason),
   });

@@ -186,16 +186,16 @@ export class ProviderSignIn {
   async #find(name: string, version?: string): Promise<Provider> {
     const provider = await this.#parts.book.find(name, version);
     if (provider?.enabled === true) return provider;
-    throw new MillraceError('provider-not-found', `There is no provider '${name.slice(0, 40)}' to sign in by`, {
+    throw new MillraceError('provider-not-found', `There is no provider '${name.slice(0, 40)}' to sign in with`, {
       hint: 'GET /auth/providers lists what there is',
     });
   }
 
   #allowed(redirect: string | null, base: string): string {
-    if (redirect === null) throw wrongParameter("'redirect' is missing: where the sign-in ends");
+    if (redirect === null) throw wrongParameter("'redirect' is missing: the address where the sign-in ends");
     if (redirect === `${base}${SIGN_IN_PATH}` || this.#parts.isAllowedRedirect(redirect)) return redirect;
     throw new MillraceError('redirect-not-allowed', 'The sign-in may not end at this address', {
-      hint: 'An owner lists each address, as it is sent, in MILLRACE_REDIRECTS or by PUT /admin/settings',
+      hint: 'An owner must list the address, exactly as it is sent, in MILLRACE_REDIRECTS or by PUT /admin/settings',
     });
   }
 }

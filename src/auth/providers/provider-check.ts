@@ -108,7 +108,7 @@ async function objectAt(url: string, ask: (url: string) => Promise<Response>): P
   if (answer.status !== 200) throw new Failed(`${url} answered with the status ${answer.status}.`);
   const found: unknown = await answer.json().catch(() => null);
   if (isPlain(found)) return found;
-  throw new Failed(`${url} answered with something that is no JSON object.`);
+  throw new Failed(`${url} answered with something that is not a JSON object.`);
 }
 
 /** OpenID Connect Discovery 1.0, section 3 and 4.3. */

@@ -116,7 +116,7 @@ export class Providers {
     return this.#change(written.name, async (session) => {
       const all = await store.all(session);
       if (all.some((one) => one.written.name === written.name)) {
-        throw new MillraceError('provider-exists', `There is a provider '${written.name}' already`, {
+        throw new MillraceError('provider-exists', `A provider '${written.name}' exists already`, {
           hint: 'PUT changes it',
         });
       }

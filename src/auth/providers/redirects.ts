@@ -92,7 +92,7 @@ export class Redirects {
     const { revision } = await store.read();
     condition(revision);
     if (!(await store.replace(redirects, revision, stamp))) {
-      throw new MillraceError('contention', 'Somebody else is changing the redirects', {
+      throw new MillraceError('contention', 'Another request is changing the redirects', {
         headers: { 'retry-after': '1' },
       });
     }
