@@ -13,7 +13,7 @@ export const UPDATE = 'application/vnd.millrace.update+json';
 /** The part of a policy that limits it to one's own posts. */
 export const MINE = { collections: ['posts'], where: { authorId: '$user.id' } };
 
-const POSTS = [
+export const POSTS = [
   { id: 'a', authorId: 'ann', title: 'A', secret: 1, address: { city: 'X', street: 'S' }, items: [{ n: 1, cost: 5 }] },
   { id: 'b', authorId: 'bob', title: 'B', secret: 2, public: true },
   { id: 'c', authorId: 'bob', title: 'C', secret: 3 },
