@@ -168,7 +168,8 @@ export class Listing {
     const options = { skip, maxTimeMS: this.#parts.queryTimeoutMs, ...(whole ? {} : projected(fields)) };
     const plain = (request: PageRequest, limit: number) =>
       this.#parts.store.page(name, request.filter, { ...options, sort: toMongoSort(request.sort), limit });
-    const { read, holdsArray } = readers(sort);
+    const reading = readers(sort);
+    const { read, holdsArray } = reading;
     // With `skip`, the order of documents with equal keys decides which of them are skipped.
     const inTies = skip === 0 && (await this.#parts.sortIndexes.serveWithoutId(name, filter, sort));
     const ask = async (request: PageRequest, limit: number) =>
@@ -221,12 +222,13 @@ export class Listing {
  * are sorted together, so usually no document between them has the member.
  * @param documents with all members that the sort names
  */
-export function keysOfNone(documents: readonly Uint8Array[], sort: Sort): readonly string[] {
-  const looked = [...documents.slice(-1), ...documents.slice(0, MAX_LOOKED_AT)];
-  const { read } = readers(sort);
+export function keysOfNone(documents: readonly Uint8Array[], sort: Sort, { read } = readers(sort)): readonly string[] {
+  const last = documents.at(-1);
+  if (last === undefined) return [];
+  const lacks = (raw: Uint8Array, index: number) => sortKeyOf(read(raw), sort)[index] === null;
   return sort.flatMap(({ path }, index) => {
-    if (path === '_id' || looked.length === 0) return [];
-    return looked.every((raw) => sortKeyOf(read(raw), sort)[index] === null) ? [path] : [];
+    const isLacked = path !== '_id' && lacks(last, index);
+    return isLacked && documents.slice(0, MAX_LOOKED_AT).every((raw) => lacks(raw, index)) ? [path] : [];
   });
 }
 
