@@ -77,9 +77,6 @@ export async function flowRoutes(app: FastifyInstance, options: FlowRoutesOption
 }
 
 function send(reply: FastifyReply, { location, cookies }: Step): FastifyReply {
-  return reply
-    .code(302)
-    .header('location', location)
-    .header('set-cookie', [...cookies])
-    .send();
+  if (cookies.length > 0) reply.header('set-cookie', [...cookies]);
+  return reply.code(302).header('location', location).send();
 }

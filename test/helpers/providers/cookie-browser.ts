@@ -29,6 +29,8 @@ export interface BrowserOptions {
   readonly apps?: readonly string[];
   /** A TLS proxy: the origin that the browser sees, and the http origin that answers for it. */
   readonly proxies?: Readonly<Record<string, string>>;
+  /** Its own address, of IPv4: all of 127.0.0.0/8 is this machine. */
+  readonly address?: string;
 }
 
 const MAX_STEPS = 20;
@@ -37,11 +39,13 @@ export class CookieBrowser {
   readonly jar: CookieJar;
   readonly #apps: readonly string[];
   readonly #proxies: Readonly<Record<string, string>>;
+  readonly #address: string | undefined;
   /** Cookies that were refused, with the reasons. */
   readonly refused: string[] = [];
 
-  constructor({ apps = [], proxies = {} }: BrowserOptions = {}, jar: CookieJar = new CookieJar()) {
+  constructor({ apps = [], proxies = {}, address }: BrowserOptions = {}, jar: CookieJar = new CookieJar()) {
     this.#apps = apps;
+    this.#address = address;
     this.#proxies = proxies;
     this.jar = jar;
   }
@@ -102,6 +106,7 @@ export class CookieBrowser {
     const site = initiator === null ? 'none' : initiator.origin === url.origin ? 'same-origin' : 'cross-site';
     const request = httpRequest(target === undefined ? url : new URL(`${url.pathname}${url.search}`, target), {
       method,
+      ...(this.#address === undefined ? {} : { localAddress: this.#address, family: 4 }),
       headers: {
         host: url.host,
         accept: 'text/html,application/xhtml+xml,*/*;q=0.8',

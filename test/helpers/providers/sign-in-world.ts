@@ -10,7 +10,8 @@ import { ask } from '../accounts.ts';
 import { buildTestApp } from '../app.ts';
 import type { TestMongo } from '../mongo.ts';
 import { owner, speakingAs } from '../principals.ts';
-import { CookieBrowser, type Page } from './cookie-browser.ts';
+import { type BrowserOptions, CookieBrowser, type Page } from './cookie-browser.ts';
+import type { CookieJar } from './cookie-jar.ts';
 
 export const APP = 'https://app.example';
 export const REDIRECT = `${APP}/signed-in`;
@@ -20,6 +21,14 @@ export interface Client {
   readonly verifier: string;
   readonly challenge: string;
   readonly state: string;
+}
+
+/** What the app is told in its address. */
+export interface Told {
+  readonly code?: string;
+  readonly error?: string;
+  readonly error_description?: string;
+  readonly state?: string;
 }
 
 export interface SignInWorld {
@@ -32,7 +41,9 @@ export interface SignInWorld {
   /** Where an app sends the browser; parameters can be added, replaced, and removed by null. */
   beginning(name: string, client: Client, change?: Readonly<Record<string, string | null>>): string;
   exchange(code: string | undefined, verifier: string): Promise<LightMyRequestResponse>;
-  /** Signs in by a provider that asks its users nothing; the answer to the exchange. */
+  /** Goes through a flow of a provider that asks its users nothing; what the app is told. */
+  outcome(name: string, client?: Client, browser?: CookieBrowser): Promise<Told>;
+  /** Signs in by such a provider; the answer to the exchange. */
   enter(name: string, browser?: CookieBrowser): Promise<LightMyRequestResponse>;
 }
 
@@ -58,9 +69,11 @@ export async function signInWorld(
     },
     beginning: (name, client, change = {}) => beginningAt(url, name, client, change),
     exchange: (code, codeVerifier) => ask(app, 'POST /auth/exchange', { code, codeVerifier }),
-    enter: async (name, browser = newBrowser()) => {
+    outcome: async (name, client = newClient(), browser = newBrowser()) =>
+      outcomeOf(await browser.goto(world.beginning(name, client))),
+    enter: async (name, browser) => {
       const client = newClient();
-      const { code } = outcomeOf(await browser.goto(world.beginning(name, client)));
+      const { code } = await world.outcome(name, client, browser);
       return world.exchange(code, client.verifier);
     },
   };
@@ -73,12 +86,12 @@ export function beginningAt(
   { challenge, state }: Client,
   change: Readonly<Record<string, string | null>> = {},
 ): string {
-  const address = new URL(`/auth/${name}`, url);
+  const address = new URL(`/auth/${name}`, url === '' ? 'http://localhost' : url);
   const usual = { redirect: REDIRECT, code_challenge: challenge, code_challenge_method: 'S256', state };
   for (const [key, value] of Object.entries({ ...usual, ...change })) {
     if (value !== null) address.searchParams.set(key, value);
   }
-  return address.href;
+  return url === '' ? `${address.pathname}${address.search}` : address.href;
 }
 
 export function newClient(): Client {
@@ -87,12 +100,26 @@ export function newClient(): Client {
   return { verifier, challenge, state: randomBytes(8).toString('hex') };
 }
 
-export function newBrowser(options: ConstructorParameters<typeof CookieBrowser>[0] = {}): CookieBrowser {
-  return new CookieBrowser({ apps: [APP], ...options });
+let browsers = 0;
+
+/** A browser of its own network, which no failure of another one slows down. */
+export function newBrowser(options: BrowserOptions = {}, jar?: CookieJar): CookieBrowser {
+  browsers += 1;
+  const address = `127.1.${browsers >> 8}.${browsers & 255}`;
+  return new CookieBrowser({ apps: [APP], address, ...options }, jar);
 }
 
-/** What the app is told in its address: `code` and `state`, or `error`. */
-export function outcomeOf({ url, status, html }: Page): Readonly<Record<string, string | undefined>> {
+/** The members of a provider that lead to an OpenID provider of the tests. */
+export function leadingTo(
+  name: string,
+  { issuer, clientId, clientSecret }: Readonly<Record<'issuer' | 'clientId' | 'clientSecret', string>>,
+  more: object = {},
+): Readonly<Record<string, unknown>> {
+  return { name, kind: 'oidc', issuer, clientId, clientSecret, ...more };
+}
+
+/** @throws Error when the browser is not at the app */
+export function outcomeOf({ url, status, html }: Page): Told {
   if (url.origin !== APP) throw new Error(`The browser is at ${url}: ${status} ${html}`);
   return Object.fromEntries(url.searchParams);
 }

@@ -1,0 +1,191 @@
+/** What a provider may answer and must not get in with: lies in id tokens, at its endpoints, and of other providers. */
+import t from 'tap';
+import { startLyingProvider } from '../../helpers/providers/lying-provider.ts';
+import { leadingTo, newBrowser, newClient, outcomeOf, signInWorld } from '../../helpers/providers/sign-in-world.ts';
+import { RUDE } from '../../helpers/providers/site.ts';
+import { TOKEN_LIES } from '../../helpers/providers/token-lies.ts';
+
+const REFUSED = 'provider-answer-refused';
+
+t.test('id tokens', async (t) => {
+  const world = await signInWorld(t);
+  const liar = await startLyingProvider(t);
+  await world.provide(leadingTo('acme', liar));
+
+  for (const [name, lie] of Object.entries(TOKEN_LIES)) {
+    await t.test(`refused: ${name}`, async (t) => {
+      liar.lies = { idToken: lie };
+      const { error, code } = await world.outcome('acme');
+      t.equal(error, REFUSED);
+      t.equal(code, undefined);
+      liar.lies = {};
+      t.equal((await world.enter('acme')).statusCode, 200, 'the honest one');
+    });
+  }
+
+  await t.test('a key that the provider signs with since a moment ago is looked up', async (t) => {
+    await liar.rotateKeys();
+    t.equal((await world.enter('acme')).statusCode, 200);
+    await liar.rotateKeys();
+    t.equal((await world.enter('acme')).statusCode, 200, 'also twice within a minute');
+  });
+
+  await t.test('owners are told the reason, and no client is', async (t) => {
+    liar.lies = { ...(TOKEN_LIES['wrong audience'] ? { idToken: TOKEN_LIES['wrong audience'] } : {}) };
+    const { error_description: told } = await world.outcome('acme');
+    liar.lies = {};
+    t.notMatch(told, /"aud"|audience/);
+    const rows = world.parts.mongo.data.collection<{ _id: string; details: { reason?: string } }>('_activity');
+    const [newest] = await rows.find({ type: 'system.auth.failed' }).sort({ _id: -1 }).limit(1).toArray();
+    t.match(newest, { details: { provider: 'acme', reason: /"aud"/, address: /^127\./ } });
+  });
+});
+
+t.test('endpoints that do not answer as they should', async (t) => {
+  const world = await signInWorld(t);
+  const places = ['discovery', 'jwks', 'token', 'userinfo'] as const;
+  const rude = Object.keys(RUDE).filter((name): name is keyof typeof RUDE => name in RUDE);
+  const all = places.flatMap((place) => rude.map((name) => ({ place, name })));
+  // All at once: those that never answer take until the clock of outgoing calls.
+  const results = await Promise.all(
+    all.map(async ({ place, name }) => {
+      const liar = await startLyingProvider(t);
+      liar.thin = ['email'];
+      liar.claims = { ...liar.claims, sub: `${place}-${name}`, email: `${place}-${name}@example.org` };
+      const provider = `${place}-${name}`;
+      await world.provide(leadingTo(provider, liar));
+      liar.lies = { at: { [place]: name } };
+      const { error } = await world.outcome(provider);
+      liar.lies = {};
+      return { place, name, error, after: await world.enter(provider) };
+    }),
+  );
+  for (const { place, name, error, after } of results) {
+    await t.test(`${place}: ${name}`, async (t) => {
+      t.match(error, /^provider-(unavailable|answer-refused)$/);
+      t.equal(after.statusCode, 200, `it is not kept: ${after.body}`);
+    });
+  }
+});
+
+t.test('what a provider says of itself and of others', async (t) => {
+  const world = await signInWorld(t);
+  const [liar, other] = [await startLyingProvider(t), await startLyingProvider(t)];
+  other.claims = { ...other.claims, email: 'other@example.org' };
+  const fresh = async () => {
+    liar.lies = {};
+    await world.provide(leadingTo('acme', liar));
+  };
+  await world.provide(leadingTo('other', other));
+
+  await t.test('discovery that names another issuer', async (t) => {
+    await fresh();
+    liar.lies = { discovery: { issuer: other.issuer } };
+    t.equal((await world.outcome('acme')).error, REFUSED);
+    await fresh();
+    t.equal((await world.enter('acme')).statusCode, 200);
+  });
+
+  await t.test('user info of another subject', async (t) => {
+    await fresh();
+    liar.thin = ['email'];
+    liar.lies = { userinfo: { sub: 'somebody-else' } };
+    t.equal((await world.outcome('acme')).error, REFUSED);
+    liar.lies = {};
+    const { user } = (await world.enter('acme')).json();
+    t.equal(user.email, 'ada@provider.example', 'honest user info adds to a thin id token');
+    liar.thin = [];
+  });
+
+  await t.test('no signature by a secret that both sides know, even when discovery announces it', async (t) => {
+    await fresh();
+    const secret = TOKEN_LIES['HS256 with the public key as PEM'];
+    liar.lies = {
+      discovery: { id_token_signing_alg_values_supported: ['HS256', 'none'] },
+      ...(secret === undefined ? {} : { idToken: secret }),
+    };
+    t.equal((await world.outcome('acme')).error, REFUSED);
+  });
+
+  await t.test('mix-up: the answer of one provider in the flow of another (RFC 9207)', async (t) => {
+    await fresh();
+    liar.lies = { redirect: { iss: other.issuer } };
+    t.equal((await world.outcome('acme')).error, REFUSED);
+    liar.lies = { redirect: { iss: null } };
+    t.equal((await world.outcome('acme')).error, REFUSED, 'it announced that it would name itself');
+    await fresh();
+    t.equal((await world.enter('acme')).statusCode, 200);
+  });
+
+  await t.test('mix-up: the code of one provider at the callback of another', async (t) => {
+    await fresh();
+    const browser = newBrowser();
+    // The provider sends the browser to the callback of the other one.
+    liar.lies = {
+      at: {
+        authorization: ({ url }) => {
+          const back = new URL((url.searchParams.get('redirect_uri') ?? '').replace('/acme/', '/other/'));
+          back.searchParams.set('state', url.searchParams.get('state') ?? '');
+          back.searchParams.set('code', 'stolen');
+          return { status: 302, headers: { location: back.href } };
+        },
+      },
+    };
+    const before = other.requests.length;
+    const page = await browser.goto(world.beginning('acme', newClient()));
+    t.equal(page.status, 400, page.html);
+    t.match(page.html, /flow-unusable/);
+    t.equal(other.requests.length, before, 'the other provider is not asked');
+  });
+
+  await t.test('a user who says no', async (t) => {
+    await fresh();
+    liar.lies = { redirect: { code: null, error: 'access_denied', error_description: '<b>no</b>' } };
+    const told = await world.outcome('acme');
+    t.equal(told.error, 'provider-denied');
+    t.match(told.error_description, /access_denied/);
+    t.notMatch(told.error_description, /<b>/);
+  });
+
+  await t.test('a code that the provider does not know, or has seen before', async (t) => {
+    await fresh();
+    liar.lies = { redirect: { code: 'made-up' } };
+    t.equal((await world.outcome('acme')).error, REFUSED);
+    let kept = '';
+    await fresh();
+    liar.lies = {
+      at: {
+        token: ({ form }) => {
+          kept = form.get('code') ?? '';
+          return { status: 500, body: 'out of order' };
+        },
+      },
+    };
+    await world.outcome('acme');
+    liar.lies = { redirect: { code: kept } };
+    t.equal((await world.outcome('acme')).error, REFUSED, 'in another flow it has another verifier');
+  });
+
+  await t.test('a restriction that the claims do not meet', async (t) => {
+    await world.provide(leadingTo('acme', liar, { require: { hd: ['example.org', 'example.com'] } }));
+    liar.lies = {};
+    liar.claims = { ...liar.claims, hd: 'gmail.example' };
+    t.equal((await world.outcome('acme')).error, 'provider-account-refused');
+    liar.claims = { ...liar.claims, hd: 'example.com' };
+    t.equal((await world.enter('acme')).statusCode, 200);
+  });
+
+  await t.test('refusals in a row make the network wait', async (t) => {
+    await fresh();
+    const browser = newBrowser();
+    liar.lies = { redirect: { code: 'made-up' } };
+    for (let time = 0; time < 5; time++) {
+      t.equal(outcomeOf(await browser.goto(world.beginning('acme', newClient()))).error, REFUSED);
+    }
+    const asked = liar.requests.length;
+    t.equal(outcomeOf(await browser.goto(world.beginning('acme', newClient()))).error, 'rate-limited');
+    t.equal(liar.requests.length, asked + 1, 'the provider saw the browser, and no code from here');
+    await fresh();
+    t.equal((await world.enter('acme')).statusCode, 200, 'other networks do not wait');
+  });
+});

@@ -1,0 +1,317 @@
+/** What a stranger may try with a flow: its state, its cookie, its code, its verifier, its redirect. */
+import { createHash } from 'node:crypto';
+import t from 'tap';
+import { ask } from '../../helpers/accounts.ts';
+import { testMongo } from '../../helpers/mongo.ts';
+import { startLyingProvider } from '../../helpers/providers/lying-provider.ts';
+import {
+  beginningAt,
+  leadingTo,
+  newBrowser,
+  newClient,
+  outcomeOf,
+  REDIRECT,
+  signInWorld,
+} from '../../helpers/providers/sign-in-world.ts';
+
+const RACERS = 50;
+
+t.test('a flow', async (t) => {
+  const place = await testMongo(t);
+  const [world, other] = [await signInWorld(t, {}, place), await signInWorld(t, {}, place)];
+  const liar = await startLyingProvider(t);
+  await world.provide(leadingTo('acme', liar));
+
+  /** Begins a flow; the address at which the provider would end it, which is not opened. */
+  async function stopped(browser = newBrowser(), client = newClient()) {
+    let callback = '';
+    liar.lies = {
+      at: {
+        authorization: () => ({ status: 200, body: 'Who are you?' }),
+      },
+    };
+    const page = await browser.goto(world.beginning('acme', client));
+    liar.lies = {};
+    const answer = await fetch(page.url, { redirect: 'manual' });
+    callback = answer.headers.get('location') ?? '';
+    return { browser, client, callback, state: new URL(callback).searchParams.get('state') ?? '' };
+  }
+
+  const changed = (callback: string, change: Readonly<Record<string, string | null>>) => {
+    const url = new URL(callback);
+    for (const [name, value] of Object.entries(change)) {
+      if (value === null) url.searchParams.delete(name);
+      else url.searchParams.set(name, value);
+    }
+    return url;
+  };
+
+  await t.test('that is honest ends with a session', async (t) => {
+    const { browser, client, callback } = await stopped();
+    const { code, state } = outcomeOf(await browser.goto(callback));
+    t.equal(state, client.state);
+    t.equal((await world.exchange(code, client.verifier)).statusCode, 200);
+  });
+
+  await t.test('is refused with a wrong state, without one, with two, and without its parameters', async (t) => {
+    const { browser, callback, client, state } = await stopped();
+    for (const change of [{ state: 'A'.repeat(43) }, { state: null }, { state: `${state}x` }]) {
+      const page = await browser.goto(changed(callback, change));
+      t.equal(page.status, 400, JSON.stringify(change));
+      t.match(page.html, /flow-unusable/);
+      t.match(page.headers, { 'content-type': /^text\/html/, 'content-security-policy': /default-src 'none'/ });
+    }
+    const twice = await browser.goto(`${callback}&state=${state}`);
+    t.equal(twice.status, 400);
+    t.equal((await browser.goto(`${world.url}/auth/acme/callback`)).status, 400);
+    const { code } = outcomeOf(await browser.goto(callback));
+    t.equal((await world.exchange(code, client.verifier)).statusCode, 200, 'the honest one is not used up by that');
+  });
+
+  await t.test('is refused at the second use of its state', async (t) => {
+    const { browser, callback } = await stopped();
+    const kept = browser.jar.copy();
+    outcomeOf(await browser.goto(callback));
+    t.equal((await browser.goto(callback)).status, 400);
+    t.equal((await newBrowser({}, kept).goto(callback)).status, 400, 'with the cookie that was removed, too');
+  });
+
+  await t.test('of another browser is refused: no cookie, or the one of another flow', async (t) => {
+    const [mine, theirs] = [await stopped(), await stopped()];
+    const stranger = newBrowser();
+    t.equal((await stranger.goto(mine.callback)).status, 400, 'no cookie');
+    t.equal((await theirs.browser.goto(mine.callback)).status, 400, 'a cookie of their own');
+    const { code } = outcomeOf(await mine.browser.goto(mine.callback));
+    t.equal((await world.exchange(code, mine.client.verifier)).statusCode, 200);
+
+    // The value of another flow under the name of this one.
+    const [victim, attacker] = [await stopped(), await stopped()];
+    const [wanted] = victim.browser.jar.of(new URL(world.url));
+    const [own] = attacker.browser.jar.of(new URL(world.url));
+    attacker.browser.jar.keep(new URL(world.url), [`${wanted?.name}=${own?.value}; Path=/`]);
+    t.equal((await attacker.browser.goto(victim.callback)).status, 400, 'a cookie that was made up');
+  });
+
+  await t.test('does not disturb a second one in the same browser', async (t) => {
+    const browser = newBrowser();
+    const [one, two] = [await stopped(browser), await stopped(browser)];
+    for (const { callback, client } of [one, two]) {
+      const { code } = outcomeOf(await browser.goto(callback));
+      t.equal((await world.exchange(code, client.verifier)).statusCode, 200);
+    }
+  });
+
+  await t.test('leaves eight cookies in a browser at most', async (t) => {
+    const browser = newBrowser();
+    for (let count = 0; count < 12; count++) await stopped(browser);
+    t.equal(browser.jar.of(new URL(world.url)).length, 8);
+  });
+
+  await t.test('ends once, however many try at once, at two processes', async (t) => {
+    const { browser, callback } = await stopped();
+    const [cookie] = browser.jar.of(new URL(world.url));
+    const tries = await Promise.all(
+      Array.from({ length: RACERS }, (_, index) => {
+        const url = new URL(callback);
+        const { app } = index % 2 === 0 ? world : other;
+        return app.inject({
+          url: `${url.pathname}${url.search}`,
+          headers: { host: url.host, cookie: `${cookie?.name}=${cookie?.value}`, accept: 'application/json' },
+          remoteAddress: `10.50.0.${index}`,
+        });
+      }),
+    );
+    const ended = tries.filter(({ statusCode }) => statusCode === 302);
+    t.equal(ended.length, 1);
+    t.match(ended[0]?.headers.location, /[?&]code=/);
+    t.equal(tries.filter((one) => one.statusCode === 400 && one.json().code === 'flow-unusable').length, RACERS - 1);
+  });
+
+  await t.test('is refused when the provider was changed, disabled or removed meanwhile', async (t) => {
+    const first = await stopped();
+    await world.provide(leadingTo('acme', liar, { scopes: ['openid', 'email'] }));
+    t.match(outcomeOf(await first.browser.goto(first.callback)), { error: 'flow-unusable' });
+    const second = await stopped();
+    const coded = await stopped();
+    const { code } = outcomeOf(await coded.browser.goto(coded.callback));
+    await world.provide(leadingTo('acme', liar, { enabled: false }));
+    t.equal((await second.browser.goto(second.callback)).status, 404);
+    t.equal((await newBrowser().goto(world.beginning('acme', newClient()))).status, 404);
+    t.equal((await world.exchange(code, coded.client.verifier)).statusCode, 401, 'a code from before, too');
+    t.strictSame((await ask(world.app, 'GET /auth/providers')).json().providers, []);
+    await world.provide(leadingTo('acme', liar));
+    t.equal((await world.enter('acme')).statusCode, 200);
+  });
+
+  await t.test('brings our own verifier to the provider, which no client can strip or choose', async (t) => {
+    const { browser, client, callback } = await stopped();
+    const asked = liar.requests.findLast(({ url }) => url.pathname === '/authorization')?.url.searchParams;
+    t.equal(asked?.get('code_challenge_method'), 'S256');
+    t.not(asked?.get('code_challenge'), client.challenge);
+    await browser.goto(callback);
+    const verifier = liar.requests.findLast(({ url }) => url.pathname === '/token')?.form.get('code_verifier') ?? '';
+    t.equal(createHash('sha256').update(verifier).digest('base64url'), asked?.get('code_challenge'));
+  });
+});
+
+t.test('a one-time code', async (t) => {
+  const place = await testMongo(t);
+  const [world, other] = [await signInWorld(t, {}, place), await signInWorld(t, {}, place)];
+  const liar = await startLyingProvider(t);
+  await world.provide(leadingTo('acme', liar));
+  const coded = async () => {
+    const client = newClient();
+    const { code } = await world.outcome('acme', client);
+    return { code: code ?? '', verifier: client.verifier };
+  };
+
+  await t.test('works once, at any process', async (t) => {
+    const { code, verifier } = await coded();
+    t.equal((await other.exchange(code, verifier)).statusCode, 200);
+    const again = await world.exchange(code, verifier);
+    t.equal(again.statusCode, 401);
+    t.match(again.json(), { code: 'invalid-credential' });
+  });
+
+  await t.test('works once for 50 that try at once', async (t) => {
+    const { code, verifier } = await coded();
+    const tries = Array.from({ length: RACERS }, (_, index) => (index % 2 ? world : other).exchange(code, verifier));
+    const statuses = (await Promise.all(tries)).map(({ statusCode }) => statusCode);
+    t.strictSame(statuses.sort(), [200, ...Array.from({ length: RACERS - 1 }, () => 401)]);
+  });
+
+  await t.test('that was stolen is of no use, and a wrong verifier uses it up', async (t) => {
+    const { code, verifier } = await coded();
+    t.equal((await world.exchange(code, newClient().verifier)).statusCode, 401);
+    t.equal((await world.exchange(code, verifier)).statusCode, 401, 'used up');
+    const challenged = await coded();
+    const challenge = createHash('sha256').update(challenged.verifier).digest('base64url');
+    t.equal((await world.exchange(challenged.code, challenge)).statusCode, 401, 'the challenge is no verifier');
+    for (const body of [
+      { code },
+      { code, codeVerifier: '' },
+      { code, codeVerifier: null },
+      { codeVerifier: verifier },
+    ]) {
+      t.equal((await ask(world.app, 'POST /auth/exchange', body)).statusCode, 400, JSON.stringify(body));
+    }
+  });
+
+  await t.test('of another kind is none', async (t) => {
+    const { verifier } = await coded();
+    const { ticket } = (await ask(world.app, 'POST /auth/ticket', undefined, await account())).json();
+    t.equal((await world.exchange(ticket, verifier)).statusCode, 401);
+  });
+
+  await t.test('is of no use once its account is disabled', async (t) => {
+    const { code, verifier } = await coded();
+    const { user } = (await world.enter('acme')).json();
+    await world.parts.auth.users.change(user.id, { disabled: true }, { by: null, request: null });
+    t.match((await world.exchange(code, verifier)).json(), { code: 'sign-in-failed' });
+    t.equal((await world.outcome('acme')).error, 'sign-in-failed');
+    await world.parts.auth.users.change(user.id, { disabled: false }, { by: null, request: null });
+    t.equal((await world.enter('acme')).statusCode, 200);
+  });
+
+  await t.test('is of no use once its account is deleted', async (t) => {
+    liar.claims = { ...liar.claims, sub: 'subject-2', email: 'two@example.org' };
+    const { user } = (await world.enter('acme')).json();
+    const { code, verifier } = await coded();
+    await world.parts.auth.users.remove(user.id, { by: null, request: null });
+    t.equal((await world.exchange(code, verifier)).statusCode, 401);
+    t.not((await world.enter('acme')).json().user.id, user.id, 'the next sign-in makes another account');
+  });
+
+  await t.test('guessed at makes the network wait', async (t) => {
+    const guess = () =>
+      world.app.inject({
+        method: 'POST',
+        url: '/auth/exchange',
+        remoteAddress: '10.77.0.1',
+        payload: { code: 'A'.repeat(43), codeVerifier: 'A'.repeat(43) },
+      });
+    for (let time = 0; time < 5; time++) t.equal((await guess()).statusCode, 401);
+    t.equal((await guess()).statusCode, 429);
+  });
+
+  async function account() {
+    const { accessToken } = (await world.enter('acme')).json();
+    return { headers: { authorization: `Bearer ${accessToken}` } };
+  }
+});
+
+t.test('where a flow may end, and what it needs to begin', async (t) => {
+  const world = await signInWorld(t);
+  const liar = await startLyingProvider(t);
+  await world.provide(leadingTo('acme', liar));
+  const begin = (change: Readonly<Record<string, string | null>>, accept = 'text/html') =>
+    world.app.inject({ url: beginningAt('', 'acme', newClient(), change), headers: { accept, host: 'localhost' } });
+
+  const { host } = new URL(REDIRECT);
+  const FOREIGN = [
+    `https://${host.toUpperCase()}/signed-in`,
+    `https://${host}/Signed-In`,
+    `${REDIRECT}/`,
+    `${REDIRECT}/../signed-in`,
+    `${REDIRECT}?next=https://attacker.example`,
+    `${REDIRECT}#`,
+    `${REDIRECT}#fragment`,
+    `https://user@${host}/signed-in`,
+    `https://${host}@attacker.example/signed-in`,
+    `https://${host}.attacker.example/signed-in`,
+    `https://attacker.example/${host}/signed-in`,
+    `https://${host}:443/signed-in`,
+    `https://${host}./signed-in`,
+    `http://${host}/signed-in`,
+    `//${host}/signed-in`,
+    `https:/${host}/signed-in`,
+    `https:\\\\${host}\\signed-in`,
+    ` ${REDIRECT}`,
+    `${REDIRECT}%2f..`,
+    `${REDIRECT}\n`,
+    'javascript:alert(1)',
+    'data:text/html,x',
+    '/signin',
+    '',
+  ];
+  for (const redirect of FOREIGN) {
+    await t.test(`not at ${JSON.stringify(redirect)}`, async (t) => {
+      const { statusCode, headers, body } = await begin({ redirect });
+      t.equal(statusCode, 400);
+      t.equal(headers.location, undefined, 'nobody is sent anywhere');
+      t.equal(headers['set-cookie'], undefined);
+      t.match(body, /redirect-not-allowed/);
+      t.match((await begin({ redirect }, 'application/json')).json(), { code: 'redirect-not-allowed' });
+    });
+  }
+
+  await t.test('a stranger who sends HTML sees it as text', async (t) => {
+    const page = await newBrowser().goto(`${world.url}/auth/%3Cscript%3Ealert(1)%3C%2Fscript%3E?redirect=x`);
+    t.equal(page.status, 404);
+    t.notMatch(page.html, /<script>alert/);
+  });
+
+  await t.test('a client without PKCE, or with a weak one, is told so at its redirect', async (t) => {
+    for (const change of [
+      { code_challenge: null },
+      { code_challenge_method: null },
+      { code_challenge_method: 'plain' },
+      { code_challenge: 'short' },
+    ]) {
+      const { statusCode, headers } = await begin(change);
+      t.equal(statusCode, 302);
+      const told = new URL(String(headers.location));
+      t.equal(`${told.origin}${told.pathname}`, REDIRECT);
+      t.equal(told.searchParams.get('error'), 'invalid-parameter', JSON.stringify(change));
+      t.equal(headers['set-cookie'], undefined);
+    }
+  });
+
+  await t.test('parameters that are not known, given twice, or too long', async (t) => {
+    t.equal((await begin({ prompt: 'none' })).statusCode, 400);
+    t.equal((await begin({ state: 'x'.repeat(513) })).statusCode, 400);
+    const twice = await world.app.inject({ url: `${beginningAt('', 'acme', newClient())}&redirect=https://x.example` });
+    t.equal(twice.statusCode, 400);
+    t.equal((await begin({ redirect: null })).statusCode, 400);
+  });
+});
