@@ -60,8 +60,10 @@ export class ProviderAccounts {
       );
     } catch (error) {
       if (!(error instanceof MillraceError)) throw error;
-      // Another first sign-in of the same user was faster, here or in another process.
-      const faster = error.code === 'identity-taken' ? await users.byIdentity(identity) : null;
+      // Another first sign-in of the same user may have been faster, here or in another process. The database names only
+      // one of the values that both have: the address or the identity.
+      const isTaken = error.code === 'identity-taken' || error.code === 'unique-violation';
+      const faster = isTaken ? await users.byIdentity(identity) : null;
       if (faster !== null) return faster;
       throw error.code === 'unique-violation' ? addressTaken(provider, error) : error;
     }

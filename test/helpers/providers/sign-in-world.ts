@@ -12,6 +12,7 @@ import type { TestMongo } from '../mongo.ts';
 import { owner, speakingAs } from '../principals.ts';
 import { type BrowserOptions, CookieBrowser, type Page } from './cookie-browser.ts';
 import type { CookieJar } from './cookie-jar.ts';
+import type { LyingProvider } from './lying-provider.ts';
 
 export const APP = 'https://app.example';
 export const REDIRECT = `${APP}/signed-in`;
@@ -122,4 +123,9 @@ export function leadingTo(
 export function outcomeOf({ url, status, html }: Page): Told {
   if (url.origin !== APP) throw new Error(`The browser is at ${url}: ${status} ${html}`);
   return Object.fromEntries(url.searchParams);
+}
+
+/** Makes somebody else sign in at a provider. */
+export function person(provider: LyingProvider, sub: string, claims: object = {}): void {
+  provider.claims = { sub, email: `${sub}@provider.example`, email_verified: true, name: sub, ...claims };
 }
