@@ -25,6 +25,7 @@ export interface ConnectorOptions {
 }
 
 export function guardedConnector({ reach, lookup, timeoutMs, end }: ConnectorOptions): buildConnector.connector {
+  const find = oncePerHost(lookup);
   const made = (secure: boolean) =>
     buildConnector({
       // The size of headers is bounded in HTTP/1.1 alone.
@@ -32,7 +33,7 @@ export function guardedConnector({ reach, lookup, timeoutMs, end }: ConnectorOpt
       timeout: timeoutMs,
       autoSelectFamily: true,
       signal: end,
-      lookup: vetted(lookup, (address) => reach(address, secure)),
+      lookup: vetted(find, (address) => reach(address, secure)),
     });
   const [plain, tls] = [made(false), made(true)];
   return (options, callback) => {
@@ -48,6 +49,21 @@ export function guardedConnector({ reach, lookup, timeoutMs, end }: ConnectorOpt
       socket.destroy();
       blocked();
     });
+  };
+}
+
+/**
+ * Looks a host up once at a time. `dns.lookup` keeps a thread of the pool that files and passwords need, too, until it ends: calls
+ * to one host whose name server hangs would take all four of them.
+ */
+function oncePerHost(lookup: AddressLookup): AddressLookup {
+  const underWay = new Map<string, ReturnType<AddressLookup>>();
+  return (host) => {
+    const known = underWay.get(host);
+    if (known !== undefined) return known;
+    const found = lookup(host).finally(() => underWay.delete(host));
+    underWay.set(host, found);
+    return found;
   };
 }
 

@@ -104,6 +104,23 @@ t.test('of a name with public and private addresses the public ones are connecte
   t.strictSame([good(), bad()], [5, 0]);
 });
 
+t.test('a name whose look-up hangs is looked up once, however many calls wait for it', async (t) => {
+  const { port } = await listening(t);
+  let lookups = 0;
+  const found = Promise.withResolvers<{ address: string; family: number }[]>();
+  const egress = guarded(t, () => {
+    lookups += 1;
+    return lookups === 1 ? found.promise : Promise.resolve([entry('127.0.0.2')]);
+  });
+  const url = `http://slow.example:${port}/`;
+  const calls = Array.from({ length: 6 }, () => kindOf(egress.fetch(url, {}, { timeoutMs: 200 })));
+  t.strictSame(await Promise.all(calls), Array(6).fill('timeout'));
+  t.equal(lookups, 1);
+  found.resolve([entry('127.0.0.2')]);
+  t.equal(await kindOf(egress.fetch(url)), 'answered');
+  t.equal(lookups, 2, 'what was found is not kept');
+});
+
 t.test('the address of the connection itself is judged, whatever was looked up', async (t) => {
   const { port, count, received } = await listening(t);
   const verdicts = [true, false];
