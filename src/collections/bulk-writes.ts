@@ -189,10 +189,6 @@ function inDocument<T>(reader: Scope<'read'> | null, old: Document, work: () => 
     return work();
   } catch (error) {
     if (!(error instanceof MillraceError) || reader === null || !reaches(reader, old)) throw error;
-    throw new MillraceError(error.code, `Document '${idText(old['_id'])}': ${error.message}`, {
-      ...(error.hint === undefined ? {} : { hint: error.hint }),
-      faults: error.faults,
-      cause: error,
-    });
+    throw error.with({ message: `Document '${idText(old['_id'])}': ${error.message}` });
   }
 }

@@ -26,7 +26,7 @@ import { Lookup } from './lookup.ts';
 import type { OpenTransaction } from './open-transaction.ts';
 import { tagFor, viewOf } from './read/document-view.ts';
 import { Allowance, type Expand, type Expanding, expandBatch } from './read/expansion.ts';
-import { at, duplicate, tooBusy } from './refusals.ts';
+import { duplicate, tooBusy } from './refusals.ts';
 import { checkPreconditions, type Preconditions, UNCONDITIONAL, UNSEEN } from './store/preconditions.ts';
 import { type StoredDocument, toStored, written } from './store/stored-document.ts';
 
@@ -135,7 +135,7 @@ export class Collections {
       try {
         return permittedCreate(scope, body, origin, newId);
       } catch (error) {
-        throw at(`/${index}`, error);
+        throw error instanceof MillraceError ? error.at(`/${index}`) : error;
       }
     });
     const [creator, made] = [quotaIdOf(scope.principal), { documents: documents.length }];
@@ -146,7 +146,7 @@ export class Collections {
         await this.#parts.store.insertMany(name, documents, within.session);
       } catch (error) {
         const index = duplicateKey(error)?.index;
-        throw index === undefined ? error : at(`/${index}`, duplicate(error, documents[index]));
+        throw index === undefined ? error : duplicate(error, documents[index]).at(`/${index}`);
       }
     }, write.within);
     return documents.map(written);

@@ -70,16 +70,3 @@ export function duplicate(error: unknown, document: Document | undefined): Millr
   }
   return uniqueViolation(fields, error);
 }
-
-/** Says which element of a request an error belongs to, by putting `pointer` before the places it names. */
-export function at(pointer: string, error: unknown): unknown {
-  if (!(error instanceof MillraceError)) return error;
-  const faults = error.faults.length > 0 ? error.faults : [{ pointer: '', code: error.code, detail: error.message }];
-  return new MillraceError(error.code, error.message, {
-    ...(error.hint === undefined ? {} : { hint: error.hint }),
-    faults: faults.map((fault) => ({ ...fault, pointer: pointer + fault.pointer })),
-    headers: error.headers,
-    extensions: error.extensions,
-    cause: error,
-  });
-}

@@ -2,11 +2,13 @@
  * The answer with a list of files: one JSON array, written as fast as the client reads, with the headers for the next
  * page. Not here: what is in the list (listing.ts).
  */
+
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { begun, boundedChunks } from '../kernel/answers/chunks.ts';
 import type { LongAnswer } from '../policies/standing/long-answers.ts';
 import { cut, type Fields } from '../query/evaluate/fields.ts';
+import { pageLinks } from '../query/page/page-links.ts';
 import type { FileList } from './listing.ts';
 import type { FileResource } from './upload/file.ts';
 import type { VisibleFile } from './visible-file.ts';
@@ -32,11 +34,9 @@ export interface FilesShape {
 
 /** Sends a list. The next page's address stands in `Link` (RFC 8288), and its bare cursor in `Millrace-Next`. */
 export async function sendFiles(reply: FastifyReply, list: FileList, shape: FilesShape): Promise<FastifyReply> {
-  const { next, prev, count, batches } = list;
-  const links = Object.entries({ next, prev }).flatMap(([rel, cursor]) =>
-    cursor === null ? [] : `<${pageAddress(reply.request.url, cursor)}>; rel="${rel}"`,
-  );
-  if (links.length > 0) reply.header('link', links.join(', '));
+  const { next, count, batches } = list;
+  const links = pageLinks(reply.request.url, list);
+  if (links !== null) reply.header('link', links);
   if (next !== null) reply.header('millrace-next', next);
   if (count !== null) reply.header('millrace-count', count).header('millrace-count-kind', 'exact');
   reply.type('application/json; charset=utf-8');
@@ -54,13 +54,6 @@ export async function sendFiles(reply: FastifyReply, list: FileList, shape: File
   void batches.return(undefined);
   // An empty stream: without a body, Fastify would send a length of 0.
   return reply.send(Readable.from([]));
-}
-
-/** The address of the same list at another cursor. */
-function pageAddress(url: string, cursor: string): string {
-  const [path = '', search = ''] = url.split(/\?(.*)/s);
-  const others = search.split('&').filter((pair) => pair !== '' && !/^(cursor|skip)=/.test(pair));
-  return `${path}?${[...others, `cursor=${cursor}`].join('&')}`;
 }
 
 async function* jsonArray(

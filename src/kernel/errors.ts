@@ -158,6 +158,23 @@ export class MillraceError extends Error {
     this.extensions = options.extensions ?? {};
   }
 
+  /** The same error in other words: what is given takes the place of what it has. */
+  with({ message = this.message, ...changed }: { readonly message?: string } & ErrorOptions): MillraceError {
+    const { faults, headers, extensions } = this;
+    const hint = this.hint === undefined ? {} : { hint: this.hint };
+    return new MillraceError(this.code, message, { ...hint, faults, headers, extensions, cause: this, ...changed });
+  }
+
+  /**
+   * The same error, of a part of the request: `pointer` (RFC 6901) is put before the places that it names. If it names
+   * none, the part itself is the place.
+   */
+  at(pointer: string): MillraceError {
+    const { code, message: detail } = this;
+    const faults = this.faults.length > 0 ? this.faults : [{ pointer: '', code, detail }];
+    return this.with({ faults: faults.map((fault) => ({ ...fault, pointer: pointer + fault.pointer })) });
+  }
+
   /** HTTP status of the error's code. */
   get status(): number {
     return ERRORS[this.code].status;

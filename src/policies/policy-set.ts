@@ -84,5 +84,5 @@ function faultsBeside(policy: Policy, all: readonly Policy[]): Fault[] {
 
 function ofPolicy(id: string, error: MillraceError): MillraceError {
   const faults = error.faults.map((fault) => ({ ...fault, detail: `Policy '${id}': ${fault.detail}` }));
-  return new MillraceError(error.code, `Policy '${id}': ${error.message}`, { faults, cause: error });
+  return error.with({ message: `Policy '${id}': ${error.message}`, faults });
 }

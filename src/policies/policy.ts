@@ -169,9 +169,8 @@ function inMember<T>(name: string, read: () => T): T {
 
 function faultsAt(pointer: string, error: unknown): Fault[] {
   if (!(error instanceof MillraceError)) throw error;
-  if (error.faults.length > 0) return error.faults.map((fault) => ({ ...fault, pointer: pointer + fault.pointer }));
-  const detail = error.hint === undefined ? error.message : `${error.message}. ${error.hint}`;
-  return [{ pointer, code: error.code, detail }];
+  const { message, hint } = error;
+  return [...error.with(hint === undefined ? {} : { message: `${message}. ${hint}` }).at(pointer).faults];
 }
 
 function namesVariable(value: unknown, name: RegExp): boolean {

@@ -3,16 +3,15 @@
  * may be set. Pure, on stored values. Not here: how a request computes the new document
  * (collections/change/permitted-change.ts).
  */
+
 import type { Document } from 'mongodb';
 import { isPlain } from '../kernel/objects.ts';
+import { SERVER_MEMBERS } from '../kernel/server-members.ts';
 import { equalValues } from '../query/evaluate/order.ts';
 import type { Value } from '../query/filter.ts';
 import { ALL, childOf, type FieldTree, union } from './fields/field-tree.ts';
 import { grantsFor } from './reach.ts';
 import type { Grant, Scope } from './scope.ts';
-
-/** Members that the server alone sets. */
-const SYSTEM: ReadonlySet<string> = new Set(['_id', 'id', '_meta', '_expanded']);
 
 /** The values that the grants set. If two set the same member, the first one counts. */
 export function settings(grants: readonly Grant[]): ReadonlyMap<string, Value> {
@@ -51,7 +50,7 @@ export function forbiddenMember(
 ): string | null {
   if (write === ALL) return null;
   for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
-    if (SYSTEM.has(name) || set.has(name)) continue;
+    if (SERVER_MEMBERS.has(name) || set.has(name)) continue;
     const found = forbiddenIn(memberOf(before, name), memberOf(after, name), childOf(write, name), name);
     if (found !== null) return found;
   }

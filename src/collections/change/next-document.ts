@@ -4,6 +4,7 @@
  * They work on exact BSON values (`decodeStored`), so what a foreign writer stored as a date or a decimal stays one
  * when its JSON did not change. Not here: JSON and BSON bytes (database/json), access and preconditions (collections).
  */
+
 import type { Document, ObjectId } from 'mongodb';
 import { actorOf, type Principal } from '../../auth/identity/principal.ts';
 import { idText, parseNewId } from '../../database/json/ids.ts';
@@ -12,6 +13,7 @@ import { metaToWire } from '../../database/json/to-wire.ts';
 import { valueToWire } from '../../database/json/wire-values.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { isPlain } from '../../kernel/objects.ts';
+import { ANSWER_MEMBERS, SERVER_MEMBERS } from '../../kernel/server-members.ts';
 import { TypeKeeper } from './kept-types.ts';
 
 /** Who writes, in which request, when: what `_meta` records. */
@@ -24,9 +26,6 @@ export interface WriteOrigin {
 
 /** A JSON object as it came out of the strict parser. */
 export type JsonObject = { [member: string]: unknown };
-
-/** Members that a body may carry because answers show them, but never sets. */
-const SYSTEM_MEMBERS: ReadonlySet<string> = new Set(['id', '_meta', '_expanded']);
 
 /**
  * The document that a create stores: `_id`, the members, `_meta` with revision 1.
@@ -76,8 +75,8 @@ export function withMembers(old: Document, members: JsonObject, origin: WriteOri
 /** The members of `body` that a document stores. */
 export function storable(body: JsonObject): JsonObject {
   refuseStoredId(body);
-  for (const name of SYSTEM_MEMBERS)
-    if (Object.hasOwn(body, name)) return pick(body, (one) => !SYSTEM_MEMBERS.has(one));
+  for (const name of ANSWER_MEMBERS)
+    if (Object.hasOwn(body, name)) return pick(body, (one) => !ANSWER_MEMBERS.has(one));
   return body;
 }
 
@@ -86,13 +85,13 @@ export function storable(body: JsonObject): JsonObject {
  */
 function hidden(old: Document): Document {
   const kept = empty();
-  for (const name of ['_id', 'id', '_expanded']) if (Object.hasOwn(old, name)) kept[name] = old[name];
+  for (const name of SERVER_MEMBERS) if (name !== '_meta' && Object.hasOwn(old, name)) kept[name] = old[name];
   return kept;
 }
 
 /** The members of a stored document that clients see and change. */
 export function visibleMembers(old: Document): JsonObject {
-  return pick(old, (name) => name !== '_id' && !SYSTEM_MEMBERS.has(name));
+  return pick(old, (name) => !SERVER_MEMBERS.has(name));
 }
 
 /** Copied by a loop, which takes half the time of a spread: a document may have a hundred thousand members. */

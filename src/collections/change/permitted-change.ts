@@ -3,8 +3,10 @@
  * values that policies set, and it is refused where no policy allows all of it. Pure. Every write of documents goes
  * through here. Not here: single members (member-rules.ts) and what a Scope is (policies/).
  */
+
 import type { Document, ObjectId } from 'mongodb';
 import { MillraceError } from '../../kernel/errors.ts';
+import { ANSWER_MEMBERS } from '../../kernel/server-members.ts';
 import { SYSTEM_ONLY } from '../../policies/fields/field-rules.ts';
 import { ALL, coversSteps, cutTo, type FieldTree } from '../../policies/fields/field-tree.ts';
 import { fieldHidden, fieldsFor, grantsFor } from '../../policies/reach.ts';
@@ -26,9 +28,6 @@ import {
   type WriteOrigin,
   withMembers,
 } from './next-document.ts';
-
-/** Members of the wire form that every client sees and none sets. */
-const SYSTEM: ReadonlySet<string> = new Set(['id', '_meta', '_expanded']);
 
 type Given = ReadonlyMap<string, unknown>;
 
@@ -136,7 +135,7 @@ function computeWithin(
  * writable.
  */
 function checkNames(change: Extract<DocumentChange, { kind: 'edit' }>, { read, write, given }: Bounds): void {
-  const own = ([first = '']: MemberPath) => first !== '' && !SYSTEM.has(first);
+  const own = ([first = '']: MemberPath) => first !== '' && !ANSWER_MEMBERS.has(first);
   for (const steps of change.reads) if (own(steps) && !coversSteps(read, steps)) throw fieldHidden(steps.join('.'));
   for (const steps of change.writes) {
     if (own(steps) && !given.has(steps[0] ?? '') && !coversSteps(write, steps)) throw notWritable(steps);

@@ -67,26 +67,15 @@ export function inRefusedBody(error: unknown): unknown {
   if (!(error instanceof MillraceError)) return error;
   const [, index] = /^\/operations\/(\d{1,9})(?:\/|$)/.exec(error.faults[0]?.pointer ?? '') ?? [];
   if (index === undefined || 'failedOperation' in error.extensions) return error;
-  const { code, message, hint, headers, faults } = error;
-  const extensions = { failedOperation: Number(index) };
-  return new MillraceError(code, message, { ...(hint === undefined ? {} : { hint }), headers, faults, extensions });
+  return error.with({ extensions: { failedOperation: Number(index) } });
 }
 
 /** Puts the place of the operation into an error. */
 export function inOperation(index: number, error: unknown): unknown {
   if (!(error instanceof MillraceError)) return error;
-  const { code, message, hint, headers, faults } = error;
   const place = `/operations/${index}`;
-  return new MillraceError(code, message, {
-    ...(hint === undefined ? {} : { hint }),
-    headers,
-    faults:
-      faults.length === 0
-        ? [{ pointer: place, code, detail: message }]
-        : faults.map((fault) => ({ ...fault, pointer: `${place}/body${fault.pointer}` })),
-    extensions: { failedOperation: index },
-    cause: error,
-  });
+  const placed = error.at(error.faults.length === 0 ? place : `${place}/body`);
+  return placed.with({ extensions: { failedOperation: index } });
 }
 
 /**

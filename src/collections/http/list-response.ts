@@ -1,4 +1,5 @@
 /** How documents leave in the answer to a read: the codec's bytes, the entity tag. Not here: writes (write-response.ts). */
+
 import { Readable } from 'node:stream';
 import { setImmediate as otherWork } from 'node:timers/promises';
 import type { FastifyReply } from 'fastify';
@@ -6,6 +7,7 @@ import { encodeList, ListEncoder } from '../../database/json/json.ts';
 import { AT_ONCE_BYTES, begun, boundedChunks, CHUNK_BYTES, inPieces } from '../../kernel/answers/chunks.ts';
 import type { ClosableIterator } from '../../kernel/concurrency/closable-iterator.ts';
 import type { LongAnswer } from '../../policies/standing/long-answers.ts';
+import { pageLinks } from '../../query/page/page-links.ts';
 import type { HintedList } from '../lists.ts';
 import type { Expand } from '../read/expansion.ts';
 import { JSON_TYPE } from './write-response.ts';
@@ -162,24 +164,14 @@ function describe(reply: FastifyReply, { next, prev, count, hints }: HintedList)
   if (count !== null) reply.header('millrace-count', count.value).header('millrace-count-kind', count.kind);
   if (next !== null) reply.header('millrace-next', next);
   // A `_query` request has no address at which the list could go on.
-  if (reply.request.method === 'POST' || (next === null && prev === null)) return;
-  const links = Object.entries({ next, prev }).flatMap(([rel, cursor]) =>
-    cursor === null ? [] : `<${pageAddress(reply.request.url, cursor)}>; rel="${rel}"`,
-  );
-  reply.header('link', links.join(', '));
+  const links = reply.request.method === 'POST' ? null : pageLinks(reply.request.url, { next, prev });
+  if (links !== null) reply.header('link', links);
 }
 
 /** A header holds visible ASCII: other characters are written as JSON escapes them. */
 function inAscii(text: string): string {
   const escaped = (code: string) => `\\u${code.charCodeAt(0).toString(16).padStart(4, '0')}`;
   return text.replace(/[^\x20-\x7e]/g, escaped);
-}
-
-/** The address of the same list at another cursor. */
-function pageAddress(url: string, cursor: string): string {
-  const [path = '', search = ''] = url.split(/\?(.*)/s);
-  const others = search.split('&').filter((pair) => pair !== '' && !/^(cursor|skip)=/.test(pair));
-  return `${path}?${[...others, `cursor=${cursor}`].join('&')}`;
 }
 
 async function* expanded(

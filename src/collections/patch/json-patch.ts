@@ -8,7 +8,6 @@ import { pointerTo } from '../../database/json/json-faults.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { isPlain, setMember } from '../../kernel/objects.ts';
 import { sameJson } from '../change/same-json.ts';
-import { at } from '../refusals.ts';
 import { type Node, PatchDraft } from './draft.ts';
 import { checkChange, checkChangedPath, invalidPatch, MAX_PATCH_OPERATIONS } from './patch-bounds.ts';
 
@@ -217,11 +216,6 @@ function missing(path: Pointer): MillraceError {
 /** Puts the place of the operation before an error: a patch is refused as a whole, and the client learns why. */
 function inOperation(index: number, error: unknown): unknown {
   if (!(error instanceof MillraceError)) return error;
-  const { code, hint, headers } = error;
-  const named = new MillraceError(code, `Operation ${index}: ${error.message}`, {
-    ...(hint === undefined ? {} : { hint }),
-    headers,
-    cause: error,
-  });
-  return at(`/${index}`, named);
+  // The places that it names lie in the document, and not in the request.
+  return error.with({ message: `Operation ${index}: ${error.message}`, faults: [] }).at(`/${index}`);
 }

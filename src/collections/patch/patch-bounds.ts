@@ -2,16 +2,15 @@
  * What every change by paths must respect: names that can be stored, members that only the server sets, and depth. Not
  * here: how a path is written (json-patch.ts, dotted-path.ts), and how much work a patch may do (draft.ts).
  */
+
 import { keyProblem, pointerTo } from '../../database/json/json-faults.ts';
 import { MAX_DEPTH } from '../../database/json/parse-json.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { isPlain } from '../../kernel/objects.ts';
+import { SERVER_MEMBERS } from '../../kernel/server-members.ts';
 
 /** Operations of one patch, or paths of one update. */
 export const MAX_PATCH_OPERATIONS = 1_000;
-
-/** Members that the server sets; a patch may read them. */
-const OWN: ReadonlySet<string> = new Set(['id', '_id', '_meta', '_expanded']);
 
 /** The refusal of a patch, or of one part of it. */
 export function invalidPatch(message: string, hint?: string): MillraceError {
@@ -19,12 +18,12 @@ export function invalidPatch(message: string, hint?: string): MillraceError {
 }
 
 /**
- * Holds the path of a change to what may be changed.
+ * Holds the path of a change to what may be changed. Members of the server may only be read.
  * @throws MillraceError `invalid-patch` for the server's own members, `unsupported-key` for names that cannot be stored
  */
 export function checkChangedPath(path: readonly string[]): void {
   const [first] = path;
-  if (first !== undefined && OWN.has(first))
+  if (first !== undefined && SERVER_MEMBERS.has(first))
     throw invalidPatch(`'${first}' is set by the server and cannot be changed`);
   for (let length = 1; length <= path.length; length++) {
     // Only the name above the last one matters for the check, and a path may have a million names.

@@ -5,7 +5,6 @@
 
 import { MillraceError } from '../../kernel/errors.ts';
 import { isPlain } from '../../kernel/objects.ts';
-import { at } from '../refusals.ts';
 import { changeAt, compareSteps, type PathChange, type PathSteps, parseSteps } from './dotted-path.ts';
 import { PatchDraft } from './draft.ts';
 import { invalidPatch, MAX_PATCH_OPERATIONS } from './patch-bounds.ts';
@@ -87,9 +86,7 @@ function refuseConflicts(update: Update): Update {
 function inClause(operator: string, path: string, error: unknown): unknown {
   if (!(error instanceof MillraceError)) return error;
   const shown = path.length > 80 ? `${path.slice(0, 80)}…` : path;
-  const named = new MillraceError(error.code, `${operator} of '${shown}': ${error.message}`, {
-    ...(error.hint === undefined ? {} : { hint: error.hint }),
-    cause: error,
-  });
-  return at(`/${operator}/${path.replaceAll('~', '~0').replaceAll('/', '~1')}`, named);
+  // The places that it names lie in the document, and not in the request.
+  const named = error.with({ message: `${operator} of '${shown}': ${error.message}`, faults: [] });
+  return named.at(`/${operator}/${path.replaceAll('~', '~0').replaceAll('/', '~1')}`);
 }

@@ -3,10 +3,11 @@
  * reading and writing documents (parse-json.ts, json.ts), and the members of one collection
  * (http/openapi/member-types.ts).
  */
+
 import Type from 'typebox';
 import { nullable, shape, TIME } from '../../contract/schema.ts';
+import { REFUSED_NAMES } from '../../kernel/server-members.ts';
 import { NEW_ID } from './ids.ts';
-import { REFUSED_NAMES } from './json-faults.ts';
 
 /** Member names that a document in a request may not have at its top level. */
 const names = { propertyNames: { not: { enum: ['_id', ...REFUSED_NAMES] } } };

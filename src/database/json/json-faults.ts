@@ -2,7 +2,9 @@
  * The slow part of strict decoding: reads a JSON text token by token and finds the first member name or value that
  * cannot be stored unchanged. It expects a text that JSON.parse has accepted, uses no recursion, and builds no value.
  */
+
 import type { Fault } from '../../kernel/errors.ts';
+import { REFUSED_NAMES } from '../../kernel/server-members.ts';
 
 /** A place in a JSON text: member names and array indices from the outside in. */
 export type Path = readonly (string | number)[];
@@ -65,9 +67,6 @@ function keyFault(path: Path, key: string): Fault | null {
 function valueFault(path: Path, detail: string | null): Fault | null {
   return detail === null ? null : { pointer: pointerTo(path), code: 'unsupported-value', detail };
 }
-
-/** Names that no member may have at any depth, because they have a special meaning for JavaScript or for the driver. */
-export const REFUSED_NAMES: readonly string[] = ['__proto__', '_bsontype'];
 
 /** Why a member at this path may not have this name, or null. */
 export function keyProblem(path: Path, key: string): string | null {

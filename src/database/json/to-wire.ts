@@ -3,8 +3,10 @@
  * because they have the document decoded. The transcoder, which works on bytes (transcode.ts), is tested against it. It
  * accepts documents deserialized with or without `promoteValues`.
  */
+
 import type { Document } from 'mongodb';
 import { isPlain, setMember } from '../../kernel/objects.ts';
+import { SERVER_MEMBERS } from '../../kernel/server-members.ts';
 import { idText } from './ids.ts';
 import { dateText, valueToWire } from './wire-values.ts';
 
@@ -22,9 +24,6 @@ export interface WireMeta {
   readonly updatedBy: string | null;
 }
 
-/** Stored top-level members that clients never see under these names. */
-const HIDDEN = new Set(['_id', 'id', '_meta', '_expanded']);
-
 /**
  * A stored document as clients see it: `id` first, its members in stored order, `_meta` last. A document without `_id`
  * (a row of a view) has no `id`.
@@ -33,7 +32,7 @@ export function toWire(document: Document, options: WireOptions = {}): Record<st
   const wire: Record<string, unknown> = {};
   if (Object.hasOwn(document, '_id')) wire['id'] = idText(document['_id']);
   for (const key of Object.keys(document)) {
-    if (!HIDDEN.has(key)) setMember(wire, key, valueToWire(document[key]));
+    if (!SERVER_MEMBERS.has(key)) setMember(wire, key, valueToWire(document[key]));
   }
   if (options.meta !== false) wire['_meta'] = metaToWire(document['_meta']);
   return wire;

@@ -2,7 +2,9 @@
  * Writes a whole document from BSON to JSON text: `id` first, the members in stored order, `_meta` last, as to-wire.ts
  * does with objects. Not here: writing values (transcode.ts).
  */
+
 import type { ObjectId } from 'mongodb';
+import { SERVER_MEMBERS } from '../../kernel/server-members.ts';
 import * as bson from '../bson/bson-bytes.ts';
 import { readStored } from '../bson/stored.ts';
 import type { ByteOutput } from './byte-output.ts';
@@ -13,9 +15,13 @@ import { writeBytes, writeText } from './write-text.ts';
 
 const COMMA = 0x2c;
 const ID = Buffer.from('_id');
-const FOREIGN_ID = Buffer.from('id');
-const EXPANDED = Buffer.from('_expanded');
 const META = Buffer.from('_meta');
+/** The members that are not written among the others; `_meta` is told apart. */
+const RESERVED = [...SERVER_MEMBERS].filter((name) => name !== '_meta').map((name) => Buffer.from(name));
+/** For each byte 1 if the name of a server's member begins with it: most names are told apart by it. */
+const FIRST_BYTES = Uint8Array.from({ length: 256 }, (_, byte) =>
+  Number([META, ...RESERVED].some((name) => name[0] === byte)),
+);
 const REVISION = Buffer.from('revision');
 /** The other members of `_meta` in the order they are shown, each with the one type it may have. */
 const META_MEMBERS = [
@@ -63,14 +69,13 @@ let metaStart = -1;
 
 /** Whether a top-level member is not written among the members: it is written elsewhere, or not at all. */
 function isReserved(src: Buffer, type: number, start: number, end: number): boolean {
-  const first = src[start];
-  if (first === 0x69) return bson.isNamed(src, start, end, FOREIGN_ID);
-  if (first !== 0x5f) return false;
+  if (FIRST_BYTES[src[start] ?? 0] === 0) return false;
   if (bson.isNamed(src, start, end, META)) {
     metaStart = type === bson.DOCUMENT ? end + 1 : -1;
     return true;
   }
-  return bson.isNamed(src, start, end, ID) || bson.isNamed(src, start, end, EXPANDED);
+  for (const name of RESERVED) if (bson.isNamed(src, start, end, name)) return true;
+  return false;
 }
 
 function writeId(src: Buffer, member: number, end: number, oddId: string, out: Buffer, to: number): number {

@@ -144,12 +144,7 @@ async function readCustom(part: Part, expected: Expected): Promise<unknown> {
     return parseJson(Buffer.concat(chunks));
   } catch (error) {
     if (!(error instanceof MillraceError)) throw error;
-    const { code, message, faults, cause } = error;
-    throw new MillraceError(code, `In the field custom: ${message}`, {
-      hint: 'Send JSON in the field custom',
-      faults,
-      cause,
-    });
+    throw error.with({ message: `In the field custom: ${error.message}`, hint: 'Send JSON in the field custom' });
   }
 }
 

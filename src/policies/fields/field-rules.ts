@@ -2,12 +2,11 @@
  * The rules by which a policy names members, `["*","-secret"]` or `["title","author.name"]`, read into a tree. Pure.
  * Not here: what is done with the tree (field-tree.ts).
  */
+
 import { MillraceError } from '../../kernel/errors.ts';
+import { ALWAYS_VISIBLE } from '../../kernel/server-members.ts';
 import { isPosition, storedPath } from '../../query/paths.ts';
 import { ALL, type FieldTree, fieldTree, NONE } from './field-tree.ts';
-
-/** Members that are visible with every visible document, and that no client sets. */
-const ALWAYS = ['_id', '_meta'];
 
 /**
  * Reads the rules: all members but some, or some.
@@ -25,7 +24,7 @@ export function parseFieldRules(rules: readonly string[] | undefined): FieldTree
     if (rules.indexOf(rule) !== index) throw invalid(index, `'${rule}' is named twice`);
   }
   const tree = paths.reduce((level, path) => withRule(level, path.split('.'), all), all ? ALL : NONE);
-  return ALWAYS.reduce((level, name) => fieldTree(level.rest, new Map([...level.members, [name, ALL]])), tree);
+  return ALWAYS_VISIBLE.reduce((level, name) => fieldTree(level.rest, new Map([...level.members, [name, ALL]])), tree);
 }
 
 /** The members that are shown of a document where nothing is granted. */
@@ -43,7 +42,7 @@ function readRule(rule: string, index: number, all: boolean): string {
   }
   if (!left && all) throw invalid(index, `'*' already includes '${rule}'`, "Leave it out, or leave '*' out");
   const [first = '', ...rest] = readPath(path, index).split('.');
-  if (ALWAYS.includes(first)) throw invalid(index, `'${path}' is always seen and never set`, 'Leave it out');
+  if (ALWAYS_VISIBLE.includes(first)) throw invalid(index, `'${path}' is always seen and never set`, 'Leave it out');
   if ([first, ...rest].some(isPosition)) {
     throw invalid(index, `'${path}' names a place in an array`, 'Rules look through arrays: write items.cost');
   }

@@ -3,7 +3,9 @@
  * Values are never coerced, and an operator that is not named here is refused, so nothing a client writes reaches the
  * database as an operator of its own.
  */
+
 import { ObjectId } from 'bson';
+import { REFUSED_NAMES } from '../../kernel/server-members.ts';
 import { and, field, not, type OpenFilter, type OpenTest, or, type TypeName, Variable } from '../filter.ts';
 import { LIMITS } from '../limits.ts';
 import { type OpenValue, readDate } from '../literals.ts';
@@ -228,7 +230,7 @@ function readMembers(object: JsonObject, place: Place): OpenValue {
   const members: Record<string, OpenValue> = {};
   for (const [name, member] of bounded(Object.entries(object), 'An object')) {
     if (name.startsWith('$')) throw unknownOperator(name, ['$date', '$oid']);
-    if (name === '__proto__' || name === '_bsontype') throw invalidFilter(`A value cannot have a member '${name}'`);
+    if (REFUSED_NAMES.includes(name)) throw invalidFilter(`A value cannot have a member '${name}'`);
     if (!name.isWellFormed()) throw invalidFilter('The name of a member contains half of a surrogate pair');
     if (name.includes('\0')) throw invalidFilter('The name of a member cannot contain NUL');
     members[name] = readValue(member, inside(place));
