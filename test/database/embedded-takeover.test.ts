@@ -92,6 +92,8 @@ const STEPS: Readonly<Record<string, (folder: string) => Promise<boolean>>> = {
     firstOf(await asServer(folder, 'admin', { find: 'system.users' })) !== undefined,
 };
 
+// A start waits for the disk more than it computes.
+t.jobs = 3;
 const old = await oldFolder();
 t.teardown(() => rm(old, { recursive: true, force: true }));
 

@@ -1,6 +1,6 @@
 /** Changes that came without their states, as before a collection of others kept images: who is told of them, and how. */
 import t from 'tap';
-import { openSocket } from '../helpers/live/socket.ts';
+import { type Frame, openSocket } from '../helpers/live/socket.ts';
 import { withPolicies } from '../helpers/policies.ts';
 import { MINE, POSTS, postsWorld } from '../helpers/posts.ts';
 
@@ -26,13 +26,18 @@ t.test('a change without its states is told to whom any document may be shown', 
   const { data } = parts.mongo;
   const posts = data.collection<{ _id: string }>('posts');
   await data.command({ collMod: 'posts', changeStreamPreAndPostImages: { enabled: false } });
-  await posts.updateOne({ _id: 'b' }, { $set: { title: 'B2' } });
-  await posts.deleteOne({ _id: 'c' });
+  // In a transaction, which the program has to wait for before it switches the images on again.
+  await parts.mongo.client.withSession((session) =>
+    session.withTransaction(async () => {
+      await posts.updateOne({ _id: 'b' }, { $set: { title: 'B2' } }, { session });
+      await posts.deleteOne({ _id: 'c' }, { session });
+    }),
+  );
   await data.command({ collMod: 'posts', changeStreamPreAndPostImages: { enabled: true } });
   await posts.updateOne({ _id: 'a' }, { $set: { title: 'A2' } });
 
   for (const socket of Object.values(sockets)) await socket.frame(({ event }) => isOf(event, 'a'));
-  const told = (socket: typeof sockets.boss) => socket.of('e').flatMap(({ event }) => event ?? []);
+  const told = (socket: typeof sockets.boss) => socket.frames.flatMap((frame) => eventsOf(frame));
   t.match(told(sockets.boss), [
     { type: 'posts.updated', documentId: 'b', changed: ['title'], data: null, before: null },
     { type: 'posts.deleted', documentId: 'c', changed: null, data: null, before: null },
@@ -48,6 +53,12 @@ t.test('a change without its states is told to whom any document may be shown', 
   t.strictSame(await changes(ann), told(sockets.ann));
   t.strictSame(await changes(bob), []);
 });
+
+/** The events of a frame: of one by itself, or of those of a transaction. */
+function eventsOf({ type, event, changes }: Frame): readonly unknown[] {
+  if (type === 'transaction' && Array.isArray(changes)) return changes.map(({ event }: Frame) => event);
+  return type === 'event' ? [event] : [];
+}
 
 function isOf(event: unknown, documentId: string): boolean {
   return typeof event === 'object' && event !== null && 'documentId' in event && event.documentId === documentId;

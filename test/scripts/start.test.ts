@@ -16,6 +16,9 @@ const NODE = process.execPath;
 const START = 'scripts/start.mjs';
 const LIMIT_MS = 60_000;
 
+// A start waits more than it computes.
+t.jobs = 3;
+
 interface Started {
   readonly child: ChildProcess;
   readonly ended: Promise<unknown[]>;

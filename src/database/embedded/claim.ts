@@ -26,7 +26,8 @@ export interface Holder {
 export async function findHolder(data: string): Promise<Holder | null> {
   const lock = await readFile(join(data, 'mongod.lock'), 'utf8').catch(() => '');
   const mongod = await lookUp(Number.parseInt(lock, 10));
-  if (mongod === null || !mongod.command.includes(data)) return null;
+  // A mongod that is ending has no command line any more, but holds its files.
+  if (mongod === null || !(mongod.command === '' || mongod.command.includes(data))) return null;
   const watchdog = await lookUp(mongod.parent);
   const named = new RegExp(`${WATCHDOG}[\\0 ](\\d+):([^\\0 ]+)`).exec(watchdog?.command ?? '');
   if (watchdog === null || named === null) return { mongod, owner: null };
@@ -48,7 +49,7 @@ export async function claimFolder(data: string, onProgress: (line: string) => vo
     ['SIGTERM', END_LIMIT_MS],
     ['SIGKILL', KILL_LIMIT_MS],
   ] as const) {
-    const asked = signal(holder.mongod.pid, name);
+    const asked = holder.mongod.command === '' || signal(holder.mongod.pid, name);
     if (await hasEnded(holder.mongod, asked ? limitMs : 0)) return;
   }
   throw folderInUse(data, holder.mongod.pid);

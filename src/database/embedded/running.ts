@@ -18,7 +18,7 @@ export interface RunningProgram {
    * When it started, as the system writes it. Pids are used again, so only pid and start together identify a program.
    */
   readonly started: string;
-  /** Its command line, with its words separated by NUL (Linux) or by spaces. */
+  /** Its command line, with its words separated by NUL (Linux) or by spaces. Empty while it is ending. */
   readonly command: string;
 }
 
@@ -38,12 +38,15 @@ export async function lookUp(pid: number): Promise<RunningProgram | null> {
   }
 }
 
-/** Reads /proc/<pid>/stat, see proc(5): state is the 3rd field, ppid the 4th, starttime the 22nd. */
+/**
+ * Reads /proc/<pid>/stat, see proc(5): state is the 3rd field, ppid the 4th, num_threads the 20th, starttime the 22nd. A
+ * killed program has state Z when its first thread has ended; it keeps its files open until the others have, too.
+ */
 async function fromProc(pid: number): Promise<RunningProgram | null> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const command = await readFile(`/proc/${pid}/cmdline`, 'utf8');
-  if (fields[0] === 'Z' || fields[0] === 'X') return null;
+  if ((fields[0] === 'Z' && Number(fields[17]) <= 1) || fields[0] === 'X') return null;
   return { pid, parent: Number(fields[1]), started: fields[19] ?? '', command };
 }
 
