@@ -15,6 +15,7 @@ import { reaches } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
 import type { Match } from '../query/evaluate/match.ts';
 import type { OpenFilter } from '../query/filter.ts';
+import { inTurns } from '../query/pauses.ts';
 import type { Atomic } from './atomic.ts';
 import type { DocumentChange } from './change/change.ts';
 import { permittedChange } from './change/permitted-change.ts';
@@ -85,7 +86,7 @@ export class BulkWrites {
         const changes: Replacement[] = [];
         for (const raw of batch) {
           const old = decodeStored(raw);
-          const next = inDocument(scope.reader, old, () => permittedChange(scope, change, old, origin));
+          const next = await inDocument(scope.reader, old, () => permittedChange(scope, change, old, origin));
           const ordered = decodeOrdered(raw);
           changes.push({ id: decodeStoredId(raw), old: ordered, next: inOrderOf(next, ordered) });
           // One change may take as long as one whole request, so other requests get their turn between any two changes.
@@ -150,7 +151,8 @@ export class BulkWrites {
     const ids: unknown[] = [];
     for await (const batch of this.#parts.store.listWithin(name, found, session)) {
       for (const raw of batch) {
-        if (match(readStored(raw))) ids.push(decodeStoredId(raw));
+        const document = readStored(raw);
+        if (await inTurns(() => match(document))) ids.push(decodeStoredId(raw));
         await otherWork();
       }
     }
@@ -184,9 +186,9 @@ function tooMany(maxAffected: number): MillraceError {
  * Puts the id of the document at fault into an error, because one document can stop all the changes. The id is named
  * only if the reader's Scope may read that document.
  */
-function inDocument<T>(reader: Scope<'read'> | null, old: Document, work: () => T): T {
+async function inDocument<T>(reader: Scope<'read'> | null, old: Document, work: () => Promise<T>): Promise<T> {
   try {
-    return work();
+    return await work();
   } catch (error) {
     if (!(error instanceof MillraceError) || reader === null || !reaches(reader, old)) throw error;
     throw error.with({ message: `Document '${idText(old['_id'])}': ${error.message}` });

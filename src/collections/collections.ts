@@ -102,7 +102,8 @@ export class Collections {
 
   /** @throws MillraceError `id-exists`, `unique-violation`, `invalid-id`, `unsupported-key` */
   async create(scope: Scope<'create'>, name: CollectionName, body: JsonObject, write: Write): Promise<StoredDocument> {
-    return this.#insert(scope, name, permittedCreate(scope, body, this.#origin(scope, write), newId), write);
+    const document = await permittedCreate(scope, body, this.#origin(scope, write), newId);
+    return this.#insert(scope, name, document, write);
   }
 
   async #insert({ principal }: Scope, name: CollectionName, document: Document, write: Write): Promise<StoredDocument> {
@@ -131,13 +132,14 @@ export class Collections {
       throw new MillraceError('too-many-documents', `${bodies.length} documents, ${MAX_DOCUMENTS} at most`);
     }
     const origin = this.#origin(scope, write);
-    const documents = bodies.map((body, index) => {
+    const documents: Document[] = [];
+    for (const [index, body] of bodies.entries()) {
       try {
-        return permittedCreate(scope, body, origin, newId);
+        documents.push(await permittedCreate(scope, body, origin, newId));
       } catch (error) {
         throw error instanceof MillraceError ? error.at(`/${index}`) : error;
       }
-    });
+    }
     const [creator, made] = [quotaIdOf(scope.principal), { documents: documents.length }];
     await this.#parts.atomic.run(async (within) => {
       await this.#parts.quotas?.hold(creator, write.request, made, within.holds);
@@ -171,7 +173,7 @@ export class Collections {
         checkPreconditions(write.preconditions, null);
       }
       if (create === null) throw new TypeError('A replacement needs a Scope');
-      const document = permittedCreate(create, { ...body, id }, this.#origin(create, write), newId);
+      const document = await permittedCreate(create, { ...body, id }, this.#origin(create, write), newId);
       // A failed insert ends a transaction. So inside one we first look whether the document exists: by the id alone,
       // as the insert does.
       if (write.within && (await this.#parts.store.find(name, document['_id'], {}, write.within.session)) !== null) {
@@ -243,7 +245,7 @@ export class Collections {
       const old = decodeStored(raw);
       // Only a conditional write has to know the entity tag of what it replaces.
       if (write.preconditions !== UNCONDITIONAL) checkPreconditions(write.preconditions, tagFor(scope.reader, raw));
-      const next = permittedChange(scope, change, old, this.#origin(scope, write));
+      const next = await permittedChange(scope, change, old, this.#origin(scope, write));
       const placed = change.kind === 'replace' ? next : inOrderOf(next, decodeOrdered(raw));
       const stored = written(placed);
       const bytes = raw.length + stored.raw.length;

@@ -26,7 +26,7 @@ export class Lookup {
   /** The raw document, or null when there is none that the Scope reaches. */
   async find(scope: Scope, name: CollectionName, id: string, within?: OpenTransaction): Promise<Buffer | null> {
     const found = await this.#found(scope, name, id, within);
-    return found && (reachedOf(scope, [found])[0] ?? null);
+    return found && ((await reachedOf(scope, [found]))[0] ?? null);
   }
 
   /**

@@ -11,7 +11,7 @@ import { resume } from '../kernel/concurrency/closable-iterator.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import type { SigningKeys } from '../kernel/signing-keys.ts';
 import { SYSTEM_ONLY } from '../policies/fields/field-rules.ts';
-import { fieldsFor, reaches, toDatabaseFilter } from '../policies/reach.ts';
+import { fieldsFor, judge, reaches, toDatabaseFilter } from '../policies/reach.ts';
 import { reachedOf } from '../policies/reached.ts';
 import { readerOf, readingOne, type Scope } from '../policies/scope.ts';
 import type { StandingRights } from '../policies/standing/standing-rights.ts';
@@ -75,6 +75,7 @@ export class Files {
     const bytes = delivery.drafts.reduce((sum, { size }) => sum + size, 0);
     let hold: Hold | undefined;
     try {
+      for (const document of documents) await judge(scope, document);
       if (!documents.every((document) => reaches(scope, document))) {
         throw new MillraceError('forbidden', 'No policy allows you to create this file');
       }
@@ -179,7 +180,7 @@ export class Files {
   async #find(scope: Scope, id: string): Promise<Uint8Array | null> {
     const key = keyFromText(id);
     const found = key === undefined ? null : await this.#parts.store.findRaw(key, toDatabaseFilter(scope));
-    return found && (reachedOf(scope, [found])[0] ?? null);
+    return found && ((await reachedOf(scope, [found]))[0] ?? null);
   }
 
   #now(): Date {

@@ -101,7 +101,7 @@ async function readPage(
   const exact = isInOrder(found.map(readStored), sort, position);
   const stages = [{ $match: request.filter }, ...exactStages(sort, limit + 1)];
   const answer = exact ? found : await store.aggregate(stages, queryTimeoutMs);
-  const { documents, more = false } = pageOfReached(scope, { documents: answer });
+  const { documents, more = false } = await pageOfReached(scope, { documents: answer });
   return cutPage(documents, { sort, limit, position, more }, readStored);
 }
 
@@ -109,5 +109,5 @@ async function* files(
   scope: Scope<'read'>,
   batches: AsyncIterable<readonly Uint8Array[]> | Iterable<readonly Uint8Array[]>,
 ): AsyncGenerator<readonly VisibleFile[]> {
-  for await (const batch of batches) yield reachedOf(scope, batch).map((raw) => toVisibleFile(scope, raw));
+  for await (const batch of batches) yield (await reachedOf(scope, batch)).map((raw) => toVisibleFile(scope, raw));
 }

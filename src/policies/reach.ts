@@ -4,12 +4,14 @@
  * member. Computed once for each array of grants, so that equal requests have the same filter object.
  */
 import type { Document } from 'mongodb';
+import { readStored } from '../database/bson/stored.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { isCertain } from '../query/evaluate/certainty.ts';
-import { costOf } from '../query/evaluate/cost.ts';
+import { costOf, TEXT_COST } from '../query/evaluate/cost.ts';
 import { compileMatch, type Match } from '../query/evaluate/match.ts';
 import { toMongo } from '../query/evaluate/to-mongo.ts';
 import { and, everything, type Filter, not, or } from '../query/filter.ts';
+import { inTurns } from '../query/pauses.ts';
 import { ALL, coversPath, cutTo, type FieldTree, sameTree, touches, union } from './fields/field-tree.ts';
 import type { Grant, Scope } from './scope.ts';
 
@@ -161,4 +163,23 @@ export function fieldHidden(path: string): MillraceError {
   return new MillraceError('field-hidden', `The field '${path.slice(0, 80)}' cannot be used: you may not read it`, {
     hint: 'A policy hides it, at least in some documents',
   });
+}
+
+/**
+ * Tests a document against a Scope and its reader's Scope a few milliseconds at a time, before it is tested at one time:
+ * what a pattern found in a long text is kept for a while (query/text/kept-answers.ts), so that the second test takes
+ * little.
+ * @param document as it is stored, with exact types; it must not change meanwhile
+ */
+export async function judge(scope: Scope, document: Document): Promise<void> {
+  for (let one: Scope | null = scope; one !== null; one = one.reader) {
+    const asked = one;
+    if (costOfScope(asked) >= TEXT_COST) await inTurns(() => grantsFor(asked, document));
+  }
+}
+
+/** The same for stored documents, which are decoded only where the Scope is expensive; null stands for none. */
+export async function judgeStored(scope: Scope, stored: Iterable<Uint8Array | null>): Promise<void> {
+  if (costOfScope(scope) < TEXT_COST) return;
+  for (const raw of stored) if (raw !== null) await judge(scope, readStored(raw));
 }

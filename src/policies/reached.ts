@@ -4,23 +4,30 @@
  * filters need this (query/evaluate/certainty.ts).
  */
 import { readStored } from '../database/bson/stored.ts';
-import { databaseDecides, reaches } from './reach.ts';
+import { databaseDecides, judge, reaches } from './reach.ts';
 import type { Scope } from './scope.ts';
 
 /** The documents that the Scope reaches, in their order; the same list where the database's answer is certain. */
-export function reachedOf<T extends Uint8Array>(scope: Scope, found: readonly T[]): readonly T[] {
-  return databaseDecides(scope) ? found : found.filter((raw) => reaches(scope, readStored(raw)));
+export async function reachedOf<T extends Uint8Array>(scope: Scope, found: readonly T[]): Promise<readonly T[]> {
+  if (databaseDecides(scope)) return found;
+  const reached: T[] = [];
+  for (const raw of found) {
+    const document = readStored(raw);
+    await judge(scope, document);
+    if (reaches(scope, document)) reached.push(raw);
+  }
+  return reached;
 }
 
 /**
  * The documents that a page and its cursors are made of: a cursor reveals the sort key of the last one. If none of them
  * is reached, the page is empty and the next one begins after what was found.
  */
-export function pageOfReached<T extends Uint8Array>(
+export async function pageOfReached<T extends Uint8Array>(
   scope: Scope,
   found: { readonly documents: readonly T[]; readonly more?: boolean },
-): { readonly documents: readonly T[]; readonly more?: boolean } {
-  const documents = reachedOf(scope, found.documents);
+): Promise<{ readonly documents: readonly T[]; readonly more?: boolean }> {
+  const documents = await reachedOf(scope, found.documents);
   if (documents.length === found.documents.length || documents.length === 0) return found;
   return { documents, more: true };
 }
@@ -28,6 +35,6 @@ export function pageOfReached<T extends Uint8Array>(
 /** How many of the documents the Scope reaches; they are read batch by batch. */
 export async function countReached(scope: Scope, batches: AsyncIterable<readonly Uint8Array[]>): Promise<number> {
   let count = 0;
-  for await (const batch of batches) count += reachedOf(scope, batch).length;
+  for await (const batch of batches) count += (await reachedOf(scope, batch)).length;
   return count;
 }

@@ -1,6 +1,6 @@
 /**
  * What a principal's change makes of a document. The new state is computed from what the principal may see and from the
- * values that policies set, and it is refused where no policy allows all of it. Pure. Every write of documents goes
+ * values that policies set, and it is refused where no policy allows all of it. It changes nothing. Every write of documents goes
  * through here. Not here: single members (member-rules.ts) and what a Scope is (policies/).
  */
 
@@ -9,7 +9,7 @@ import { MillraceError } from '../../kernel/errors.ts';
 import { ANSWER_MEMBERS } from '../../kernel/server-members.ts';
 import { SYSTEM_ONLY } from '../../policies/fields/field-rules.ts';
 import { ALL, coversSteps, cutTo, type FieldTree } from '../../policies/fields/field-tree.ts';
-import { fieldHidden, fieldsFor, grantsFor } from '../../policies/reach.ts';
+import { fieldHidden, fieldsFor, grantsFor, judge } from '../../policies/reach.ts';
 import type { Scope } from '../../policies/scope.ts';
 import { allowing, forbiddenMember, settings, writableBy } from '../../policies/writing.ts';
 import type { DocumentChange, MemberPath } from './change.ts';
@@ -36,15 +36,16 @@ type Given = ReadonlyMap<string, unknown>;
  * @param newId makes the id when the body brings none
  * @throws MillraceError `forbidden`, `field-not-writable`, `invalid-id`, `unsupported-key`
  */
-export function permittedCreate(
+export async function permittedCreate(
   scope: Scope<'create'>,
   body: JsonObject,
   origin: WriteOrigin,
   newId: () => ObjectId,
-): Document {
+): Promise<Document> {
   const given = settings(scope.grants);
   const wanted = given.size === 0 ? body : pick(body, (name) => !given.has(name));
   const document = createStored(given.size === 0 ? body : { ...wanted, ...valuesOf(given) }, origin, newId);
+  await judge(scope, document);
   const grants = allowing(scope, null, document);
   if (grants.length === 0) throw notAllowed(scope);
   checkNewMembers(storable(wanted), writableBy(grants));
@@ -56,12 +57,13 @@ export function permittedCreate(
  * @param old as it is stored, with exact types
  * @throws MillraceError `forbidden`, `field-hidden`, `field-not-writable`, and what the change throws
  */
-export function permittedChange(
+export async function permittedChange(
   scope: Scope<'update'>,
   change: DocumentChange,
   old: Document,
   origin: WriteOrigin,
-): Document {
+): Promise<Document> {
+  await judge(scope, old);
   const before = grantsFor(scope, old);
   if (before.length === 0) throw notAllowed(scope);
   const read = seenOf(scope, old);
@@ -69,6 +71,7 @@ export function permittedChange(
   const given = settings(before);
   const free = read === ALL && write === ALL && given.size === 0;
   const next = free ? compute(change, old, origin) : computeWithin(change, old, origin, { read, write, given });
+  await judge(scope, next);
   const grants = allowing(scope, old, next);
   if (grants.length === 0) throw notAllowed(scope);
   const forbidden = forbiddenMember(old, next, writableBy(grants), given);

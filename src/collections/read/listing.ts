@@ -190,7 +190,7 @@ export class Listing {
     };
     // One reply of the server is enough for a page: if the documents are large, the page is shorter.
     const answer = (position && (await likely(position))) ?? (await found());
-    const { documents, more = false } = pageOfReached(scope, answer);
+    const { documents, more = false } = await pageOfReached(scope, answer);
     const page = {
       ...cutPage(documents, { sort, limit, position, more }, read),
       unsorted: keysOfNone(documents, sort),

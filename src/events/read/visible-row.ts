@@ -6,7 +6,7 @@ import type { Document } from 'mongodb';
 import { readStored } from '../../database/bson/stored.ts';
 import { cutBytes } from '../../policies/fields/cut-bytes.ts';
 import { ALL, cutTo } from '../../policies/fields/field-tree.ts';
-import { fieldsFor, hidesFields, reachesAll } from '../../policies/reach.ts';
+import { fieldsFor, hidesFields, judgeStored, reachesAll } from '../../policies/reach.ts';
 import type { Place, Scope } from '../../policies/scope.ts';
 import type { LogRow } from '../log/row.ts';
 import { placesOfRow } from '../log/row-audience.ts';
@@ -56,6 +56,7 @@ export async function visibleRow(
   scope: Scope<'read'>,
   asked: (document: Document) => boolean | Promise<boolean>,
 ): Promise<LogRow | null> {
+  await judgeStored(scope, [row.after, row.before]);
   const { row: seen, states, always } = show(row, scope);
   if (always) return seen;
   for (const state of states) if (await asked(state)) return seen;

@@ -9,7 +9,7 @@ import { LIMITS } from '../limits.ts';
 import { patternWeight } from '../text/pattern.ts';
 
 /** A text is usually folded and searched faster; some texts are built so that the engine's search is slow. */
-const TEXT = 10;
+export const TEXT_COST = 10;
 const UNIT_OF_TEXT = 0.15;
 /** For each character that a pattern may stand for, where a text leads its automaton to ever new states. */
 const UNIT_OF_PATTERN = 25;
@@ -23,10 +23,10 @@ function costOfTest(test: OpenTest): number {
   switch (test.op) {
     case 'text': {
       const length = test.text instanceof Variable ? LIMITS.textLength : test.text.length;
-      return TEXT + UNIT_OF_TEXT * length;
+      return TEXT_COST + UNIT_OF_TEXT * length;
     }
     case 'regex':
-      return TEXT + UNIT_OF_PATTERN * patternWeight(test.pattern);
+      return TEXT_COST + UNIT_OF_PATTERN * patternWeight(test.pattern);
     case 'not':
     case 'elem':
       return sum(test.tests.map(costOfTest));

@@ -6,6 +6,7 @@
  * @see https://swtch.com/~rsc/regexp/regexp1.html
  */
 import { pause, progress } from '../pauses.ts';
+import { answerFor } from './kept-answers.ts';
 import {
   AT_END,
   AT_START,
@@ -86,6 +87,10 @@ export class Automaton {
 
   /** Whether the text holds what the pattern stands for. */
   test(text: string): boolean {
+    return answerFor(this, text, () => this.#holds(text));
+  }
+
+  #holds(text: string): boolean {
     const begin = (): Search => ({ at: 0, state: this.#state([this.#program.first], 'nothing'), loose: 0 });
     const isLong = text.length > PIECE;
     const done = isLong ? progress(this, text, begin) : begin();

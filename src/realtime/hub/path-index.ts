@@ -54,6 +54,21 @@ class Bounds {
   }
 }
 
+/**
+ * The least and the most number, and date, that a document has at the path: whatever any value between them is within the
+ * bounds of, one of these is, too.
+ */
+type Extremes = Record<BoundType, { least: number; most: number } | null>;
+
+function widen(extremes: Extremes, boundType: BoundType, value: number): void {
+  const known = extremes[boundType];
+  // NaN, and a date that no calendar holds: every group is asked.
+  if (Number.isNaN(value)) extremes[boundType] = { least: Number.NEGATIVE_INFINITY, most: Number.POSITIVE_INFINITY };
+  else if (known === null) extremes[boundType] = { least: value, most: value };
+  else if (value < known.least) known.least = value;
+  else if (value > known.most) known.most = value;
+}
+
 export class PathIndex {
   readonly #steps: readonly string[];
   readonly #byKey = new Map<Key, Set<Group>>();
@@ -94,7 +109,14 @@ export class PathIndex {
 
   /** Adds every group that a document concerns, and perhaps some that it does not. */
   find(document: Document, found: Set<Group>): void {
-    this.#findAt(document, 0, found);
+    const extremes: Extremes = { number: null, date: null };
+    this.#findAt(document, 0, found, extremes);
+    for (const boundType of ['number', 'date'] as const) {
+      const known = extremes[boundType];
+      if (known === null) continue;
+      this.#above[boundType].upTo(known.most, found);
+      this.#below[boundType].from(known.least, found);
+    }
   }
 
   #count(length: number, by: number): void {
@@ -103,33 +125,28 @@ export class PathIndex {
     else this.#lengths.set(length, count);
   }
 
-  #findAt(node: Document, at: number, found: Set<Group>): void {
+  #findAt(node: Document, at: number, found: Set<Group>, extremes: Extremes): void {
     const step = this.#steps[at] ?? '';
     if (!Object.hasOwn(node, step)) return;
     const value: unknown = node[step];
-    if (!Array.isArray(value)) this.#findIn(value, at, found);
-    else for (const one of value) this.#findIn(one, at, found);
+    if (!Array.isArray(value)) this.#findIn(value, at, found, extremes);
+    else for (const one of value) this.#findIn(one, at, found, extremes);
   }
 
-  #findIn(value: unknown, at: number, found: Set<Group>): void {
+  #findIn(value: unknown, at: number, found: Set<Group>, extremes: Extremes): void {
     if (at < this.#steps.length - 1) {
-      if (isMembers(value)) this.#findAt(value, at + 1, found);
+      if (isMembers(value)) this.#findAt(value, at + 1, found, extremes);
       return;
     }
     const key = keyOfValue(value);
     if (key === null) return;
     this.#addOf(key, found);
-    if (typeof key === 'number') this.#addBounds('number', key, found);
-    else if (boundTypeOf(value) === 'date') this.#addBounds('date', numberOf(value), found);
+    if (typeof key === 'number') widen(extremes, 'number', key);
+    else if (boundTypeOf(value) === 'date') widen(extremes, 'date', numberOf(value));
     else if (key.startsWith('s')) {
       for (const length of this.#lengths.keys())
         if (key.length > length) this.#addOf(`p${key.slice(1, length + 1)}`, found);
     }
-  }
-
-  #addBounds(boundType: BoundType, number: number, found: Set<Group>): void {
-    this.#above[boundType].upTo(number, found);
-    this.#below[boundType].from(number, found);
   }
 
   #addOf(key: Key, found: Set<Group>): void {

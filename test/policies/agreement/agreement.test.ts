@@ -183,7 +183,7 @@ t.test(`all say the same of ${BATCHES * DOCUMENTS} documents`, async (t) => {
           const isReached = text !== null && text !== false;
           const isFound = found.has(n);
           // Judged again, a document that came because the database gave up is not told. What it did not find is not, either.
-          const isTold = isFound && (!isStubborn || reachedOf(scope, [raw]).length > 0);
+          const isTold = isFound && (!isStubborn || (await reachedOf(scope, [raw])).length > 0);
           if (isStubborn ? isTold && !isReached : isTold !== isReached) throw new Error(`The database says ${isFound}`);
           if (isFound !== isReached) count.givenUp++;
           if (isReached) count.reached++;

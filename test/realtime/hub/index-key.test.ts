@@ -12,6 +12,7 @@ import { RowView } from '../../../src/realtime/answer/row-view.ts';
 import { CollectionGroups } from '../../../src/realtime/hub/collection-groups.ts';
 import { Group } from '../../../src/realtime/hub/group.ts';
 import { indexKeyOfFilter } from '../../../src/realtime/hub/index-key.ts';
+import { PathIndex } from '../../../src/realtime/hub/path-index.ts';
 import { unbounded } from '../../helpers/unbounded.ts';
 import { seeded } from '../../query/random.ts';
 import { documentMembers, id } from '../../query/random-documents.ts';
@@ -22,6 +23,23 @@ const FILTERS = 400;
 const HANDLED = FILTERS / 10;
 const DOCUMENTS = 400;
 const PATHS = ['a', 'b', 'a.a', 'a.b', 'b.a', 'a.b.a'];
+
+/** A live answer that tells nothing. */
+function answering(key: string): LiveAnswer {
+  return {
+    key,
+    collection: 'c',
+    judge: () => [],
+    wanting: false,
+    cost: 0,
+    prepare: async () => {},
+    remembers: false,
+    settle: async () => [],
+    payer: unbounded(),
+    payBy: () => {},
+    end: () => {},
+  };
+}
 
 t.test('every group that is concerned is found', async (t) => {
   const random = seeded(t);
@@ -40,20 +58,7 @@ t.test('every group that is concerned is found', async (t) => {
             },
             ...(count % 2 === 0 ? [filter(random)] : []),
           ]);
-    const live: LiveAnswer = {
-      key: String(count),
-      collection: 'c',
-      judge: () => [],
-      wanting: false,
-      cost: 0,
-      prepare: async () => {},
-      remembers: false,
-      settle: async () => [],
-      payer: unbounded(),
-      payBy: () => {},
-      end: () => {},
-    };
-    const group = new Group(live, indexKeyOfFilter(asked), { after: 0, until: null, absent: null });
+    const group = new Group(answering(String(count)), indexKeyOfFilter(asked), { after: 0, until: null, absent: null });
     filters.set(group, asked);
     groups.add(group);
     if (group.indexKey !== null) handled += 1;
@@ -101,4 +106,20 @@ t.test('every group that is concerned is found', async (t) => {
   for (const group of filters.keys()) groups.remove(group);
   t.equal(groups.size, 0);
   groups.all(() => t.fail('nothing is left'));
+});
+
+t.test('a long array takes as long as it is, however many bounds there are', async (t) => {
+  const index = new PathIndex('a.b');
+  const groups = Array.from({ length: 2_000 }, (_, bound) => {
+    const indexKey = { kind: 'above', path: 'a.b', boundType: 'number', bound } as const;
+    const group = new Group(answering(`g${bound}`), indexKey, { after: 0, until: null, absent: null });
+    index.add(indexKey, group);
+    return group;
+  });
+  const found = new Set<Group>();
+  const began = process.cpuUsage();
+  index.find({ a: Array.from({ length: 50_000 }, (_, n) => ({ b: n % 1_500 })) }, found);
+  const { user, system } = process.cpuUsage(began);
+  t.same(found, new Set(groups.slice(0, 1_500)), 'those whose bound is not above the largest number');
+  t.ok(user + system < 150_000, `${(user + system) / 1_000} ms of CPU`);
 });

@@ -3,8 +3,8 @@
  * and show what was written. Documents with such members: test/realtime/answer/reference-names.test.ts.
  */
 import t from 'tap';
-import { ask, signIn, signInOwner, signUp } from '../helpers/accounts.ts';
-import { buildTestApp } from '../helpers/app.ts';
+import { ask, signIn, signInOwner, signUp } from '../../helpers/accounts.ts';
+import { buildTestApp } from '../../helpers/app.ts';
 
 t.test('members $ref and $id', async (t) => {
   const settings = { MILLRACE_MODE: 'production', MILLRACE_REGISTRATION: 'open' };

@@ -1,0 +1,63 @@
+/**
+ * Policies with the most expensive patterns, asked of long texts: others get their turn meanwhile, on every way that leads
+ * to one document. CPU time is measured, so that a busy machine changes nothing.
+ */
+import t from 'tap';
+import { ask, signUp } from '../helpers/accounts.ts';
+import { buildTestApp } from '../helpers/app.ts';
+import { withPolicies } from '../helpers/policies.ts';
+import { Random } from '../helpers/random.ts';
+
+const LENGTH = 500_000;
+/** To search that much in one go takes 300 to 600 ms. */
+const MOST_MS = 250;
+
+const bitsOf = (byte: number): string => byte.toString(2).padStart(8, '0');
+
+/** The most CPU time, in milliseconds, between two turns of the event loop while `work` runs. */
+async function longestHold(work: () => Promise<unknown>): Promise<number> {
+  let longest = 0;
+  let before = process.cpuUsage();
+  const look = () => {
+    const { user, system } = process.cpuUsage(before);
+    longest = Math.max(longest, (user + system) / 1_000);
+    before = process.cpuUsage();
+  };
+  const every = () => {
+    look();
+    looking = setImmediate(every);
+  };
+  let looking = setImmediate(every);
+  await work();
+  clearImmediate(looking);
+  look();
+  return longest;
+}
+
+t.test('others get their turn while a policy is asked of a long text', async (t) => {
+  const { app, parts } = await buildTestApp(t);
+  const ann = await signUp(app, 'ann');
+  const all = { collections: ['posts'], actions: ['read', 'create', 'update', 'delete'] };
+  const deny = { ...all, effect: 'deny', where: { text: { $regex: '0.{70}2' } } };
+  withPolicies(parts, [all, deny, { ...all, fields: { read: ['*', '-secret'] } }]);
+  const random = new Random(1);
+  const text = (): string => Array.from(random.bytes(LENGTH / 8), bitsOf).join('');
+  const ways: readonly (readonly [Parameters<typeof ask>[1], (() => object)?])[] = [
+    ['POST /api/posts', () => ({ id: 'p1', text: text(), secret: 1 })],
+    ['PUT /api/posts/p1', () => ({ text: text(), secret: 2 })],
+    ['PATCH /api/posts/p1', () => ({ text: text() })],
+    ['POST /api/posts', () => [text(), text()].map((one) => ({ text: one.slice(0, LENGTH / 2) }))],
+    ['GET /api/posts/p1'],
+    ['GET /api/posts?sort=secret&limit=2'],
+    ['DELETE /api/posts/p1'],
+  ];
+  for (const [request, body] of ways) {
+    const send = body?.();
+    const longest = await longestHold(async () => {
+      const answer = await ask(app, request, send, ann);
+      t.ok(answer.statusCode < 300, `${request}: ${answer.statusCode}`);
+    });
+    t.comment(`${request}: ${longest.toFixed()} ms`);
+    t.ok(longest < MOST_MS, `${request} takes ${longest.toFixed()} ms in one go`);
+  }
+});
