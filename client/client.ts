@@ -6,6 +6,7 @@ import { Collection } from './collection.ts';
 import { Connection } from './connection.ts';
 import { Files } from './files.ts';
 import type { Problem } from './problem.ts';
+import { beginningOf, endingOf, type PendingStore } from './provider-sign-in.ts';
 import { Requests } from './requests.ts';
 import { Session, type SessionStore, type User } from './session.ts';
 import type { SocketClass } from './socket.ts';
@@ -14,6 +15,7 @@ export type { Collection, Doc, Meta, Page, WriteOptions } from './collection.ts'
 export type { AddressOptions, Files } from './files.ts';
 export type { LiveState, LiveStatus } from './live.ts';
 export { Problem, type ProblemDocument } from './problem.ts';
+export type { PendingStore } from './provider-sign-in.ts';
 export type { ListQuery, Query } from './query.ts';
 export type { SavedSession, SessionStore, User } from './session.ts';
 export type { Socket, SocketClass } from './socket.ts';
@@ -55,12 +57,14 @@ export interface FileResource {
 export class Client {
   /** Makes addresses of files that an `<img>` can load. */
   readonly files: Files;
+  readonly #base: string;
   readonly #session: Session;
   readonly #requests: Requests;
   readonly #connection: Connection;
 
   constructor(url: string, options: ClientOptions = {}) {
     const base = url.replace(/\/+$/, '');
+    this.#base = base;
     this.#session = new Session(base, options.token ?? null, options.session ?? null);
     this.#requests = new Requests(base, this.#session);
     this.files = new Files(this.#requests, this.#session);
@@ -84,6 +88,28 @@ export class Client {
   /** @throws Problem `sign-in-failed` for any wrong name or password, `rate-limited` after many failures */
   signIn(username: string, password: string): Promise<User> {
     return this.#session.signIn(username, password);
+  }
+
+  /**
+   * Begins a sign-in by an identity provider: `location.assign(await client.signInWith('google', { redirect, store }))`.
+   * @returns the address that the browser has to open
+   */
+  signInWith(
+    provider: string,
+    { redirect, store }: { readonly redirect: string; readonly store: PendingStore },
+  ): Promise<string> {
+    return beginningOf(this.#base, provider, redirect, store);
+  }
+
+  /**
+   * Ends a sign-in by an identity provider, on the page at the redirect.
+   * @param address `location.href`
+   * @returns the signed-in user; null when the address is the end of no sign-in
+   * @throws Problem that it was refused
+   */
+  async finishSignIn(address: string, store: PendingStore): Promise<User | null> {
+    const ending = endingOf(address, store);
+    return ending === null ? null : await this.#session.exchange(ending);
   }
 
   /** Makes an account and signs in. */

@@ -110,6 +110,14 @@ export class Session {
     return tokens.user;
   }
 
+  /** @param ending what a sign-in by a provider ended with */
+  async exchange(ending: { readonly code: string; readonly codeVerifier: string }): Promise<User> {
+    const tokens = await this.#post('exchange', ending);
+    this.#take(tokens);
+    this.#tell();
+    return tokens.user;
+  }
+
   async register(account: Readonly<Record<string, unknown>>): Promise<User> {
     const tokens = await this.#post('register', account);
     this.#take(tokens);
