@@ -26,6 +26,7 @@ import type { OpenId } from './flows/openid.ts';
 import { ProviderAccounts } from './flows/provider-accounts.ts';
 import { ProviderAttempts } from './flows/provider-attempts.ts';
 import { ProviderSignIn, type ProviderSignInParts } from './flows/provider-sign-in.ts';
+import { KeptTokens } from './providers/kept-tokens.ts';
 import { ProviderStore } from './providers/provider-store.ts';
 import { RedirectStore } from './providers/redirect-store.ts';
 import { DelayStore } from './sign-in/delay-store.ts';
@@ -120,8 +121,9 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
   const secrets = [cursors, fileAddresses];
   const passwords = new Passwords(new PasswordStore(mongo), () => new Date(now()));
   const [providerStore, redirectStore] = [new ProviderStore(mongo, sealer), new RedirectStore(mongo)];
+  const tokens = new KeptTokens(mongo, sealer);
   const ownStores = [users, sessionStore, keyStore, activity, providerStore, redirectStore];
-  const stores = [...ownStores, delays, singleUseStore, keyRing, ...secrets, passwords];
+  const stores = [...ownStores, delays, singleUseStore, keyRing, ...secrets, passwords, tokens];
   await Promise.all(stores.map((store) => store.start())).catch(explainSeal);
 
   const singleUse = new SingleUse(singleUseStore, now);
@@ -147,6 +149,7 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
     store: users,
     passwords,
     sessions,
+    tokens,
     onChanged: (id) => changed(`user:${id}`),
     ...clock,
   });
@@ -166,7 +169,7 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
   });
   const left = { countPolicies, countProviders: () => providerStore.count() };
   const owners = new Owners({ mode, users: accounts, store: users, keys, ...left, signIn, singleUse, activity });
-  const identities = new Identities({ store: users, passwords, activity, ...clock });
+  const identities = new Identities({ store: users, passwords, activity, tokens, ...clock });
   const leftBehind = await owners.leftBehind();
   await ensureOwner(owners, settings);
 
@@ -189,7 +192,8 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
     byProviders: ({ book, isAllowedRedirect, egress }) => {
       const attempts = new ProviderAttempts(signInDelays, activity);
       const findProvider = (name: string) => book.find(name);
-      const codes = new OneTimeCodes({ findProvider, users: accounts, identities, signIn, singleUse, attempts });
+      const common = { singleUse, attempts, tokens };
+      const codes = new OneTimeCodes({ findProvider, users: accounts, identities, signIn, ...common });
       let loaded: Promise<OpenId> | undefined;
       // Loading takes 20 ms and 14 modules.
       const openId = () => {
@@ -197,7 +201,7 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
         return loaded;
       };
       const entered = new ProviderAccounts({ users: accounts, registration, ...clock });
-      const flows = { book, isAllowedRedirect, openId, accounts: entered, codes, singleUse, attempts };
+      const flows = { book, isAllowedRedirect, openId, accounts: entered, codes, ...common };
       return { providerSignIn: new ProviderSignIn(flows), codes };
     },
     leftBehind,

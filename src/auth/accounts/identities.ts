@@ -8,6 +8,7 @@ import type { Stamp } from '../../database/system-collection.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { identityParts, type ProviderIdentity } from '../identity/provider-identity.ts';
 import type { User } from '../identity/user.ts';
+import type { KeptTokens } from '../providers/kept-tokens.ts';
 import type { Passwords } from './passwords.ts';
 import type { UserStore } from './user-store.ts';
 
@@ -21,6 +22,7 @@ export interface IdentitiesParts {
   readonly store: UserStore;
   readonly passwords: Pick<Passwords, 'mark'>;
   readonly activity: Activity;
+  readonly tokens: Pick<KeptTokens, 'forget'>;
   readonly now: () => number;
 }
 
@@ -56,7 +58,7 @@ export class Identities {
    * @throws MillraceError `document-not-found`, `last-way-in`
    */
   async remove(user: string, provider: string, usable: readonly string[], stamp: Stamp): Promise<void> {
-    const { store, passwords, activity, now } = this.#parts;
+    const { store, passwords, activity, tokens, now } = this.#parts;
     const find = async () =>
       (await store.find(user))?.identities?.find((one) => identityParts(one).provider === provider);
     const identity = await find();
@@ -69,6 +71,7 @@ export class Identities {
       (await store.removeIdentity(user, provider, others, stamp, new Date(now())));
     if (!removed) throw (await find()) === undefined ? noSuchIdentity() : lastWayIn();
     const { subject } = identityParts(identity);
+    await tokens.forget([identity.id]);
     await activity.record('system.identity.removed', { user, provider, subject }, stamp);
   }
 }

@@ -7,6 +7,7 @@ import { newMeta, type Stamp } from '../../database/system-collection.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import type { ProviderIdentity } from '../identity/provider-identity.ts';
 import { signInNames, type User } from '../identity/user.ts';
+import type { KeptTokens } from '../providers/kept-tokens.ts';
 import type { EndReason } from '../tokens/session.ts';
 import type { Sessions } from '../tokens/sessions.ts';
 import { requireOneScript, skeletonOf } from './look-alikes.ts';
@@ -30,6 +31,7 @@ export interface UsersParts {
   readonly store: UserStore;
   readonly passwords: Passwords;
   readonly sessions: Sessions;
+  readonly tokens: Pick<KeptTokens, 'forget'>;
   /** Called with accounts whose rights changed in this process, before the request is answered. */
   readonly onChanged: (id: string) => void;
   readonly now?: () => number;
@@ -117,6 +119,7 @@ export class Users {
     if (!(await this.#parts.store.remove(id, stamp))) existing(null);
     this.#parts.onChanged(id);
     await this.#parts.passwords.remove(id);
+    await this.#parts.tokens.forget((before.identities ?? []).map((identity) => identity.id));
     await this.#parts.sessions.endAll(id, 'user-deleted', stamp);
   }
 

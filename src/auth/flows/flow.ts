@@ -36,6 +36,8 @@ const OUTCOME = Type.Object({
   /** Id of the identity that was proved. */
   identity: Type.String(),
   challenge: Type.String(),
+  /** The tokens of the provider, sealed; only where it says that they are kept. */
+  tokens: Type.Optional(Type.String()),
 });
 
 export type Outcome = Static<typeof OUTCOME>;

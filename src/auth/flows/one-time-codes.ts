@@ -6,6 +6,7 @@ import type { Identities, ShownIdentity } from '../accounts/identities.ts';
 import type { Users } from '../accounts/users.ts';
 import { invalidCredential } from '../identity/refusals.ts';
 import type { User } from '../identity/user.ts';
+import type { KeptTokens } from '../providers/kept-tokens.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { SignedIn, SignIn } from '../sign-in/sign-in.ts';
 import type { SingleUse } from '../sign-in/single-use.ts';
@@ -25,6 +26,13 @@ export interface OneTimeCodesParts {
   readonly signIn: SignIn;
   readonly singleUse: SingleUse;
   readonly attempts: ProviderAttempts;
+  readonly tokens: Pick<KeptTokens, 'save'>;
+}
+
+interface Redeemed {
+  readonly account: string;
+  readonly identity: string;
+  readonly keep: () => Promise<void>;
 }
 
 export class OneTimeCodes {
@@ -46,13 +54,15 @@ export class OneTimeCodes {
   exchange(code: string, verifier: string, origin: SessionOrigin): Promise<SignedIn> {
     const { attempts, users, signIn } = this.#parts;
     return attempts.run(origin, null, async () => {
-      const { account, identity } = await this.#redeem('code', code, verifier);
+      const { account, identity, keep } = await this.#redeem('code', code, verifier);
       // It may have been removed from the account since, or joined to another one.
       const user = await users.byIdentity(identity);
       if (user?._id !== account) throw invalidCredential();
       if (user.disabled) throw accountDisabled();
       const holds = ({ disabled, identities = [] }: User) => !disabled && identities.some(({ id }) => id === identity);
-      return signIn.welcome(user, origin, holds);
+      const signedIn = await signIn.welcome(user, origin, holds);
+      await keep();
+      return signedIn;
     });
   }
 
@@ -64,19 +74,25 @@ export class OneTimeCodes {
   join(user: User, code: string, verifier: string, origin: SessionOrigin): Promise<ShownIdentity> {
     const { attempts, identities } = this.#parts;
     return attempts.run(origin, null, async () => {
-      const { account, identity } = await this.#redeem('join-code', code, verifier);
+      const { account, identity, keep } = await this.#redeem('join-code', code, verifier);
       if (account !== user._id) throw invalidCredential();
-      return identities.join(user._id, identity, stampOf(origin, `${user.kind}:${user._id}`));
+      const joined = await identities.join(user._id, identity, stampOf(origin, `${user.kind}:${user._id}`));
+      await keep();
+      return joined;
     });
   }
 
-  /** Uses a code up: the account and the identity that it stands for. */
-  async #redeem(purpose: Purpose, code: string, verifier: string): Promise<{ account: string; identity: string }> {
+  /** Uses a code up: the account and the identity that it stands for, and what keeps the tokens of the provider. */
+  async #redeem(purpose: Purpose, code: string, verifier: string): Promise<Redeemed> {
     const taken = await this.#parts.singleUse.take(purpose, code);
     const outcome = readOutcome(taken?.facts);
     if (taken?.subject == null || outcome === null) throw invalidCredential();
-    const isUsable = (await this.#parts.findProvider(outcome.provider))?.enabled === true;
-    if (!isUsable || !isVerifierOf(outcome.challenge, verifier)) throw invalidCredential();
-    return { account: taken.subject, identity: outcome.identity };
+    const provider = await this.#parts.findProvider(outcome.provider);
+    if (provider?.enabled !== true || !isVerifierOf(outcome.challenge, verifier)) throw invalidCredential();
+    const { identity, tokens } = outcome;
+    const keep = async () => {
+      if (tokens !== undefined && provider.keepTokens) await this.#parts.tokens.save(identity, tokens);
+    };
+    return { account: taken.subject, identity, keep };
   }
 }

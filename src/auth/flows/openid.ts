@@ -27,13 +27,14 @@ import {
 } from 'openid-client';
 import type { Egress } from '../../egress/egress.ts';
 import type { Claims } from '../providers/claims.ts';
+import type { ProviderTokens } from '../providers/kept-tokens.ts';
 import { isDiscovered, type Provider } from '../providers/provider.ts';
 import { appleSecret } from './apple-secret.ts';
 import type { Flow } from './flow.ts';
 import { isPosted } from './flow-cookie.ts';
 import { toRefusal } from './library-errors.ts';
 import { proveOAuthUser } from './oauth-users.ts';
-import { emailOf, type ProvedUser } from './proved-user.ts';
+import { emailOf, type ProvedSignIn } from './proved-user.ts';
 import { answerRefused } from './provider-refusal.ts';
 
 /** How long metadata of a provider is used before it is read again. */
@@ -98,7 +99,7 @@ export class OpenId {
    * @param answer the parameters that the browser brought from the provider
    * @throws MillraceError `provider-denied`, `provider-unavailable`, `provider-answer-refused`
    */
-  async prove(provider: Provider, flow: Flow, state: string, answer: URLSearchParams): Promise<ProvedUser> {
+  async prove(provider: Provider, flow: Flow, state: string, answer: URLSearchParams): Promise<ProvedSignIn> {
     try {
       const known = await this.#about(provider);
       const config = this.#configure(provider, known);
@@ -110,7 +111,8 @@ export class OpenId {
         pkceCodeVerifier: flow.verifier,
         ...(isOpenId ? { expectedNonce: flow.nonce } : {}),
       });
-      if (!isOpenId) return await proveOAuthUser(provider, config, tokens.access_token);
+      const kept = this.#tokensOf(tokens);
+      if (!isOpenId) return { ...(await proveOAuthUser(provider, config, tokens.access_token)), tokens: kept };
       known.keys = getJwksCache(config) ?? null;
       const idToken = tokens.claims();
       if (idToken === undefined) throw answerRefused(provider.name, 'there is no id token');
@@ -120,10 +122,15 @@ export class OpenId {
           ? await fetchUserInfo(config, tokens.access_token, idToken.sub)
           : {};
       const claims = { ...more, ...appleName(provider, answer), ...idToken };
-      return { subject: idToken.sub, claims, email: emailOf(claims) };
+      return { subject: idToken.sub, claims, email: emailOf(claims), tokens: kept };
     } catch (error) {
       throw toRefusal(error, provider.name);
     }
+  }
+
+  #tokensOf({ access_token: accessToken, refresh_token, id_token, expires_in }: TokenEndpointResponse): ProviderTokens {
+    const expiresAt = expires_in === undefined ? null : this.#now() + expires_in * 1_000;
+    return { accessToken, refreshToken: refresh_token ?? null, idToken: id_token ?? null, expiresAt };
   }
 
   /** The rest of OpenID Connect Core 1.0 section 3.1.3.7, which the library leaves to its caller. */

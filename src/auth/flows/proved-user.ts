@@ -1,11 +1,17 @@
 /** What a provider proved of a user: the subject, the claims, the address. Pure. */
 import type { Claims } from '../providers/claims.ts';
+import type { ProviderTokens } from '../providers/kept-tokens.ts';
 
 export interface ProvedUser {
   /** By what the provider knows the user, for ever. */
   readonly subject: string;
   readonly claims: Claims;
   readonly email: { readonly address: string; readonly verified: boolean } | null;
+}
+
+/** The same, and the tokens that it gave with it. */
+export interface ProvedSignIn extends ProvedUser {
+  readonly tokens: ProviderTokens;
 }
 
 /** Addresses as accounts have them (http/schema.ts). */

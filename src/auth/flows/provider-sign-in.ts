@@ -6,6 +6,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { MillraceError } from '../../kernel/errors.ts';
+import type { KeptTokens } from '../providers/kept-tokens.ts';
 import { callbackAddress, type Provider } from '../providers/provider.ts';
 import type { SingleUse } from '../sign-in/single-use.ts';
 import type { SessionOrigin } from '../tokens/session.ts';
@@ -40,6 +41,7 @@ export interface ProviderSignInParts {
   readonly codes: OneTimeCodes;
   readonly singleUse: SingleUse;
   readonly attempts: ProviderAttempts;
+  readonly tokens: Pick<KeptTokens, 'seal'>;
 }
 
 /** What the browser sent with a request of a flow. */
@@ -167,7 +169,9 @@ export class ProviderSignIn {
     const { openId, accounts, codes } = this.#parts;
     const proof = await (await openId()).prove(provider, flow, state, answer);
     const identity = admittedIdentity(provider, proof);
-    const outcome: Outcome = { provider: provider.name, identity, challenge: flow.challenge };
+    const sealed = provider.keepTokens ? this.#parts.tokens.seal(identity, proof.tokens) : null;
+    const kept = sealed === null ? {} : { tokens: sealed };
+    const outcome: Outcome = { provider: provider.name, identity, challenge: flow.challenge, ...kept };
     if (flow.joins !== null) return codes.make('join-code', flow.joins, outcome);
     const { _id: account } = await accounts.enter(provider, proof, origin);
     return codes.make('code', account, outcome);

@@ -15,6 +15,7 @@ import {
   stampedForDeletion,
 } from '../../database/system-collection.ts';
 import type { Sealer } from '../../kernel/sealer.ts';
+import { KEPT_TOKENS, type KeptTokensRow } from './kept-tokens.ts';
 import { type ProviderSecrets, SECRET_NAMES, type SecretName, type WrittenProvider } from './provider.ts';
 
 /** The collection of providers in `<db>`. */
@@ -53,12 +54,14 @@ export class ProviderStore {
   readonly #sealer: Sealer;
   readonly #providers: Collection<ProviderRow>;
   readonly #secrets: Collection<SecretsRow>;
+  readonly #tokens: Collection<KeptTokensRow>;
 
   constructor(mongo: Mongo, sealer: Sealer) {
     this.#mongo = mongo;
     this.#sealer = sealer;
     this.#providers = mongo.data.collection<ProviderRow>(PROVIDERS_COLLECTION);
     this.#secrets = mongo.log.collection<SecretsRow>(SECRETS);
+    this.#tokens = mongo.log.collection<KeptTokensRow>(KEPT_TOKENS);
   }
 
   /** Makes sure that the collections exist, and seals with the newest master key what is sealed otherwise. */
@@ -109,10 +112,12 @@ export class ProviderStore {
     else await this.#providers.replaceOne({ _id: name }, row, { session });
     const kept = { change: newId().toHexString(), sealed: this.#sealed(name, secrets) };
     await this.#secrets.replaceOne({ _id: name }, kept, { upsert: true, session });
+    if (written.keepTokens !== true) await this.#tokens.deleteMany({ provider: name }, { session });
   }
 
   async remove(name: string, stamp: Stamp, session: ClientSession): Promise<void> {
     await this.#secrets.deleteOne({ _id: name }, { session });
+    await this.#tokens.deleteMany({ provider: name }, { session });
     await this.#providers.updateOne({ _id: name }, { $set: stampedForDeletion(stamp) }, { session });
     await this.#providers.deleteOne({ _id: name }, { session });
   }
