@@ -7,7 +7,8 @@ import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { begun, boundedChunks } from '../kernel/answers/chunks.ts';
 import type { LongAnswer } from '../policies/standing/long-answers.ts';
-import { cut, type Fields } from '../query/evaluate/fields.ts';
+import { cutTo } from '../query/evaluate/field-tree.ts';
+import { type Fields, treeOf } from '../query/evaluate/fields.ts';
 import { pageLinks } from '../query/page/page-links.ts';
 import type { FileList } from './listing.ts';
 import type { FileResource } from './upload/file.ts';
@@ -17,7 +18,7 @@ import type { VisibleFile } from './visible-file.ts';
 export function show(resource: Partial<FileResource>, fields: Fields | null): object {
   if (fields === null) return resource;
   const { id, ...others } = resource;
-  const { _id, ...shown } = cut({ _id: id, ...others }, fields);
+  const { _id, ...shown } = cutTo({ _id: id, ...others }, treeOf(fields));
   return _id === undefined ? shown : { id: _id, ...shown };
 }
 

@@ -4,9 +4,9 @@
  */
 import { readStored } from '../database/bson/stored.ts';
 import { SYSTEM_ONLY } from '../policies/fields/field-rules.ts';
-import { ALL, childOf, cutTo, type FieldTree } from '../policies/fields/field-tree.ts';
 import { fieldsFor, hidesFields, uniformFields } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
+import { ALL, childOf, cutTo, type FieldTree } from '../query/evaluate/field-tree.ts';
 import { type FileResource, fromRaw, type StoredFile, toResource } from './upload/file.ts';
 
 export interface VisibleFile {

@@ -10,12 +10,12 @@ import { type Fault, MillraceError } from '../kernel/errors.ts';
 import { hintFor } from '../kernel/nearest.ts';
 import { bind } from '../query/evaluate/bind.ts';
 import { affordable } from '../query/evaluate/cost.ts';
+import type { FieldTree } from '../query/evaluate/field-tree.ts';
 import { type OpenFilter, Variable } from '../query/filter.ts';
 import { LIMITS } from '../query/limits.ts';
 import type { OpenValue } from '../query/literals.ts';
 import { parseFilterJson } from '../query/parse/parse-json.ts';
 import { parseFieldRules, SYSTEM_ONLY } from './fields/field-rules.ts';
-import type { FieldTree } from './fields/field-tree.ts';
 import { POLICY, type PolicyJson } from './policy-schema.ts';
 import type { NamedAction } from './scope.ts';
 

@@ -8,11 +8,11 @@ import { readStored } from '../database/bson/stored.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { isCertain } from '../query/evaluate/certainty.ts';
 import { costOf, TEXT_COST } from '../query/evaluate/cost.ts';
+import { ALL, coversPath, cutTo, type FieldTree, sameTree, touches, union } from '../query/evaluate/field-tree.ts';
 import { compileMatch, type Match } from '../query/evaluate/match.ts';
 import { toMongo } from '../query/evaluate/to-mongo.ts';
 import { and, everything, type Filter, not, or } from '../query/filter.ts';
 import { inTurns } from '../query/pauses.ts';
-import { ALL, coversPath, cutTo, type FieldTree, sameTree, touches, union } from './fields/field-tree.ts';
 import type { Grant, Scope } from './scope.ts';
 
 interface Reach {

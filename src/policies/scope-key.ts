@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import { EJSON } from 'bson';
-import type { FieldTree } from './fields/field-tree.ts';
+import type { FieldTree } from '../query/evaluate/field-tree.ts';
 import type { Scope } from './scope.ts';
 
 const keys = new WeakMap<Scope['grants'], string>();

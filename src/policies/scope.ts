@@ -4,8 +4,8 @@
  */
 import { ACTIONS, type Action, type Principal } from '../auth/identity/principal.ts';
 import type { CollectionName } from '../database/names.ts';
+import { ALL, type FieldTree, NONE } from '../query/evaluate/field-tree.ts';
 import { everything, type Filter, field, nothing, type Value } from '../query/filter.ts';
-import { ALL, type FieldTree, NONE } from './fields/field-tree.ts';
 
 /**
  * Places that are not collections: the files, the functions, the events of everything, and the administration.

@@ -7,9 +7,9 @@
 import type { Document } from 'mongodb';
 import { isPlain } from '../kernel/objects.ts';
 import { SERVER_MEMBERS } from '../kernel/server-members.ts';
+import { ALL, childOf, type FieldTree, union } from '../query/evaluate/field-tree.ts';
 import { equalValues } from '../query/evaluate/order.ts';
 import type { Value } from '../query/filter.ts';
-import { ALL, childOf, type FieldTree, union } from './fields/field-tree.ts';
 import { grantsFor } from './reach.ts';
 import type { Grant, Scope } from './scope.ts';
 

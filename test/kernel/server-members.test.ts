@@ -6,7 +6,7 @@ import { checkChangedPath } from '../../src/collections/patch/patch-bounds.ts';
 import { encodeDocument, toWire } from '../../src/database/json/json.ts';
 import { ALWAYS_VISIBLE, ANSWER_MEMBERS, SERVER_MEMBERS } from '../../src/kernel/server-members.ts';
 import { parseFieldRules } from '../../src/policies/fields/field-rules.ts';
-import { ALL, childOf } from '../../src/policies/fields/field-tree.ts';
+import { ALL, childOf } from '../../src/query/evaluate/field-tree.ts';
 
 const SECRET = 'stored by another program';
 

@@ -7,8 +7,8 @@
 import { pointerTo } from '../../database/json/json-faults.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { isPlain } from '../../kernel/objects.ts';
-import { ALL, childOf, cutValue, type FieldTree, NONE } from '../../policies/fields/field-tree.ts';
 import { isContainer } from '../../policies/writing.ts';
+import { ALL, childOf, cutValue, type FieldTree, NONE } from '../../query/evaluate/field-tree.ts';
 import type { TypeKeeper } from './kept-types.ts';
 import { empty, type JsonObject, mergePatch, pick } from './next-document.ts';
 import { sameJson } from './same-json.ts';

@@ -11,12 +11,12 @@ import { parameters, queryText, requireMediaType } from '../../kernel/request.ts
 import { requireReadable } from '../../policies/reach.ts';
 import type { Scope } from '../../policies/scope.ts';
 import type { Grants } from '../../policies/standing/standing-rights.ts';
-import type { Fields } from '../../query/evaluate/fields.ts';
+import { type Fields, showsMeta } from '../../query/evaluate/fields.ts';
 import { readParameters } from '../../query/parse/parameters.ts';
 import { parseQuery, parseQueryJson } from '../../query/parse/parse-query.ts';
 import type { Query } from '../../query/parse/query.ts';
 import { type PermittedExpansion, toExpansions } from '../read/expansion.ts';
-import { cutStored, showsMeta, withIds, withWholeMeta } from '../read/field-selection.ts';
+import { cutStored, withIds, withWholeMeta } from '../read/field-selection.ts';
 import { requireFields } from '../read/projection.ts';
 import { isFresh, parsePreconditions } from '../store/preconditions.ts';
 import { access, type CollectionRoutesOptions, type OnCollection, type OnDocument } from './access.ts';

@@ -3,12 +3,13 @@
  * same members are visible in every document, the database cuts them and the bytes are passed on unchanged; otherwise
  * each document is cut here. Pure.
  */
-import { type FieldTree, fieldTree, intersection } from '../../policies/fields/field-tree.ts';
+
 import { databaseDecides, hidesFields, requireShown, uniformFields } from '../../policies/reach.ts';
 import type { Scope } from '../../policies/scope.ts';
-import type { Fields } from '../../query/evaluate/fields.ts';
+import { type FieldTree, fieldTree, intersection } from '../../query/evaluate/field-tree.ts';
+import { type Fields, treeOf } from '../../query/evaluate/fields.ts';
 import { seenBytes } from './document-view.ts';
-import { cutStored, treeOf } from './field-selection.ts';
+import { cutStored } from './field-selection.ts';
 
 export interface Projection {
   /** What the database is asked to show; null is all. */

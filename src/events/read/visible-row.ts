@@ -5,9 +5,9 @@
 import type { Document } from 'mongodb';
 import { readStored } from '../../database/bson/stored.ts';
 import { cutBytes } from '../../policies/fields/cut-bytes.ts';
-import { ALL, cutTo } from '../../policies/fields/field-tree.ts';
 import { fieldsFor, hidesFields, judgeStored, reachesAll } from '../../policies/reach.ts';
 import type { Place, Scope } from '../../policies/scope.ts';
+import { ALL, cutTo } from '../../query/evaluate/field-tree.ts';
 import type { LogRow } from '../log/row.ts';
 import { placesOfRow } from '../log/row-audience.ts';
 

@@ -3,7 +3,7 @@
  * driver could not write them again. Not here: cutting a decoded document (field-tree.ts).
  */
 import { ARRAY, DOCUMENT, documentEnd, nameEnd, valueEnd } from '../../database/bson/bson-bytes.ts';
-import { ALL, childOf, type FieldTree, NONE } from './field-tree.ts';
+import { ALL, childOf, type FieldTree, NONE } from '../../query/evaluate/field-tree.ts';
 
 /**
  * The document with the members of the tree, in their order; the same bytes when that is all of it.

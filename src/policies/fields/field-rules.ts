@@ -5,8 +5,8 @@
 
 import { MillraceError } from '../../kernel/errors.ts';
 import { ALWAYS_VISIBLE } from '../../kernel/server-members.ts';
+import { ALL, type FieldTree, fieldTree, NONE } from '../../query/evaluate/field-tree.ts';
 import { isPosition, storedPath } from '../../query/paths.ts';
-import { ALL, type FieldTree, fieldTree, NONE } from './field-tree.ts';
 
 /**
  * Reads the rules: all members but some, or some.

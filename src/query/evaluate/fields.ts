@@ -1,11 +1,11 @@
 /**
  * Which members of a document an answer shows (`fields=a,b.c` or `fields=-body`): as a projection for the database, and
- * for a document in memory. What a principal may see is decided by policies, not here.
+ * as a tree that cuts a document in memory (field-tree.ts). What a principal may see is decided by policies, not here.
  */
 import { MillraceError } from '../../kernel/errors.ts';
 import { LIMITS } from '../limits.ts';
 import { isPosition, storedPath } from '../paths.ts';
-import { isMembers, type Members } from './order.ts';
+import { ALL, childOf, type FieldTree, fieldTree, NONE } from './field-tree.ts';
 
 /** Paths that are shown, or all but some. No path lies below another. The `_id` is always shown, and never among them. */
 export interface Fields {
@@ -50,7 +50,7 @@ export function toMongoProjection({ mode, paths }: Fields): Map<string, 0 | 1> {
 
 /**
  * True if each of the paths is whole in what the fields show. A page whose sort is not covered is read without
- * projection, and cut by {@link cut} after its cursor is made.
+ * projection, and cut by its tree after its cursor is made.
  */
 export function coversAll({ mode, paths }: Fields, needed: readonly string[]): boolean {
   return needed.every((path) => {
@@ -78,56 +78,36 @@ function withoutPlaces(path: string): string {
   return place < 0 ? path : steps.slice(0, place).join('.');
 }
 
-/** The members of one level: those that are shown whole, and those of which only parts are named. */
-type Tree = Map<string, Tree>;
+const trees = new WeakMap<Fields, FieldTree>();
 
-/** The document as the projection shows it; members keep their order. */
-export function cut(document: Members, fields: Fields): Members {
-  const tree: Tree = new Map();
-  for (const path of fields.paths) {
-    let level = tree;
-    for (const step of path.split('.')) {
-      const next = level.get(step) ?? new Map();
-      level.set(step, next);
-      level = next;
-    }
-  }
-  const shown = fields.mode === 'include' ? includeIn(document, tree) : excludeFrom(document, tree);
-  const { _id: _, ...rest } = shown;
-  return Object.hasOwn(document, '_id') ? { _id: document['_id'], ...rest } : rest;
+/** The fields as a tree, with the id; the same one for the same fields. */
+export function treeOf(fields: Fields): FieldTree {
+  const known = trees.get(fields);
+  if (known !== undefined) return known;
+  const isIncluded = fields.mode === 'include';
+  const { rest, members } = levelOf(
+    fields.paths.map((path) => path.split('.')),
+    isIncluded,
+  );
+  const tree = fieldTree(rest, new Map([...members, ['_id', ALL]]));
+  trees.set(fields, tree);
+  return tree;
 }
 
-function includeIn(node: Members, tree: Tree): Members {
-  const kept = Object.entries(node).flatMap(([name, value]): [string, unknown][] => {
-    const inside = tree.get(name);
-    if (inside === undefined) return [];
-    if (inside.size === 0) return [[name, value]];
-    const shown = includeInValue(value, inside);
-    return shown === undefined ? [] : [[name, shown]];
-  });
-  return Object.fromEntries(kept);
+/** @param paths below this level; none of them lies below another one */
+function levelOf(paths: readonly (readonly string[])[], isIncluded: boolean): FieldTree {
+  const members = Map.groupBy(paths, ([name = '']) => name);
+  const treeBelow = (found: readonly (readonly string[])[]): FieldTree => {
+    const below = found.map(([, ...steps]) => steps);
+    if (below.some((steps) => steps.length === 0)) return isIncluded ? ALL : NONE;
+    return levelOf(below, isIncluded);
+  };
+  return fieldTree(!isIncluded, new Map([...members].map(([name, found]) => [name, treeBelow(found)])));
 }
 
-/** Below a path with more steps only documents remain, and arrays with the documents in them. */
-function includeInValue(value: unknown, tree: Tree): unknown {
-  if (Array.isArray(value)) {
-    return value.map((element) => includeInValue(element, tree)).filter((element) => element !== undefined);
-  }
-  return isMembers(value) ? includeIn(value, tree) : undefined;
-}
-
-function excludeFrom(node: Members, tree: Tree): Members {
-  const kept = Object.entries(node).flatMap(([name, value]): [string, unknown][] => {
-    const inside = tree.get(name);
-    if (inside === undefined) return [[name, value]];
-    return inside.size === 0 ? [] : [[name, excludeFromValue(value, inside)]];
-  });
-  return Object.fromEntries(kept);
-}
-
-function excludeFromValue(value: unknown, tree: Tree): unknown {
-  if (Array.isArray(value)) return value.map((element) => excludeFromValue(element, tree));
-  return isMembers(value) ? excludeFrom(value, tree) : value;
+/** Whether an answer with these fields shows `_meta`. */
+export function showsMeta(fields: Fields | null): boolean {
+  return fields === null || childOf(treeOf(fields), '_meta').rest;
 }
 
 function invalid(message: string): MillraceError {

@@ -10,7 +10,7 @@
  * 6. requestPage(filter, query.sort, position) → find(filter), toMongoSort(sort), limit + 1
  * 7. isInOrder(…) or else aggregate([{ $match }, ...exactStages(…)]) → only for pages backwards over arrays
  * 8. cutPage(answer, …) → the documents, and positions for encodeCursor
- * A document in memory is tested by compileMatch(filter), ordered by compareBy(sort) and cut by cut(document, fields).
+ * A document in memory is tested by compileMatch(filter), ordered by compareBy(sort) and cut by cutTo(document, treeOf(fields)).
  */
 import { createHash } from 'node:crypto';
 import { EJSON } from 'bson';

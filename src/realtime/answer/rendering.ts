@@ -6,7 +6,8 @@ import type { Document } from 'mongodb';
 import { encodeDocument, toWire } from '../../database/json/json.ts';
 import { valueToWire } from '../../database/json/wire-values.ts';
 import { hidesFields, shown } from '../../policies/reach.ts';
-import { cut, type Fields } from '../../query/evaluate/fields.ts';
+import { cutTo } from '../../query/evaluate/field-tree.ts';
+import { showsMeta, treeOf } from '../../query/evaluate/fields.ts';
 import { compareNumbers, isNaNValue, isNumber, type NumberValue } from '../../query/evaluate/numbers.ts';
 import { sortKeyOf } from '../../query/page/sort.ts';
 import type { LiveQuestion } from './live-question.ts';
@@ -25,7 +26,7 @@ export function rendered(question: LiveQuestion, raw: Buffer, read: () => Docume
 /** The shown members of a document that the Scope reaches, with their BSON types. */
 export function visibleDocument({ scope, fields }: LiveQuestion, document: Document): Document {
   const seen = shown(scope, document) ?? {};
-  return fields === null ? seen : cut(seen, fields);
+  return fields === null ? seen : cutTo(seen, treeOf(fields));
 }
 
 /** The names of the shown top-level members that differ between two states of a document. */
@@ -73,8 +74,4 @@ const LAST = '9999-12-31T23:59:59.999Z';
 function withinYears(date: Date, text: unknown): unknown {
   if (typeof text !== 'string' || /^\d/.test(text)) return text;
   return date.getTime() < 0 ? FIRST : LAST;
-}
-
-function showsMeta(fields: Fields | null): boolean {
-  return fields === null || fields.paths.includes('_meta') === (fields.mode === 'include');
 }

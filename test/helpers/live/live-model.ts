@@ -8,7 +8,8 @@ import { readStored } from '../../../src/database/bson/stored.ts';
 import { toWire } from '../../../src/database/json/json.ts';
 import type { LogRow } from '../../../src/events/log/row.ts';
 import { bind } from '../../../src/query/evaluate/bind.ts';
-import { cut } from '../../../src/query/evaluate/fields.ts';
+import { cutTo } from '../../../src/query/evaluate/field-tree.ts';
+import { treeOf } from '../../../src/query/evaluate/fields.ts';
 import { compileMatch, type Match } from '../../../src/query/evaluate/match.ts';
 import { isNaNValue, isNumber } from '../../../src/query/evaluate/numbers.ts';
 import { equalValues, KIND, kindOf } from '../../../src/query/evaluate/order.ts';
@@ -66,7 +67,7 @@ export function answerTo(question: LiveQuestion, documents: readonly Document[])
   const found = documents.filter(passes(question.filter ?? {})).sort(compareBy(sort));
   const page = limit === null ? found : found.slice(0, limit);
   const shown = page.map((document) =>
-    fields === null ? toWire(document) : toWire(cut(document, fields), { meta: false }),
+    fields === null ? toWire(document) : toWire(cutTo(document, treeOf(fields)), { meta: false }),
   );
   const isDrawn = question.sort !== undefined && canBeDrawn(page.map((document) => sortKeyOf(document, sort)));
   return { state: stateText(shown), order: isDrawn ? shown.map(({ id }) => String(id)) : null };

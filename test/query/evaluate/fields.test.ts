@@ -1,9 +1,10 @@
-/** Projections: how they are read, and that `cut` shows of a document in hand what the server shows of it. */
+/** Projections: how they are read, and that cutting shows of a document in hand what the server shows of it. */
 import { BSON, type Document, EJSON } from 'bson';
 import { MongoClient } from 'mongodb';
 import t from 'tap';
 import { decodeStored } from '../../../src/database/bson/stored.ts';
-import { coversAll, cut, parseFields, toMongoProjection } from '../../../src/query/evaluate/fields.ts';
+import { cutTo } from '../../../src/query/evaluate/field-tree.ts';
+import { coversAll, parseFields, showsMeta, toMongoProjection, treeOf } from '../../../src/query/evaluate/fields.ts';
 import { testMongo } from '../../helpers/mongo.ts';
 import { seeded } from '../random.ts';
 import { documentMembers, id } from '../random-documents.ts';
@@ -16,10 +17,11 @@ t.test('cut and the server show the same', { timeout: 60_000 }, async (t) => {
   const client = new MongoClient(url);
   t.teardown(() => client.close());
   const collection = client.db(database).collection('documents');
-  const documents = Array.from(
-    { length: 120 },
-    (_, n): Document => ({ ...documentMembers(random), _id: id(random, n) }),
-  );
+  const documents = Array.from({ length: 120 }, (_, n): Document => {
+    const members = documentMembers(random);
+    // The database stores the id first.
+    return { _id: id(random, n), ...members };
+  });
   await collection.insertMany(documents);
   const sign = (document: unknown): string => EJSON.stringify(document, { relaxed: false });
   for (let n = 0; n < 40; n++) {
@@ -30,11 +32,19 @@ t.test('cut and the server show the same', { timeout: 60_000 }, async (t) => {
     const options = { projection: toMongoProjection(fields), promoteValues: false, bsonRegExp: true };
     const shown = await collection.find({}, options).toArray();
     const wrong = shown.findIndex((document, index) => {
-      const inHand = cut(decodeStored(BSON.serialize(documents[index] ?? {})), fields);
+      const inHand = cutTo(decodeStored(BSON.serialize(documents[index] ?? {})), treeOf(fields));
       return sign(decodeStored(BSON.serialize(document))) !== sign(inHand);
     });
     t.equal(wrong, -1, `${names}${wrong < 0 ? '' : ` of ${sign(documents[wrong])}: ${sign(shown[wrong])}`}`);
   }
+});
+
+t.test('_meta is shown as a whole or not', async (t) => {
+  t.equal(showsMeta(null), true);
+  for (const names of [['_meta'], ['a', '_meta'], ['-a'], ['-id'], ['-_meta.revision']])
+    t.equal(showsMeta(parseFields(names)), true, String(names));
+  for (const names of [['a'], ['id'], ['-_meta'], ['-a', '-_meta']])
+    t.equal(showsMeta(parseFields(names)), false, String(names));
 });
 
 t.test('names of fields', async (t) => {

@@ -1,9 +1,11 @@
 /**
- * Which members of a document may be seen or set, as a tree that can be joined, narrowed and applied to a document in
- * memory. Pure. Not here: how policies write it (field-rules.ts), and which documents it applies to (scope.ts).
+ * Which members of a document are shown, or may be set, as a tree that can be joined, narrowed and applied to a document
+ * in memory. What policies allow and what `fields` ask for are both such a tree. Pure. Not here: how policies write it
+ * (policies/fields/field-rules.ts), and how `fields` do (fields.ts).
  */
-import { isMembers, type Members } from '../../query/evaluate/order.ts';
-import { isPosition } from '../../query/paths.ts';
+
+import { isPosition } from '../paths.ts';
+import { isMembers, type Members } from './order.ts';
 
 /**
  * One level of members: those with a rule of their own, and whether all others are included. In an array, a rule
