@@ -4,6 +4,7 @@
  */
 import type { Identities, ShownIdentity } from '../accounts/identities.ts';
 import type { Users } from '../accounts/users.ts';
+import { identityParts } from '../identity/provider-identity.ts';
 import { invalidCredential } from '../identity/refusals.ts';
 import type { User } from '../identity/user.ts';
 import type { KeptTokens } from '../providers/kept-tokens.ts';
@@ -60,7 +61,10 @@ export class OneTimeCodes {
       if (user?._id !== account) throw invalidCredential();
       if (user.disabled) throw accountDisabled();
       const holds = ({ disabled, identities = [] }: User) => !disabled && identities.some(({ id }) => id === identity);
-      const signedIn = await signIn.welcome(user, origin, holds);
+      const signedIn = await signIn.welcome(user, origin, {
+        provider: identityParts({ id: identity }).provider,
+        holds,
+      });
       await keep();
       return signedIn;
     });

@@ -8,6 +8,7 @@ import {
   allowInsecureRequests,
   authorizationCodeGrant,
   buildAuthorizationUrl,
+  buildEndSessionUrl,
   type ClientAuth,
   ClientSecretBasic,
   ClientSecretPost,
@@ -89,6 +90,22 @@ export class OpenId {
       const fault = this.#egress.checkUrl(url.href);
       if (fault !== null) throw answerRefused(provider.name, `the URL of its authorization endpoint ${fault}`);
       return url.href;
+    } catch (error) {
+      throw toRefusal(error, provider.name);
+    }
+  }
+
+  /**
+   * Where a browser ends its session at a provider (OpenID Connect RP-Initiated Logout 1.0); null where there is no such
+   * address. Without a hint in it the provider asks its user.
+   * @throws MillraceError `provider-unavailable`, `provider-answer-refused`
+   */
+  async logoutAddress(provider: Provider): Promise<string | null> {
+    try {
+      const known = await this.#about(provider);
+      if (known.server.end_session_endpoint === undefined) return null;
+      const { href } = buildEndSessionUrl(this.#configure(provider, known));
+      return this.#egress.checkUrl(href) === null ? href : null;
     } catch (error) {
       throw toRefusal(error, provider.name);
     }

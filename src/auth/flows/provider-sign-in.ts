@@ -158,6 +158,17 @@ export class ProviderSignIn {
     });
   }
 
+  /** Where a browser ends its session at a provider; null where the provider has none, or cannot be asked. */
+  async logoutAddress(name: string): Promise<string | null> {
+    try {
+      const provider = await this.#find(name);
+      return await (await this.#parts.openId()).logoutAddress(provider);
+    } catch (error) {
+      if (error instanceof MillraceError) return null;
+      throw error;
+    }
+  }
+
   /** Verifies the answer of a provider; the one-time code for what it proves. */
   async #prove(
     provider: Provider,

@@ -132,6 +132,7 @@ export const SESSION = Type.Object(
     usedAt: nullable(Type.String()),
     address: Type.String(),
     agent: nullable(Type.String()),
+    provider: nullable(Type.String({ description: 'Name of the provider that it was opened by.' })),
     current: Type.Boolean(),
   },
   { description: 'One sign-in.' },
@@ -178,6 +179,10 @@ export const IDENTITY = Type.Object(
     joinedAt: Type.String(),
   },
   { description: 'An account at a provider that signs in to an account here.' },
+);
+export const LOGGED_OUT = Type.Object(
+  { address: Type.String({ description: 'Where the browser ends its session at the provider.' }) },
+  { description: 'The session has ended here.' },
 );
 export const JOIN_ADDRESS = Type.Object({ address: Type.String() }, { description: 'Works once, for five minutes.' });
 export const JWKS = Type.Object(

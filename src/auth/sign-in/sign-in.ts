@@ -81,13 +81,18 @@ export class SignIn {
 
   /**
    * Opens a session for an account that is already verified.
+   * @param provider name of the one that signed it in; null for a password
    * @param holds asked of the account once more when the session is open: what ends the sessions of an account, such as
    *   disabling it, may have happened just before. It ends here when the answer is no.
    * @throws MillraceError `sign-in-failed` in that case
    */
-  async welcome(user: User, origin: SessionOrigin, holds?: (user: User) => boolean): Promise<SignedIn> {
+  async welcome(
+    user: User,
+    origin: SessionOrigin,
+    { provider = null, holds }: { provider?: string | null; holds?: (user: User) => boolean } = {},
+  ): Promise<SignedIn> {
     const { sessions, users } = this.#parts;
-    const { session, tokens } = await sessions.open(user, origin);
+    const { session, tokens } = await sessions.open(user, origin, provider);
     if (holds !== undefined && !holds(await users.get(user._id))) {
       await sessions.end(session, user._id, 'revoked', stampOf(origin));
       throw signInFailed();

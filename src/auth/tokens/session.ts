@@ -12,6 +12,8 @@ export interface Session {
   /** The address it was opened from, and the client's own description. */
   readonly address: string;
   readonly agent: string | null;
+  /** Name of the provider that it was opened by; missing for a password. */
+  readonly provider?: string;
   readonly _meta: OwnMeta;
 }
 

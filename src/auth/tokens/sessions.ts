@@ -45,6 +45,8 @@ export interface ShownSession {
   readonly usedAt: string | null;
   readonly address: string;
   readonly agent: string | null;
+  /** Name of the provider that it was opened by; null for a password. */
+  readonly provider: string | null;
   readonly current: boolean;
 }
 
@@ -71,9 +73,14 @@ export class Sessions {
 
   /**
    * Opens a session; if the account has too many, the oldest end.
+   * @param provider name of the one that signed the account in; null for a password
    * @returns its id, and what the client gets
    */
-  async open({ _id: user, kind }: User, origin: SessionOrigin): Promise<{ session: string; tokens: Tokens }> {
+  async open(
+    { _id: user, kind }: User,
+    origin: SessionOrigin,
+    provider: string | null = null,
+  ): Promise<{ session: string; tokens: Tokens }> {
     const now = new Date(this.#now());
     const token = firstToken();
     const session: Session = {
@@ -82,6 +89,7 @@ export class Sessions {
       kind,
       address: origin.address,
       agent: origin.agent?.slice(0, 256) ?? null,
+      ...(provider === null ? {} : { provider }),
       _meta: newMeta(stampOf(origin, `${kind}:${user}`), now),
     };
     await this.#parts.store.insert(session, {
@@ -134,14 +142,20 @@ export class Sessions {
     const sessions = await this.#parts.store.list(user);
     const families = await this.#parts.store.families(sessions.map(({ _id }) => _id));
     const usedAt = new Map(families.map(({ _id, rotatedAt }) => [_id, rotatedAt.toISOString()]));
-    return sessions.map(({ _id, address, agent, _meta }) => ({
+    return sessions.map(({ _id, address, agent, provider = null, _meta }) => ({
       id: _id,
       createdAt: _meta.createdAt.toISOString(),
       usedAt: usedAt.get(_id) ?? null,
       address,
       agent,
+      provider,
       current: _id === current,
     }));
+  }
+
+  /** Name of the provider that a session was opened by; null for a password. */
+  async providerOf(id: string): Promise<string | null> {
+    return (await this.#parts.store.find(id))?.provider ?? null;
   }
 
   /** Ends one session of an account; false when it has none like this. */
