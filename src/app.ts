@@ -129,7 +129,7 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
     });
     await context.register(async function accounts(context) {
       await context.register(json, { config });
-      await context.register(accountRoutes, { ...parts.byProviders, ...parts.auth });
+      await context.register(accountRoutes, parts.auth);
       await context.register(identityRoutes, { ...parts.byProviders, ...parts.auth, publicUrl: config.publicUrl });
       await context.register(userRoutes, { ...parts, accounts: new ManagedAccounts(parts.auth) });
       await context.register(keyRoutes, { ...parts, keys: new ManagedKeys(parts.auth) });

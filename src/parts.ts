@@ -4,7 +4,8 @@
  */
 import { Audit } from './admin/audit.ts';
 import { AuditStore } from './admin/audit-store.ts';
-import { type AuthParts, type ByProviders, openAuth } from './auth/open-auth.ts';
+import { type AuthParts, openAuth } from './auth/open-auth.ts';
+import type { ByProviders } from './auth/open-flows.ts';
 import { Providers } from './auth/providers/providers.ts';
 import { Redirects } from './auth/providers/redirects.ts';
 import { RequestRate } from './auth/request-rate.ts';

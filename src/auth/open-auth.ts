@@ -10,7 +10,6 @@ import { sharedSecret } from '../database/secrets.ts';
 import { SigningSecret } from '../database/signing-secret.ts';
 import { ITSELF } from '../database/system-collection.ts';
 import { UnusableDatabase } from '../database/unusable.ts';
-import type { Egress } from '../egress/egress.ts';
 import { type AuthConfig, ConfigError, type Mode } from '../kernel/config/config.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { parseMasterKeys, SealBroken, Sealer } from '../kernel/sealer.ts';
@@ -21,11 +20,7 @@ import { Passwords } from './accounts/passwords.ts';
 import { UserStore } from './accounts/user-store.ts';
 import { Users } from './accounts/users.ts';
 import { Authenticator } from './authenticator.ts';
-import { OneTimeCodes } from './flows/one-time-codes.ts';
-import type { OpenId } from './flows/openid.ts';
-import { ProviderAccounts } from './flows/provider-accounts.ts';
-import { ProviderAttempts } from './flows/provider-attempts.ts';
-import { ProviderSignIn, type ProviderSignInParts } from './flows/provider-sign-in.ts';
+import { type ByProviders, type ByProvidersNeeds, openFlows } from './open-flows.ts';
 import { KeptTokens } from './providers/kept-tokens.ts';
 import { ProviderStore } from './providers/provider-store.ts';
 import { RedirectStore } from './providers/redirect-store.ts';
@@ -81,16 +76,6 @@ export interface AuthParts {
   /** Takes rows of the event log; null when some were lost. */
   follow(rows: readonly ChangedRow[] | null): void;
   close(): Promise<void>;
-}
-
-/** What signing in by providers needs besides accounts. */
-export interface ByProvidersNeeds extends Pick<ProviderSignInParts, 'book' | 'isAllowedRedirect'> {
-  readonly egress: Egress;
-}
-
-export interface ByProviders {
-  readonly providerSignIn: ProviderSignIn;
-  readonly codes: OneTimeCodes;
 }
 
 export interface AuthSettings {
@@ -170,6 +155,8 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
   const left = { countPolicies, countProviders: () => providerStore.count() };
   const owners = new Owners({ mode, users: accounts, store: users, keys, ...left, signIn, singleUse, activity });
   const identities = new Identities({ store: users, passwords, activity, tokens, ...clock });
+  const flowParts = { identities, singleUse, delays: signInDelays, activity, tokens, ...clock };
+  let byProviders: ByProviders | undefined;
   const leftBehind = await owners.leftBehind();
   await ensureOwner(owners, settings);
 
@@ -189,20 +176,9 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
     providerStore,
     redirectStore,
     identities,
-    byProviders: ({ book, isAllowedRedirect, egress }) => {
-      const attempts = new ProviderAttempts(signInDelays, activity);
-      const findProvider = (name: string) => book.find(name);
-      const common = { singleUse, attempts, tokens };
-      const codes = new OneTimeCodes({ findProvider, users: accounts, identities, signIn, ...common });
-      let loaded: Promise<OpenId> | undefined;
-      // Loading takes 20 ms and 14 modules.
-      const openId = () => {
-        loaded ??= import('./flows/openid.ts').then((library) => new library.OpenId(egress, now));
-        return loaded;
-      };
-      const entered = new ProviderAccounts({ users: accounts, registration, ...clock });
-      const flows = { book, isAllowedRedirect, openId, accounts: entered, codes, ...common };
-      return { providerSignIn: new ProviderSignIn(flows), codes };
+    byProviders: (needs) => {
+      byProviders = openFlows({ ...flowParts, users: accounts, sessions, signIn, registration, onError }, needs);
+      return byProviders;
     },
     leftBehind,
     signing: { cursors, fileAddresses },
@@ -230,6 +206,7 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
     },
     close: async () => {
       clearInterval(sweeping);
+      await byProviders?.claimRenewals.settled();
       await signIn.close();
       await keys.stop();
     },

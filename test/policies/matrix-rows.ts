@@ -84,6 +84,7 @@ export const ROWS: readonly Row[] = [
   row('GET /auth/sessions', 'account', 200, { body: [{ id: /.+/ }] }),
   row('DELETE /auth/sessions/:id', 'account', 404, { url: '/auth/sessions/nobodys' }),
   row('POST /auth/password', 'account', 400, { send: {} }),
+  row('POST /auth/logout/provider', 'account', 400, { send: {} }),
   row('GET /auth/identities', 'account', 200, { body: [] }),
   row('POST /auth/identities', 'account', 400, { send: {} }),
   row('POST /auth/identities/:provider', 'account', 400, { send: {} }),

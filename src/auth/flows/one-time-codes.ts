@@ -4,7 +4,6 @@
  */
 import type { Identities, ShownIdentity } from '../accounts/identities.ts';
 import type { Users } from '../accounts/users.ts';
-import { identityParts } from '../identity/provider-identity.ts';
 import { invalidCredential } from '../identity/refusals.ts';
 import type { User } from '../identity/user.ts';
 import type { KeptTokens } from '../providers/kept-tokens.ts';
@@ -61,10 +60,7 @@ export class OneTimeCodes {
       if (user?._id !== account) throw invalidCredential();
       if (user.disabled) throw accountDisabled();
       const holds = ({ disabled, identities = [] }: User) => !disabled && identities.some(({ id }) => id === identity);
-      const signedIn = await signIn.welcome(user, origin, {
-        provider: identityParts({ id: identity }).provider,
-        holds,
-      });
+      const signedIn = await signIn.welcome(user, origin, { holds, identity });
       await keep();
       return signedIn;
     });

@@ -3,7 +3,6 @@
  * because GitHub and Facebook speak the same OAuth 2 without id tokens. Every call to a provider goes through the guard of
  * outgoing calls. Not here: the flow and its cookie (provider-sign-in.ts), and what the claims mean (providers/claims.ts).
  */
-import { hash } from 'node:crypto';
 import {
   allowInsecureRequests,
   authorizationCodeGrant,
@@ -22,21 +21,23 @@ import {
   getJwksCache,
   type IDToken,
   None,
+  ResponseBodyError,
+  refreshTokenGrant,
   type ServerMetadata,
   setJwksCache,
   type TokenEndpointResponse,
 } from 'openid-client';
 import type { Egress } from '../../egress/egress.ts';
-import type { Claims } from '../providers/claims.ts';
 import type { ProviderTokens } from '../providers/kept-tokens.ts';
 import { isDiscovered, type Provider } from '../providers/provider.ts';
 import { appleSecret } from './apple-secret.ts';
+import { appleName, halfHash, isThin } from './claims-told.ts';
 import type { Flow } from './flow.ts';
 import { isPosted } from './flow-cookie.ts';
 import { toRefusal } from './library-errors.ts';
 import { proveOAuthUser } from './oauth-users.ts';
 import { emailOf, type ProvedSignIn } from './proved-user.ts';
-import { answerRefused } from './provider-refusal.ts';
+import { answerRefused, providerDenied } from './provider-refusal.ts';
 
 /** How long metadata of a provider is used before it is read again. */
 const METADATA_MS = 15 * 60_000;
@@ -96,22 +97,6 @@ export class OpenId {
   }
 
   /**
-   * Where a browser ends its session at a provider (OpenID Connect RP-Initiated Logout 1.0); null where there is no such
-   * address. Without a hint in it the provider asks its user.
-   * @throws MillraceError `provider-unavailable`, `provider-answer-refused`
-   */
-  async logoutAddress(provider: Provider): Promise<string | null> {
-    try {
-      const known = await this.#about(provider);
-      if (known.server.end_session_endpoint === undefined) return null;
-      const { href } = buildEndSessionUrl(this.#configure(provider, known));
-      return this.#egress.checkUrl(href) === null ? href : null;
-    } catch (error) {
-      throw toRefusal(error, provider.name);
-    }
-  }
-
-  /**
    * Exchanges the code of an answer, and verifies all that comes back.
    * @param answer the parameters that the browser brought from the provider
    * @throws MillraceError `provider-denied`, `provider-unavailable`, `provider-answer-refused`
@@ -148,6 +133,58 @@ export class OpenId {
   #tokensOf({ access_token: accessToken, refresh_token, id_token, expires_in }: TokenEndpointResponse): ProviderTokens {
     const expiresAt = expires_in === undefined ? null : this.#now() + expires_in * 1_000;
     return { accessToken, refreshToken: refresh_token ?? null, idToken: id_token ?? null, expiresAt };
+  }
+
+  /**
+   * Asks again what a provider says of a user.
+   * @param subject of the user; another one is refused
+   * @throws MillraceError `provider-denied` when the refresh token counts no more, `provider-unavailable`,
+   *   `provider-answer-refused`
+   */
+  async renew(provider: Provider, subject: string, refreshToken: string): Promise<ProvedSignIn> {
+    try {
+      const known = await this.#about(provider);
+      const config = this.#configure(provider, known);
+      const tokens = await refreshTokenGrant(config, refreshToken);
+      known.keys = getJwksCache(config) ?? null;
+      const idToken = tokens.claims();
+      if (idToken !== undefined) this.#check(provider, idToken, tokens);
+      if (idToken !== undefined && idToken.sub !== subject) {
+        throw answerRefused(provider.name, 'the id token is about another user');
+      }
+      const more =
+        idToken === undefined || (known.server.userinfo_endpoint !== undefined && isThin(provider, idToken))
+          ? await fetchUserInfo(config, tokens.access_token, subject)
+          : {};
+      const claims = { ...more, ...idToken };
+      const kept = this.#tokensOf(tokens);
+      const renewed = { ...kept, refreshToken: kept.refreshToken ?? refreshToken };
+      return { subject, claims, email: emailOf(claims), tokens: renewed };
+    } catch (error) {
+      if (error instanceof ResponseBodyError && error.error === 'invalid_grant') {
+        throw providerDenied(provider.name, error.error);
+      }
+      throw toRefusal(error, provider.name);
+    }
+  }
+
+  /**
+   * Where the browser goes to end its session at a provider; null where there is no such address. It holds no token: a
+   * provider that wants to be sure asks its user.
+   * @throws MillraceError `provider-unavailable`, `provider-answer-refused`
+   */
+  async logOutAddress(provider: Provider, redirect: string, state: string | null): Promise<string | null> {
+    try {
+      const known = await this.#about(provider);
+      const { end_session_endpoint: endpoint } = known.server;
+      if (endpoint === undefined || this.#egress.checkUrl(endpoint) !== null) return null;
+      return buildEndSessionUrl(this.#configure(provider, known), {
+        post_logout_redirect_uri: redirect,
+        ...(state === null ? {} : { state }),
+      }).href;
+    } catch (error) {
+      throw toRefusal(error, provider.name);
+    }
   }
 
   /** The rest of OpenID Connect Core 1.0 section 3.1.3.7, which the library leaves to its caller. */
@@ -225,42 +262,8 @@ export class OpenId {
   }
 }
 
-/** The left half of the hash of an access token, by the algorithm of the id token (OpenID Connect Core 3.1.3.6). */
-function halfHash(accessToken: string, idToken = ''): string {
-  const header: unknown = JSON.parse(Buffer.from(idToken.split('.')[0] ?? '', 'base64url').toString());
-  const algorithm = typeof header === 'object' && header !== null && 'alg' in header ? String(header.alg) : '';
-  const bits = /\d{3}$/.exec(algorithm)?.[0] ?? '512';
-  const hashed = hash(`sha${bits}`, accessToken, 'buffer');
-  return hashed.subarray(0, hashed.length / 2).toString('base64url');
-}
-
 function asymmetric({ id_token_signing_alg_values_supported: named }: ServerMetadata): string[] {
   return named === undefined ? ALL_ASYMMETRIC : named.filter((algorithm) => ASYMMETRIC.test(algorithm));
-}
-
-/** Whether claims are missing from the id token that the account, the mapping or the restrictions need. */
-function isThin({ scopes, mapping, require }: Provider, idToken: Claims): boolean {
-  const wanted = [...Object.values(mapping.profile), ...Object.values(mapping.claims), ...require.keys()];
-  if (mapping.roles !== null) wanted.push(mapping.roles.claim);
-  if (scopes.includes('email')) wanted.push('email');
-  return wanted.some((name) => !((name.startsWith('/') ? (name.split('/')[1] ?? '') : name) in idToken));
-}
-
-/** Apple tells the name in the first answer alone, in a field of the form, and not signed: it is a name to show, no more. */
-function appleName({ kind }: Provider, answer: URLSearchParams): { name?: string } {
-  const text = answer.get('user');
-  if (kind !== 'apple' || text === null) return {};
-  try {
-    const { name }: { name?: unknown } = JSON.parse(text);
-    if (typeof name !== 'object' || name === null) return {};
-    const parts = ['firstName', 'lastName'].flatMap((part) => {
-      const value: unknown = Reflect.get(name, part);
-      return typeof value === 'string' && value !== '' ? [value] : [];
-    });
-    return parts.length === 0 ? {} : { name: parts.join(' ') };
-  } catch {
-    return {};
-  }
 }
 
 function withoutSlash(issuer: string): string {

@@ -37,7 +37,7 @@ export class ProviderAccounts {
     const known = await users.byIdentity(identity);
     if (known === null) return this.#make(provider, identity, proof, origin);
     if (known.disabled) throw accountDisabled();
-    return provider.mapping.when === 'each' ? this.#mapAgain(provider, known, proof, origin) : known;
+    return provider.mapping.when === 'first' ? known : this.mapAgain(provider, known, proof, origin);
   }
 
   async #make(provider: Provider, identity: string, proof: ProvedUser, origin: SessionOrigin): Promise<User> {
@@ -69,8 +69,8 @@ export class ProviderAccounts {
     }
   }
 
-  /** Roles and claims of owners mean something else and are theirs to set. */
-  async #mapAgain(provider: Provider, user: User, { claims }: ProvedUser, origin: SessionOrigin): Promise<User> {
+  /** Takes from claims again what the mapping says. Roles and claims of owners mean something else and are theirs to set. */
+  async mapAgain(provider: Provider, user: User, { claims }: ProvedUser, origin: SessionOrigin): Promise<User> {
     const mapped = mapClaims(provider, claims);
     const own = { profile: { ...user.profile, ...mapped.profile } };
     const rights = { roles: rolesAfter(user.roles, mapped), claims: { ...user.claims, ...mapped.claims } };

@@ -18,6 +18,13 @@ export function answerRefused(name: string, reason: string): MillraceError {
   });
 }
 
+/** No owner listed the address. */
+export function redirectNotAllowed(): MillraceError {
+  return new MillraceError('redirect-not-allowed', 'The sign-in may not end at this address', {
+    hint: 'An owner must list the address, exactly as it is sent, in MILLRACE_REDIRECTS or by PUT /admin/settings',
+  });
+}
+
 /** It cannot be reached, or may not be. */
 export function providerUnavailable(name: string, reason: string): MillraceError {
   return new MillraceError('provider-unavailable', `'${name}' cannot be reached at the moment`, {

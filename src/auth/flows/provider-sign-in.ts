@@ -17,6 +17,7 @@ import type { OneTimeCodes } from './one-time-codes.ts';
 import type { OpenId } from './openid.ts';
 import { admittedIdentity, type ProviderAccounts } from './provider-accounts.ts';
 import type { ProviderAttempts } from './provider-attempts.ts';
+import { redirectNotAllowed } from './provider-refusal.ts';
 
 const MAX_CLIENT_STATE = 512;
 /** Our own page, at which a sign-in may always end. */
@@ -158,17 +159,6 @@ export class ProviderSignIn {
     });
   }
 
-  /** Where a browser ends its session at a provider; null where the provider has none, or cannot be asked. */
-  async logoutAddress(name: string): Promise<string | null> {
-    try {
-      const provider = await this.#find(name);
-      return await (await this.#parts.openId()).logoutAddress(provider);
-    } catch (error) {
-      if (error instanceof MillraceError) return null;
-      throw error;
-    }
-  }
-
   /** Verifies the answer of a provider; the one-time code for what it proves. */
   async #prove(
     provider: Provider,
@@ -209,9 +199,7 @@ export class ProviderSignIn {
   #allowed(redirect: string | null, base: string): string {
     if (redirect === null) throw wrongParameter("'redirect' is missing: the address where the sign-in ends");
     if (redirect === `${base}${SIGN_IN_PATH}` || this.#parts.isAllowedRedirect(redirect)) return redirect;
-    throw new MillraceError('redirect-not-allowed', 'The sign-in may not end at this address', {
-      hint: 'An owner must list the address, exactly as it is sent, in MILLRACE_REDIRECTS or by PUT /admin/settings',
-    });
+    throw redirectNotAllowed();
   }
 }
 

@@ -3,7 +3,7 @@ import { ASKED_ERRORS, BODY_ERRORS, CHECKED_ERRORS, jsonBody, operation } from '
 import { idParameter } from '../../contract/parameters.ts';
 import { listOf } from '../../contract/schema.ts';
 import { answer, DONE, NAMING_ERRORS, SESSION_SHAPE, TICKET_SHAPE, USER_SHAPE } from './account-contract.ts';
-import { CHANGE_ME, CHANGE_PASSWORD, LOGGED_OUT } from './schema.ts';
+import { CHANGE_ME, CHANGE_PASSWORD } from './schema.ts';
 
 const tag = 'Sign-in';
 
@@ -36,8 +36,7 @@ export const ACCOUNT = {
     id: 'auth.logout',
     tag,
     summary: 'End this session',
-    description: 'A session that a provider opened may go on there: the answer names the address that ends it.',
-    answers: { ...DONE, ...answer('Ended here; the provider has a session of its own.', LOGGED_OUT) },
+    answers: DONE,
     errors: [...ASKED_ERRORS, ...BODY_ERRORS],
   }),
   sessions: operation({

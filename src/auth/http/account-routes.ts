@@ -8,7 +8,6 @@ import { checked } from '../../kernel/parse-body.ts';
 import { parameters } from '../../kernel/request.ts';
 import type { Users } from '../accounts/users.ts';
 import type { Authenticator } from '../authenticator.ts';
-import type { ProviderSignIn } from '../flows/provider-sign-in.ts';
 import { actorOf } from '../identity/principal.ts';
 import { foldName, toShown } from '../identity/user.ts';
 import type { SignIn } from '../sign-in/sign-in.ts';
@@ -22,11 +21,10 @@ export interface AccountRoutesOptions {
   readonly signIn: SignIn;
   readonly sessions: Sessions;
   readonly users: Users;
-  readonly providerSignIn: ProviderSignIn;
 }
 
 export async function accountRoutes(app: FastifyInstance, options: AccountRoutesOptions): Promise<void> {
-  const { authenticator, signIn, sessions, users, providerSignIn } = options;
+  const { authenticator, signIn, sessions, users } = options;
   const stampOf = ({ principal, id }: FastifyRequest) => ({ by: actorOf(principal), request: id });
   app.addHook('preHandler', (request, _reply, done) => {
     try {
@@ -62,10 +60,8 @@ export async function accountRoutes(app: FastifyInstance, options: AccountRoutes
 
   app.post('/auth/logout', { config: ACCOUNT.logout }, async (request, reply) => {
     const { id, session } = requireAccount(request.principal);
-    const provider = await sessions.providerOf(session);
     await sessions.end(session, id, 'logout', stampOf(request));
-    const address = provider === null ? null : await providerSignIn.logoutAddress(provider);
-    return address === null ? reply.code(204).send() : { address };
+    return reply.code(204).send();
   });
 
   app.get('/auth/sessions', { config: ACCOUNT.sessions }, async (request) => {

@@ -4,7 +4,7 @@ import { pathParameter, queryParameter } from '../../contract/parameters.ts';
 import { listOf, shape } from '../../contract/schema.ts';
 import type { ErrorCode } from '../../kernel/errors.ts';
 import { answer, DONE, SIGNED_IN_SHAPE } from './account-contract.ts';
-import { EXCHANGE, IDENTITY, JOIN, JOIN_ADDRESS } from './schema.ts';
+import { EXCHANGE, IDENTITY, JOIN, JOIN_ADDRESS, LOG_OUT, LOG_OUT_ADDRESS } from './schema.ts';
 
 const tag = 'Sign-in';
 
@@ -64,6 +64,14 @@ export const BY_PROVIDER = {
     body: jsonBody(EXCHANGE),
     answers: answer('Signed in.', SIGNED_IN_SHAPE),
     errors: [...CHECKED_ERRORS, 'sign-in-failed'],
+  }),
+  logOut: operation({
+    id: 'auth.logoutAtProvider',
+    tag,
+    summary: 'End this session, and say where the browser ends the one at the provider',
+    body: jsonBody(LOG_OUT),
+    answers: answer('Ended. The address is null where there is nothing to end at a provider.', LOG_OUT_ADDRESS),
+    errors: [...CHECKED_ERRORS, 'redirect-not-allowed'],
   }),
   identities: operation({
     id: 'auth.identities',

@@ -8,15 +8,17 @@ import { parameters, requestBase } from '../../kernel/request.ts';
 import { type Identities, shownIdentities } from '../accounts/identities.ts';
 import type { Users } from '../accounts/users.ts';
 import type { OneTimeCodes } from '../flows/one-time-codes.ts';
+import type { ProviderLogOut } from '../flows/provider-log-out.ts';
 import type { ProviderSignIn } from '../flows/provider-sign-in.ts';
 import { actorOf } from '../identity/principal.ts';
 import { BY_PROVIDER } from './flow-operations.ts';
 import { requireAccount, sessionOriginOf } from './requests.ts';
-import { EXCHANGE, JOIN } from './schema.ts';
+import { EXCHANGE, JOIN, LOG_OUT } from './schema.ts';
 
 export interface IdentityRoutesOptions {
   readonly providerSignIn: ProviderSignIn;
   readonly codes: OneTimeCodes;
+  readonly providerLogOut: ProviderLogOut;
   readonly identities: Identities;
   readonly users: Users;
   readonly publicUrl: string | undefined;
@@ -27,7 +29,7 @@ interface OfProvider {
 }
 
 export async function identityRoutes(app: FastifyInstance, options: IdentityRoutesOptions): Promise<void> {
-  const { providerSignIn, codes, identities, users, publicUrl } = options;
+  const { providerSignIn, codes, providerLogOut, identities, users, publicUrl } = options;
   app.addHook('preHandler', (request, _reply, done) => {
     try {
       parameters(request, []);
@@ -35,6 +37,12 @@ export async function identityRoutes(app: FastifyInstance, options: IdentityRout
     } catch (error) {
       done(error instanceof Error ? error : new Error('Refused', { cause: error }));
     }
+  });
+
+  app.post('/auth/logout/provider', { config: BY_PROVIDER.logOut }, async (request) => {
+    const account = requireAccount(request.principal);
+    const { redirect, state = null } = checked(LOG_OUT, request.body);
+    return { address: await providerLogOut.end(account, { redirect, state }, sessionOriginOf(request)) };
   });
 
   app.get('/auth/identities', { config: BY_PROVIDER.identities }, async (request) =>

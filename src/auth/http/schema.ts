@@ -54,6 +54,17 @@ export const JOIN = Type.Object(
   },
   closed,
 );
+export const LOG_OUT = Type.Object(
+  {
+    redirect: Type.String({
+      minLength: 1,
+      maxLength: 2_048,
+      description: 'Where the provider sends the browser: an address that is listed here and registered there.',
+    }),
+    state: Type.Optional(Type.String({ maxLength: 512, description: 'Comes back with the browser.' })),
+  },
+  closed,
+);
 export const CHANGE_PASSWORD = Type.Object({ current: PASSWORD, password: PASSWORD }, closed);
 export const CHANGE_ME = Type.Object(
   {
@@ -132,7 +143,6 @@ export const SESSION = Type.Object(
     usedAt: nullable(Type.String()),
     address: Type.String(),
     agent: nullable(Type.String()),
-    provider: nullable(Type.String({ description: 'Name of the provider that it was opened by.' })),
     current: Type.Boolean(),
   },
   { description: 'One sign-in.' },
@@ -180,11 +190,11 @@ export const IDENTITY = Type.Object(
   },
   { description: 'An account at a provider that signs in to an account here.' },
 );
-export const LOGGED_OUT = Type.Object(
-  { address: Type.String({ description: 'Where the browser ends its session at the provider.' }) },
-  { description: 'The session has ended here.' },
-);
 export const JOIN_ADDRESS = Type.Object({ address: Type.String() }, { description: 'Works once, for five minutes.' });
+export const LOG_OUT_ADDRESS = Type.Object(
+  { address: nullable(Type.String()) },
+  { description: 'An address of the provider.' },
+);
 export const JWKS = Type.Object(
   { keys: Type.Array(Type.Record(Type.String(), Type.String())) },
   { description: 'RFC 7517.' },

@@ -5,6 +5,7 @@
 import type { FastifyInstance } from 'fastify';
 import { checked } from '../../kernel/parse-body.ts';
 import { parameters, requestBase } from '../../kernel/request.ts';
+import type { ClaimRenewals } from '../flows/claim-renewals.ts';
 import type { OneTimeCodes } from '../flows/one-time-codes.ts';
 import type { ProviderSignIn } from '../flows/provider-sign-in.ts';
 import type { Provider } from '../providers/provider.ts';
@@ -32,11 +33,12 @@ export interface SignInRoutesOptions {
   readonly keyRing: KeyRing;
   readonly providerSignIn: ProviderSignIn;
   readonly codes: OneTimeCodes;
+  readonly claimRenewals: ClaimRenewals;
   readonly publicUrl: string | undefined;
 }
 
 export async function signInRoutes(app: FastifyInstance, options: SignInRoutesOptions): Promise<void> {
-  const { signIn, sessions, owners, keyRing, providerSignIn, codes, publicUrl } = options;
+  const { signIn, sessions, owners, keyRing, providerSignIn, codes, claimRenewals, publicUrl } = options;
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('cache-control', 'no-store');
     try {
@@ -60,7 +62,8 @@ export async function signInRoutes(app: FastifyInstance, options: SignInRoutesOp
 
   app.post('/auth/refresh', { config: SIGN_IN.refresh }, async (request) => {
     const { refreshToken } = checked(REFRESH, request.body);
-    return sessions.refresh(refreshToken, sessionOriginOf(request));
+    const origin = sessionOriginOf(request);
+    return sessions.refresh(refreshToken, origin, (identity) => claimRenewals.begin(identity, origin));
   });
 
   app.post('/auth/verify', { config: SIGN_IN.verify }, async (request, reply) => {

@@ -52,11 +52,13 @@ const MAPPING = Type.Object(
       ),
     ),
     when: Type.Optional(
-      Type.Unsafe<'first' | 'each'>({
+      Type.Unsafe<'first' | 'each' | 'renewal'>({
         type: 'string',
-        enum: ['first', 'each'],
+        enum: ['first', 'each', 'renewal'],
         default: 'first',
-        description: 'Whether the mapping is applied at the first sign-in only, or at each.',
+        description:
+          'Whether the mapping is applied at the first sign-in only, at each, or also when a session is renewed; ' +
+          '`renewal` needs `keepTokens`.',
       }),
     ),
   },

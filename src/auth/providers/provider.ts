@@ -66,8 +66,8 @@ export interface Provider {
     /** Members of the account's claims, and the claim that each is taken from. */
     readonly claims: Readonly<Record<string, string>>;
     readonly roles: { readonly claim: string; readonly values: Readonly<Record<string, readonly string[]>> } | null;
-    /** Whether the mapping is applied at the first sign-in only, or at each. */
-    readonly when: 'first' | 'each';
+    /** Whether the mapping is applied at the first sign-in only, at each, or at the renewal of sessions too. */
+    readonly when: 'first' | 'each' | 'renewal';
   };
   /** Claims that a user must have; one value of each list is enough. */
   readonly require: ReadonlyMap<string, readonly Scalar[]>;
@@ -111,6 +111,12 @@ export function parseProvider(body: unknown, before: Before | null, checkUrl: Ch
   }
   if (issuerOf(written) !== null && written.kind !== 'apple' && !(written.scopes ?? ['openid']).includes('openid')) {
     refuse('/scopes', "must hold 'openid': without it there is no id token");
+  }
+  if (written.mapping?.when === 'renewal' && (issuerOf(written) === null || written.keepTokens !== true)) {
+    refuse(
+      '/mapping/when',
+      'can be \'renewal\' with OpenID Connect and "keepTokens":true only: it needs a refresh token',
+    );
   }
 
   const moved = before !== null && targetOf(before.written) !== targetOf(written);

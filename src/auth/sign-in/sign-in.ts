@@ -24,6 +24,17 @@ export interface SignedIn extends Tokens {
   readonly user: ShownUser;
 }
 
+/** How an account was verified, other than by a password. */
+export interface Opening {
+  /** The identity that a provider proved. */
+  readonly identity?: string;
+  /**
+   * Asked of the account once more when the session is open: what ends the sessions of an account, such as disabling it,
+   * may have happened just before. It ends here when the answer is no.
+   */
+  readonly holds?: (user: User) => boolean;
+}
+
 export interface SignInParts {
   readonly users: Users;
   readonly passwords: Passwords;
@@ -81,18 +92,11 @@ export class SignIn {
 
   /**
    * Opens a session for an account that is already verified.
-   * @param provider name of the one that signed it in; null for a password
-   * @param holds asked of the account once more when the session is open: what ends the sessions of an account, such as
-   *   disabling it, may have happened just before. It ends here when the answer is no.
-   * @throws MillraceError `sign-in-failed` in that case
+   * @throws MillraceError `sign-in-failed` when `holds` says no
    */
-  async welcome(
-    user: User,
-    origin: SessionOrigin,
-    { provider = null, holds }: { provider?: string | null; holds?: (user: User) => boolean } = {},
-  ): Promise<SignedIn> {
+  async welcome(user: User, origin: SessionOrigin, { holds, identity }: Opening = {}): Promise<SignedIn> {
     const { sessions, users } = this.#parts;
-    const { session, tokens } = await sessions.open(user, origin, provider);
+    const { session, tokens } = await sessions.open(user, origin, identity);
     if (holds !== undefined && !holds(await users.get(user._id))) {
       await sessions.end(session, user._id, 'revoked', stampOf(origin));
       throw signInFailed();

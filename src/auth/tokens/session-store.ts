@@ -17,6 +17,8 @@ export interface Family {
   /** Id of the session. */
   readonly _id: string;
   readonly user: string;
+  /** The identity that the session was opened by; missing where a provider did not. */
+  readonly identity?: string;
   readonly generation: number;
   readonly hash: string;
   /** Hashes of the tokens that were used last, and when; the newest last. */

@@ -12,8 +12,8 @@ export interface Session {
   /** The address it was opened from, and the client's own description. */
   readonly address: string;
   readonly agent: string | null;
-  /** Name of the provider that it was opened by; missing for a password. */
-  readonly provider?: string;
+  /** The identity that it was opened by; missing where a provider did not. */
+  readonly identity?: string;
   readonly _meta: OwnMeta;
 }
 
@@ -24,6 +24,7 @@ export type EndReason =
   | 'expired'
   | 'token-reused'
   | 'too-many'
+  | 'provider-ended'
   | 'password-changed'
   | 'password-reset'
   | 'user-disabled'

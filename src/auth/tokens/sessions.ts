@@ -45,8 +45,6 @@ export interface ShownSession {
   readonly usedAt: string | null;
   readonly address: string;
   readonly agent: string | null;
-  /** Name of the provider that it was opened by; null for a password. */
-  readonly provider: string | null;
   readonly current: boolean;
 }
 
@@ -73,28 +71,30 @@ export class Sessions {
 
   /**
    * Opens a session; if the account has too many, the oldest end.
-   * @param provider name of the one that signed the account in; null for a password
+   * @param identity what a provider proved; null where the account was signed in otherwise
    * @returns its id, and what the client gets
    */
   async open(
     { _id: user, kind }: User,
     origin: SessionOrigin,
-    provider: string | null = null,
+    identity: string | null = null,
   ): Promise<{ session: string; tokens: Tokens }> {
     const now = new Date(this.#now());
     const token = firstToken();
+    const opened = identity === null ? {} : { identity };
     const session: Session = {
       _id: token.session,
       user,
       kind,
       address: origin.address,
       agent: origin.agent?.slice(0, 256) ?? null,
-      ...(provider === null ? {} : { provider }),
+      ...opened,
       _meta: newMeta(stampOf(origin, `${kind}:${user}`), now),
     };
     await this.#parts.store.insert(session, {
       _id: token.session,
       user,
+      ...opened,
       generation: 0,
       hash: hashToken(token),
       used: [],
@@ -109,9 +109,11 @@ export class Sessions {
   /**
    * New tokens for a refresh token, which works once. The same token may be sent again for 10 seconds and gets the same
    * successor. Later its family ends, because then two clients hold it.
+   * @param onRenewed called with the identity that the session was opened by, if a provider did; not when a token is
+   *   sent again
    * @throws MillraceError `invalid-credential`
    */
-  async refresh(text: string, origin: SessionOrigin): Promise<Tokens> {
+  async refresh(text: string, origin: SessionOrigin, onRenewed?: (identity: string) => void): Promise<Tokens> {
     const { store, key } = this.#parts;
     const token = decodeToken(text);
     if (token === null) throw invalidCredential();
@@ -123,12 +125,18 @@ export class Sessions {
     if (family === null) throw invalidCredential();
     const again = family.used.some((one) => one.hash === hash && this.#now() - one.at.getTime() < GRACE_MS);
     if (turned || again) {
+      if (turned && family.identity !== undefined) onRenewed?.(family.identity);
       return this.#hand(family.user, next);
     }
     if (family.expiresAt.getTime() > this.#now() && leadsTo(token, family, key)) {
       await this.end(token.session, family.user, 'token-reused', stampOf(origin));
     }
     throw invalidCredential();
+  }
+
+  /** The identity that a session was opened by; null where a provider did not, and where it has ended. */
+  async identityOf(session: string): Promise<string | null> {
+    return (await this.#parts.store.find(session))?.identity ?? null;
   }
 
   /** True if an account has a session that was opened from this network. */
@@ -142,20 +150,14 @@ export class Sessions {
     const sessions = await this.#parts.store.list(user);
     const families = await this.#parts.store.families(sessions.map(({ _id }) => _id));
     const usedAt = new Map(families.map(({ _id, rotatedAt }) => [_id, rotatedAt.toISOString()]));
-    return sessions.map(({ _id, address, agent, provider = null, _meta }) => ({
+    return sessions.map(({ _id, address, agent, _meta }) => ({
       id: _id,
       createdAt: _meta.createdAt.toISOString(),
       usedAt: usedAt.get(_id) ?? null,
       address,
       agent,
-      provider,
       current: _id === current,
     }));
-  }
-
-  /** Name of the provider that a session was opened by; null for a password. */
-  async providerOf(id: string): Promise<string | null> {
-    return (await this.#parts.store.find(id))?.provider ?? null;
   }
 
   /** Ends one session of an account; false when it has none like this. */
@@ -173,6 +175,13 @@ export class Sessions {
   async endAll(user: string, reason: EndReason, stamp: Stamp, but: string | null = null): Promise<void> {
     for (const { _id } of await this.#parts.store.list(user)) {
       if (_id !== but) await this.end(_id, user, reason, stamp);
+    }
+  }
+
+  /** Ends the sessions of an account that were opened by an identity. */
+  async endOpenedBy(identity: string, user: string, reason: EndReason, stamp: Stamp): Promise<void> {
+    for (const session of await this.#parts.store.list(user)) {
+      if (session.identity === identity) await this.end(session._id, user, reason, stamp);
     }
   }
 

@@ -92,6 +92,12 @@ t.test('what does not belong to a kind, or is missing, is refused with its place
     [{ ...OIDC, roles: ['no role!'] }, /^\/roles\/0 /],
     [{ ...OIDC, require: { hd: { $ne: 1 } } }, /^\/require\/hd /],
     [{ ...OIDC, mapping: { profile: { 'a.b': 'x' } } }, /^\/mapping\/profile/],
+    [
+      { ...OIDC, mapping: { when: 'renewal' } },
+      /^\/mapping\/when can be 'renewal' with OpenID Connect and "keepTokens"/,
+    ],
+    [{ ...OIDC, keepTokens: true, mapping: { when: 'renewal' } }, null],
+    [{ ...GITHUB, keepTokens: true, mapping: { when: 'renewal' } }, /^\/mapping\/when/],
     [{ ...APPLE, clientSecret: 'x' }, /^\/clientSecret is not a member/],
     [{ ...APPLE, privateKey: pem('P-384') }, /^\/privateKey must be a private key of the curve P-256/],
     [{ ...APPLE, privateKey: 'nonsense' }, /^\/privateKey must be a private key/],
