@@ -143,10 +143,10 @@ t.test('secrets stay secret', async (t) => {
 
   await parts.auth.rotateKeys(false);
 
-  // All of it has come to the log and the audit.
+  // The rotation comes last: then all of it has come to the log and the audit.
   const audited = async () => (await ask(app, 'GET /admin/audit?limit=1000', undefined, owner)).json();
   await until(
-    async () => (await ask(app, 'GET /admin/audit?type=system.key.deleted', undefined, owner)).json().length > 0,
+    async () => (await ask(app, 'GET /admin/audit?type=system.key-ring.rotated', undefined, owner)).json().length > 0,
     'the audit',
   );
   const types = new Set((await audited()).map(({ type }: { type: string }) => type));
