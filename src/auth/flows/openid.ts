@@ -1,7 +1,8 @@
 /**
- * The door to `openid-client`, loaded with the first sign-in: where a browser is sent, and what the code that it brings back proves. One way for all kinds,
- * because GitHub and Facebook speak the same OAuth 2 without id tokens. Every call to a provider goes through the guard of
- * outgoing calls. Not here: the flow and its cookie (provider-sign-in.ts), and what the claims mean (providers/claims.ts).
+ * The door to `openid-client`, loaded with the first sign-in: where a browser is sent, and what the code that it brings back
+ * proves. One way for all kinds, because GitHub and Facebook speak the same OAuth 2 without id tokens. Every call to a
+ * provider goes through the guard of outgoing calls. Not here: the flow and its cookie (provider-sign-in.ts), and what the
+ * claims mean (providers/claims.ts).
  */
 import {
   allowInsecureRequests,
