@@ -1,4 +1,7 @@
-/** The operations on files as the contract describes them. Not here: the routes (routes.ts), and signing an address (sign-routes.ts). */
+/**
+ * The operations on files as the contract describes them. Not here: the routes (routes.ts), and signing an address
+ * (sign-routes.ts).
+ */
 import Type from 'typebox';
 import { operation } from '../contract/operation.ts';
 import { headerParameter, pathParameter } from '../contract/parameters.ts';

@@ -1,6 +1,7 @@
 /**
  * Reads a whole query: the parameters of an address, or the JSON body of `_query`. In an address, every name that is no
- * parameter is a condition, except the names that other backends give to their parameters: those are refused. This file decides which part of the query a parameter is; each part is read in its own file.
+ * parameter is a condition, except the names that other backends give to their parameters: those are refused. This file
+ * decides which part of the query a parameter is; each part is read in its own file.
  */
 import { type ErrorCode, MillraceError } from '../../kernel/errors.ts';
 import { parseExactJson } from '../../kernel/exact-json.ts';
