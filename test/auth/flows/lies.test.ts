@@ -175,6 +175,17 @@ t.test('what a provider says of itself and of others', async (t) => {
     t.equal((await world.enter('acme')).statusCode, 200);
   });
 
+  await t.test('a second factor that the provider did not ask for', async (t) => {
+    await world.provide(leadingTo('acme', liar, { require: { amr: 'mfa' } }));
+    liar.lies = {};
+    for (const amr of [undefined, 'pwd', ['pwd']]) {
+      liar.claims = { ...liar.claims, amr };
+      t.equal((await world.outcome('acme')).error, 'provider-account-refused', String(amr));
+    }
+    liar.claims = { ...liar.claims, amr: ['pwd', 'mfa'] };
+    t.equal((await world.enter('acme')).statusCode, 200);
+  });
+
   await t.test('refusals in a row make the network wait', async (t) => {
     await fresh();
     const browser = newBrowser();
