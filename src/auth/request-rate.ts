@@ -74,7 +74,7 @@ export class RequestRate {
 
   /**
    * Draws one request.
-   * @param key under which the client is counted, as `limitKeyOf` gives it
+   * @param key under which the client is counted, as `clientOf` gives it
    * @throws MillraceError `rate-limited`
    */
   draw({ kind }: Principal, key: string): void {

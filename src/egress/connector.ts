@@ -1,7 +1,7 @@
 /**
- * Makes the connections of outgoing calls, to addresses that may be reached alone. The address is judged in the moment it
- * is connected to: one that was looked up before could be another one now (DNS rebinding). Not here: which addresses those
- * are (reach.ts).
+ * Makes the connections of outgoing calls, and only to addresses that may be reached. An address is judged at the moment of
+ * the connection, because a name may lead to another address than it did before (DNS rebinding). Not here: which addresses
+ * may be reached (reach.ts).
  */
 import { lookup as lookUp } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';

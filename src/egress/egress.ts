@@ -1,8 +1,8 @@
 /**
  * The one way by which the program calls servers that its data names: identity providers now, and whatever an owner lets it
- * call later. It goes to addresses that may be reached alone, follows no redirect, and bounds time, headers, body and the
- * number of calls. Not here: the stores and the mail server that settings name (files/stores, auth/sign-in/smtp-mail,
- * database); who sets these runs the machine.
+ * call later. It connects only to addresses that may be reached, follows no redirect, and bounds time, headers, body and the
+ * number of calls. Not here: the database, the object store and the mail server. Settings name these, and the people that
+ * set them run the machine.
  */
 import type { Agent, Dispatcher } from 'undici';
 import type { Mode } from '../kernel/config/config.ts';

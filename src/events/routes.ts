@@ -7,7 +7,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Document } from 'mongodb';
 import type { Authenticator } from '../auth/authenticator.ts';
-import { limitKeyOf, type Principal } from '../auth/identity/principal.ts';
+import { clientOf, type Principal } from '../auth/identity/principal.ts';
 import { parseCollectionName } from '../database/names.ts';
 import { bindingsOf } from '../policies/bindings.ts';
 import type { Policies } from '../policies/policies.ts';
@@ -78,7 +78,7 @@ export async function eventRoutes(
     const who = feedReader(authenticator, request.principal, request.headers.authorization);
     try {
       const signal = ended(reply, closing.signal);
-      const whose = limitKeyOf(request.principal, request.ip);
+      const whose = clientOf(request.principal, request.ip);
       const lane = turnstile.lane(request.socket);
       return await feed.page({ ...query, signal, whose, lane, pick: async (row) => pick(row, await who.now()) });
     } finally {

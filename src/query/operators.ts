@@ -57,8 +57,6 @@ export const TEXT_OPERATORS = {
   ilike: { how: 'like', fold: true },
 } as const;
 
-export type TextOperator = keyof typeof TEXT_OPERATORS;
-
 /**
  * The operator of that name.
  * @throws MillraceError `unknown-operator` with the nearest known name

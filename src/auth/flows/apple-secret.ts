@@ -9,7 +9,7 @@ import type { Provider } from '../providers/provider.ts';
 const LIFETIME_S = 300;
 
 /**
- * @param audience the issuer of Apple's id tokens, who is to take it
+ * @param audience the issuer of Apple's id tokens, for which the secret is made
  * @param now milliseconds since 1970
  */
 export function appleSecret(

@@ -1,7 +1,8 @@
 /**
- * Asks a provider again what it says of a user, when a session that it opened is renewed and its mapping says so
- * (`"when": "renewal"`): roles that were taken away there go here too, and who is not admitted any more is signed out. It
- * runs beside the renewal, which does not wait for another server. Not here: renewing sessions (tokens/sessions.ts).
+ * Asks a provider again for the claims of a user when a session that it opened is renewed and its mapping says so
+ * (`"when": "renewal"`). Roles that the provider took away are taken away here too, and a user that is no longer admitted
+ * is signed out. It runs in the background: the renewal does not wait for another server. Not here: renewing sessions
+ * (tokens/sessions.ts).
  */
 import { MillraceError } from '../../kernel/errors.ts';
 import type { Users } from '../accounts/users.ts';

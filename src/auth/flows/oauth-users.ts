@@ -1,6 +1,6 @@
 /**
- * What GitHub and Facebook say of a user. They have no id tokens: who signed in is who the access token belongs to, asked
- * of their own servers over TLS. Sources: GitHub "REST API endpoints for users", Facebook "Graph API". Not here: the
+ * What GitHub and Facebook say of a user. They have no id tokens: the user that signed in is the owner of the access token,
+ * and their own servers are asked over TLS for that user. Sources: GitHub "REST API endpoints for users", Facebook "Graph API". Not here: the
  * exchange of the code (openid.ts), which is also where user info of OpenID Connect is asked.
  */
 import { createHmac } from 'node:crypto';
@@ -42,7 +42,7 @@ async function facebook(
 ): Promise<ProvedUser> {
   const url = new URL(userinfo);
   if (!url.searchParams.has('fields')) url.searchParams.set('fields', FACEBOOK_FIELDS);
-  // Proves that who uses the token also has the secret; apps can demand it ("Securing Graph API requests").
+  // Proves that the caller with the token also has the client secret; apps can demand it ("Securing Graph API requests").
   url.searchParams.set(
     'appsecret_proof',
     createHmac('sha256', clientSecret ?? '')

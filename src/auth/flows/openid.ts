@@ -29,6 +29,7 @@ import {
   type TokenEndpointResponse,
 } from 'openid-client';
 import type { Egress } from '../../egress/egress.ts';
+import { withoutSlash } from '../../kernel/config/addresses.ts';
 import type { ProviderTokens } from '../providers/kept-tokens.ts';
 import { isDiscovered, type Provider } from '../providers/provider.ts';
 import { appleSecret } from './apple-secret.ts';
@@ -265,8 +266,4 @@ export class OpenId {
 
 function asymmetric({ id_token_signing_alg_values_supported: named }: ServerMetadata): string[] {
   return named === undefined ? ALL_ASYMMETRIC : named.filter((algorithm) => ASYMMETRIC.test(algorithm));
-}
-
-function withoutSlash(issuer: string): string {
-  return issuer.replace(/\/$/, '');
 }

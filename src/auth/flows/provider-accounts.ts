@@ -98,7 +98,7 @@ export function admittedIdentity(provider: Provider, { subject, claims }: Proved
   return identity;
 }
 
-/** Told to who has proved to be the holder, so it may say more than a failed password does. */
+/** Told only after the provider has proved the user, so it may say more than the error of a wrong password does. */
 export function accountDisabled(): MillraceError {
   return new MillraceError('sign-in-failed', 'The account cannot sign in', {
     hint: 'An administrator of this server disabled it',

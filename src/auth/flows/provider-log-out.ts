@@ -5,8 +5,7 @@
 import { MillraceError } from '../../kernel/errors.ts';
 import { identityParts } from '../identity/provider-identity.ts';
 import type { Provider } from '../providers/provider.ts';
-import type { SessionOrigin } from '../tokens/session.ts';
-import { stampOf } from '../tokens/session.ts';
+import { type SessionOrigin, stampOf } from '../tokens/session.ts';
 import type { Sessions } from '../tokens/sessions.ts';
 import type { OpenId } from './openid.ts';
 import { redirectNotAllowed } from './provider-refusal.ts';
@@ -27,7 +26,7 @@ export class ProviderLogOut {
 
   /**
    * Ends a session.
-   * @param account `user:u1`, whose session it is
+   * @param account the signed-in account, with the session that ends
    * @param redirect where the provider sends the browser afterwards; it has to be registered there
    * @returns where the browser goes; null where there is nothing to end at a provider, or it cannot be asked
    * @throws MillraceError `redirect-not-allowed`, before anything has ended

@@ -58,11 +58,6 @@ export type Principal = Anonymous | UserPrincipal | KeyPrincipal | OwnerPrincipa
 
 export const ANONYMOUS: Anonymous = Object.freeze({ kind: 'anonymous' });
 
-/** The text under which the cost of a request is counted: its principal, or the network of an anonymous client. */
-export function clientOf(principal: Principal, address: string): string {
-  return actorOf(principal) ?? networkOf(address);
-}
-
 /** The principal as it is stored with its changes: `user:u1`, or null for anonymous. */
 export function actorOf(principal: Principal): string | null {
   return principal.kind === 'anonymous' ? null : `${principal.kind}:${principal.id}`;
@@ -74,6 +69,6 @@ export function quotaIdOf(principal: Principal): string | null {
 }
 
 /** The text under which limits count a client: one principal, or all anonymous clients of one network. */
-export function limitKeyOf(principal: Principal, address: string): string {
+export function clientOf(principal: Principal, address: string): string {
   return actorOf(principal) ?? networkOf(address);
 }

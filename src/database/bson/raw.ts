@@ -55,13 +55,6 @@ function valueLength(bytes: Buffer, type: number, start: number): number {
   throw new RangeError(`The BSON type ${type} is not known`);
 }
 
-/** One member's embedded document as bytes; null when the member is missing or is not a document. */
-export function rawDocument(bytes: Buffer, name: string): Buffer | null {
-  for (const member of rawMembers(bytes))
-    if (member.name === name) return member.type === 3 ? bytes.subarray(member.start, member.end) : null;
-  return null;
-}
-
 /** The names of the top-level members whose type or bytes differ between two documents. */
 export function rawDifference(one: Buffer, other: Buffer): string[] {
   const rest = new Map<string, RawMember>();

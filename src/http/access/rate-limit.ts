@@ -1,6 +1,6 @@
 /** Limits every HTTP request to its client's rate (auth/request-rate.ts). */
 import fp from 'fastify-plugin';
-import { limitKeyOf } from '../../auth/identity/principal.ts';
+import { clientOf } from '../../auth/identity/principal.ts';
 import type { RequestRate } from '../../auth/request-rate.ts';
 
 export interface RateLimitOptions {
@@ -12,7 +12,7 @@ export const rateLimit = fp<RateLimitOptions>(
   async (app, { requestRate }) => {
     app.addHook('onRequest', (request, _reply, done) => {
       try {
-        requestRate.draw(request.principal, limitKeyOf(request.principal, request.ip));
+        requestRate.draw(request.principal, clientOf(request.principal, request.ip));
       } catch (error) {
         done(error instanceof Error ? error : new Error(String(error)));
         return;

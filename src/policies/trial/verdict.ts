@@ -4,8 +4,7 @@
  */
 import type { Document } from 'mongodb';
 import type { Principal } from '../../auth/identity/principal.ts';
-import type { FieldTree } from '../../query/evaluate/field-tree.ts';
-import { ALL, childOf } from '../../query/evaluate/field-tree.ts';
+import { ALL, childOf, type FieldTree } from '../../query/evaluate/field-tree.ts';
 import type { Policies } from '../policies.ts';
 import { fieldsFor, grantsFor } from '../reach.ts';
 import { type Grant, type NamedAction, type Place, readerOf } from '../scope.ts';
