@@ -132,6 +132,8 @@ t.test('there is one stream on the data and one on the log for each other proces
 t.test('after a quiet time the place is noted, and recording goes on from there', async (t) => {
   const world = await eventWorld(t, url);
   const node = await world.node({ markMs: 1 });
+  // Otherwise images are switched on next to the recording, and the row of that may come at any time.
+  await world.mongo.data.createCollection('x', { changeStreamPreAndPostImages: { enabled: true } });
   await world.mongo.data.collection('x').insertOne({ n: 1 });
   await until(() => node.rows.some((row) => row.operation === 'insert'), 'the row is told');
   const noted = async () => {
