@@ -1,7 +1,7 @@
 /**
- * The policies of an installation: read at the start and after every change, saved as a whole or not at all, and
- * restored from an earlier version. They are passed to `Policies`; if they cannot be read, `Policies` is closed. Not
- * here: HTTP (admin/policy-routes.ts), the database's language (policy-store.ts).
+ * The policies of an installation: read at the start and within a second after every change in any process, saved as a
+ * whole or not at all, and restored from an earlier version. They are passed to `Policies`; if they cannot be read,
+ * `Policies` is closed. Not here: HTTP (admin/policy-routes.ts), the database's language (policy-store.ts).
  */
 import type { ClientSession } from 'mongodb';
 import type { Action } from '../auth/identity/principal.ts';

@@ -1,7 +1,8 @@
 /**
  * What a Scope reaches, in two forms that must agree: as a database filter, and as a test of a document in memory. Also
  * which members of a reached document may be seen, and the refusal of filters, sorts and expansions that name a hidden
- * member. Computed once for each array of grants, so that equal requests have the same filter object.
+ * member. Computed once for each array of grants, so that equal requests have the same filter object. Not here: leaving
+ * the hidden members out of a list (collections/read/projection.ts).
  */
 import type { Document } from 'mongodb';
 import { readStored } from '../database/bson/stored.ts';

@@ -1,6 +1,6 @@
 /**
  * The operators that clients may name, and how a test is attached to a path. Both written forms, short and JSON, end
- * here, so they mean the same.
+ * here, so they mean the same and are refused with the same error, `invalid-filter`.
  */
 import { MillraceError } from '../kernel/errors.ts';
 import { hintFor } from '../kernel/nearest.ts';

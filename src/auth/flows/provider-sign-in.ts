@@ -1,8 +1,9 @@
 /**
  * Signing in by a provider (RFC 6749 section 4.1 with RFC 7636, OpenID Connect Core 1.0 section 3.1). A flow begins at one
- * request and ends at another, which may reach another process. It ends at an address of the owner's list with a one-time
- * code, so that no token is ever in an address. Not here: HTTP (http/flow-routes.ts), the protocol (openid.ts),
- * accounts (provider-accounts.ts), the exchange of the code (one-time-codes.ts).
+ * request, which makes its `state`, and ends at another, which checks that and may reach another process. It ends at an
+ * address of the owner's list with a one-time code, so that no token is ever in an address. Not here: HTTP
+ * (http/flow-routes.ts), the protocol (openid.ts), accounts (provider-accounts.ts), the exchange of the code
+ * (one-time-codes.ts).
  */
 import { randomBytes } from 'node:crypto';
 import { MillraceError } from '../../kernel/errors.ts';

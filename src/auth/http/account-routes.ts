@@ -1,6 +1,7 @@
 /**
- * The HTTP face of the caller's own account: its data, sessions, password, and tickets. Registered where credentials
- * are checked. Not here: other accounts (admin/).
+ * The HTTP face of the caller's own account: its data, sessions, password, and tickets. A change of the address or the
+ * password needs the present password. Registered where credentials are checked. Not here: checking that password
+ * (sign-in/sign-in.ts), and other accounts (admin/).
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { MillraceError } from '../../kernel/errors.ts';

@@ -1,6 +1,7 @@
 /**
- * Signing in: registering, signing in with a password, confirming an address, and setting a new password by mail. Every
- * failure gets the same answer, after the same time. Not here: HTTP (sign-in-routes.ts).
+ * Signing in: registering, signing in with a password, confirming an address, and setting a new password by mail. Also the
+ * check of the present password before a signed-in user changes an address or a password. Every failure gets the same
+ * answer, after the same time. Not here: HTTP (sign-in-routes.ts).
  */
 
 import type { Activity } from '../../database/activity.ts';

@@ -1,7 +1,8 @@
 /**
  * The durable log: rows with gapless numbers in one clustered collection of `<db>_log`. Next to them it stores a resume
  * token for idle times, and the floor: rows below it no longer count. Appending is compare-and-set by the unique
- * number. Not here: which process may append (recorder.ts), what is deleted when (retention.ts).
+ * number, so two processes cannot append the same one. Not here: which number a row gets (row-maker.ts), which process may
+ * append (recorder.ts), what is deleted when (retention.ts).
  */
 import type { Binary, Collection, CollectionInfo, Db, Document } from 'mongodb';
 import { CODE, serverCode } from '../../database/errors.ts';

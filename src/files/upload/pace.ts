@@ -1,5 +1,5 @@
 /**
- * The least speed of uploads: a client that sends less than 1 KB/s over ten seconds only holds a connection. Also the
+ * The least speed of uploads: a client that sends less than 1 KB/s over ten seconds, or nothing, is cut off. Also the
  * opposite case: after a refusal the server reads on for a moment, so that a client that is still sending sees the
  * answer instead of a broken connection.
  */

@@ -1,7 +1,7 @@
 /**
- * Every setting of one process: name, description, default and bounds. `docs/configuration.md` and `.env.example` are
- * generated from this table. A new setting is one row here and one line in config.ts, which hands it to the part that
- * needs it. Not here: how the environment is read and checked (config.ts).
+ * Every setting of one process: name, description, default and bounds. A new setting is one row here and one
+ * line in config.ts, which hands it to the part that needs it; then `npm run generate` (scripts/generate.ts) writes
+ * `docs/configuration.md` and `.env.example` from this table. Not here: how the environment is read and checked (config.ts).
  */
 import Type, { type Static } from 'typebox';
 

@@ -1,6 +1,7 @@
 /**
- * The short form of a condition, as in addresses: `field=value`, `field[op]=value`. Reads one condition. Not here:
- * which parameters are conditions (parse-query.ts).
+ * The short form of a condition, as in addresses: `field=value`, `field[op]=value`. Reads one condition, or refuses it
+ * with `invalid-filter` when the value does not suit the operator. Not here: which parameters are conditions
+ * (parse-query.ts), and the types that a value may have (literals.ts).
  */
 import { and, field, type OpenFilter, or, type Variable } from '../filter.ts';
 import { type OpenValue, readShortValue, unquote, valuesAt } from '../literals.ts';

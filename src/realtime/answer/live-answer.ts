@@ -44,15 +44,15 @@ export interface LiveAnswer {
   prepare(view: RowView, turn?: () => Promise<unknown>): Promise<void>;
   /** Takes a row. Rows come in the order of the log, each once. */
   judge(view: RowView): Judgement;
-  /** Whether the answer has to be completed from the database before more rows come. */
+  /** Whether the answer has to be refilled from the database before more rows come. */
   readonly wanting: boolean;
   /**
-   * Completes the answer.
-   * @param at the last row that was evaluated for any answer: the answer is completed as of that row
+   * Refills the answer.
+   * @param at the last row that was evaluated for any answer: the answer is refilled as of that row
    * @param limitMs how long the database may take, in milliseconds; the usual time of a query when left out
    * @throws when the database cannot read that moment, or not in time; the answer is void then
    */
-  settle(at: RowView, limitMs?: number): Promise<readonly Told[]>;
+  refill(at: RowView, limitMs?: number): Promise<readonly Told[]>;
   /** The account that pays for its memory. */
   readonly payer: Account;
   /** Lets another account pay from now on, even above the limit of that account. */

@@ -69,7 +69,7 @@ export class LiveEvents implements LiveAnswer {
     if (event !== null) await view.prepare(this.#match, asDocument(event), turn);
   }
 
-  async settle(): Promise<readonly never[]> {
+  async refill(): Promise<readonly never[]> {
     return [];
   }
 

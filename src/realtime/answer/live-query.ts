@@ -1,7 +1,7 @@
 /**
  * The live answer of a question about documents. Without a window it keeps nothing: the states before and after a
  * change say whether the document enters, stays or leaves. A window (window.ts) keeps ids and sort keys, and is
- * refilled from the database when it becomes too short.
+ * refilled from the database when it becomes too short (`refill`; hub/row-batch.ts decides when).
  */
 import type { Document } from 'mongodb';
 import { heldBytes } from '../../database/bson/held-bytes.ts';
@@ -213,7 +213,7 @@ export class LiveQuery implements LiveAnswer {
     return reaches(this.question.scope, after) ? 'filter' : 'gone';
   }
 
-  async settle(at: RowView, limitMs?: number): Promise<readonly Told[]> {
+  async refill(at: RowView, limitMs?: number): Promise<readonly Told[]> {
     const { window, question } = this;
     const want = window?.want ?? null;
     if (window === null || want === null) return NOTHING;

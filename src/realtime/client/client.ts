@@ -1,6 +1,7 @@
 /**
- * One client of live data: its principal, its subscriptions, its heartbeat. Common to both transports. Not here: how
- * messages are sent and how the connection ends, which differ (socket-client.ts, stream-client.ts).
+ * One client of live data: its principal, its subscriptions, its heartbeat, and how long it may be too slow. Common to
+ * both transports. Not here: how messages are sent and how the connection ends, which differ (socket-client.ts,
+ * stream-client.ts).
  */
 import { actorOf, type Principal } from '../../auth/identity/principal.ts';
 import { formatPosition } from '../../events/log/position.ts';

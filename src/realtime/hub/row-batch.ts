@@ -23,13 +23,13 @@ import { type Segment, toSegments } from './transactions.ts';
  * How long a batch waits for the database to refill windows, in milliseconds. A window that takes longer begins anew,
  * so that the other subscriptions do not wait for it.
  */
-const SETTLE_MS = 1_000;
+const REFILL_MS = 1_000;
 /** So many windows of one principal or network have all of that time; its other windows have the shorter time. */
 const FEW_WINDOWS = 16;
-const SETTLE_MANY_MS = 150;
+const REFILL_MANY_MS = 150;
 /** Windows that are refilled at one time, and how many of them for one principal or network. */
-const SETTLED_AT_ONCE = 8;
-const SETTLED_OF_ONE = 4;
+const REFILLED_AT_ONCE = 8;
+const REFILLED_OF_ONE = 4;
 
 /** How long rows are evaluated in one turn of the event loop, in milliseconds. */
 const TURN_MS = 10;
@@ -64,7 +64,7 @@ export class RowBatch {
   readonly #onError: (error: unknown) => void;
   readonly #outcomes: Outcome[] = [];
   readonly #wanting = new Set<Group>();
-  readonly #slots = new FairSemaphore(SETTLED_AT_ONCE, SETTLED_OF_ONE);
+  readonly #slots = new FairSemaphore(REFILLED_AT_ONCE, REFILLED_OF_ONE);
   /** Bytes read for windows and not sent yet, by the account that pays for them. */
   readonly #held = new Map<Account, number>();
   #heavyMs = 0;
@@ -87,7 +87,7 @@ export class RowBatch {
     for (const segment of segments) await this.#judgeSegment(segment);
     if (open.length > 0) await this.#judgeSegment({ rows: open, joined: true });
     const last = rows.at(-1);
-    if (last !== undefined) await this.#settle(alone(last), this.#wanting);
+    if (last !== undefined) await this.#refill(alone(last), this.#wanting);
   }
 
   async #judgeSegment({ rows, joined }: Segment): Promise<void> {
@@ -96,7 +96,7 @@ export class RowBatch {
     const before = (rows[0]?.number ?? 1) - 1;
     for (const row of rows) {
       await this.#breathe();
-      await this.#settleBefore(row);
+      await this.#refillBefore(row);
       this.#judged = row;
       const view = new RowView(row);
       // Collected first, because a group is removed from the index while its row is evaluated, when its answer ends.
@@ -104,7 +104,7 @@ export class RowBatch {
       this.#index.concerned(view, (group) => concerned.push(group));
       await this.#judgeGroups(concerned, view, { row, transaction, before });
     }
-    if (joined && last !== undefined) await this.#settle({ row: last, transaction, before }, this.#wanting);
+    if (joined && last !== undefined) await this.#refill({ row: last, transaction, before }, this.#wanting);
   }
 
   async #judgeGroups(groups: readonly Group[], view: RowView, moment: Moment): Promise<void> {
@@ -166,26 +166,26 @@ export class RowBatch {
    * Where a member's snapshot ends between the row before and this row, the window is refilled as of the row before.
    * Otherwise that member would apply this row to an outdated window.
    */
-  async #settleBefore(row: LogRow): Promise<void> {
+  async #refillBefore(row: LogRow): Promise<void> {
     const last = this.#judged;
     if (last === null || this.#wanting.size === 0) return;
     const parting = [...this.#wanting].filter((group) => group.parts(last, row));
-    await this.#settle(alone(last), parting);
+    await this.#refill(alone(last), parting);
   }
 
-  async #settle(moment: Moment, wanting: Iterable<Group>): Promise<void> {
+  async #refill(moment: Moment, wanting: Iterable<Group>): Promise<void> {
     const groups = [...wanting];
     if (groups.length === 0) return;
     const at = new RowView(moment.row);
     for (const group of groups) this.#wanting.delete(group);
     const begunAt = performance.now();
     const windows = new Map<string, number>();
-    const settle = async (group: Group): Promise<Outcome> => {
+    const refill = async (group: Group): Promise<Outcome> => {
       const common = { ...moment, group };
       const { payer } = group.live;
       const count = (windows.get(payer.key) ?? 0) + 1;
       windows.set(payer.key, count);
-      const endAt = begunAt + (count <= FEW_WINDOWS ? SETTLE_MS : SETTLE_MANY_MS);
+      const endAt = begunAt + (count <= FEW_WINDOWS ? REFILL_MS : REFILL_MANY_MS);
       try {
         const told = await this.#slots.run(payer.key, () => this.#complete(group.live, at, endAt));
         return { ...common, told, reset: null };
@@ -193,7 +193,7 @@ export class RowBatch {
         return { ...common, told: [], reset: voidBy(error, this.#onError) };
       }
     };
-    for (const outcome of await Promise.all(groups.map(settle))) {
+    for (const outcome of await Promise.all(groups.map(refill))) {
       if (outcome.reset === null) this.#outcomes.push(outcome);
       else this.#end(outcome);
     }
@@ -205,7 +205,7 @@ export class RowBatch {
     payer.require(0);
     const leftMs = Math.ceil(endAt - performance.now());
     if (leftMs <= 0) throw new MillraceError('overloaded', 'Too many windows have to be refilled');
-    const told = await live.settle(at, leftMs);
+    const told = await live.refill(at, leftMs);
     // Twice: the stored bytes are held next to the messages that are made of them.
     const bytes = 2 * told.reduce((sum, one) => sum + one.bytes, 0);
     payer.note(bytes);

@@ -1,7 +1,8 @@
 /**
  * What all subscriptions have in common. A subscription reads the log by itself until it has caught up, then joins a
- * group. It leaves the group when its client is too slow, and reads on from the log when the client can take more.
- * Not here: how an answer begins (document-subscription.ts, event-subscription.ts).
+ * group. It leaves the group when its client is too slow, and reads on from the log when the client can take more. If
+ * that takes longer than `lagMs` (realtime-parts.ts), a live answer begins anew, and for live events the
+ * connection is closed. Not here: how an answer begins (document-subscription.ts, event-subscription.ts).
  */
 import type { Timestamp } from 'mongodb';
 import { translateError } from '../../database/errors.ts';
@@ -261,20 +262,20 @@ export abstract class Subscription implements GroupMember {
         this.reset(judgement);
         return false;
       }
-      if (joined && last !== undefined && live.wanting) told.push(...(await this.#settled(live, last)));
+      if (joined && last !== undefined && live.wanting) told.push(...(await this.#refilled(live, last)));
       if (run.aborted) return false;
       tellAlone(this, told, transaction);
       if (!live.remembers && last !== undefined) this.after = Math.max(this.after, last.number);
     }
-    if (last !== undefined && live.wanting) tellAlone(this, await this.#settled(live, last), null);
+    if (last !== undefined && live.wanting) tellAlone(this, await this.#refilled(live, last), null);
     if (run.aborted) return false;
     this.after = through;
     return true;
   }
 
-  async #settled(live: LiveAnswer, last: LogRow): Promise<readonly Told[]> {
+  async #refilled(live: LiveAnswer, last: LogRow): Promise<readonly Told[]> {
     try {
-      return await live.settle(new RowView(last));
+      return await live.refill(new RowView(last));
     } catch (error) {
       this.reset(voidBy(error, this.parts.onError));
       return [];

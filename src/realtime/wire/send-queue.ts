@@ -1,7 +1,8 @@
 /**
  * The bytes that wait to be written to one client. Chunks of one turn of the event loop leave in one write. When too
- * much waits, `onFull` is called and the owner stops pushing; when all is written, `onDrained` is called. The waiting
- * bytes count on the client's account. Not here: what is sent.
+ * much waits because the client reads too slowly (more than 1 MiB), `onFull` is called and the client's subscriptions stop
+ * pushing; when all is written, `onDrained` is called. The waiting bytes count on the client's account. Not here: what is
+ * sent, and the end of a client that stays too slow (client/client.ts, subscription/subscription.ts).
  */
 
 import { Semaphore } from '../../kernel/concurrency/semaphore.ts';

@@ -38,7 +38,7 @@ t.test('a batch that takes long leaves others their turns', async (t) => {
       while (performance.now() - started < 5);
       return [];
     },
-    settle: async () => [],
+    refill: async () => [],
     payer: unbounded(),
     payBy: () => {},
     end: () => {},
@@ -113,7 +113,7 @@ t.test('heavy questions that take long are left behind, and nobody waits for the
         asked.push(key);
         return [];
       },
-      settle: async () => [],
+      refill: async () => [],
       payer: unbounded(),
       payBy: () => {},
       end: () => {},

@@ -34,7 +34,7 @@ function answering(key: string): LiveAnswer {
     cost: 0,
     prepare: async () => {},
     remembers: false,
-    settle: async () => [],
+    refill: async () => [],
     payer: unbounded(),
     payBy: () => {},
     end: () => {},

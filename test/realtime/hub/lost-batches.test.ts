@@ -29,7 +29,7 @@ const liveOf = (key: string, judge: (number: number) => Judgement): LiveAnswer =
   cost: 0,
   prepare: async () => {},
   judge: ({ number }) => judge(number),
-  settle: async () => [],
+  refill: async () => [],
   payer: unbounded(),
   payBy: () => {},
   end: () => {},
