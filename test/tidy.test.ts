@@ -25,6 +25,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   events: 4,
   http: 5,
   realtime: 5,
+  webhooks: 5,
   admin: 5,
   commands: 6,
 };
@@ -48,7 +49,7 @@ const DOORS: readonly { readonly vendor: RegExp; readonly doors: RegExp }[] = [
   {
     vendor: /^mongodb$/,
     doors:
-      /^src\/(database\/|events\/(log|record|read)\/(event-log|recorder|tail|consumer)\.ts|files\/.*store\.ts|realtime\/.*store\.ts|collections\/store\/store\.ts)/,
+      /^src\/(database\/|events\/(log|record|read)\/(event-log|recorder|tail|consumer)\.ts|files\/.*store\.ts|realtime\/.*store\.ts|webhooks\/.*store\.ts|collections\/store\/store\.ts)/,
   },
   { vendor: /^@scalar\//, doors: /^src\/http\/docs\/reference-script\.ts/ },
   { vendor: /^undici$|^node:(http2?|https|tls|dgram)$/, doors: /^src\/(egress\/|http\/errors\.ts)/ },

@@ -21,7 +21,7 @@ import { type ConditionHeaders, requireConditions } from './conditions.ts';
 import { type FileList, type FileListingParts, listFiles } from './listing.ts';
 import type { ByteRange, FileStore } from './stores/file-store.ts';
 import { fileTag, fromRaw, keyFromText, type StoredFile, type StoredUpload, toDocument } from './upload/file.ts';
-import { type Delivery, type Expected, type Part, takeBack, takeIn } from './upload/intake.ts';
+import { type Expected, type Part, type TakenUploads, takeBack, takeIn } from './upload/intake.ts';
 import type { UploadMarks } from './upload/upload-marks.ts';
 import { toVisibleFile, type VisibleFile } from './visible-file.ts';
 
@@ -187,7 +187,7 @@ export class Files {
     return this.#parts.now?.() ?? new Date();
   }
 
-  #toFiles({ principal }: Scope<'create'>, { drafts, customs }: Delivery, request: string) {
+  #toFiles({ principal }: Scope<'create'>, { drafts, customs }: TakenUploads, request: string) {
     const createdAt = this.#now();
     const createdBy = principal.kind === 'anonymous' ? null : principal.id;
     const store = this.#parts.current.name;

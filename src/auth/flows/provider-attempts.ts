@@ -6,7 +6,7 @@
 import type { Activity } from '../../database/activity.ts';
 import { networkOf } from '../../kernel/config/addresses.ts';
 import { type ErrorCode, MillraceError } from '../../kernel/errors.ts';
-import { type Attempt, type SignInDelays, underNetwork } from '../sign-in/sign-in-delays.ts';
+import { type SignInAttempt, type SignInDelays, underNetwork } from '../sign-in/sign-in-delays.ts';
 import { type SessionOrigin, stampOf } from '../tokens/session.ts';
 
 /** What is neither the fault of the client nor a reason to slow it down. */
@@ -29,7 +29,7 @@ export class ProviderAttempts {
    */
   async run<T>(origin: SessionOrigin, provider: string | null, attempt: () => Promise<T>): Promise<T> {
     const { address } = origin;
-    const counted: Attempt = { under: underNetwork(networkOf(address)), account: null, address };
+    const counted: SignInAttempt = { under: underNetwork(networkOf(address)), account: null, address };
     await this.#delays.pass(counted);
     try {
       return await attempt();

@@ -17,7 +17,7 @@ const NETWORK: DelayTerms = { from: 5, firstMs: 1_000, maxMs: 60_000 };
 const NAME: DelayTerms = { ...NETWORK, maxMs: 4_000 };
 
 /** One attempt to sign in, or to confirm a password. */
-export interface Attempt {
+export interface SignInAttempt {
   /** What its failures are counted under: {@link underName} or {@link underAccount}. */
   readonly under: string;
   /** Id of the account; null when no account has the name. */
@@ -57,7 +57,7 @@ export class SignInDelays {
   }
 
   /** @throws MillraceError `rate-limited` with `Retry-After` while there is a delay */
-  async pass(attempt: Attempt): Promise<void> {
+  async pass(attempt: SignInAttempt): Promise<void> {
     const [name = 0, network = 0] = await this.#store.left(idsOf(attempt));
     // Asked even without an account, so that the time of the answer reveals nothing.
     const known = name > network && (await this.#knownFrom(attempt.account ?? '', networkOf(attempt.address)));
@@ -69,7 +69,7 @@ export class SignInDelays {
   }
 
   /** Counts a failure. Attempts that did not {@link pass} are not counted: they make no delay longer. */
-  async failed(attempt: Attempt): Promise<void> {
+  async failed(attempt: SignInAttempt): Promise<void> {
     const [name, network] = idsOf(attempt);
     await this.#store.count(
       new Map([
@@ -80,11 +80,11 @@ export class SignInDelays {
   }
 
   /** Forgets the failures under the name. Those of the network stay: they may belong to other accounts. */
-  async succeeded({ under }: Attempt): Promise<void> {
+  async succeeded({ under }: SignInAttempt): Promise<void> {
     await this.#store.forget(under);
   }
 }
 
-function idsOf({ under, address }: Attempt): [string, string] {
+function idsOf({ under, address }: SignInAttempt): [string, string] {
   return [under, `address:${networkOf(address)}`];
 }

@@ -13,7 +13,7 @@ import { type SessionOrigin, stampOf } from '../tokens/session.ts';
 import type { Sessions, Tokens } from '../tokens/sessions.ts';
 import { resetLetter, verifyLetter } from './letters.ts';
 import type { Mail } from './mail.ts';
-import { type Attempt, type SignInDelays, underAccount, underName } from './sign-in-delays.ts';
+import { type SignInAttempt, type SignInDelays, underAccount, underName } from './sign-in-delays.ts';
 import type { SingleUse } from './single-use.ts';
 
 /** Letters that are being sent at the same time. */
@@ -207,7 +207,7 @@ export class SignIn {
    * Whether a password is the one of an account that may sign in.
    * @throws MillraceError `rate-limited` while the attempt has to wait, `overloaded`
    */
-  async #isRight(user: User | null, password: string, attempt: Attempt, origin: SessionOrigin): Promise<boolean> {
+  async #isRight(user: User | null, password: string, attempt: SignInAttempt, origin: SessionOrigin): Promise<boolean> {
     const { passwords, delays, activity } = this.#parts;
     const account = user?._id ?? null;
     // The delay is checked and the failure counted within one turn: of many guesses at once, each finds the failures

@@ -40,7 +40,7 @@ export interface IntakeParts {
 }
 
 /** The result of one request. Its marks are held until `settle` or `takeBack`. */
-export interface Delivery {
+export interface TakenUploads {
   readonly drafts: readonly StoredUpload[];
   /** For each draft what the client sent along, null for nothing. */
   readonly customs: readonly unknown[];
@@ -51,7 +51,11 @@ export interface Delivery {
  * @throws MillraceError `malformed-request`, `too-many-parts`, `file-too-large`, `file-store-unavailable`, and what
  *   `parseJson` throws; nothing stays behind then
  */
-export async function takeIn(parts: AsyncIterable<Part>, expected: Expected, intake: IntakeParts): Promise<Delivery> {
+export async function takeIn(
+  parts: AsyncIterable<Part>,
+  expected: Expected,
+  intake: IntakeParts,
+): Promise<TakenUploads> {
   const drafts: StoredUpload[] = [];
   const customs: unknown[] = [];
   try {
