@@ -24,12 +24,12 @@ export const LONGEST: readonly string[] = [
   'test/http/openapi/typed-client.test.ts',
   'test/files/move.test.ts',
   'test/files/browser.test.ts',
+  'test/realtime/attacks/held-memory.test.ts',
 ];
 
 /** Files that measure how long one client waits while others attack: they are run last, alone, one after the other. */
 export const MEASURING: readonly string[] = [
   'test/realtime/attacks/expensive-questions.test.ts',
-  'test/realtime/attacks/held-memory.test.ts',
   'test/realtime/attacks/read-log-attack.test.ts',
   'test/torture/slow-readers.test.ts',
 ];
