@@ -115,26 +115,23 @@ async function makeOn(
     (it) => it.close(),
   );
   const policies = new Policies(config.mode);
-  const policyBook = closers.add(
-    new PolicyBook({
-      store: policyStore,
-      policies,
-      transactions,
-      mode: config.mode,
-      owned: () => auth.owners.exists(),
-      onError,
-    }),
-    (it) => it.stop(),
-  );
+  const policyBook = new PolicyBook({
+    store: policyStore,
+    policies,
+    transactions,
+    mode: config.mode,
+    owned: () => auth.owners.exists(),
+    onError,
+  });
   await policyBook.prepare();
   const checkUrl = (url: string) => egress.checkUrl(url);
-  const providers = closers.add(new Providers({ store: auth.providerStore, transactions, checkUrl, onError }), (it) =>
-    it.stop(),
-  );
-  const redirects = closers.add(
-    new Redirects({ store: auth.redirectStore, mode: config.mode, fixed: config.auth.redirects, onError }),
-    (it) => it.stop(),
-  );
+  const providers = new Providers({ store: auth.providerStore, transactions, checkUrl, onError });
+  const redirects = new Redirects({
+    store: auth.redirectStore,
+    mode: config.mode,
+    fixed: config.auth.redirects,
+    onError,
+  });
 
   const { queryTimeoutMs } = config.collections;
   const budget = new ByteBudget(byteBounds(config.held));
@@ -180,13 +177,14 @@ async function makeOn(
     }),
     (it) => it.close(),
   );
-  const readers = [auth, providers, redirects, registry, sortIndexes, policyBook];
+  // What every process holds in memory and keeps in force within a second.
+  const reloaders = [policyBook, providers, redirects].map(({ reloader }) => closers.add(reloader, (it) => it.stop()));
+  const readers = [auth, registry, sortIndexes, ...reloaders];
   for (const reader of quotas === undefined ? readers : [...readers, quotas]) {
     const unfollow = events.tail.attach({ rows: (rows) => reader.follow(rows), lost: () => reader.follow(null) });
     closers.add(unfollow, (it) => it());
   }
-  await policyBook.start(() => events.upToDate());
-  await Promise.all([providers, redirects].map((it) => it.start(() => events.upToDate())));
+  await Promise.all(reloaders.map((it) => it.start(() => events.upToDate())));
   const audit = closers.add(new Audit({ store: new AuditStore(mongo), consumer: events.consumer }), (it) => it.stop());
   await audit.start();
 

@@ -5,7 +5,6 @@
  */
 import type { ClientSession } from 'mongodb';
 import type { Action } from '../auth/identity/principal.ts';
-import type { ChangedRow } from '../auth/tokens/revocations.ts';
 import type { Transactions } from '../database/transactions.ts';
 import { Reloader } from '../kernel/concurrency/reloader.ts';
 import type { Mode } from '../kernel/config/config.ts';
@@ -40,7 +39,8 @@ export interface Current {
 
 export class PolicyBook {
   readonly #parts: PolicyBookParts;
-  readonly #reloader: Reloader;
+  /** While it cannot read the policies, only owners are allowed anything. */
+  readonly reloader: Reloader;
   /** The version that is in force here; undefined before the first reading. */
   #version: number | null | undefined;
   /**
@@ -52,9 +52,16 @@ export class PolicyBook {
   constructor(parts: PolicyBookParts) {
     this.#parts = parts;
     this.#owned = parts.mode === 'development';
-    this.#reloader = new Reloader({
+    this.reloader = new Reloader({
       read: () => this.#read(),
-      onFailed: (error) => this.#failed(error),
+      concerns: (collection) => collection === POLICIES_COLLECTION || (!this.#owned && collection === ACCOUNTS),
+      onError: (error) => {
+        parts.policies.close();
+        parts.onError(error);
+      },
+      // When an owner corrects an invalid policy, the log reports it. The return of an unreachable database is not
+      // reported.
+      canRetry: (error) => !(error instanceof MillraceError && error.code === 'invalid-policy'),
       isStale: () => this.#isStale(),
     });
   }
@@ -65,33 +72,6 @@ export class PolicyBook {
    */
   async prepare(): Promise<void> {
     await this.#begin();
-  }
-
-  /**
-   * Reads the policies, and keeps looking for newer ones. Call it only when the log is followed, so that no later
-   * change is missed.
-   * @param upToDate true if the log has delivered everything, so that nothing has to be looked for
-   */
-  async start(upToDate: () => boolean): Promise<void> {
-    await this.#reloader.start(upToDate);
-  }
-
-  stop(): Promise<void> {
-    return this.#reloader.stop();
-  }
-
-  /** Reads the policies again; until that succeeds only owners are allowed anything. Resolves after one attempt. */
-  reload(): Promise<void> {
-    return this.#reloader.reload();
-  }
-
-  /**
-   * Takes rows of the event log, or null when some were lost, and reads the policies again if they may have changed.
-   */
-  follow(rows: readonly Pick<ChangedRow, 'collection'>[] | null): void {
-    const concerns = ({ collection }: Pick<ChangedRow, 'collection'>) =>
-      collection === null || collection === POLICIES_COLLECTION || (!this.#owned && collection === ACCOUNTS);
-    if (rows?.some(concerns) ?? true) void this.reload();
   }
 
   /** @param _scope the Scope of reading in the place `admin` */
@@ -167,7 +147,7 @@ export class PolicyBook {
     });
     // The client that changed a policy can rely on it in its next request; other processes hear of it from the event
     // log.
-    await this.reload();
+    await this.reloader.reload();
     return version;
   }
 
@@ -199,14 +179,6 @@ export class PolicyBook {
     this.#owned ||= await this.#parts.owned();
     this.#parts.policies.use(toPolicySet(this.#owned ? await this.#all() : []));
     this.#version = version;
-  }
-
-  #failed(error: unknown): boolean {
-    this.#parts.policies.close();
-    this.#parts.onError(error);
-    // When an owner corrects an invalid policy, the log reports it. The return of an unreachable database is not
-    // reported.
-    return !(error instanceof MillraceError && error.code === 'invalid-policy');
   }
 
   /** True when the newest version is not the one in force, or when the first owner has appeared. */

@@ -8,7 +8,7 @@ let made = 0;
 export async function beOwned({ auth, policyBook }: Pick<Parts, 'auth' | 'policyBook'>): Promise<void> {
   const owner = { kind: 'owner', email: 'first@example.org', roles: ['owner'] } as const;
   await auth.users.create(owner, { by: null, request: null });
-  await policyBook.reload();
+  await policyBook.reloader.reload();
 }
 
 /** Puts policies into force in one process. Policies without a name or an id get one. */

@@ -226,7 +226,7 @@ t.test('development begins anew when its database is dropped, not when its polic
   await until(async () => (await write()) === 201, 'it counts');
   t.match((await app.inject('/admin/policies')).json().policies, [{ id: 'open-in-development' }]);
   await app.inject({ method: 'DELETE', url: '/admin/policies/open-in-development' });
-  await parts.policyBook.reload();
+  await parts.policyBook.reloader.reload();
   t.equal(await write(), 401, 'who deletes it has closed the server');
 });
 

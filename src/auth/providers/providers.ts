@@ -8,7 +8,6 @@ import type { Stamp } from '../../database/system-collection.ts';
 import type { Transactions } from '../../database/transactions.ts';
 import { Reloader } from '../../kernel/concurrency/reloader.ts';
 import { MillraceError } from '../../kernel/errors.ts';
-import type { ChangedRow } from '../tokens/revocations.ts';
 import { type CheckUrl, type Provider, parseProvider, toProvider, toShownProvider } from './provider.ts';
 import type { ProviderBody } from './provider-schema.ts';
 import { type KeptProvider, PROVIDERS_COLLECTION, type ProviderStore } from './provider-store.ts';
@@ -34,39 +33,16 @@ export type VersionCondition = (version: string | null) => void;
 
 export class Providers {
   readonly #parts: ProvidersParts;
-  readonly #reloader: Reloader;
+  readonly reloader: Reloader;
   #inForce: ReadonlyMap<string, Provider> = new Map();
 
   constructor(parts: ProvidersParts) {
     this.#parts = parts;
-    this.#reloader = new Reloader({
+    this.reloader = new Reloader({
       read: () => this.#read(),
-      // What was read before stays in force.
-      onFailed: (error) => {
-        parts.onError(error);
-        return true;
-      },
-      isStale: async () => true,
+      concerns: (collection) => collection === PROVIDERS_COLLECTION,
+      onError: parts.onError,
     });
-  }
-
-  /**
-   * Reads the providers, and keeps looking for changes. Call it only when the log is followed.
-   * @param upToDate true if the log has delivered everything
-   */
-  start(upToDate: () => boolean): Promise<void> {
-    return this.#reloader.start(upToDate);
-  }
-
-  stop(): Promise<void> {
-    return this.#reloader.stop();
-  }
-
-  /** Takes rows of the event log, or null when some were lost. */
-  follow(rows: readonly Pick<ChangedRow, 'collection'>[] | null): void {
-    const concerns = ({ collection }: Pick<ChangedRow, 'collection'>) =>
-      collection === null || collection === PROVIDERS_COLLECTION;
-    if (rows?.some(concerns) ?? true) void this.#reloader.reload();
   }
 
   /** The provider of this name, enabled or not. */
@@ -81,7 +57,7 @@ export class Providers {
   async find(name: string, version?: string): Promise<Provider | undefined> {
     const known = this.#inForce.get(name);
     if (known !== undefined && (version === undefined || version === known.version)) return known;
-    await this.#reloader.reload();
+    await this.reloader.reload();
     return this.#inForce.get(name);
   }
 
@@ -90,7 +66,7 @@ export class Providers {
    * @throws MillraceError `provider-not-found`, also when it cannot be used as it is kept
    */
   async latest(name: string): Promise<Provider> {
-    await this.#reloader.reload();
+    await this.reloader.reload();
     return this.#inForce.get(name) ?? missing(name);
   }
 
@@ -144,7 +120,7 @@ export class Providers {
       await this.#existing(name, session, condition);
       await store.remove(name, stamp, session);
     });
-    await this.#reloader.reload();
+    await this.reloader.reload();
   }
 
   /** The change is in force here when this resolves; other processes hear of it from the event log. */
@@ -153,7 +129,7 @@ export class Providers {
       await change(session);
       return this.#existing(name, session);
     });
-    await this.#reloader.reload();
+    await this.reloader.reload();
     return toShown(changed);
   }
 

@@ -8,7 +8,6 @@ import { Reloader } from '../../kernel/concurrency/reloader.ts';
 import type { Mode } from '../../kernel/config/config.ts';
 import { isAllowedRedirect, redirectFault } from '../../kernel/config/redirects.ts';
 import { type Fault, MillraceError } from '../../kernel/errors.ts';
-import type { ChangedRow } from '../tokens/revocations.ts';
 import { type KeptRedirects, type RedirectStore, SETTINGS_COLLECTION } from './redirect-store.ts';
 
 export interface RedirectsParts {
@@ -21,36 +20,17 @@ export interface RedirectsParts {
 
 export class Redirects {
   readonly #parts: RedirectsParts;
-  readonly #reloader: Reloader;
+  readonly reloader: Reloader;
   #allowed: readonly string[];
 
   constructor(parts: RedirectsParts) {
     this.#parts = parts;
     this.#allowed = parts.fixed;
-    this.#reloader = new Reloader({
+    this.reloader = new Reloader({
       read: () => this.#read(),
-      onFailed: (error) => {
-        parts.onError(error);
-        return true;
-      },
-      isStale: async () => true,
+      concerns: (collection) => collection === SETTINGS_COLLECTION,
+      onError: parts.onError,
     });
-  }
-
-  /** Reads them, and keeps looking for changes: {@link Reloader.start}. */
-  start(upToDate: () => boolean): Promise<void> {
-    return this.#reloader.start(upToDate);
-  }
-
-  stop(): Promise<void> {
-    return this.#reloader.stop();
-  }
-
-  /** Takes rows of the event log, or null when some were lost. */
-  follow(rows: readonly Pick<ChangedRow, 'collection'>[] | null): void {
-    const concerns = ({ collection }: Pick<ChangedRow, 'collection'>) =>
-      collection === null || collection === SETTINGS_COLLECTION;
-    if (rows?.some(concerns) ?? true) void this.#reloader.reload();
   }
 
   /** Whether a sign-in may end at this address. */
@@ -96,7 +76,7 @@ export class Redirects {
         headers: { 'retry-after': '1' },
       });
     }
-    await this.#reloader.reload();
+    await this.reloader.reload();
     return { redirects, revision: revision + 1 };
   }
 
