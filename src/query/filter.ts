@@ -141,24 +141,34 @@ export function field(path: string, test: OpenTest): OpenFilter {
  */
 export function pathsOf(filter: OpenFilter): Set<string> {
   const paths = new Set<string>();
-  collect(filter, '', paths);
+  eachTest(filter, (_test, path) => paths.add(path));
   return paths;
 }
 
-function collect(filter: OpenFilter, prefix: string, paths: Set<string>): void {
-  if (filter.kind === 'field') collectTest(filter.test, prefix + filter.path, paths);
-  else for (const inner of filter.filters) collect(inner, prefix, paths);
+/**
+ * Calls `visit` with every test of the filter and the stored path that it looks at: an outer test before its inner ones,
+ * and a test inside of `elemWhere` with the whole path.
+ */
+export function eachTest(filter: OpenFilter, visit: (test: OpenTest, path: string) => void): void {
+  visitFilter(filter, '', visit);
 }
 
-function collectTest(test: OpenTest, path: string, paths: Set<string>): void {
-  paths.add(path);
+type Visit = Parameters<typeof eachTest>[1];
+
+function visitFilter(filter: OpenFilter, prefix: string, visit: Visit): void {
+  if (filter.kind === 'field') visitTest(filter.test, prefix + filter.path, visit);
+  else for (const inner of filter.filters) visitFilter(inner, prefix, visit);
+}
+
+function visitTest(test: OpenTest, path: string, visit: Visit): void {
+  visit(test, path);
   switch (test.op) {
     case 'elemWhere':
-      collect(test.filter, `${path}.`, paths);
+      visitFilter(test.filter, `${path}.`, visit);
       return;
     case 'not':
     case 'elem':
-      for (const inner of test.tests) collectTest(inner, path, paths);
+      for (const inner of test.tests) visitTest(inner, path, visit);
       return;
     case 'in':
     case 'all':

@@ -3,7 +3,8 @@
  * is allowed and hardly ever meant. Pure. Not here: reading a filter (parse-json.ts).
  */
 import { isPlain } from '../../kernel/objects.ts';
-import type { OpenFilter, OpenTest } from '../filter.ts';
+import { eachTest, type OpenFilter, type OpenTest } from '../filter.ts';
+import type { OpenValue } from '../literals.ts';
 import { OPERATORS } from '../operators.ts';
 
 const NAMES: ReadonlySet<string> = new Set([...OPERATORS, 'not', 'elemMatch']);
@@ -14,51 +15,46 @@ const NAMES: ReadonlySet<string> = new Set([...OPERATORS, 'not', 'elemMatch']);
  */
 export function missingDollars(filter: OpenFilter, shown: (path: string) => string): readonly string[] {
   const found = new Map<string, string>();
-  inFilter(filter, '', found);
+  eachTest(filter, (test, path) => {
+    for (const value of operandsOf(test)) {
+      const name = operatorIn(value);
+      if (name !== null) found.set(path, name);
+    }
+  });
   return [...found].map(
     ([path, name]) =>
       `'${shown(path)}' is compared with an object that has the member '${name}'; an operator begins with $, as in {"$${name}":5}.`,
   );
 }
 
-function inFilter(filter: OpenFilter, prefix: string, found: Map<string, string>): void {
-  if (filter.kind === 'field') inTest(filter.test, prefix + filter.path, found);
-  else for (const inner of filter.filters) inFilter(inner, prefix, found);
-}
-
-function inTest(test: OpenTest, path: string, found: Map<string, string>): void {
+/** The values that the test itself compares with; none for tests that hold other tests. */
+function operandsOf(test: OpenTest): readonly OpenValue[] {
   switch (test.op) {
     case 'in':
     case 'all':
-      for (const value of test.values) inValue(value, path, found);
-      return;
-    case 'not':
-    case 'elem':
-      for (const inner of test.tests) inTest(inner, path, found);
-      return;
-    case 'elemWhere':
-      inFilter(test.filter, `${path}.`, found);
-      return;
+      return test.values;
     case 'gt':
     case 'gte':
     case 'lt':
     case 'lte':
-      inValue(test.value, path, found);
-      return;
+      return [test.value];
+    case 'not':
+    case 'elem':
+    case 'elemWhere':
     case 'exists':
     case 'type':
     case 'size':
     case 'text':
     case 'regex':
-      return;
+      return [];
     default:
-      test satisfies never;
+      return test satisfies never;
   }
 }
 
-function inValue(value: unknown, path: string, found: Map<string, string>): void {
-  if (!isPlain(value)) return;
+/** The first name of an object whose members all have names of operators. */
+function operatorIn(value: unknown): string | null {
+  if (!isPlain(value)) return null;
   const [first, ...others] = Object.keys(value);
-  if (first === undefined || ![first, ...others].every((name) => NAMES.has(name))) return;
-  found.set(path, first);
+  return first !== undefined && [first, ...others].every((name) => NAMES.has(name)) ? first : null;
 }
