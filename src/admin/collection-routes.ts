@@ -6,9 +6,10 @@ import type { FastifyInstance } from 'fastify';
 import type { Catalogue } from '../collections/catalogue.ts';
 import { parseCollectionName } from '../database/names.ts';
 import { checked } from '../kernel/parse-body.ts';
-import { parameters, requireMediaType } from '../kernel/request.ts';
+import { requireMediaType } from '../kernel/request.ts';
 import type { Policies } from '../policies/policies.ts';
 import { COLLECTIONS, RENAME } from './collection-operations.ts';
+import { enterAt } from './enter-at.ts';
 
 export interface CollectionAdminOptions {
   readonly policies: Policies;
@@ -23,23 +24,21 @@ export async function collectionAdminRoutes(
   app: FastifyInstance,
   { policies, catalogue }: CollectionAdminOptions,
 ): Promise<void> {
+  const enter = enterAt(policies, 'admin');
+
   app.get('/admin/collections', { config: COLLECTIONS.list }, async (request) => {
-    parameters(request, []);
-    return catalogue.list(policies.scope(request.principal, 'read', 'admin'));
+    return catalogue.list(enter(request, 'read'));
   });
 
   app.patch<OnCollection>('/admin/collections/:collection', { config: COLLECTIONS.rename }, async (request) => {
-    parameters(request, []);
+    const scope = enter(request, 'update');
     requireMediaType(request, ['application/json']);
     const { name } = checked(RENAME, request.body);
-    const scope = policies.scope(request.principal, 'update', 'admin');
     return catalogue.rename(scope, parseCollectionName(request.params.collection), parseCollectionName(name));
   });
 
   app.delete<OnCollection>('/admin/collections/:collection', { config: COLLECTIONS.drop }, async (request, reply) => {
-    parameters(request, []);
-    const name = parseCollectionName(request.params.collection);
-    await catalogue.drop(policies.scope(request.principal, 'delete', 'admin'), name);
+    await catalogue.drop(enter(request, 'delete'), parseCollectionName(request.params.collection));
     return reply.code(204).send();
   });
 }

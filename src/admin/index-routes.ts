@@ -6,9 +6,10 @@ import type { FastifyInstance } from 'fastify';
 import { parseIndexes } from '../collections/index-plan.ts';
 import type { Indexes } from '../collections/indexes.ts';
 import { parseCollectionName } from '../database/names.ts';
-import { parameters, requireMediaType } from '../kernel/request.ts';
+import { requireMediaType } from '../kernel/request.ts';
 import type { Policies } from '../policies/policies.ts';
 import { COLLECTIONS } from './collection-operations.ts';
+import { enterAt } from './enter-at.ts';
 
 export interface IndexRoutesOptions {
   readonly policies: Policies;
@@ -22,17 +23,16 @@ interface OnCollection {
 const URL = '/admin/collections/:collection/indexes';
 
 export async function indexRoutes(app: FastifyInstance, { policies, indexes }: IndexRoutesOptions): Promise<void> {
+  const enter = enterAt(policies, 'admin');
+
   app.get<OnCollection>(URL, { config: COLLECTIONS.listIndexes }, async (request) => {
-    parameters(request, []);
-    const name = parseCollectionName(request.params.collection);
-    return indexes.list(policies.scope(request.principal, 'read', 'admin'), name);
+    return indexes.list(enter(request, 'read'), parseCollectionName(request.params.collection));
   });
 
   app.put<OnCollection>(URL, { config: COLLECTIONS.replaceIndexes }, async (request) => {
-    parameters(request, []);
+    const scope = enter(request, 'update');
     requireMediaType(request, ['application/json']);
     const wanted = parseIndexes(request.body);
-    const name = parseCollectionName(request.params.collection);
-    return indexes.replace(policies.scope(request.principal, 'update', 'admin'), name, wanted);
+    return indexes.replace(scope, parseCollectionName(request.params.collection), wanted);
   });
 }

@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Action } from '../auth/identity/principal.ts';
 import { objectBody } from '../collections/http/request-body.ts';
 import { MillraceError } from '../kernel/errors.ts';
-import { parameters, requireBody, requireMediaType } from '../kernel/request.ts';
+import { requireBody, requireMediaType } from '../kernel/request.ts';
 import type { Policies } from '../policies/policies.ts';
 import type { PolicyBook } from '../policies/policy-book.ts';
 import type { WrittenPolicy } from '../policies/policy-set.ts';
@@ -14,6 +14,7 @@ import type { ActionOf, Scope } from '../policies/scope.ts';
 import { parseCheck, parseQuestion } from '../policies/trial/trial-question.ts';
 import { judgeTrial } from '../policies/trial/verdict.ts';
 import { warningsOf } from '../policies/warnings.ts';
+import { enterAt } from './enter-at.ts';
 import { POLICIES } from './policy-operations.ts';
 
 export interface PolicyRoutesOptions {
@@ -33,10 +34,7 @@ const URL = '/admin/policies';
 
 export async function policyRoutes(app: FastifyInstance, options: PolicyRoutesOptions): Promise<void> {
   const { policies, policyBook } = options;
-  const enter = <A extends Action>(request: FastifyRequest, action: A): Scope<ActionOf<A>, 'admin'> => {
-    parameters(request, []);
-    return policies.scope(request.principal, action, 'admin');
-  };
+  const enter = enterAt(policies, 'admin');
   const withBody = <A extends Action>(request: FastifyRequest, action: A): Scope<ActionOf<A>, 'admin'> => {
     const scope = enter(request, action);
     requireMediaType(request, ['application/json']);

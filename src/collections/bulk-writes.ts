@@ -5,7 +5,7 @@
  */
 import { setImmediate as otherWork } from 'node:timers/promises';
 import type { Document } from 'mongodb';
-import { actorOf } from '../auth/identity/principal.ts';
+import { stampBy } from '../auth/identity/principal.ts';
 import { decodeOrdered, decodeStored, decodeStoredId, inOrderOf, readStored } from '../database/bson/stored.ts';
 import { duplicateKey, translateError } from '../database/errors.ts';
 import { idText } from '../database/json/ids.ts';
@@ -106,7 +106,7 @@ export class BulkWrites {
    * @throws MillraceError `too-many-affected`, `resource-not-available`, `overloaded` when too many large writes wait
    */
   remove(scope: Scope<'delete'>, name: CollectionName, asked: BulkTarget, write: Write): Promise<Affected> {
-    const stamp = { by: actorOf(scope.principal), request: write.request };
+    const stamp = stampBy(scope, write.request);
     return this.#within(scope, name, asked, write, this.#now(), (ids, { session }) =>
       this.#parts.store.removeMany(name, ids, stamp, session),
     );

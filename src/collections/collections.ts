@@ -5,7 +5,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Document } from 'mongodb';
-import { actorOf, quotaIdOf } from '../auth/identity/principal.ts';
+import { quotaIdOf, stampBy } from '../auth/identity/principal.ts';
 import { decodeOrdered, decodeStored, decodeStoredId, exactly, inOrderOf } from '../database/bson/stored.ts';
 import { duplicateKey, translated, translateError } from '../database/errors.ts';
 import { idText, newId } from '../database/json/ids.ts';
@@ -221,7 +221,7 @@ export class Collections {
       if (write.preconditions !== UNCONDITIONAL) checkPreconditions(write.preconditions, tagFor(scope.reader, raw));
       const mustStay = write.preconditions.ifMatch !== undefined || !databaseDecides(scope);
       const unchanged = mustStay ? decodeOrdered(raw) : undefined;
-      const stamp = { by: actorOf(scope.principal), request: write.request };
+      const stamp = stampBy(scope, write.request);
       const removed =
         (await store.stamp(name, stored, stamp, toDatabaseFilter(scope), unchanged, session)) &&
         (await store.removeStamped(name, stored, write.request, session));

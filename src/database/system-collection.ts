@@ -17,6 +17,11 @@ export interface Stamp {
   readonly request: string | null;
 }
 
+/** The actor of a change that a request makes. */
+export interface RequestStamp extends Stamp {
+  readonly request: string;
+}
+
 /** What a document keeps of its last change. */
 export interface OwnMeta {
   readonly revision: number;

@@ -4,7 +4,8 @@
  * `Policies` is closed. Not here: HTTP (admin/policy-routes.ts), the database's language (policy-store.ts).
  */
 import type { ClientSession } from 'mongodb';
-import type { Action } from '../auth/identity/principal.ts';
+import { type Action, stampBy } from '../auth/identity/principal.ts';
+import { ITSELF } from '../database/system-collection.ts';
 import type { Transactions } from '../database/transactions.ts';
 import { Reloader } from '../kernel/concurrency/reloader.ts';
 import type { Mode } from '../kernel/config/config.ts';
@@ -133,7 +134,7 @@ export class PolicyBook {
   }
 
   async #save(
-    { principal }: Scope<Action, 'admin'>,
+    scope: Scope<Action, 'admin'>,
     request: string,
     id: string | undefined,
     change: (before: readonly WrittenPolicy[]) => readonly WrittenPolicy[],
@@ -143,7 +144,7 @@ export class PolicyBook {
       const before = await store.all(session);
       const after = change(before);
       toPolicySet(after, id);
-      return store.change(before, after, { principal, request }, session);
+      return store.change(before, after, stampBy(scope, request), session);
     });
     // The client that changed a policy can rely on it in its next request; other processes hear of it from the event
     // log.
@@ -159,7 +160,7 @@ export class PolicyBook {
     await transactions.run(async (session) => {
       const before = await store.all(session);
       if (!(await wanted(session)) || before.some(({ id }) => id === OPEN_ID)) return;
-      await store.change(before, [...before, { id: OPEN_ID, policy: OPEN }], null, session);
+      await store.change(before, [...before, { id: OPEN_ID, policy: OPEN }], ITSELF, session);
     });
   }
 

@@ -3,10 +3,9 @@
  * set in `<db>_log.policy_versions`. Not here: what they mean (policy-set.ts). Only this folder calls this file.
  */
 import type { ClientSession, Collection, Document } from 'mongodb';
-import { actorOf, type Principal } from '../auth/identity/principal.ts';
 import { CODE, serverCode, translated } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
-import { ensureCollection } from '../database/system-collection.ts';
+import { ensureCollection, type Stamp } from '../database/system-collection.ts';
 import type { Mode } from '../kernel/config/config.ts';
 import type { SystemCollection } from '../kernel/event-types.ts';
 import type { WrittenPolicy } from './policy-set.ts';
@@ -15,13 +14,6 @@ import type { WrittenPolicy } from './policy-set.ts';
 export const POLICIES_COLLECTION: SystemCollection = '_policies';
 /** Versions that are kept. */
 const MAX_VERSIONS = 100;
-
-/** The actor and the request that change policies. */
-export interface Editor {
-  readonly principal: Principal;
-  /** The request id, `req_…`. */
-  readonly request: string;
-}
 
 /** One version of the whole set. */
 export interface Version {
@@ -103,11 +95,9 @@ export class PolicyStore {
   async change(
     before: readonly WrittenPolicy[],
     after: readonly WrittenPolicy[],
-    editor: Editor | null,
+    stamp: Stamp,
     session: ClientSession,
   ): Promise<number> {
-    const by = editor === null ? null : actorOf(editor.principal);
-    const stamp = { by, request: editor?.request ?? null };
     const now = new Date();
     const old = new Map(before.map(({ id, policy }) => [id, policy]));
     for (const { id, policy } of after) {
@@ -121,15 +111,10 @@ export class PolicyStore {
       await this.#policies.deleteMany({ _id: { $in: gone } }, { session });
     }
     const version = ((await this.newest(session)) ?? 0) + 1;
-    await this.#versions.insertOne({ _id: version, at: now, by, policies: [...after] }, { session });
+    await this.#versions.insertOne({ _id: version, at: now, by: stamp.by, policies: [...after] }, { session });
     await this.#versions.deleteMany({ _id: { $lte: version - MAX_VERSIONS } }, { session });
     return version;
   }
-}
-
-interface Stamp {
-  readonly by: string | null;
-  readonly request: string | null;
 }
 
 /** The update that turns a document into this policy, with the time and the number of its changes. */

@@ -1,13 +1,12 @@
 /** API keys over HTTP for those who run the installation. Not here: what a key is (auth/tokens/api-keys.ts). */
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { NEW_KEY } from '../../auth/http/schema.ts';
-import type { Action } from '../../auth/identity/principal.ts';
 import { isCollectionName } from '../../database/names.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { checked } from '../../kernel/parse-body.ts';
-import { parameters } from '../../kernel/request.ts';
 import { OTHER_PLACES } from '../../policies/evaluation.ts';
 import type { Policies } from '../../policies/policies.ts';
+import { enterAt } from '../enter-at.ts';
 import { parseListQuery } from '../list-query.ts';
 import { KEYS } from './key-operations.ts';
 import type { ManagedKeys } from './managed-keys.ts';
@@ -22,11 +21,7 @@ interface OnKey {
 }
 
 export async function keyRoutes(app: FastifyInstance, { policies, keys }: KeyRoutesOptions): Promise<void> {
-  /** The Scope of a request without parameters. */
-  const enter = <A extends Action>(request: FastifyRequest, action: A) => {
-    parameters(request, []);
-    return policies.scope(request.principal, action, 'admin:accounts');
-  };
+  const enter = enterAt(policies, 'admin:accounts');
 
   app.get('/admin/keys', { config: KEYS.list }, async (request, reply) => {
     const scope = policies.scope(request.principal, 'read', 'admin:accounts');

@@ -4,10 +4,9 @@
  * and what accounts do with themselves (auth/http).
  */
 import type { NewUser, Users } from '../../auth/accounts/users.ts';
-import { type Action, actorOf, OWNER_ROLES, type Principal } from '../../auth/identity/principal.ts';
+import { type Action, OWNER_ROLES, type Principal, stampBy } from '../../auth/identity/principal.ts';
 import type { User } from '../../auth/identity/user.ts';
 import type { Sessions, ShownSession } from '../../auth/tokens/sessions.ts';
-import type { Stamp } from '../../database/system-collection.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import type { Scope } from '../../policies/scope.ts';
 
@@ -15,11 +14,6 @@ type UserChanges = Parameters<Users['change']>[1];
 
 /** The right to do something with the accounts and keys of others. */
 export type AccountsScope<A extends Action> = Scope<A, 'admin:accounts'>;
-
-/** The stamp of a change that a request makes. */
-export function stampBy({ principal }: AccountsScope<Action>, request: string): Stamp {
-  return { by: actorOf(principal), request };
-}
 
 export class ManagedAccounts {
   readonly #users: Users;

@@ -2,15 +2,14 @@
  * Accounts over HTTP for those who run the installation: list, make, change, delete, and end their sessions. Not here:
  * the rules of it (managed-accounts.ts).
  */
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { requireSmall } from '../../auth/http/requests.ts';
 import { CHANGE_USER, NEW_USER } from '../../auth/http/schema.ts';
-import type { Action } from '../../auth/identity/principal.ts';
 import { toShown } from '../../auth/identity/user.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { checked } from '../../kernel/parse-body.ts';
-import { parameters } from '../../kernel/request.ts';
 import type { Policies } from '../../policies/policies.ts';
+import { enterAt } from '../enter-at.ts';
 import { parseListQuery } from '../list-query.ts';
 import type { ManagedAccounts } from './managed-accounts.ts';
 import { USERS } from './user-operations.ts';
@@ -29,11 +28,7 @@ interface OnSession {
 }
 
 export async function userRoutes(app: FastifyInstance, { policies, accounts }: UserRoutesOptions): Promise<void> {
-  /** The Scope of a request without parameters. */
-  const enter = <A extends Action>(request: FastifyRequest, action: A) => {
-    parameters(request, []);
-    return policies.scope(request.principal, action, 'admin:accounts');
-  };
+  const enter = enterAt(policies, 'admin:accounts');
 
   app.get('/admin/users', { config: USERS.list }, async (request, reply) => {
     const scope = policies.scope(request.principal, 'read', 'admin:accounts');

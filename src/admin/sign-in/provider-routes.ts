@@ -3,16 +3,15 @@
  * signing in by one.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type Action, actorOf } from '../../auth/identity/principal.ts';
+import { stampBy } from '../../auth/identity/principal.ts';
 import { checkProvider } from '../../auth/providers/provider-check.ts';
 import type { Providers, Shown, VersionCondition } from '../../auth/providers/providers.ts';
 import { checkPreconditions, parsePreconditions } from '../../collections/store/preconditions.ts';
 import type { Egress } from '../../egress/egress.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { isPlain } from '../../kernel/objects.ts';
-import { parameters } from '../../kernel/request.ts';
 import type { Policies } from '../../policies/policies.ts';
-
+import { enterAt } from '../enter-at.ts';
 import { PROVIDER_OPERATIONS } from './provider-operations.ts';
 
 export interface ProviderRoutesOptions {
@@ -31,11 +30,7 @@ const URL = '/admin/providers';
 
 export async function providerRoutes(app: FastifyInstance, options: ProviderRoutesOptions): Promise<void> {
   const { policies, providers, egress, base } = options;
-  const enter = (request: FastifyRequest, action: Action) => {
-    parameters(request, []);
-    policies.scope(request.principal, action, 'admin:accounts');
-    return { by: actorOf(request.principal), request: request.id };
-  };
+  const enter = enterAt(policies, 'admin:accounts');
   const send = (reply: FastifyReply, { provider, version }: Shown) =>
     reply.header('etag', tagOf(version)).send(provider);
 
@@ -45,7 +40,7 @@ export async function providerRoutes(app: FastifyInstance, options: ProviderRout
   });
 
   app.post(URL, { config: PROVIDER_OPERATIONS.create }, async (request, reply) => {
-    const made = await providers.create(request.body, enter(request, 'create'));
+    const made = await providers.create(request.body, stampBy(enter(request, 'create'), request.id));
     return send(reply.code(201).header('location', `${URL}/${made.provider.name}`), made);
   });
 
@@ -55,13 +50,13 @@ export async function providerRoutes(app: FastifyInstance, options: ProviderRout
   });
 
   app.put<OnProvider>(`${URL}/:name`, { config: PROVIDER_OPERATIONS.replace }, async (request, reply) => {
-    const stamp = enter(request, 'update');
+    const stamp = stampBy(enter(request, 'update'), request.id);
     const { name } = request.params;
     return send(reply, await providers.replace(name, named(request.body, name), conditionOf(request), stamp));
   });
 
   app.delete<OnProvider>(`${URL}/:name`, { config: PROVIDER_OPERATIONS.remove }, async (request, reply) => {
-    const stamp = enter(request, 'delete');
+    const stamp = stampBy(enter(request, 'delete'), request.id);
     await providers.remove(request.params.name, conditionOf(request), stamp);
     return reply.code(204).send();
   });

@@ -1,12 +1,11 @@
 /** What owners set for the whole installation while it runs: redirects. Not here: settings of a process (kernel/config). */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type Action, actorOf } from '../../auth/identity/principal.ts';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { stampBy } from '../../auth/identity/principal.ts';
 import type { Redirects } from '../../auth/providers/redirects.ts';
 import { checkPreconditions, parsePreconditions } from '../../collections/store/preconditions.ts';
 import { checked } from '../../kernel/parse-body.ts';
-import { parameters } from '../../kernel/request.ts';
 import type { Policies } from '../../policies/policies.ts';
-
+import { enterAt } from '../enter-at.ts';
 import { SETTINGS_BODY, SETTINGS_OPERATIONS } from './provider-operations.ts';
 
 export interface SettingsRoutesOptions {
@@ -18,10 +17,7 @@ const URL = '/admin/settings';
 
 export async function settingsRoutes(app: FastifyInstance, options: SettingsRoutesOptions): Promise<void> {
   const { policies, redirects } = options;
-  const enter = (request: FastifyRequest, action: Action) => {
-    parameters(request, []);
-    policies.scope(request.principal, action, 'admin:accounts');
-  };
+  const enter = enterAt(policies, 'admin:accounts');
   const send = (reply: FastifyReply, kept: Awaited<ReturnType<Redirects['list']>>) =>
     reply.header('etag', `"${kept.revision}"`).send({ redirects: kept.redirects, always: redirects.fixed });
 
@@ -31,11 +27,10 @@ export async function settingsRoutes(app: FastifyInstance, options: SettingsRout
   });
 
   app.put(URL, { config: SETTINGS_OPERATIONS.replace }, async (request, reply) => {
-    enter(request, 'update');
+    const stamp = stampBy(enter(request, 'update'), request.id);
     const wanted = checked(SETTINGS_BODY, request.body).redirects;
     const preconditions = parsePreconditions(request.headers);
     const condition = (revision: number) => checkPreconditions(preconditions, `"${revision}"`);
-    const stamp = { by: actorOf(request.principal), request: request.id };
     return send(reply, await redirects.replace(wanted, condition, stamp));
   });
 }

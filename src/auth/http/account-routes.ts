@@ -3,18 +3,17 @@
  * password needs the present password. Registered where credentials are checked. Not here: checking that password
  * (sign-in/sign-in.ts), and other accounts (admin/).
  */
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { MillraceError } from '../../kernel/errors.ts';
 import { checked } from '../../kernel/parse-body.ts';
-import { parameters } from '../../kernel/request.ts';
 import type { Users } from '../accounts/users.ts';
 import type { Authenticator } from '../authenticator.ts';
-import { actorOf } from '../identity/principal.ts';
+import { stampBy } from '../identity/principal.ts';
 import { foldName, toShown } from '../identity/user.ts';
 import type { SignIn } from '../sign-in/sign-in.ts';
 import type { Sessions } from '../tokens/sessions.ts';
 import { ACCOUNT } from './account-operations.ts';
-import { requireAccount, requireSmall, sessionOriginOf } from './requests.ts';
+import { refuseParameters, requireAccount, requireSmall, sessionOriginOf } from './requests.ts';
 import { CHANGE_ME, CHANGE_PASSWORD } from './schema.ts';
 
 export interface AccountRoutesOptions {
@@ -26,15 +25,7 @@ export interface AccountRoutesOptions {
 
 export async function accountRoutes(app: FastifyInstance, options: AccountRoutesOptions): Promise<void> {
   const { authenticator, signIn, sessions, users } = options;
-  const stampOf = ({ principal, id }: FastifyRequest) => ({ by: actorOf(principal), request: id });
-  app.addHook('preHandler', (request, _reply, done) => {
-    try {
-      parameters(request, []);
-      done();
-    } catch (error) {
-      done(error instanceof Error ? error : new Error('Refused', { cause: error }));
-    }
-  });
+  refuseParameters(app);
 
   app.get('/auth/me', { config: ACCOUNT.me }, async (request) =>
     toShown(await users.get(requireAccount(request.principal).id)),
@@ -49,7 +40,9 @@ export async function accountRoutes(app: FastifyInstance, options: AccountRoutes
       await signIn.confirmPassword(user, password ?? '', sessionOriginOf(request));
       signIn.sendVerification(user, email);
     }
-    return toShown(Object.keys(change).length > 0 ? await users.change(id, change, stampOf(request)) : user);
+    return toShown(
+      Object.keys(change).length > 0 ? await users.change(id, change, stampBy(request, request.id)) : user,
+    );
   });
 
   app.post('/auth/password', { config: ACCOUNT.changePassword }, async (request, reply) => {
@@ -61,7 +54,7 @@ export async function accountRoutes(app: FastifyInstance, options: AccountRoutes
 
   app.post('/auth/logout', { config: ACCOUNT.logout }, async (request, reply) => {
     const { id, session } = requireAccount(request.principal);
-    await sessions.end(session, id, 'logout', stampOf(request));
+    await sessions.end(session, id, 'logout', stampBy(request, request.id));
     return reply.code(204).send();
   });
 
@@ -75,7 +68,7 @@ export async function accountRoutes(app: FastifyInstance, options: AccountRoutes
     { config: ACCOUNT.endSession },
     async (request, reply) => {
       const { id } = requireAccount(request.principal);
-      if (!(await sessions.end(request.params.id, id, 'revoked', stampOf(request)))) {
+      if (!(await sessions.end(request.params.id, id, 'revoked', stampBy(request, request.id)))) {
         throw new MillraceError('document-not-found', 'There is no such session');
       }
       return reply.code(204).send();

@@ -4,15 +4,15 @@
  */
 import type { FastifyInstance } from 'fastify';
 import { checked } from '../../kernel/parse-body.ts';
-import { parameters, requestBase } from '../../kernel/request.ts';
+import { requestBase } from '../../kernel/request.ts';
 import { type Identities, shownIdentities } from '../accounts/identities.ts';
 import type { Users } from '../accounts/users.ts';
 import type { OneTimeCodes } from '../flows/one-time-codes.ts';
 import type { ProviderLogOut } from '../flows/provider-log-out.ts';
 import type { ProviderSignIn } from '../flows/provider-sign-in.ts';
-import { actorOf } from '../identity/principal.ts';
+import { stampBy } from '../identity/principal.ts';
 import { BY_PROVIDER } from './flow-operations.ts';
-import { requireAccount, sessionOriginOf } from './requests.ts';
+import { refuseParameters, requireAccount, sessionOriginOf } from './requests.ts';
 import { EXCHANGE, JOIN, LOG_OUT } from './schema.ts';
 
 export interface IdentityRoutesOptions {
@@ -30,14 +30,7 @@ interface OfProvider {
 
 export async function identityRoutes(app: FastifyInstance, options: IdentityRoutesOptions): Promise<void> {
   const { providerSignIn, codes, providerLogOut, identities, users, publicUrl } = options;
-  app.addHook('preHandler', (request, _reply, done) => {
-    try {
-      parameters(request, []);
-      done();
-    } catch (error) {
-      done(error instanceof Error ? error : new Error('Refused', { cause: error }));
-    }
-  });
+  refuseParameters(app);
 
   app.post('/auth/logout/provider', { config: BY_PROVIDER.logOut }, async (request) => {
     const account = requireAccount(request.principal);
@@ -67,10 +60,13 @@ export async function identityRoutes(app: FastifyInstance, options: IdentityRout
     '/auth/identities/:provider',
     { config: BY_PROVIDER.removeIdentity },
     async (request, reply) => {
-      const { principal } = request;
       const usable = providerSignIn.usable().map(({ name }) => name);
-      const stamp = { by: actorOf(principal), request: request.id };
-      await identities.remove(requireAccount(principal).id, request.params.provider, usable, stamp);
+      await identities.remove(
+        requireAccount(request.principal).id,
+        request.params.provider,
+        usable,
+        stampBy(request, request.id),
+      );
       return reply.code(204).send();
     },
   );

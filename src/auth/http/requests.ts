@@ -1,9 +1,17 @@
-/** What the routes of this folder read from a request besides its path. Pure. */
-import type { FastifyRequest } from 'fastify';
+/** What the routes of this folder read from a request besides its path. */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { MillraceError } from '../../kernel/errors.ts';
+import { parameters } from '../../kernel/request.ts';
 import type { Principal } from '../identity/principal.ts';
 import type { SessionOrigin } from '../tokens/session.ts';
 import { MAX_KEPT_BYTES } from './schema.ts';
+
+/** Refuses requests with parameters on every route of the context, with MillraceError `unknown-parameter`. */
+export function refuseParameters(app: FastifyInstance): void {
+  app.addHook('onRequest', async (request) => {
+    parameters(request, []);
+  });
+}
 
 /** Where a request comes from, for the session it opens. */
 export function sessionOriginOf({ ip, id, headers }: Pick<FastifyRequest, 'ip' | 'id' | 'headers'>): SessionOrigin {

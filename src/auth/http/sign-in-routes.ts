@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance } from 'fastify';
 import { checked } from '../../kernel/parse-body.ts';
-import { parameters, requestBase } from '../../kernel/request.ts';
+import { requestBase } from '../../kernel/request.ts';
 import type { ClaimRenewals } from '../flows/claim-renewals.ts';
 import type { OneTimeCodes } from '../flows/one-time-codes.ts';
 import type { ProviderSignIn } from '../flows/provider-sign-in.ts';
@@ -14,7 +14,7 @@ import type { SignIn } from '../sign-in/sign-in.ts';
 import type { KeyRing } from '../tokens/key-ring.ts';
 import type { Sessions } from '../tokens/sessions.ts';
 import { BY_PROVIDER } from './flow-operations.ts';
-import { requireSmall, sessionOriginOf } from './requests.ts';
+import { refuseParameters, requireSmall, sessionOriginOf } from './requests.ts';
 import { EXCHANGE, LOGIN, REFRESH, REGISTER, RESET, RESET_CONFIRM, SETUP, VERIFY } from './schema.ts';
 import { SIGN_IN } from './sign-in-operations.ts';
 
@@ -39,15 +39,10 @@ export interface SignInRoutesOptions {
 
 export async function signInRoutes(app: FastifyInstance, options: SignInRoutesOptions): Promise<void> {
   const { signIn, sessions, owners, keyRing, providerSignIn, codes, claimRenewals, publicUrl } = options;
-  app.addHook('onRequest', (request, reply, done) => {
+  app.addHook('onRequest', async (_request, reply) => {
     reply.header('cache-control', 'no-store');
-    try {
-      parameters(request, []);
-      done();
-    } catch (error) {
-      done(error instanceof Error ? error : new Error('Refused', { cause: error }));
-    }
   });
+  refuseParameters(app);
 
   app.post('/auth/register', { config: SIGN_IN.register }, async (request, reply) => {
     const body = checked(REGISTER, request.body);

@@ -4,14 +4,9 @@
  */
 import type { AnyBulkWriteOperation, ClientSession, Document, Filter } from 'mongodb';
 import type { OrderedDocument } from '../../database/bson/stored.ts';
+import type { RequestStamp } from '../../database/system-collection.ts';
 import type { Replacement } from './coalesced-operations.ts';
 import { goesWhole } from './member-order.ts';
-
-/** Who deletes, and in which request. */
-export interface DeletionStamp {
-  readonly by: string | null;
-  readonly request: string;
-}
 
 /** Ids are of any type here; the driver's own type knows ObjectId only. */
 export function byId(id: unknown): Document {
@@ -48,7 +43,7 @@ export function holdsMore(document: Document | OrderedDocument): boolean {
 }
 
 /** An update of `_meta` alone, which is no event: the deletion that follows it names the actor by it. */
-export function stampDeletion({ by, request }: DeletionStamp): Document[] {
+export function stampDeletion({ by, request }: RequestStamp): Document[] {
   const meta = { $cond: [{ $eq: [{ $type: '$_meta' }, 'object'] }, '$_meta', {}] };
   return [{ $set: { _meta: { $mergeObjects: [meta, { $literal: { by, request } }] } } }];
 }

@@ -19,11 +19,11 @@ import {
 import { CODE, failuresOf, serverCode, translated, translateError } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
 import type { CollectionName } from '../../database/names.ts';
+import type { RequestStamp } from '../../database/system-collection.ts';
 import { CoalescedOperations, type Replacement } from './coalesced-operations.ts';
 import {
   byId,
   compareAndReplace,
-  type DeletionStamp,
   holdsMore,
   inSession,
   joined,
@@ -165,7 +165,7 @@ export class DocumentStore {
   async stamp(
     name: CollectionName,
     id: unknown,
-    stamp: DeletionStamp,
+    stamp: RequestStamp,
     filter: Filter<Document>,
     old?: OrderedDocument,
     session?: ClientSession,
@@ -217,7 +217,7 @@ export class DocumentStore {
   async removeMany(
     name: CollectionName,
     ids: readonly unknown[],
-    stamp: DeletionStamp,
+    stamp: RequestStamp,
     session: ClientSession,
   ): Promise<void> {
     const collection = this.#mongo.data.collection(name);
