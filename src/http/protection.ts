@@ -1,6 +1,7 @@
 /**
- * The cheap guards of every request: security headers, a deadline for bodies, a bound on connections from one address.
- * They use one frozen object and callback hooks: the usual plugins cost several times as much as the request itself.
+ * The cheap guards of every request: security headers, a bound on connections from one address. They use one frozen
+ * object and callback hooks: the usual plugins cost several times as much as the request itself. Not here: bounds of
+ * bodies (bodies/known-bodies.ts).
  */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
@@ -8,7 +9,6 @@ import fp from 'fastify-plugin';
 import { networkOf, proxyTest } from '../kernel/config/addresses.ts';
 import type { ServerConfig } from '../kernel/config/config.ts';
 import { MillraceError } from '../kernel/errors.ts';
-import { hasBody } from '../kernel/request.ts';
 
 /** Headers of every answer; routes of files and pages replace some of them. */
 export const SECURITY_HEADERS = Object.freeze({
@@ -85,15 +85,4 @@ function boundConnections(server: NodeJS.EventEmitter, limit: number, isProxy: (
       else open.set(address, left);
     });
   });
-}
-
-/**
- * Closes the connection if a body has not arrived in time. Fastify's `requestTimeout` cannot be used: it would cut
- * large uploads too.
- */
-export function withDeadline(body: IncomingMessage, timeoutMs: number): void {
-  if (!hasBody(body)) return;
-  const timer = setTimeout(() => body.destroy(), timeoutMs).unref();
-  const clear = () => clearTimeout(timer);
-  body.once('end', clear).once('close', clear);
 }

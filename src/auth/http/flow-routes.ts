@@ -22,7 +22,7 @@ interface OfProvider {
   Params: { provider: string };
 }
 
-/** Register it where forms are parsed (http/form.ts). */
+/** Register it where forms are parsed (http/bodies/form.ts). */
 export async function flowRoutes(app: FastifyInstance, options: FlowRoutesOptions): Promise<void> {
   const { providerSignIn, publicUrl } = options;
   const browserOf = (request: FastifyRequest): BrowserRequest => ({

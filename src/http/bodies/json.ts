@@ -1,0 +1,52 @@
+/**
+ * JSON in and out of the routes that carry data: strict body parsing, and what the client accepts. Not here: the meaning
+ * of a body.
+ */
+import fp from 'fastify-plugin';
+import { PATCH_TYPES } from '../../collections/patch/patch-bodies.ts';
+import { parseJson } from '../../database/json/parse-json.ts';
+import type { ServerConfig } from '../../kernel/config/config.ts';
+import { MillraceError } from '../../kernel/errors.ts';
+import { readBodies } from './known-bodies.ts';
+
+export interface JsonOptions {
+  readonly config: Pick<ServerConfig, 'bodyBytes' | 'bodyTimeoutMs'>;
+}
+
+/** Makes a context speak JSON and nothing else. */
+export const json = fp<JsonOptions>(
+  async (app, { config }) => {
+    app.decorateRequest('rawBody', null);
+    app.addHook('onRequest', (request, _reply, done) => {
+      const { accept } = request.headers;
+      const streams = request.routeOptions.config.streams === true && accept?.includes('text/event-stream') === true;
+      if (streams || acceptsJson(accept)) done();
+      else
+        done(new MillraceError('not-acceptable', 'This server answers in JSON', { hint: 'Accept: application/json' }));
+    });
+    readBodies(app, {
+      // Each route says which it accepts. A PATCH accepts plain JSON too, so its types are all of them.
+      types: PATCH_TYPES,
+      maxBytes: config.bodyBytes,
+      timeoutMs: config.bodyTimeoutMs,
+      parse: (body, request) => {
+        // Only a write with an idempotency key compares its raw body later.
+        if (request.headers['idempotency-key'] !== undefined) request.rawBody = body;
+        // Many clients always send a Content-Type. An empty body counts as no body, which a route that needs one
+        // refuses.
+        return body.length === 0 ? undefined : parseJson(body);
+      },
+    });
+  },
+  { name: 'json' },
+);
+
+/** RFC 9110 section 12.5.1, as far as a server with one representation needs it. */
+function acceptsJson(accept: string | undefined): boolean {
+  if (accept === undefined || accept.trim() === '') return true;
+  return accept.split(',').some((range) => {
+    const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
+    const refused = parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
+    return !refused && ['*/*', 'application/*', 'application/json', 'application/problem+json'].includes(type);
+  });
+}

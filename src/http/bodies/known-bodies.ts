@@ -1,0 +1,50 @@
+/**
+ * How bodies arrive that are read whole: the media types that a context knows, within a deadline and a number of bytes, and
+ * not encoded. Not here: what a body means (json.ts, form.ts), and uploads, which are read while they arrive (files/).
+ */
+import type { IncomingMessage } from 'node:http';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { hasBody, refuseEncoding } from '../../kernel/request.ts';
+
+export interface KnownBodies {
+  /** Their media types. */
+  readonly types: readonly string[];
+  /** The largest body, in bytes. */
+  readonly maxBytes: number;
+  /** Milliseconds within which a body must arrive. */
+  readonly timeoutMs: number;
+  /** What the routes see as `request.body`. It may throw to refuse the body. */
+  readonly parse: (body: Buffer, request: FastifyRequest) => unknown;
+}
+
+/**
+ * Makes a context read these bodies and nothing else. A body of another type is left unread: the route itself decides
+ * which types it accepts, and words the error.
+ */
+export function readBodies(app: FastifyInstance, { types, maxBytes, timeoutMs, parse }: KnownBodies): void {
+  app.addHook('preParsing', (request, _reply, payload, done) => {
+    withDeadline(request.raw, timeoutMs);
+    done(null, payload);
+  });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
+  app.addContentTypeParser([...types], { parseAs: 'buffer', bodyLimit: maxBytes }, (request, body: Buffer, done) => {
+    try {
+      refuseEncoding(request);
+      done(null, parse(body, request));
+    } catch (error) {
+      done(error instanceof Error ? error : new Error('Parsing failed', { cause: error }));
+    }
+  });
+}
+
+/**
+ * Closes the connection if a body has not arrived in time. Fastify's `requestTimeout` cannot be used: it would cut
+ * large uploads too.
+ */
+function withDeadline(body: IncomingMessage, timeoutMs: number): void {
+  if (!hasBody(body)) return;
+  const timer = setTimeout(() => body.destroy(), timeoutMs).unref();
+  const clear = () => clearTimeout(timer);
+  body.once('end', clear).once('close', clear);
+}
