@@ -51,6 +51,8 @@ t.test('policies are data of the owner', async (t) => {
   await t.test('it holds at once here, and within a second in another process', async (t) => {
     const author = user('u1', ['author']);
     t.equal(parts.policies.find(author, 'read', 'files'), null);
+    const posts = parseCollectionName('posts');
+    await until(() => other.parts.policies.find(author, 'read', posts) !== null, 'the policy made before holds there');
     let told = 0;
     const changed = new Promise<void>((resolve) => {
       const end = other.parts.policies.onChange(() => {
