@@ -1,0 +1,96 @@
+/**
+ * The circuit breaker of one endpoint: after many failures its deliveries wait, so that a server that is down is not
+ * called in vain and their tries are not used up. A state machine without a clock of its own. Not here: where the state is
+ * kept for other processes (health-store.ts).
+ */
+
+const MAX_IN_ROW = 10;
+/** Opens too when this part of the newest tries failed, of at least `MIN_COUNT`. */
+const MAX_PART = 0.7;
+const MIN_COUNT = 10;
+const WINDOW_MS = 5 * 60_000;
+const BUCKET_MS = 30_000;
+const FIRST_PAUSE_MS = 30_000;
+const MAX_PAUSE_MS = 5 * 60_000;
+
+/** What outlives the process. */
+export interface OpenState {
+  /** When the next probe may go, in milliseconds since 1970. */
+  readonly openUntil: number;
+  /** How long it was opened for the last time, in milliseconds. */
+  readonly pauseMs: number;
+}
+
+interface Bucket {
+  /** Number of the half minute since 1970. */
+  readonly at: number;
+  count: number;
+  failed: number;
+}
+
+export class Breaker {
+  #open: OpenState | null = null;
+  #inRow = 0;
+  #buckets: Bucket[] = [];
+
+  /** Null while it is closed. */
+  get open(): OpenState | null {
+    return this.#open;
+  }
+
+  /** Whether deliveries may go. `half-open`: one probe may, when this process gets the right to make it. */
+  state(now: number): 'closed' | 'open' | 'half-open' {
+    if (this.#open === null) return 'closed';
+    return now < this.#open.openUntil ? 'open' : 'half-open';
+  }
+
+  /** Takes over what another process, or an earlier one, has found. */
+  adopt(open: OpenState | null): void {
+    if (open === null && this.#open !== null) this.close();
+    else this.#open = open;
+  }
+
+  close(): void {
+    this.#open = null;
+    this.#inRow = 0;
+    this.#buckets = [];
+  }
+
+  /** A try that began while it was closed has ended. Tries that end after it has opened change nothing. */
+  count(succeeded: boolean, now: number): void {
+    if (this.#open !== null) return;
+    this.#inRow = succeeded ? 0 : this.#inRow + 1;
+    const { count, failed } = this.#sum(succeeded, now);
+    if (this.#inRow >= MAX_IN_ROW || (!succeeded && count >= MIN_COUNT && failed >= MAX_PART * count)) {
+      this.#open = { openUntil: now + FIRST_PAUSE_MS, pauseMs: FIRST_PAUSE_MS };
+    }
+  }
+
+  /** The probe has ended: the breaker closes, or opens again for twice as long, up to five minutes. */
+  probed(succeeded: boolean, now: number): void {
+    if (succeeded) {
+      this.close();
+      return;
+    }
+    const pauseMs = Math.min(2 * (this.#open?.pauseMs ?? FIRST_PAUSE_MS / 2), MAX_PAUSE_MS);
+    this.#open = { openUntil: now + pauseMs, pauseMs };
+  }
+
+  #sum(succeeded: boolean, now: number): { readonly count: number; readonly failed: number } {
+    const at = Math.floor(now / BUCKET_MS);
+    this.#buckets = this.#buckets.filter((bucket) => bucket.at > at - WINDOW_MS / BUCKET_MS);
+    let last = this.#buckets.at(-1);
+    if (last === undefined || last.at < at) {
+      last = { at, count: 0, failed: 0 };
+      this.#buckets.push(last);
+    }
+    last.count += 1;
+    if (!succeeded) last.failed += 1;
+    const sum = { count: 0, failed: 0 };
+    for (const bucket of this.#buckets) {
+      sum.count += bucket.count;
+      sum.failed += bucket.failed;
+    }
+    return sum;
+  }
+}

@@ -1,0 +1,42 @@
+/**
+ * Signs deliveries as Standard Webhooks 1.0 says: an HMAC-SHA256 over id, timestamp and body, one for each live secret.
+ * Not here: how secrets are made, stored and rotated (endpoint/).
+ */
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
+import type { LiveSecret } from '../endpoint/endpoint.ts';
+
+const PREFIX = 'whsec_';
+
+interface Key {
+  readonly key: KeyObject;
+  readonly until: number | null;
+}
+
+export class Signer {
+  readonly #keys: readonly Key[];
+
+  /** @param secrets each `whsec_` and base64, the newest first */
+  constructor(secrets: readonly LiveSecret[]) {
+    this.#keys = secrets.map(({ secret, until }) => ({ key: keyOf(secret), until }));
+  }
+
+  /**
+   * The header fields that sign a try. During a rotation there is a signature for the new secret and for each older one that
+   * is still valid, so a receiver may change its secret at any moment of it.
+   * @param id of the event: the same for every try
+   * @param now milliseconds since 1970
+   */
+  headers(id: string, body: string, now: number): Record<string, string> {
+    const timestamp = String(Math.floor(now / 1_000));
+    const live = this.#keys.filter(({ until }) => until === null || until > now);
+    const signatures = live.map(({ key }) => {
+      const hmac = createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body);
+      return `v1,${hmac.digest('base64')}`;
+    });
+    return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') };
+  }
+}
+
+function keyOf(secret: string): KeyObject {
+  return createSecretKey(Buffer.from(secret.slice(PREFIX.length), 'base64'));
+}

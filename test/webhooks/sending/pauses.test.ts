@@ -1,0 +1,161 @@
+/** When deliveries are tried again, when an endpoint is left alone, and how many calls go at one time: the pure parts. */
+import t from 'tap';
+import { Breaker } from '../../../src/webhooks/sending/breaker.ts';
+import { askedPause, pauseAfter } from '../../../src/webhooks/sending/schedule.ts';
+import { Slots } from '../../../src/webhooks/sending/slots.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const NOW = Date.UTC(2026, 10, 23, 12);
+
+t.test('the standard schedule, longer and shorter by a fifth', async (t) => {
+  const pauses = [5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 10 * HOUR];
+  for (const [index, pause] of pauses.entries()) {
+    t.equal(pauseAfter('standard', index + 1, 0.5), pause);
+    t.equal(pauseAfter('standard', index + 1, 0), pause * 0.8);
+    t.equal(pauseAfter('standard', index + 1, 1), pause * 1.2);
+  }
+  t.equal(pauseAfter('standard', 8, 0.5), null, 'the eighth try is the last one');
+});
+
+t.test('the long schedule has ten tries over 75 hours, none has one try', async (t) => {
+  const pauses = Array.from({ length: 9 }, (_, index) => pauseAfter('long', index + 1, 0.5) ?? Number.NaN);
+  const hours = pauses.reduce((sum, pause) => sum + pause, 0) / HOUR;
+  t.ok(hours > 74 && hours < 76, `${hours} hours`);
+  t.equal(pauseAfter('long', 10, 0.5), null);
+  t.equal(pauseAfter('none', 1, 0.5), null);
+});
+
+t.test('Retry-After of 429 and 503, in seconds or as a date, for a day at most', async (t) => {
+  const cases: readonly (readonly [number, string | undefined, number | null])[] = [
+    [429, '120', 2 * MINUTE],
+    [503, ' 7 ', 7 * SECOND],
+    [503, new Date(NOW + HOUR).toUTCString(), HOUR],
+    [503, new Date(NOW - HOUR).toUTCString(), null],
+    [429, '999999999', 24 * HOUR],
+    [429, '9'.repeat(400), 24 * HOUR],
+    [429, new Date(NOW + 48 * HOUR).toUTCString(), 24 * HOUR],
+    [429, '0', null],
+    [429, '-5', null],
+    [429, 'soon', null],
+    [429, '', null],
+    [429, undefined, null],
+    [500, '120', null],
+    [301, '120', null],
+  ];
+  for (const [status, value, pause] of cases) t.equal(askedPause(status, value, NOW), pause, `${status} ${value}`);
+});
+
+t.test('the breaker opens at ten failures in a row', async (t) => {
+  const breaker = new Breaker();
+  for (let n = 0; n < 9; n++) breaker.count(false, NOW);
+  t.equal(breaker.state(NOW), 'closed');
+  breaker.count(true, NOW);
+  t.equal(breaker.state(NOW), 'closed');
+  const other = new Breaker();
+  for (let n = 0; n < 10; n++) other.count(false, NOW);
+  t.equal(other.state(NOW), 'open');
+  t.strictSame(other.open, { openUntil: NOW + 30 * SECOND, pauseMs: 30 * SECOND });
+});
+
+t.test('and when 70 % of ten or more failed within five minutes', async (t) => {
+  const results = [false, false, true, false, false, true, false, false, true];
+  const breaker = new Breaker();
+  for (const [n, ok] of results.entries()) breaker.count(ok, NOW + n * 20 * SECOND);
+  t.equal(breaker.state(NOW), 'closed', '6 of 9');
+  breaker.count(false, NOW + 4 * MINUTE);
+  t.equal(breaker.state(NOW + 4 * MINUTE), 'open', '7 of 10');
+  const slow = new Breaker();
+  for (const [n, ok] of results.entries()) slow.count(ok, NOW + n * MINUTE);
+  slow.count(false, NOW + 10 * MINUTE);
+  t.equal(slow.state(NOW + 10 * MINUTE), 'closed', 'the same within ten minutes');
+});
+
+t.test('the pause doubles up to five minutes, and one success closes the breaker', async (t) => {
+  const breaker = new Breaker();
+  for (let n = 0; n < 10; n++) breaker.count(false, NOW);
+  let now = NOW;
+  for (const pause of [30, 60, 120, 240, 300, 300]) {
+    t.equal(breaker.open?.pauseMs, pause * SECOND);
+    t.equal(breaker.state(now + pause * SECOND - 1), 'open');
+    now += pause * SECOND;
+    t.equal(breaker.state(now), 'half-open');
+    breaker.count(true, now);
+    t.equal(breaker.state(now), 'half-open', 'a late answer is no probe');
+    breaker.probed(false, now);
+  }
+  breaker.probed(true, now);
+  t.equal(breaker.state(now), 'closed');
+  for (let n = 0; n < 9; n++) breaker.count(false, now);
+  t.equal(breaker.state(now), 'closed', 'what was before is forgotten');
+});
+
+function one(endpoint: string, notBefore = 0, size = 1): { endpoint: string; notBefore: number; size: number } {
+  return { endpoint, notBefore, size };
+}
+
+function begin(slots: Slots<ReturnType<typeof one>>, now = 0): string {
+  const begun: string[] = [];
+  for (let next = slots.next(now); next !== undefined; next = slots.next(now)) begun.push(next.endpoint);
+  return begun.join('');
+}
+
+t.test('endpoints take turns, each with two calls at first', async (t) => {
+  const slots = new Slots<ReturnType<typeof one>>(10);
+  for (const endpoint of ['a', 'a', 'a', 'b', 'a', 'c']) slots.push(one(endpoint));
+  t.equal(begin(slots), 'abca');
+  t.equal(slots.underWay, 4);
+  slots.end(one('a'), true);
+  t.equal(begin(slots), 'aa', 'one more after a success');
+});
+
+t.test('all calls together are bounded', async (t) => {
+  const slots = new Slots<ReturnType<typeof one>>(3);
+  for (const endpoint of ['a', 'a', 'b', 'b', 'c']) slots.push(one(endpoint));
+  t.equal(begin(slots), 'abc');
+  slots.end(one('c'), true);
+  t.equal(begin(slots), 'a');
+});
+
+t.test('a success allows one more up to ten, a failure half of it down to one', async (t) => {
+  const slots = new Slots<ReturnType<typeof one>>(100);
+  const fill = () => {
+    while (slots.room('a') > 0) slots.push(one('a'));
+    return begin(slots).length;
+  };
+  t.equal(fill(), 2);
+  for (let n = 0; n < 20; n++) {
+    slots.end(one('a'), true);
+    fill();
+  }
+  t.equal(slots.underWay, 10);
+  for (const limit of [5, 2, 1, 1]) {
+    slots.end(one('a'), false);
+    while (slots.underWay > 0) slots.end(one('a'), false);
+    t.ok(fill() <= limit);
+  }
+  t.equal(slots.underWay, 1);
+});
+
+t.test('what waits in lines is bounded in count and in bytes', async (t) => {
+  const slots = new Slots<ReturnType<typeof one>>(10);
+  t.equal(slots.room('a'), 16);
+  for (let n = 0; n < 16; n++) slots.push(one('a'));
+  t.strictSame([slots.room('a'), slots.room('b'), slots.runsDry('a'), slots.runsDry('b')], [0, 4, false, true]);
+  const large = new Slots<ReturnType<typeof one>>(10);
+  large.push(one('a', 0, 32 * 1_024 * 1_024));
+  t.equal(large.room('b'), 0);
+  t.equal(large.withdraw(({ endpoint }) => endpoint === 'a').length, 1);
+  t.equal(large.room('b'), 16);
+});
+
+t.test('a delivery waits for its time, and others go before it', async (t) => {
+  const slots = new Slots<ReturnType<typeof one>>(10);
+  slots.push(one('a', 100));
+  slots.push(one('b'));
+  t.equal(begin(slots), 'b');
+  t.equal(slots.nextTime(), 100);
+  t.equal(begin(slots, 100), 'a');
+  t.equal(slots.nextTime(), null);
+});
