@@ -20,14 +20,23 @@ export interface View {
 /** Everything, always. */
 export const EVERYTHING: readonly View[] = [{ shows: (documents) => documents, from: 0, to: Infinity }];
 
+/** Checks by what became of them. */
+export interface Counts {
+  compared: number;
+  drawn: number;
+  ahead: number;
+  unknown: number;
+}
+
 export class Judge {
   readonly #model: LogModel;
   readonly #known = new Map<number, readonly Document[] | null>();
-  /** Checks by what became of them. */
-  readonly counts = { compared: 0, drawn: 0, ahead: 0, unknown: 0 };
+  readonly #counts: Counts;
 
-  constructor(model: LogModel) {
+  /** @param counts is added to: it may count for several judges */
+  constructor(model: LogModel, counts: Counts) {
     this.#model = model;
+    this.#counts = counts;
   }
 
   /** What is wrong with the first check that is; null when nothing is. */
@@ -40,7 +49,7 @@ export class Judge {
       if (typeof found !== 'string') {
         first = found;
         if (check.again) caughtUp = check.snapshot;
-      } else if (check.again && caughtUp !== check.snapshot) this.counts.ahead += 1;
+      } else if (check.again && caughtUp !== check.snapshot) this.#counts.ahead += 1;
       else return found;
     }
     return null;
@@ -49,9 +58,9 @@ export class Judge {
   /** The first view at or behind `first` that explains what was held. */
   #view(question: LiveQuestion, check: Check, views: readonly View[], first: number): number | string {
     const number = numberOf(check.position);
-    this.counts.compared += 1;
+    this.#counts.compared += 1;
     if (this.#at(number) === null) {
-      this.counts.unknown += 1;
+      this.#counts.unknown += 1;
       return first;
     }
     const later = this.#model.rows.filter((row) => row.number > number).slice(0, MOST_AHEAD);
@@ -72,7 +81,7 @@ export class Judge {
         return documents === null || answerTo(question, view.shows(documents)).state === check.state;
       });
       if (!check.fresh || !isAhead) continue;
-      this.counts.ahead += 1;
+      this.#counts.ahead += 1;
       return index;
     }
     if (disorder !== null) return disorder;
@@ -82,7 +91,7 @@ export class Judge {
 
   #disorder({ position, order }: Check, expected: readonly string[] | null): string | null {
     if (order === null || expected === null) return null;
-    this.counts.drawn += 1;
+    this.#counts.drawn += 1;
     return order.join() === expected.join() ? null : `at ${position} shows ${order.join()} and not ${expected.join()}`;
   }
 
