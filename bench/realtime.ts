@@ -5,7 +5,6 @@
  * medians of rounds; the ways take turns event by event. `--sockets 1000`. Not here: latency under load
  * (subscribers.ts).
  */
-
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import type { Socket } from 'node:net';

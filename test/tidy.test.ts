@@ -214,6 +214,8 @@ t.test('files are small and open with what they are', async (t) => {
     if (path.startsWith('src/')) sizes.push(lines);
     t.ok(lines <= MAX_LINES, `${path} has ${lines} lines`);
     t.ok(/^(#!.*\n)?\/\*\*/.test(text), `${path} opens with a comment`);
+    // The formatter adds such a line when it moves the first import.
+    t.notOk(/^(#!.*\n)?\/\*\*(?:[^*]|\*(?!\/))*\*\/\n\nimport/.test(text), `${path}: no blank line before the imports`);
   }
   const median = sizes.sort((a, b) => a - b)[Math.floor(sizes.length / 2)] ?? 0;
   t.ok(median <= MAX_MEDIAN, `the median is ${median}`);

@@ -2,7 +2,6 @@
  * The audit: who signed in, who failed to, what was revoked, made and changed by those who run the installation. A
  * reader of the event log keeps these events longer than the log does. Not here: making the events.
  */
-
 import { type Event, eventType, toEvent } from '../events/log/event.ts';
 import { parsePosition } from '../events/log/position.ts';
 import type { LogRow } from '../events/log/row.ts';

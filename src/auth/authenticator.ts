@@ -3,7 +3,6 @@
  * that it made earlier has changed or ended. Not here: where on a request the credential stands
  * (http/access/authentication.ts), and what the principal may do.
  */
-
 import { hash } from 'node:crypto';
 import { MillraceError } from '../kernel/errors.ts';
 import type { UserStore } from './accounts/user-store.ts';

@@ -2,7 +2,6 @@
  * Creates and connects all parts of authentication: accounts, passwords, sessions, tokens, keys, and the authenticator
  * that uses them. What is started here is stopped here. Not here: HTTP, and what a principal may do.
  */
-
 import { readFile } from 'node:fs/promises';
 import { Activity } from '../database/activity.ts';
 import type { Mongo } from '../database/mongo.ts';

@@ -2,7 +2,6 @@
  * Builds the event log of one process: log, tail, recorder, retention and feed, started in this order and stopped in
  * reverse. All readers of events get their parts from here. No behaviour of its own.
  */
-
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';

@@ -3,7 +3,6 @@
  * `/api/{collection}/_changes` for the readers of one collection. Not here: what a reader may see
  * (read/visible-row.ts).
  */
-
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Document } from 'mongodb';
 import type { Authenticator } from '../auth/authenticator.ts';

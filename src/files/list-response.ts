@@ -2,7 +2,6 @@
  * The answer with a list of files: one JSON array, written as fast as the client reads, with the headers for the next
  * page. Not here: what is in the list (listing.ts).
  */
-
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { begun, boundedChunks } from '../kernel/answers/chunks.ts';

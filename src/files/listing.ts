@@ -3,7 +3,6 @@
  * it, a keyset page that a signed cursor continues. Queries can use the members of a FileResource, and nothing else
  * that a document holds. Not here: the query language (query/) and how a resource is written (file.ts).
  */
-
 import type { Document } from 'mongodb';
 import { readStored } from '../database/bson/stored.ts';
 import type { ClosableIterator } from '../kernel/concurrency/closable-iterator.ts';

@@ -3,7 +3,6 @@
  * by moves. It follows the marks (upload-marks.ts), so it costs nothing when there is nothing to do, and the lease
  * protects an upload in progress in any process. Every process sweeps; only one of them can take a mark.
  */
-
 import type { FileDocuments } from './store.ts';
 import type { FileStore } from './stores/file-store.ts';
 import type { UploadMark, UploadMarks } from './upload/upload-marks.ts';

@@ -2,7 +2,6 @@
  * All policies of an installation together: read, checked against each other, and the policy that development mode
  * begins with. Pure. Not here: what they grant to a principal (evaluation.ts) and where they are kept (policy-book.ts).
  */
-
 import { ACTIONS } from '../auth/identity/principal.ts';
 import { type Fault, MillraceError } from '../kernel/errors.ts';
 import { contradictionsOf, overruledBy } from './contradictions.ts';

@@ -3,7 +3,6 @@
  * may be set. Pure, on stored values. Not here: how a request computes the new document
  * (collections/change/permitted-change.ts).
  */
-
 import type { Document } from 'mongodb';
 import { isPlain } from '../kernel/objects.ts';
 import { SERVER_MEMBERS } from '../kernel/server-members.ts';

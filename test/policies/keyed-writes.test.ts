@@ -1,5 +1,4 @@
 /** An idempotency key opens nothing: kept answers are for those who may still ask, and strangers share none. */
-
 import { MongoClient } from 'mongodb';
 import t from 'tap';
 import { buildTestApp } from '../helpers/app.ts';

@@ -2,7 +2,6 @@
  * API keys, as those who run the installation make and end them. Every operation takes the Scope that allows it. Not
  * here: what a key is (auth/tokens/api-keys.ts).
  */
-
 import { stampBy } from '../../auth/identity/principal.ts';
 import type { ShownApiKey } from '../../auth/tokens/api-key.ts';
 import type { ApiKeys, NewApiKey } from '../../auth/tokens/api-keys.ts';

@@ -2,7 +2,6 @@
  * The identities of an account: joining one, listing them, removing one, but never the last way to sign in. Not here:
  * proving an identity (flows/), and the account that a first sign-in makes (flows/provider-accounts.ts).
  */
-
 import type { Activity } from '../../database/activity.ts';
 import type { Stamp } from '../../database/system-collection.ts';
 import { MillraceError } from '../../kernel/errors.ts';

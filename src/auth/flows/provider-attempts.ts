@@ -2,7 +2,6 @@
  * Bounds failed sign-ins by providers as those by passwords: from the fifth failure on, a network has to wait. Each failure
  * is an event, with the reason for owners. Not here: the delays (sign-in/sign-in-delays.ts).
  */
-
 import type { Activity } from '../../database/activity.ts';
 import { networkOf } from '../../kernel/config/addresses.ts';
 import { type ErrorCode, MillraceError } from '../../kernel/errors.ts';

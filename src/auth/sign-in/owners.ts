@@ -2,7 +2,6 @@
  * How an installation gets its owner: by a link that works once and is written to the program's log, by settings, or by
  * a script; never by signing up first. Not here: what owners may do.
  */
-
 import type { Activity } from '../../database/activity.ts';
 import { ITSELF } from '../../database/system-collection.ts';
 import type { Mode } from '../../kernel/config/config.ts';

@@ -6,7 +6,6 @@
  * account, a delay of its user name would also show under its e-mail address, and reveal that the two belong together
  * (decisions/0086-delays-by-name.md).
  */
-
 import { hash } from 'node:crypto';
 import { networkOf } from '../../kernel/config/addresses.ts';
 import { MillraceError } from '../../kernel/errors.ts';

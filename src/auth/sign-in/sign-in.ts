@@ -3,7 +3,6 @@
  * check of the present password before a signed-in user changes an address or a password. Every failure gets the same
  * answer, after the same time. Not here: HTTP (sign-in-routes.ts).
  */
-
 import type { Activity } from '../../database/activity.ts';
 import { checkPassword, type Passwords } from '../accounts/passwords.ts';
 import type { NewUser, Users } from '../accounts/users.ts';

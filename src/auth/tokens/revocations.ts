@@ -2,7 +2,6 @@
  * Finds in rows of the event log the principals that have changed: ended sessions, changed or deleted accounts and
  * keys, other signing keys. Pure. Not here: forgetting them (authenticator.ts).
  */
-
 import { rawDifference } from '../../database/bson/raw.ts';
 import { readStored } from '../../database/bson/stored.ts';
 import { idText } from '../../database/json/ids.ts';

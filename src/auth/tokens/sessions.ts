@@ -2,7 +2,6 @@
  * Sessions: opened by a sign-in, kept alive by refresh tokens that work once, and ended in all processes at once by any
  * principal with the right to. Not here: rights to sign in (sign-in.ts).
  */
-
 import type { Activity } from '../../database/activity.ts';
 import { newMeta, type Stamp } from '../../database/system-collection.ts';
 import { networkOf } from '../../kernel/config/addresses.ts';

@@ -4,7 +4,6 @@
  * They work on exact BSON values (`decodeStored`), so what a foreign writer stored as a date or a decimal stays one
  * when its JSON did not change. Not here: JSON and BSON bytes (database/json), access and preconditions (collections).
  */
-
 import type { Document, ObjectId } from 'mongodb';
 import { actorOf, type Principal } from '../../auth/identity/principal.ts';
 import { idText, parseNewId } from '../../database/json/ids.ts';

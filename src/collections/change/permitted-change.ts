@@ -3,7 +3,6 @@
  * values that policies set, and it is refused where no policy allows all of it. It changes nothing. Every write of documents goes
  * through here. Not here: single members (member-rules.ts) and what a Scope is (policies/).
  */
-
 import type { Document, ObjectId } from 'mongodb';
 import { MillraceError } from '../../kernel/errors.ts';
 import { ANSWER_MEMBERS } from '../../kernel/server-members.ts';

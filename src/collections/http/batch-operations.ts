@@ -2,7 +2,6 @@
  * What the operations of a batch look like: their shape, and `$ref.id`, by which a later operation names the document
  * of an earlier one. Pure. Not here: making them (batch.ts).
  */
-
 import { MillraceError } from '../../kernel/errors.ts';
 import { isPlain, setMember } from '../../kernel/objects.ts';
 

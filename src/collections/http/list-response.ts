@@ -1,5 +1,4 @@
 /** How documents leave in the answer to a read: the codec's bytes, the entity tag. Not here: writes (write-response.ts). */
-
 import { Readable } from 'node:stream';
 import { setImmediate as otherWork } from 'node:timers/promises';
 import type { FastifyReply } from 'fastify';

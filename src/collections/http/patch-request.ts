@@ -1,5 +1,4 @@
 /** The three languages of a PATCH, by media type, each as a change of stored documents. Pure. */
-
 import { type RequestLike, requireBody, requireMediaType } from '../../kernel/request.ts';
 import type { DocumentChange, MemberPath } from '../change/change.ts';
 import { applyJsonPatch, type JsonPatch, parseJsonPatch } from '../patch/json-patch.ts';

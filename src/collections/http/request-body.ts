@@ -2,7 +2,6 @@
  * What the routes of documents read from a request besides its path: the shape of the body, and the write it asks for.
  * Pure. Not here: what all routes read (kernel/request.ts) and the members of a body (next-document.ts).
  */
-
 import { MillraceError } from '../../kernel/errors.ts';
 import { isPlain } from '../../kernel/objects.ts';
 import { type RequestLike, requireBody } from '../../kernel/request.ts';

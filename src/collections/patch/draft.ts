@@ -4,7 +4,6 @@
  * because copying a wide node takes longer than everything else. Nothing needs to be undone when a patch fails: its
  * copies are thrown away.
  */
-
 import { MillraceError } from '../../kernel/errors.ts';
 import { isPlain } from '../../kernel/objects.ts';
 import { TypeKeeper } from '../change/kept-types.ts';

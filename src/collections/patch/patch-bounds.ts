@@ -2,7 +2,6 @@
  * What every change by paths must respect: names that can be stored, members that only the server sets, and depth. Not
  * here: how a path is written (json-patch.ts, dotted-path.ts), and how much work a patch may do (draft.ts).
  */
-
 import { keyProblem, pointerTo } from '../../database/json/json-faults.ts';
 import { MAX_DEPTH } from '../../database/json/parse-json.ts';
 import { MillraceError } from '../../kernel/errors.ts';

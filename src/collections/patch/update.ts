@@ -2,7 +2,6 @@
  * An update by operators (`application/vnd.millrace.update+json`): `{"$inc":{"n":1},"$set":{"a.b":true}}` with MongoDB's
  * meaning, as a pure function on stored values. Not here: what each operator does (update-operators.ts).
  */
-
 import { MillraceError } from '../../kernel/errors.ts';
 import { isPlain } from '../../kernel/objects.ts';
 import { changeAt, compareSteps, type PathChange, type PathSteps, parseSteps } from './dotted-path.ts';

@@ -3,7 +3,6 @@
  * same members are visible in every document, the database cuts them and the bytes are passed on unchanged; otherwise
  * each document is cut here. Pure.
  */
-
 import { databaseDecides, hidesFields, requireShown, uniformFields } from '../../policies/reach.ts';
 import type { Scope } from '../../policies/scope.ts';
 import { type FieldTree, fieldTree, intersection } from '../../query/evaluate/field-tree.ts';

@@ -3,7 +3,6 @@
  * reading and writing documents (parse-json.ts, json.ts), and the members of one collection
  * (http/openapi/member-types.ts).
  */
-
 import Type from 'typebox';
 import { nullable, shape, TIME } from '../../contract/schema.ts';
 import { REFUSED_NAMES } from '../../kernel/server-members.ts';

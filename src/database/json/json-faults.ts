@@ -2,7 +2,6 @@
  * The slow part of strict decoding: reads a JSON text token by token and finds the first member name or value that
  * cannot be stored unchanged. It expects a text that JSON.parse has accepted, uses no recursion, and builds no value.
  */
-
 import type { Fault } from '../../kernel/errors.ts';
 import { REFUSED_NAMES } from '../../kernel/server-members.ts';
 

@@ -3,7 +3,6 @@
  * because they have the document decoded. The transcoder, which works on bytes (transcode.ts), is tested against it. It
  * accepts documents deserialized with or without `promoteValues`.
  */
-
 import type { Document } from 'mongodb';
 import { isPlain, setMember } from '../../kernel/objects.ts';
 import { SERVER_MEMBERS } from '../../kernel/server-members.ts';

@@ -2,7 +2,6 @@
  * Writes a whole document from BSON to JSON text: `id` first, the members in stored order, `_meta` last, as to-wire.ts
  * does with objects. Not here: writing values (transcode.ts).
  */
-
 import type { ObjectId } from 'mongodb';
 import { SERVER_MEMBERS } from '../../kernel/server-members.ts';
 import * as bson from '../bson/bson-bytes.ts';

@@ -2,7 +2,6 @@
  * How one stored value looks in JSON: the table of types, for decoded values. Not here: documents and their reserved
  * members (to-wire.ts), and the same table for bytes (transcode.ts).
  */
-
 import {
   Binary,
   BSONRegExp,

@@ -3,7 +3,6 @@
  * Sockets, feeds, webhooks, functions and audit use the same envelope. Pure. Not here: which reader may see it
  * (visible-row.ts).
  */
-
 import { rawDifference } from '../../database/bson/raw.ts';
 import { readStored } from '../../database/bson/stored.ts';
 import { idText } from '../../database/json/ids.ts';

@@ -3,7 +3,6 @@
  * cannot be used are refused. Not here: what a reader may see, which the caller passes in as a function, and readers
  * with a stored position (consumer.ts).
  */
-
 import type { FairSemaphore } from '../../kernel/concurrency/fair-semaphore.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import type { Lane } from '../../query/evaluate/turnstile.ts';

@@ -2,7 +2,6 @@
  * The rules by which a policy names members, `["*","-secret"]` or `["title","author.name"]`, read into a tree. Pure.
  * Not here: what is done with the tree (field-tree.ts).
  */
-
 import { MillraceError } from '../../kernel/errors.ts';
 import { ALWAYS_VISIBLE } from '../../kernel/server-members.ts';
 import { ALL, type FieldTree, fieldTree, NONE } from '../../query/evaluate/field-tree.ts';

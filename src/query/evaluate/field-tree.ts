@@ -3,7 +3,6 @@
  * in memory. What policies allow and what `fields` ask for are both such a tree. Pure. Not here: how policies write it
  * (policies/fields/field-rules.ts), and how `fields` do (fields.ts).
  */
-
 import { isPosition } from '../paths.ts';
 import { isMembers, type Members } from './order.ts';
 

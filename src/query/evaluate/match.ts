@@ -4,7 +4,6 @@
  * Documents are taken as the reader of stored documents gives them (database/bson/stored.ts): Int32, Double, Long,
  * Decimal128, Binary and their kin. Plain JavaScript numbers work as well where they are exact.
  */
-
 import type { Filter, Test, TypeName, Value } from '../filter.ts';
 import { isPosition } from '../paths.ts';
 import { once, someElement } from '../pauses.ts';

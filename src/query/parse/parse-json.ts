@@ -3,7 +3,6 @@
  * Values are never coerced, and an operator that is not named here is refused, so nothing a client writes reaches the
  * database as an operator of its own.
  */
-
 import { ObjectId } from 'bson';
 import { REFUSED_NAMES } from '../../kernel/server-members.ts';
 import { and, field, not, type OpenFilter, type OpenTest, or, type TypeName, Variable } from '../filter.ts';

@@ -2,7 +2,6 @@
  * Text tests (`contains`, `startsWith`, `endsWith`, `like`): the pattern for the database, and the same test of a
  * string in memory. Letter case is folded by case-folding.ts on both sides.
  */
-
 import type { Test } from '../filter.ts';
 import { pause, progress } from '../pauses.ts';
 import { foldCase } from './case-folding.ts';

@@ -2,7 +2,6 @@
  * The interface of an answer that is kept up to date from the event log, as hub and subscriptions use it. live-query.ts
  * implements it for documents, live-events.ts for events.
  */
-
 import type { Account } from '../../kernel/memory/byte-budget.ts';
 import { isHeavy } from '../../query/evaluate/cost.ts';
 import type { Lane } from '../../query/evaluate/turnstile.ts';

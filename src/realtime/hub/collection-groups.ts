@@ -2,7 +2,6 @@
  * The groups of one collection, found by the values of a changed document. A group that has an index key is looked up;
  * only the groups without one are visited for every row.
  */
-
 import type { RowView } from '../answer/row-view.ts';
 import type { Group } from './group.ts';
 import type { IndexKey } from './index-key.ts';

@@ -2,7 +2,6 @@
  * All groups of a process, found by the key of their answer and by the collection whose rows concern them. Within one
  * collection, collection-groups.ts finds them by the values of a document.
  */
-
 import type { LiveAnswer } from '../answer/live-answer.ts';
 import type { RowView } from '../answer/row-view.ts';
 import { CollectionGroups } from './collection-groups.ts';

@@ -2,7 +2,6 @@
  * Collects what one database transaction means for each client and sends it as one message to each, whatever number of
  * subscriptions is concerned. Messages that are equal are encoded once.
  */
-
 import { socketFrame, streamChunk } from '../wire/frames.ts';
 import type { SendQueue } from '../wire/send-queue.ts';
 import type { Told } from '../wire/shared-message.ts';

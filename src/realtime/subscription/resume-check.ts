@@ -2,7 +2,6 @@
  * Checks whether a subscription can go on from an earlier position. All rows since then that concern it are evaluated
  * once before anything is sent, so that a client never gets only a part of them. Nothing is sent here.
  */
-
 import type { Principal } from '../../auth/identity/principal.ts';
 import type { LogPosition } from '../../events/log/position.ts';
 import { MillraceError } from '../../kernel/errors.ts';

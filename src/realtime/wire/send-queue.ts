@@ -4,7 +4,6 @@
  * pushing; when all is written, `onDrained` is called. The waiting bytes count on the client's account. Not here: what is
  * sent, and the end of a client that stays too slow (client/client.ts, subscription/subscription.ts).
  */
-
 import { Semaphore } from '../../kernel/concurrency/semaphore.ts';
 import type { Account } from '../../kernel/memory/byte-budget.ts';
 
