@@ -52,6 +52,12 @@ interface SessionProof {
   readonly expiresAt: number;
 }
 
+/** Names an account or a key. */
+export interface Standing {
+  readonly kind: 'owner' | 'user' | 'key';
+  readonly id: string;
+}
+
 /** A principal that is being read; its session, account or key may change meanwhile. */
 interface Reading {
   stale: boolean;
@@ -132,6 +138,22 @@ export class Authenticator {
     });
   }
 
+  /**
+   * An account or key as a principal, as it is now, without a session: for work that goes on in its right, such as
+   * webhooks.
+   * @returns null when it is gone: the account is deleted or disabled, the key is deleted or has expired
+   */
+  standing({ kind, id }: Standing): Promise<Principal | null> {
+    return this.#steadily(async () => {
+      if (kind === 'key') {
+        const key = await this.#parts.keys.current(id);
+        return key && toKeyPrincipal(key);
+      }
+      const user = await this.#parts.users.find(id);
+      return user === null || user.disabled ? null : toPrincipal(user, '', Number.MAX_SAFE_INTEGER);
+    });
+  }
+
   /** A pass for reconnecting with a used ticket, as EventSource does: valid for ten minutes, only with that ticket. */
   issuePass(principal: Exclude<Principal, { kind: 'anonymous' }>, ticket: string): Promise<string> {
     const facts = { ...factsOf(principal), with: hash('sha256', ticket, 'base64url') };
@@ -184,7 +206,7 @@ export class Authenticator {
   }
 
   /** Reads again until nothing was revoked during the reading, so that no ended principal is remembered. */
-  async #steadily(read: () => Promise<Principal>, then?: (principal: Principal) => void): Promise<Principal> {
+  async #steadily<P extends Principal | null>(read: () => Promise<P>, then?: (principal: P) => void): Promise<P> {
     const reading: Reading = { stale: false };
     this.#reading.add(reading);
     try {

@@ -27,6 +27,11 @@ export const SYSTEM_COLLECTIONS = {
   _settings: { thing: 'setting', audience: 'admin:accounts', data: 'What owners set for the installation.' },
   _policies: { thing: 'policy', audience: 'events', data: 'The policy as its owner wrote it.' },
   _files: { thing: 'file', audience: 'events', data: 'The file, without its bytes.' },
+  _endpoints: {
+    thing: 'endpoint',
+    audience: 'events',
+    data: 'The webhook endpoint, without its secrets and without the values of its headers.',
+  },
   _activity: {
     thing: 'activity',
     audience: 'admin:accounts',
@@ -67,6 +72,23 @@ export const OCCURRENCES = {
   'system.key-ring.rotated': {
     audience: 'admin:accounts',
     details: { key: 'id of the new signing key', dropped: '`yes` if the older keys are no longer valid' },
+  },
+  'system.endpoint.disabled': {
+    audience: 'events',
+    details: { endpoint: 'id of the endpoint', reason: '`gone`, `failing` or `principal`' },
+  },
+  'system.endpoint.replayed': {
+    audience: 'events',
+    details: { endpoint: 'id of the endpoint', replay: 'id of the replay' },
+  },
+  'system.delivery.dead': {
+    audience: 'events',
+    details: {
+      endpoint: 'id of the endpoint',
+      delivery: 'id of the delivery',
+      event: 'id of the event that did not arrive',
+      type: 'type of that event',
+    },
   },
   'system.log.refused': {
     audience: 'events',

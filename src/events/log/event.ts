@@ -86,6 +86,13 @@ export function typesOf(collection: CollectionName): string[] {
 
 /** The event of a row, or null when the row is not an event. Every call makes a new object. */
 export function toEvent(row: LogRow): Event | null {
+  const envelope = toEnvelope(row);
+  if (envelope === null) return null;
+  return { ...envelope, data: data(row), before: row.before && toWire(readStored(row.before)) };
+}
+
+/** The event without its states, which may be large. */
+export function toEnvelope(row: LogRow): Omit<Event, 'data' | 'before'> | null {
   const type = eventType(row);
   if (type === null) return null;
   const document = row.after ?? row.before;
@@ -101,8 +108,6 @@ export function toEvent(row: LogRow): Event | null {
     actor: actor(row.by),
     request: row.request,
     transaction: row.transaction?.id ?? null,
-    data: data(row),
-    before: row.before && toWire(readStored(row.before)),
   };
 }
 

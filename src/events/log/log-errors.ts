@@ -3,6 +3,7 @@
  * After an error that is not listed, the recorder closes, waits, and begins again from the log's newest row.
  */
 import { serverCode } from '../../database/errors.ts';
+import { MillraceError } from '../../kernel/errors.ts';
 import { NumbersTaken, UnusableLog } from './event-log.ts';
 
 export type ErrorClass =
@@ -33,13 +34,17 @@ const BY_CODE: ReadonlyMap<number, ErrorClass> = new Map([
   [8000, 'refused'],
 ]);
 
+/** Our own words for a database that does not answer. */
+const AWAY: ReadonlySet<string> = new Set(['database-unavailable', 'policies-unavailable']);
+
 const NETWORK =
   /^(MongoNetwork|MongoServerSelection|MongoNotConnected|MongoPoolCleared|MongoTopologyClosed|MongoOperationTimeout|AbortError|TimeoutError)/;
 
-/** The kind of an error of the stream, the log or the lease. */
+/** The kind of an error of the stream, the log, the lease, or the work of a consumer. */
 export function classifyError(error: unknown): ErrorClass {
   if (error instanceof NumbersTaken) return 'behind';
   if (error instanceof UnusableLog) return 'refused';
+  if (error instanceof MillraceError && AWAY.has(error.code)) return 'away';
   if (error instanceof Error && 'index' in error) return 'row-refused';
   const code = serverCode(error);
   const known = code === undefined ? undefined : BY_CODE.get(code);

@@ -41,7 +41,10 @@ export interface ConsumerOptions {
    * may have been frozen.
    */
   readonly handle: (rows: readonly LogRow[], allowed: () => boolean) => Promise<void>;
-  /** Called whenever this process becomes the one that consumes, before its first rows. */
+  /**
+   * Called whenever this process becomes the one that consumes, and when rows before the next ones were not given to it:
+   * another process has moved the cursor, or retention has deleted them.
+   */
   readonly begin?: (cursor: LogPosition) => Promise<void>;
   /** Whether a row concerns the consumer; pure and cheap. Other rows only move the cursor. When absent, all rows do. */
   readonly concerns?: (row: LogRow) => boolean;
@@ -146,6 +149,7 @@ export class Consumer {
     }
   }
 
+  /** Consumes until this process may not, or until the next rows do not follow those that it was given. */
   async #consume(): Promise<void> {
     let cursor = await this.#opened();
     await this.#options.begin?.(cursor);
@@ -157,18 +161,15 @@ export class Consumer {
       const rows = await tail.read(cursor.number, BATCH_ROWS);
       const next = await this.#fit(cursor, rows);
       if (next !== null) {
-        cursor = await this.#move(next);
-        continue;
+        await this.#move(next);
+        return;
       }
-      const last = rows.at(-1);
-      if (last === undefined) {
-        await Promise.race([news, pause(PASSED_MS)]);
-        cursor = await this.#pass(cursor);
-        continue;
-      }
+      const last: LogPosition = rows.at(-1) ?? cursor;
       const mine = rows.filter(this.#options.concerns ?? (() => true));
+      if (rows.length === 0) await Promise.race([news, pause(PASSED_MS)]);
       if (mine.length > 0) await this.#work(mine);
       cursor = mine.length > 0 ? await this.#move(last) : await this.#pass(last);
+      if (cursor.number !== last.number || cursor.epoch !== last.epoch) return;
     }
   }
 

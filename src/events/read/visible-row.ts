@@ -33,7 +33,8 @@ export function namedRow(row: LogRow, find: (place: Place) => Scope<'read'> | nu
   return other && { row: { ...row, collection: row.to }, scope: other };
 }
 
-interface Shown {
+/** A row as it may be seen, with what a filter of the reader's own is asked of. */
+export interface Shown {
   readonly row: LogRow;
   /** The visible parts of its states. */
   readonly states: readonly Document[];
@@ -56,11 +57,24 @@ export async function visibleRow(
   scope: Scope<'read'>,
   asked: (document: Document) => boolean | Promise<boolean>,
 ): Promise<LogRow | null> {
+  const shown = await shownStates(row, scope);
+  return (await passes(shown, asked)) ? shown.row : null;
+}
+
+/** The row as it may be seen, judged a few milliseconds at a time: for several filters of readers that see the same. */
+export async function shownStates(row: LogRow, scope: Scope<'read'>): Promise<Shown> {
   await judgeStored(scope, [row.after, row.before]);
-  const { row: seen, states, always } = show(row, scope);
-  if (always) return seen;
-  for (const state of states) if (await asked(state)) return seen;
-  return null;
+  return show(row, scope);
+}
+
+/** Whether a visible state matches the filter of a reader, or the row is shown whatever its states are. */
+export async function passes(
+  { states, always }: Shown,
+  asked: (document: Document) => boolean | Promise<boolean>,
+): Promise<boolean> {
+  if (always) return true;
+  for (const state of states) if (await asked(state)) return true;
+  return false;
 }
 
 /**

@@ -5,7 +5,7 @@
  * run of the stream (recording.ts), retention (retention.ts).
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Db } from 'mongodb';
+import type { Db, Timestamp } from 'mongodb';
 import { ANSWER_MS } from '../../database/cursors/change-stream.ts';
 import type { Lease, LeaseState } from '../../database/lease.ts';
 import { type EventLog, UnusableLog } from '../log/event-log.ts';
@@ -85,6 +85,15 @@ export class Recorder {
   /** Whether the stream has just given an empty reply; it gives one every second while nothing changes. */
   get upToDate(): boolean {
     return this.#state.status === 'recording' && this.#now() - this.#upToDateAt < UP_TO_DATE_MS;
+  }
+
+  /**
+   * Whether every change up to a cluster time has been recorded and given to the readers of this process. False if this
+   * process does not record.
+   */
+  hasPassed(time: Timestamp): boolean {
+    const token = this.#approach.seen?.token ?? '';
+    return this.#state.status === 'recording' && token >= firstToken(time);
   }
 
   #now(): number {
@@ -249,4 +258,10 @@ export class Recorder {
       this.#approach = { ...this.#approach, kind: kind === 'single' ? 'bodiless' : 'single' };
     }
   }
+}
+
+/** What every resume token of a cluster time begins with: the type of its first value, then the time. */
+function firstToken({ high, low }: Timestamp): string {
+  const hex = (part: number) => (part >>> 0).toString(16).padStart(8, '0');
+  return `82${hex(high)}${hex(low)}`.toUpperCase();
 }

@@ -3,6 +3,7 @@ import { Timestamp } from 'mongodb';
 import t from 'tap';
 import { EMPTY_ROW, encodeRow } from '../../../src/events/log/row.ts';
 import { Consumer, type ConsumerOptions, outputId } from '../../../src/events/read/consumer.ts';
+import { MillraceError } from '../../../src/kernel/errors.ts';
 import { eventWorld, type Node } from '../../helpers/events/event-world.ts';
 import { testMongo } from '../../helpers/mongo.ts';
 import { until } from '../../helpers/until.ts';
@@ -86,6 +87,56 @@ t.test('of two processes one consumes, and the other goes on when it may no more
   await world.mongo.data.collection('x').insertOne({});
   await until(() => by.length === 2, 'consumed by the other');
   t.same(by, ['one', 'two']);
+});
+
+t.test('it begins again where another process has moved the cursor on', async (t) => {
+  const world = await eventWorld(t, url);
+  const node = await world.node();
+  const begun: number[] = [];
+  const seen: number[] = [];
+  const cursors = world.mongo.log.collection<{ _id: string; epoch: number; number: number }>('consumers');
+  let ahead = 0;
+  await consumer(
+    t,
+    node,
+    async (rows) => {
+      seen.push(...rows.map((row) => row.number));
+      if (ahead === 0) ahead = (rows.at(-1)?.number ?? 0) + 2;
+      await cursors.updateOne({ _id: 'test', number: { $lt: ahead } }, { $set: { number: ahead } });
+    },
+    { begin: async ({ number }) => void begun.push(number), concerns: (row) => row.operation === 'insert' },
+  );
+  const things = world.mongo.data.collection('x');
+  await things.insertOne({});
+  await until(() => ahead > 0, 'the other has moved it');
+  while (node.tail.position.number <= ahead) await things.insertOne({});
+  await until(() => seen.some((number) => number > ahead), 'it goes on');
+  t.ok(begun.includes(ahead), `begun at ${begun}, moved to ${ahead}`);
+  t.notOk(
+    seen.some((number) => number > ahead - 2 && number <= ahead),
+    'what the other did is not done again',
+  );
+});
+
+t.test('what fails because the database or the policies are away is not parked', async (t) => {
+  const world = await eventWorld(t, url);
+  const node = await world.node();
+  const codes: ('database-unavailable' | 'policies-unavailable')[] = [];
+  for (let count = 0; count < 3; count += 1) codes.push('database-unavailable', 'policies-unavailable');
+  const seen: number[] = [];
+  const one = await consumer(
+    t,
+    node,
+    async (rows) => {
+      const code = codes.pop();
+      if (code !== undefined) throw new MillraceError(code, 'Not at the moment');
+      seen.push(...rows.flatMap((row) => (row.operation === 'insert' ? [row.number] : [])));
+    },
+    { tries: 1 },
+  );
+  await world.mongo.data.collection('x').insertOne({});
+  await until(() => seen.length === 1, 'it is handled in the end');
+  t.same(await one.parked(), []);
 });
 
 t.test('a cursor ahead of a log that was turned back goes on from the gap', async (t) => {

@@ -1,5 +1,5 @@
 /** Every change once, in order, whoever wrote it; one recorder at a time, one stream however many processes. */
-import { BSON, MongoClient } from 'mongodb';
+import { BSON, MongoClient, Timestamp } from 'mongodb';
 import t from 'tap';
 import { changeStream } from '../../../src/database/cursors/change-stream.ts';
 import { EventLog } from '../../../src/events/log/event-log.ts';
@@ -156,4 +156,23 @@ t.test('the log of another database is refused', async (t) => {
   t.teardown(() => client.close());
   const log = new EventLog(client.db(`${world.database}_log`), 'somebody_else');
   await t.rejects(log.open(), { message: /belongs to the database 'test_/ });
+});
+
+t.test('it tells whether all changes up to a cluster time have been given to readers', async (t) => {
+  const world = await eventWorld(t, url);
+  const node = await world.node();
+  const other = await world.node();
+  t.equal(node.recorder.hasPassed(new Timestamp({ t: 0xffffffff, i: 1 })), false, 'not the time to come');
+  for (let count = 0; count < 20; count += 1) {
+    const things = world.mongo.data.collection<{ _id: number }>('x');
+    await things.insertOne({ _id: count });
+    const reply = await world.mongo.data.command({ find: 'x', limit: 1, readConcern: { level: 'snapshot' } });
+    const time = reply['cursor'].atClusterTime;
+    await until(() => node.recorder.hasPassed(time), 'it has passed the time');
+    t.ok(
+      node.rows.some(({ key }) => key !== null && BSON.deserialize(key)['_id'] === count),
+      'and every change before it was told',
+    );
+  }
+  t.equal(other.recorder.hasPassed(new Timestamp({ t: 1, i: 1 })), false, 'what does not record does not know');
 });
