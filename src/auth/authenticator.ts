@@ -53,7 +53,7 @@ interface SessionProof {
 }
 
 /** Names an account or a key. */
-export interface Standing {
+export interface PrincipalName {
   readonly kind: 'owner' | 'user' | 'key';
   readonly id: string;
 }
@@ -143,7 +143,7 @@ export class Authenticator {
    * webhooks.
    * @returns null when it is gone: the account is deleted or disabled, the key is deleted or has expired
    */
-  standing({ kind, id }: Standing): Promise<Principal | null> {
+  standing({ kind, id }: PrincipalName): Promise<Principal | null> {
     return this.#steadily(async () => {
       if (kind === 'key') {
         const key = await this.#parts.keys.current(id);

@@ -34,7 +34,7 @@ export function namedRow(row: LogRow, find: (place: Place) => Scope<'read'> | nu
 }
 
 /** A row as it may be seen, with what a filter of the reader's own is asked of. */
-export interface Shown {
+export interface ShownRow {
   readonly row: LogRow;
   /** The visible parts of its states. */
   readonly states: readonly Document[];
@@ -62,14 +62,14 @@ export async function visibleRow(
 }
 
 /** The row as it may be seen, judged a few milliseconds at a time: for several filters of readers that see the same. */
-export async function shownStates(row: LogRow, scope: Scope<'read'>): Promise<Shown> {
+export async function shownStates(row: LogRow, scope: Scope<'read'>): Promise<ShownRow> {
   await judgeStored(scope, [row.after, row.before]);
   return show(row, scope);
 }
 
 /** Whether a visible state matches the filter of a reader, or the row is shown whatever its states are. */
 export async function passes(
-  { states, always }: Shown,
+  { states, always }: ShownRow,
   asked: (document: Document) => boolean | Promise<boolean>,
 ): Promise<boolean> {
   if (always) return true;
@@ -81,7 +81,7 @@ export async function passes(
  * Rows about a whole collection are for all of its readers. A row of a document that came without its states is only
  * for readers that may see every document: without a state, neither the Scope nor a filter can be tested.
  */
-function show(row: LogRow, scope: Scope<'read'>): Shown {
+function show(row: LogRow, scope: Scope<'read'>): ShownRow {
   const isBlind = row.after === null && row.before === null;
   const always = row.key === null || (isBlind && reachesAll(scope));
   const states: Document[] = [];
