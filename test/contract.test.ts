@@ -1,6 +1,7 @@
 /**
  * The running program held to its own contract by a tester that others wrote: no failure of ours (5xx), no status, media
- * type, header or body that the contract does not name, nothing accepted that it excludes. MILLRACE_LONG=1 asks longer.
+ * type, header or body that the contract does not name, nothing accepted that it excludes. MILLRACE_LONG=1 asks longer, MILLRACE_RUNS
+ * says how many examples it makes for each operation.
  */
 import { rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,6 +9,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { buildTestApp } from './helpers/app.ts';
 import { failuresOf, schemathesis, scratch, whyNoSchemathesis } from './helpers/programs/schemathesis.ts';
+import { runCount } from './helpers/random.ts';
 
 const CHECKS = [
   'not_a_server_error',
@@ -19,7 +21,7 @@ const CHECKS = [
 ];
 const LONG = process.env['MILLRACE_LONG'] === '1';
 const SEED = process.env['MILLRACE_SEED'] ?? '1';
-const EXAMPLES = LONG ? 200 : 3;
+const EXAMPLES = runCount(3, 200);
 const RUN_MS = LONG ? 3_600_000 : 480_000;
 
 /** What counts as refusing a bad request: its own list, and an address or a body that is too long. */

@@ -4,9 +4,11 @@ import type { Principal } from '../../src/auth/identity/principal.ts';
 import { ask, PASSWORD, signIn, signInOwner, signUp } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { testMongo } from '../helpers/mongo.ts';
+import { ownTimeOf } from '../helpers/own-time.ts';
 import { until } from '../helpers/until.ts';
 
 const LIMIT_MS = 1_000;
+const within = (fact: () => Promise<boolean>, what: string) => ownTimeOf(() => until(fact, what));
 
 t.test('in a second process', async (t) => {
   const place = await testMongo(t);
@@ -36,7 +38,7 @@ t.test('in a second process', async (t) => {
       'it is remembered',
     );
     await ask(here.app, 'POST /auth/logout', undefined, account);
-    took['session'] = await until(async () => (await status(account)) === 401, 'the session ends there');
+    took['session'] = await within(async () => (await status(account)) === 401, 'the session ends there');
     await until(() => !held.still, 'whoever holds the principal is told');
     t.ok(unconcerned.still, 'the other session goes on');
     t.equal(await status(other), 200);
@@ -46,7 +48,7 @@ t.test('in a second process', async (t) => {
     const account = await signUp(here.app, 'grace');
     const held = await hold(account.headers.authorization);
     await ask(here.app, `PATCH /admin/users/${account.id}`, { disabled: true }, owner);
-    took['disabled'] = await until(async () => (await status(account)) === 401, 'the account is disabled there');
+    took['disabled'] = await within(async () => (await status(account)) === 401, 'the account is disabled there');
     await until(() => !held.still, 'whoever holds the principal is told');
     t.equal((await ask(there.app, 'POST /auth/refresh', { refreshToken: account.refreshToken })).statusCode, 401);
     await ask(here.app, `PATCH /admin/users/${account.id}`, { disabled: false }, owner);
@@ -66,7 +68,7 @@ t.test('in a second process', async (t) => {
     );
     t.match(changed.json(), { roles: ['author'] }, changed.body);
     const now = async () => there.parts.auth.authenticator.authenticate(account.headers.authorization);
-    took['roles'] = await until(
+    took['roles'] = await within(
       async () => 'roles' in (await now()) && (await now()) !== held.principal,
       'other roles',
     );
@@ -82,7 +84,7 @@ t.test('in a second process', async (t) => {
     const account = await signUp(here.app, 'donald');
     t.equal(await status(account), 200);
     t.equal((await ask(here.app, `DELETE /admin/users/${account.id}`, undefined, owner)).statusCode, 204);
-    took['deleted'] = await until(async () => (await status(account)) === 401, 'the account is gone there');
+    took['deleted'] = await within(async () => (await status(account)) === 401, 'the account is gone there');
     t.equal((await ask(there.app, 'POST /auth/login', { username: 'donald', password: PASSWORD })).statusCode, 401);
   });
 
@@ -93,7 +95,7 @@ t.test('in a second process', async (t) => {
     t.equal(await reached(), 403, 'it is a key');
     const held = await hold(headers.authorization);
     await ask(here.app, `DELETE /admin/keys/${made.id}`, undefined, owner);
-    took['key'] = await until(async () => (await reached()) === 401, 'the key ends there');
+    took['key'] = await within(async () => (await reached()) === 401, 'the key ends there');
     await until(() => !held.still, 'whoever holds the principal is told');
   });
 
@@ -101,7 +103,7 @@ t.test('in a second process', async (t) => {
     const account = await signUp(here.app, 'tony');
     t.equal(await status(account), 200);
     await here.parts.auth.rotateKeys(true);
-    took['signing key'] = await until(async () => (await status(account)) === 401, 'its tokens end there');
+    took['signing key'] = await within(async () => (await status(account)) === 401, 'its tokens end there');
     t.equal((await ask(there.app, 'POST /auth/refresh', { refreshToken: account.refreshToken })).statusCode, 200);
   });
 

@@ -79,8 +79,9 @@ t.test('in Chromium', why === undefined ? {} : { skip: why }, async (t) => {
     return result;
   };
 
+  t.jobs = 3;
   for (const [name, part] of DANGEROUS) {
-    await t.test(`${name} is downloaded, never a page`, async (t) => {
+    t.test(`${name} is downloaded, never a page`, async (t) => {
       const url = await put(part);
       t.equal(await opened(context, url), 'downloaded');
       t.equal(await on(elsewhere, FRAMED, url), 'quiet', 'nor in a frame');
@@ -89,14 +90,14 @@ t.test('in Chromium', why === undefined ? {} : { skip: why }, async (t) => {
   }
 
   for (const [name, part] of SHOWN) {
-    await t.test(`${name} is no page and no script`, async (t) => {
+    t.test(`${name} is no page and no script`, async (t) => {
       const url = await put(part);
       t.equal(await opened(context, url), 'quiet');
       t.equal(await on(elsewhere, AS_SCRIPT, url), 'refused');
     });
   }
 
-  await t.test('pictures are seen on pages of any origin, svg too', async (t) => {
+  t.test('pictures are seen on pages of any origin, svg too', async (t) => {
     const png = await put({ name: 'a.png', type: 'image/png', bytes: PNG });
     const svg = await put({ name: 'a.svg', type: 'image/svg+xml', bytes: SVG });
     t.same(await on(elsewhere, AS_IMAGE, png), [2, 3]);
@@ -104,7 +105,7 @@ t.test('in Chromium', why === undefined ? {} : { skip: why }, async (t) => {
     t.same(await on(png, '() => [document.images[0].naturalWidth, self.origin]'), [2, 'null'], 'opened, in a sandbox');
   });
 
-  await t.test('text is seen as it is', async (t) => {
+  t.test('text is seen as it is', async (t) => {
     const url = await put({ name: 'a.txt', bytes: 'Grüße, 世界 <b>' });
     t.equal(await on(url, '() => document.body.innerText'), 'Grüße, 世界 <b>');
   });

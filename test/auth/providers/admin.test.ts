@@ -5,6 +5,7 @@ import { runInNewContext } from 'node:vm';
 import t from 'tap';
 import { buildTestApp } from '../../helpers/app.ts';
 import { testMongo } from '../../helpers/mongo.ts';
+import { ownTimeOf } from '../../helpers/own-time.ts';
 import { owner, speakingAs } from '../../helpers/principals.ts';
 import { until } from '../../helpers/until.ts';
 
@@ -38,7 +39,7 @@ async function twoProcesses(t: import('tap').Test, settings: Record<string, stri
     app.inject({ method, url, headers: { ...boss, ...headers }, ...(payload === undefined ? {} : { payload }) });
   /** How long it takes until the other process knows, in milliseconds. */
   const elsewhere = (fact: (parts: typeof other.parts) => boolean, what: string) =>
-    until(() => fact(other.parts), what, 10_000);
+    ownTimeOf(() => until(() => fact(other.parts), what));
   return { app, parts, other, place, production, boss, send, elsewhere };
 }
 
@@ -105,13 +106,12 @@ t.test('providers are data of the owner', async (t) => {
   });
 
   await t.test('it goes, and is gone everywhere within a second', async (t) => {
-    const start = performance.now();
     await elsewhere(({ providers }) => providers.get('acme')?.clientSecret === SECRET, 'it is there');
     t.equal((await send('DELETE', '/admin/providers/acme', undefined, { 'if-match': '"x"' })).statusCode, 412);
     t.equal((await send('DELETE', '/admin/providers/acme')).statusCode, 204);
     t.equal(parts.providers.get('acme'), undefined);
     const ms = await elsewhere(({ providers }) => providers.get('acme') === undefined, 'it is gone there');
-    t.ok(ms < 1_000, `${ms.toFixed()} of ${(performance.now() - start).toFixed()} ms`);
+    t.ok(ms < 1_000, `${ms.toFixed()} ms`);
     t.equal((await send('DELETE', '/admin/providers/acme')).statusCode, 404);
     t.equal(await parts.mongo.log.collection('provider_secrets').countDocuments(), 0);
   });

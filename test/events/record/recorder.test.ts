@@ -65,14 +65,18 @@ t.test('what is stored is what a fresh stream gives, token for token', async (t)
   }
   await session.endSession();
   await db.collection('end').insertOne({});
-  await until(() => node.rows.some((row) => row.collection === 'end' && row.operation === 'insert'), 'the end is told');
+  const isEnd = (one: { collection: string | null; operation: string }) =>
+    one.collection === 'end' && one.operation === 'insert';
+  await until(() => node.rows.some(isEnd), 'the end is told');
   const start = node.rows[0]?.token ?? '';
   const fresh: string[] = [];
   const end = new AbortController();
   for await (const reply of changeStream({ db, full: true, from: { after: start }, signal: end.signal })) {
     fresh.push(...reply.changes.map((change) => change.token));
-    if (reply.changes.at(-1)?.collection === 'end') break;
+    if (reply.changes.some(isEnd)) break;
   }
+  // Images are switched on next to the recording: a fresh stream may give a row of that which is not recorded yet.
+  await until(() => node.rows.length > fresh.length, 'all that the fresh stream gave is told');
   const stored = await node.log.read(0, 100_000);
   t.same(
     stored.slice(1, fresh.length + 1).map((row) => row.token),
@@ -99,7 +103,8 @@ t.test('when the recorder stops another one goes on at once, and nothing is miss
   await until(() => second.rows.some((row) => line(row) === 'insert things 20'), 'the second one records');
   const tookMs = performance.now() - stopped;
   t.comment(`hand-over took ${tookMs.toFixed(0)} ms`);
-  t.ok(tookMs < 2000);
+  // Else it would wait for the end of the lease: of its 5 s, it renews 3.5 at least before they end.
+  t.ok(tookMs < 3_500);
   const ids = second.rows.map(line).filter((one) => one.startsWith('insert things'));
   t.same(
     ids,

@@ -5,19 +5,25 @@ import type { FastifyInstance } from 'fastify';
 import type { LogRow } from '../../../src/events/log/row.ts';
 import type { Tail } from '../../../src/events/log/tail.ts';
 
-/** Writes once more, over HTTP. Returns the number of its row, which comes after the rows of all earlier writes. */
-export async function markLog(app: FastifyInstance, tail: Tail): Promise<number> {
-  return await new Promise((resolve, reject) => {
+/** The first row from now on that fits, once this process has been told of it. To be called before what causes it. */
+export function nextRow(tail: Tail, fits: (row: LogRow) => boolean): Promise<LogRow> {
+  return new Promise((resolve) => {
     const detach = tail.attach({
       rows: (rows) => {
-        const mark = rows.find((row) => row.collection === 'marks' && row.operation === 'insert');
-        if (mark === undefined) return;
+        const found = rows.find(fits);
+        if (found === undefined) return;
         detach();
-        resolve(mark.number);
+        resolve(found);
       },
     });
-    app.inject({ method: 'POST', url: '/api/marks', payload: {} }).catch(reject);
   });
+}
+
+/** Writes once more, over HTTP. Returns the number of its row, which comes after the rows of all earlier writes. */
+export async function markLog(app: FastifyInstance, tail: Tail): Promise<number> {
+  const told = nextRow(tail, (row) => row.collection === 'marks' && row.operation === 'insert');
+  await app.inject({ method: 'POST', url: '/api/marks', payload: {} });
+  return (await told).number;
 }
 
 /** All rows after a number. */

@@ -43,7 +43,7 @@ export class TestStream {
   /** The first event of a type for which `fits` is true. */
   async event(type: string, fits: (event: StreamEvent) => boolean = () => true): Promise<StreamEvent> {
     const find = () => this.events.find((one) => one.event === type && fits(one));
-    await until(() => find() !== undefined || this.ended, `an event ${type}`, 15_000);
+    await until(() => find() !== undefined || this.ended, `an event ${type}`);
     const found = find();
     if (found === undefined) throw new Error(`The stream ended without ${type}`);
     return found;

@@ -52,7 +52,7 @@ export class TestSocket {
   async frame(fits: Partial<Record<string, unknown>> | ((frame: Frame) => boolean), from = 0): Promise<Frame> {
     const test = typeof fits === 'function' ? fits : (frame: Frame) => matches(frame, fits);
     const find = () => this.frames.slice(from).find(test);
-    await until(() => find() !== undefined || this.closed !== null, `a frame ${JSON.stringify(fits)}`, 15_000);
+    await until(() => find() !== undefined || this.closed !== null, `a frame ${JSON.stringify(fits)}`);
     const found = find();
     if (found === undefined) throw new Error(`Closed with ${JSON.stringify(this.closed)}: ${JSON.stringify(fits)}`);
     return found;
@@ -60,7 +60,7 @@ export class TestSocket {
 
   /** Waits for the close. Returns how it was closed. */
   async end(): Promise<Closed> {
-    await until(() => this.closed !== null, 'the socket is closed', 15_000);
+    await until(() => this.closed !== null, 'the socket is closed');
     if (this.closed === null) throw new Error('Not closed');
     return this.closed;
   }

@@ -26,6 +26,7 @@ t.test('a slow window begins anew, and others are told all meanwhile', async (t)
     t.ok(limitMs <= 1_000, 'all wait for it a second at most');
     throw new MongoServerError({ message: 'operation exceeded time limit', code: 50 });
   };
+  await parts.mongo.data.createCollection('todos', { changeStreamPreAndPostImages: { enabled: true } });
   const todos = parts.mongo.data.collection<{ _id: number }>('todos');
   await todos.insertMany(Array.from({ length: DOCUMENTS }, (_, n) => ({ _id: n })));
 
@@ -53,6 +54,8 @@ t.test('the database is told the limit, and else the time of a query', async (t)
   const { parts } = await buildTestApp(t);
   const { data } = parts.mongo;
   const { store } = parts.realtime.parts;
+  // Otherwise images are switched on next to this, and a collection cannot be read as of a moment before that.
+  await data.createCollection('todos', { changeStreamPreAndPostImages: { enabled: true } });
   await data.collection('todos').insertOne({});
   await data.command({ profile: 2 });
   const { operationTime } = await data.command({ ping: 1 });

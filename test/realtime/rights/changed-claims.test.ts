@@ -45,7 +45,7 @@ t.test('a changed claim reaches every tab', async (t) => {
     await posts.insertOne({ _id: `probe-${probe++}`, team: 'new' });
     return tabs.every((tab) => ['events', 'mine', 'documents'].every((id) => told(tab, id, /^probe/)));
   };
-  await until(know, 'every tab is told what the new claim shows', 5_000);
+  await until(know, 'every tab is told what the new claim shows');
   tabs.push(await open());
 
   await posts.insertOne({ _id: 'of-old', team: 'old' });

@@ -26,6 +26,7 @@ t.test('in the middle of a snapshot', async (t) => {
   for (const [way, change] of Object.entries(ways)) {
     await t.test(way, async (t) => {
       const name = way.replace(' ', '-');
+      await data.createCollection(name, { changeStreamPreAndPostImages: { enabled: true } });
       await data.collection(name).insertMany(many);
       const socket = await openSocket(t, url);
       await socket.frame({ type: 'welcome' });
@@ -65,6 +66,7 @@ t.test('while a window is filled up', async (t) => {
   const { app, parts } = await buildTestApp(t);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   const { store } = parts.realtime.parts;
+  await parts.mongo.data.createCollection('todos', { changeStreamPreAndPostImages: { enabled: true } });
   const todos = parts.mongo.data.collection<{ _id: number }>('todos');
   await todos.insertMany(Array.from({ length: 40 }, (_, n) => ({ _id: n })));
   const socket = await openSocket(t, url);

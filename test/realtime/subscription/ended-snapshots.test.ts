@@ -11,6 +11,7 @@ const DOCUMENTS = 1_500;
 t.test('in the middle of a snapshot', async (t) => {
   const { app, parts } = await buildTestApp(t);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  await parts.mongo.data.createCollection('todos', { changeStreamPreAndPostImages: { enabled: true } });
   const todos = parts.mongo.data.collection<{ _id: string; done: boolean }>('todos');
   await todos.insertMany(Array.from({ length: DOCUMENTS }, (_, n) => ({ _id: `t${n}`, done: false })));
   const { store } = parts.realtime.parts;
