@@ -58,6 +58,8 @@ export interface AuthParts {
   readonly providerStore: ProviderStore;
   readonly redirectStore: RedirectStore;
   readonly identities: Identities;
+  /** Encrypts secrets that other parts keep. */
+  readonly sealer: Sealer;
   /**
    * Describes what was made in development mode and will hold in production from the first owner on, or now holds for
    * the owner that this start made; null for nothing.
@@ -175,6 +177,7 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
     providerStore,
     redirectStore,
     identities,
+    sealer,
     byProviders: (needs) => {
       byProviders = openFlows({ ...flowParts, users: accounts, sessions, signIn, registration, onError }, needs);
       return byProviders;

@@ -3,7 +3,7 @@
  * `_activity`, and so an event, within a second and in every process. Not here: the types that there are
  * (kernel/event-types.ts), and the rights to read their events.
  */
-import { type Collection, ObjectId } from 'mongodb';
+import { type ClientSession, type Collection, ObjectId } from 'mongodb';
 import type { DetailsOf, Occurrence } from '../kernel/event-types.ts';
 import { translated } from './errors.ts';
 import type { Mongo } from './mongo.ts';
@@ -36,10 +36,18 @@ export class Activity {
     await makeOwnCollection(this.#mongo, ACTIVITY, [{ key: { '_meta.createdAt': 1 } }]);
   }
 
-  /** @param details without secrets: every reader of the events sees them */
-  async record<T extends Occurrence>(type: T, details: DetailsOf<T>, stamp: Stamp): Promise<void> {
-    const _meta = newMeta(stamp, new Date(this.#now()));
-    await translated(() => this.#rows.insertOne({ _id: new ObjectId().toHexString(), type, details, _meta }));
+  /**
+   * @param details without secrets: every reader of the events sees them
+   * @param session of a transaction that the occurrence belongs to
+   */
+  async record<T extends Occurrence>(
+    type: T,
+    details: DetailsOf<T>,
+    stamp: Stamp,
+    session?: ClientSession,
+  ): Promise<void> {
+    const row = { _id: new ObjectId().toHexString(), type, details, _meta: newMeta(stamp, new Date(this.#now())) };
+    await translated(() => this.#rows.insertOne(row, session === undefined ? {} : { session }));
   }
 
   /** Deletes documents that are too old; that is no event. */

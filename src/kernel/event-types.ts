@@ -26,12 +26,12 @@ export const SYSTEM_COLLECTIONS = {
   _providers: { thing: 'provider', audience: 'admin:accounts', data: 'The identity provider, without its secrets.' },
   _settings: { thing: 'setting', audience: 'admin:accounts', data: 'What owners set for the installation.' },
   _policies: { thing: 'policy', audience: 'events', data: 'The policy as its owner wrote it.' },
-  _files: { thing: 'file', audience: 'events', data: 'The file, without its bytes.' },
   _endpoints: {
     thing: 'endpoint',
     audience: 'events',
-    data: 'The webhook endpoint, without its secrets and without the values of its headers.',
+    data: 'The webhook endpoint, without its secrets and the values of its headers.',
   },
+  _files: { thing: 'file', audience: 'events', data: 'The file, without its bytes.' },
   _activity: {
     thing: 'activity',
     audience: 'admin:accounts',
@@ -75,19 +75,22 @@ export const OCCURRENCES = {
   },
   'system.endpoint.disabled': {
     audience: 'events',
-    details: { endpoint: 'id of the endpoint', reason: '`gone`, `failing` or `principal`' },
+    details: {
+      endpoint: 'id of the webhook endpoint',
+      reason: '`owner`, `gone` (its server answered 410), `failing`, `principal` (what made it has ended)',
+    },
   },
   'system.endpoint.replayed': {
     audience: 'events',
-    details: { endpoint: 'id of the endpoint', replay: 'id of the replay' },
+    details: { endpoint: 'id of the webhook endpoint', replay: 'id of the replay that begins' },
   },
   'system.delivery.dead': {
     audience: 'events',
     details: {
-      endpoint: 'id of the endpoint',
-      delivery: 'id of the delivery',
-      event: 'id of the event that did not arrive',
-      type: 'type of that event',
+      endpoint: 'id of the webhook endpoint',
+      delivery: 'id of the delivery, of which all tries failed',
+      event: 'id of the event that was to be delivered',
+      type: 'its type',
     },
   },
   'system.log.refused': {

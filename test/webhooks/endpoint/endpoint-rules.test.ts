@@ -1,0 +1,220 @@
+/** Endpoints as they are written: what is refused and where, what is completed, and what a merge patch keeps. */
+import t from 'tap';
+import { Egress } from '../../../src/egress/egress.ts';
+import type { Mode } from '../../../src/kernel/config/config.ts';
+import { MillraceError } from '../../../src/kernel/errors.ts';
+import { checkKept, parseChange, parseNewEndpoint } from '../../../src/webhooks/endpoint/endpoint-rules.ts';
+import { BLANK } from '../../../src/webhooks/endpoint/endpoint-schema.ts';
+import { Random, runCount, runSeed } from '../../helpers/random.ts';
+import { BAD_BODIES, GOOD, GOOD_BODIES, secretOf } from './bodies.ts';
+
+const egress = (mode: Mode, allow: readonly string[] = []) => {
+  const made = new Egress({ mode, allow });
+  t.teardown(() => made.close());
+  return (url: string) => made.checkUrl(url);
+};
+const inDevelopment = egress('development');
+const inProduction = egress('production');
+const withNetwork = egress('production', ['10.1.0.0/16']);
+
+/** What a body is refused with: its code, and the places and sentences; null for a body that is good. */
+function refusal(read: () => unknown): { readonly code: string; readonly faults: readonly string[] } | null {
+  try {
+    read();
+    return null;
+  } catch (error) {
+    if (!(error instanceof MillraceError)) throw error;
+    return { code: error.code, faults: error.faults.map(({ pointer, detail }) => `${pointer} ${detail}`) };
+  }
+}
+
+t.test('bodies that are good', async (t) => {
+  for (const [name, body] of GOOD_BODIES)
+    t.equal(
+      refusal(() => parseNewEndpoint(body, inDevelopment)),
+      null,
+      name,
+    );
+});
+
+t.test('bodies that are refused, each with its place and a sentence', async (t) => {
+  for (const [name, body, code, fault] of BAD_BODIES) {
+    const found = refusal(() => parseNewEndpoint(body, inDevelopment));
+    t.equal(found?.code, code, name);
+    t.match(found?.faults[0] ?? '', fault, name);
+  }
+});
+
+t.test('all faults of one body are named at once', async (t) => {
+  const body = { ...GOOD, url: 'ftp://x.example', types: ['nonsense'], headers: { host: 'a' }, secret: 'x' };
+  t.match(refusal(() => parseNewEndpoint(body, inDevelopment))?.faults, [
+    /^\/secret/,
+    /^\/url/,
+    /^\/types\/0/,
+    /^\/headers\/host/,
+  ]);
+});
+
+t.test('production takes https only, except in networks that a setting names', async (t) => {
+  for (const url of [
+    'http://example.org/',
+    'http://127.0.0.1/',
+    'https://127.0.0.1/',
+    'https://[::1]/',
+    'https://10.2.0.1/',
+  ]) {
+    t.match(
+      refusal(() => parseNewEndpoint({ ...GOOD, url }, inProduction)),
+      { code: 'invalid-endpoint' },
+      url,
+    );
+  }
+  for (const url of ['https://example.org/', 'http://10.1.2.3/', 'https://10.1.2.3/']) {
+    const expected = url === 'https://example.org/' ? null : { code: 'invalid-endpoint' };
+    t.match(
+      refusal(() => parseNewEndpoint({ ...GOOD, url }, inProduction)),
+      expected,
+      url,
+    );
+    t.equal(
+      refusal(() => parseNewEndpoint({ ...GOOD, url }, withNetwork)),
+      null,
+      url,
+    );
+  }
+});
+
+t.test('what is left out is completed, and a secret of 32 bytes is made', async (t) => {
+  const { secret, ...rest } = parseNewEndpoint({ ...GOOD, headers: { 'X-A': 'b' } }, inDevelopment);
+  t.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
+  t.not(parseNewEndpoint(GOOD, inDevelopment).secret, secret);
+  t.strictSame(rest, {
+    written: {
+      ...GOOD,
+      name: null,
+      filter: null,
+      ratePerSecond: null,
+      ordering: 'none',
+      schedule: 'standard',
+      enabled: true,
+    },
+    headers: { 'x-a': 'b' },
+  });
+});
+
+t.test('a merge patch', async (t) => {
+  const before = parseNewEndpoint({ ...GOOD, name: 'A', headers: { 'x-a': 'kept', 'x-b': 'old' } }, inDevelopment);
+  const change = (patch: unknown) => parseChange(patch, before, inDevelopment);
+
+  t.strictSame(change({}), { written: before.written, headers: before.headers }, 'an empty one changes nothing');
+  t.strictSame(change({ headers: { 'x-a': BLANK, 'X-B': 'new', 'x-c': 'more' } }).headers, {
+    'x-a': 'kept',
+    'x-b': 'new',
+    'x-c': 'more',
+  });
+  t.strictSame(change({ headers: { 'x-a': null } }).headers, { 'x-b': 'old' });
+  t.strictSame(change({ headers: null }).headers, {});
+  t.match(change({ name: null, enabled: false }).written, { name: null, enabled: false, types: GOOD.types });
+  t.strictSame(
+    change({ url: 'https://example.org/other' }).headers,
+    before.headers,
+    'the same origin keeps the values',
+  );
+
+  const elsewhere = 'https://evil.example/';
+  t.match(
+    refusal(() => change({ url: elsewhere })),
+    { code: 'invalid-endpoint', faults: [/^\/headers\/x-a needs its value/, /x-b/] },
+  );
+  t.equal(
+    refusal(() => change({ url: elsewhere, headers: { 'x-a': '1', 'x-b': '2' } })),
+    null,
+  );
+  t.equal(
+    refusal(() => change({ url: elsewhere, headers: null })),
+    null,
+  );
+
+  t.match(
+    refusal(() => change({ url: null })),
+    { code: 'invalid-body' },
+  );
+  t.match(
+    refusal(() => change({ secret: secretOf(32) })),
+    { code: 'invalid-body', faults: [/^\/secret is not known/] },
+  );
+  t.match(
+    refusal(() => change([])),
+    { code: 'body-type' },
+  );
+  t.match(
+    refusal(() => change(undefined)),
+    { code: 'body-required' },
+  );
+  t.match(
+    refusal(() => change({ headers: { 'x-z': BLANK } })),
+    { code: 'invalid-endpoint', faults: [/^\/headers\/x-z/] },
+  );
+});
+
+t.test('whatever is sent, it is refused in words or kept as it is', async (t) => {
+  const seed = runSeed();
+  t.comment(`seed ${seed}`);
+  const random = new Random(seed);
+  const values: readonly unknown[] = [
+    null,
+    true,
+    0,
+    -1,
+    1e300,
+    '',
+    BLANK,
+    '*',
+    'todos.*',
+    'a\r\nb',
+    [],
+    [[]],
+    {},
+    { $or: [] },
+    { toString: 1 },
+    'whsec_',
+    'https://example.org',
+    'http://[::ffff:7f00:1]/',
+    { a: { $regex: '(' } },
+    ['*'],
+    'x'.repeat(3_000),
+  ];
+  const names = [
+    'url',
+    'types',
+    'name',
+    'filter',
+    'headers',
+    'ratePerSecond',
+    'ordering',
+    'schedule',
+    'enabled',
+    'secret',
+    'id',
+  ];
+  let taken = 0;
+  const rounds = runCount(3_000, 100_000);
+  for (let round = 0; round < rounds; round += 1) {
+    const body: Record<string, unknown> = { ...GOOD };
+    for (let count = random.below(4); count > 0; count -= 1) {
+      const value = random.pick(values);
+      body[random.pick(names)] = random.once(3)
+        ? { [random.pick(['x-a', 'Host', 'a.b', '$or', 'x\n'])]: value }
+        : value;
+    }
+    // Anything but a refusal from the table of errors is thrown.
+    const refused = refusal(() => {
+      const { written, headers } = parseNewEndpoint(body, inDevelopment);
+      checkKept(written, headers, inDevelopment);
+      taken += 1;
+    });
+    if (refused !== null)
+      t.match(refused.code, /^(invalid-body|invalid-endpoint)$/, JSON.stringify(body).slice(0, 200));
+  }
+  t.ok(taken > rounds / 50 && taken < rounds, `${taken} of ${rounds} were taken`);
+});
