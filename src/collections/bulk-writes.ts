@@ -10,12 +10,12 @@ import { decodeOrdered, decodeStored, decodeStoredId, inOrderOf, readStored } fr
 import { duplicateKey, translateError } from '../database/errors.ts';
 import { idText } from '../database/json/ids.ts';
 import type { CollectionName } from '../database/names.ts';
+import { inTurns } from '../kernel/concurrency/pauses.ts';
 import { MillraceError } from '../kernel/errors.ts';
-import { reaches } from '../policies/reach.ts';
+import { grantsInTurns } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
 import type { Match } from '../query/evaluate/match.ts';
 import type { OpenFilter } from '../query/filter.ts';
-import { inTurns } from '../query/pauses.ts';
 import type { Atomic } from './atomic.ts';
 import type { DocumentChange } from './change/change.ts';
 import { permittedChange } from './change/permitted-change.ts';
@@ -151,8 +151,7 @@ export class BulkWrites {
     const ids: unknown[] = [];
     for await (const batch of this.#parts.store.listWithin(name, found, session)) {
       for (const raw of batch) {
-        const document = readStored(raw);
-        if (await inTurns(() => match(document))) ids.push(decodeStoredId(raw));
+        if (await inTurns(() => match(readStored(raw)))) ids.push(decodeStoredId(raw));
         await otherWork();
       }
     }
@@ -190,7 +189,8 @@ async function inDocument<T>(reader: Scope<'read'> | null, old: Document, work: 
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof MillraceError) || reader === null || !reaches(reader, old)) throw error;
+    if (!(error instanceof MillraceError) || reader === null) throw error;
+    if ((await grantsInTurns(reader, old)).length === 0) throw error;
     throw error.with({ message: `Document '${idText(old['_id'])}': ${error.message}` });
   }
 }

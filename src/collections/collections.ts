@@ -95,7 +95,7 @@ export class Collections {
   /** @throws MillraceError `resource-not-available`, `document-not-found` */
   async get(scope: Scope<'read'>, name: CollectionName, id: string): Promise<StoredDocument> {
     const raw = await this.#lookup.find(scope, name, id);
-    const seen = raw === null ? null : viewOf(scope, raw, true);
+    const seen = raw === null ? null : await viewOf(scope, raw, true);
     if (seen === null) throw await this.#lookup.missing(scope, name, id);
     return seen;
   }
@@ -218,7 +218,8 @@ export class Collections {
       // Its id and its stamp are enough: a document that could not be written back as it is can still go.
       const stored = decodeStoredId(raw);
       const before = toStored(raw);
-      if (write.preconditions !== UNCONDITIONAL) checkPreconditions(write.preconditions, tagFor(scope.reader, raw));
+      if (write.preconditions !== UNCONDITIONAL)
+        checkPreconditions(write.preconditions, await tagFor(scope.reader, raw));
       const mustStay = write.preconditions.ifMatch !== undefined || !databaseDecides(scope);
       const unchanged = mustStay ? decodeOrdered(raw) : undefined;
       const stamp = stampBy(scope, write.request);
@@ -244,7 +245,8 @@ export class Collections {
       if (raw === null) return null;
       const old = decodeStored(raw);
       // Only a conditional write has to know the entity tag of what it replaces.
-      if (write.preconditions !== UNCONDITIONAL) checkPreconditions(write.preconditions, tagFor(scope.reader, raw));
+      if (write.preconditions !== UNCONDITIONAL)
+        checkPreconditions(write.preconditions, await tagFor(scope.reader, raw));
       const next = await permittedChange(scope, change, old, this.#origin(scope, write));
       const placed = change.kind === 'replace' ? next : inOrderOf(next, decodeOrdered(raw));
       const stored = written(placed);
@@ -277,7 +279,7 @@ export class Collections {
   /** Refuses to create a document that exists already; the error carries its tag if the Scope may read it. */
   async #refuseExisting({ reader }: Scope, name: CollectionName, id: string, write: Write): Promise<void> {
     const raw = reader === null ? null : await this.#lookup.find(reader, name, id, write.within);
-    checkPreconditions(write.preconditions, raw === null ? UNSEEN : tagFor(reader, raw));
+    checkPreconditions(write.preconditions, raw === null ? UNSEEN : await tagFor(reader, raw));
   }
 
   #now(): Date {

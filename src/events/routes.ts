@@ -8,16 +8,16 @@ import type { Document } from 'mongodb';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { clientOf, type Principal } from '../auth/identity/principal.ts';
 import { parseCollectionName } from '../database/names.ts';
+import { inTurns } from '../kernel/concurrency/pauses.ts';
 import { bindingsOf } from '../policies/bindings.ts';
 import type { Policies } from '../policies/policies.ts';
-import { judgeStored, requireReadable } from '../policies/reach.ts';
+import { requireReadable } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
 import { bind } from '../query/evaluate/bind.ts';
 import { costOf, isHeavy } from '../query/evaluate/cost.ts';
 import { compileMatch, type Match } from '../query/evaluate/match.ts';
 import { Turnstile } from '../query/evaluate/turnstile.ts';
 import { pathsOf } from '../query/filter.ts';
-import { inTurns } from '../query/pauses.ts';
 import { FOLLOW_ALL, FOLLOW_CHANGES } from './event-operations.ts';
 import { toEvent } from './log/event.ts';
 import { type LogRow, wholeBytes } from './log/row.ts';
@@ -26,7 +26,7 @@ import type { Feed, FeedPage, PageQuery } from './read/feed.ts';
 import { parseChangesQuery, parseEventsQuery } from './read/feed-query.ts';
 import { feedReader } from './read/feed-reader.ts';
 import { hearable } from './read/hearing.ts';
-import { namedRow, shownRow, visibleRow } from './read/visible-row.ts';
+import { namedRow, visibleRow } from './read/visible-row.ts';
 import { wanting, wantsRow } from './read/wanted-types.ts';
 
 export interface EventRoutesOptions {
@@ -88,6 +88,7 @@ export async function eventRoutes(
   app.get('/events', { config: FOLLOW_ALL }, async (request, reply) => {
     const { types: asked, ...query } = parseEventsQuery(request.url);
     const types = asked ?? ['*'];
+    const turn = () => turnstile.pass(request.socket);
     // Checked before anything is read.
     if (isLimited(request.principal)) hearable(policies, request.principal, types);
     const wants = wanting(types);
@@ -97,8 +98,7 @@ export async function eventRoutes(
       const named = namedRow(row, (place) => policies.find(principal, 'read', place));
       if (named === null || !wantsRow(wants, named.row)) return null;
       const whole = await completed(named.row);
-      await judgeStored(named.scope, [whole.after, whole.before]);
-      const seen = shownRow(whole, named.scope);
+      const seen = await visibleRow(whole, named.scope, null, turn);
       return seen && toEvent(seen);
     });
     return answer(reply, page.position, { events: page.items, position: page.position });
@@ -130,8 +130,9 @@ export async function eventRoutes(
       if (named === null) return null;
       const whole = await completed(named.row);
       const { match } = asked;
-      const asks = isHeavy(cost, wholeBytes(whole)) ? (state: Document) => inTurns(() => match(state), turn) : match;
-      const seen = await visibleRow(whole, named.scope, asks);
+      const isLong = isHeavy(cost, wholeBytes(whole));
+      const asks = isLong ? (state: Document) => inTurns(() => match(state), turn) : match;
+      const seen = await visibleRow(whole, named.scope, cost === 0 ? null : asks, turn);
       return seen && toEvent(seen);
     });
     return answer(reply, page.position, { changes: page.items, position: page.position });

@@ -8,10 +8,11 @@ import { actorOf, type Principal, quotaIdOf } from '../auth/identity/principal.t
 import { idFromText } from '../database/json/ids.ts';
 import type { Transactions } from '../database/transactions.ts';
 import { resume } from '../kernel/concurrency/closable-iterator.ts';
+import { mapInTurns } from '../kernel/concurrency/pauses.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import type { SigningKeys } from '../kernel/signing-keys.ts';
 import { SYSTEM_ONLY } from '../policies/fields/field-rules.ts';
-import { fieldsFor, judge, reaches, toDatabaseFilter } from '../policies/reach.ts';
+import { fieldsInTurns, grantsInTurns, toDatabaseFilter } from '../policies/reach.ts';
 import { reachedOf } from '../policies/reached.ts';
 import { readerOf, readingOne, type Scope } from '../policies/scope.ts';
 import type { StandingRights } from '../policies/standing/standing-rights.ts';
@@ -75,8 +76,8 @@ export class Files {
     const bytes = delivery.drafts.reduce((sum, { size }) => sum + size, 0);
     let hold: Hold | undefined;
     try {
-      for (const document of documents) await judge(scope, document);
-      if (!documents.every((document) => reaches(scope, document))) {
+      const granted = await mapInTurns(documents, (document) => grantsInTurns(scope, document));
+      if (granted.some((grants) => grants.length === 0)) {
         throw new MillraceError('forbidden', 'No policy allows you to create this file');
       }
       hold = await this.#parts.quotas?.hold(creator, request, { files: keys.length, bytes });
@@ -99,8 +100,8 @@ export class Files {
       for (const key of keys) this.#parts.marks.letGo(intake.fileStore.name, key);
     }
     const { reader } = scope;
-    return files.map((file, index) => {
-      const fields = reader === null ? null : fieldsFor(reader, documents[index] ?? {});
+    return mapInTurns(files.entries(), async ([index, file]) => {
+      const fields = reader === null ? null : await fieldsInTurns(reader, documents[index] ?? {});
       return { file, fields: fields ?? SYSTEM_ONLY };
     });
   }
@@ -109,7 +110,7 @@ export class Files {
   async get(scope: Scope<'read'>, id: string): Promise<VisibleFile> {
     const raw = await this.#find(scope, id);
     if (raw === null) throw notFound(id);
-    return toVisibleFile(readerOf(scope), raw);
+    return await toVisibleFile(readerOf(scope), raw);
   }
 
   /** A file by a signed address, which is valid for any client that has it. @throws MillraceError `file-not-found` */

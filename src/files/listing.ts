@@ -6,6 +6,7 @@
 import type { Document } from 'mongodb';
 import { readStored } from '../database/bson/stored.ts';
 import type { ClosableIterator } from '../kernel/concurrency/closable-iterator.ts';
+import { mapInTurns } from '../kernel/concurrency/pauses.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import type { SigningKeys } from '../kernel/signing-keys.ts';
 import { bindingsOf } from '../policies/bindings.ts';
@@ -108,5 +109,7 @@ async function* files(
   scope: Scope<'read'>,
   batches: AsyncIterable<readonly Uint8Array[]> | Iterable<readonly Uint8Array[]>,
 ): AsyncGenerator<readonly VisibleFile[]> {
-  for await (const batch of batches) yield (await reachedOf(scope, batch)).map((raw) => toVisibleFile(scope, raw));
+  for await (const batch of batches) {
+    yield await mapInTurns(await reachedOf(scope, batch), (raw) => toVisibleFile(scope, raw));
+  }
 }

@@ -2,9 +2,8 @@
  * A file as one reader may see it: its data, and which members of them are shown. Pure. Not here: the Scope (policies/)
  * and how a resource is written (file.ts).
  */
-import { readStored } from '../database/bson/stored.ts';
 import { SYSTEM_ONLY } from '../policies/fields/field-rules.ts';
-import { fieldsFor, hidesFields, uniformFields } from '../policies/reach.ts';
+import { askStored, fieldsFor, hidesFields, uniformFields } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
 import { ALL, childOf, cutTo, type FieldTree } from '../query/evaluate/field-tree.ts';
 import { type FileResource, fromRaw, type StoredFile, toResource } from './upload/file.ts';
@@ -16,14 +15,14 @@ export interface VisibleFile {
 }
 
 /** @param reader the Scope of reading; null, or one that does not reach the document, shows its id alone */
-export function toVisibleFile(reader: Scope<'read'> | null, raw: Uint8Array): VisibleFile {
-  return { file: fromRaw(raw), fields: fieldsOf(reader, raw) };
+export async function toVisibleFile(reader: Scope<'read'> | null, raw: Uint8Array): Promise<VisibleFile> {
+  return { file: fromRaw(raw), fields: await fieldsOf(reader, raw) };
 }
 
-function fieldsOf(reader: Scope<'read'> | null, raw: Uint8Array): FieldTree {
+async function fieldsOf(reader: Scope<'read'> | null, raw: Uint8Array): Promise<FieldTree> {
   if (reader === null) return SYSTEM_ONLY;
   if (!hidesFields(reader)) return ALL;
-  return uniformFields(reader) ?? fieldsFor(reader, readStored(raw)) ?? SYSTEM_ONLY;
+  return uniformFields(reader) ?? (await askStored(reader, raw, fieldsFor)) ?? SYSTEM_ONLY;
 }
 
 /**

@@ -6,14 +6,14 @@
  */
 import type { Document } from 'mongodb';
 import { readStored } from '../database/bson/stored.ts';
+import { inTurns } from '../kernel/concurrency/pauses.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { isCertain } from '../query/evaluate/certainty.ts';
-import { costOf, TEXT_COST } from '../query/evaluate/cost.ts';
+import { costOf, isHeavy, READ_COST, TEXT_COST } from '../query/evaluate/cost.ts';
 import { ALL, coversPath, cutTo, type FieldTree, sameTree, touches, union } from '../query/evaluate/field-tree.ts';
 import { compileMatch, type Match } from '../query/evaluate/match.ts';
 import { toMongo } from '../query/evaluate/to-mongo.ts';
 import { and, everything, type Filter, not, or } from '../query/filter.ts';
-import { inTurns } from '../query/pauses.ts';
 import type { Grant, Scope } from './scope.ts';
 
 interface Reach {
@@ -167,20 +167,31 @@ export function fieldHidden(path: string): MillraceError {
 }
 
 /**
- * Tests a document against a Scope and its reader's Scope a few milliseconds at a time, before it is tested at one time:
- * what a pattern found in a long text is kept for a while (query/text/kept-answers.ts), so that the second test takes
- * little.
+ * {@link grantsFor}, a few milliseconds at a time where it may take long.
  * @param document as it is stored, with exact types; it must not change meanwhile
  */
-export async function judge(scope: Scope, document: Document): Promise<void> {
-  for (let one: Scope | null = scope; one !== null; one = one.reader) {
-    const asked = one;
-    if (costOfScope(asked) >= TEXT_COST) await inTurns(() => grantsFor(asked, document));
-  }
+export async function grantsInTurns(scope: Scope, document: Document): Promise<readonly Grant[]> {
+  const ask = () => grantsFor(scope, document);
+  return costOfScope(scope) < TEXT_COST ? ask() : inTurns(ask);
 }
 
-/** The same for stored documents, which are decoded only where the Scope is expensive; null stands for none. */
-export async function judgeStored(scope: Scope, stored: Iterable<Uint8Array | null>): Promise<void> {
-  if (costOfScope(scope) < TEXT_COST) return;
-  for (const raw of stored) if (raw !== null) await judge(scope, readStored(raw));
+/** {@link fieldsFor} in the same way. */
+export async function fieldsInTurns(scope: Scope, document: Document): Promise<FieldTree | null> {
+  const ask = () => fieldsFor(scope, document);
+  return costOfScope(scope) < TEXT_COST ? ask() : inTurns(ask);
+}
+
+/**
+ * What `ask` says of a stored document; a few milliseconds at a time where it may take long to read the document and to
+ * test it against the Scope.
+ * @param turn resolves when the next slice may begin; after whatever else is ready, when left out
+ */
+export async function askStored<T>(
+  scope: Scope,
+  raw: Uint8Array,
+  ask: (scope: Scope, document: Document) => T,
+  turn?: () => Promise<unknown>,
+): Promise<T> {
+  const work = () => ask(scope, readStored(raw));
+  return isHeavy(costOfScope(scope) + READ_COST, raw.length) ? inTurns(work, turn) : work();
 }

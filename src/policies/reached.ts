@@ -3,20 +3,15 @@
  * have given up on one: a document that a policy denies must not be shown because a text in it is long. Not here: which
  * filters need this (query/evaluate/certainty.ts).
  */
-import { readStored } from '../database/bson/stored.ts';
-import { databaseDecides, judge, reaches } from './reach.ts';
+import { mapInTurns } from '../kernel/concurrency/pauses.ts';
+import { askStored, databaseDecides, reaches } from './reach.ts';
 import type { Scope } from './scope.ts';
 
 /** The documents that the Scope reaches, in their order; the same list where the database's answer is certain. */
 export async function reachedOf<T extends Uint8Array>(scope: Scope, found: readonly T[]): Promise<readonly T[]> {
   if (databaseDecides(scope)) return found;
-  const reached: T[] = [];
-  for (const raw of found) {
-    const document = readStored(raw);
-    await judge(scope, document);
-    if (reaches(scope, document)) reached.push(raw);
-  }
-  return reached;
+  const answers = await mapInTurns(found, (raw) => askStored(scope, raw, reaches));
+  return found.filter((_, index) => answers[index]);
 }
 
 /**

@@ -9,8 +9,7 @@ import { SERVER_MEMBERS } from '../kernel/server-members.ts';
 import { ALL, childOf, type FieldTree, union } from '../query/evaluate/field-tree.ts';
 import { equalValues } from '../query/evaluate/order.ts';
 import type { Value } from '../query/filter.ts';
-import { grantsFor } from './reach.ts';
-import type { Grant, Scope } from './scope.ts';
+import type { Grant } from './scope.ts';
 
 /** The values that the grants set. If two set the same member, the first one counts. */
 export function settings(grants: readonly Grant[]): ReadonlyMap<string, Value> {
@@ -23,13 +22,11 @@ export function settings(grants: readonly Grant[]): ReadonlyMap<string, Value> {
 
 /**
  * The grants that allow a change: those that reach the document in its old and in its new state.
- * @param before null when the document is created
+ * @param before the grants for the old state; null when the document is created
+ * @param after those for the new state
  */
-export function allowing(scope: Scope, before: Document | null, after: Document): readonly Grant[] {
-  const grants = grantsFor(scope, after);
-  if (before === null || grants.length === 0) return grants;
-  const reached = grantsFor(scope, before);
-  return grants.filter((grant) => reached.includes(grant));
+export function allowing(before: readonly Grant[] | null, after: readonly Grant[]): readonly Grant[] {
+  return before === null ? after : after.filter((grant) => before.includes(grant));
 }
 
 /** Members that may be set: those that at least one grant allows. */

@@ -7,7 +7,8 @@ import { type Collection, MongoClient } from 'mongodb';
 import t from 'tap';
 import { optimisticRequest } from '../../src/query/page/optimistic-page.ts';
 import { type PageRequest, requestPage } from '../../src/query/page/page.ts';
-import { parseSort, sortKeyOf, toMongoSort } from '../../src/query/page/sort.ts';
+import { parseSort, toMongoSort } from '../../src/query/page/sort.ts';
+import { sortKeyOf } from '../../src/query/page/sort-key.ts';
 import { testMongo } from '../helpers/mongo.ts';
 
 const LIMIT = 2;

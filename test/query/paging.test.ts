@@ -19,7 +19,8 @@ import {
   type PageRequest,
   requestPage,
 } from '../../src/query/page/page.ts';
-import { compareBy, parseSort, type Sort, sortKeyOf, toMongoSort } from '../../src/query/page/sort.ts';
+import { parseSort, type Sort, toMongoSort } from '../../src/query/page/sort.ts';
+import { compareBy, sortKeyOf } from '../../src/query/page/sort-key.ts';
 import { askInTies } from '../../src/query/page/tied-order.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { seeded } from './random.ts';

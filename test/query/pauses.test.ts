@@ -5,9 +5,9 @@
 import { BSON } from 'bson';
 import t from 'tap';
 import { decodeStored } from '../../src/database/bson/stored.ts';
+import { inTurns } from '../../src/kernel/concurrency/pauses.ts';
 import { compileMatch } from '../../src/query/evaluate/match.ts';
 import { and, type Filter, field, not, or } from '../../src/query/filter.ts';
-import { inTurns } from '../../src/query/pauses.ts';
 import { folded } from '../../src/query/text/folded-texts.ts';
 import { Random } from '../helpers/random.ts';
 import { seeded } from './random.ts';

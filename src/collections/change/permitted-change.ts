@@ -7,7 +7,7 @@ import type { Document, ObjectId } from 'mongodb';
 import { MillraceError } from '../../kernel/errors.ts';
 import { ANSWER_MEMBERS } from '../../kernel/server-members.ts';
 import { SYSTEM_ONLY } from '../../policies/fields/field-rules.ts';
-import { fieldHidden, fieldsFor, grantsFor, judge } from '../../policies/reach.ts';
+import { fieldHidden, fieldsInTurns, grantsInTurns } from '../../policies/reach.ts';
 import type { Scope } from '../../policies/scope.ts';
 import { allowing, forbiddenMember, settings, writableBy } from '../../policies/writing.ts';
 import { ALL, coversSteps, cutTo, type FieldTree } from '../../query/evaluate/field-tree.ts';
@@ -44,8 +44,7 @@ export async function permittedCreate(
   const given = settings(scope.grants);
   const wanted = given.size === 0 ? body : pick(body, (name) => !given.has(name));
   const document = createStored(given.size === 0 ? body : { ...wanted, ...valuesOf(given) }, origin, newId);
-  await judge(scope, document);
-  const grants = allowing(scope, null, document);
+  const grants = await grantsInTurns(scope, document);
   if (grants.length === 0) throw notAllowed(scope);
   checkNewMembers(storable(wanted), writableBy(grants));
   return document;
@@ -62,16 +61,14 @@ export async function permittedChange(
   old: Document,
   origin: WriteOrigin,
 ): Promise<Document> {
-  await judge(scope, old);
-  const before = grantsFor(scope, old);
+  const before = await grantsInTurns(scope, old);
   if (before.length === 0) throw notAllowed(scope);
-  const read = seenOf(scope, old);
+  const read = await seenOf(scope, old);
   const write = writableBy(before);
   const given = settings(before);
   const free = read === ALL && write === ALL && given.size === 0;
   const next = free ? compute(change, old, origin) : computeWithin(change, old, origin, { read, write, given });
-  await judge(scope, next);
-  const grants = allowing(scope, old, next);
+  const grants = allowing(before, await grantsInTurns(scope, next));
   if (grants.length === 0) throw notAllowed(scope);
   const forbidden = forbiddenMember(old, next, writableBy(grants), given);
   if (forbidden !== null) throw notWritable(forbidden.split('.'));
@@ -79,8 +76,8 @@ export async function permittedChange(
 }
 
 /** What the principal may see of a document that it writes to. */
-function seenOf({ reader }: Scope, document: Document): FieldTree {
-  return (reader === null ? null : fieldsFor(reader, document)) ?? SYSTEM_ONLY;
+async function seenOf({ reader }: Scope, document: Document): Promise<FieldTree> {
+  return (reader === null ? null : await fieldsInTurns(reader, document)) ?? SYSTEM_ONLY;
 }
 
 function compute(change: DocumentChange, old: Document, origin: WriteOrigin): Document {

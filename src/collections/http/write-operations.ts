@@ -3,6 +3,7 @@
  * alone, under an idempotency key or as a part of a batch, by the same rules. Not here: HTTP (write-routes.ts).
  */
 import type { CollectionName } from '../../database/names.ts';
+import { mapInTurns } from '../../kernel/concurrency/pauses.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { flag, parameters, type RequestLike, requireMediaType } from '../../kernel/request.ts';
 import type { Policies } from '../../policies/policies.ts';
@@ -74,17 +75,14 @@ function prepareCreate(request: WriteRequest, parts: WriteParts): PreparedWrite 
     const [scope, name] = access(parts.policies, request, 'create');
     return discreetly(scope.reader, async (within) => {
       const created = await collections.createMany(scope, name, many, toWrite(request, within));
-      return createdAnswer(
-        request,
-        created.map(({ raw }) => viewOf(scope.reader, raw)),
-      );
+      return createdAnswer(request, await mapInTurns(created, ({ raw }) => viewOf(scope.reader, raw)));
     });
   }
   const body = objectBody(request);
   const [scope, name] = access(parts.policies, request, 'create');
   return discreetly(scope.reader, async (within) => {
     const created = await collections.create(scope, name, body, toWrite(request, within));
-    return writtenAnswer(request, seenBy(scope.reader, created), name);
+    return writtenAnswer(request, await seenBy(scope.reader, created), name);
   });
 }
 
@@ -96,7 +94,7 @@ function prepareReplace(request: WriteRequest, id: string, parts: WriteParts): P
   const reader = (scopes.update ?? scopes.create)?.reader ?? null;
   return discreetly(reader, async (within) => {
     const replaced = await parts.collections.replace(scopes, name, id, body, toWrite(request, within));
-    return { id, ...writtenAnswer(request, seenBy(reader, replaced), name) };
+    return { id, ...writtenAnswer(request, await seenBy(reader, replaced), name) };
   });
 }
 
@@ -128,7 +126,7 @@ function preparePatch(request: WriteRequest, id: string, parts: WriteParts): Pre
   const [scope, name] = access(parts.policies, request, 'update');
   return discreetly(scope.reader, async (within) => {
     const patched = await parts.collections.patch(scope, name, id, change, toWrite(request, within));
-    return { id, ...writtenAnswer(request, seenBy(scope.reader, patched), name) };
+    return { id, ...writtenAnswer(request, await seenBy(scope.reader, patched), name) };
   });
 }
 
@@ -137,7 +135,7 @@ function prepareRemove(request: WriteRequest, id: string, parts: WriteParts): Pr
   const [scope, name] = access(parts.policies, request, 'delete');
   return async (within) => {
     const removed = await parts.collections.remove(scope, name, id, toWrite(request, within));
-    return { id, ...removedAnswer(request, seenBy(scope.reader, removed)) };
+    return { id, ...removedAnswer(request, await seenBy(scope.reader, removed)) };
   };
 }
 

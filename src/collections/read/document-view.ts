@@ -3,10 +3,9 @@
  * when the Scope does not reach it. The entity tag is computed from the visible part: a hash of the whole document
  * would allow guesses about hidden members. Not here: `fields` that clients ask for (field-selection.ts).
  */
-import { readStored } from '../../database/bson/stored.ts';
 import { storedRevision } from '../../database/json/transcode-document.ts';
 import { cutBytes } from '../../policies/fields/cut-bytes.ts';
-import { databaseDecides, fieldsFor, hidesFields, reachesAll, uniformFields } from '../../policies/reach.ts';
+import { askStored, databaseDecides, fieldsFor, hidesFields, reachesAll, uniformFields } from '../../policies/reach.ts';
 import type { Scope } from '../../policies/scope.ts';
 import { documentTag, UNSEEN } from '../store/preconditions.ts';
 import type { StoredDocument } from '../store/stored-document.ts';
@@ -16,23 +15,30 @@ import type { StoredDocument } from '../store/stored-document.ts';
  * @param reached true if the database query has checked already that the reader's Scope reaches the document
  * @returns null when the reader's Scope does not reach it
  */
-export function viewOf(reader: Scope<'read'> | null, raw: Uint8Array, reached = false): StoredDocument | null {
-  const seen = reader === null ? null : seenBytes(reader, raw, reached);
+export async function viewOf(
+  reader: Scope<'read'> | null,
+  raw: Uint8Array,
+  reached = false,
+): Promise<StoredDocument | null> {
+  const seen = reader === null ? null : await seenBytes(reader, raw, reached);
   return seen === null ? null : { raw: seen, etag: documentTag(seen, storedRevision(raw)) };
 }
 
 /** The same without a tag. */
-export function seenBytes(reader: Scope<'read'>, raw: Uint8Array, reached: boolean): Uint8Array | null {
+export async function seenBytes(reader: Scope<'read'>, raw: Uint8Array, reached: boolean): Promise<Uint8Array | null> {
   const isReached = reached && databaseDecides(reader);
   if (!hidesFields(reader) && (isReached || reachesAll(reader))) return raw;
-  const fields = (isReached ? uniformFields(reader) : null) ?? fieldsFor(reader, readStored(raw));
+  const fields = (isReached ? uniformFields(reader) : null) ?? (await askStored(reader, raw, fieldsFor));
   return fields === null ? null : cutBytes(raw, fields);
 }
 
 /** What was written, as its writer may see it. Without a view only the id of what was created is told. */
-export function seenBy(reader: Scope<'read'> | null, { createdId, ...document }: StoredDocument): Written {
+export async function seenBy(
+  reader: Scope<'read'> | null,
+  { createdId, ...document }: StoredDocument,
+): Promise<Written> {
   const whole = reader !== null && reachesAll(reader) && !hidesFields(reader);
-  const seen = whole ? document : viewOf(reader, document.raw);
+  const seen = whole ? document : await viewOf(reader, document.raw);
   return createdId === undefined ? { seen } : { seen, createdId };
 }
 
@@ -46,6 +52,6 @@ export interface Written {
  * The entity tag under which a reader knows a document. For a document out of reach it is a tag that no client can
  * know.
  */
-export function tagFor(reader: Scope<'read'> | null, raw: Uint8Array): string {
-  return viewOf(reader, raw)?.etag ?? UNSEEN;
+export async function tagFor(reader: Scope<'read'> | null, raw: Uint8Array): Promise<string> {
+  return (await viewOf(reader, raw))?.etag ?? UNSEEN;
 }

@@ -185,7 +185,7 @@ async function look(
       const names = Map.groupBy(forms, ({ shown }) => shown);
       const { documents, more } = await store.findMany(collection, ids, toDatabaseFilter(scope));
       for (const raw of documents) {
-        const seen = seenBytes(scope, raw, true);
+        const seen = await seenBytes(scope, raw, true);
         if (seen === null) continue;
         const text = encodeDocument(seen);
         room -= text.length;

@@ -11,6 +11,7 @@ import type { FirstFound } from '../../database/cursors/find-raw.ts';
 import { translated } from '../../database/errors.ts';
 import type { CollectionName } from '../../database/names.ts';
 import type { ClosableIterator } from '../../kernel/concurrency/closable-iterator.ts';
+import { mapInTurns } from '../../kernel/concurrency/pauses.ts';
 import type { SigningKeys } from '../../kernel/signing-keys.ts';
 import { bindingsOf } from '../../policies/bindings.ts';
 import { databaseDecides, fieldHidden, joinedFilter, reaches, requireReadable } from '../../policies/reach.ts';
@@ -31,7 +32,8 @@ import {
   type PageRequest,
   requestPage,
 } from '../../query/page/page.ts';
-import { type Sort, sortKeyOf, toMongoSort } from '../../query/page/sort.ts';
+import { type Sort, toMongoSort } from '../../query/page/sort.ts';
+import { sortKeyOf } from '../../query/page/sort-key.ts';
 import { askInTies } from '../../query/page/tied-order.ts';
 import { type Query, questionOf } from '../../query/parse/query.ts';
 import type { SortIndexes } from '../store/sort-indexes.ts';
@@ -195,7 +197,7 @@ export class Listing {
       ...cutPage(documents, { sort, limit, position, more }, read),
       unsorted: keysOfNone(documents, sort),
     };
-    if (cut !== null) return { ...page, documents: page.documents.flatMap((raw) => cut(raw) ?? []) };
+    if (cut !== null) return { ...page, documents: await cutAll(page.documents, cut) };
     if (!whole || fields === null) return page;
     return { ...page, documents: page.documents.map((raw) => cutStored(raw, fields)) };
   }
@@ -248,7 +250,14 @@ function projected(fields: Fields | null): { projection?: Map<string, 0 | 1> } {
 
 async function* mapped(
   batches: AsyncIterable<readonly Uint8Array[]>,
-  cut: (raw: Uint8Array) => Uint8Array | null,
+  cut: NonNullable<Projection['cut']>,
 ): AsyncGenerator<readonly Uint8Array[]> {
-  for await (const batch of batches) yield batch.flatMap((raw) => cut(raw) ?? []);
+  for await (const batch of batches) yield await cutAll(batch, cut);
+}
+
+async function cutAll(
+  documents: readonly Uint8Array[],
+  cut: NonNullable<Projection['cut']>,
+): Promise<readonly Uint8Array[]> {
+  return (await mapInTurns(documents, cut)).filter((raw) => raw !== null);
 }

@@ -17,7 +17,7 @@ export interface Projection {
    * Cuts a document that was read, or gives null when it may not be seen after all. The whole function is null when
    * there is nothing left to cut.
    */
-  readonly cut: ((raw: Uint8Array) => Uint8Array | null) | null;
+  readonly cut: ((raw: Uint8Array) => Promise<Uint8Array | null>) | null;
 }
 
 /** @throws MillraceError `field-hidden` */
@@ -31,8 +31,8 @@ export function projectionOf(scope: Scope<'read'>, asked: Fields | null): Projec
   if (fields !== undefined) return { fields, cut: null };
   return {
     fields: null,
-    cut: (raw) => {
-      const bytes = seenBytes(scope, raw, true);
+    cut: async (raw) => {
+      const bytes = await seenBytes(scope, raw, true);
       return bytes === null ? null : cutStored(bytes, asked);
     },
   };

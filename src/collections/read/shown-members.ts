@@ -5,6 +5,7 @@
 import type { Document } from 'mongodb';
 import { readStored } from '../../database/bson/stored.ts';
 import { type CollectionName, wirePath } from '../../database/names.ts';
+import { mapInTurns } from '../../kernel/concurrency/pauses.ts';
 import { toDatabaseFilter } from '../../policies/reach.ts';
 import type { Scope } from '../../policies/scope.ts';
 import { isMembers, type Members } from '../../query/evaluate/order.ts';
@@ -78,7 +79,7 @@ export class ShownMembers {
   async #sample(scope: Scope<'read'>, name: CollectionName): Promise<{ documents: readonly Document[]; all: boolean }> {
     const options = { sort: new Map([['_id', -1 as const]]), limit: SAMPLE, maxTimeMS: SAMPLE_MS };
     const { documents, more = false } = await this.#store.page(name, toDatabaseFilter(scope), options);
-    const seen = documents.map((raw) => seenBytes(scope, raw, true)).filter((raw) => raw !== null);
+    const seen = (await mapInTurns(documents, (raw) => seenBytes(scope, raw, true))).filter((raw) => raw !== null);
     return { documents: seen.map(readStored), all: !more && documents.length < SAMPLE };
   }
 

@@ -19,6 +19,7 @@ import {
   ObjectId,
   Timestamp,
 } from 'mongodb';
+import { mayPause, pause, progress } from '../../kernel/concurrency/pauses.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { setMember } from '../../kernel/objects.ts';
 import * as bson from './bson-bytes.ts';
@@ -65,18 +66,56 @@ export function readDocument<T extends object>(
   shape: DocumentBuilder<T>,
 ): T {
   if (depth > bson.MAX_STORED_DEPTH) throw bson.damaged('it is nested too deeply');
-  const document = shape.make();
   const end = bson.documentEnd(src, start, limit);
-  for (let at = start + 4; at < end; ) {
-    const type = src[at] ?? 0;
-    const nameEnd = bson.nameEnd(src, at + 1, end);
+  const reading = begun(src, start, shape, shape.make);
+  const document = reading.made;
+  while (reading.at < end) {
+    const type = src[reading.at] ?? 0;
+    const nameEnd = bson.nameEnd(src, reading.at + 1, end);
     const after = bson.valueEnd(src, type, nameEnd + 1, end);
-    const name = text(src, at + 1, nameEnd, shape);
+    const name = text(src, reading.at + 1, nameEnd, shape);
     if (shape.exact && shape.has(document, name)) throw inexact('a repeated name');
     shape.set(document, name, readValue(src, type, nameEnd + 1, after, depth, shape));
-    at = after;
+    reading.at = after;
+    read();
   }
+  if (depth > 1) reading.end();
   return document;
+}
+
+/** One document or array that is being read. */
+interface Reading<T> {
+  readonly made: T;
+  /** The place of the next member. */
+  at: number;
+  /** Forgets it: what it made stands in the document around it. */
+  end(): void;
+}
+
+const nothing = (): void => {};
+
+/**
+ * Begins to read at a place, or goes on there after a pause (kernel/concurrency/pauses.ts). The outermost document of a
+ * run stays noted, so that work that begins with reading it gets the same object after each pause.
+ */
+function begun<T>(src: Buffer, start: number, shape: object, make: () => T): Reading<T> {
+  if (!mayPause()) return { made: make(), at: start + 4, end: nothing };
+  const all = progress(src.buffer, shape, () => new Map<number, Reading<T>>());
+  const place = src.byteOffset + start;
+  const known = all.get(place);
+  if (known !== undefined) return known;
+  const reading: Reading<T> = { made: make(), at: start + 4, end: () => all.delete(place) };
+  all.set(place, reading);
+  return reading;
+}
+
+/** After so many members a pause may come. */
+const MEMBERS = 64;
+let members = 0;
+
+function read(): void {
+  members += 1;
+  if (members % MEMBERS === 0) pause();
 }
 
 /** Elements keep their order, whatever their names are. In exact mode a name that cannot be written back is refused. */
@@ -88,16 +127,19 @@ function readArray<T extends object>(
   shape: DocumentBuilder<T>,
 ): unknown[] {
   if (depth > bson.MAX_STORED_DEPTH) throw bson.damaged('it is nested too deeply');
-  const values: unknown[] = [];
   const end = bson.documentEnd(src, start, limit);
-  for (let at = start + 4; at < end; ) {
-    const type = src[at] ?? 0;
-    const value = bson.nameEnd(src, at + 1, end) + 1;
-    if (shape.exact) text(src, at + 1, value - 1, shape);
+  const reading = begun(src, start, shape, (): unknown[] => []);
+  const values = reading.made;
+  while (reading.at < end) {
+    const type = src[reading.at] ?? 0;
+    const value = bson.nameEnd(src, reading.at + 1, end) + 1;
+    if (shape.exact) text(src, reading.at + 1, value - 1, shape);
     const after = bson.valueEnd(src, type, value, end);
     values.push(readValue(src, type, value, after, depth, shape));
-    at = after;
+    reading.at = after;
+    read();
   }
+  reading.end();
   return values;
 }
 

@@ -6,6 +6,7 @@
  * names, and writes an unreadable date back as 1970.
  */
 import { BSON, Code, type Document } from 'mongodb';
+import { inTurns } from '../../kernel/concurrency/pauses.ts';
 import { isPlain } from '../../kernel/objects.ts';
 import { translateError } from '../errors.ts';
 import * as bson from './bson-bytes.ts';
@@ -47,6 +48,17 @@ export function decodeStoredId(raw: Uint8Array): unknown {
  */
 export function readStored(raw: Uint8Array): Document {
   return readDocument(asBuffer(raw), 0, raw.length, 1, SHOWN);
+}
+
+/** Bytes from which a document is read in turns: below them it takes 2 ms at most. */
+const LONG_BYTES = 32 * 1024;
+
+/**
+ * As {@link readStored}, a few milliseconds at a time where the document is large.
+ * @param turn resolves when the next slice may begin; after whatever else is ready, when left out
+ */
+export async function readInTurns(raw: Uint8Array, turn?: () => Promise<unknown>): Promise<Document> {
+  return raw.length < LONG_BYTES ? readStored(raw) : inTurns(() => readStored(raw), turn);
 }
 
 /**

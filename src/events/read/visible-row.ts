@@ -3,11 +3,11 @@
  * cut by the reader's Scope. Pure. Not here: the envelope (event.ts) and which rows are asked for (feed.ts).
  */
 import type { Document } from 'mongodb';
-import { readStored } from '../../database/bson/stored.ts';
+import { readInTurns } from '../../database/bson/stored.ts';
 import { cutBytes } from '../../policies/fields/cut-bytes.ts';
-import { fieldsFor, hidesFields, judgeStored, reachesAll } from '../../policies/reach.ts';
+import { askStored, fieldsFor, hidesFields, reachesAll } from '../../policies/reach.ts';
 import type { Place, Scope } from '../../policies/scope.ts';
-import { ALL, cutTo } from '../../query/evaluate/field-tree.ts';
+import { ALL, type FieldTree } from '../../query/evaluate/field-tree.ts';
 import type { LogRow } from '../log/row.ts';
 import { placesOfRow } from '../log/row-audience.ts';
 
@@ -36,63 +36,82 @@ export function namedRow(row: LogRow, find: (place: Place) => Scope<'read'> | nu
 /** A row as it may be seen, with what a filter of the reader's own is asked of. */
 export interface ShownRow {
   readonly row: LogRow;
-  /** The visible parts of its states. */
-  readonly states: readonly Document[];
+  /** The visible parts of its states, stored. */
+  readonly states: readonly Buffer[];
   /** True if the row is shown whatever its states are. */
   readonly always: boolean;
 }
 
+/** The members that a reader may see of a stored state; null when it does not reach it. */
+export type Sight = (state: Buffer) => FieldTree | null;
+
 /** The row with the visible parts of its states; null when neither state is visible. */
-export function shownRow(row: LogRow, scope: Scope<'read'>): LogRow | null {
-  const { row: seen, states, always } = show(row, scope);
+export function shownRow(row: LogRow, scope: Scope<'read'>, sight: Sight): LogRow | null {
+  const { row: seen, states, always } = show(row, scope, sight);
   return always || states.length > 0 ? seen : null;
 }
 
 /**
  * The row with the visible parts of its states; null when neither state is visible, or neither matches the filter.
- * @param asked the reader's filter; it is given the visible part only, so that a filter cannot find out hidden values
+ * @param asked the reader's filter, null for none; it is given the visible part only, so that a filter cannot find out
+ *   hidden values
+ * @param turn as in {@link shownStates}
  */
 export async function visibleRow(
   row: LogRow,
   scope: Scope<'read'>,
-  asked: (document: Document) => boolean | Promise<boolean>,
+  asked: ((document: Document) => boolean | Promise<boolean>) | null,
+  turn?: () => Promise<unknown>,
 ): Promise<LogRow | null> {
-  const shown = await shownStates(row, scope);
-  return (await passes(shown, asked)) ? shown.row : null;
+  const shown = await shownStates(row, scope, turn);
+  if (asked === null) return shown.always || shown.states.length > 0 ? shown.row : null;
+  return (await passes(shown, asked, turn)) ? shown.row : null;
 }
 
-/** The row as it may be seen, judged a few milliseconds at a time: for several filters of readers that see the same. */
-export async function shownStates(row: LogRow, scope: Scope<'read'>): Promise<ShownRow> {
-  await judgeStored(scope, [row.after, row.before]);
-  return show(row, scope);
+/**
+ * The row as it may be seen, tested a few milliseconds at a time: for several filters of readers that see the same.
+ * @param turn resolves when the next slice may begin; after whatever else is ready, when left out
+ */
+export async function shownStates(row: LogRow, scope: Scope<'read'>, turn?: () => Promise<unknown>): Promise<ShownRow> {
+  if (showsAll(scope)) return show(row, scope, () => ALL);
+  const known = new Map<Buffer, FieldTree | null>();
+  for (const state of [row.after, row.before]) {
+    if (state !== null) known.set(state, await askStored(scope, state, fieldsFor, turn));
+  }
+  return show(row, scope, (state) => known.get(state) ?? null);
 }
 
 /** Whether a visible state matches the filter of a reader, or the row is shown whatever its states are. */
 export async function passes(
   { states, always }: ShownRow,
   asked: (document: Document) => boolean | Promise<boolean>,
+  turn?: () => Promise<unknown>,
 ): Promise<boolean> {
   if (always) return true;
-  for (const state of states) if (await asked(state)) return true;
+  for (const state of states) if (await asked(await readInTurns(state, turn))) return true;
   return false;
+}
+
+function showsAll(scope: Scope<'read'>): boolean {
+  return reachesAll(scope) && !hidesFields(scope);
 }
 
 /**
  * Rows about a whole collection are for all of its readers. A row of a document that came without its states is only
  * for readers that may see every document: without a state, neither the Scope nor a filter can be tested.
  */
-function show(row: LogRow, scope: Scope<'read'>): ShownRow {
+function show(row: LogRow, scope: Scope<'read'>, sight: Sight): ShownRow {
   const isBlind = row.after === null && row.before === null;
   const always = row.key === null || (isBlind && reachesAll(scope));
-  const states: Document[] = [];
-  let whole = reachesAll(scope) && !hidesFields(scope);
+  const states: Buffer[] = [];
+  let whole = showsAll(scope);
   const cut = (body: Buffer | null): Buffer | null => {
-    const document = body && readStored(body);
-    const fields = document && fieldsFor(scope, document);
+    const fields = body && sight(body);
     whole &&= fields === ALL || body === null;
-    if (body === null || document === null || fields === null) return null;
-    states.push(cutTo(document, fields));
-    return cutBytes(body, fields);
+    if (body === null || fields === null) return null;
+    const seen = cutBytes(body, fields);
+    states.push(seen);
+    return seen;
   };
   const [after, before] = [cut(row.after), cut(row.before)];
   // The changed paths are named only where both states are shown whole: they could name hidden members.

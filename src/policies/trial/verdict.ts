@@ -55,12 +55,14 @@ export function judgeTrial(policies: Policies, question: TrialQuestion): Verdict
     return grants.length === 0 ? denied() : allowed(grants, seenOf(document));
   }
   const before = action === 'update' ? (question.before ?? document) : null;
-  const reached = before === null ? scope.grants : grantsFor(scope, before);
-  const set = settings(reached);
+  const reached = before === null ? null : grantsFor(scope, before);
+  const set = settings(reached ?? scope.grants);
   const after = { ...document, ...Object.fromEntries(set) };
-  const grants = allowing(scope, before, after);
+  const grants = allowing(reached, grantsFor(scope, after));
   if (grants.length === 0)
-    return denied(reached.length > 0 ? 'The document would be out of reach after the change' : undefined);
+    return denied(
+      (reached ?? scope.grants).length > 0 ? 'The document would be out of reach after the change' : undefined,
+    );
   const member = forbiddenMember(before ?? {}, after, writableBy(grants), set);
   if (member !== null) return { ...denied(`The member '${member}' may not be set`), policy: null };
   return allowed(grants, seenOf(after));

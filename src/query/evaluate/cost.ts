@@ -48,6 +48,9 @@ function costOfTest(test: OpenTest): number {
   }
 }
 
+/** What it costs to read a stored document into memory: most where it has many short members. */
+export const READ_COST = 50;
+
 /** Nanoseconds from which an evaluation runs with pauses. */
 const HEAVY_NS = 100_000;
 

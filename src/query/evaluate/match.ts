@@ -4,14 +4,24 @@
  * Documents are taken as the reader of stored documents gives them (database/bson/stored.ts): Int32, Double, Long,
  * Decimal128, Binary and their kin. Plain JavaScript numbers work as well where they are exact.
  */
+import { once, someElement } from '../../kernel/concurrency/pauses.ts';
 import type { Filter, Test, TypeName, Value } from '../filter.ts';
 import { isPosition } from '../paths.ts';
-import { once, someElement } from '../pauses.ts';
 import { compilePattern } from '../text/pattern.ts';
 import { textMatcher } from '../text/text.ts';
 import { isBson } from './bson-types.ts';
 import { isNaNValue } from './numbers.ts';
-import { compareValues, isMembers, KIND, type Kind, kindOf, type Members, textOf } from './order.ts';
+import {
+  compareValues,
+  isMembers,
+  KIND,
+  type Kind,
+  kindOf,
+  type Members,
+  type NamesOf,
+  namesWithin,
+  textOf,
+} from './order.ts';
 
 /** Whether a document passes. */
 export type Match = (document: Members) => boolean;
@@ -206,23 +216,26 @@ const KIND_OF_TYPE: Readonly<Record<TypeName, Kind>> = {
 
 function compileIn(values: readonly Value[]): Question {
   const texts = new Set(values.filter((value) => typeof value === 'string'));
-  const others = values.filter((value) => typeof value !== 'string' && value !== null).sort(compareValues);
+  const others = values
+    .filter((value) => typeof value !== 'string' && value !== null)
+    .sort((a, b) => compareValues(a, b));
   const withNull = values.includes(null);
+  const names = namesWithin(others);
   return (value) => {
     if (typeof value === 'string') return texts.has(value);
     if (value === undefined || value === null) return withNull;
     if (isBson(value, 'BSONSymbol')) return texts.has(value.value);
-    return isAmong(others, value);
+    return isAmong(others, value, names);
   };
 }
 
 /** @param sorted by `compareValues`, so that the search is fast: long lists are tested against long arrays */
-function isAmong(sorted: readonly Value[], value: unknown): boolean {
+function isAmong(sorted: readonly Value[], value: unknown, names: NamesOf): boolean {
   let low = 0;
   let high = sorted.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    const order = compareValues(sorted[middle], value);
+    const order = compareValues(sorted[middle], value, names);
     if (order === 0) return true;
     if (order < 0) low = middle + 1;
     else high = middle;
@@ -237,9 +250,10 @@ function compileRange(op: 'gt' | 'gte' | 'lt' | 'lte', operand: Value): Question
   if (kind === KIND.null) return (value) => allowsEqual && (value === undefined || value === null);
   if (isNaNValue(operand)) return (value) => allowsEqual && isNaNValue(value);
   const sign = op === 'gt' || op === 'gte' ? 1 : -1;
+  const names = namesWithin(operand);
   return (value) => {
     if (kindOf(value) !== kind || (kind === KIND.number && isNaNValue(value))) return false;
-    const order = compareValues(value, operand) * sign;
+    const order = compareValues(value, operand, names) * sign;
     return order > 0 || (allowsEqual && order === 0);
   };
 }

@@ -49,12 +49,16 @@ function decimalWorth(text: string): Worth {
 }
 
 function compareWorths(a: Worth, b: Worth): number {
+  if (typeof a === 'number' && typeof b === 'number') {
+    if (a < b) return -1;
+    if (a > b) return 1;
+    if (a === b) return 0;
+  }
   const x = approximate(a);
   const y = approximate(b);
   if (Number.isNaN(x) || Number.isNaN(y)) return Number(Number.isNaN(y)) - Number(Number.isNaN(x));
   // If the two are far enough apart, the approximation decides; infinities and near ties are compared exactly.
   if (Math.abs(x - y) > 1e-9 * (Math.abs(x) + Math.abs(y))) return x < y ? -1 : 1;
-  if (typeof a === 'number' && typeof b === 'number') return Math.sign(a - b) || 0;
   if (isInfinite(a) || isInfinite(b)) return infinity(a) - infinity(b);
   const [numeratorA, denominatorA] = fractionOf(a);
   const [numeratorB, denominatorB] = fractionOf(b);

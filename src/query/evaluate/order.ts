@@ -91,9 +91,44 @@ export function isMembers(value: unknown): value is Members {
  * Negative, zero or positive, as the server orders the two. `undefined` stands for a missing value and comes before
  * null.
  */
-export function compareValues(a: unknown, b: unknown): number {
+export function compareValues(a: unknown, b: unknown, names: NamesOf = Object.keys): number {
   const kind = kindOf(a);
-  return kind - kindOf(b) || compareWithin(kind, a, b);
+  return kind - kindOf(b) || compareWithin(kind, a, b, names);
+}
+
+/** Gives the names of a document's members. */
+export type NamesOf = (members: Members) => readonly string[];
+
+/** Lists of so many names are kept: making them again takes longer than finding them. */
+const MANY_NAMES = 16;
+
+/**
+ * Names that are listed once for each document, for a large one that is compared with many others: listing takes as
+ * long as the document is large, though the first member usually decides. The documents must not change meanwhile.
+ */
+export function keptNames(): NamesOf {
+  const kept = new WeakMap<Members, readonly string[]>();
+  return (members) => {
+    const known = kept.get(members);
+    if (known !== undefined) return known;
+    const names = Object.keys(members);
+    if (names.length >= MANY_NAMES) kept.set(members, names);
+    return names;
+  };
+}
+
+/** The same for the documents within one value that never changes, such as the operand of a condition. */
+export function namesWithin(value: unknown): NamesOf {
+  const kept = new Map<Members, readonly string[]>();
+  const collect = (part: unknown): void => {
+    if (Array.isArray(part)) part.forEach(collect);
+    if (!isMembers(part)) return;
+    const names = Object.keys(part);
+    if (names.length >= MANY_NAMES) kept.set(part, names);
+    for (const name of names) collect(part[name]);
+  };
+  collect(value);
+  return kept.size === 0 ? Object.keys : (members) => kept.get(members) ?? Object.keys(members);
 }
 
 export function equalValues(a: unknown, b: unknown): boolean {
@@ -101,16 +136,16 @@ export function equalValues(a: unknown, b: unknown): boolean {
 }
 
 /** Compares two values of this kind. */
-function compareWithin(kind: Kind, a: unknown, b: unknown): number {
+function compareWithin(kind: Kind, a: unknown, b: unknown, names: NamesOf): number {
   switch (kind) {
     case KIND.number:
       return isNumber(a) && isNumber(b) ? compareNumbers(a, b) : 0;
     case KIND.string:
       return compareText(textOf(a), textOf(b));
     case KIND.object:
-      return isMembers(a) && isMembers(b) ? compareMembers(a, b) : 0;
+      return isMembers(a) && isMembers(b) ? compareMembers(a, b, names) : 0;
     case KIND.array:
-      return Array.isArray(a) && Array.isArray(b) ? compareArrays(a, b) : 0;
+      return Array.isArray(a) && Array.isArray(b) ? compareArrays(a, b, names) : 0;
     case KIND.binary:
       return compareBinary(bytesOf(a), bytesOf(b));
     case KIND.objectId:
@@ -122,12 +157,12 @@ function compareWithin(kind: Kind, a: unknown, b: unknown): number {
     case KIND.timestamp:
       return isBson(a, 'Timestamp') && isBson(b, 'Timestamp') ? a.compare(b) : 0;
     case KIND.regex:
-      return compareText(regexText(a), regexText(b));
+      return compareRegex(regexOf(a), regexOf(b));
     case KIND.pointer:
       return isBson(a, 'DBPointer') && isBson(b, 'DBPointer') ? comparePointers(a, b) : 0;
     case KIND.code:
     case KIND.codeWithScope:
-      return isBson(a, 'Code') && isBson(b, 'Code') ? compareCode(a, b) : 0;
+      return isBson(a, 'Code') && isBson(b, 'Code') ? compareCode(a, b, names) : 0;
     case KIND.missing:
     case KIND.null:
     case KIND.minKey:
@@ -162,24 +197,24 @@ function inCodePointOrder(unit: number): number {
 export const textOf = (value: unknown): string => (isBson(value, 'BSONSymbol') ? value.value : String(value));
 
 /** Compares member by member: kind, then name, then value. A document that ends first comes first. */
-function compareMembers(a: Members, b: Members): number {
-  const names = Object.keys(a);
-  const others = Object.keys(b);
-  const length = Math.min(names.length, others.length);
+function compareMembers(a: Members, b: Members, names: NamesOf): number {
+  const own = names(a);
+  const others = names(b);
+  const length = Math.min(own.length, others.length);
   for (let i = 0; i < length; i++) {
-    const x = names[i] ?? '';
+    const x = own[i] ?? '';
     const y = others[i] ?? '';
     const kind = kindOf(a[x]);
-    const order = kind - kindOf(b[y]) || compareText(x, y) || compareWithin(kind, a[x], b[y]);
+    const order = kind - kindOf(b[y]) || compareText(x, y) || compareWithin(kind, a[x], b[y], names);
     if (order !== 0) return order;
   }
-  return names.length - others.length;
+  return own.length - others.length;
 }
 
-function compareArrays(a: readonly unknown[], b: readonly unknown[]): number {
+function compareArrays(a: readonly unknown[], b: readonly unknown[], names: NamesOf): number {
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) {
-    const order = compareValues(a[i], b[i]);
+    const order = compareValues(a[i], b[i], names);
     if (order !== 0) return order;
   }
   return a.length - b.length;
@@ -198,10 +233,15 @@ function bytesOf(value: unknown): Bytes {
 const compareBinary = (a: Bytes, b: Bytes): number =>
   a.bytes.length - b.bytes.length || a.subtype - b.subtype || Buffer.compare(a.bytes, b.bytes);
 
-function regexText(value: unknown): string {
-  if (value instanceof RegExp) return `${value.source}\0${value.flags}`;
-  return isBson(value, 'BSONRegExp') ? `${value.pattern}\0${value.options}` : '';
+type Regex = readonly [pattern: string, options: string];
+
+function regexOf(value: unknown): Regex {
+  if (value instanceof RegExp) return [value.source, value.flags];
+  return isBson(value, 'BSONRegExp') ? [value.pattern, value.options] : ['', ''];
 }
+
+const compareRegex = ([pattern, options]: Regex, [other, others]: Regex): number =>
+  compareText(pattern, other) || compareText(options, others);
 
 /** By the length of the collection's name, then by that name, then by the id: the server compares the stored bytes. */
 function comparePointers(a: Pointer, b: Pointer): number {
@@ -209,4 +249,5 @@ function comparePointers(a: Pointer, b: Pointer): number {
   return x.length - y.length || Buffer.compare(x, y) || Buffer.compare(a.id.id, b.id.id);
 }
 
-const compareCode = (a: Code, b: Code): number => compareText(a.code, b.code) || compareValues(a.scope, b.scope);
+const compareCode = (a: Code, b: Code, names: NamesOf): number =>
+  compareText(a.code, b.code) || compareValues(a.scope, b.scope, names);

@@ -1,5 +1,5 @@
 /**
- * The sort key of a document as an aggregation expression: what `sortKeyOf` in sort.ts computes for a document in memory.
+ * The sort key of a document as an aggregation expression: what `sortKeyOf` in sort-key.ts computes for a document in memory.
  * Comparing this key instead of the field makes page predicates exact over arrays, missing values and mixed types.
  */
 import type { Document } from 'bson';

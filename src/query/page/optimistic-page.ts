@@ -6,7 +6,8 @@
 import type { Document } from 'bson';
 import { equalValues, KIND, type Kind, kindOf, type Members } from '../evaluate/order.ts';
 import type { PagePosition, PageRequest } from './page.ts';
-import { compareKeys, reversed, type Sort, sortKeyOf } from './sort.ts';
+import { compareKeys, reversed, type Sort } from './sort.ts';
+import { sortKeyOf } from './sort-key.ts';
 
 export interface OptimisticRequest extends PageRequest {
   /** How many documents to ask for. */

@@ -8,7 +8,8 @@ import { MillraceError } from '../../kernel/errors.ts';
 import { equalValues, type Members } from '../evaluate/order.ts';
 import { keyExpression } from './key-expression.ts';
 import { rangesBeyond } from './key-ranges.ts';
-import { compareKeys, type KeyValues, reversed, type Sort, sortKeyOf } from './sort.ts';
+import { compareKeys, type KeyValues, reversed, type Sort } from './sort.ts';
+import { sortKeyOf } from './sort-key.ts';
 
 /** A position in a sorted list: after (`next`) or before (`prev`) the document with this key. */
 export interface PagePosition {

@@ -1,9 +1,9 @@
 /**
- * Sort keys: how clients write them, which key a document has, and which of two documents comes first, as the server
- * sorts. Not here: the same keys as an expression for the server (key-expression.ts).
+ * Sort keys: how clients write them, and which of two keys comes first, as the server sorts. Not here: which key a
+ * document has (sort-key.ts), and the same as an expression for the server (key-expression.ts).
  */
 import { MillraceError } from '../../kernel/errors.ts';
-import { compareValues, isMembers, type Members } from '../evaluate/order.ts';
+import { compareValues } from '../evaluate/order.ts';
 import { LIMITS } from '../limits.ts';
 import { askedPath, isPosition } from '../paths.ts';
 
@@ -52,16 +52,6 @@ export function reversed(sort: Sort): Sort {
 /** The value of each sort key; undefined is the key of an empty array, which sorts before null. */
 export type KeyValues = readonly unknown[];
 
-/**
- * The sort key of a document. A missing value is null. For an array it is the smallest element, or the largest when
- * descending. Keys that reach into one array are taken from the same element.
- */
-export function sortKeyOf(document: Members, sort: Sort): KeyValues {
-  const values: unknown[] = sort.map(() => null);
-  for (const [index, value] of bestKeys(document, stepsOf(sort), sort)) values[index] = value;
-  return values;
-}
-
 /** Negative when `a` comes before `b`. */
 export function compareKeys(a: KeyValues, b: KeyValues, sort: Sort): number {
   for (const [index, { direction }] of sort.entries()) {
@@ -69,11 +59,6 @@ export function compareKeys(a: KeyValues, b: KeyValues, sort: Sort): number {
     if (order !== 0) return order * direction;
   }
   return 0;
-}
-
-/** A comparison of documents in hand, for `Array.sort` and windows. */
-export function compareBy(sort: Sort): (a: Members, b: Members) => number {
-  return (a, b) => compareKeys(sortKeyOf(a, sort), sortKeyOf(b, sort), sort);
 }
 
 /** The rest of the path of the sort key with that index. */
@@ -94,38 +79,6 @@ export function byNextStep(keys: readonly Rest[]): [step: string, keys: Rest[]][
     groups.set(step, [...(groups.get(step) ?? []), { index, steps: rest }]);
   }
   return [...groups];
-}
-
-type Key = readonly [index: number, value: unknown];
-
-function bestKeys(node: Members, keys: readonly Rest[], sort: Sort): Key[] {
-  return byNextStep(keys).flatMap(([step, rest]) => {
-    const value = Object.hasOwn(node, step) ? node[step] : null;
-    if (!Array.isArray(value)) return keysOf(value, rest, sort);
-    if (value.length === 0) return rest.map(({ index, steps }): Key => [index, steps.length === 0 ? undefined : null]);
-    const tuples = value.map((element) => keysOf(element, rest, sort));
-    return tuples.reduce((best, tuple) => (compareTuples(tuple, best, sort) < 0 ? tuple : best));
-  });
-}
-
-/** The keys that one value gives. An array here is an element of an array, and is not opened. */
-function keysOf(value: unknown, keys: readonly Rest[], sort: Sort): Key[] {
-  const here = keys.filter(({ steps }) => steps.length === 0).map(({ index }): Key => [index, value]);
-  const below = keys.filter(({ steps }) => steps.length > 0);
-  if (below.length === 0) return here;
-  if (!isMembers(value)) return [...here, ...below.map(({ index }): Key => [index, null])];
-  return [...here, ...bestKeys(value, below, sort)];
-}
-
-/** Two tuples of the same keys, weighed in the order of the sort. */
-function compareTuples(a: readonly Key[], b: readonly Key[], sort: Sort): number {
-  const [first, second] = [new Map(a), new Map(b)];
-  for (const [index, { direction }] of sort.entries()) {
-    if (!first.has(index)) continue;
-    const order = compareValues(first.get(index), second.get(index));
-    if (order !== 0) return order * direction;
-  }
-  return 0;
 }
 
 /** Other backends write the direction after the name. */

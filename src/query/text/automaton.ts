@@ -5,7 +5,7 @@
  * (pauses.ts). Not here: what a pattern is, and the steps it is made of (pattern-program.ts).
  * @see https://swtch.com/~rsc/regexp/regexp1.html
  */
-import { pause, progress } from '../pauses.ts';
+import { pause, progress } from '../../kernel/concurrency/pauses.ts';
 import { answerFor } from './kept-answers.ts';
 import {
   AT_END,

@@ -2,7 +2,7 @@
  * Long texts folded to one letter case, once for all conditions that look at them, of one filter or of many. A few
  * folded texts are kept, of a bounded size together. Not here: what folding is (case-folding.ts).
  */
-import { pause, progress } from '../pauses.ts';
+import { pause, progress } from '../../kernel/concurrency/pauses.ts';
 import { foldCase } from './case-folding.ts';
 
 /** UTF-16 units from which a text is kept: folding a shorter text again is as quick as finding it. */

@@ -2,8 +2,8 @@
  * Text tests (`contains`, `startsWith`, `endsWith`, `like`): the pattern for the database, and the same test of a
  * string in memory. Letter case is folded by case-folding.ts on both sides.
  */
+import { pause, progress } from '../../kernel/concurrency/pauses.ts';
 import type { Test } from '../filter.ts';
-import { pause, progress } from '../pauses.ts';
 import { foldCase } from './case-folding.ts';
 import { textAsPattern } from './code-points.ts';
 import { folded } from './folded-texts.ts';

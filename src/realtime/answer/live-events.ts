@@ -3,10 +3,12 @@
  * principal may see. Only then the subscription's own filter is applied, so that it cannot find out hidden values.
  */
 import type { Principal } from '../../auth/identity/principal.ts';
+import { readStored } from '../../database/bson/stored.ts';
 import { type Event, toEvent } from '../../events/log/event.ts';
 import { namedRow, shownRow } from '../../events/read/visible-row.ts';
 import { wanting, wantsRow } from '../../events/read/wanted-types.ts';
 import type { Account } from '../../kernel/memory/byte-budget.ts';
+import { fieldsFor } from '../../policies/reach.ts';
 import type { Place, Scope } from '../../policies/scope.ts';
 import { scopeKey } from '../../policies/scope-key.ts';
 import { costOf } from '../../query/evaluate/cost.ts';
@@ -87,7 +89,7 @@ export class LiveEvents implements LiveAnswer {
     if (!isAsItWas && !wantsRow(this.#wants, row)) return null;
     const names = isAsItWas ? '' : `${row.collection} ${row.to}`;
     return view.shown(`${scopeKey(scope)} ${names}`, () => {
-      const cut = shownRow(row, scope);
+      const cut = shownRow(row, scope, (state) => fieldsFor(scope, readStored(state)));
       return cut && toEvent(cut);
     });
   }

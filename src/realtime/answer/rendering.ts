@@ -9,7 +9,7 @@ import { hidesFields, shown } from '../../policies/reach.ts';
 import { cutTo } from '../../query/evaluate/field-tree.ts';
 import { showsMeta, treeOf } from '../../query/evaluate/fields.ts';
 import { compareNumbers, isNaNValue, isNumber, type NumberValue } from '../../query/evaluate/numbers.ts';
-import { sortKeyOf } from '../../query/page/sort.ts';
+import { sortKeyOf } from '../../query/page/sort-key.ts';
 import type { LiveQuestion } from './live-question.ts';
 
 /** Whether documents are sent whole, without leaving members out. */

@@ -10,9 +10,9 @@ import { encodeDocument } from '../../database/json/json.ts';
 import { type Event, eventType } from '../../events/log/event.ts';
 import { formatPosition } from '../../events/log/position.ts';
 import type { LogRow } from '../../events/log/row.ts';
+import { inTurns } from '../../kernel/concurrency/pauses.ts';
 import type { Match } from '../../query/evaluate/match.ts';
 import { kindOf } from '../../query/evaluate/order.ts';
-import { inTurns } from '../../query/pauses.ts';
 
 /** A text that is different for different ids. `idText` alone is not enough: two ids may have the same text. */
 export function identityOf(id: unknown): string {

@@ -141,7 +141,7 @@ const asRead = (text: string): string => JSON.stringify(JSON.parse(text));
 function told(scope: Scope<'read'>, raw: Buffer, stored: Document): string | null {
   const fields = fieldsFor(scope, stored);
   const object = shown(scope, stored);
-  const row = shownRow(inserted(raw, stored), scope);
+  const row = shownRow(inserted(raw, stored), scope, (state) => fieldsFor(scope, readStored(state)));
   const texts = [
     fields && asRead(encodeDocument(cutBytes(raw, fields)).toString()),
     object && asRead(JSON.stringify(toWire(object))),

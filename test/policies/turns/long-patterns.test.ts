@@ -3,36 +3,17 @@
  * to one document. CPU time is measured, so that a busy machine changes nothing.
  */
 import t from 'tap';
-import { ask, signUp } from '../helpers/accounts.ts';
-import { buildTestApp } from '../helpers/app.ts';
-import { withPolicies } from '../helpers/policies.ts';
-import { Random } from '../helpers/random.ts';
+import { ask, signUp } from '../../helpers/accounts.ts';
+import { buildTestApp } from '../../helpers/app.ts';
+import { longestHold } from '../../helpers/longest-hold.ts';
+import { withPolicies } from '../../helpers/policies.ts';
+import { Random } from '../../helpers/random.ts';
 
 const LENGTH = 500_000;
 /** To search that much in one go takes 300 to 600 ms. */
 const MOST_MS = 250;
 
 const bitsOf = (byte: number): string => byte.toString(2).padStart(8, '0');
-
-/** The most CPU time, in milliseconds, between two turns of the event loop while `work` runs. */
-async function longestHold(work: () => Promise<unknown>): Promise<number> {
-  let longest = 0;
-  let before = process.cpuUsage();
-  const look = () => {
-    const { user, system } = process.cpuUsage(before);
-    longest = Math.max(longest, (user + system) / 1_000);
-    before = process.cpuUsage();
-  };
-  const every = () => {
-    look();
-    looking = setImmediate(every);
-  };
-  let looking = setImmediate(every);
-  await work();
-  clearImmediate(looking);
-  look();
-  return longest;
-}
 
 t.test('others get their turn while a policy is asked of a long text', async (t) => {
   const { app, parts } = await buildTestApp(t);

@@ -1,6 +1,6 @@
 /**
- * Pauses within the evaluation of a filter on one document in memory, so that a large document or an expensive filter
- * does not delay other work. Evaluation is a plain function. Where it may take long it notes its progress (`progress`,
+ * Pauses within long work on one document in memory, so that reading a large document or asking it an expensive filter
+ * does not delay other work. The work is a plain function. Where it may take long it notes its progress (`progress`,
  * `once`) and then allows a pause (`pause`). Run by `inTurns`, it stops there when its time is over and is called again
  * later: it skips what is noted and goes on. Run without `inTurns`, it never stops.
  */
@@ -14,11 +14,13 @@ interface Noted<T> {
   readonly value: T;
 }
 
+/** What is thrown to pause. One object for all, because making an error takes longer than many an evaluation. */
+const PAUSING = new Error('The evaluation pauses');
+
 /** One evaluation that is run with pauses: its progress, and when its slice of time ends. */
 class Run {
   readonly noted = new Map<object, Noted<unknown>>();
   readonly #sliceMs: number;
-  readonly pausing = new Error('The evaluation pauses');
   #slices = 0;
   #end = 0;
 
@@ -59,6 +61,22 @@ export async function inTurns<T>(
   }
 }
 
+/**
+ * What `map` makes of each item, in their order. Others get their turn after every few milliseconds: between items, and
+ * within one where `map` waits.
+ */
+export async function mapInTurns<T, R>(items: Iterable<T>, map: (item: T) => R | Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  let end = performance.now() + SLICE_MS;
+  for (const item of items) {
+    results.push(await map(item));
+    if (performance.now() < end) continue;
+    await otherWork();
+    end = performance.now() + SLICE_MS;
+  }
+  return results;
+}
+
 /** The result of `work` in one slice of time; null when it paused. */
 function slice<T>(run: Run, work: () => T): { readonly result: T } | null {
   const outer = current;
@@ -67,16 +85,21 @@ function slice<T>(run: Run, work: () => T): { readonly result: T } | null {
   try {
     return { result: work() };
   } catch (error) {
-    if (error !== run.pausing) throw error;
+    if (error !== PAUSING) throw error;
     return null;
   } finally {
     current = outer;
   }
 }
 
+/** Whether the work that runs now may pause: progress need not be noted otherwise. */
+export function mayPause(): boolean {
+  return current !== null;
+}
+
 /** Call this when all progress is noted: a pause may come here. */
 export function pause(): void {
-  if (current?.isOver) throw current.pausing;
+  if (current?.isOver) throw PAUSING;
 }
 
 /** The result of `ask` for a subject, noted so that it is computed once. Only the last subject is noted. */
