@@ -23,9 +23,10 @@ Usage: npm start        or, once installed as a package: millrace
 Without any configuration it runs its own MongoDB and serves http://127.0.0.1:3000.
 
 Commands besides serving (each prints its usage; in a clone: npm run owner -- and so on):
-  millrace owner    makes an owner or a set-up link; replaces a lost password
-  millrace keys     changes the keys that sign access tokens
-  millrace files    moves files from one store to another
+  millrace owner       makes an owner or a set-up link; replaces a lost password
+  millrace keys        changes the keys that sign access tokens
+  millrace files       moves files from one store to another
+  millrace webhooks    shows webhooks as they arrive; lists endpoints, sends deliveries again
 
 Settings are environment variables:
 ${Object.entries(SETTINGS.properties)

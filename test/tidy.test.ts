@@ -52,7 +52,10 @@ const DOORS: readonly { readonly vendor: RegExp; readonly doors: RegExp }[] = [
       /^src\/(database\/|events\/(log|record|read)\/(event-log|recorder|tail|consumer)\.ts|files\/.*store\.ts|realtime\/.*store\.ts|webhooks\/.*store\.ts|collections\/store\/store\.ts)/,
   },
   { vendor: /^@scalar\//, doors: /^src\/http\/docs\/reference-script\.ts/ },
-  { vendor: /^undici$|^node:(http2?|https|tls|dgram)$/, doors: /^src\/(egress\/|http\/errors\.ts)/ },
+  {
+    vendor: /^undici$|^node:(http2?|https|tls|dgram)$/,
+    doors: /^src\/(egress\/|http\/errors\.ts|commands\/webhooks\/receiver\.ts)/,
+  },
   { vendor: /^openid-client$/, doors: /^src\/auth\/flows\// },
   { vendor: /^nodemailer$/, doors: /^src\/auth\/sign-in\/smtp-mail\.ts/ },
   { vendor: /^@node-rs\/argon2$/, doors: /^src\/auth\/accounts\/passwords\.ts/ },

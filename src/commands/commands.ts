@@ -1,5 +1,5 @@
 /**
- * The commands of the program besides serving: `millrace owner`, `keys` and `files`. They are part of the program,
+ * The commands of the program besides serving: `millrace owner`, `keys`, `files` and `webhooks`. They are part of the program,
  * because an image or a package has no scripts. Not here: what each does.
  */
 import type { Environment } from '../kernel/config/config.ts';
@@ -19,6 +19,7 @@ const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map<string, ()
   ['owner', async () => (await import('./owner.ts')).owner],
   ['keys', async () => (await import('./keys.ts')).keys],
   ['files', async () => (await import('./files.ts')).files],
+  ['webhooks', async () => (await import('./webhooks.ts')).webhooks],
 ]);
 
 export function isCommand(word: string): boolean {

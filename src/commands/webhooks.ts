@@ -1,0 +1,161 @@
+/**
+ * `millrace webhooks`: a receiver for development, and endpoints and deliveries of a running server. It needs no access to the
+ * database: it asks the server over HTTP. Not here: what each command does (webhooks/).
+ */
+import { parseArgs } from 'node:util';
+import { isPlain } from '../kernel/objects.ts';
+import type { CommandOutcome } from './commands.ts';
+import { replay, resend } from './webhooks/again.ts';
+import { endpointTable } from './webhooks/endpoint-table.ts';
+import { listen } from './webhooks/listen.ts';
+import { Remote } from './webhooks/remote.ts';
+
+const USAGE = `From a clone npm run webhooks -- …, from an image or a package millrace webhooks …
+
+millrace webhooks listen [PORT] [--types LIST] [--filter JSON] [--forward URL] [--secret SECRET] [--verbose]
+  Receives deliveries at http://127.0.0.1:PORT/ (8080), and shows each with its signature verified. It makes an
+  endpoint that leads there; Ctrl-C removes it.
+  --types LIST     which events, with commas, such as 'todos.*,system.file.created'; all of them without it
+  --filter JSON    only those of documents that match, such as '{"done":true}'
+  --forward URL    sends each delivery on to your program, as it came, and answers what that answers
+  --secret SECRET  signs with this secret, whsec_ and base64, and not with a new one
+  --verbose        shows headers and body, too
+
+millrace webhooks endpoints
+  A table of the endpoints and of how they are.
+
+millrace webhooks resend DELIVERY
+  Sends a delivery again, and waits for the answer.
+
+millrace webhooks replay ENDPOINT --since POSITION [--until POSITION] [--types LIST]
+  Sends the events of the log after a position, such as 3-1042, that match the endpoint.
+
+All of them:
+  --url URL        where Millrace runs; http://127.0.0.1:3000 without it
+  --token TOKEN    an API key, or the accessToken of POST /auth/login (which ends after ten minutes). Production
+                   mode needs one`;
+
+const text = { type: 'string' } as const;
+const yes = { type: 'boolean', default: false } as const;
+const COMMON = {
+  url: { type: 'string', default: 'http://127.0.0.1:3000' },
+  token: text,
+  help: { ...yes, short: 'h' },
+} as const;
+const TYPES = { types: text } as const;
+const LISTEN = {
+  ...COMMON,
+  ...TYPES,
+  filter: text,
+  forward: text,
+  secret: text,
+  verbose: { ...yes, short: 'v' },
+} as const;
+const REPLAY = { ...COMMON, ...TYPES, since: text, until: text } as const;
+
+const NAMES = ['listen', 'endpoints', 'resend', 'replay'] as const;
+const PORT = '8080';
+
+export async function webhooks(words: readonly string[]): Promise<CommandOutcome> {
+  const [first, ...args] = words;
+  const name = NAMES.find((one) => one === first);
+  if (words.includes('--help') || words.includes('-h')) return { text: USAGE };
+  if (name === undefined) return { text: USAGE, failed: first !== undefined };
+  switch (name) {
+    case 'listen': {
+      const { values, rest } = read(args, LISTEN, ['PORT'], 0);
+      const { types = '*', filter, forward, secret, verbose } = values;
+      const options = {
+        port: portOf(rest[0] ?? PORT),
+        types: listOf(types),
+        filter: filterOf(filter),
+        forward,
+        secret,
+      };
+      return withRemote(values, (remote, stop) => listen({ ...options, verbose }, remote, stop));
+    }
+    case 'endpoints': {
+      const { values } = read(args, COMMON, [], 0);
+      return withRemote(values, async (remote) => {
+        console.log(await endpointTable(remote));
+        return true;
+      });
+    }
+    case 'resend': {
+      const { values, rest } = read(args, COMMON, ['DELIVERY'], 1);
+      return withRemote(values, (remote, stop) => resend(rest[0] ?? '', remote, stop));
+    }
+    case 'replay': {
+      const { values, rest } = read(args, REPLAY, ['ENDPOINT'], 1);
+      const { since, until, types } = values;
+      if (since === undefined)
+        throw new Error('replay needs --since, the position after which it begins, such as 3-1042');
+      const range = {
+        since,
+        ...(until !== undefined && { until }),
+        ...(types !== undefined && { types: listOf(types) }),
+      };
+      return withRemote(values, (remote, stop) => replay(rest[0] ?? '', range, remote, stop));
+    }
+  }
+}
+
+type Options = NonNullable<NonNullable<Parameters<typeof parseArgs>[0]>['options']>;
+
+/**
+ * Reads the words after the name of a command.
+ * @param places what stands there besides options; so many of them must
+ */
+function read<const T extends Options>(args: string[], options: T, places: readonly string[], needed: number) {
+  const parsed = (() => {
+    try {
+      return parseArgs({ args, options, allowPositionals: true });
+    } catch (error) {
+      throw new Error(`${error instanceof Error ? error.message : error}\n--help shows what there is`);
+    }
+  })();
+  const { values, positionals: rest } = parsed;
+  const missing = rest.length < needed ? places[rest.length] : undefined;
+  if (missing !== undefined) throw new Error(`${missing} is missing; --help shows what there is`);
+  const surplus = rest[places.length];
+  if (surplus !== undefined) throw new Error(`'${surplus}' has no meaning here; --help shows what there is`);
+  return { values, rest };
+}
+
+function portOf(word: string): number {
+  const port = Number(word);
+  if (!/^\d{1,5}$/.test(word) || port > 65_535) throw new Error(`'${word}' is not a port: a number up to 65535`);
+  return port;
+}
+
+function listOf(types: string): string[] {
+  return types.split(',').map((type) => type.trim());
+}
+
+function filterOf(word: string | undefined): object | null {
+  if (word === undefined) return null;
+  try {
+    const filter: unknown = JSON.parse(word);
+    if (isPlain(filter)) return filter;
+  } catch {
+    // Said below.
+  }
+  throw new Error(`--filter ${word}: this is not a JSON object, such as '{"done":true}'`);
+}
+
+/** Calls the server until the work is done, or until Ctrl-C. */
+async function withRemote(
+  { url, token }: { readonly url: string; readonly token?: string | undefined },
+  work: (remote: Remote, stop: AbortSignal) => Promise<boolean>,
+): Promise<CommandOutcome> {
+  const remote = new Remote(url, token);
+  const stop = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
+  // The reader of the output has gone, such as `head`.
+  process.stdout.on('error', () => stop.abort());
+  try {
+    return { failed: !(await work(remote, stop.signal)) };
+  } finally {
+    await remote.close();
+  }
+}

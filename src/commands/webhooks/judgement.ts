@@ -1,0 +1,67 @@
+/**
+ * Whether a call is a genuine delivery, and how it is shown in the terminal. Pure.
+ */
+import { isPlain } from '../../kernel/objects.ts';
+import { Signer } from '../../webhooks/sending/signature.ts';
+import type { ReceivedCall, Reply } from './receiver.ts';
+
+const HEADERS = ['webhook-id', 'webhook-timestamp', 'webhook-signature'] as const;
+const TOLERANCE_S = 300;
+
+/**
+ * What is wrong with a call as a delivery, as the end of a sentence; null when it is genuine.
+ * @param now milliseconds since 1970
+ */
+export function faultOf({ headers, body }: ReceivedCall, secret: string, now: number): string | null {
+  const missing = HEADERS.find((name) => headers[name] === undefined);
+  if (missing !== undefined) return `it has no header ${missing}`;
+  const [id = '', timestamp = '', signatures = ''] = HEADERS.map((name) => headers[name]);
+  const seconds = Number(timestamp);
+  if (!/^\d{1,12}$/.test(timestamp)) return 'its timestamp is not a number of seconds';
+  if (Math.abs(now / 1_000 - seconds) > TOLERANCE_S) return 'its timestamp is more than five minutes away';
+  const right = new Signer([{ secret, until: null }]).headers(id, body, seconds * 1_000)['webhook-signature'] ?? '';
+  return signatures.split(' ').includes(right) ? null : 'its signature does not fit';
+}
+
+export interface Judged {
+  readonly call: ReceivedCall;
+  readonly reply: Reply;
+  readonly fault: string | null;
+  /** True if the same delivery has come before. */
+  readonly again: boolean;
+  readonly at: Date;
+}
+
+/** A call in one line. */
+export function lineOf({ call, reply, fault, again, at }: Judged): string {
+  const time = [at.getHours(), at.getMinutes(), at.getSeconds()].map((n) => String(n).padStart(2, '0')).join(':');
+  const answered = `answered ${reply.status}`;
+  if (fault !== null) return printable(`${time}  ${call.method} ${call.path}  NOT VERIFIED: ${fault}, ${answered}`);
+  const event = parsed(call.body);
+  const [type, document, id] = [event['type'], event['documentId'] ?? '', call.headers['webhook-id']].map(String);
+  const state = `verified${again ? ', again' : ''}, ${answered}`;
+  return printable(`${time}  ${type?.padEnd(20)}  ${document?.padEnd(24)}  ${id}  ${state}`);
+}
+
+/** The headers and the body of a call, indented below its line. */
+export function wholeOf({ method, path, headers, body }: ReceivedCall): string {
+  const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  const event = parsed(body);
+  const text = Object.keys(event).length === 0 ? body : JSON.stringify(event, null, 2);
+  const lines = [`${method} ${path}`, ...head, '', ...text.split('\n')];
+  return lines.map((line) => `    ${printable(line)}`.trimEnd()).join('\n');
+}
+
+/** A text without characters that change the terminal: names and ids are made by others. */
+export function printable(text: string): string {
+  return text.replace(/\p{Cc}/gu, '\u{fffd}');
+}
+
+function parsed(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isPlain(value) ? value : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * A small HTTP server on this machine that deliveries are sent to while a person develops. Not here: whether a delivery is
+ * genuine (judgement.ts), and what is done with it (listen.ts).
+ */
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+
+export interface ReceivedCall {
+  readonly method: string;
+  readonly path: string;
+  /** By lower-case name. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+export interface Receiver {
+  /** Where it listens, with a slash at the end. */
+  readonly url: string;
+  /** Ends it, with all connections. */
+  close(): Promise<void>;
+}
+
+const HOST = '127.0.0.1';
+/** More than four times the largest body of a delivery. */
+const MAX_BODY_BYTES = 1_048_576;
+
+/**
+ * @param port 0 takes a free one
+ * @throws Error when the port cannot be had
+ */
+export async function openReceiver(port: number, reply: (call: ReceivedCall) => Promise<Reply>): Promise<Receiver> {
+  const server = createServer((request, response) => {
+    const answered = async () => {
+      const body = await bodyOf(request);
+      if (body === null) return response.writeHead(413, { connection: 'close' }).end();
+      const { status, headers, body: text } = await reply({ ...headOf(request), body });
+      return response.writeHead(status, headers).end(text);
+    };
+    // The client has gone, or the answer cannot be written: nobody is left to tell.
+    answered().catch(() => response.destroy());
+  });
+  await listening(server, port);
+  const address = server.address();
+  const taken = typeof address === 'object' && address !== null ? address.port : port;
+  return {
+    url: `http://${HOST}:${taken}/`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function listening(server: Server, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const why = error.code === 'EADDRINUSE' ? 'another program listens there' : error.message;
+      reject(new Error(`Port ${port} cannot be used: ${why}. Name another one, such as: listen ${port + 1}`));
+    });
+    server.listen(port, HOST, resolve);
+  });
+}
+
+function headOf({ method = '', url = '', headers }: IncomingMessage): Omit<ReceivedCall, 'body'> {
+  const flat = Object.entries(headers).map(([name, value]) => [name, [value ?? ''].flat().join(', ')] as const);
+  return { method, path: url, headers: Object.fromEntries(flat) };
+}
+
+/** The body as text; null for one that is too large. */
+async function bodyOf(request: IncomingMessage): Promise<string | null> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const part of request) {
+    size += part.length;
+    if (size > MAX_BODY_BYTES) return null;
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString();
+}
