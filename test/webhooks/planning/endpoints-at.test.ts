@@ -1,0 +1,177 @@
+/**
+ * Each event goes to exactly the endpoints that stood at its place of the log, whatever is created, changed and deleted
+ * meanwhile, and wherever the planner and the recorder end and begin again. The oracle is a plain replay of the log.
+ * MILLRACE_RUNS makes so many runs, MILLRACE_LONG=1 makes 200, MILLRACE_SEED repeats one.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Document } from 'mongodb';
+import t, { type Test } from 'tap';
+import { ensureCollection } from '../../../src/database/system-collection.ts';
+import { eventType } from '../../../src/events/log/event.ts';
+import { formatPosition } from '../../../src/events/log/position.ts';
+import type { LogRow } from '../../../src/events/log/row.ts';
+import { Consumer } from '../../../src/events/read/consumer.ts';
+import { wanting } from '../../../src/events/read/wanted-types.ts';
+import { unlimited } from '../../../src/policies/scope.ts';
+import { type EndpointStates, isAboutEndpoint, withRow } from '../../../src/webhooks/planning/endpoint-states.ts';
+import { endpointsAt } from '../../../src/webhooks/planning/endpoints-at.ts';
+import { Planner } from '../../../src/webhooks/planning/planner.ts';
+import { RowDeliveries } from '../../../src/webhooks/planning/row-deliveries.ts';
+import { eventWorld, type Node, type World } from '../../helpers/events/event-world.ts';
+import { testMongo } from '../../helpers/mongo.ts';
+import { owner } from '../../helpers/principals.ts';
+import { Random, runCount, runSeed } from '../../helpers/random.ts';
+import { until } from '../../helpers/until.ts';
+import { RecordingSender } from './recording-sender.ts';
+
+const RUNS = runCount(3, 200);
+const STEPS = 60;
+const TYPES = ['a.*', 'a.created', 'b.updated', '*.deleted', '*', 'system.endpoint.*'];
+const boss = owner();
+const { url } = await testMongo(t);
+
+interface Running {
+  readonly node: Node;
+  readonly planner: Planner;
+  stop(): Promise<void>;
+}
+
+/** A process that records and plans. */
+async function running(world: World, sender: RecordingSender): Promise<Running> {
+  const node = await world.node();
+  const end = new AbortController();
+  let allowed = true;
+  const makers = { find: () => boss };
+  const policies = { find: (_: unknown, action: 'read') => unlimited(boss, action) };
+  const planner = new Planner({
+    consumer: (options) =>
+      new Consumer({
+        log: node.log,
+        tail: node.tail,
+        allowed: () => allowed && node.lease.held(),
+        tries: 1_000,
+        ...options,
+      }),
+    endpointsAt: (place) =>
+      endpointsAt(place, { data: node.mongo.data, log: node.log, recorder: node.recorder, signal: end.signal }),
+    makers,
+    rows: new RowDeliveries({
+      policies: policies as ConstructorParameters<typeof RowDeliveries>[0]['policies'],
+      makers,
+      completed: async (row) => row,
+      publicUrl: undefined,
+    }),
+    sender,
+    disable: async () => {},
+    onReplays: () => {},
+    onError: (error) => sender.faults.push(String(error)),
+  });
+  planner.start();
+  return {
+    node,
+    planner,
+    stop: async () => {
+      allowed = false;
+      end.abort();
+      await planner.stop();
+      await node.stop();
+    },
+  };
+}
+
+/** What each endpoint must get, by a replay of the log from a place on. */
+function replayed(rows: readonly LogRow[]): Set<string> {
+  let states: EndpointStates = new Map();
+  const due = new Set<string>();
+  for (const row of rows) {
+    const type = eventType(row);
+    for (const { id, types, enabled } of states.values()) {
+      if (type !== null && enabled && wanting(types)(type)) due.add(`${id}:${formatPosition(row)}`);
+    }
+    if (isAboutEndpoint(row)) states = withRow(states, row);
+  }
+  return due;
+}
+
+async function play(t: Test, random: Random): Promise<{ due: number; repeats: number; restarts: number }> {
+  const world = await eventWorld(t, url);
+  const { data } = world.mongo;
+  await ensureCollection(data, '_endpoints');
+  await ensureCollection(data, 'a');
+  const endpoints = data.collection<Document & { _id: string }>('_endpoints');
+  const sender = new RecordingSender();
+  sender.fate = () => random.pick(['fine', 'fine', 'fine', 'fine', 'before', 'after'] as const);
+  let one = await running(world, sender);
+  let restarts = 0;
+  await until(async () => (await one.planner.cursor()) !== null, 'it begins');
+  const body = () => ({ types: [random.pick(TYPES), random.pick(TYPES)], enabled: !random.once(4) });
+  const principal = { kind: 'owner', id: 'o1' };
+  for (let step = 0; step < STEPS; step += 1) {
+    const _id = `e${random.below(6)}`;
+    const things = data.collection<{ _id: string; n: number }>(random.pick(['a', 'b']));
+    switch (random.below(12)) {
+      case 0:
+      case 1:
+        await endpoints.updateOne({ _id }, { $set: { principal, ...body() } }, { upsert: true });
+        break;
+      case 2:
+        await endpoints.deleteOne({ _id });
+        break;
+      case 3:
+        await data.client.withSession((session) =>
+          session.withTransaction(async () => {
+            await things.updateOne({ _id }, { $inc: { n: 1 } }, { upsert: true, session });
+            await endpoints.replaceOne({ _id }, { principal, ...body() }, { upsert: true, session });
+            await things.updateOne({ _id }, { $inc: { n: 1 } }, { session });
+          }),
+        );
+        break;
+      case 4:
+        if (random.once(2)) {
+          restarts += 1;
+          const stopping = one.stop();
+          // These are written while no process records.
+          await endpoints.updateOne({ _id }, { $set: { principal, ...body() } }, { upsert: true });
+          await things.updateOne({ _id }, { $inc: { n: 1 } }, { upsert: true });
+          await stopping;
+          one = await running(world, sender);
+        } else await pause(random.below(30));
+        break;
+      case 5:
+        await things.deleteOne({ _id });
+        break;
+      default:
+        await things.updateOne({ _id }, { $inc: { n: 1 } }, { upsert: true });
+    }
+  }
+  sender.fate = () => 'fine';
+  await endpoints.insertOne({ _id: 'last', types: ['last.created'], enabled: true, principal });
+  await data.collection('last').insertOne({});
+  await until(() => sender.of('last').length === 1, 'all is planned');
+  const rows = await world.log.read(0, 10_000);
+  const due = replayed(rows);
+  t.strictSame([...sender.deliveries.keys()].sort(), [...due].sort(), 'exactly what was due');
+  t.ok(
+    [...sender.deliveries.values()].every(
+      ({ body, event, type }) => JSON.parse(body).id === event && JSON.parse(body).type === type,
+    ),
+    'the body is the event',
+  );
+  await one.stop();
+  return { due: due.size, repeats: sender.repeats, restarts };
+}
+
+t.setTimeout(120_000 + RUNS * 30_000);
+t.test('each event goes to the endpoints of its place', async (t) => {
+  const seed = runSeed();
+  t.comment(`MILLRACE_SEED=${seed}`);
+  const total = { due: 0, repeats: 0, restarts: 0 };
+  for (let run = 0; run < RUNS; run += 1) {
+    await t.test(`run ${run}, MILLRACE_SEED=${seed + run}`, async (t) => {
+      const counts = await play(t, new Random(seed + run));
+      for (const name of ['due', 'repeats', 'restarts'] as const) total[name] += counts[name];
+    });
+  }
+  t.comment(JSON.stringify(total));
+  t.ok(total.due > RUNS * 20);
+});
