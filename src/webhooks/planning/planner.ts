@@ -11,15 +11,12 @@ import type { EventParts } from '../../events/open-events.ts';
 import type { Consumer } from '../../events/read/consumer.ts';
 import { type Lane, Turnstile } from '../../query/evaluate/turnstile.ts';
 import type { DisabledReason, EndpointInterest } from '../endpoint/endpoint.ts';
-import type { NewDelivery, Sender } from '../sending/sender.ts';
+import type { Sender } from '../sending/sender.ts';
 import { type EndpointStates, isAboutEndpoint, losesEndpoints, withRow } from './endpoint-states.ts';
 import type { Makers } from './makers.ts';
 import { type PlannedEndpoint, toPlanned, WantedRows } from './planned-endpoint.ts';
 import type { RowDeliveries } from './row-deliveries.ts';
-
-/** Deliveries, and bytes of their bodies, that are given to the sender at a time. */
-const MOST_DELIVERIES = 1_000;
-const MOST_BYTES = 8 * 1024 * 1024;
+import { DeliveryBatch } from './delivery-batch.ts';
 
 export interface PlannerParts {
   readonly consumer: EventParts['consumer'];
@@ -46,6 +43,7 @@ export class Planner {
   #plans = false;
   readonly #disabled = new WeakSet<EndpointInterest>();
   #looking: Promise<void> = Promise.resolve();
+  #handling: Promise<void> = Promise.resolve();
 
   constructor(parts: PlannerParts) {
     this.#parts = parts;
@@ -53,7 +51,11 @@ export class Planner {
       name: 'webhooks',
       begin: (cursor) => this.#begin(cursor),
       concerns: (row) => this.#concerns(row),
-      handle: (rows, allowed) => this.#handle(rows, allowed),
+      handle: (rows, allowed) => {
+        const handling = this.#handle(rows, allowed);
+        this.#handling = handling.catch(() => {});
+        return handling;
+      },
     });
   }
 
@@ -82,6 +84,11 @@ export class Planner {
     return interest === undefined ? null : toPlanned(interest);
   }
 
+  /** Resolves when no rows are being planned: work that can wait goes on then. */
+  quiet(): Promise<void> {
+    return this.#handling;
+  }
+
   /** Looks for endpoints whose principal is gone, and disables them. */
   lookForGone(): void {
     if (!this.#plans) return;
@@ -107,7 +114,7 @@ export class Planner {
   }
 
   async #handle(rows: readonly LogRow[], allowed: () => boolean): Promise<void> {
-    const batch = new Batch(this.#parts.sender, allowed);
+    const batch = new DeliveryBatch(this.#parts.sender, allowed);
     const lane = this.#turnstile.lane(this);
     const gone = new Set<EndpointInterest>();
     let wanted = this.#wanted;
@@ -125,7 +132,7 @@ export class Planner {
   }
 
   /** Plans one row. @returns the endpoints whose principal is gone */
-  async #planRow(row: LogRow, wanted: WantedRows, batch: Batch, lane: Lane): Promise<readonly PlannedEndpoint[]> {
+  async #planRow(row: LogRow, wanted: WantedRows, batch: DeliveryBatch, lane: Lane): Promise<readonly PlannedEndpoint[]> {
     const endpoints = wanted.by(row);
     if (endpoints.length === 0) return [];
     const { deliveries, gone } = await this.#parts.rows.of(row, endpoints, 'schedule', lane);
@@ -146,33 +153,6 @@ export class Planner {
       await this.#parts.disable(interest.id, 'principal');
       this.#disabled.add(interest);
     }
-  }
-}
-
-/** Deliveries on their way to the sender, a bounded number at a time and in the order of their rows. */
-class Batch {
-  readonly #sender: Pick<Sender, 'submit'>;
-  readonly #allowed: () => boolean;
-  #deliveries: NewDelivery[] = [];
-  #bytes = 0;
-
-  constructor(sender: Pick<Sender, 'submit'>, allowed: () => boolean) {
-    this.#sender = sender;
-    this.#allowed = allowed;
-  }
-
-  async add(deliveries: readonly NewDelivery[]): Promise<void> {
-    this.#deliveries.push(...deliveries);
-    for (const body of new Set(deliveries.map((one) => one.body))) this.#bytes += body.length;
-    if (this.#deliveries.length >= MOST_DELIVERIES || this.#bytes >= MOST_BYTES) await this.flush();
-  }
-
-  async flush(): Promise<void> {
-    if (this.#deliveries.length === 0) return;
-    if (!this.#allowed()) throw new Error('Another process plans webhooks now');
-    await this.#sender.submit(this.#deliveries);
-    this.#deliveries = [];
-    this.#bytes = 0;
   }
 }
 
