@@ -82,7 +82,7 @@ export async function shownStates(row: LogRow, scope: Scope<'read'>, turn?: () =
 }
 
 /** Whether a visible state matches the filter of a reader, or the row is shown whatever its states are. */
-export async function passes(
+async function passes(
   { states, always }: ShownRow,
   asked: (document: Document) => boolean | Promise<boolean>,
   turn?: () => Promise<unknown>,

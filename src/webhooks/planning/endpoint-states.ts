@@ -6,11 +6,8 @@ import { decodeOwn } from '../../database/bson/raw.ts';
 import { readStored } from '../../database/bson/stored.ts';
 import { idText } from '../../database/json/ids.ts';
 import type { LogRow } from '../../events/log/row.ts';
-import type { SystemCollection } from '../../kernel/event-types.ts';
-import { isPlain } from '../../kernel/objects.ts';
-import { type EndpointInterest, type Maker, ORDERINGS } from '../endpoint/endpoint.ts';
-
-export const ENDPOINTS: SystemCollection = '_endpoints';
+import type { EndpointInterest } from '../endpoint/endpoint.ts';
+import { ENDPOINTS_COLLECTION, interestOf } from '../endpoint/stored-endpoint.ts';
 
 /** Endpoints by id. It is never changed: a change makes another one. */
 export type EndpointStates = ReadonlyMap<string, EndpointInterest>;
@@ -19,13 +16,13 @@ const WHOLE: ReadonlySet<string> = new Set(['drop', 'rename', 'dropDatabase', 'g
 
 /** True if a row is about one endpoint. */
 export function isAboutEndpoint(row: LogRow): boolean {
-  return row.collection === ENDPOINTS && row.key !== null;
+  return row.collection === ENDPOINTS_COLLECTION && row.key !== null;
 }
 
 /** True if endpoints may have changed in ways that no row of theirs tells: the collection is gone, or rows are missing. */
 export function losesEndpoints({ operation, collection, to }: LogRow): boolean {
   if (!WHOLE.has(operation)) return false;
-  return collection === null || collection === ENDPOINTS || to === ENDPOINTS;
+  return collection === null || collection === ENDPOINTS_COLLECTION || to === ENDPOINTS_COLLECTION;
 }
 
 /** The id of the document that a row is about, as clients write it. */
@@ -37,31 +34,8 @@ export function documentIdOf(row: LogRow): string {
 export function withRow(states: EndpointStates, row: LogRow): EndpointStates {
   const changed = new Map(states);
   const id = documentIdOf(row);
-  const state = row.after && toInterest(decodeOwn(row.after));
+  const state = row.after && interestOf(decodeOwn(row.after));
   if (state === null) changed.delete(id);
   else changed.set(id, state);
   return changed;
-}
-
-/** A stored endpoint as the planner needs it; null for a document that is none, such as another program may write. */
-export function toInterest(stored: Readonly<Record<string, unknown>>): EndpointInterest | null {
-  const { _id, types, filter = null, principal, ordering, enabled } = stored;
-  const maker = toMaker(principal);
-  const isRead = typeof _id === 'string' && Array.isArray(types) && (filter === null || isPlain(filter));
-  if (!isRead || maker === null) return null;
-  return {
-    id: _id,
-    types: types.filter((type) => typeof type === 'string'),
-    filter,
-    principal: maker,
-    ordering: ORDERINGS.find((one) => one === ordering) ?? 'none',
-    enabled: enabled === true,
-  };
-}
-
-function toMaker(principal: unknown): Maker | null {
-  if (!isPlain(principal)) return null;
-  const { kind, id } = principal;
-  const isKind = kind === 'owner' || kind === 'user' || kind === 'key';
-  return isKind && typeof id === 'string' ? { kind, id } : null;
 }

@@ -9,14 +9,8 @@ import { decodeOwn } from '../../database/bson/raw.ts';
 import type { EventLog } from '../../events/log/event-log.ts';
 import type { LogPosition } from '../../events/log/position.ts';
 import type { Recorder } from '../../events/record/recorder.ts';
-import {
-  documentIdOf,
-  ENDPOINTS,
-  type EndpointStates,
-  isAboutEndpoint,
-  losesEndpoints,
-  toInterest,
-} from './endpoint-states.ts';
+import { ENDPOINTS_COLLECTION, interestOf } from '../endpoint/stored-endpoint.ts';
+import { documentIdOf, type EndpointStates, isAboutEndpoint, losesEndpoints } from './endpoint-states.ts';
 
 /** Rows that are read at a time. */
 const PAGE = 500;
@@ -41,7 +35,7 @@ export async function endpointsAt(place: LogPosition, parts: EndpointsAtParts): 
   if (time !== null) await passed(time, parts);
   const states = new Map(documents.flatMap((document) => named(document)));
   for (const [id, before] of await firstStates(place, parts)) {
-    const state = before && toInterest(decodeOwn(before));
+    const state = before && interestOf(decodeOwn(before));
     if (state === null) states.delete(id);
     else states.set(id, state);
   }
@@ -49,7 +43,7 @@ export async function endpointsAt(place: LogPosition, parts: EndpointsAtParts): 
 }
 
 function named(document: Document) {
-  const state = toInterest(document);
+  const state = interestOf(document);
   return state === null ? [] : [[state.id, state] as const];
 }
 
@@ -57,10 +51,10 @@ function named(document: Document) {
 async function readEndpoints(data: Db): Promise<{ readonly documents: Document[]; readonly time: Timestamp | null }> {
   const session = data.client.startSession();
   try {
-    const reply = await data.command({ find: ENDPOINTS, readConcern: { level: 'snapshot' } }, { session });
+    const reply = await data.command({ find: ENDPOINTS_COLLECTION, readConcern: { level: 'snapshot' } }, { session });
     const documents: Document[] = [...reply['cursor'].firstBatch];
     for (let cursor: unknown = reply['cursor'].id; String(cursor) !== '0'; ) {
-      const more = await data.command({ getMore: cursor, collection: ENDPOINTS }, { session });
+      const more = await data.command({ getMore: cursor, collection: ENDPOINTS_COLLECTION }, { session });
       documents.push(...more['cursor'].nextBatch);
       cursor = more['cursor'].id;
     }
@@ -83,7 +77,7 @@ async function firstStates(place: LogPosition, { log }: EndpointsAtParts): Promi
   const found = new Map<string, Buffer | null>();
   const through = (await log.newest())?.number ?? 0;
   for (let after = place.number; after < through; ) {
-    const page = await log.about({ after, through, collections: [ENDPOINTS], limit: PAGE });
+    const page = await log.about({ after, through, collections: [ENDPOINTS_COLLECTION], limit: PAGE });
     // The consumer is told that rows are gone, and begins again after them.
     if (page === null) break;
     for (const row of page.rows) {

@@ -12,11 +12,11 @@ import type { Consumer } from '../../events/read/consumer.ts';
 import { type Lane, Turnstile } from '../../query/evaluate/turnstile.ts';
 import type { DisabledReason, EndpointInterest } from '../endpoint/endpoint.ts';
 import type { Sender } from '../sending/sender.ts';
+import { DeliveryBatch } from './delivery-batch.ts';
 import { type EndpointStates, isAboutEndpoint, losesEndpoints, withRow } from './endpoint-states.ts';
 import type { Makers } from './makers.ts';
 import { type PlannedEndpoint, toPlanned, WantedRows } from './planned-endpoint.ts';
 import type { RowDeliveries } from './row-deliveries.ts';
-import { DeliveryBatch } from './delivery-batch.ts';
 
 export interface PlannerParts {
   readonly consumer: EventParts['consumer'];
@@ -132,7 +132,12 @@ export class Planner {
   }
 
   /** Plans one row. @returns the endpoints whose principal is gone */
-  async #planRow(row: LogRow, wanted: WantedRows, batch: DeliveryBatch, lane: Lane): Promise<readonly PlannedEndpoint[]> {
+  async #planRow(
+    row: LogRow,
+    wanted: WantedRows,
+    batch: DeliveryBatch,
+    lane: Lane,
+  ): Promise<readonly PlannedEndpoint[]> {
     const endpoints = wanted.by(row);
     if (endpoints.length === 0) return [];
     const { deliveries, gone } = await this.#parts.rows.of(row, endpoints, 'schedule', lane);

@@ -12,10 +12,10 @@ import type { EventParts } from '../../events/open-events.ts';
 import { wanting, wantsRow } from '../../events/read/wanted-types.ts';
 import { Turnstile } from '../../query/evaluate/turnstile.ts';
 import type { Sender } from '../sending/sender.ts';
+import { DeliveryBatch } from './delivery-batch.ts';
 import type { Planner } from './planner.ts';
 import type { KeptReplay, ReplayStore } from './replay-store.ts';
 import type { RowDeliveries } from './row-deliveries.ts';
-import { DeliveryBatch } from './delivery-batch.ts';
 
 /** Rows of a page. */
 const PAGE = 200;

@@ -5,16 +5,16 @@
  */
 import type { Document } from 'mongodb';
 import type { Principal } from '../../auth/identity/principal.ts';
-import { readStored } from '../../database/bson/stored.ts';
+import { readInTurns, readStored } from '../../database/bson/stored.ts';
 import { eventType } from '../../events/log/event.ts';
 import { formatPosition } from '../../events/log/position.ts';
 import { type LogRow, wholeBytes } from '../../events/log/row.ts';
-import { namedRow, passes, type ShownRow, shownStates } from '../../events/read/visible-row.ts';
+import { namedRow, type ShownRow, shownStates } from '../../events/read/visible-row.ts';
+import { inTurns } from '../../kernel/concurrency/pauses.ts';
 import type { Policies } from '../../policies/policies.ts';
 import { scopeKey } from '../../policies/scope-key.ts';
 import { isHeavy } from '../../query/evaluate/cost.ts';
 import type { Lane } from '../../query/evaluate/turnstile.ts';
-import { inTurns } from '../../query/pauses.ts';
 import type { NewDelivery } from '../sending/sender.ts';
 import { toBody } from './body.ts';
 import { documentIdOf } from './endpoint-states.ts';
@@ -39,6 +39,8 @@ export interface Made {
 /** A row as some endpoints see it. */
 interface Sight {
   readonly shown: ShownRow;
+  /** The visible states, for filters; read when the first endpoint has one. */
+  documents: Promise<readonly Document[]> | null;
   /** Made when the first endpoint gets it; null when the row is no event. */
   body: { readonly text: string | null } | null;
 }
@@ -92,26 +94,24 @@ export class RowDeliveries {
     const { scope } = named;
     const key = `${scopeKey(scope)} ${named.row.collection} ${named.row.to}`;
     const known = sights.get(key);
+    const turn = () => lane.pass();
     const seeing =
       known ??
       this.#parts
         .completed(named.row)
-        .then((whole) => shownStates(whole, scope))
-        .then((shown): Sight => ({ shown, body: null }));
+        .then((whole) => shownStates(whole, scope, turn))
+        .then((shown): Sight => ({ shown, documents: null, body: null }));
     if (known === undefined) sights.set(key, seeing);
     const sight = await seeing;
-    const { shown } = sight;
+    const { always, states } = sight.shown;
     const match = endpoint.matchFor(principal, Date.now());
-    if (match === null) return shown.always || shown.states.length > 0 ? sight : null;
-    const heavy = isHeavy(endpoint.cost, wholeBytes(row));
-    const asks = heavy
-      ? (state: Document) =>
-          inTurns(
-            () => match(state),
-            () => lane.pass(),
-          )
-      : match;
-    return (await passes(shown, asks)) ? sight : null;
+    if (match === null || always) return always || states.length > 0 ? sight : null;
+    sight.documents ??= Promise.all(states.map((state) => readInTurns(state, turn)));
+    const isLong = isHeavy(endpoint.cost, wholeBytes(row));
+    for (const state of await sight.documents) {
+      if (isLong ? await inTurns(() => match(state), turn) : match(state)) return sight;
+    }
+    return null;
   }
 
   #delivery(row: LogRow, endpoint: PlannedEndpoint, sight: Sight, trigger: NewDelivery['trigger']): NewDelivery[] {

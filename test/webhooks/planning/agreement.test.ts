@@ -11,6 +11,8 @@ import { readStored } from '../../../src/database/bson/stored.ts';
 import { EMPTY_ROW, type LogRow } from '../../../src/events/log/row.ts';
 import { namedRow, shownRow } from '../../../src/events/read/visible-row.ts';
 import { MillraceError } from '../../../src/kernel/errors.ts';
+import { fieldsFor } from '../../../src/policies/reach.ts';
+import type { Scope } from '../../../src/policies/scope.ts';
 import { Turnstile } from '../../../src/query/evaluate/turnstile.ts';
 import { everything } from '../../../src/query/filter.ts';
 import { LiveEvents } from '../../../src/realtime/answer/live-events.ts';
@@ -175,7 +177,8 @@ t.test('endpoints are sent what subscriptions are told', async (t) => {
       const { data: after, before } = JSON.parse(event);
       if (row.after !== null && after === null && before !== null) counts.leaving += 1;
       const named = namedRow(whole, (place) => parts.policies.find(principal, 'read', place));
-      const shown = named && shownRow(named.row, named.scope);
+      const sight = (scope: Scope<'read'>) => (state: Buffer) => fieldsFor(scope, readStored(state));
+      const shown = named && shownRow(named.row, named.scope, sight(named.scope));
       const states: Document[] = [shown?.after ?? null, shown?.before ?? null].flatMap((state) =>
         state === null ? [] : readStored(state),
       );
