@@ -9,6 +9,7 @@ import type { Mode } from '../kernel/config/config.ts';
 import { readAnswer } from './answer.ts';
 import type { AddressLookup } from './connector.ts';
 import { asEgressError, EgressError, egressError } from './egress-error.ts';
+import { type PostAnswer, type PostRequest, post } from './post.ts';
 import { makeReach } from './reach.ts';
 import { readTarget, type TargetRules } from './target.ts';
 
@@ -32,11 +33,16 @@ const MAX_BYTES = 1_048_576;
 /** Calls at one time, to one server and altogether: each may hold `maxBytes`, and a server that hangs shall stop no other. */
 const MAX_CALLS_EACH = 32;
 const MAX_CALLS = 256;
+/** The same for posts. Many endpoints may be at one server, and the caller bounds the calls of each endpoint. */
+const MAX_POSTS_EACH = 128;
+const MAX_POSTS = 512;
 
 export class Egress {
   readonly #rules: TargetRules;
   readonly #lookup: AddressLookup | undefined;
-  #agent: Promise<Agent> | null = null;
+  /** Posts have connections of their own: a server that takes all of them must not keep anybody from signing in. */
+  readonly #agents = new Map<'calls' | 'posts', Promise<Agent>>();
+  #posts = 0;
   readonly #end = new AbortController();
   /** Calls under way, by origin. */
   readonly #underWay = new Map<string, number>();
@@ -62,9 +68,8 @@ export class Egress {
    * @throws EgressError when there is no answer; the reason of `init.signal` when that ends the call
    */
   async fetch(url: string | URL, init: RequestInit = {}, limits: CallLimits = {}): Promise<Response> {
-    const target = readTarget(typeof url === 'string' ? url : url.href, this.#rules);
-    if ('fault' in target) throw new EgressError('refused-url', `The URL ${target.fault}`);
-    const { origin } = target.url;
+    const target = this.#target(typeof url === 'string' ? url : url.href);
+    const { origin } = target;
     init.signal?.throwIfAborted();
     const clock = new AbortController();
     const timer = setTimeout(() => clock.abort(), limits.timeoutMs ?? TIMEOUT_MS);
@@ -72,7 +77,7 @@ export class Egress {
     try {
       const ended = new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
       // undici ends a call that waits for its connection only when there is one.
-      const response = await Promise.race([this.#call(target.url, { ...init, signal }, limits), ended]);
+      const response = await Promise.race([this.#call(target, { ...init, signal }, limits), ended]);
       if (init.redirect === 'error' && response.status >= 300 && response.status < 400) {
         throw egressError('redirected', origin);
       }
@@ -86,11 +91,33 @@ export class Egress {
     }
   }
 
+  /**
+   * Sends a request and reads the beginning of the answer, with little work for each: for deliveries, thousands a second.
+   * A redirect is given back as it is.
+   * @throws EgressError when there is no answer
+   */
+  async post(url: string, request: PostRequest): Promise<PostAnswer> {
+    const target = this.#target(url);
+    if (this.#posts >= MAX_POSTS) throw egressError('busy', target.origin);
+    this.#posts += 1;
+    try {
+      return await post(await this.#connections('posts', MAX_POSTS_EACH), target, request);
+    } finally {
+      this.#posts -= 1;
+    }
+  }
+
+  #target(text: string): URL {
+    const target = readTarget(text, this.#rules);
+    if ('fault' in target) throw new EgressError('refused-url', `The URL ${target.fault}`);
+    return target.url;
+  }
+
   async #call(url: URL, init: RequestInit, { maxBytes = MAX_BYTES }: CallLimits): Promise<Response> {
     const { origin } = url;
     this.#enter(origin);
     try {
-      const agent = await this.#connections();
+      const agent = await this.#connections('calls', MAX_CALLS_EACH);
       return await readAnswer(await agent.request(await asked(url, init)), { origin, maxBytes });
     } finally {
       this.#leave(origin);
@@ -100,17 +127,20 @@ export class Egress {
   /** Ends all calls that are under way. */
   async close(): Promise<void> {
     this.#end.abort();
-    await (await this.#agent)?.destroy();
+    for (const agent of this.#agents.values()) await (await agent).destroy();
   }
 
   /** Made for the first call: most servers make none, and to load undici is a tenth of a start. */
-  #connections(): Promise<Agent> {
+  #connections(kind: 'calls' | 'posts', maxConnections: number): Promise<Agent> {
     this.#end.signal.throwIfAborted();
+    const known = this.#agents.get(kind);
+    if (known !== undefined) return known;
     const { reach } = this.#rules;
-    this.#agent ??= import('./agent.ts').then(({ openAgent }) =>
-      openAgent({ reach, lookup: this.#lookup, maxConnections: MAX_CALLS_EACH, end: this.#end.signal }),
+    const agent = import('./agent.ts').then(({ openAgent }) =>
+      openAgent({ reach, lookup: this.#lookup, maxConnections, end: this.#end.signal }),
     );
-    return this.#agent;
+    this.#agents.set(kind, agent);
+    return agent;
   }
 
   #enter(origin: string): void {

@@ -1,5 +1,5 @@
 /**
- * When a failed delivery is tried again. Pure. Not here: what counts as failed (verdict.ts), and pauses of a whole endpoint
+ * When a failed delivery is tried again. Pure. Not here: what counts as failed (outcome.ts), and pauses of a whole endpoint
  * (breaker.ts).
  */
 import type { ScheduleName } from '../endpoint/endpoint.ts';

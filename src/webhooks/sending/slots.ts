@@ -1,7 +1,7 @@
 /**
  * What this process has taken and not yet sent: a line for each endpoint, and bounds for how many calls are under way. An
  * endpoint begins with two calls at one time; each success allows one more, up to ten, each failure halves that. So servers
- * that hang cannot hold all places. Endpoints take turns. No clock, no calls. Not here: sending (direct-sender.ts).
+ * that hang cannot hold all places. Endpoints take turns. No clock, no calls. Not here: sending (direct/dispatcher.ts).
  */
 
 const MAX_EACH = 10;
@@ -96,11 +96,12 @@ export class Slots<T extends Waiting> {
     return next;
   }
 
-  /** A call has ended. */
-  end(one: T, succeeded: boolean): void {
+  /** A call has ended. @param succeeded null when there was none after all */
+  end(one: T, succeeded: boolean | null): void {
     const line = this.#line(one.endpoint);
     line.underWay -= 1;
-    line.limit = succeeded ? Math.min(line.limit + 1, MAX_EACH) : Math.max(line.limit >> 1, 1);
+    if (succeeded === true) line.limit = Math.min(line.limit + 1, MAX_EACH);
+    if (succeeded === false) line.limit = Math.max(line.limit >> 1, 1);
     this.#underWay -= 1;
     this.#bytes -= one.size;
   }

@@ -1,0 +1,268 @@
+/**
+ * Where deliveries wait: `webhook_deliveries` and `webhook_bodies` in `<db>_log`. Many are inserted, taken and finished by
+ * one command. Taking is an update by the server's clock, so of several processes one gets each delivery. Not here: what is
+ * shown of them (delivery-list-store.ts), and when they are sent (direct-sender.ts).
+ */
+import { type Collection, type Document, ObjectId } from 'mongodb';
+import { CODE, translated } from '../../../database/errors.ts';
+import type { Mongo } from '../../../database/mongo.ts';
+import type { Trigger } from '../sender.ts';
+import { DELIVERY_INDEXES, PENDING } from './delivery-indexes.ts';
+import { type DeliveryRow, type DueRow, MAX_ATTEMPTS, type StoredAttempt } from './delivery-row.ts';
+
+/** Ended deliveries and their tries are kept that long. */
+const KEPT_MS = 30 * 24 * 3_600_000;
+/** Bodies of several deliveries: longer than any delivery can wait and be kept. */
+const BODY_KEPT_SECONDS = 60 * 24 * 3_600;
+const MAJORITY = { w: 'majority' } as const;
+
+interface BodyRow {
+  _id: ObjectId;
+  body: string;
+  createdAt: Date;
+}
+
+/** How a try ends, for the row. */
+export interface Finished {
+  readonly id: string;
+  readonly take: string;
+  readonly attempt: StoredAttempt;
+  /** When it is tried again; null when it has ended. */
+  readonly due: Date | null;
+  readonly state: 'pending' | 'delivered' | 'dead';
+}
+
+/** A document of an endpoint with ordered deliveries. */
+export interface DocumentLine {
+  readonly endpoint: string;
+  readonly document: string;
+}
+
+export class DeliveryStore {
+  readonly #mongo: Pick<Mongo, 'log'>;
+  readonly #rows: Collection<DeliveryRow>;
+  readonly #bodies: Collection<BodyRow>;
+  readonly #offset: () => number;
+
+  /** @param offset milliseconds by which the sender's time is later than the server's; for tests */
+  constructor(mongo: Pick<Mongo, 'log'>, offset: () => number) {
+    this.#mongo = mongo;
+    this.#rows = mongo.log.collection<DeliveryRow>('webhook_deliveries');
+    this.#bodies = mongo.log.collection<BodyRow>('webhook_bodies');
+    this.#offset = offset;
+  }
+
+  async start(): Promise<void> {
+    await translated(async () => {
+      await this.#rows.createIndexes([...DELIVERY_INDEXES]);
+      await this.#bodies.createIndex({ createdAt: 1 }, { expireAfterSeconds: BODY_KEPT_SECONDS });
+    });
+  }
+
+  /** The time of the server's clock, in milliseconds since 1970. */
+  async serverTime(): Promise<number> {
+    const { localTime } = await translated(() => this.#mongo.log.command({ hello: 1 }));
+    return localTime.getTime();
+  }
+
+  /** Stores bodies that several deliveries share. @returns their ids */
+  async insertBodies(bodies: readonly string[], now: Date): Promise<readonly ObjectId[]> {
+    const rows = bodies.map((body) => ({ _id: new ObjectId(), body, createdAt: now }));
+    if (rows.length > 0) await this.#insert('webhook_bodies', rows);
+    return rows.map(({ _id }) => _id);
+  }
+
+  /** Inserts deliveries. @returns the positions of those that exist already and stay as they are */
+  async insert(rows: readonly DeliveryRow[]): Promise<ReadonlySet<number>> {
+    return new Set(await this.#insert('webhook_deliveries', rows));
+  }
+
+  /** As a plain command, because `insertMany` costs the process several times as much. */
+  async #insert(name: string, documents: readonly Document[]): Promise<readonly number[]> {
+    const { log } = this.#mongo;
+    const command = { insert: name, documents, ordered: false, writeConcern: MAJORITY };
+    const reply = await translated(() => log.command(command));
+    if (reply['writeConcernError']) throw new Error(String(reply['writeConcernError'].errmsg));
+    const faults: readonly Document[] = reply['writeErrors'] ?? [];
+    const fault = faults.find(({ code }) => code !== CODE.duplicateKey);
+    if (fault !== undefined) throw new Error(`A delivery could not be stored: ${fault['errmsg']}`);
+    return faults.map(({ index }) => index);
+  }
+
+  /** Makes deliveries due again that have ended, with what a replay sends. Others stay as they are. */
+  async replay(rows: readonly DeliveryRow[]): Promise<void> {
+    if (rows.length === 0) return;
+    const updates = rows.map(({ _id, due, body, bodyRef, ordered }) => ({
+      updateOne: {
+        filter: { _id, due: { $exists: false } },
+        update: {
+          $set: {
+            ...again('replay'),
+            due,
+            ...(body === undefined ? { bodyRef } : { body }),
+            ...(ordered === undefined ? {} : { ordered }),
+          },
+          $unset: { expireAt: '', ...(body === undefined ? { body: '' } : { bodyRef: '' }) },
+        } as Document,
+      },
+    }));
+    await translated(() => this.#rows.bulkWrite(updates, { ordered: false }));
+  }
+
+  /** Of these endpoints, the ones that have something due. */
+  async dueEndpoints(endpoints: readonly string[], now: Date): Promise<readonly string[]> {
+    return await translated(() =>
+      this.#rows.distinct('endpoint', { endpoint: { $in: [...endpoints] }, due: { $lte: now } }),
+    );
+  }
+
+  /** When the next delivery will be due that is not due yet; null when there is none. */
+  async nextDue(now: Date): Promise<Date | null> {
+    const options = { sort: { due: 1 }, projection: { due: 1, _id: 0 } } as const;
+    const row = await translated(() => this.#rows.findOne({ due: { $gt: now } }, options));
+    return row?.due ?? null;
+  }
+
+  /** Finds due deliveries, the longest due first, up to a count for each endpoint. */
+  async pick(wanted: readonly { readonly endpoint: string; readonly count: number }[], now: Date): Promise<DueRow[]> {
+    const [first, ...rest] = wanted.map(({ endpoint, count }) => [
+      { $match: { endpoint, due: { $lte: now } } },
+      { $sort: { due: 1 } },
+      { $limit: count },
+      { $project: { attempts: 0 } },
+    ]);
+    if (first === undefined) return [];
+    const coll = this.#rows.collectionName;
+    const pipeline = [...first, ...rest.map((pipeline) => ({ $unionWith: { coll, pipeline } }))];
+    return await translated(() => this.#rows.aggregate<DueRow>(pipeline).toArray());
+  }
+
+  /** Takes deliveries that are still due, for a time. @returns those that this call has got */
+  async take(rows: readonly DueRow[], take: string, leaseMs: number): Promise<readonly DueRow[]> {
+    if (rows.length === 0) return [];
+    const _id = { $in: rows.map((row) => row._id) };
+    const now = { $add: ['$$NOW', this.#offset()] };
+    return await translated(async () => {
+      const { modifiedCount } = await this.#rows.updateMany(
+        { _id, due: { $exists: true }, $expr: { $lte: ['$due', now] } },
+        [{ $set: { take: { $literal: take }, due: { $add: [now, leaseMs] } } }, { $unset: 'held' }],
+      );
+      if (modifiedCount === rows.length) return rows;
+      const mine = await this.#rows.find({ _id, take }, { projection: { _id: 1 } }).toArray();
+      const ids = new Set(mine.map((row) => row._id));
+      return rows.filter((row) => ids.has(row._id));
+    });
+  }
+
+  /** The shared bodies of deliveries, by their ids as text. */
+  async bodies(ids: readonly ObjectId[]): Promise<ReadonlyMap<string, string>> {
+    if (ids.length === 0) return new Map();
+    const rows = await translated(() => this.#bodies.find({ _id: { $in: [...ids] } }).toArray());
+    return new Map(rows.map(({ _id, body }) => [_id.toHexString(), body]));
+  }
+
+  /** Gives back what was taken and not tried. */
+  async putBack(
+    rows: readonly { readonly id: string; readonly take: string; readonly due: Date; readonly held: boolean }[],
+  ): Promise<void> {
+    const updates = rows.map(({ id, take, due, held }) => ({
+      q: { _id: id, take, state: 'pending' },
+      u: { $set: { take: null, due, ...(held ? { held } : {}) } },
+    }));
+    await this.#update(updates);
+  }
+
+  /** Records tries, if this process has still taken them. @returns how many were recorded */
+  async finish(all: readonly Finished[]): Promise<number> {
+    return await this.#update(
+      all.map(({ id, take, attempt, due, state }) => {
+        const { at, status, error } = attempt;
+        const kept = {
+          $inc: { tries: 1, count: 1 },
+          $push: { attempts: { $each: [attempt], $slice: -MAX_ATTEMPTS } },
+        };
+        const last = { at, status, error };
+        // What was discarded meanwhile, because the endpoint was disabled, is not to be tried again.
+        if (due !== null)
+          return { q: { _id: id, take, state: 'pending' }, u: { $set: { due, last, take: null }, ...kept } };
+        const ended = { state, last, take: null, finishedAt: at, expireAt: new Date(at.getTime() + KEPT_MS) };
+        return { q: { _id: id, take }, u: { $set: ended, $unset: { due: '' }, ...kept } };
+      }),
+    );
+  }
+
+  async #update(updates: readonly Document[]): Promise<number> {
+    if (updates.length === 0) return 0;
+    const command = { update: this.#rows.collectionName, updates, ordered: false, writeConcern: MAJORITY };
+    const reply = await translated(() => this.#mongo.log.command(command));
+    if (reply['writeErrors'] || reply['writeConcernError']) throw new Error('Deliveries could not be written');
+    return Number(reply['nModified']);
+  }
+
+  /** The first pending delivery of each document. */
+  async heads(
+    lines: readonly DocumentLine[],
+  ): Promise<readonly Pick<DueRow, '_id' | 'endpoint' | 'document' | 'due'>[]> {
+    const [first, ...rest] = lines.map(({ endpoint, document }) => [
+      { $match: { endpoint, document, ordered: true, ...PENDING } },
+      { $sort: { epoch: 1, number: 1 } },
+      { $limit: 1 },
+      { $project: { endpoint: 1, document: 1, due: 1 } },
+    ]);
+    if (first === undefined) return [];
+    const coll = this.#rows.collectionName;
+    const pipeline = [...first, ...rest.map((pipeline) => ({ $unionWith: { coll, pipeline } }))];
+    return await translated(() => this.#rows.aggregate<DueRow>(pipeline).toArray());
+  }
+
+  /** Makes deliveries due that wait for an earlier one of their document. */
+  async release(ids: readonly string[], now: Date): Promise<void> {
+    const held = { _id: { $in: [...ids] }, held: true } as const;
+    await translated(() => this.#rows.updateMany(held, { $set: { due: now }, $unset: { held: '' } }));
+  }
+
+  /** Discards what is pending for an endpoint. A try that is under way is still recorded when it succeeds. */
+  async discard(endpoint: string, now: Date): Promise<void> {
+    const expireAt = new Date(now.getTime() + KEPT_MS);
+    await translated(() =>
+      this.#rows.updateMany(
+        { endpoint, ...PENDING },
+        { $set: { state: 'discarded', finishedAt: now, expireAt }, $unset: { due: '', held: '' } },
+      ),
+    );
+  }
+
+  /** Makes a delivery due, unless a process is just trying it. @returns whether there is one of this id */
+  async resend(id: string, now: Date): Promise<boolean> {
+    const set = { $set: again('resend', now), $unset: { expireAt: '' } } as Document;
+    const { matchedCount } = await translated(() =>
+      this.#rows.updateOne({ _id: id, $or: [{ due: { $exists: false } }, { take: null }] }, set),
+    );
+    return matchedCount === 1 || (await translated(() => this.#rows.countDocuments({ _id: id }, { limit: 1 }))) === 1;
+  }
+
+  /** Makes the dead and discarded deliveries of an endpoint due that were made since a time. @returns how many */
+  async recover(endpoint: string, since: Date, now: Date): Promise<number> {
+    const which = { endpoint, createdAt: { $gte: since }, state: { $in: ['dead', 'discarded'] } } as Document;
+    const set = { $set: again('recover', now), $unset: { expireAt: '' } } as Document;
+    return (await translated(() => this.#rows.updateMany(which, set))).modifiedCount;
+  }
+
+  /** How many are pending, by endpoint. */
+  async pending(endpoints: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    const rows = await translated(() =>
+      this.#rows
+        .aggregate<{ _id: string; count: number }>([
+          { $match: { endpoint: { $in: [...endpoints] }, ...PENDING } },
+          { $group: { _id: '$endpoint', count: { $sum: 1 } } },
+        ])
+        .toArray(),
+    );
+    return new Map(rows.map(({ _id, count }) => [_id, count]));
+  }
+}
+
+/** What makes a delivery pending once more, with all its tries before it. */
+function again(trigger: Trigger, due?: Date): Partial<DeliveryRow> {
+  return { state: 'pending', take: null, tries: 0, trigger, finishedAt: null, ...(due === undefined ? {} : { due }) };
+}

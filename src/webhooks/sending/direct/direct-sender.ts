@@ -1,0 +1,249 @@
+/**
+ * The sender that needs nothing but MongoDB: stores deliveries, sends them from this process, and records how that ended.
+ * What is new and has a place goes out at once, from memory; all else is taken from the database. A delivery that was sent by
+ * a process which died before it was recorded is sent again, with the same id. Not here: which events are deliveries.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Mongo } from '../../../database/mongo.ts';
+import type { Note } from '../../../events/log/note.ts';
+import type { EndpointTarget } from '../../endpoint/endpoint.ts';
+import { Breaker } from '../breaker.ts';
+import type {
+  Attempt,
+  Delivery,
+  DeliveryPage,
+  DeliveryQuery,
+  Health,
+  NewDelivery,
+  Sender,
+  SenderEvents,
+} from '../sender.ts';
+import { Slots } from '../slots.ts';
+import { Callee, type Poster } from './callee.ts';
+import { DeliveryListStore } from './delivery-list-store.ts';
+import type { DeliveryRow } from './delivery-row.ts';
+import { DeliveryStore } from './delivery-store.ts';
+import { Dispatcher } from './dispatcher.ts';
+import { type HealthRow, HealthStore } from './health-store.ts';
+import { ServerClock } from './server-clock.ts';
+import { insertBatches, newRow } from './submission.ts';
+import {
+  type EndpointState,
+  SENDER_LIMITS,
+  type SenderLimits,
+  type Shared,
+  sendBefore,
+  type TakenDelivery,
+} from './taken.ts';
+
+export interface DirectSenderOptions {
+  readonly mongo: Pick<Mongo, 'log'>;
+  readonly egress: Poster;
+  readonly events: SenderEvents;
+  /** Version of the program, for `user-agent`. */
+  readonly version: string;
+  readonly onNote?: Note;
+  /** Milliseconds by which the sender's time is later than the server's; for tests. */
+  readonly clockOffsetMs?: () => number;
+  /** From 0 to 1. */
+  readonly random?: () => number;
+  readonly limits?: Partial<SenderLimits>;
+}
+
+export class DirectSender implements Sender {
+  readonly #agent: string;
+  readonly #shared: Shared;
+  readonly #lists: DeliveryListStore;
+  readonly #endpoints = new Map<string, EndpointState>();
+  readonly #dispatcher: Dispatcher;
+  /** Health as it was at the start, of endpoints that were not named yet. */
+  #restored = new Map<string, HealthRow>();
+
+  constructor(options: DirectSenderOptions) {
+    const { mongo, egress: poster, events, version, random = Math.random } = options;
+    const { clockOffsetMs: offset = () => 0, onNote = () => undefined } = options;
+    const limits = { ...SENDER_LIMITS, ...options.limits };
+    const store = new DeliveryStore(mongo, offset);
+    const health = new HealthStore(mongo, offset);
+    const clock = new ServerClock(() => store.serverTime(), offset);
+    const slots = new Slots<TakenDelivery>(limits.maxCalls);
+    this.#agent = `Millrace/${version}`;
+    this.#lists = new DeliveryListStore(mongo);
+    this.#shared = { store, health, clock, endpoints: this.#endpoints, slots, limits };
+    this.#dispatcher = new Dispatcher({ ...this.#shared, poster, events, random, onNote });
+  }
+
+  async start(): Promise<void> {
+    const { store, clock, health } = this.#shared;
+    await store.start();
+    await clock.refresh();
+    this.#restored = new Map((await health.all()).map((row) => [row._id, row]));
+    for (const [id, state] of this.#endpoints) this.#restore(id, state);
+    this.#dispatcher.taking.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#dispatcher.stop();
+  }
+
+  async ensureEndpoint(target: EndpointTarget): Promise<void> {
+    const { id, url, enabled } = target;
+    const callee = new Callee(target, this.#agent);
+    const known = this.#endpoints.get(id);
+    const before = known?.callee.target;
+    const state = known ?? { callee, breaker: new Breaker(), failingSince: null, notBefore: 0 };
+    state.callee = callee;
+    this.#endpoints.set(id, state);
+    if (known === undefined) this.#restore(id, state);
+    if (before !== undefined && (before.url !== url || (enabled && !before.enabled))) {
+      state.breaker.close();
+      state.failingSince = null;
+      await this.#shared.health.reset(id);
+    }
+    if (enabled) this.#dispatcher.taking.wake();
+    else await this.#discard(id);
+  }
+
+  async removeEndpoint(id: string): Promise<void> {
+    this.#endpoints.delete(id);
+    this.#restored.delete(id);
+    await this.#discard(id);
+    await this.#shared.health.remove(id);
+    this.#shared.slots.forget(id);
+  }
+
+  async submit(deliveries: readonly NewDelivery[]): Promise<void> {
+    await this.#shared.clock.refresh();
+    for (const batch of insertBatches(deliveries)) await this.#submit(batch);
+  }
+
+  wake(): void {
+    this.#dispatcher.taking.wake();
+  }
+
+  async deliveries(query: DeliveryQuery): Promise<DeliveryPage> {
+    return await this.#lists.page(query);
+  }
+
+  async delivery(id: string): Promise<{ readonly delivery: Delivery; readonly body: string | null } | null> {
+    return await this.#lists.one(id);
+  }
+
+  async attempts(id: string): Promise<readonly Attempt[]> {
+    return await this.#lists.attempts(id);
+  }
+
+  async resend(id: string): Promise<Delivery | null> {
+    await this.#shared.clock.refresh();
+    if (!(await this.#shared.store.resend(id, new Date(this.#shared.clock.now())))) return null;
+    this.wake();
+    return (await this.#lists.one(id))?.delivery ?? null;
+  }
+
+  async recover(endpoint: string, since: Date): Promise<number> {
+    await this.#shared.clock.refresh();
+    const count = await this.#shared.store.recover(endpoint, since, new Date(this.#shared.clock.now()));
+    if (count > 0) this.wake();
+    return count;
+  }
+
+  async health(endpoints: readonly string[]): Promise<ReadonlyMap<string, Health>> {
+    const [rows, pending] = await Promise.all([
+      this.#shared.health.of(endpoints),
+      this.#shared.store.pending(endpoints),
+    ]);
+    const byId = new Map(rows.map((row) => [row._id, row]));
+    return new Map(endpoints.map((id) => [id, healthOf(byId.get(id), pending.get(id) ?? 0, this.#shared.clock.now())]));
+  }
+
+  #restore(id: string, state: EndpointState): void {
+    const row = this.#restored.get(id);
+    this.#restored.delete(id);
+    if (row?.failingSince !== undefined) state.failingSince = row.failingSince.getTime();
+    const { openUntil, pauseMs = 0 } = row ?? {};
+    if (openUntil !== undefined) state.breaker.adopt({ openUntil: openUntil.getTime(), pauseMs });
+  }
+
+  async #discard(id: string): Promise<void> {
+    this.#dispatcher.taking.forget(id);
+    this.#shared.slots.withdraw(({ endpoint }) => endpoint === id);
+    await this.#shared.store.discard(id, new Date(this.#shared.clock.now()));
+  }
+
+  /** Stores deliveries. Those that have a place are taken by the same insert, and need not be read. */
+  async #submit(batch: readonly NewDelivery[]): Promise<void> {
+    const now = this.#shared.clock.now();
+    const take = randomUUID();
+    const until = sendBefore(this.#shared.limits);
+    const counts = Map.groupBy(batch, ({ body }) => body);
+    const shared = [...counts].filter(([, { length }]) => length > 1).map(([body]) => body);
+    const refs = await this.#shared.store.insertBodies(shared, new Date(now));
+    const byBody = new Map(shared.map((body, index) => [body, refs[index]]));
+    const room = new Map<string, number>();
+    const rows = batch.map((one): DeliveryRow => {
+      const state = this.#endpoints.get(one.endpoint);
+      const left = room.get(one.endpoint) ?? (state === undefined ? 0 : this.#roomOf(state));
+      const taken = one.trigger === 'test' ? state?.callee.target.enabled === true : left > 0;
+      room.set(one.endpoint, taken ? left - 1 : left);
+      const due = new Date(taken ? now + this.#shared.limits.leaseMs : now);
+      return newRow(one, {
+        now,
+        due,
+        take: taken ? take : null,
+        target: state?.callee.target,
+        ref: byBody.get(one.body),
+      });
+    });
+    const leaseEnd = now + this.#shared.limits.leaseMs;
+    let known: ReadonlySet<number>;
+    try {
+      known = await this.#shared.store.insert(rows);
+    } catch (error) {
+      // Some may be stored, as taken by this process.
+      this.#dispatcher.taking.dueAt(leaseEnd);
+      throw error;
+    }
+    await this.#shared.store.replay(
+      rows
+        .filter((row, index) => row.trigger === 'replay' && known.has(index))
+        .map((row) => ({ ...row, take: null, due: new Date(now) })),
+    );
+    for (const [index, row] of rows.entries()) {
+      const one = batch[index];
+      if (one === undefined || row.state !== 'pending') continue;
+      if (known.has(index)) this.#dispatcher.taking.dueAt(row.trigger === 'replay' ? now : leaseEnd);
+      else if (row.take === null) this.#dispatcher.taking.due(row.endpoint);
+      else
+        this.#shared.slots.push({
+          row,
+          body: one.body,
+          take,
+          endpoint: row.endpoint,
+          size: one.body.length,
+          notBefore: 0,
+          sendBefore: until,
+          probe: false,
+        });
+    }
+    this.#dispatcher.send();
+    for (const id of room.keys()) {
+      // It was disabled meanwhile, after its pending deliveries had been discarded.
+      if (this.#endpoints.get(id)?.callee.target.enabled === false) await this.#discard(id);
+    }
+  }
+
+  /** How many new deliveries of an endpoint may be taken without a look at those before them. */
+  #roomOf({ callee, breaker }: EndpointState): number {
+    const { id, enabled, ratePerSecond, ordering } = callee.target;
+    const free =
+      enabled && ratePerSecond === null && ordering === 'none' && breaker.open === null && !this.#dispatcher.ended;
+    return free ? this.#shared.slots.room(id) : 0;
+  }
+}
+
+function healthOf(row: HealthRow | undefined, pending: number, now: number): Health {
+  const { openUntil, probing, lastSuccessAt = null, lastFailureAt = null, failingSince = null } = row ?? {};
+  const open = openUntil !== undefined && openUntil.getTime() > now && probing !== true;
+  const breaker = openUntil === undefined ? 'closed' : open ? 'open' : 'half-open';
+  return { breaker, pending, lastSuccessAt, lastFailureAt, failingSince };
+}

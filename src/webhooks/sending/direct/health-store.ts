@@ -1,0 +1,129 @@
+/**
+ * What all processes must know of an endpoint besides its deliveries: its breaker, its failures, and the places in time of
+ * those with a rate. One row for each in `webhook_health`, which makes no event. Not here: when a breaker opens (breaker.ts).
+ */
+import type { Collection, Document } from 'mongodb';
+import { translated } from '../../../database/errors.ts';
+import type { Mongo } from '../../../database/mongo.ts';
+import type { OpenState } from '../breaker.ts';
+
+export interface HealthRow {
+  /** Id of the endpoint. */
+  _id: string;
+  /** Present while the breaker is open. */
+  openUntil?: Date;
+  pauseMs?: number;
+  /** Present while a process makes the probe; `openUntil` is the end of its time for that. */
+  probing?: true;
+  lastSuccessAt?: Date;
+  lastFailureAt?: Date;
+  failingSince?: Date;
+  /** The first place in time that is free, of an endpoint with a rate. */
+  nextPlace?: Date;
+}
+
+/** What a batch of tries says about an endpoint. */
+export interface HealthNews {
+  lastSuccessAt: Date | null;
+  lastFailureAt: Date | null;
+  /** The first failure after the last success of the batch; null when its last try succeeded. */
+  failingSince: Date | null;
+  /** The state of the breaker when it has changed; `closed` for none. */
+  breaker: OpenState | 'closed' | null;
+}
+
+export class HealthStore {
+  readonly #mongo: Pick<Mongo, 'log'>;
+  readonly #rows: Collection<HealthRow>;
+  readonly #offset: () => number;
+
+  /** @param offset milliseconds by which the sender's time is later than the server's; for tests */
+  constructor(mongo: Pick<Mongo, 'log'>, offset: () => number) {
+    this.#mongo = mongo;
+    this.#rows = mongo.log.collection<HealthRow>('webhook_health');
+    this.#offset = offset;
+  }
+
+  async of(endpoints: readonly string[]): Promise<readonly HealthRow[]> {
+    return await translated(() => this.#rows.find({ _id: { $in: [...endpoints] } }).toArray());
+  }
+
+  async all(): Promise<readonly HealthRow[]> {
+    return await translated(() => this.#rows.find().toArray());
+  }
+
+  /** Endpoints with an open breaker. */
+  async open(): Promise<readonly HealthRow[]> {
+    return await translated(() => this.#rows.find({ openUntil: { $exists: true } }).toArray());
+  }
+
+  async write(news: ReadonlyMap<string, HealthNews>): Promise<void> {
+    const updates = [...news].map(([endpoint, one]) => ({ q: { _id: endpoint }, u: updateOf(one), upsert: true }));
+    if (updates.length === 0) return;
+    const command = {
+      update: this.#rows.collectionName,
+      updates,
+      ordered: false,
+      writeConcern: { w: 'majority' },
+    };
+    const reply = await translated(() => this.#mongo.log.command(command));
+    if (reply['writeErrors'] || reply['writeConcernError']) throw new Error('Health could not be written');
+  }
+
+  /**
+   * Asks for the right to make the one probe of a half-open breaker, for a time.
+   * @returns whether this call has got it
+   */
+  async claimProbe(endpoint: string, forMs: number): Promise<boolean> {
+    const now = { $add: ['$$NOW', this.#offset()] };
+    const { modifiedCount } = await translated(() =>
+      this.#rows.updateOne({ _id: endpoint, openUntil: { $exists: true }, $expr: { $lte: ['$openUntil', now] } }, [
+        { $set: { openUntil: { $add: [now, forMs] }, probing: true } },
+      ]),
+    );
+    return modifiedCount === 1;
+  }
+
+  /**
+   * Reserves places in time, so that all processes together keep the rate of an endpoint.
+   * @param stepMs time from one place to the next
+   * @returns the time of the first of them, in milliseconds since 1970
+   */
+  async reserve(endpoint: string, count: number, stepMs: number): Promise<number> {
+    const now = { $add: ['$$NOW', this.#offset()] };
+    const nextPlace = { $add: [{ $max: ['$nextPlace', now] }, { $literal: count * stepMs }] };
+    const options = { upsert: true, returnDocument: 'after' } as const;
+    const row = await translated(() =>
+      this.#rows.findOneAndUpdate({ _id: endpoint }, [{ $set: { nextPlace } }], options),
+    );
+    return (row?.nextPlace?.getTime() ?? 0) - count * stepMs;
+  }
+
+  /** Forgets failures: the endpoint has another URL, or was enabled again. */
+  async reset(endpoint: string): Promise<void> {
+    const unset = { openUntil: '', pauseMs: '', probing: '', failingSince: '' } as const;
+    await translated(() => this.#rows.updateOne({ _id: endpoint }, { $unset: unset }));
+  }
+
+  async remove(endpoint: string): Promise<void> {
+    await translated(() => this.#rows.deleteOne({ _id: endpoint }));
+  }
+}
+
+function updateOf({ lastSuccessAt, lastFailureAt, failingSince, breaker }: HealthNews): Document {
+  const max = { ...(lastSuccessAt && { lastSuccessAt }), ...(lastFailureAt && { lastFailureAt }) };
+  const opened = breaker !== null && breaker !== 'closed' ? breaker : null;
+  const set = {
+    ...(opened && { openUntil: new Date(opened.openUntil), pauseMs: opened.pauseMs }),
+    ...(lastSuccessAt && failingSince && { failingSince }),
+  };
+  const unset = {
+    ...(breaker !== null && { probing: '' }),
+    ...(breaker === 'closed' && { openUntil: '', pauseMs: '' }),
+    ...(failingSince === null && { failingSince: '' }),
+  };
+  // Without a success in between, the earlier beginning counts.
+  const min = { ...(lastSuccessAt === null && failingSince && { failingSince }) };
+  const parts = { $max: max, $set: set, $unset: unset, $min: min };
+  return Object.fromEntries(Object.entries(parts).filter(([, fields]) => Object.keys(fields).length > 0));
+}

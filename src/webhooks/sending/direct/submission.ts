@@ -1,0 +1,67 @@
+/**
+ * What is stored of new deliveries, and how many by one command. Pure. Not here: which of them this process takes at once
+ * (direct-sender.ts).
+ */
+import type { ObjectId } from 'mongodb';
+import type { EndpointTarget } from '../../endpoint/endpoint.ts';
+import type { NewDelivery } from '../sender.ts';
+import type { DeliveryRow } from './delivery-row.ts';
+
+/** Far below what one command may hold, which is 48 MB. */
+const MAX_BATCH = 500;
+const MAX_CHARACTERS = 4 * 1_024 * 1_024;
+/** How long a delivery is kept that was discarded at once. */
+const KEPT_MS = 30 * 24 * 3_600_000;
+
+/** Cuts deliveries into batches, in their order. */
+export function* insertBatches(deliveries: readonly NewDelivery[]): Generator<readonly NewDelivery[]> {
+  let batch: NewDelivery[] = [];
+  let characters = 0;
+  for (const one of deliveries) {
+    if (batch.length === MAX_BATCH || (batch.length > 0 && characters + one.body.length > MAX_CHARACTERS)) {
+      yield batch;
+      batch = [];
+      characters = 0;
+    }
+    batch.push(one);
+    characters += one.body.length;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+export interface Stored {
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  readonly due: Date;
+  readonly take: string | null;
+  /** Undefined for an endpoint that this process was not told of yet. */
+  readonly target: EndpointTarget | undefined;
+  /** Where the body is stored for several deliveries together. */
+  readonly ref: ObjectId | undefined;
+}
+
+export function newRow(one: NewDelivery, { now, due, take, target, ref }: Stored): DeliveryRow {
+  const { endpoint, event, type, position, document, body, trigger } = one;
+  const createdAt = new Date(now);
+  const row = {
+    _id: `${endpoint}:${event}`,
+    endpoint,
+    event,
+    type,
+    epoch: position.epoch,
+    number: position.number,
+    document,
+    tries: 0,
+    count: 0,
+    attempts: [],
+    last: null,
+    trigger,
+    createdAt,
+    ...(ref === undefined ? { body } : { bodyRef: ref }),
+  };
+  if (target?.enabled === false) {
+    return { ...row, take: null, state: 'discarded', finishedAt: createdAt, expireAt: new Date(now + KEPT_MS) };
+  }
+  const ordered = target?.ordering === 'document' && document !== null && trigger !== 'test';
+  return { ...row, take, due, state: 'pending', finishedAt: null, ...(ordered ? { ordered: true } : {}) };
+}

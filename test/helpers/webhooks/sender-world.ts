@@ -1,0 +1,98 @@
+/** What a test of a sender needs: the sender, its clock, and what it has reported. */
+import type { Test } from 'tap';
+import { openMongo } from '../../../src/database/mongo.ts';
+import { Egress } from '../../../src/egress/egress.ts';
+import type { DisabledReason } from '../../../src/webhooks/endpoint/endpoint.ts';
+import { DirectSender } from '../../../src/webhooks/sending/direct/direct-sender.ts';
+import type { Delivery, Sender, SenderEvents } from '../../../src/webhooks/sending/sender.ts';
+import { testMongo } from '../mongo.ts';
+import { until } from '../until.ts';
+import { MemorySender } from './memory-sender.ts';
+
+/** One call takes at most this long in tests, in milliseconds. */
+export const TIMEOUT_MS = 1_000;
+
+export interface SenderWorld {
+  readonly sender: Sender;
+  readonly disabled: readonly { readonly endpoint: string; readonly reason: DisabledReason }[];
+  readonly dead: readonly Delivery[];
+  /** Lets the sender's time jump, and wakes it. */
+  advance(ms: number): void;
+  /** Waits until a delivery has a state. */
+  reaches(id: string, state: Delivery['state']): Promise<Delivery>;
+  /** Waits until a delivery was tried so often. */
+  tried(id: string, attempts: number): Promise<Delivery>;
+}
+
+export type OpenWorld = (t: Test) => Promise<SenderWorld>;
+
+interface Clock {
+  readonly offset: () => number;
+  readonly events: SenderEvents;
+}
+
+function world(t: Test, open: (clock: Clock) => Sender): SenderWorld {
+  const disabled: { endpoint: string; reason: DisabledReason }[] = [];
+  const dead: Delivery[] = [];
+  let offset = 0;
+  const events: SenderEvents = {
+    onDisable: async (endpoint, reason) => void disabled.push({ endpoint, reason }),
+    onDead: async (deliveries) => void dead.push(...deliveries),
+  };
+  const sender = open({ offset: () => offset, events });
+  t.teardown(() => sender.stop());
+  const when = async (id: string, fact: (delivery: Delivery) => boolean, what: string) => {
+    let found: Delivery | undefined;
+    await until(async () => {
+      found = (await sender.delivery(id))?.delivery;
+      return found !== undefined && fact(found);
+    }, what);
+    if (found === undefined) throw new Error(`There is no delivery ${id}`);
+    return found;
+  };
+  return {
+    sender,
+    disabled,
+    dead,
+    advance: (ms) => {
+      offset += ms;
+      sender.wake();
+    },
+    reaches: (id, state) => when(id, (one) => one.state === state, `${id} is ${state}`),
+    tried: (id, attempts) => when(id, (one) => one.attempts === attempts, `${id} was tried ${attempts} times`),
+  };
+}
+
+/** The direct sender on a database of its own. */
+export const directWorld: OpenWorld = async (t) => {
+  const mongo = await openMongo(await testMongo(t));
+  t.teardown(() => mongo.close());
+  const egress = new Egress({ mode: 'development', allow: [] });
+  t.teardown(() => egress.close());
+  const made = world(
+    t,
+    ({ offset, events }) =>
+      new DirectSender({
+        mongo,
+        egress,
+        events,
+        version: '1.2.3',
+        clockOffsetMs: offset,
+        random: () => 0.5,
+        limits: { timeoutMs: TIMEOUT_MS, leaseMs: 5_000 },
+      }),
+  );
+  await made.sender.start();
+  return made;
+};
+
+/** The sender in memory. */
+export const memoryWorld: OpenWorld = async (t) => {
+  const made = world(
+    t,
+    ({ offset, events }) =>
+      new MemorySender({ events, version: '1.2.3', clockOffsetMs: offset, timeoutMs: TIMEOUT_MS }),
+  );
+  await made.sender.start();
+  return made;
+};
