@@ -2,7 +2,6 @@
  * What the parts of the direct sender share: a delivery that this process has taken, an endpoint as it knows it, and where both
  * are. Types and words only.
  */
-
 import type { Breaker } from '../breaker.ts';
 import type { Slots, Waiting } from '../slots.ts';
 import type { Callee } from './callee.ts';
