@@ -2,7 +2,7 @@
  * What policies cost: a signed-in user under a policy that filters, in production mode, against the bare handler for one
  * document, and against the same program without policies for a list. `--rounds 5 --seconds 2`.
  */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -10,34 +10,19 @@ import { ObjectId } from 'mongodb';
 import { startEmbedded } from '../src/database/embedded/embedded.ts';
 import type { Call } from './load.ts';
 import { DOCUMENTS, seedOrders } from './orders.ts';
+import { PASSWORD, post, signIn, startProduction } from './production.ts';
 import { type Program, startBare, startOurs } from './programs.ts';
 import { machine } from './rounds.ts';
 import { comparison, head, inTurns } from './turns.ts';
-
-const OWNER = { email: 'owner@example.com', password: 'a password for the benchmark' };
 
 const { values } = parseArgs({
   options: { rounds: { type: 'string', default: '5' }, seconds: { type: 'string', default: '2' } },
 });
 const options = { rounds: Number(values.rounds), seconds: Number(values.seconds) };
 
-async function ask(program: Program, path: string, body: object, token?: string): Promise<Record<string, unknown>> {
-  const answer = await fetch(program.base + path, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-    },
-    body: JSON.stringify(body),
-  });
-  if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${await answer.text()}`);
-  return (await answer.json()) as Record<string, unknown>;
-}
-
 /** A signed-in user with a policy that allows reading orders that are not paid: two documents of three. */
 async function signedIn(program: Program): Promise<string> {
-  const owner = await ask(program, '/auth/login', { username: OWNER.email, password: OWNER.password });
-  const token = String(owner['accessToken']);
+  const owner = await signIn(program);
   const policy = {
     name: 'Clerks read what is not paid',
     collections: ['items'],
@@ -46,10 +31,9 @@ async function signedIn(program: Program): Promise<string> {
     effect: 'allow',
     where: { paid: false },
   };
-  await ask(program, '/admin/policies', policy, token);
-  await ask(program, '/admin/users', { username: 'clerk', password: OWNER.password, roles: ['clerk'] }, token);
-  const clerk = await ask(program, '/auth/login', { username: 'clerk', password: OWNER.password });
-  return String(clerk['accessToken']);
+  await post(program, '/admin/policies', policy, owner);
+  await post(program, '/admin/users', { username: 'clerk', password: PASSWORD, roles: ['clerk'] }, owner);
+  return signIn(program, 'clerk');
 }
 
 const folder = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
@@ -58,18 +42,9 @@ const programs: Program[] = [];
 try {
   const ids = Array.from({ length: DOCUMENTS }, () => new ObjectId());
   for (const name of ['open', 'guarded', 'bare']) await seedOrders(database.url, name, ids);
-  const secret = join(folder, 'password');
-  await writeFile(secret, OWNER.password, { mode: 0o600 });
   const open = await startOurs(database.url, 'open');
   programs.push(open);
-  const guarded = await startOurs(database.url, 'guarded', {
-    MILLRACE_MODE: 'production',
-    HOST: '127.0.0.1',
-    MILLRACE_PUBLIC_URL: 'http://127.0.0.1',
-    MILLRACE_OWNER_EMAIL: OWNER.email,
-    MILLRACE_OWNER_PASSWORD_FILE: secret,
-    MILLRACE_RATE_PRINCIPAL: '100000000',
-  });
+  const guarded = await startProduction(database.url, 'guarded', folder);
   programs.push(guarded);
   const reference = await startBare(database.url, 'bare');
   programs.push(reference);

@@ -3,7 +3,7 @@
  * against the bare handler: sorted by an index without the id, as other programs make them, and pages where nearly
  * every request is different. `--rounds 5 --seconds 2 --only name`. Linux only: CPU time is read from /proc.
  */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -11,11 +11,11 @@ import { type Document, MongoClient } from 'mongodb';
 import { startEmbedded } from '../src/database/embedded/embedded.ts';
 import type { Call } from './load.ts';
 import { order } from './orders.ts';
-import { type Program, startBare, startOurs } from './programs.ts';
+import { post, signIn, startProduction } from './production.ts';
+import { type Program, startBare } from './programs.ts';
 import { machine } from './rounds.ts';
 import { comparison, head, inTurns } from './turns.ts';
 
-const OWNER = { username: 'owner@example.com', password: 'a password for the benchmark' };
 const DOCUMENTS = 10_000;
 const CATEGORIES = 20;
 
@@ -45,22 +45,9 @@ async function seed(url: string, database: string): Promise<void> {
   await client.close();
 }
 
-async function ask(program: Program, path: string, body: object, token?: string): Promise<Record<string, unknown>> {
-  const answer = await fetch(program.base + path, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-    },
-    body: JSON.stringify(body),
-  });
-  if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${await answer.text()}`);
-  return (await answer.json()) as Record<string, unknown>;
-}
-
 /** An API key with a role that may read by a policy with a filter and hidden members. */
 async function keyOf(program: Program): Promise<string> {
-  const owner = String((await ask(program, '/auth/login', OWNER))['accessToken']);
+  const owner = await signIn(program);
   const policy = {
     name: 'Shops read',
     collections: ['items'],
@@ -70,8 +57,8 @@ async function keyOf(program: Program): Promise<string> {
     where: { seq: { $gte: 0 } },
     fields: { read: ['*', '-secret'] },
   };
-  await ask(program, '/admin/policies', policy, owner);
-  return String((await ask(program, '/admin/keys', { name: 'shop', roles: ['shop'] }, owner))['key']);
+  await post(program, '/admin/policies', policy, owner);
+  return String((await post(program, '/admin/keys', { name: 'shop', roles: ['shop'] }, owner))['key']);
 }
 
 const below = (n: number): number => Math.floor(Math.random() * n);
@@ -86,16 +73,7 @@ const database = await startEmbedded({ folder });
 const programs: Program[] = [];
 try {
   for (const name of ['ours', 'bare']) await seed(database.url, name);
-  const secret = join(folder, 'password');
-  await writeFile(secret, OWNER.password, { mode: 0o600 });
-  const ours = await startOurs(database.url, 'ours', {
-    MILLRACE_MODE: 'production',
-    HOST: '127.0.0.1',
-    MILLRACE_PUBLIC_URL: 'http://127.0.0.1',
-    MILLRACE_OWNER_EMAIL: OWNER.username,
-    MILLRACE_OWNER_PASSWORD_FILE: secret,
-    MILLRACE_RATE_PRINCIPAL: '100000000',
-  });
+  const ours = await startProduction(database.url, 'ours', folder);
   programs.push(ours);
   const reference = await startBare(database.url, 'bare');
   programs.push(reference);

@@ -1,41 +1,24 @@
 /**
- * The one shape in which a failure leaves the program: a problem document (RFC 9457). Pure. Not here: catching the
- * failure (errors.ts) and the table of codes (kernel/errors).
+ * The answer to a failed request: a problem document (RFC 9457). Pure. Not here: catching the failure (errors.ts) and
+ * the table of codes (kernel/errors).
  */
-import { ERRORS, type ErrorCode, MillraceError } from '../kernel/errors.ts';
+import { type ErrorCode, MillraceError } from '../kernel/errors.ts';
+import { type ProblemMembers, problemMembers } from '../kernel/problem.ts';
 
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
 
 /** The problem document of one failed request. */
-export interface Problem {
-  readonly type: string;
-  readonly title: string;
-  readonly status: number;
-  readonly code: ErrorCode;
-  readonly detail: string;
-  readonly hint?: string;
+export interface Problem extends ProblemMembers {
   /** Path of the request, without its query. */
   readonly instance: string;
   /** The request id, also in `X-Request-Id`. */
   readonly request: string;
-  readonly errors?: readonly { readonly pointer: string; readonly code: ErrorCode; readonly detail: string }[];
 }
 
 /** Describes an error to the client. */
 export function toProblem(error: MillraceError, url: string, request: string): Problem {
-  const { status, title } = ERRORS[error.code];
-  return {
-    ...error.extensions,
-    type: `urn:millrace:error:${error.code}`,
-    title,
-    status,
-    code: error.code,
-    detail: error.message,
-    ...(error.hint === undefined ? {} : { hint: error.hint }),
-    instance: url.split('?', 1)[0] ?? url,
-    request,
-    ...(error.faults.length === 0 ? {} : { errors: error.faults }),
-  };
+  const instance = url.split('?', 1)[0] ?? url;
+  return { ...error.extensions, ...problemMembers(error), instance, request };
 }
 
 /** Fastify's own errors, as codes and messages of the closed table. */

@@ -7,12 +7,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { ANONYMOUS, type Principal } from '../../auth/identity/principal.ts';
 import { parseCollectionName } from '../../database/names.ts';
 import { ERRORS, MillraceError } from '../../kernel/errors.ts';
+import { problemMembers } from '../../kernel/problem.ts';
 import { parseQueryJson } from '../../query/parse/parse-query.ts';
 import { toRequestedQuestion } from '../answer/live-question.ts';
 import { DocumentSubscription } from '../subscription/document-subscription.ts';
 import { EventSubscription } from '../subscription/event-subscription.ts';
 import type { RealtimeParts } from '../subscription/realtime-parts.ts';
-import { problemOf } from '../wire/frames.ts';
 import { toBytes } from '../wire/messages.ts';
 import {
   BadFrame,
@@ -259,7 +259,7 @@ export class SocketClient extends Client {
   }
 
   #refuse({ fault, id, subscribes }: BadMessage): void {
-    const problem = problemOf(fault);
+    const problem = problemMembers(fault);
     if (subscribes && id !== null && !this.subscriptions.has(id)) {
       this.queue.push(toBytes(id, 'unsubscribed', { problem, retryable: ERRORS[fault.code].retryable }));
     } else this.queue.push(toBytes(id ?? undefined, 'error', { problem }));

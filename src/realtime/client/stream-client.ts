@@ -6,10 +6,10 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Principal } from '../../auth/identity/principal.ts';
 import type { CollectionName } from '../../database/names.ts';
 import { MillraceError } from '../../kernel/errors.ts';
+import { problemMembers } from '../../kernel/problem.ts';
 import type { RequestedQuestion } from '../answer/live-question.ts';
 import { DocumentSubscription } from '../subscription/document-subscription.ts';
 import type { RealtimeParts } from '../subscription/realtime-parts.ts';
-import { problemOf } from '../wire/frames.ts';
 import { toBytes } from '../wire/messages.ts';
 import { CLOSE, type CloseCode } from '../wire/protocol.ts';
 import type { SendQueue } from '../wire/send-queue.ts';
@@ -77,7 +77,7 @@ export class StreamClient extends Client {
     if (retryAfterMs === null) {
       // Of the codes that end a line for good, only this one occurs: a stream's client sends nothing that could be
       // wrong.
-      const problem = problemOf(new MillraceError('not-authenticated', reason));
+      const problem = problemMembers(new MillraceError('not-authenticated', reason));
       this.tell('unsubscribed', { problem, retryable: false }, null);
     } else {
       this.queue.push(Buffer.from(`retry: ${retryAfterMs}\n\n`));

@@ -9,6 +9,7 @@ import { translateError } from '../../database/errors.ts';
 import { formatPosition } from '../../events/log/position.ts';
 import type { LogRow } from '../../events/log/row.ts';
 import { ERRORS, MillraceError } from '../../kernel/errors.ts';
+import { problemMembers } from '../../kernel/problem.ts';
 import type { Lane } from '../../query/evaluate/turnstile.ts';
 import { type LiveAnswer, readyFor } from '../answer/live-answer.ts';
 import { RowView } from '../answer/row-view.ts';
@@ -17,7 +18,6 @@ import { type Group, type GroupMember, knows } from '../hub/group.ts';
 import type { LogMoment } from '../hub/hub.ts';
 import type { IndexKey } from '../hub/index-key.ts';
 import { tellAlone } from '../hub/transaction-frame.ts';
-import { problemOf } from '../wire/frames.ts';
 import { toBytes } from '../wire/messages.ts';
 import { NOWHERE, type ResetReason } from '../wire/protocol.ts';
 import type { SendQueue } from '../wire/send-queue.ts';
@@ -178,7 +178,7 @@ export abstract class Subscription implements GroupMember {
     const known = error instanceof MillraceError;
     const problem = known ? error : new MillraceError('internal', 'An unexpected error occurred', { cause: error });
     if (!known || ERRORS[problem.code].status >= 500) this.parts.onError(error);
-    this.say('unsubscribed', { problem: problemOf(problem), retryable: ERRORS[problem.code].retryable });
+    this.say('unsubscribed', { problem: problemMembers(problem), retryable: ERRORS[problem.code].retryable });
     this.options.onEnd();
   }
 

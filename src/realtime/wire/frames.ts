@@ -2,7 +2,6 @@
  * Encodes what the server sends: WebSocket frames (RFC 6455 section 5.2) and events of a stream. The same buffer can be
  * written to every socket, because frames are not compressed and not masked. Pure. Not here: when a frame is sent.
  */
-import { ERRORS, type MillraceError } from '../../kernel/errors.ts';
 
 export const CHANGE_EVENT = 'change';
 
@@ -45,18 +44,4 @@ function framed(parts: readonly Buffer[], held: number, length: number): Buffer 
 export function streamChunk(type: string, json: readonly Buffer[], position: string | null): Buffer {
   const id = position === null ? '' : `\nid: ${position}`;
   return Buffer.concat([Buffer.from(`event: ${type}\ndata: `), ...json, Buffer.from(`${id}\n\n`)]);
-}
-
-/** The members of a problem document that make sense on an open connection. */
-export function problemOf(error: MillraceError): Record<string, unknown> {
-  const { status, title } = ERRORS[error.code];
-  return {
-    type: `urn:millrace:error:${error.code}`,
-    title,
-    status,
-    code: error.code,
-    detail: error.message,
-    ...(error.hint === undefined ? {} : { hint: error.hint }),
-    ...(error.faults.length === 0 ? {} : { errors: error.faults }),
-  };
 }
