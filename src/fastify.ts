@@ -4,6 +4,11 @@ import type { Declaration } from './contract/operation.ts';
 import type { MillraceError } from './kernel/errors.ts';
 
 declare module 'fastify' {
+  interface FastifyInstance {
+    /** True in a context whose routes take and answer JSON alone (http/bodies/json.ts); elsewhere undefined. */
+    speaksJson?: true;
+  }
+
   interface FastifyRequest {
     /**
      * The principal of the request: set by http/access/authentication.ts in every context that authenticates, otherwise

@@ -1,7 +1,7 @@
 /** The operations on collections and their indexes as the contract describes them. Not here: the routes. */
 import Type from 'typebox';
 import { INDEX, INDEXES } from '../collections/index-plan.ts';
-import { ASKED_ERRORS, BODY_ERRORS, jsonBody, operation } from '../contract/operation.ts';
+import { ASKED_ERRORS, jsonBody, operation } from '../contract/operation.ts';
 import { listOf, shape } from '../contract/schema.ts';
 import { COLLECTION } from '../database/names.ts';
 import type { ErrorCode } from '../kernel/errors.ts';
@@ -32,7 +32,7 @@ export const COLLECTIONS = {
     parameters: [COLLECTION],
     body: jsonBody(RENAME),
     answers: { 200: { description: 'The collection.', schema: SUMMARY } },
-    errors: [...BODY_ERRORS, ...NAMED, 'resource-not-available', 'collection-exists'],
+    errors: [...NAMED, 'resource-not-available', 'collection-exists'],
   }),
   drop: operation({
     id: 'collections.drop',
@@ -58,6 +58,6 @@ export const COLLECTIONS = {
     parameters: [COLLECTION],
     body: jsonBody({ ...INDEXES, items: ONE_INDEX }),
     answers: { 200: { description: 'The indexes as they are now.', schema: listOf(ONE_INDEX) } },
-    errors: [...BODY_ERRORS, ...NAMED, 'invalid-index', 'unique-violation', 'index-impossible', 'contention'],
+    errors: [...NAMED, 'invalid-index', 'unique-violation', 'index-impossible', 'contention'],
   }),
 };

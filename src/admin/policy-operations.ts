@@ -1,5 +1,5 @@
 /** The operations on policies as the contract describes them. Not here: the routes (policy-routes.ts). */
-import { ASKED_ERRORS, BODY_ERRORS, jsonBody, operation } from '../contract/operation.ts';
+import { ASKED_ERRORS, jsonBody, operation } from '../contract/operation.ts';
 import { pathParameter } from '../contract/parameters.ts';
 import { listOf } from '../contract/schema.ts';
 import type { ErrorCode } from '../kernel/errors.ts';
@@ -10,14 +10,8 @@ const tag = 'Running it';
 
 const ID = pathParameter('id', "The policy's id.", { type: 'string', minLength: 1 });
 const VERSION = pathParameter('version', 'The number of a version.', { type: 'integer', minimum: 1 });
-const SAVED: readonly ErrorCode[] = [
-  ...BODY_ERRORS,
-  ...ASKED_ERRORS,
-  'invalid-policy',
-  'too-many-policies',
-  'contention',
-];
-const TRIED: readonly ErrorCode[] = [...BODY_ERRORS, ...ASKED_ERRORS, 'invalid-name'];
+const SAVED: readonly ErrorCode[] = [...ASKED_ERRORS, 'invalid-policy', 'too-many-policies', 'contention'];
+const TRIED: readonly ErrorCode[] = [...ASKED_ERRORS, 'invalid-name'];
 
 const BODY = jsonBody({ ...POLICY, properties: { ...POLICY.properties, id: { type: 'string' } } });
 const WRITTEN = { allOf: [{ type: 'object', required: ['id'], properties: { id: { type: 'string' } } }] };

@@ -2,16 +2,17 @@
  * What an operator asks of a running server: how its parts are doing. Not public: load balancers ask `/readyz`.
  */
 import type { FastifyInstance } from 'fastify';
-import { operation } from '../contract/operation.ts';
+import { ASKED_ERRORS, operation } from '../contract/operation.ts';
 import type { Policies } from '../policies/policies.ts';
 import type { Scope } from '../policies/scope.ts';
+import { enterAt } from './enter-at.ts';
 
 const OPERATION = operation({
   id: 'state',
   tag: 'Running it',
   summary: 'The state of the parts of the server',
   answers: { 200: { description: 'The state.', schema: { type: 'object' } } },
-  errors: [],
+  errors: ASKED_ERRORS,
 });
 
 export interface AdminRoutesOptions {
@@ -23,7 +24,9 @@ export interface AdminRoutesOptions {
 }
 
 export async function adminRoutes(app: FastifyInstance, { policies, events }: AdminRoutesOptions): Promise<void> {
-  app.get('/admin/state', { config: OPERATION }, async (request) => {
-    return { events: await events.state(policies.scope(request.principal, 'read', 'admin')) };
-  });
+  const enter = enterAt(policies, 'admin');
+
+  app.get('/admin/state', { config: OPERATION }, async (request) => ({
+    events: await events.state(enter(request, 'read')),
+  }));
 }

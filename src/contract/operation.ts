@@ -32,7 +32,7 @@ export interface Operation {
   readonly body?: Readonly<Record<string, object>>;
   /** By status. */
   readonly answers: Readonly<Record<number, Answer>>;
-  /** Refusals of this route besides those that any request may get. */
+  /** Refusals of this route besides those of any request and those of all routes that speak JSON. */
   readonly errors: readonly ErrorCode[];
 }
 
@@ -95,7 +95,10 @@ export function jsonBody(schema: object): Readonly<Record<string, object>> {
   return { 'application/json': schema };
 }
 
-/** What the parser of JSON bodies refuses. A route without a body can answer with these too, if a body is sent. */
+/**
+ * What the parser of JSON bodies refuses. The contract adds them to each route that changes something and speaks JSON: a
+ * route without a body answers with these too, if a body is sent.
+ */
 export const BODY_ERRORS: readonly ErrorCode[] = [
   'malformed-json',
   'body-required',
@@ -109,8 +112,8 @@ export const BODY_ERRORS: readonly ErrorCode[] = [
   'unsupported-media-type',
 ];
 
-/** Refusals of every route that answers in JSON and knows all its query parameters. */
-export const ASKED_ERRORS: readonly ErrorCode[] = ['unknown-parameter', 'not-acceptable'];
+/** Refusals of every route that knows all its query parameters. */
+export const ASKED_ERRORS: readonly ErrorCode[] = ['unknown-parameter'];
 
 /** Refusals of every route that checks its body against a schema (`kernel/parse-body`). */
-export const CHECKED_ERRORS: readonly ErrorCode[] = [...BODY_ERRORS, ...ASKED_ERRORS, 'invalid-body'];
+export const CHECKED_ERRORS: readonly ErrorCode[] = [...ASKED_ERRORS, 'invalid-body'];

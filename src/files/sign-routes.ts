@@ -5,7 +5,7 @@
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { Check } from 'typebox/schema';
-import { ASKED_ERRORS, BODY_ERRORS, jsonBody, operation } from '../contract/operation.ts';
+import { ASKED_ERRORS, jsonBody, operation } from '../contract/operation.ts';
 import { TIME } from '../contract/schema.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { hasBody, parameters, requestBase, requireMediaType } from '../kernel/request.ts';
@@ -44,7 +44,7 @@ const OPERATION = operation({
       schema: Type.Object({ url: Type.String(), expiresAt: TIME }),
     },
   },
-  errors: [...BODY_ERRORS, ...ASKED_ERRORS, 'file-not-found'],
+  errors: [...ASKED_ERRORS, 'file-not-found'],
 });
 
 export interface SignRoutesOptions {

@@ -1,7 +1,7 @@
 /** The operations on API keys as the contract describes them. Not here: the routes (key-routes.ts). */
 import { API_KEY_SHAPE, answer, DONE } from '../../auth/http/account-contract.ts';
 import { NEW_KEY } from '../../auth/http/schema.ts';
-import { ASKED_ERRORS, BODY_ERRORS, CHECKED_ERRORS, jsonBody, operation } from '../../contract/operation.ts';
+import { ASKED_ERRORS, CHECKED_ERRORS, jsonBody, operation } from '../../contract/operation.ts';
 import { idParameter } from '../../contract/parameters.ts';
 import { adminPage, LIST_ERRORS, LIST_PARAMETERS } from '../list-query.ts';
 
@@ -39,6 +39,6 @@ export const KEYS = {
     summary: 'Revoke an API key',
     parameters: ONE,
     answers: DONE,
-    errors: [...ASKED_ERRORS, ...BODY_ERRORS, 'document-not-found'],
+    errors: [...ASKED_ERRORS, 'document-not-found'],
   }),
 };

@@ -1,7 +1,7 @@
 /** The operations on accounts as the contract describes them. Not here: the routes (user-routes.ts). */
 import { answer, DONE, NAMING_ERRORS, SESSION_SHAPE, USER_SHAPE } from '../../auth/http/account-contract.ts';
 import { CHANGE_USER, NEW_USER } from '../../auth/http/schema.ts';
-import { ASKED_ERRORS, BODY_ERRORS, CHECKED_ERRORS, jsonBody, operation } from '../../contract/operation.ts';
+import { ASKED_ERRORS, CHECKED_ERRORS, jsonBody, operation } from '../../contract/operation.ts';
 import { idParameter, queryParameter } from '../../contract/parameters.ts';
 import { listOf } from '../../contract/schema.ts';
 import { adminPage, LIST_ERRORS, LIST_PARAMETERS } from '../list-query.ts';
@@ -49,7 +49,7 @@ export const USERS = {
     summary: 'Delete an account',
     parameters: ONE,
     answers: DONE,
-    errors: [...ASKED_ERRORS, ...BODY_ERRORS, 'document-not-found', 'last-owner'],
+    errors: [...ASKED_ERRORS, 'document-not-found', 'last-owner'],
   }),
   sessions: operation({
     id: 'users.sessions',
@@ -65,7 +65,7 @@ export const USERS = {
     summary: 'End all sessions of an account',
     parameters: ONE,
     answers: DONE,
-    errors: [...ASKED_ERRORS, ...BODY_ERRORS, 'document-not-found'],
+    errors: [...ASKED_ERRORS, 'document-not-found'],
   }),
   endSession: operation({
     id: 'users.endSession',
@@ -73,6 +73,6 @@ export const USERS = {
     summary: 'End one session of an account',
     parameters: [...ONE, idParameter('session', 'the session')],
     answers: DONE,
-    errors: [...ASKED_ERRORS, ...BODY_ERRORS, 'document-not-found'],
+    errors: [...ASKED_ERRORS, 'document-not-found'],
   }),
 };

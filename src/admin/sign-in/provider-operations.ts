@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { CHECKS } from '../../auth/providers/provider-check.ts';
 import { PROVIDER } from '../../auth/providers/provider-schema.ts';
-import { ASKED_ERRORS, BODY_ERRORS, CHECKED_ERRORS, jsonBody, operation } from '../../contract/operation.ts';
+import { ASKED_ERRORS, CHECKED_ERRORS, jsonBody, operation } from '../../contract/operation.ts';
 import { headerParameter, pathParameter } from '../../contract/parameters.ts';
 import { listOf, shape } from '../../contract/schema.ts';
 import type { ErrorCode } from '../../kernel/errors.ts';
@@ -82,7 +82,7 @@ export const PROVIDER_OPERATIONS = {
     summary: 'Remove an identity provider',
     parameters: [NAME, IF_MATCH],
     answers: { 204: { description: 'Removed.' } },
-    errors: [...ASKED_ERRORS, ...BODY_ERRORS, ...CONDITIONAL, 'provider-not-found'],
+    errors: [...ASKED_ERRORS, ...CONDITIONAL, 'provider-not-found'],
   }),
   check: operation({
     id: 'providers.check',
@@ -91,7 +91,7 @@ export const PROVIDER_OPERATIONS = {
     description: 'Calls the provider, but signs nobody in.',
     parameters: [NAME],
     answers: { 200: { description: 'The result of each check.', schema: CHECKED_SHAPE } },
-    errors: [...ASKED_ERRORS, ...BODY_ERRORS, 'provider-not-found'],
+    errors: [...ASKED_ERRORS, 'provider-not-found'],
   }),
 };
 

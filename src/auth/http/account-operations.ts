@@ -1,5 +1,5 @@
 /** Operations on the caller's own account, as the contract describes them. Not here: the routes (account-routes.ts). */
-import { ASKED_ERRORS, BODY_ERRORS, CHECKED_ERRORS, jsonBody, operation } from '../../contract/operation.ts';
+import { ASKED_ERRORS, CHECKED_ERRORS, jsonBody, operation } from '../../contract/operation.ts';
 import { idParameter } from '../../contract/parameters.ts';
 import { listOf } from '../../contract/schema.ts';
 import { answer, DONE, NAMING_ERRORS, SESSION_SHAPE, TICKET_SHAPE, USER_SHAPE } from './account-contract.ts';
@@ -37,7 +37,7 @@ export const ACCOUNT = {
     tag,
     summary: 'End this session',
     answers: DONE,
-    errors: [...ASKED_ERRORS, ...BODY_ERRORS],
+    errors: ASKED_ERRORS,
   }),
   sessions: operation({
     id: 'auth.sessions',
@@ -52,13 +52,13 @@ export const ACCOUNT = {
     summary: 'End one of your sessions',
     parameters: [idParameter('id', 'the session')],
     answers: DONE,
-    errors: [...ASKED_ERRORS, ...BODY_ERRORS, 'document-not-found'],
+    errors: [...ASKED_ERRORS, 'document-not-found'],
   }),
   ticket: operation({
     id: 'auth.ticket',
     tag,
     summary: 'Get a ticket, for requests that cannot have a header',
     answers: answer('A ticket.', TICKET_SHAPE),
-    errors: [...ASKED_ERRORS, ...BODY_ERRORS],
+    errors: ASKED_ERRORS,
   }),
 };

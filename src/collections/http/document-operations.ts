@@ -3,7 +3,7 @@
  * Not here: the batch (batch-contract.ts) and what the requests do (read-routes.ts, write-routes.ts).
  */
 import Type from 'typebox';
-import { type Answer, BODY_ERRORS, collectionOperation, jsonBody, type Subject } from '../../contract/operation.ts';
+import { type Answer, collectionOperation, jsonBody, type Subject } from '../../contract/operation.ts';
 import { headerParameter, pathParameter, queryParameter } from '../../contract/parameters.ts';
 import { listOf, shape } from '../../contract/schema.ts';
 import { DOCUMENT_BODY, NEW_DOCUMENT } from '../../database/json/document-shapes.ts';
@@ -44,11 +44,10 @@ const MAX_AFFECTED = {
 } as const;
 const BULK = [COLLECTION, ...FILTERS, MAX_AFFECTED, IDEMPOTENCY_KEY];
 
-const NAMED: readonly ErrorCode[] = ['invalid-name', 'not-acceptable'];
+const NAMED: readonly ErrorCode[] = ['invalid-name'];
 export const MISSING: readonly ErrorCode[] = [...NAMED, 'resource-not-available', 'document-not-found'];
 const KEYED: readonly ErrorCode[] = ['key-in-use', 'key-reused', 'answer-too-large'];
 const WRITING: readonly ErrorCode[] = [
-  ...BODY_ERRORS,
   ...KEYED,
   'unknown-parameter',
   'unique-violation',
@@ -110,7 +109,7 @@ export const READING = {
     parameters: [COLLECTION],
     body: jsonBody(QUERY_BODY),
     answers: { 200: listed(subject) },
-    errors: [...LISTING, ...BODY_ERRORS],
+    errors: LISTING,
   })),
   get: collectionOperation((subject) => ({
     id: 'get',
@@ -178,6 +177,6 @@ export const WRITES = {
     summary: `Delete ${subject.one}`,
     parameters: [...ONE, ...WRITE],
     answers: { 200: { ...found(subject), description: 'The document before it was deleted.' }, 204: NONE },
-    errors: [...MISSING, ...KEYED, ...BODY_ERRORS, 'unknown-parameter', 'contention', 'precondition-failed'],
+    errors: [...MISSING, ...KEYED, 'unknown-parameter', 'contention', 'precondition-failed'],
   })),
 };

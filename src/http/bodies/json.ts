@@ -16,6 +16,7 @@ export interface JsonOptions {
 /** Makes a context speak JSON and nothing else. */
 export const json = fp<JsonOptions>(
   async (app, { config }) => {
+    app.decorate('speaksJson', true);
     app.decorateRequest('rawBody', null);
     app.addHook('onRequest', (request, _reply, done) => {
       const { accept } = request.headers;

@@ -19,7 +19,7 @@ const SAID_ONCE: ReadonlySet<string> = new Set(['HEAD', 'OPTIONS']);
 export const declaredRoutes = fp<DeclaredRoutesOptions>(
   async (app, { routes }) => {
     const ids = new Set<string>();
-    app.addHook('onRoute', ({ method, url, config }) => {
+    app.addHook('onRoute', function gather({ method, url, config }) {
       for (const one of [method].flat()) {
         if (SAID_ONCE.has(one)) continue;
         const where = `${one} ${url}`;
@@ -33,7 +33,7 @@ export const declaredRoutes = fp<DeclaredRoutesOptions>(
         ids.add(operation.id);
         const path = url.replace(/:(\w+)/g, '{$1}');
         checkPath(where, path, operation);
-        routes.push({ method: one.toLowerCase(), path, declaration });
+        routes.push({ method: one.toLowerCase(), path, declaration, speaksJson: this.speaksJson === true });
       }
     });
   },

@@ -3,9 +3,16 @@
  * routes (declared-routes.ts) and the collections (contract.ts).
  */
 import { HEADERS } from '../../contract/headers.ts';
-import type { DeclaredOperation, Operation, Subject, Tag } from '../../contract/operation.ts';
+import {
+  BODY_ERRORS,
+  type DeclaredOperation,
+  type Operation,
+  type Subject,
+  type Tag,
+} from '../../contract/operation.ts';
 import { shape } from '../../contract/schema.ts';
 import { DOCUMENT_SHAPE } from '../../database/json/document-shapes.ts';
+import type { ErrorCode } from '../../kernel/errors.ts';
 import { Components } from './components.ts';
 import { type WrittenOperation, writeOperation } from './write-operation.ts';
 
@@ -16,6 +23,8 @@ export interface DeclaredRoute {
   /** With parameters in braces: `/api/{collection}`. */
   readonly path: string;
   readonly declaration: DeclaredOperation;
+  /** True if it takes and answers JSON alone: then it has the refusals of all such routes. */
+  readonly speaksJson: boolean;
 }
 
 /** A collection that exists, as its newest documents show it. */
@@ -66,17 +75,19 @@ export function toOpenApi(
 ): OpenApi {
   const components = new Components();
   const paths: Paths = {};
-  const put = (path: string, method: string, operation: Operation, collection?: string) => {
+  const put = (path: string, { method, speaksJson }: DeclaredRoute, declared: Operation, collection?: string) => {
+    const operation = speaksJson ? { ...declared, errors: [...declared.errors, ...jsonErrors(method)] } : declared;
     paths[path] = { ...paths[path], [method]: writeOperation(operation, components, collection) };
   };
   for (const collection of collections) {
     const subject = subjectOf(collection);
-    for (const { path, method, declaration } of routes) {
+    for (const route of routes) {
+      const { path, declaration } = route;
       if (declaration.kind !== 'of-collection') continue;
-      put(path.replace('{collection}', collection.name), method, declaration.operation(subject), collection.name);
+      put(path.replace('{collection}', collection.name), route, declaration.operation(subject), collection.name);
     }
   }
-  for (const { path, method, declaration } of routes) put(path, method, inGeneral(declaration));
+  for (const route of routes) put(route.path, route, inGeneral(route.declaration));
   return {
     openapi: '3.1.0',
     info: {
@@ -110,6 +121,11 @@ export function toOpenApi(
 /** The operation in its general form, for any collection. */
 export function inGeneral(declaration: DeclaredOperation): Operation {
   return declaration.kind === 'operation' ? declaration.operation : declaration.operation(ANY);
+}
+
+/** The refusals of all routes of this method that speak JSON. */
+function jsonErrors(method: string): readonly ErrorCode[] {
+  return method === 'get' ? ['not-acceptable'] : ['not-acceptable', ...BODY_ERRORS];
 }
 
 function subjectOf({ name, members }: SeenCollection): Subject {

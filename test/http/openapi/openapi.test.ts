@@ -34,7 +34,7 @@ const OUTSIDE: readonly string[] = [
   'GET /client/*',
 ];
 /** One route, for contracts that are made by hand. */
-const ROUTES = [{ method: 'get', path: '/api/{collection}', declaration: READING.list.contract }];
+const ROUTES = [{ method: 'get', path: '/api/{collection}', declaration: READING.list.contract, speaksJson: true }];
 /** What only sockets are told, or who comes to their place without one: OpenAPI has no words for that place. */
 const SOCKET_ONLY: ReadonlySet<string> = new Set([
   'upgrade-required',
@@ -169,6 +169,7 @@ t.test('the contract', async (t) => {
       method: 'get',
       path: `/api/{collection}/${n}`,
       declaration: contract,
+      speaksJson: true,
     }));
     const many = Array.from({ length: 50 }, (_, n) => ({ name: `c${n}`, sampled: 1, members }));
     const size = JSON.stringify(toOpenApi(routes, many, '1')).length;
