@@ -6,7 +6,7 @@
 import { hash } from 'node:crypto';
 import { MillraceError } from '../kernel/errors.ts';
 import type { UserStore } from './accounts/user-store.ts';
-import type { KeyPrincipal, Principal } from './identity/principal.ts';
+import { ANONYMOUS, type KeyPrincipal, type Principal } from './identity/principal.ts';
 import { invalidCredential } from './identity/refusals.ts';
 import { toPrincipal } from './identity/user.ts';
 import { SINGLE_USE_MS, type SingleUse, type Taken } from './sign-in/single-use.ts';
@@ -52,9 +52,10 @@ interface SessionProof {
   readonly expiresAt: number;
 }
 
-/** Names an account or a key. */
+/** Names a principal. */
 export interface PrincipalName {
-  readonly kind: 'owner' | 'user' | 'key';
+  readonly kind: Principal['kind'];
+  /** Id of the account or key; empty for anonymous. */
   readonly id: string;
 }
 
@@ -139,12 +140,12 @@ export class Authenticator {
   }
 
   /**
-   * An account or key as a principal, as it is now, without a session: for work that goes on in its right, such as
-   * webhooks.
+   * A principal as it is now, without a session: for work that goes on in its right, such as webhooks.
    * @returns null when it is gone: the account is deleted or disabled, the key is deleted or has expired
    */
   standing({ kind, id }: PrincipalName): Promise<Principal | null> {
     return this.#steadily(async () => {
+      if (kind === 'anonymous') return ANONYMOUS;
       if (kind === 'key') {
         const key = await this.#parts.keys.current(id);
         return key && toKeyPrincipal(key);

@@ -9,7 +9,7 @@ import type { Parameter } from './parameters.ts';
 import type { Shape } from './schema.ts';
 
 /** The sections of the contract. */
-export type Tag = 'Documents' | 'Files' | 'Events' | 'Sign-in' | 'Running it';
+export type Tag = 'Documents' | 'Files' | 'Events' | 'Webhooks' | 'Sign-in' | 'Running it';
 
 /** An answer that is no refusal. */
 export interface Answer {

@@ -11,7 +11,7 @@ declare const brand: unique symbol;
 export type CollectionName = string & { readonly [brand]: 'CollectionName' };
 
 const NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
-const RESERVED = new Set(['system', 'files', 'functions', 'events', 'admin']);
+const RESERVED = new Set(['system', 'files', 'functions', 'events', 'admin', 'webhooks']);
 
 /** The parameter `:collection` of a path. */
 export const COLLECTION = pathParameter('collection', 'A letter, then up to 63 letters, digits, _ or -.', {

@@ -77,6 +77,7 @@ export const ERRORS = {
   'upload-expired': row(408, 'The upload took too long', true),
   'request-timeout': row(408, 'The request took too long to arrive', true),
   'subscription-exists': row(409, 'A subscription with this id exists'),
+  'endpoint-disabled': row(409, 'The webhook endpoint is disabled'),
   'last-owner': row(409, 'There must always be an owner'),
   'account-exists': row(409, 'Another account has the address'),
   'identity-taken': row(409, 'The identity belongs to another account'),

@@ -29,6 +29,11 @@ export function contradictionsOf({ json, actions, collections, set, namesUser }:
     fault('/actions', "The action 'get' is only for the place 'files'");
   if (collections.has('functions') !== actions.has('call'))
     fault('/actions', "The action 'call' and the place 'functions' belong together");
+  if (collections.has('webhooks') && (json.where !== undefined || fields !== undefined || set.size > 0))
+    fault(
+      '/collections',
+      "'where', 'fields' and 'set' have no effect for 'webhooks': each client reaches the endpoints that it made itself",
+    );
   const onlyAnonymous = principals?.anonymous === true && Object.keys(principals).length === 1;
   if (onlyAnonymous && namesUser)
     fault('/principals', 'Anonymous clients have no $user: the policy would match nothing or, as a deny, everything');
@@ -53,7 +58,8 @@ export function overruledBy(policy: Policy, others: readonly Policy[]): Policy |
 function overrules(deny: Policy, allow: Policy): boolean {
   if (deny.where !== everything || (deny.mode !== null && deny.mode !== allow.mode)) return false;
   const places = [...allow.collections].every(
-    (name) => deny.collections.has(name) || (deny.collections.has('*') && !['files', 'functions'].includes(name)),
+    (name) =>
+      deny.collections.has(name) || (deny.collections.has('*') && !['files', 'functions', 'webhooks'].includes(name)),
   );
   const actions = [...allow.actions].every((action) => deny.actions.has(action));
   return places && actions && isAboutAll(deny, allow);

@@ -15,7 +15,7 @@ import type { PolicySet } from './policy-set.ts';
 import { actionOf, type Grant, type NamedAction } from './scope.ts';
 
 /** Places that are not collections: `*` does not include them. */
-export const OTHER_PLACES: ReadonlySet<string> = new Set(['files', 'functions', 'events', 'admin']);
+export const OTHER_PLACES: ReadonlySet<string> = new Set(['files', 'functions', 'webhooks', 'events', 'admin']);
 
 /** For how long a result that depends on the time is kept, in milliseconds. */
 const NOW_STANDS_MS = 1_000;

@@ -38,7 +38,7 @@ export const POLICY = Type.Object(
       maxLength: 200,
       description: 'The name, for people. No two policies have the same.',
     }),
-    collections: names('Names of collections, `*` for all of them, `files`, `functions`.'),
+    collections: names('Names of collections, `*` for all of them, `files`, `functions`, `webhooks`.'),
     actions: Type.Array(Type.Enum(POLICY_ACTIONS), {
       minItems: 1,
       maxItems: POLICY_ACTIONS.length,

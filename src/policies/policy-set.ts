@@ -31,7 +31,7 @@ export const OPEN_ID = 'open-in-development';
 /** The policy that makes the first request work: in development mode, on one machine, everything is allowed. */
 export const OPEN: PolicyJson = {
   name: 'Open in development',
-  collections: ['*', 'files', 'functions', 'events', 'admin'],
+  collections: ['*', 'files', 'functions', 'webhooks', 'events', 'admin'],
   actions: [...ACTIONS],
   effect: 'allow',
   mode: 'development',

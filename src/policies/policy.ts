@@ -44,7 +44,7 @@ export interface Policy {
 
 /** Places that only the policy of development mode may grant. */
 const DEVELOPMENT_PLACES: readonly string[] = ['events', 'admin'];
-const PLACES: readonly string[] = ['*', 'files', 'functions', ...DEVELOPMENT_PLACES];
+const PLACES: readonly string[] = ['*', 'files', 'functions', 'webhooks', ...DEVELOPMENT_PLACES];
 
 /**
  * Reads a policy.
@@ -99,7 +99,10 @@ function placeFault(name: string, { mode }: PolicyJson): string | null {
     return mode === 'development' ? null : `'${name}' is for owners; only a policy with "mode": "development" opens it`;
   }
   if (PLACES.includes(name) || isCollectionName(name)) return null;
-  return `'${name.slice(0, 80)}' is not the name of a collection. ${hintFor(name, PLACES.slice(0, 3))}`;
+  return `'${name.slice(0, 80)}' is not the name of a collection. ${hintFor(
+    name,
+    PLACES.filter((place) => !DEVELOPMENT_PLACES.includes(place)),
+  )}`;
 }
 
 function shapeFaults(json: unknown): Fault[] {

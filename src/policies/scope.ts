@@ -8,10 +8,10 @@ import { ALL, type FieldTree, NONE } from '../query/evaluate/field-tree.ts';
 import { everything, type Filter, field, nothing, type Value } from '../query/filter.ts';
 
 /**
- * Places that are not collections: the files, the functions, the events of everything, and the administration.
+ * Places that are not collections: the files, the functions, the webhooks, the events of everything, and the administration.
  * `admin:accounts` (accounts, keys and settings) is for fewer roles than the rest of it.
  */
-export const NOT_COLLECTIONS = ['files', 'functions', 'events', 'admin', 'admin:accounts'] as const;
+export const NOT_COLLECTIONS = ['files', 'functions', 'webhooks', 'events', 'admin', 'admin:accounts'] as const;
 
 /** What a policy is about. */
 export type Place = CollectionName | (typeof NOT_COLLECTIONS)[number];

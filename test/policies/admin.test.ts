@@ -172,6 +172,12 @@ const FAULTS: readonly [object, string, RegExp][] = [
   [{ wher: {} }, '/wher', /'wher' is not a member here. Did you mean 'where'/],
   [{ actions: ['write'] }, '/actions/0', /read, create, update/],
   [{ collections: ['_users'] }, '/collections/0', /is not the name of a collection/],
+  [
+    { collections: ['webhooks'], fields: undefined, set: undefined },
+    '/collections',
+    /'where'.* no effect for 'webhooks'/,
+  ],
+  [{ collections: ['webhooks'], where: undefined, set: undefined }, '/collections', /'fields'.* no effect/],
   [{ collections: ['admin'] }, '/collections/0', /is for owners/],
   [{ fields: { read: ['*', 'title'] } }, '/fields/read/1', /'\*' already includes/],
   [{ fields: { read: ['title', '-title'] } }, '/fields/read/1', /excludes a member that is not included/],

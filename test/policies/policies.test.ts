@@ -29,9 +29,19 @@ t.test('who may do what where', async (t) => {
     { collections: ['posts'], actions: ['delete'], principals: { users: ['ann'] } },
     { collections: ['posts'], actions: ['delete'], principals: { keys: ['k'] } },
     { collections: ['functions'], actions: ['call'], principals: { authenticated: true } },
+    { collections: ['webhooks'], actions: ['read', 'create'], principals: { keys: ['hooks'] } },
     { collections: ['notes'], actions: ['read'], principals: { roles: ['banned'] }, effect: 'deny' },
   ]);
-  const PLACES: readonly Place[] = [posts, notes, 'files', 'functions', 'events', 'admin', 'admin:accounts'];
+  const PLACES: readonly Place[] = [
+    posts,
+    notes,
+    'files',
+    'functions',
+    'webhooks',
+    'events',
+    'admin',
+    'admin:accounts',
+  ];
   const grid: readonly (readonly [string, Principal, readonly string[]])[] = [
     ['anonymous', ANONYMOUS, ['posts read']],
     ['a user', user('bob'), ['posts read', 'posts create', 'notes read', 'notes create', 'functions call']],
@@ -52,6 +62,7 @@ t.test('who may do what where', async (t) => {
       key('ann'),
       ['posts read', 'posts create', 'notes read', 'notes create', 'functions call'],
     ],
+    ['a key for webhooks', key('hooks', { collections: ['webhooks'] }), ['webhooks read', 'webhooks create']],
     ['a viewer', owner('viewer'), PLACES.filter((place) => place !== 'admin:accounts').map((place) => `${place} read`)],
     ['a developer', owner('developer'), all(PLACES.filter((place) => place !== 'admin:accounts'))],
     ['an admin', owner('admin'), all(PLACES)],

@@ -58,6 +58,7 @@ const TAGS: Readonly<Record<Tag, string>> = {
   Documents: 'Any collection; the first document creates it.',
   Files: 'Bytes with a document that describes them.',
   Events: 'Every change, in order, from any position that is kept.',
+  Webhooks: 'Events sent to servers of others, signed, until they arrive.',
   'Sign-in': 'Accounts, sessions and tokens.',
   'Running it': 'For operators of this server.',
 };

@@ -67,8 +67,16 @@ export function parseCheck(body: unknown): readonly Case[] {
 
 function toQuestion(json: Static<typeof QUESTION>): TrialQuestion {
   const { principal, action, collection, document, before } = json;
-  if (!isCollectionName(collection) && collection !== 'files' && collection !== 'functions') {
-    throw new MillraceError('invalid-name', `'${collection}' is not the name of a collection, nor files or functions`);
+  if (
+    !isCollectionName(collection) &&
+    collection !== 'files' &&
+    collection !== 'functions' &&
+    collection !== 'webhooks'
+  ) {
+    throw new MillraceError(
+      'invalid-name',
+      `'${collection}' is not the name of a collection, nor files, functions or webhooks`,
+    );
   }
   return {
     principal: toPrincipal(principal),

@@ -68,6 +68,9 @@ const MEMBERS = {
 /** An endpoint without its secret: what a merge patch is applied to. */
 export const ENDPOINT = Type.Object(MEMBERS, { ...closed, description: 'A webhook endpoint.' });
 
+/** A merge patch of it, as the contract describes it. */
+export const ENDPOINT_PATCH = Type.Partial(ENDPOINT);
+
 /** The body of `POST`. */
 export const NEW_ENDPOINT = Type.Object(
   {

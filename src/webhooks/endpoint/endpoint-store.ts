@@ -100,6 +100,13 @@ export class EndpointStore {
     return this.#kept(row, (await this.#secrets.findOne({ _id: id }, { session })) ?? undefined);
   }
 
+  /** Ids of the endpoints of one maker. */
+  async idsOf({ kind, id }: Maker): Promise<readonly string[]> {
+    const wanted = { 'principal.kind': kind, 'principal.id': id };
+    const rows = await translated(() => this.#endpoints.find(wanted, { projection: { _id: 1 } }).toArray());
+    return rows.map(({ _id }) => _id);
+  }
+
   count(session: ClientSession): Promise<number> {
     return this.#endpoints.countDocuments({}, { session });
   }

@@ -2,6 +2,7 @@
  * A webhook endpoint: where events are sent, which ones, and in whose right. What all parts of webhooks share; types and
  * words only. Not here: how it is written and stored (endpoint-schema.ts, endpoint-store.ts).
  */
+import type { Principal } from '../../auth/identity/principal.ts';
 
 /** The reasons for which an endpoint is disabled. */
 export const DISABLED_REASONS = ['owner', 'gone', 'failing', 'principal'] as const;
@@ -22,9 +23,11 @@ export const ORDERINGS = ['none', 'document'] as const;
 
 export type Ordering = (typeof ORDERINGS)[number];
 
-/** The account or key that made an endpoint. The endpoint sees what this principal may read. */
+/** The principal that made an endpoint. The endpoint sees what this principal may read. */
 export interface Maker {
-  readonly kind: 'owner' | 'user' | 'key';
+  /** Anonymous clients can make endpoints in development mode only. */
+  readonly kind: Principal['kind'];
+  /** Id of the account or key; empty for anonymous. */
   readonly id: string;
 }
 

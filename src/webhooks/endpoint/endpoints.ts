@@ -92,6 +92,11 @@ export class Endpoints {
     return toShown(await this.#parts.transactions.run((session) => this.#existing(id, of, session)));
   }
 
+  /** Ids of the endpoints of one maker. */
+  idsOf(maker: Maker): Promise<readonly string[]> {
+    return this.#parts.store.idsOf(maker);
+  }
+
   /**
    * Makes an endpoint. It is in force here when this resolves; other processes hear of it from the event log.
    * @returns the endpoint, and its secret, which no later answer shows

@@ -21,7 +21,7 @@ export interface StoredEndpoint extends WrittenEndpoint {
   readonly _meta?: OwnMeta;
 }
 
-const MAKERS = ['owner', 'user', 'key'] as const;
+const MAKERS = ['owner', 'user', 'key', 'anonymous'] as const;
 
 /**
  * What decides which events an endpoint gets, read from its document, as it is in the database or in the log.

@@ -35,12 +35,14 @@ t.test('reads, paths and methods', async (t) => {
         code: 'unknown-parameter',
       },
       { name: 'a long id', request: `GET /api/many/${'x'.repeat(300)}`, status: 404, code: 'document-not-found' },
-      ...['_users', 'system', 'files', 'functions', 'events', '1a', 'a.b', 'a%24b', 'x'.repeat(65)].map((name) => ({
-        name: `the name ${name.slice(0, 9)} is refused`,
-        request: `GET /api/${name}`,
-        status: 400,
-        code: 'invalid-name',
-      })),
+      ...['_users', 'system', 'files', 'functions', 'events', 'webhooks', '1a', 'a.b', 'a%24b', 'x'.repeat(65)].map(
+        (name) => ({
+          name: `the name ${name.slice(0, 9)} is refused`,
+          request: `GET /api/${name}`,
+          status: 400,
+          code: 'invalid-name',
+        }),
+      ),
       {
         name: 'no JSON wanted',
         request: 'GET /api/many',

@@ -1,14 +1,33 @@
-/** Notes what a sender is told of endpoints, for tests of the book of endpoints. It sends nothing. */
+/**
+ * A sender that keeps what it is told and sends nothing, for tests of what stands before it: the book of endpoints and the
+ * routes. How deliveries are made is tested with real senders.
+ */
 import type { EndpointTarget } from '../../../src/webhooks/endpoint/endpoint.ts';
-import type { EndpointListener } from '../../../src/webhooks/endpoint/endpoints.ts';
+import type {
+  Attempt,
+  Delivery,
+  DeliveryPage,
+  DeliveryQuery,
+  Health,
+  NewDelivery,
+  Sender,
+} from '../../../src/webhooks/sending/sender.ts';
 
-export class ToldSender implements EndpointListener {
+export class ToldSender implements Sender {
   /** By id, as the sender knows them. */
   readonly targets = new Map<string, EndpointTarget>();
-  /** In the order of the calls: `ensure <id>`, `remove <id>`. */
+  /** In the order of the calls: `ensure <id>`, `remove <id>`, `recover <id> <moment>`. */
   readonly calls: string[] = [];
-  /** Thrown by the next call. */
+  /** Thrown by the next call about an endpoint. */
   fault: Error | null = null;
+  /** What was asked of the list of deliveries. */
+  readonly queries: DeliveryQuery[] = [];
+  readonly submitted: NewDelivery[] = [];
+  readonly #rows: { readonly delivery: Delivery; readonly body: string }[] = [];
+
+  async start(): Promise<void> {}
+  async stop(): Promise<void> {}
+  wake(): void {}
 
   async ensureEndpoint(target: EndpointTarget): Promise<void> {
     this.#note(`ensure ${target.id}`);
@@ -18,6 +37,57 @@ export class ToldSender implements EndpointListener {
   async removeEndpoint(id: string): Promise<void> {
     this.#note(`remove ${id}`);
     this.targets.delete(id);
+  }
+
+  async submit(deliveries: readonly NewDelivery[]): Promise<void> {
+    for (const one of deliveries) {
+      this.submitted.push(one);
+      const { endpoint, event, type, body } = one;
+      const id = `${endpoint}:${event}`;
+      const times = { nextAttemptAt: null, createdAt: new Date(), finishedAt: null };
+      this.#rows.unshift({
+        delivery: { id, endpoint, event, type, state: 'dead', attempts: 1, last: null, ...times },
+        body,
+      });
+    }
+  }
+
+  async deliveries(query: DeliveryQuery): Promise<DeliveryPage> {
+    this.queries.push(query);
+    const { endpoint, event, type, state, endpoints, limit, after = '0' } = query;
+    const found = this.#rows
+      .map(({ delivery }) => delivery)
+      .filter((one) => endpoints?.includes(one.endpoint) !== false && (endpoint ?? one.endpoint) === one.endpoint)
+      .filter((one) => (event ?? one.event) === one.event && (type ?? one.type) === one.type)
+      .filter((one) => (state ?? one.state) === one.state);
+    const end = Number(after) + limit;
+    return { deliveries: found.slice(Number(after), end), next: end < found.length ? String(end) : null };
+  }
+
+  async delivery(id: string): Promise<{ readonly delivery: Delivery; readonly body: string | null } | null> {
+    return this.#rows.find(({ delivery }) => delivery.id === id) ?? null;
+  }
+
+  async attempts(id: string): Promise<readonly Attempt[]> {
+    const request = { headers: { 'webhook-id': id } };
+    return [
+      { at: new Date(), durationMs: 1, status: 500, error: 'status', trigger: 'schedule', request, response: null },
+    ];
+  }
+
+  async resend(id: string): Promise<Delivery | null> {
+    const found = await this.delivery(id);
+    return found && { ...found.delivery, state: 'pending' };
+  }
+
+  async recover(endpoint: string, since: Date): Promise<number> {
+    this.#note(`recover ${endpoint} ${since.toISOString()}`);
+    return this.#rows.filter(({ delivery }) => delivery.endpoint === endpoint).length;
+  }
+
+  async health(endpoints: readonly string[]): Promise<ReadonlyMap<string, Health>> {
+    const times = { lastSuccessAt: null, lastFailureAt: null, failingSince: null };
+    return new Map(endpoints.map((id) => [id, { breaker: 'open', pending: 7, ...times }]));
   }
 
   #note(call: string): void {
