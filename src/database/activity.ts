@@ -46,8 +46,19 @@ export class Activity {
     stamp: Stamp,
     session?: ClientSession,
   ): Promise<void> {
-    const row = { _id: new ObjectId().toHexString(), type, details, _meta: newMeta(stamp, new Date(this.#now())) };
+    const row = this.#row(type, details, stamp);
     await translated(() => this.#rows.insertOne(row, session === undefined ? {} : { session }));
+  }
+
+  /** The same for several occurrences of one type, by one command. */
+  async recordAll<T extends Occurrence>(type: T, all: readonly DetailsOf<T>[], stamp: Stamp): Promise<void> {
+    if (all.length === 0) return;
+    const rows = all.map((details) => this.#row(type, details, stamp));
+    await translated(() => this.#rows.insertMany(rows, { ordered: false }));
+  }
+
+  #row<T extends Occurrence>(type: T, details: DetailsOf<T>, stamp: Stamp): ActivityRow {
+    return { _id: new ObjectId().toHexString(), type, details, _meta: newMeta(stamp, new Date(this.#now())) };
   }
 
   /** Deletes documents that are too old; that is no event. */

@@ -33,7 +33,7 @@ export async function endpointsAt(place: LogPosition, parts: EndpointsAtParts): 
   const { documents, time } = await readEndpoints(parts.data);
   // Changes that are in the documents already must be in the log, too, before it is asked for them.
   if (time !== null) await passed(time, parts);
-  const states = new Map(documents.flatMap((document) => named(document)));
+  const states = new Map(statesOf(documents));
   for (const [id, before] of await firstStates(place, parts)) {
     const state = before && interestOf(decodeOwn(before));
     if (state === null) states.delete(id);
@@ -42,13 +42,15 @@ export async function endpointsAt(place: LogPosition, parts: EndpointsAtParts): 
   return states;
 }
 
-function named(document: Document) {
-  const state = interestOf(document);
-  return state === null ? [] : [[state.id, state] as const];
+/** Endpoints by id, from their stored documents. */
+export function statesOf(documents: readonly Document[]): EndpointStates {
+  return new Map(documents.flatMap((document) => interestOf(document) ?? []).map((one) => [one.id, one]));
 }
 
 /** All endpoints as they are stored at one moment, and the cluster time of that moment; null without the collection. */
-async function readEndpoints(data: Db): Promise<{ readonly documents: Document[]; readonly time: Timestamp | null }> {
+export async function readEndpoints(
+  data: Db,
+): Promise<{ readonly documents: Document[]; readonly time: Timestamp | null }> {
   const session = data.client.startSession();
   try {
     const reply = await data.command({ find: ENDPOINTS_COLLECTION, readConcern: { level: 'snapshot' } }, { session });

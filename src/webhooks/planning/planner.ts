@@ -20,6 +20,8 @@ import type { RowDeliveries } from './row-deliveries.ts';
 
 export interface PlannerParts {
   readonly consumer: EventParts['consumer'];
+  /** True if this process records events: only that one plans. */
+  readonly records: () => boolean;
   /** The endpoints after the row at a place of the log (endpoints-at.ts). */
   readonly endpointsAt: (place: LogPosition) => Promise<EndpointStates>;
   readonly makers: Pick<Makers, 'find'>;
@@ -40,7 +42,7 @@ export class Planner {
   #wanted = new WantedRows(new Map());
   /** True while a row that changes endpoints waits to be handled: then it is not known which rows are wanted. */
   #isUnsettled = false;
-  #plans = false;
+  #hasBegun = false;
   readonly #disabled = new WeakSet<EndpointInterest>();
   #looking: Promise<void> = Promise.resolve();
   #handling: Promise<void> = Promise.resolve();
@@ -73,9 +75,9 @@ export class Planner {
     return this.#consumer.cursor();
   }
 
-  /** True from the moment at which this process began to plan. It may not have heard yet that another one does now. */
+  /** True while this process plans, as far as it knows: it may not have heard yet that another one does now. */
   get plans(): boolean {
-    return this.#plans;
+    return this.#hasBegun && this.#parts.records();
   }
 
   /** An endpoint as it counts now, in the process that plans. */
@@ -91,7 +93,7 @@ export class Planner {
 
   /** Looks for endpoints whose principal is gone, and disables them. */
   lookForGone(): void {
-    if (!this.#plans) return;
+    if (!this.plans) return;
     this.#looking = this.#looking
       .then(() => this.#disableGone([...this.#wanted.states.values()]))
       .catch(this.#parts.onError);
@@ -101,7 +103,7 @@ export class Planner {
     const states = await this.#parts.endpointsAt(cursor);
     this.#wanted = new WantedRows(states);
     this.#isUnsettled = false;
-    this.#plans = true;
+    this.#hasBegun = true;
     await this.#disableGone([...states.values()]);
     // The process that planned before may have ended, and left deliveries that it was making.
     this.#parts.sender.wake();

@@ -52,6 +52,7 @@ async function running(world: World, sender: RecordingSender): Promise<Running> 
         tries: 1_000,
         ...options,
       }),
+    records: () => true,
     endpointsAt: (place) =>
       endpointsAt(place, { data: node.mongo.data, log: node.log, recorder: node.recorder, signal: end.signal }),
     makers,
