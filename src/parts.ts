@@ -23,9 +23,11 @@ import { DocumentStore } from './collections/store/store.ts';
 import { type Mongo, mayNot, openMongo } from './database/mongo.ts';
 import { Transactions } from './database/transactions.ts';
 import { Egress } from './egress/egress.ts';
+import type { Note } from './events/log/note.ts';
 import { type EventParts, openEvents } from './events/open-events.ts';
 import type { Files } from './files/files.ts';
 import { openFiles } from './files/open-files.ts';
+import { VERSION } from './greeting.ts';
 import { OpenAnswers } from './kernel/answers/open-answers.ts';
 import { Closers } from './kernel/closers.ts';
 import type { Config } from './kernel/config/config.ts';
@@ -39,6 +41,8 @@ import { QuotaCounter } from './quotas/quota-counter.ts';
 import { QuotaStore } from './quotas/quota-store.ts';
 import { Quotas } from './quotas/quotas.ts';
 import { Realtime } from './realtime/realtime.ts';
+import { openWebhooks, type WebhookParts } from './webhooks/open-webhooks.ts';
+import { DirectSender } from './webhooks/sending/direct/direct-sender.ts';
 
 export interface Parts {
   readonly config: Config;
@@ -64,6 +68,7 @@ export interface Parts {
   readonly files: Files;
   readonly events: EventParts;
   readonly audit: Audit;
+  readonly webhooks: WebhookParts;
   readonly realtime: Realtime;
   /** Resolves when the parts can serve requests; rejects when not. */
   ready(): Promise<void>;
@@ -168,15 +173,10 @@ async function makeOn(
     (it) => it.close(),
   );
 
-  const events = closers.add(
-    await openEvents(mongo, {
-      ...config.events,
-      onNote: (level, message, details) => {
-        if (level !== 'info') onError(new Error(`${message}: ${JSON.stringify(details)}`));
-      },
-    }),
-    (it) => it.close(),
-  );
+  const onNote: Note = (level, message, details) => {
+    if (level !== 'info') onError(new Error(`${message}: ${JSON.stringify(details)}`));
+  };
+  const events = closers.add(await openEvents(mongo, { ...config.events, onNote }), (it) => it.close());
   // What every process holds in memory and keeps in force within a second.
   const reloaders = [policyBook, providers, redirects].map(({ reloader }) => closers.add(reloader, (it) => it.stop()));
   const readers = [auth, registry, sortIndexes, ...reloaders];
@@ -198,6 +198,21 @@ async function makeOn(
     closers.add(counting, (it) => it.stop());
     counting.start();
   }
+
+  const webhooks = closers.add(
+    await openWebhooks({
+      mongo,
+      transactions,
+      auth,
+      policies,
+      events,
+      checkUrl,
+      publicUrl: config.server.publicUrl,
+      makeSender: (told) => new DirectSender({ mongo, egress, events: told, version: VERSION, onNote }),
+      onError,
+    }),
+    (it) => it.close(),
+  );
 
   const requestRate = new RequestRate(config.server.rate);
   const realtime = closers.add(
@@ -241,6 +256,7 @@ async function makeOn(
     files: files.files,
     events,
     audit,
+    webhooks,
     realtime,
     ready: async () => {
       await mongo.log.command({ ping: 1 }, { timeoutMS: 2_000 });

@@ -1,0 +1,170 @@
+/** What endpoints get of events, from a write to a receiver: cut to what their principal may read, and nothing beyond it. */
+import t, { type Test } from 'tap';
+import type { Maker } from '../../../src/webhooks/endpoint/endpoint.ts';
+import { signUp } from '../../helpers/accounts.ts';
+import { buildTestApp } from '../../helpers/app.ts';
+import { withPolicies } from '../../helpers/policies.ts';
+import { until } from '../../helpers/until.ts';
+import { openEventReceiver } from '../../helpers/webhooks/event-receiver.ts';
+
+t.setTimeout(120_000);
+const NOBODY = { by: null, request: null };
+const ALL = { collections: ['*'], actions: ['read', 'create', 'update', 'delete'], principals: { anonymous: true } };
+
+/** An app and a receiver; `last` is an endpoint that is sent a mark after everything else. */
+async function world(t: Test) {
+  const { app, parts } = await buildTestApp(t);
+  const receiver = await openEventReceiver(t);
+  const { keys, users } = parts.auth;
+  const boss = await users.create({ kind: 'owner', email: 'boss@example.org', roles: ['owner'] }, NOBODY);
+  const owner: Maker = { kind: 'owner', id: boss._id };
+  const endpoint = async (path: string, maker: Maker, body: object) => {
+    const { shown } = await parts.webhooks.endpoints.create({ url: `${receiver.url}/${path}`, ...body }, maker, NOBODY);
+    return shown.endpoint.id;
+  };
+  const key = async (more: object = {}): Promise<Maker & { kind: 'key' }> => {
+    const limits = { name: 'k', roles: [], collections: null, actions: null, expiresAt: null };
+    return { kind: 'key', id: (await keys.create({ ...limits, ...more }, NOBODY)).id };
+  };
+  await endpoint('marks', owner, { types: ['marks.created'] });
+  let marks = 0;
+  /** Resolves when everything that was written before has been planned, and has arrived. */
+  const arrived = async () => {
+    marks += 1;
+    await app.inject({ method: 'POST', url: '/api/marks', payload: {} });
+    await until(() => receiver.at('/marks').length >= marks, 'the mark arrives');
+  };
+  const isEnabled = async (id: string) => (await parts.webhooks.endpoints.show(id, null)).endpoint.enabled;
+  return { app, parts, receiver, owner, endpoint, key, arrived, isEnabled };
+}
+
+t.test('an endpoint gets what its principal may read, and is told of what leaves its reach', async (t) => {
+  const { app, parts, receiver, endpoint, key, owner, arrived } = await world(t);
+  const reader = await key();
+  const readers = { principals: { keys: [reader.id] } };
+  const own = { collections: ['todos'], actions: ['read'], where: { team: 'red' }, fields: { read: ['*', '-secret'] } };
+  withPolicies(parts, [ALL, { ...own, ...readers }]);
+  await endpoint('key', reader, { types: ['*'] });
+  await endpoint('filtered', reader, { types: ['todos.*'], filter: { n: { $gt: 1 } } });
+  await endpoint('hidden', reader, { types: ['todos.*'], filter: { secret: 'x' } });
+  await endpoint('owner', owner, { types: ['todos.*'] });
+  const send = (method: 'PUT' | 'DELETE', id: string, payload?: object) =>
+    app.inject({ method, url: `/api/todos/${id}?upsert=true`, ...(payload ? { payload } : {}) });
+  await send('PUT', 'a', { team: 'red', n: 1, secret: 'x' });
+  await send('PUT', 'b', { team: 'blue', n: 2, secret: 'x' });
+  await send('PUT', 'a', { team: 'red', n: 1, secret: 'y' });
+  await send('PUT', 'a', { team: 'blue', n: 2, secret: 'x' });
+  await app.inject({ method: 'POST', url: '/api/others', payload: {} });
+  await arrived();
+  const told = (path: string) =>
+    receiver.at(path).map(({ event: { type, documentId, data, before, changed } }) => ({
+      what: `${type} ${documentId}`,
+      data: without(data),
+      before: without(before),
+      changed,
+    }));
+  const red = { id: 'a', team: 'red', n: 1 };
+  t.strictSame(told('/key'), [
+    { what: 'todos.created a', data: red, before: null, changed: null },
+    { what: 'todos.updated a', data: red, before: red, changed: [] },
+    { what: 'todos.updated a', data: null, before: red, changed: null },
+  ]);
+  t.strictSame(told('/filtered'), [], 'the state that it sees does not match');
+  t.strictSame(told('/hidden'), [], 'a filter cannot find hidden values');
+  t.equal(told('/owner').length, 4);
+  t.match(told('/owner').at(-1), { data: { team: 'blue', secret: 'x' }, before: { secret: 'y' } });
+  const [first] = receiver.at('/key');
+  t.equal(first?.headers['webhook-id'], first?.event.id);
+});
+
+t.test('an endpoint of a key that is revoked is disabled within a second, and gets nothing made later', async (t) => {
+  const { app, parts, receiver, endpoint, key, owner, arrived, isEnabled } = await world(t);
+  const reader = await key();
+  withPolicies(parts, [ALL, { collections: ['*'], actions: ['read'], principals: { authenticated: true } }]);
+  const id = await endpoint('key', reader, { types: ['todos.*'] });
+  await endpoint('activity', owner, { types: ['system.endpoint.disabled'] });
+  await app.inject({ method: 'PUT', url: '/api/todos/before?upsert=true', payload: {} });
+  await until(() => receiver.at('/key').length === 1, 'it gets events');
+  await parts.auth.keys.remove(reader.id, NOBODY);
+  const revokedAt = performance.now();
+  await app.inject({ method: 'PUT', url: '/api/todos/later?upsert=true', payload: {} });
+  await until(async () => !(await isEnabled(id)), 'it is disabled');
+  t.ok(performance.now() - revokedAt < 1_000, 'within a second');
+  await arrived();
+  t.equal(receiver.at('/key').length, 1);
+  t.equal((await parts.webhooks.endpoints.show(id, null)).endpoint.disabledReason, 'principal');
+  await until(() => receiver.at('/activity').length === 1, 'it is an event');
+  t.match(receiver.at('/activity')[0]?.event.data, { details: { endpoint: id, reason: 'principal' } });
+});
+
+t.test('endpoints of accounts that are disabled, and of keys that expire, are disabled', async (t) => {
+  const { app, parts, receiver, endpoint, key, arrived, isEnabled } = await world(t);
+  withPolicies(parts, [ALL, { collections: ['*'], actions: ['read'], principals: { authenticated: true } }]);
+  const ada = await signUp(app, 'ada');
+  const expiresAt = new Date(Date.now() + 1_500);
+  const ids = [
+    await endpoint('user', { kind: 'user', id: ada.id }, { types: ['todos.*'] }),
+    await endpoint('expiring', await key({ expiresAt }), { types: ['todos.*'] }),
+  ];
+  const enabled = () => Promise.all(ids.map(isEnabled));
+  await app.inject({ method: 'POST', url: '/api/todos', payload: {} });
+  await arrived();
+  t.same([receiver.at('/user').length, receiver.at('/expiring').length], [1, 1]);
+  await parts.auth.users.change(ada.id, { disabled: true }, NOBODY);
+  await until(async () => !(await enabled())[0], 'the one of the account is disabled');
+  await until(() => Date.now() > expiresAt.getTime(), 'the key has expired');
+  await app.inject({ method: 'POST', url: '/api/todos', payload: {} });
+  await until(async () => !(await enabled())[1], 'the one of the key is disabled when it would be used');
+  await arrived();
+  t.same([receiver.at('/user').length, receiver.at('/expiring').length], [1, 1]);
+});
+
+t.test('a long event is sent without its states, with the address of its document', async (t) => {
+  const settings = { MILLRACE_PUBLIC_URL: 'https://api.example.org' };
+  const { app, parts } = await buildTestApp(t, settings);
+  const receiver = await openEventReceiver(t);
+  const boss = await parts.auth.users.create({ kind: 'owner', email: 'b@example.org', roles: ['owner'] }, NOBODY);
+  withPolicies(parts, [ALL]);
+  const body = { url: `${receiver.url}/all`, types: ['todos.*'] };
+  await parts.webhooks.endpoints.create(body, { kind: 'owner', id: boss._id }, NOBODY);
+  const put = (id: string, text: string) =>
+    app.inject({ method: 'PUT', url: `/api/todos/${id}?upsert=true`, payload: { text } });
+  await put('short', 'a'.repeat(250 * 1024));
+  await put('wide', 'ä'.repeat(130 * 1024));
+  await put('huge', 'a'.repeat(900 * 1024));
+  await until(() => receiver.at('/all').length === 3, 'all arrive');
+  const events = new Map(receiver.at('/all').map(({ event }) => [event.documentId, event]));
+  t.equal(events.get('short')?.truncated, undefined);
+  t.equal(String(events.get('short')?.data?.['text']).length, 250 * 1024);
+  for (const id of ['wide', 'huge']) {
+    t.match(events.get(id), { type: 'todos.created', data: null, before: null, truncated: true, revision: 1 });
+    t.equal(events.get(id)?.url, `https://api.example.org/api/todos/${id}`);
+  }
+  t.ok(receiver.received.every(({ text }) => Buffer.byteLength(text) <= 256 * 1024));
+});
+
+t.test('what deliveries do is told only to endpoints that name it, and never of themselves', async (t) => {
+  const { app, parts, receiver, endpoint, owner, arrived } = await world(t);
+  withPolicies(parts, [ALL]);
+  receiver.answer = ({ path }) => (path === '/broken' ? 500 : 204);
+  await endpoint('all', owner, { types: ['*'] });
+  await endpoint('system', owner, { types: ['system.*'] });
+  await endpoint('deaths', owner, { types: ['system.delivery.*'] });
+  const broken = await endpoint('broken', owner, { types: ['todos.created', 'system.delivery.*'], schedule: 'none' });
+  await app.inject({ method: 'POST', url: '/api/todos', payload: {} });
+  await until(() => receiver.at('/deaths').length === 1, 'the death of a delivery is told');
+  t.match(receiver.at('/deaths')[0]?.event, {
+    type: 'system.delivery.dead',
+    data: { details: { endpoint: broken, type: 'todos.created' } },
+  });
+  await arrived();
+  const isOfDelivery = ({ event }: { event: { type: string } }) => event.type.startsWith('system.delivery.');
+  for (const path of ['/all', '/system', '/broken']) t.notOk(receiver.at(path).some(isOfDelivery), path);
+  t.ok(receiver.at('/all').length > receiver.at('/system').length);
+});
+
+function without(state: Readonly<Record<string, unknown>> | null): unknown {
+  if (state === null) return null;
+  const { _meta, ...rest } = state;
+  return rest;
+}
