@@ -3,6 +3,7 @@ import t, { type Test } from 'tap';
 import type { Maker } from '../../../src/webhooks/endpoint/endpoint.ts';
 import { signUp } from '../../helpers/accounts.ts';
 import { buildTestApp } from '../../helpers/app.ts';
+import { ownTimeOf } from '../../helpers/own-time.ts';
 import { withPolicies } from '../../helpers/policies.ts';
 import { until } from '../../helpers/until.ts';
 import { openEventReceiver } from '../../helpers/webhooks/event-receiver.ts';
@@ -86,10 +87,11 @@ t.test('an endpoint of a key that is revoked is disabled within a second, and ge
   await app.inject({ method: 'PUT', url: '/api/todos/before?upsert=true', payload: {} });
   await until(() => receiver.at('/key').length === 1, 'it gets events');
   await parts.auth.keys.remove(reader.id, NOBODY);
-  const revokedAt = performance.now();
-  await app.inject({ method: 'PUT', url: '/api/todos/later?upsert=true', payload: {} });
-  await until(async () => !(await isEnabled(id)), 'it is disabled');
-  t.ok(performance.now() - revokedAt < 1_000, 'within a second');
+  const own = await ownTimeOf(async () => {
+    await app.inject({ method: 'PUT', url: '/api/todos/later?upsert=true', payload: {} });
+    await until(async () => !(await isEnabled(id)), 'it is disabled');
+  });
+  t.ok(own < 1_000, `${Math.round(own)} ms`);
   await arrived();
   t.equal(receiver.at('/key').length, 1);
   t.equal((await parts.webhooks.endpoints.show(id, null)).endpoint.disabledReason, 'principal');
