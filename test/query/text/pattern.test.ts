@@ -106,6 +106,15 @@ t.test('both engines find the same', { timeout: 120_000 }, async (t) => {
   const collection = client.db(database).collection<{ _id: number; text: string }>('texts');
   const texts = Array.from({ length: 200 }, () => random.several(0, 6, () => random.pick(CHARACTERS)).join(''));
   await collection.insertMany(texts.map((text, _id) => ({ _id, text })));
+  /** Whether the server's engine reaches the limit of its steps: a filter says then that the text does not match. */
+  const givesUp = async (_id: number, regex: string) => {
+    const is = { $regexMatch: { input: '$text', regex } };
+    const asked = collection.aggregate([{ $match: { _id } }, { $project: { is } }]).toArray();
+    return await asked.then(
+      () => false,
+      (error) => /\$regexMatch\. Result code: -8$/.test(error.message),
+    );
+  };
   let hits = 0;
   for (let n = 0; n < 600; n++) {
     const pattern = random.pick(['', '', '(?i)', '(?s)', '(?is)']) + sequence(random, 2);
@@ -114,9 +123,12 @@ t.test('both engines find the same', { timeout: 120_000 }, async (t) => {
     const found = await collection.find({ text: { $regex: rewritten } }).toArray();
     const matcher = compilePattern(pattern);
     const expected = new Set(found.map(({ _id }) => _id));
-    const wrong = texts.findIndex((text, index) => matcher.test(text) !== expected.has(index));
-    if (wrong >= 0)
-      t.fail(`${pattern} → ${rewritten} of ${JSON.stringify(texts[wrong])}: server ${expected.has(wrong)}`);
+    for (const [index, text] of texts.entries()) {
+      if (matcher.test(text) === expected.has(index)) continue;
+      const told = `${pattern} → ${rewritten} of ${JSON.stringify(text)}: server ${expected.has(index)}`;
+      if (!expected.has(index) && (await givesUp(index, rewritten))) t.comment(`${told}, as it gives up`);
+      else t.fail(told);
+    }
     hits += found.length;
   }
   t.ok(hits > 2_000 && hits < 116_000, `${hits} hits`);
