@@ -4,6 +4,7 @@ import { networkOf } from '../../src/kernel/config/addresses.ts';
 import { ask, PASSWORD, signIn, signUp } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { testMongo } from '../helpers/mongo.ts';
+import { ownTimeOf } from '../helpers/own-time.ts';
 import { until } from '../helpers/until.ts';
 
 t.test('the addresses of one network are one', async (t) => {
@@ -27,6 +28,12 @@ t.test('delays', async (t) => {
   const guess = (username: string, at = app) => ask(at, 'POST /auth/login', { username, password: 'a wrong guess' });
   const from = (remoteAddress: string, username: string, password = 'a wrong guess') =>
     app.inject({ method: 'POST', url: '/auth/login', payload: { username, password }, remoteAddress });
+  /** Lets the delay that the last fifth failure began end after a time, so that a slow machine does not live through it. */
+  const endAfter = async (kind: 'name' | 'address' | 'account', ms: number) => {
+    const later = { $set: { until: new Date(Date.now() + ms) } };
+    const newest = { _id: { $regex: `^${kind}:` }, failures: 5 };
+    t.ok(await delays.findOneAndUpdate(newest, later, { sort: { at: -1 } }), 'there is one');
+  };
   await signUp(app, 'ada');
 
   for (const name of ['ada', 'nobody']) {
@@ -35,10 +42,11 @@ t.test('delays', async (t) => {
         const { statusCode } = await guess(name, n % 2 === 0 ? app : second.app);
         t.equal(statusCode, 401, `failure ${n}`);
       }
+      await endAfter('name', 60_000);
       for (const at of [app, second.app]) {
         const refused = await guess(name, at);
         t.match(refused.json(), { status: 429, code: 'rate-limited' });
-        t.equal(refused.headers['retry-after'], '1');
+        t.match(refused.headers['retry-after'], /^(60|[1-5]?\d)$/);
       }
       const right = await ask(app, 'POST /auth/login', { username: name, password: PASSWORD });
       t.equal(right.statusCode, 429, 'also for the right password');
@@ -76,10 +84,10 @@ t.test('delays', async (t) => {
     t.match((await from('127.0.0.2', 'ann')).headers, { 'retry-after': /^(60|59)$/ }, 'the guesser waits long');
     const attack = setInterval(() => void from('127.0.0.2', 'ann'), 100);
     t.teardown(() => clearInterval(attack));
-    const start = performance.now();
-    await until(async () => (await from('127.0.0.3', 'ann', PASSWORD)).statusCode === 200, 'ann is let in', 20_000);
+    const isIn = async () => (await from('127.0.0.3', 'ann', PASSWORD)).statusCode === 200;
+    const ms = await ownTimeOf(() => until(isIn, 'ann is let in'));
     clearInterval(attack);
-    t.ok(performance.now() - start < 10_000, 'in a few seconds, on a slow machine too');
+    t.ok(ms < 10_000, `in a few seconds, ${ms.toFixed()} ms`);
   });
 
   await t.test('who guesses from many networks keeps nobody out where the account is known', async (t) => {
@@ -87,15 +95,14 @@ t.test('delays', async (t) => {
     const account = { username: 'zoe', password: PASSWORD };
     await app.inject({ method: 'POST', url: '/auth/register', payload: account, ...place });
     for (let n = 1; n <= 5; n++) t.equal((await from(`2001:db8:1:${n}::1`, 'zoe')).statusCode, 401);
-    // So that a slow machine does not live through it.
-    const later = { $set: { until: new Date(Date.now() + 60_000) } };
-    await delays.findOneAndUpdate({ _id: { $regex: '^name:' }, failures: 5 }, later, { sort: { at: -1 } });
+    await endAfter('name', 60_000);
     for (const place of ['2001:db8:1:6::1', '2001:db8:0:2::1']) {
       t.equal((await from(place, 'zoe', PASSWORD)).statusCode, 429, 'a network that is new to the account waits');
     }
     t.equal((await from('2001:db8:0:1::2', 'zoe')).statusCode, 401, 'its own is judged');
     t.equal((await from('2001:db8:0:1::2', 'zoe', PASSWORD)).statusCode, 200);
     for (let n = 1; n <= 4; n++) await from('2001:db8:0:1::2', 'zoe');
+    await endAfter('address', 60_000);
     t.equal((await from('2001:db8:0:1::2', 'zoe', PASSWORD)).statusCode, 429, 'and has its own delay');
   });
 
@@ -115,9 +122,7 @@ t.test('delays', async (t) => {
       ['nobody-1', 5, ['nobody-1@example.org']],
     ] as const) {
       for (let n = 1; n <= left; n++) t.equal((await guess(one)).statusCode, 401);
-      // So that a slow machine does not live through it.
-      const later = { $set: { until: new Date(Date.now() + 60_000) } };
-      await delays.findOneAndUpdate({ _id: { $regex: '^name:' }, failures: 5 }, later, { sort: { at: -1 } });
+      await endAfter('name', 60_000);
       t.equal((await guess(one)).statusCode, 429, `${one} waits`);
       for (const other of others) t.equal((await guess(other)).statusCode, 401, `${other} does not`);
     }
@@ -129,6 +134,7 @@ t.test('delays', async (t) => {
     for (let n = 1; n <= 4; n++) for (const name of ['kurt', 'kurt@example.org']) await guess(name);
     t.ok(await signIn(app, 'kurt'));
     t.equal((await guess('kurt@example.org')).statusCode, 401, 'the fifth of this name');
+    await endAfter('name', 60_000);
     t.equal((await guess('kurt@example.org')).statusCode, 429);
   });
 
@@ -138,6 +144,7 @@ t.test('delays', async (t) => {
     await app.inject({ method: 'POST', url: '/auth/register', payload: account, remoteAddress });
     for (const name of ['emmy', 'emmy@example.org']) {
       for (let n = 1; n <= 5; n++) await guess(name);
+      await endAfter('name', 60_000);
       t.equal((await guess(name)).statusCode, 429);
       t.equal((await from(remoteAddress, name, PASSWORD)).statusCode, 200, name);
     }
@@ -147,6 +154,7 @@ t.test('delays', async (t) => {
     const account = await signUp(app, 'rosa');
     const change = (current: string) => ask(app, 'POST /auth/password', { current, password: PASSWORD }, account);
     for (let n = 1; n <= 5; n++) t.equal((await change('a wrong guess')).statusCode, 401);
+    await endAfter('account', 60_000);
     t.equal((await change(PASSWORD)).statusCode, 429);
     t.ok(await signIn(app, 'rosa'), 'which holds up no sign-in');
   });
@@ -154,8 +162,10 @@ t.test('delays', async (t) => {
   await t.test('an address waits too, whatever names it tries', async (t) => {
     const next = (n: number) => from('203.0.113.9', `name-${n}`);
     for (let n = 1; n <= 5; n++) t.equal((await next(n)).statusCode, 401);
+    await endAfter('address', 60_000);
     t.equal((await next(6)).statusCode, 429);
-    await until(async () => (await next(7)).statusCode === 401, 'the second is over', 5_000);
+    await endAfter('address', 500);
+    await until(async () => (await next(7)).statusCode === 401, 'the delay is over');
   });
 
   await t.test('many guesses at once are few guesses', async (t) => {

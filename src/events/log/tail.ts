@@ -225,7 +225,8 @@ export class Tail {
   async #follow(signal: AbortSignal): Promise<void> {
     const stages = [{ $match: { operationType: 'insert' } }];
     let opened = false;
-    for await (const reply of changeStream({ db: this.#log.db, collection: 'log', stages, signal })) {
+    const from = { at: await this.#log.nextTime(signal) };
+    for await (const reply of changeStream({ db: this.#log.db, collection: 'log', from, stages, signal })) {
       if (!opened) await this.#catchUp();
       opened = true;
       const rows = reply.changes.flatMap((change) => (change.after === null ? [] : [decodeRow(change.after)]));
