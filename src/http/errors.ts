@@ -31,7 +31,7 @@ export const errors = fp(
 );
 
 /** Writes an error as the reply. */
-export function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
+function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const { bodyLimit = 0 } = request.server.initialConfig;
   const error = toMillraceError(isCutOff(thrown, request) ? cutOff(thrown) : thrown, bodyLimit);
   request.refusal = error;

@@ -45,8 +45,6 @@ export const OPERATORS = [
 
 export type Operator = (typeof OPERATORS)[number];
 
-export const RANGES = ['gt', 'gte', 'lt', 'lte'] as const;
-
 /** What the text operators search for, and whether letter case counts. */
 export const TEXT_OPERATORS = {
   contains: { how: 'contains', fold: false },

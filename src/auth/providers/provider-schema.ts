@@ -5,7 +5,7 @@
 import Type, { type Static } from 'typebox';
 import { ROLES } from '../identity/role-names.ts';
 
-export const PROVIDER_KINDS = ['google', 'facebook', 'apple', 'github', 'oidc'] as const;
+const PROVIDER_KINDS = ['google', 'facebook', 'apple', 'github', 'oidc'] as const;
 
 const closed = { additionalProperties: false } as const;
 

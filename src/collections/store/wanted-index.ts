@@ -58,8 +58,25 @@ function usesOf(filter: Filter): readonly Use[] {
   }
   if (filter.kind !== 'field' || filter.path.split('.').some(isPosition)) return [];
   const { path, test } = filter;
-  if (test.op === 'in' || test.op === 'all') return [{ path, isRange: false }];
-  return test.op === 'gt' || test.op === 'gte' || test.op === 'lt' || test.op === 'lte'
-    ? [{ path, isRange: true }]
-    : [];
+  switch (test.op) {
+    case 'in':
+    case 'all':
+      return [{ path, isRange: false }];
+    case 'gt':
+    case 'gte':
+    case 'lt':
+    case 'lte':
+      return [{ path, isRange: true }];
+    case 'exists':
+    case 'type':
+    case 'size':
+    case 'text':
+    case 'regex':
+    case 'not':
+    case 'elem':
+    case 'elemWhere':
+      return [];
+    default:
+      return test satisfies never;
+  }
 }

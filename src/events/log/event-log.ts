@@ -283,7 +283,7 @@ export class EventLog {
 }
 
 /** Cuts rows into batches of at most 500 rows and 8 MiB; a larger row goes alone. */
-export function* rowBatches(rows: readonly LogRow[]): Generator<LogRow[]> {
+function* rowBatches(rows: readonly LogRow[]): Generator<LogRow[]> {
   let batch: LogRow[] = [];
   let bytes = 0;
   for (const row of rows) {

@@ -78,7 +78,7 @@ export class OpenAnswers {
  * Pauses of the server itself do not count.
  * @returns a function that ends the watch
  */
-export function holdAnswerToPace(
+function holdAnswerToPace(
   answer: ServerResponse,
   { windowMs, windowBytes }: Pace = { windowMs: WINDOW_MS, windowBytes: WINDOW_BYTES },
 ): () => void {

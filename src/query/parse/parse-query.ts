@@ -23,7 +23,7 @@ import { COUNTS, type Count, type Expansion, type Query } from './query.ts';
 /** Parameters that are not fields; a field of that name is reached as `limit[eq]=5`. */
 export const RESERVED = ['filter', 'sort', 'fields', 'limit', 'cursor', 'skip', 'count', 'expand'] as const;
 
-type Reserved = (typeof RESERVED)[number];
+export type Reserved = (typeof RESERVED)[number];
 
 const isReserved = (name: string): name is Reserved => RESERVED.some((reserved) => reserved === name);
 

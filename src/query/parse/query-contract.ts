@@ -7,6 +7,7 @@ import { queryParameter } from '../../contract/parameters.ts';
 import { shape } from '../../contract/schema.ts';
 import type { ErrorCode } from '../../kernel/errors.ts';
 import { LIMITS } from '../limits.ts';
+import type { Reserved } from './parse-query.ts';
 import { COUNTS } from './query.ts';
 
 /** Names of members to show. */
@@ -38,17 +39,20 @@ export const FILTERS: readonly Parameter[] = [
   },
 ];
 
-/** A list. */
-export const LIST: readonly Parameter[] = [
-  ...FILTERS,
-  queryParameter('sort', `Up to ${LIMITS.sortKeys} fields, as -stars,name.`),
-  FIELDS,
-  queryParameter('limit', 'Documents of a page; all of them without.', LIMIT),
-  queryParameter('cursor', 'Where to go on: the Millrace-Next of the page before.'),
-  queryParameter('skip', 'Documents to pass over.', SKIP),
-  queryParameter('count', 'Whether to count, in Millrace-Count.', { type: 'string', enum: [...COUNTS] }),
-  EXPAND,
-];
+/** A list: every parameter that is not a condition. */
+const PARAMETERS: Readonly<Record<Reserved, readonly Parameter[]>> = {
+  filter: FILTERS,
+  sort: [queryParameter('sort', `Up to ${LIMITS.sortKeys} fields, as -stars,name.`)],
+  fields: [FIELDS],
+  limit: [queryParameter('limit', 'Documents of a page; all of them without.', LIMIT)],
+  cursor: [queryParameter('cursor', 'Where to go on: the Millrace-Next of the page before.')],
+  skip: [queryParameter('skip', 'Documents to pass over.', SKIP)],
+  count: [queryParameter('count', 'Whether to count, in Millrace-Count.', { type: 'string', enum: [...COUNTS] })],
+  expand: [EXPAND],
+};
+
+/** The parameters of a list. */
+export const LIST: readonly Parameter[] = Object.values(PARAMETERS).flat();
 
 const texts = { oneOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }] };
 
@@ -65,7 +69,7 @@ export const QUERY_BODY = shape('Query', {
     skip: SKIP,
     count: { enum: [...COUNTS] },
     expand: texts,
-  },
+  } satisfies Readonly<Record<Reserved, object>>,
   additionalProperties: false,
 });
 

@@ -25,7 +25,7 @@ export const SHORTHANDS: Readonly<Record<string, readonly Range[]>> = {
 };
 
 /** Sorted, without overlaps. */
-export function mergeRanges(ranges: readonly Range[]): Range[] {
+function mergeRanges(ranges: readonly Range[]): Range[] {
   const merged: [number, number][] = [];
   for (const [from, to] of [...ranges].sort((a, b) => a[0] - b[0])) {
     const last = merged.at(-1);

@@ -22,7 +22,7 @@ export const AT_WORD_EDGE = 4;
 export const INSIDE = 8;
 
 /** Kinds of steps. */
-export const MATCH = 0;
+const MATCH = 0;
 export const SET = 1;
 export const PLACE = 2;
 export const SPLIT = 3;

@@ -24,7 +24,7 @@ export function rendered(question: LiveQuestion, raw: Buffer, read: () => Docume
 }
 
 /** The shown members of a document that the Scope reaches, with their BSON types. */
-export function visibleDocument({ scope, fields }: LiveQuestion, document: Document): Document {
+function visibleDocument({ scope, fields }: LiveQuestion, document: Document): Document {
   const seen = shown(scope, document) ?? {};
   return fields === null ? seen : cutTo(seen, treeOf(fields));
 }

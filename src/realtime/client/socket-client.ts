@@ -26,7 +26,7 @@ import {
 import type { SendQueue } from '../wire/send-queue.ts';
 import { Client, type ClientSubscription, weightOf } from './client.ts';
 
-export const SOCKET_LIMITS = { subscriptions: 200, frameBytes: 65_536, messagesPerSecond: 50 } as const;
+const SOCKET_LIMITS = { subscriptions: 200, frameBytes: 65_536, messagesPerSecond: 50 } as const;
 const BURST = 100;
 /** Messages that may wait while an earlier one is carried out. */
 const MOST_WAITING = 200;

@@ -1,0 +1,53 @@
+/**
+ * The pages name every row of the closed tables that no page is made from: routes, parameters of a list, operators, kinds
+ * of patch. Not here: settings, errors and event types, which have generated pages (scripts/generate.ts).
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import t from 'tap';
+import { PATCH_TYPES } from '../src/collections/patch/patch-bodies.ts';
+import { UPDATE_OPERATORS } from '../src/collections/patch/update-operators.ts';
+import { OPERATORS } from '../src/query/operators.ts';
+import { LIST } from '../src/query/parse/query-contract.ts';
+import { ROWS } from './policies/matrix-rows.ts';
+
+const ROOT = new URL('../', import.meta.url);
+const read = (path: string) => readFileSync(new URL(path, ROOT), 'utf8');
+const API = read('docs/api.md');
+const PAGES = [
+  read('README.md'),
+  ...readdirSync(new URL('docs', ROOT))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => read(`docs/${name}`)),
+].join('\n');
+
+/** What the page of the contract loads. */
+const PARTS_OF_A_PAGE = /^\/docs\/(?:page|reference)/;
+
+/** Whether the words stand in the text as words of their own. */
+function names(text: string, words: string): boolean {
+  const escaped = words.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+  return new RegExp(`(?<![\\w$-])${escaped}(?![\\w-])`).test(text);
+}
+
+t.test('docs/api.md names every operator', async (t) => {
+  const list = /\| `field\[op\]=value` +\| `([^`]+)`/.exec(API)?.[1] ?? '';
+  t.strictSame(list.split(' ').sort(), [...OPERATORS].sort());
+});
+
+t.test('docs/api.md names every parameter of a list', async (t) => {
+  for (const { name } of LIST) if (name !== 'conditions') t.ok(names(API, name), name);
+});
+
+t.test('docs/api.md names every kind of patch, and every operator of an update', async (t) => {
+  for (const type of PATCH_TYPES) t.ok(names(API, type), type);
+  for (const operator of UPDATE_OPERATORS.keys()) t.ok(names(API, operator), operator);
+});
+
+t.test('the pages name every route', async (t) => {
+  for (const path of new Set(ROWS.map(({ route }) => route.slice(route.indexOf(' ') + 1)))) {
+    if (PARTS_OF_A_PAGE.test(path)) continue;
+    // Pages write a parameter as {name}, or as an example.
+    const pattern = path.split(/:\w+/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+    t.ok(new RegExp(`${pattern.join('[^/\\s`|]+')}(?![\\w/])`).test(PAGES), path);
+  }
+});
