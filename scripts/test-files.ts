@@ -8,23 +8,33 @@ import { join, relative, resolve } from 'node:path';
 const ENDING = '.test.ts';
 
 /**
- * The files that take longest, the longest first: begun last, one of them would run alone at the end. A run of all tests
- * says at its end which they are.
+ * The files that take longest, the longest first: begun last, one of them would run alone at the end. One lane runs them, one after
+ * the other, while the others run the rest. A run of all tests says at its end which they are.
  */
 export const LONGEST: readonly string[] = [
+  'test/contract.test.ts',
   'test/torture/crash.test.ts',
   'test/files/large.test.ts',
-  'test/realtime/subscription/resume.test.ts',
-  'test/contract.test.ts',
-  'test/scripts/start.test.ts',
-  'test/torture/live.test.ts',
-  'test/database/embedded-takeover.test.ts',
-  'test/torture/torture.test.ts',
+  'test/events/idle.test.ts',
+  'test/database/embedded-access.test.ts',
+  'test/policies/matrix.test.ts',
   'test/files/aborts.test.ts',
-  'test/http/openapi/typed-client.test.ts',
   'test/files/move.test.ts',
-  'test/files/browser.test.ts',
+  'test/collections/large-writes.test.ts',
   'test/realtime/attacks/held-memory.test.ts',
+  'test/files/browser.test.ts',
+  'test/database/embedded-crash.test.ts',
+  'test/events/history.test.ts',
+  'test/realtime/agreement/agreement-policies.test.ts',
+  'test/auth/flows/lies.test.ts',
+  'test/auth/sign-in/owners.test.ts',
+  'test/events/large.test.ts',
+  'test/torture/torture.test.ts',
+  'test/database/embedded-takeover.test.ts',
+  'test/http/openapi/typed-client.test.ts',
+  'test/torture/live.test.ts',
+  'test/realtime/subscription/resume.test.ts',
+  'test/scripts/start.test.ts',
 ];
 
 /** Files that measure how long one client waits while others attack: they are run last, alone, one after the other. */
