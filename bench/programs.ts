@@ -25,6 +25,11 @@ export function startBare(mongodb: string, database: string): Promise<Program> {
   return startProgram([fileURLToPath(new URL('./bare.ts', import.meta.url)), mongodb, database], {});
 }
 
+/** Starts a server that takes webhooks. */
+export function startWebhookReceiver(): Promise<Program> {
+  return startProgram([fileURLToPath(new URL('./webhook-receiver.ts', import.meta.url))], {});
+}
+
 /**
  * Starts a program with this Node and waits until it prints its address.
  * @param words the script and its arguments

@@ -36,6 +36,7 @@ const MAX_CALLS = 256;
 /** The same for posts. Many endpoints may be at one server, and the caller bounds the calls of each endpoint. */
 const MAX_POSTS_EACH = 128;
 const MAX_POSTS = 512;
+const MAX_TARGETS = 1_024;
 
 export class Egress {
   readonly #rules: TargetRules;
@@ -43,6 +44,8 @@ export class Egress {
   /** Posts have connections of their own: a server that takes all of them must not keep anybody from signing in. */
   readonly #agents = new Map<'calls' | 'posts', Promise<Agent>>();
   #posts = 0;
+  /** URLs of posts as they were read: the same ones are called again and again. */
+  readonly #targets = new Map<string, URL>();
   readonly #end = new AbortController();
   /** Calls under way, by origin. */
   readonly #underWay = new Map<string, number>();
@@ -97,7 +100,9 @@ export class Egress {
    * @throws EgressError when there is no answer
    */
   async post(url: string, request: PostRequest): Promise<PostAnswer> {
-    const target = this.#target(url);
+    const target = this.#targets.get(url) ?? this.#target(url);
+    if (this.#targets.size >= MAX_TARGETS) this.#targets.clear();
+    this.#targets.set(url, target);
     if (this.#posts >= MAX_POSTS) throw egressError('busy', target.origin);
     this.#posts += 1;
     try {

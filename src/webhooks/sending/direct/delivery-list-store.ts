@@ -10,7 +10,9 @@ import { type DeliveryRow, toAttempt, toDelivery } from './delivery-row.ts';
 
 /** A list by a type that few deliveries have may look at many. */
 const LIST_MS = 10_000;
-const WITHOUT_LARGE = { attempts: 0, body: 0 } as const;
+/** Of the tries neither requests nor answers. */
+const WITHOUT_LARGE = { body: 0, 'attempts.request': 0, 'attempts.response': 0 } as const;
+const WITHOUT_ANSWERS = { 'attempts.request': 0, 'attempts.response': 0 } as const;
 
 export class DeliveryListStore {
   readonly #rows: Collection<DeliveryRow>;
@@ -40,7 +42,7 @@ export class DeliveryListStore {
   }
 
   async one(id: string): Promise<{ readonly delivery: Delivery; readonly body: string | null } | null> {
-    const row = await translated(() => this.#rows.findOne({ _id: id }, { projection: { attempts: 0 } }));
+    const row = await translated(() => this.#rows.findOne({ _id: id }, { projection: WITHOUT_ANSWERS }));
     if (row === null) return null;
     const { body, bodyRef } = row;
     if (body !== undefined || bodyRef === undefined) return { delivery: toDelivery(row), body: body ?? null };

@@ -41,7 +41,6 @@ export interface DeliveryRow {
   /** Tries in all. */
   count: number;
   attempts: StoredAttempt[];
-  last: { at: Date; status: number | null; error: string | null } | null;
   trigger: Trigger;
   createdAt: Date;
   finishedAt: Date | null;
@@ -55,9 +54,16 @@ export interface DeliveryRow {
 /** What is needed to try a delivery. */
 export type DueRow = Omit<DeliveryRow, 'attempts'>;
 
-export function toDelivery(row: Omit<DeliveryRow, 'attempts' | 'body'>): Delivery {
-  const { _id: id, endpoint, event, type, state, count, due, take, createdAt, finishedAt, last } = row;
+/** What a list reads of a delivery: of its tries only how they ended. */
+export interface ShownRow extends Omit<DeliveryRow, 'attempts' | 'body'> {
+  readonly attempts: readonly Pick<StoredAttempt, 'at' | 'status' | 'error'>[];
+}
+
+export function toDelivery(row: ShownRow): Delivery {
+  const { _id: id, endpoint, event, type, state, count, due, take, createdAt, finishedAt, attempts } = row;
   const nextAttemptAt = state === 'pending' && take === null ? (due ?? null) : null;
+  const { at, status = null, error = null } = attempts.at(-1) ?? {};
+  const last = at === undefined ? null : { at, status, error };
   return { id, endpoint, event, type, state, attempts: count, nextAttemptAt, createdAt, finishedAt, last };
 }
 

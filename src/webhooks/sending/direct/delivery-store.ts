@@ -14,6 +14,8 @@ import { type DeliveryRow, type DueRow, MAX_ATTEMPTS, type StoredAttempt } from 
 const KEPT_MS = 30 * 24 * 3_600_000;
 /** Bodies of several deliveries: longer than any delivery can wait and be kept. */
 const BODY_KEPT_SECONDS = 60 * 24 * 3_600;
+/** Rows of one answer; the driver asks for 101 at first. */
+const BATCH_ROWS = 1_000;
 const MAJORITY = { w: 'majority' } as const;
 
 interface BodyRow {
@@ -134,7 +136,7 @@ export class DeliveryStore {
     if (first === undefined) return [];
     const coll = this.#rows.collectionName;
     const pipeline = [...first, ...rest.map((pipeline) => ({ $unionWith: { coll, pipeline } }))];
-    return await translated(() => this.#rows.aggregate<DueRow>(pipeline).toArray());
+    return await translated(() => this.#rows.aggregate<DueRow>(pipeline, { batchSize: BATCH_ROWS }).toArray());
   }
 
   /** Takes deliveries that are still due, for a time. @returns those that this call has got */
@@ -176,16 +178,14 @@ export class DeliveryStore {
   async finish(all: readonly Finished[]): Promise<number> {
     return await this.#update(
       all.map(({ id, take, attempt, due, state }) => {
-        const { at, status, error } = attempt;
+        const { at } = attempt;
         const kept = {
           $inc: { tries: 1, count: 1 },
           $push: { attempts: { $each: [attempt], $slice: -MAX_ATTEMPTS } },
         };
-        const last = { at, status, error };
         // What was discarded meanwhile, because the endpoint was disabled, is not to be tried again.
-        if (due !== null)
-          return { q: { _id: id, take, state: 'pending' }, u: { $set: { due, last, take: null }, ...kept } };
-        const ended = { state, last, take: null, finishedAt: at, expireAt: new Date(at.getTime() + KEPT_MS) };
+        if (due !== null) return { q: { _id: id, take, state: 'pending' }, u: { $set: { due, take: null }, ...kept } };
+        const ended = { state, take: null, finishedAt: at, expireAt: new Date(at.getTime() + KEPT_MS) };
         return { q: { _id: id, take }, u: { $set: ended, $unset: { due: '' }, ...kept } };
       }),
     );
@@ -212,7 +212,7 @@ export class DeliveryStore {
     if (first === undefined) return [];
     const coll = this.#rows.collectionName;
     const pipeline = [...first, ...rest.map((pipeline) => ({ $unionWith: { coll, pipeline } }))];
-    return await translated(() => this.#rows.aggregate<DueRow>(pipeline).toArray());
+    return await translated(() => this.#rows.aggregate<DueRow>(pipeline, { batchSize: BATCH_ROWS }).toArray());
   }
 
   /** Makes deliveries due that wait for an earlier one of their document. */

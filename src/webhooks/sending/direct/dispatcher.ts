@@ -184,8 +184,7 @@ function judge(
   return breaker.open === before ? null : (breaker.open ?? 'closed');
 }
 
-function endedDelivery({ one, finished }: Result): Delivery {
-  const { at, status, error } = finished.attempt;
-  const last = { at, status, error };
-  return toDelivery({ ...one.row, state: finished.state, count: one.row.count + 1, finishedAt: at, last });
+function endedDelivery({ one, finished: { attempt, state } }: Result): Delivery {
+  const { row } = one;
+  return toDelivery({ ...row, state, count: row.count + 1, finishedAt: attempt.at, attempts: [attempt] });
 }

@@ -10,7 +10,8 @@ import type { Finished } from './delivery-store.ts';
 import type { HealthNews } from './health-store.ts';
 import type { Shared, TakenDelivery } from './taken.ts';
 
-const GATHER_MS = 4;
+/** A command costs as much as a dozen of the rows in it. */
+const GATHER_MS = 10;
 const MAX_BATCH = 500;
 
 export interface Result {

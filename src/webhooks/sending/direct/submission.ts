@@ -54,7 +54,6 @@ export function newRow(one: NewDelivery, { now, due, take, target, ref }: Stored
     tries: 0,
     count: 0,
     attempts: [],
-    last: null,
     trigger,
     createdAt,
     ...(ref === undefined ? { body } : { bodyRef: ref }),
