@@ -1,9 +1,10 @@
 /** What a test of a sender needs: the sender, its clock, and what it has reported. */
 import type { Test } from 'tap';
 import { openMongo } from '../../../src/database/mongo.ts';
-import { Egress } from '../../../src/egress/egress.ts';
+import { Egress, type EgressOptions } from '../../../src/egress/egress.ts';
 import type { DisabledReason } from '../../../src/webhooks/endpoint/endpoint.ts';
 import { DirectSender } from '../../../src/webhooks/sending/direct/direct-sender.ts';
+import type { SenderLimits } from '../../../src/webhooks/sending/direct/taken.ts';
 import type { Delivery, Sender, SenderEvents } from '../../../src/webhooks/sending/sender.ts';
 import { testMongo } from '../mongo.ts';
 import { until } from '../until.ts';
@@ -63,11 +64,21 @@ function world(t: Test, open: (clock: Clock) => Sender): SenderWorld {
   };
 }
 
-/** The direct sender on a database of its own. */
-export const directWorld: OpenWorld = async (t) => {
-  const mongo = await openMongo(await testMongo(t));
+export interface DirectPlace {
+  readonly url: string;
+  readonly database: string;
+  readonly limits?: Partial<SenderLimits>;
+  readonly egress?: EgressOptions;
+}
+
+/** A direct sender with a connection of its own, as in a process of its own. */
+export async function openDirect(
+  t: Test,
+  { url, database, limits = {}, egress: rules }: DirectPlace,
+): Promise<SenderWorld> {
+  const mongo = await openMongo({ url, database });
   t.teardown(() => mongo.close());
-  const egress = new Egress({ mode: 'development', allow: [] });
+  const egress = new Egress(rules ?? { mode: 'development', allow: [] });
   t.teardown(() => egress.close());
   const made = world(
     t,
@@ -79,12 +90,15 @@ export const directWorld: OpenWorld = async (t) => {
         version: '1.2.3',
         clockOffsetMs: offset,
         random: () => 0.5,
-        limits: { timeoutMs: TIMEOUT_MS, leaseMs: 5_000 },
+        limits: { timeoutMs: TIMEOUT_MS, leaseMs: 5_000, ...limits },
       }),
   );
   await made.sender.start();
   return made;
-};
+}
+
+/** The direct sender on a database of its own. */
+export const directWorld: OpenWorld = async (t) => openDirect(t, await testMongo(t));
 
 /** The sender in memory. */
 export const memoryWorld: OpenWorld = async (t) => {

@@ -119,6 +119,7 @@ export function delivering(scene: MakeScene): void {
     await until(() => receiver.received.length === 25, 'all have arrived');
     const times = receiver.received.map(({ at }) => at);
     const took = (times.at(-1) ?? 0) - (times[0] ?? 0);
-    t.ok(took >= 1_100, `24 steps of 50 ms took ${took.toFixed(0)} ms`);
+    // The first one may come late.
+    t.ok(took >= 900, `24 steps of 50 ms took ${took.toFixed(0)} ms`);
   });
 }
