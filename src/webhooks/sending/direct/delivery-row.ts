@@ -55,11 +55,11 @@ export interface DeliveryRow {
 export type DueRow = Omit<DeliveryRow, 'attempts'>;
 
 /** What a list reads of a delivery: of its tries only how they ended. */
-export interface ShownRow extends Omit<DeliveryRow, 'attempts' | 'body'> {
+export interface ListedRow extends Omit<DeliveryRow, 'attempts' | 'body'> {
   readonly attempts: readonly Pick<StoredAttempt, 'at' | 'status' | 'error'>[];
 }
 
-export function toDelivery(row: ShownRow): Delivery {
+export function toDelivery(row: ListedRow): Delivery {
   const { _id: id, endpoint, event, type, state, count, due, take, createdAt, finishedAt, attempts } = row;
   const nextAttemptAt = state === 'pending' && take === null ? (due ?? null) : null;
   const { at, status = null, error = null } = attempts.at(-1) ?? {};
