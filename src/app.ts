@@ -57,6 +57,8 @@ import type { ServerConfig } from './kernel/config/config.ts';
 import type { Parts } from './parts.ts';
 import { realtimeRoutes } from './realtime/routes.ts';
 import { listStream } from './realtime/stream-route.ts';
+import { deliveryRoutes } from './webhooks/http/delivery-routes.ts';
+import { endpointRoutes } from './webhooks/http/endpoint-routes.ts';
 
 const MAX_HEADER_BYTES = 16_384;
 /** Ids have up to 128 characters, and each may be written as an escape of three. */
@@ -126,6 +128,9 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
       await context.register(indexRoutes, parts);
       await context.register(policyRoutes, parts);
       await context.register(signRoutes, { ...parts, publicUrl: config.publicUrl });
+      const position = () => parts.events.feed.position;
+      await context.register(endpointRoutes, { ...parts, mode: config.mode, position });
+      await context.register(deliveryRoutes, { ...parts, mode: config.mode, position });
     });
     await context.register(async function accounts(context) {
       await context.register(json, { config });

@@ -16,6 +16,7 @@ t.test('accounts and keys stand without a session, until they are gone', async (
   await users.change(id, { disabled: true }, NOBODY);
   t.equal(await authenticator.standing({ kind: 'user', id }), null, 'a disabled account');
   t.equal(await authenticator.standing({ kind: 'owner', id: 'nobody' }), null, 'no account');
+  t.strictSame(await authenticator.standing({ kind: 'anonymous', id: '' }), { kind: 'anonymous' });
 
   const limits = { name: 'k', roles: ['red'], collections: ['todos'], actions: null };
   const key = await keys.create({ ...limits, expiresAt: null }, NOBODY);

@@ -2,6 +2,7 @@
  * Principals for tests of what they may do: each gets a credential that the authenticator of one app accepts without
  * proof. How credentials are verified is tested elsewhere.
  */
+import type { PrincipalName } from '../../src/auth/authenticator.ts';
 import type {
   KeyPrincipal,
   OwnerPrincipal,
@@ -56,10 +57,13 @@ export function speakingAs(parts: Parts): (principal: Principal) => Record<strin
   const { authenticator } = parts.auth;
   const authenticate = authenticator.authenticate.bind(authenticator);
   const present = authenticator.present.bind(authenticator);
+  const standing = authenticator.standing.bind(authenticator);
   Object.assign(authenticator, {
     authenticate: (header: string) => known.get(header) ?? authenticate(header),
     present: async (principal: Exclude<Principal, { kind: 'anonymous' }>) =>
       headers.has(principal) ? principal : present(principal),
+    standing: async (name: PrincipalName) =>
+      [...known.values()].find((one) => 'id' in one && one.kind === name.kind && one.id === name.id) ?? standing(name),
   });
   return (principal) => {
     if (principal.kind === 'anonymous') return {};

@@ -37,6 +37,8 @@ const POLICY = { name: 'Made', collections: ['others'], actions: ['read'], effec
 const CASE = { principal: { kind: 'anonymous' }, action: 'read', collection: 'posts', expect: 'deny' };
 const { expect: _, ...QUESTION } = CASE;
 const PROVIDER = { kind: 'oidc', clientId: 'c', clientSecret: 'never shown', issuer: 'https://id.example.invalid' };
+const NEW_ENDPOINT = { url: 'https://example.invalid/hook', types: ['never.*'], headers: { 'x-a': 'never shown' } };
+const ENDPOINT = { url: NEW_ENDPOINT.url, headers: { 'x-a': '•••' }, health: { breaker: 'closed' }, secret: undefined };
 const PASSWORD = 'four wooden ships sail';
 
 const row = (
@@ -140,6 +142,24 @@ export const ROWS: readonly Row[] = [
   row('POST /admin/policies/versions/:version/restore', 'build', 200, { body: { version: Number } }),
   row('POST /admin/policies/test', 'build', 200, { send: QUESTION, body: { verdict: 'deny' }, reads: true }),
   row('POST /admin/policies/check', 'build', 200, { send: { cases: [CASE] }, body: { passed: 1 }, reads: true }),
+
+  row('GET /webhooks/endpoints', 'build', 200, { body: [ENDPOINT] }),
+  row('POST /webhooks/endpoints', 'build', 201, { send: NEW_ENDPOINT, body: { ...ENDPOINT, secret: /^whsec_/ } }),
+  row('GET /webhooks/endpoints/:id', 'build', 200, { body: ENDPOINT }),
+  row('PATCH /webhooks/endpoints/:id', 'build', 200, { send: { name: 'Other' }, body: { ...ENDPOINT, name: 'Other' } }),
+  row('DELETE /webhooks/endpoints/:id', 'build', 204),
+  row('POST /webhooks/endpoints/:id/rotate', 'build', 200, { send: {}, body: { secret: /^whsec_/ } }),
+  row('POST /webhooks/endpoints/:id/test', 'build', 202, { send: {}, body: { type: 'system.webhook.test' } }),
+  row('POST /webhooks/endpoints/:id/recover', 'build', 202, {
+    send: { since: '2026-01-01T00:00:00Z' },
+    body: { count: 0 },
+  }),
+  row('POST /webhooks/endpoints/:id/replay', 'build', 410, { send: { since: '9-1' } }),
+  row('GET /webhooks/replays/:id', 'build', 404, { url: '/webhooks/replays/none' }),
+  row('GET /webhooks/deliveries', 'build', 200, { url: '/webhooks/deliveries?endpoint=none', body: [] }),
+  row('GET /webhooks/deliveries/:id', 'build', 404, { url: '/webhooks/deliveries/none' }),
+  row('GET /webhooks/deliveries/:id/attempts', 'build', 404, { url: '/webhooks/deliveries/none/attempts' }),
+  row('POST /webhooks/deliveries/:id/resend', 'build', 404, { url: '/webhooks/deliveries/none/resend' }),
 
   row('GET /admin/users', 'accounts', 200, { body: [{ id: /.+/ }] }),
   row('POST /admin/users', 'accounts', 201, {

@@ -93,6 +93,10 @@ t.test('every route answers everybody as it should', async (t) => {
       const provider = { ...oidc, name: `p-${made}`, clientId: 'c', clientSecret: 'never shown' };
       words.set('name', (await ask(app, 'POST /admin/providers', provider, boss)).json().name);
     }
+    if (route.includes('/webhooks/endpoints')) {
+      const endpoint = { url: 'https://example.invalid/hook', types: ['never.*'], headers: { 'x-a': 'never shown' } };
+      words.set('id', (await ask(app, 'POST /webhooks/endpoints', endpoint, boss)).json().id);
+    }
     if (route.includes('/admin/policies')) {
       const policy = { name: `Policy ${made}`, collections: ['never'], actions: ['read'], effect: 'deny' };
       words.set('id', (await ask(app, 'POST /admin/policies', policy, boss)).json().id);

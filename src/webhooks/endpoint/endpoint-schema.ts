@@ -38,7 +38,10 @@ const MEMBERS = {
     ),
   ),
   headers: Type.Optional(
-    Type.Record(Type.String(), Type.String({ minLength: 1, maxLength: 2_048 }), {
+    // Not a record: its pattern of names would let one with a line break have any value.
+    Type.Unsafe<Record<string, string>>({
+      type: 'object',
+      additionalProperties: { type: 'string', minLength: 1, maxLength: 2_048 },
       maxProperties: MAX_HEADERS,
       description: `Header fields that each call carries. Their values are kept encrypted and shown as \`${BLANK}\`.`,
     }),

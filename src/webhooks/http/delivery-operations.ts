@@ -29,7 +29,7 @@ export const DELIVERY_OPERATIONS = {
         headers: ['Link', 'Millrace-Next'],
       },
     },
-    errors: [...ASKED_ERRORS, 'invalid-parameter', 'endpoint-not-found'],
+    errors: [...ASKED_ERRORS, 'invalid-parameter', 'cursor-mismatch', 'endpoint-not-found'],
   }),
   get: operation({
     id: 'webhooks.deliveries.get',
@@ -53,6 +53,6 @@ export const DELIVERY_OPERATIONS = {
     summary: 'Make a delivery again',
     parameters: [ONE],
     answers: { 202: { description: 'The delivery, which is due now.', schema: DELIVERY_SHAPE } },
-    errors: [...ASKED_ERRORS, ...BODY_ERRORS, 'delivery-not-found', 'endpoint-disabled'],
+    errors: [...ASKED_ERRORS, ...BODY_ERRORS, 'delivery-not-found', 'endpoint-not-found', 'endpoint-disabled'],
   }),
 };

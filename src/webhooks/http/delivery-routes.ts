@@ -11,13 +11,12 @@ import type { Maker } from '../endpoint/endpoint.ts';
 import { DELIVERY_STATES, type DeliveryQuery } from '../sending/sender.ts';
 import { askingFor } from './asking.ts';
 import { DELIVERY_OPERATIONS as OPERATIONS } from './delivery-operations.ts';
-import type { OnId, WebhookRoutesOptions } from './endpoint-routes.ts';
+import { type OnId, requireEnabled, type WebhookRoutesOptions } from './endpoint-routes.ts';
 import { TEST_TYPE } from './test-delivery.ts';
 import { DEFAULT_PAGE, MAX_PAGE } from './webhook-shapes.ts';
 
 const URL = '/webhooks/deliveries';
 const PARAMETERS = ['endpoint', 'state', 'type', 'event', 'limit', 'cursor'];
-const MAX_CURSOR = 1_024;
 
 export async function deliveryRoutes(app: FastifyInstance, options: WebhookRoutesOptions): Promise<void> {
   const { policies, mode } = options;
@@ -62,6 +61,7 @@ export async function deliveryRoutes(app: FastifyInstance, options: WebhookRoute
     parameters(request, []);
     const { of } = askingFor(policies, mode, request, 'update');
     const { delivery } = await requireReach(request.params.id, of);
+    requireEnabled((await endpoints.show(delivery.endpoint, of)).endpoint);
     const again = await sender.resend(delivery.id);
     if (again === null) throw missing(delivery.id);
     return reply.code(202).send(again);
@@ -90,7 +90,6 @@ function parseDeliveryQuery(request: FastifyRequest): DeliveryQuery {
     throw invalid('state', `must be one of ${DELIVERY_STATES.join(', ')}`);
   }
   if (type !== undefined && type !== TEST_TYPE) requireTypes([type]);
-  if (after !== undefined && after.length > MAX_CURSOR) throw invalid('cursor', 'is not one of an answer');
   return {
     limit,
     ...(endpoint === undefined ? {} : { endpoint }),

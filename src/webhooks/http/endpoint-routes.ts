@@ -159,8 +159,11 @@ export async function endpointRoutes(app: FastifyInstance, options: WebhookRoute
   });
 }
 
-/** Deliveries of a disabled endpoint are discarded, so nothing can be made due for it. */
-function requireEnabled({ enabled }: ShownEndpoint['endpoint']): void {
+/**
+ * Deliveries of a disabled endpoint are discarded, so nothing can be made due for it.
+ * @throws MillraceError `endpoint-disabled`
+ */
+export function requireEnabled({ enabled }: ShownEndpoint['endpoint']): void {
   if (enabled) return;
   throw new MillraceError('endpoint-disabled', 'The endpoint is disabled', { hint: 'PATCH {"enabled":true} first' });
 }

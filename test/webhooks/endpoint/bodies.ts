@@ -87,6 +87,7 @@ export const BAD_BODIES: readonly (readonly [name: string, body: unknown, code: 
   ),
   ['a name with a blank', { ...GOOD, headers: { 'x a': '1' } }, 'invalid-endpoint', /is not the name of a header/],
   ['a name with a line break', { ...GOOD, headers: { 'x\r\nHost': '1' } }, 'invalid-endpoint', /is not the name/],
+  ['no text for a name with a line break', { ...GOOD, headers: { 'x\n': null } }, 'invalid-body', /^\/headers\/x\n/],
   ['a value with a line break', { ...GOOD, headers: { 'x-a': '1\r\nx-b: 2' } }, 'invalid-endpoint', /visible ASCII/],
   ['a value with NUL', { ...GOOD, headers: { 'x-a': '1\0' } }, 'invalid-endpoint', /visible ASCII/],
   ['a value that is not ASCII', { ...GOOD, headers: { 'x-a': 'ü' } }, 'invalid-endpoint', /visible ASCII/],

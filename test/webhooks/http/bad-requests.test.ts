@@ -1,0 +1,76 @@
+/** Requests to the routes of webhooks that mean nothing: refused in words, and nothing has changed. */
+import t from 'tap';
+import { Random, runCount, runSeed } from '../../helpers/random.ts';
+import { HOOK, webhookWorld } from '../../helpers/webhooks/webhook-world.ts';
+import { BAD_BODIES } from '../endpoint/bodies.ts';
+
+const { boss } = await webhookWorld(t);
+
+t.test('bodies that are refused change nothing', async (t) => {
+  const before = (await boss('GET /webhooks/endpoints')).json();
+  for (const [name, body, code] of BAD_BODIES) {
+    if (body === undefined) continue;
+    // Over HTTP, JSON itself may be refused first.
+    const answer = await boss('POST /webhooks/endpoints', JSON.stringify(body));
+    t.ok([400, 413].includes(answer.statusCode), `${name}: ${answer.body.slice(0, 200)}`);
+    if (!name.includes('address of clouds') && !name.includes('NUL')) t.equal(answer.json().code, code, name);
+  }
+  t.strictSame((await boss('GET /webhooks/endpoints')).json(), before);
+});
+
+t.test('no body and no parameter brings the routes down', async (t) => {
+  const seed = runSeed();
+  t.comment(`seed ${seed}`);
+  const random = new Random(seed);
+  const { id } = (await boss('POST /webhooks/endpoints', HOOK)).json();
+  const urls = [
+    'POST /webhooks/endpoints',
+    `PATCH /webhooks/endpoints/${id}`,
+    `POST /webhooks/endpoints/${id}/rotate`,
+    `POST /webhooks/endpoints/${id}/test`,
+    `POST /webhooks/endpoints/${id}/recover`,
+    `POST /webhooks/endpoints/${id}/replay`,
+    'GET /webhooks/deliveries',
+    `GET /webhooks/endpoints/%00`,
+    'POST /webhooks/deliveries/%F0%9F%98%80/resend',
+  ] as const;
+  const values = [
+    'null',
+    '[]',
+    '{}',
+    '"x"',
+    '{"$where":"1"}',
+    '{"a":{"$regex":"("}}',
+    '1e400',
+    '"•••"',
+    '["*"]',
+    '-1',
+    '"1-1"',
+    '{',
+  ];
+  const names = [
+    'url',
+    'types',
+    'filter',
+    'headers',
+    'since',
+    'until',
+    'type',
+    'graceSeconds',
+    'enabled',
+    '__proto__',
+    'ordering',
+  ];
+  for (let round = 0; round < runCount(300, 10_000); round += 1) {
+    const pairs = Array.from({ length: random.below(4) }, () => `"${random.pick(names)}":${random.pick(values)}`);
+    const body = random.once(5) ? random.pick(values) : `{${pairs.join(',')}}`;
+    const url = random.pick(urls);
+    const query = random.once(4)
+      ? `?${random.pick(['limit', 'cursor', 'type', 'state', 'x'])}=${encodeURIComponent(random.pick(values))}`
+      : '';
+    const answer = url.startsWith('GET') ? await boss(`${url}${query}`) : await boss(`${url}${query}`, body);
+    t.ok(answer.statusCode < 500, `${url}${query} ${body}: ${answer.body.slice(0, 200)}`);
+  }
+  for (const { id: made } of (await boss('GET /webhooks/endpoints')).json())
+    await boss(`DELETE /webhooks/endpoints/${made}`);
+});

@@ -1,0 +1,76 @@
+/** Deliveries over HTTP: lists in pages and by their members, one with its body and its tries, and once more. */
+import t from 'tap';
+import { DeliveryListStore } from '../../../src/webhooks/sending/direct/delivery-list-store.ts';
+import { newDelivery } from '../../helpers/webhooks/endpoints.ts';
+import { HOOK, webhookWorld } from '../../helpers/webhooks/webhook-world.ts';
+
+const { parts, sender, boss, mine } = await webhookWorld(t);
+const [one, two] = [
+  (await boss('POST /webhooks/endpoints', HOOK)).json().id,
+  (await mine('POST /webhooks/endpoints', HOOK)).json().id,
+];
+await sender.submit([1, 2, 3, 4, 5].map((number) => newDelivery(number % 2 === 0 ? two : one, number)));
+
+const eventsOf = (answer: { json(): { event: string }[] }) => answer.json().map(({ event }) => event);
+
+t.test('pages, the newest first, with the address of the next one', async (t) => {
+  const seen: string[] = [];
+  let url: `/${string}` = '/webhooks/deliveries?limit=2';
+  for (;;) {
+    const page = await boss(`GET ${url}`);
+    t.equal(page.statusCode, 200, page.body);
+    seen.push(...eventsOf(page));
+    const [, next] = /<(\/[^>]+)>; rel="next"/.exec(String(page.headers.link)) ?? [];
+    t.equal(next === undefined, page.headers['millrace-next'] === undefined);
+    if (next === undefined) break;
+    url = `/${next.slice(1)}`;
+  }
+  t.strictSame(seen, ['1-5', '1-4', '1-3', '1-2', '1-1']);
+});
+
+t.test('what is asked for comes to the sender, and of others only what the client reaches', async (t) => {
+  t.strictSame(eventsOf(await boss(`GET /webhooks/deliveries?endpoint=${two}`)), ['1-4', '1-2']);
+  t.strictSame(eventsOf(await mine('GET /webhooks/deliveries')), ['1-4', '1-2']);
+  t.strictSame(eventsOf(await mine(`GET /webhooks/deliveries?endpoint=${two}&limit=1`)), ['1-4']);
+  await boss('GET /webhooks/deliveries?state=dead&type=todos.*&event=1-3&limit=7&cursor=0');
+  t.strictSame(sender.queries.at(-1), { limit: 7, state: 'dead', type: 'todos.*', event: '1-3', after: '0' });
+  await boss('GET /webhooks/deliveries?type=system.webhook.test');
+  t.strictSame(sender.queries.at(-1), { limit: 100, type: 'system.webhook.test' });
+});
+
+t.test('parameters that mean nothing are refused', async (t) => {
+  const bad = [
+    ['limit=0', 'invalid-parameter'],
+    ['limit=1001', 'invalid-parameter'],
+    ['limit=x', 'invalid-parameter'],
+    ['state=lost', 'invalid-parameter'],
+    ['type=todos.create', 'invalid-parameter'],
+    ['endpoint=', 'invalid-parameter'],
+    ['event=a&event=b', 'invalid-parameter'],
+    ['after=x', 'unknown-parameter'],
+  ] as const;
+  for (const [query, code] of bad) {
+    t.match((await boss(`GET /webhooks/deliveries?${query}`)).json(), { status: 400, code }, query);
+  }
+  const list = new DeliveryListStore(parts.mongo);
+  for (const after of ['x', '[]', 'W10', '!'])
+    await t.rejects(list.page({ limit: 1, after }), { code: 'cursor-mismatch' });
+});
+
+t.test('one delivery with its body, its tries, and once more', async (t) => {
+  const id = `${two}:1-4`;
+  const whole = (await mine(`GET /webhooks/deliveries/${id}`)).json();
+  t.match(whole, { id, endpoint: two, event: '1-4', state: 'dead', attempts: 1 });
+  t.match(JSON.parse(whole.body), { id: '1-4' });
+  t.notOk('body' in (await mine('GET /webhooks/deliveries?limit=1')).json()[0], 'lists have no bodies');
+  t.match((await mine(`GET /webhooks/deliveries/${id}/attempts`)).json(), [{ status: 500, error: 'status' }]);
+  const again = await mine(`POST /webhooks/deliveries/${id}/resend`);
+  t.equal(again.statusCode, 202, again.body);
+  t.match(again.json(), { id, state: 'pending' });
+  await boss(`PATCH /webhooks/endpoints/${two}`, { enabled: false });
+  t.match((await mine(`POST /webhooks/deliveries/${id}/resend`)).json(), { status: 409, code: 'endpoint-disabled' });
+  await boss(`DELETE /webhooks/endpoints/${two}`);
+  t.equal((await boss(`GET /webhooks/deliveries/${id}`)).statusCode, 200, 'owners still see what was sent');
+  t.match((await boss(`POST /webhooks/deliveries/${id}/resend`)).json(), { code: 'endpoint-not-found' });
+  t.match((await mine(`GET /webhooks/deliveries/${id}`)).json(), { code: 'delivery-not-found' });
+});

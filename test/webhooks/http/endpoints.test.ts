@@ -1,0 +1,236 @@
+/** Webhook endpoints over HTTP: who reaches which, what is shown, conditions, and what is refused. */
+import t from 'tap';
+import { type Client, HOOK, webhookWorld } from '../../helpers/webhooks/webhook-world.ts';
+
+const world = await webhookWorld(t);
+const { parts, sender, boss, viewer, mine, others, ann, looker, stranger, anonymous } = world;
+
+const make = async (who: Client, more: object = {}) =>
+  (await who('POST /webhooks/endpoints', { ...HOOK, ...more })).json();
+
+t.test('an endpoint is made, read, changed and removed', async (t) => {
+  const made = await boss('POST /webhooks/endpoints', { ...HOOK, headers: { 'X-Token': 'hidden-token' } });
+  t.equal(made.statusCode, 201, made.body);
+  const { secret, ...endpoint } = made.json();
+  t.match(secret, /^whsec_/);
+  t.equal(made.headers.location, `/webhooks/endpoints/${endpoint.id}`);
+  t.match(endpoint, {
+    ...HOOK,
+    name: null,
+    filter: null,
+    headers: { 'x-token': '•••' },
+    ratePerSecond: null,
+    ordering: 'none',
+    schedule: 'standard',
+    enabled: true,
+    disabledReason: null,
+    principal: { kind: 'owner', id: 'o1' },
+    createdAt: /Z$/,
+    health: { breaker: 'open', pending: 7, lastSuccessAt: null, lastFailureAt: null, failingSince: null },
+  });
+  const url = `/webhooks/endpoints/${endpoint.id}` as const;
+  const read = await boss(`GET ${url}`);
+  t.strictSame(read.json(), endpoint, 'the secret is shown once');
+  t.equal(read.headers.etag, made.headers.etag);
+  t.match((await viewer('GET /webhooks/endpoints')).json(), [endpoint]);
+
+  const changed = await boss(`PATCH ${url}`, { name: 'Shipping', headers: { 'x-token': '•••', 'x-more': '1' } });
+  t.match(changed.json(), { name: 'Shipping', headers: { 'x-token': '•••', 'x-more': '•••' }, ...HOOK });
+  t.not(changed.headers.etag, read.headers.etag);
+  const merge = { 'content-type': 'application/merge-patch+json', 'if-match': String(changed.headers.etag) };
+  t.match((await boss(`PATCH ${url}`, { enabled: false }, merge)).json(), { enabled: false, disabledReason: 'owner' });
+  t.match((await boss(`PATCH ${url}`, { name: 'Late' }, merge)).json(), { status: 412, code: 'precondition-failed' });
+  t.match((await boss(`PATCH ${url}`, { enabled: true })).json(), {
+    enabled: true,
+    disabledReason: null,
+    name: 'Shipping',
+  });
+  const xml = await boss(`PATCH ${url}`, '<a/>', { 'content-type': 'application/xml' });
+  t.equal(xml.statusCode, 415);
+  t.equal((await boss(`PUT ${url}`, HOOK)).statusCode, 405, 'there is no PUT');
+
+  t.equal((await boss(`DELETE ${url}`, undefined, { 'if-match': '"x"' })).statusCode, 412);
+  t.equal((await boss(`DELETE ${url}`)).statusCode, 204);
+  t.match((await boss(`GET ${url}`)).json(), { status: 404, code: 'endpoint-not-found' });
+  t.equal((await boss(`DELETE ${url}`)).statusCode, 404);
+});
+
+t.test('who may do what', async (t) => {
+  const { id } = await make(boss);
+  const requests = [
+    ['GET /webhooks/endpoints', undefined],
+    ['POST /webhooks/endpoints', HOOK],
+    [`GET /webhooks/endpoints/${id}`, undefined],
+    [`PATCH /webhooks/endpoints/${id}`, { name: 'x' }],
+    [`POST /webhooks/endpoints/${id}/rotate`, {}],
+    [`POST /webhooks/endpoints/${id}/test`, {}],
+    [`POST /webhooks/endpoints/${id}/recover`, { since: '2026-01-01T00:00:00Z' }],
+    [`POST /webhooks/endpoints/${id}/replay`, { since: '1-0' }],
+    ['GET /webhooks/replays/none', undefined],
+    ['GET /webhooks/deliveries', undefined],
+    ['GET /webhooks/deliveries/none', undefined],
+    ['GET /webhooks/deliveries/none/attempts', undefined],
+    ['POST /webhooks/deliveries/none/resend', undefined],
+    [`DELETE /webhooks/endpoints/${id}`, undefined],
+  ] as const;
+  for (const [request, body] of requests) {
+    const reads = request.startsWith('GET');
+    t.equal((await anonymous(request, body)).statusCode, 401, `anonymous ${request}`);
+    t.equal((await stranger(request, body)).statusCode, 403, `stranger ${request}`);
+    const looked = (await looker(request, body)).statusCode;
+    t.ok(reads ? [200, 404].includes(looked) : looked === 403, `looker ${request} ${looked}`);
+    const viewed = (await viewer(request, body)).statusCode;
+    t.ok(reads ? [200, 404].includes(viewed) : viewed === 403, `viewer ${request} ${viewed}`);
+  }
+  t.equal((await boss(`GET /webhooks/endpoints/${id}`)).statusCode, 200, 'it is still there');
+  await boss(`DELETE /webhooks/endpoints/${id}`);
+});
+
+/** A refusal without what is the request's own. */
+function told(answer: { readonly body: string; json(): { request: string } }, id: string): string {
+  return answer.body.replaceAll(id, '').replace(answer.json().request, '');
+}
+
+t.test('a key and a user reach their own endpoints, deliveries and replays, and no others', async (t) => {
+  const [own, foreign, same] = [await make(mine), await make(others), await make(ann)];
+  t.match(own.principal, { kind: 'key', id: 'k1' });
+  t.match(same.principal, { kind: 'user', id: 'k1' }, 'a user of the same id is somebody else');
+  const ids = async (who: Client) => (await who('GET /webhooks/endpoints')).json().map(({ id }: { id: string }) => id);
+  t.strictSame(await ids(mine), [own.id]);
+  t.strictSame(await ids(others), [foreign.id]);
+  t.strictSame(await ids(ann), [same.id]);
+  t.strictSame(await ids(boss), [own.id, foreign.id, same.id]);
+
+  for (const { id } of [own, foreign, same]) {
+    t.equal((await boss(`POST /webhooks/endpoints/${id}/test`)).statusCode, 202);
+  }
+  const deliveryOf = (id: string) => `${id}:${sender.submitted.findLast(({ endpoint }) => endpoint === id)?.event}`;
+  const [theirs, my] = [deliveryOf(foreign.id), deliveryOf(own.id)];
+  const missing = [
+    [`GET /webhooks/endpoints/${foreign.id}`, 'endpoint-not-found'],
+    [`PATCH /webhooks/endpoints/${foreign.id}`, 'endpoint-not-found', { name: 'x' }],
+    [`DELETE /webhooks/endpoints/${foreign.id}`, 'endpoint-not-found'],
+    [`POST /webhooks/endpoints/${foreign.id}/rotate`, 'endpoint-not-found', {}],
+    [`POST /webhooks/endpoints/${foreign.id}/test`, 'endpoint-not-found', {}],
+    [`POST /webhooks/endpoints/${foreign.id}/recover`, 'endpoint-not-found', { since: '2026-01-01T00:00:00Z' }],
+    [`POST /webhooks/endpoints/${foreign.id}/replay`, 'endpoint-not-found', { since: '1-0' }],
+    [`GET /webhooks/deliveries?endpoint=${foreign.id}`, 'endpoint-not-found'],
+    [`GET /webhooks/deliveries/${theirs}`, 'delivery-not-found'],
+    [`GET /webhooks/deliveries/${theirs}/attempts`, 'delivery-not-found'],
+    [`POST /webhooks/deliveries/${theirs}/resend`, 'delivery-not-found'],
+  ] as const;
+  for (const [request, code, body] of missing) {
+    const answer = await mine(request, body);
+    t.match(answer.json(), { status: 404, code }, request);
+    const never = await mine(request.replaceAll(foreign.id, 'never') as typeof request, body);
+    t.strictSame(told(never, 'never'), told(answer, foreign.id), `${request}: as if it had never been there`);
+  }
+  t.strictSame(
+    (await mine('GET /webhooks/deliveries')).json().map(({ id }: { id: string }) => id),
+    [my],
+  );
+  t.equal((await mine(`GET /webhooks/deliveries/${my}`)).statusCode, 200);
+  t.equal((await boss(`GET /webhooks/endpoints/${foreign.id}`)).json().name, null, 'nothing has changed');
+
+  const replay = (
+    await others(`POST /webhooks/endpoints/${foreign.id}/replay`, { since: parts.events.feed.position })
+  ).json();
+  t.match(replay, { endpoint: foreign.id, sent: 0 });
+  t.equal((await others(`GET /webhooks/replays/${replay.id}`)).statusCode, 200);
+  t.equal((await boss(`GET /webhooks/replays/${replay.id}`)).statusCode, 200);
+  t.match((await mine(`GET /webhooks/replays/${replay.id}`)).json(), { status: 404, code: 'replay-not-found' });
+  for (const { id } of [own, foreign, same]) await boss(`DELETE /webhooks/endpoints/${id}`);
+});
+
+t.test('a rotation', async (t) => {
+  const { id, secret } = await make(mine);
+  const url = `/webhooks/endpoints/${id}/rotate` as const;
+  const first = (await mine(`POST ${url}`)).json();
+  t.match(first, { secret: /^whsec_/, expires: [/Z$/] });
+  t.not(first.secret, secret);
+  const [until] = first.expires;
+  const left = new Date(until).getTime() - Date.now();
+  t.ok(left > 23 * 3_600_000 && left <= 24 * 3_600_000, `a day by default: ${left}`);
+  const second = (await mine(`POST ${url}`, { graceSeconds: 0 })).json();
+  t.strictSame(second.expires, []);
+  for (const graceSeconds of [-1, 604_801, 1.5, '5', null]) {
+    t.match((await mine(`POST ${url}`, { graceSeconds })).json(), {
+      code: 'invalid-body',
+      errors: [{ pointer: '/graceSeconds' }],
+    });
+  }
+  t.match((await mine(`POST ${url}`, { secret: 'x' })).json(), { code: 'invalid-body' });
+  await mine(`DELETE /webhooks/endpoints/${id}`);
+});
+
+t.test('a test sends a sample under an id of its own', async (t) => {
+  const { id } = await make(boss);
+  const url = `/webhooks/endpoints/${id}/test` as const;
+  const answer = await boss(`POST ${url}`);
+  t.equal(answer.statusCode, 202, answer.body);
+  const delivery = answer.json();
+  t.match(delivery, { endpoint: id, type: 'system.webhook.test', event: /^test_/ });
+  t.equal(answer.headers.location, `/webhooks/deliveries/${delivery.id}`);
+  t.match(sender.submitted.at(-1), { trigger: 'test', document: null, event: delivery.event });
+  const { body } = (await boss(`GET /webhooks/deliveries/${delivery.id}`)).json();
+  t.match(JSON.parse(body), { id: delivery.event, type: 'system.webhook.test', data: { endpoint: id } });
+
+  t.match((await boss(`POST ${url}`, { type: 'todos.create' })).json(), {
+    code: 'invalid-body',
+    errors: [{ pointer: '/type', detail: /Did you mean 'todos\.created'/ }],
+  });
+  t.match((await boss(`POST ${url}`, { type: 'todos.created' })).json(), { status: 404, code: 'sample-not-found' });
+  const { id: todo } = (await boss('POST /api/todos', { title: 'tea' })).json();
+  const { type, event } = (await sampled(() => boss(`POST ${url}`, { type: 'todos.*' }))).json();
+  t.equal(type, 'todos.created');
+  t.match(JSON.parse(sender.submitted.at(-1)?.body ?? ''), { id: event, documentId: todo, data: { title: 'tea' } });
+
+  await boss(`PATCH /webhooks/endpoints/${id}`, { enabled: false });
+  t.match((await boss(`POST ${url}`)).json(), { status: 409, code: 'endpoint-disabled' });
+  await boss(`DELETE /webhooks/endpoints/${id}`);
+});
+
+t.test('recover and replay', async (t) => {
+  const { id } = await make(boss);
+  const url = `/webhooks/endpoints/${id}` as const;
+  t.match((await boss(`POST ${url}/recover`, { since: '2026-01-02T03:04:05Z' })).json(), { count: 0 });
+  t.equal(sender.calls.at(-1), `recover ${id} 2026-01-02T03:04:05.000Z`);
+  for (const since of ['yesterday', '2026-01-02', '2026-99-02T03:04:05Z', 7]) {
+    t.match((await boss(`POST ${url}/recover`, { since })).json(), {
+      code: 'invalid-body',
+      errors: [{ pointer: '/since' }],
+    });
+  }
+  t.equal((await boss(`POST ${url}/recover`)).json().code, 'body-required');
+
+  const since = parts.events.feed.position;
+  const begun = await boss(`POST ${url}/replay`, { since, types: ['todos.created'] });
+  t.equal(begun.statusCode, 202, begun.body);
+  t.match(begun.json(), { id: /.+/, endpoint: id, state: 'running', sent: 0, position: since });
+  t.equal(begun.headers.location, `/webhooks/replays/${begun.json().id}`);
+  t.match((await boss(`GET /webhooks/replays/${begun.json().id}`)).json(), { endpoint: id, state: /running|done/ });
+  const bad = [
+    [{}, 'invalid-body', /since|^$/],
+    [{ since: 'then' }, 'invalid-body', /^\/since$/],
+    [{ since, until: 'now' }, 'invalid-body', /^\/until$/],
+    [{ since, types: ['todos.create'] }, 'invalid-body', /^\/types$/],
+    [{ since, types: [] }, 'invalid-body', /^\/types$/],
+  ] as const;
+  for (const [body, code, pointer] of bad) {
+    const answer = (await boss(`POST ${url}/replay`, body)).json();
+    t.match(answer, { code, errors: [{ pointer }] }, JSON.stringify(body));
+  }
+  t.equal((await boss(`POST ${url}/replay`, { since: '99-1' })).statusCode, 410);
+  await boss(`PATCH ${url}`, { enabled: false });
+  t.match((await boss(`POST ${url}/replay`, { since })).json(), { code: 'endpoint-disabled' });
+  t.match((await boss(`POST ${url}/recover`, { since: '2026-01-02T03:04:05Z' })).json(), { code: 'endpoint-disabled' });
+  await boss(`DELETE ${url}`);
+});
+
+/** Asks until the log has the event that a sample is taken from. */
+async function sampled(ask: () => ReturnType<Client>): ReturnType<Client> {
+  for (;;) {
+    const answer = await ask();
+    if (answer.statusCode !== 404) return answer;
+  }
+}
