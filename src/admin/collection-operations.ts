@@ -1,7 +1,7 @@
 /** The operations on collections and their indexes as the contract describes them. Not here: the routes. */
 import Type from 'typebox';
 import { INDEX, INDEXES } from '../collections/index-plan.ts';
-import { ASKED_ERRORS, jsonBody, operation } from '../contract/operation.ts';
+import { ASKED_ERRORS, answer, jsonBody, operation } from '../contract/operation.ts';
 import { listOf, shape } from '../contract/schema.ts';
 import { COLLECTION } from '../database/names.ts';
 import type { ErrorCode } from '../kernel/errors.ts';
@@ -22,7 +22,7 @@ export const COLLECTIONS = {
     id: 'collections.list',
     tag,
     summary: 'List the collections',
-    answers: { 200: { description: 'All of them, by name.', schema: listOf(SUMMARY) } },
+    answers: answer('All of them, by name.', listOf(SUMMARY)),
     errors: ASKED_ERRORS,
   }),
   rename: operation({
@@ -31,7 +31,7 @@ export const COLLECTIONS = {
     summary: 'Rename a collection',
     parameters: [COLLECTION],
     body: jsonBody(RENAME),
-    answers: { 200: { description: 'The collection.', schema: SUMMARY } },
+    answers: answer('The collection.', SUMMARY),
     errors: [...NAMED, 'resource-not-available', 'collection-exists'],
   }),
   drop: operation({
@@ -47,7 +47,7 @@ export const COLLECTIONS = {
     tag,
     summary: 'List the indexes of a collection',
     parameters: [COLLECTION],
-    answers: { 200: { description: 'The indexes.', schema: listOf(ONE_INDEX) } },
+    answers: answer('The indexes.', listOf(ONE_INDEX)),
     errors: [...NAMED, 'resource-not-available'],
   }),
   replaceIndexes: operation({
@@ -57,7 +57,7 @@ export const COLLECTIONS = {
     description: 'The body is the whole list: what is missing is built, what is not listed is dropped.',
     parameters: [COLLECTION],
     body: jsonBody({ ...INDEXES, items: ONE_INDEX }),
-    answers: { 200: { description: 'The indexes as they are now.', schema: listOf(ONE_INDEX) } },
+    answers: answer('The indexes as they are now.', listOf(ONE_INDEX)),
     errors: [...NAMED, 'invalid-index', 'unique-violation', 'index-impossible', 'contention'],
   }),
 };

@@ -1,5 +1,5 @@
 /** The operations on policies as the contract describes them. Not here: the routes (policy-routes.ts). */
-import { ASKED_ERRORS, jsonBody, operation } from '../contract/operation.ts';
+import { ASKED_ERRORS, answer, jsonBody, operation } from '../contract/operation.ts';
 import { pathParameter } from '../contract/parameters.ts';
 import { listOf } from '../contract/schema.ts';
 import type { ErrorCode } from '../kernel/errors.ts';
@@ -41,7 +41,7 @@ export const POLICIES = {
     id: 'policies.list',
     tag,
     summary: 'List the policies in force',
-    answers: { 200: { description: 'The policies and the number of their version.', schema: SET } },
+    answers: answer('The policies and the number of their version.', SET),
     errors: ASKED_ERRORS,
   }),
   create: operation({
@@ -49,7 +49,7 @@ export const POLICIES = {
     tag,
     summary: 'Add a policy',
     body: BODY,
-    answers: { 201: { description: 'The policy.', schema: SAVED_POLICY, headers: ['Location'] } },
+    answers: answer('The policy.', SAVED_POLICY, 201, ['Location']),
     errors: [...SAVED, 'policy-exists'],
   }),
   replace: operation({
@@ -58,7 +58,7 @@ export const POLICIES = {
     summary: 'Change a policy',
     parameters: [ID],
     body: BODY,
-    answers: { 200: { description: 'The policy.', schema: SAVED_POLICY } },
+    answers: answer('The policy.', SAVED_POLICY),
     errors: [...SAVED, 'policy-not-found'],
   }),
   remove: operation({
@@ -73,7 +73,7 @@ export const POLICIES = {
     id: 'policies.versions',
     tag,
     summary: 'List the versions that are kept',
-    answers: { 200: { description: 'Newest first.', schema: listOf(SET) } },
+    answers: answer('Newest first.', listOf(SET)),
     errors: ASKED_ERRORS,
   }),
   restore: operation({
@@ -81,7 +81,7 @@ export const POLICIES = {
     tag,
     summary: 'Go back to a version',
     parameters: [VERSION],
-    answers: { 200: { description: 'The policies in force now.', schema: SET } },
+    answers: answer('The policies in force now.', SET),
     errors: [...SAVED, 'policy-not-found'],
   }),
   test: operation({
@@ -89,7 +89,7 @@ export const POLICIES = {
     tag,
     summary: 'Try what the policies decide about a document',
     body: jsonBody(QUESTION),
-    answers: { 200: { description: 'The decision.', schema: VERDICT } },
+    answers: answer('The decision.', VERDICT),
     errors: TRIED,
   }),
   check: operation({

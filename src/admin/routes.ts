@@ -2,7 +2,7 @@
  * What an operator asks of a running server: how its parts are doing. Not public: load balancers ask `/readyz`.
  */
 import type { FastifyInstance } from 'fastify';
-import { ASKED_ERRORS, operation } from '../contract/operation.ts';
+import { ASKED_ERRORS, answer, operation } from '../contract/operation.ts';
 import type { Policies } from '../policies/policies.ts';
 import type { Scope } from '../policies/scope.ts';
 import { enterAt } from './enter-at.ts';
@@ -11,7 +11,7 @@ const OPERATION = operation({
   id: 'state',
   tag: 'Running it',
   summary: 'The state of the parts of the server',
-  answers: { 200: { description: 'The state.', schema: { type: 'object' } } },
+  answers: answer('The state.', { type: 'object' }),
   errors: ASKED_ERRORS,
 });
 

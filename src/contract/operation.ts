@@ -90,6 +90,19 @@ export function outsideContract(why: string): Declared<Outside> {
   return { contract: { kind: 'outside', why } };
 }
 
+/** One answer with a JSON body. */
+export function answer(
+  description: string,
+  schema: object,
+  status = 200,
+  headers: readonly HeaderName[] = [],
+): Readonly<Record<number, Answer>> {
+  return { [status]: { description, schema, headers } };
+}
+
+/** The answer without a body. */
+export const DONE: Readonly<Record<number, Answer>> = { 204: { description: 'Done.' } };
+
 /** A body that is JSON. */
 export function jsonBody(schema: object): Readonly<Record<string, object>> {
   return { 'application/json': schema };

@@ -29,6 +29,13 @@ export function headerParameter(name: string, description: string, schema: objec
   return { name, in: 'header', description, schema };
 }
 
+/** Preconditions of a write (RFC 9110 section 13.1). */
+export const IF_MATCH = headerParameter(
+  'If-Match',
+  'Entity tags: the write happens only if the current state has one of these.',
+);
+export const IF_NONE_MATCH = headerParameter('If-None-Match', 'Entity tags of copies that the client has, or `*`.');
+
 /** The id of an account, a session, a key: `id` is the name in the path. */
 export function idParameter(name: string, what: string): Parameter {
   return pathParameter(name, `Id of ${what}.`, { type: 'string', minLength: 1, maxLength: 128 });

@@ -3,8 +3,8 @@
  * (sign-routes.ts).
  */
 import Type from 'typebox';
-import { operation } from '../contract/operation.ts';
-import { headerParameter, pathParameter } from '../contract/parameters.ts';
+import { answer, operation } from '../contract/operation.ts';
+import { headerParameter, IF_MATCH, IF_NONE_MATCH, pathParameter } from '../contract/parameters.ts';
 import { listOf, nullable, shape, TIME } from '../contract/schema.ts';
 import type { ErrorCode } from '../kernel/errors.ts';
 import { LIST, LIST_HEADERS, QUERY_ERRORS } from '../query/parse/query-contract.ts';
@@ -33,11 +33,6 @@ const ONE_FILE = { 200: { description: 'The file.', schema: FILE } };
 export const FILE_ID = pathParameter('id', "The file's id.", { type: 'string', pattern: FILE_KEY.source });
 const NAME = pathParameter('name', 'Any name; only the id decides.', { type: 'string', minLength: 1 });
 const RANGE = headerParameter('Range', 'A single range of bytes.');
-const IF_MATCH = headerParameter(
-  'If-Match',
-  'Entity tags: the write happens only if the current state has one of these.',
-);
-const IF_NONE_MATCH = headerParameter('If-None-Match', 'Entity tags of copies that the client has, or `*`.');
 
 const UPLOADING: readonly ErrorCode[] = [
   'unknown-parameter',
@@ -72,7 +67,7 @@ export const FILE_OPERATIONS = {
     summary: 'List files',
     // Files have nothing to expand.
     parameters: LIST.filter(({ name }) => name !== 'expand'),
-    answers: { 200: { description: 'The files, streamed.', schema: listOf(FILE), headers: LIST_HEADERS } },
+    answers: answer('The files, streamed.', listOf(FILE), 200, LIST_HEADERS),
     errors: QUERY_ERRORS,
   }),
   upload: operation({
@@ -88,7 +83,7 @@ export const FILE_OPERATIONS = {
     tag,
     summary: `Upload up to ${MAX_FILES} files, all or none`,
     body: upload({ files: { ...listOf(BYTES), minItems: 1 }, custom: CUSTOM }, 'files'),
-    answers: { 200: { description: 'The files in order.', schema: listOf(FILE) } },
+    answers: answer('The files in order.', listOf(FILE)),
     errors: UPLOADING,
   }),
   get: operation({

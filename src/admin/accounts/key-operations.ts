@@ -1,7 +1,7 @@
 /** The operations on API keys as the contract describes them. Not here: the routes (key-routes.ts). */
-import { API_KEY_SHAPE, answer, DONE } from '../../auth/http/account-contract.ts';
+import { API_KEY_SHAPE } from '../../auth/http/account-contract.ts';
 import { NEW_KEY } from '../../auth/http/schema.ts';
-import { ASKED_ERRORS, CHECKED_ERRORS, jsonBody, operation } from '../../contract/operation.ts';
+import { ASKED_ERRORS, answer, CHECKED_ERRORS, DONE, jsonBody, operation } from '../../contract/operation.ts';
 import { idParameter } from '../../contract/parameters.ts';
 import { adminPage, LIST_ERRORS, LIST_PARAMETERS } from '../list-query.ts';
 
@@ -22,7 +22,7 @@ export const KEYS = {
     tag,
     summary: 'Make an API key, which is shown once',
     body: jsonBody(NEW_KEY),
-    answers: { 201: { description: 'Made.', schema: API_KEY_SHAPE, headers: ['Location'] } },
+    answers: answer('Made.', API_KEY_SHAPE, 201, ['Location']),
     errors: CHECKED_ERRORS,
   }),
   get: operation({

@@ -1,7 +1,7 @@
 /** The operations on accounts as the contract describes them. Not here: the routes (user-routes.ts). */
-import { answer, DONE, NAMING_ERRORS, SESSION_SHAPE, USER_SHAPE } from '../../auth/http/account-contract.ts';
+import { NAMING_ERRORS, SESSION_SHAPE, USER_SHAPE } from '../../auth/http/account-contract.ts';
 import { CHANGE_USER, NEW_USER } from '../../auth/http/schema.ts';
-import { ASKED_ERRORS, CHECKED_ERRORS, jsonBody, operation } from '../../contract/operation.ts';
+import { ASKED_ERRORS, answer, CHECKED_ERRORS, DONE, jsonBody, operation } from '../../contract/operation.ts';
 import { idParameter, queryParameter } from '../../contract/parameters.ts';
 import { listOf } from '../../contract/schema.ts';
 import { adminPage, LIST_ERRORS, LIST_PARAMETERS } from '../list-query.ts';
@@ -23,7 +23,7 @@ export const USERS = {
     tag,
     summary: 'Make an account',
     body: jsonBody(NEW_USER),
-    answers: { 201: { description: 'Made.', schema: USER_SHAPE, headers: ['Location'] } },
+    answers: answer('Made.', USER_SHAPE, 201, ['Location']),
     errors: [...CHECKED_ERRORS, ...NAMING_ERRORS],
   }),
   get: operation({

@@ -2,15 +2,14 @@
 import Type from 'typebox';
 import { CHECKS } from '../../auth/providers/provider-check.ts';
 import { PROVIDER } from '../../auth/providers/provider-schema.ts';
-import { ASKED_ERRORS, CHECKED_ERRORS, jsonBody, operation } from '../../contract/operation.ts';
-import { headerParameter, pathParameter } from '../../contract/parameters.ts';
+import { ASKED_ERRORS, answer, CHECKED_ERRORS, jsonBody, operation } from '../../contract/operation.ts';
+import { IF_MATCH, pathParameter } from '../../contract/parameters.ts';
 import { listOf, shape } from '../../contract/schema.ts';
 import type { ErrorCode } from '../../kernel/errors.ts';
 
 const tag = 'Running it';
 
 const NAME = pathParameter('name', 'Name of the provider.', { type: 'string', minLength: 1, maxLength: 32 });
-const IF_MATCH = headerParameter('If-Match', 'The ETag of the state to change; any other state stays as it is.');
 const SHOWN = shape('Provider', PROVIDER);
 const CHECKED_SHAPE = shape(
   'ProviderCheck',
@@ -48,7 +47,7 @@ export const PROVIDER_OPERATIONS = {
     id: 'providers.list',
     tag,
     summary: 'List the identity providers',
-    answers: { 200: { description: 'All of them, by name.', schema: listOf(SHOWN) } },
+    answers: answer('All of them, by name.', listOf(SHOWN)),
     errors: ASKED_ERRORS,
   }),
   create: operation({
@@ -56,7 +55,7 @@ export const PROVIDER_OPERATIONS = {
     tag,
     summary: 'Add an identity provider',
     body: jsonBody(PROVIDER),
-    answers: { 201: { description: 'The provider.', schema: SHOWN, headers: ['Location', 'ETag'] } },
+    answers: answer('The provider.', SHOWN, 201, ['Location', 'ETag']),
     errors: [...CHECKED_ERRORS, 'provider-exists', 'contention'],
   }),
   get: operation({
@@ -64,7 +63,7 @@ export const PROVIDER_OPERATIONS = {
     tag,
     summary: 'Get an identity provider',
     parameters: [NAME],
-    answers: { 200: { description: 'The provider, without its secrets.', schema: SHOWN, headers: ['ETag'] } },
+    answers: answer('The provider, without its secrets.', SHOWN, 200, ['ETag']),
     errors: [...ASKED_ERRORS, 'provider-not-found'],
   }),
   replace: operation({
@@ -73,7 +72,7 @@ export const PROVIDER_OPERATIONS = {
     summary: 'Change an identity provider',
     parameters: [NAME, IF_MATCH],
     body: jsonBody(PROVIDER),
-    answers: { 200: { description: 'The provider.', schema: SHOWN, headers: ['ETag'] } },
+    answers: answer('The provider.', SHOWN, 200, ['ETag']),
     errors: [...CHECKED_ERRORS, ...CONDITIONAL, 'provider-not-found'],
   }),
   remove: operation({
@@ -90,7 +89,7 @@ export const PROVIDER_OPERATIONS = {
     summary: 'Check the settings of an identity provider',
     description: 'Calls the provider, but signs nobody in.',
     parameters: [NAME],
-    answers: { 200: { description: 'The result of each check.', schema: CHECKED_SHAPE } },
+    answers: answer('The result of each check.', CHECKED_SHAPE),
     errors: [...ASKED_ERRORS, 'provider-not-found'],
   }),
 };
@@ -100,7 +99,7 @@ export const SETTINGS_OPERATIONS = {
     id: 'settings.get',
     tag,
     summary: 'Get what owners set while the program runs',
-    answers: { 200: { description: 'The settings.', schema: SETTINGS_SHAPE, headers: ['ETag'] } },
+    answers: answer('The settings.', SETTINGS_SHAPE, 200, ['ETag']),
     errors: ASKED_ERRORS,
   }),
   replace: operation({
@@ -109,7 +108,7 @@ export const SETTINGS_OPERATIONS = {
     summary: 'Change what owners set while the program runs',
     parameters: [IF_MATCH],
     body: jsonBody(SETTINGS_BODY),
-    answers: { 200: { description: 'The settings.', schema: SETTINGS_SHAPE, headers: ['ETag'] } },
+    answers: answer('The settings.', SETTINGS_SHAPE, 200, ['ETag']),
     errors: [...CHECKED_ERRORS, ...CONDITIONAL],
   }),
 };

@@ -2,7 +2,6 @@
  * The shapes of answers that operations on accounts, sessions and keys share in the contract. The operations themselves
  * are next to their routes, here and in admin/.
  */
-import type { Answer } from '../../contract/operation.ts';
 import { shape } from '../../contract/schema.ts';
 import type { ErrorCode } from '../../kernel/errors.ts';
 import * as schema from './schema.ts';
@@ -12,13 +11,6 @@ export const SIGNED_IN_SHAPE = shape('SignedIn', schema.SIGNED_IN);
 export const SESSION_SHAPE = shape('Session', schema.SESSION);
 export const API_KEY_SHAPE = shape('ApiKey', schema.API_KEY);
 export const TICKET_SHAPE = shape('Ticket', schema.TICKET);
-
-/** The answer without a body. */
-export const DONE: Readonly<Record<number, Answer>> = { 204: { description: 'Done.' } };
-
-export function answer(description: string, body: object, status = 200): Readonly<Record<number, Answer>> {
-  return { [status]: { description, schema: body } };
-}
 
 /** Errors of an account whose name, address or password cannot be accepted. */
 export const NAMING_ERRORS: readonly ErrorCode[] = ['unique-violation', 'password-refused'];

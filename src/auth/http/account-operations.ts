@@ -1,8 +1,8 @@
 /** Operations on the caller's own account, as the contract describes them. Not here: the routes (account-routes.ts). */
-import { ASKED_ERRORS, CHECKED_ERRORS, jsonBody, operation } from '../../contract/operation.ts';
+import { ASKED_ERRORS, answer, CHECKED_ERRORS, DONE, jsonBody, operation } from '../../contract/operation.ts';
 import { idParameter } from '../../contract/parameters.ts';
 import { listOf } from '../../contract/schema.ts';
-import { answer, DONE, NAMING_ERRORS, SESSION_SHAPE, TICKET_SHAPE, USER_SHAPE } from './account-contract.ts';
+import { NAMING_ERRORS, SESSION_SHAPE, TICKET_SHAPE, USER_SHAPE } from './account-contract.ts';
 import { CHANGE_ME, CHANGE_PASSWORD } from './schema.ts';
 
 const tag = 'Sign-in';

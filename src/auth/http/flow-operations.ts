@@ -1,9 +1,17 @@
 /** Operations of signing in by a provider, as the contract describes them. Not here: the routes (flow-routes.ts). */
-import { type Answer, ASKED_ERRORS, CHECKED_ERRORS, jsonBody, operation } from '../../contract/operation.ts';
+import {
+  type Answer,
+  ASKED_ERRORS,
+  answer,
+  CHECKED_ERRORS,
+  DONE,
+  jsonBody,
+  operation,
+} from '../../contract/operation.ts';
 import { pathParameter, queryParameter } from '../../contract/parameters.ts';
 import { listOf, shape } from '../../contract/schema.ts';
 import type { ErrorCode } from '../../kernel/errors.ts';
-import { answer, DONE, SIGNED_IN_SHAPE } from './account-contract.ts';
+import { SIGNED_IN_SHAPE } from './account-contract.ts';
 import { EXCHANGE, IDENTITY, JOIN, JOIN_ADDRESS, LOG_OUT, LOG_OUT_ADDRESS } from './schema.ts';
 
 const tag = 'Sign-in';

@@ -1,6 +1,6 @@
 /** Operations that need no credential, as the contract describes them. Not here: the routes (sign-in-routes.ts). */
-import { ASKED_ERRORS, CHECKED_ERRORS, jsonBody, operation } from '../../contract/operation.ts';
-import { answer, DONE, NAMING_ERRORS, SIGNED_IN_SHAPE } from './account-contract.ts';
+import { ASKED_ERRORS, answer, CHECKED_ERRORS, DONE, jsonBody, operation } from '../../contract/operation.ts';
+import { NAMING_ERRORS, SIGNED_IN_SHAPE } from './account-contract.ts';
 import {
   JWKS,
   LOGIN,

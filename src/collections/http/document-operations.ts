@@ -4,7 +4,7 @@
  */
 import Type from 'typebox';
 import { type Answer, collectionOperation, jsonBody, type Subject } from '../../contract/operation.ts';
-import { headerParameter, pathParameter, queryParameter } from '../../contract/parameters.ts';
+import { headerParameter, IF_MATCH, IF_NONE_MATCH, pathParameter, queryParameter } from '../../contract/parameters.ts';
 import { listOf, shape } from '../../contract/schema.ts';
 import { DOCUMENT_BODY, NEW_DOCUMENT } from '../../database/json/document-shapes.ts';
 import { COLLECTION } from '../../database/names.ts';
@@ -18,11 +18,6 @@ const tag = 'Documents';
 
 const ID = pathParameter('id', "The document's id.", { type: 'string', minLength: 1, maxLength: 128 });
 const ONE = [COLLECTION, ID];
-const IF_MATCH = headerParameter(
-  'If-Match',
-  'Entity tags: the write happens only if the current state has one of these.',
-);
-const IF_NONE_MATCH = headerParameter('If-None-Match', 'Entity tags of copies that the client has, or `*`.');
 const PREFER = headerParameter('Prefer', 'return=minimal or return=representation (RFC 7240).');
 export const IDEMPOTENCY_KEY = headerParameter(
   'Idempotency-Key',
