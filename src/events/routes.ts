@@ -19,7 +19,7 @@ import { compileMatch, type Match } from '../query/evaluate/match.ts';
 import { Turnstile } from '../query/evaluate/turnstile.ts';
 import { pathsOf } from '../query/filter.ts';
 import { FOLLOW_ALL, FOLLOW_CHANGES } from './event-operations.ts';
-import { toEvent } from './log/event.ts';
+import { encodeEvent } from './log/event.ts';
 import { type LogRow, wholeBytes } from './log/row.ts';
 import { placesOfRow } from './log/row-audience.ts';
 import type { Feed, FeedPage, PageQuery } from './read/feed.ts';
@@ -94,14 +94,15 @@ export async function eventRoutes(
     const wants = wanting(types);
     const page = await pageFor(request, reply, { ...query, refuseGap: () => false }, async (row, principal) => {
       if (!wantsRow(wants, row)) return null;
-      if (!isLimited(principal) && !placesOfRow(row).includes('admin:accounts')) return toEvent(await completed(row));
+      if (!isLimited(principal) && !placesOfRow(row).includes('admin:accounts'))
+        return encodeEvent(await completed(row));
       const named = namedRow(row, (place) => policies.find(principal, 'read', place));
       if (named === null || !wantsRow(wants, named.row)) return null;
       const whole = await completed(named.row);
       const seen = await visibleRow(whole, named.scope, null, turn);
-      return seen && toEvent(seen);
+      return seen && encodeEvent(seen);
     });
-    return answer(reply, page.position, { events: page.items, position: page.position });
+    return answer(reply, page, 'events');
   });
 
   app.get<OnCollection>('/api/:collection/_changes', { config: FOLLOW_CHANGES }, async (request, reply) => {
@@ -133,15 +134,21 @@ export async function eventRoutes(
       const isLong = isHeavy(cost, wholeBytes(whole));
       const asks = isLong ? (state: Document) => inTurns(() => match(state), turn) : match;
       const seen = await visibleRow(whole, named.scope, cost === 0 ? null : asks, turn);
-      return seen && toEvent(seen);
+      return seen && encodeEvent(seen);
     });
-    return answer(reply, page.position, { changes: page.items, position: page.position });
+    return answer(reply, page, 'changes');
   });
 }
 
-function answer(reply: FastifyReply, position: string, body: object): FastifyReply {
-  return reply.header('millrace-position', position).send(body);
+/** Sends a page of events, which are JSON already. */
+function answer(reply: FastifyReply, { items, position }: FeedPage<Buffer>, name: string): FastifyReply {
+  const listed = items.flatMap((item, index) => (index === 0 ? [item] : [COMMA, item]));
+  const end = Buffer.from(`],"position":${JSON.stringify(position)}}`);
+  const body = Buffer.concat([Buffer.from(`{"${name}":[`), ...listed, end]);
+  return reply.header('millrace-position', position).type('application/json; charset=utf-8').send(body);
 }
+
+const COMMA = Buffer.from(',');
 
 /** Aborts when the client goes away or the server closes. */
 function ended(reply: FastifyReply, closing: AbortSignal): AbortSignal {

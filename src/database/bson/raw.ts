@@ -4,6 +4,8 @@
  * (json/json.ts).
  */
 import { BSON, type Timestamp } from 'mongodb';
+import { progress, step } from '../../kernel/concurrency/pauses.ts';
+import type { ValuePlace } from './bson-bytes.ts';
 
 /** A member of a raw document: its type byte, its name, and the place of its value. */
 export interface RawMember {
@@ -30,19 +32,39 @@ const FIXED: Readonly<Record<number, number>> = {
 
 /** The members of a raw document in their order. Throws RangeError when the bytes are not a document. */
 export function* rawMembers(bytes: Buffer): Generator<RawMember> {
-  let at = 4;
-  const end = bytes.readInt32LE(0) - 1;
-  if (end + 1 > bytes.length) throw new RangeError('The BSON document is cut off');
-  while (at < end) {
-    const type = bytes.readUInt8(at);
-    const nameEnd = bytes.indexOf(0, at + 1);
-    const start = nameEnd + 1;
-    const next = start + valueLength(bytes, type, start);
-    if (nameEnd < 0 || next > end) throw new RangeError('The BSON document is cut off');
-    yield { type, name: bytes.toString('utf8', at + 1, nameEnd), start, end: next };
-    at = next;
+  const end = lastByte(bytes);
+  for (let at = 4; at < end; ) {
+    const place = placeOf(bytes, at, end);
+    yield { type: place.type, name: nameAt(bytes, place), start: place.start, end: place.end };
+    at = place.end;
   }
 }
+
+/** Where a member is in the bytes. */
+interface Place {
+  readonly type: number;
+  readonly name: number;
+  /** The place of its value; the byte before ends its name. */
+  readonly start: number;
+  readonly end: number;
+}
+
+function lastByte(bytes: Buffer): number {
+  const end = bytes.readInt32LE(0) - 1;
+  if (end + 1 > bytes.length) throw new RangeError('The BSON document is cut off');
+  return end;
+}
+
+function placeOf(bytes: Buffer, at: number, end: number): Place {
+  const type = bytes.readUInt8(at);
+  const nameEnd = bytes.indexOf(0, at + 1);
+  const start = nameEnd + 1;
+  const next = start + valueLength(bytes, type, start);
+  if (nameEnd < 0 || next > end) throw new RangeError('The BSON document is cut off');
+  return { type, name: at + 1, start, end: next };
+}
+
+const nameAt = (bytes: Buffer, { name, start }: Place): string => bytes.toString('utf8', name, start - 1);
 
 function valueLength(bytes: Buffer, type: number, start: number): number {
   const fixed = FIXED[type];
@@ -55,19 +77,65 @@ function valueLength(bytes: Buffer, type: number, start: number): number {
   throw new RangeError(`The BSON type ${type} is not known`);
 }
 
-/** The names of the top-level members whose type or bytes differ between two documents. */
-export function rawDifference(one: Buffer, other: Buffer): string[] {
-  const rest = new Map<string, RawMember>();
-  for (const member of rawMembers(other)) rest.set(member.name, member);
-  const names: string[] = [];
-  for (const a of rawMembers(one)) {
-    const b = rest.get(a.name);
-    rest.delete(a.name);
-    if (b === undefined || a.type !== b.type || one.compare(other, b.start, b.end, a.start, a.end) !== 0)
-      names.push(a.name);
+/** Whether two members with different bytes count as the same. */
+export type SameMembers = (one: Buffer, a: ValuePlace, other: Buffer, b: ValuePlace) => boolean;
+
+/** How far the comparison of two documents is. */
+interface Comparison {
+  readonly names: string[];
+  at: number;
+  /** The place in the other document. */
+  next: number;
+  /** The members of the other document that are left, by name; null while both have the same names in order. */
+  rest: Map<string, Place> | null;
+}
+
+/**
+ * The names of the top-level members that differ between two documents. It can pause (kernel/concurrency/pauses.ts).
+ * @param same looks again at members whose type or bytes differ; they count as different when left out
+ */
+export function rawDifference(one: Buffer, other: Buffer, same: SameMembers = () => false): string[] {
+  const done = progress(one, other, (): Comparison => ({ names: [], at: 4, next: 4, rest: null }));
+  const [end, otherEnd] = [lastByte(one), lastByte(other)];
+  const differ = (a: Place, b: Place) => !sameBytes(one, a, other, b) && !same(one, a, other, b);
+  while (done.rest === null && done.at < end && done.next < otherEnd) {
+    const [a, b] = [placeOf(one, done.at, end), placeOf(other, done.next, otherEnd)];
+    if (!equal(one, a.name, a.start, other, b.name, b.start)) break;
+    if (differ(a, b)) done.names.push(nameAt(one, a));
+    [done.at, done.next] = [a.end, b.end];
+    step();
   }
-  names.push(...rest.keys());
-  return names;
+  done.rest ??= new Map();
+  while (done.next < otherEnd) {
+    const b = placeOf(other, done.next, otherEnd);
+    done.rest.set(nameAt(other, b), b);
+    done.next = b.end;
+    step();
+  }
+  while (done.at < end) {
+    const a = placeOf(one, done.at, end);
+    const name = nameAt(one, a);
+    const b = done.rest.get(name);
+    done.rest.delete(name);
+    if (b === undefined || differ(a, b)) done.names.push(name);
+    done.at = a.end;
+    step();
+  }
+  return [...done.names, ...done.rest.keys()];
+}
+
+function sameBytes(one: Buffer, a: Place, other: Buffer, b: Place): boolean {
+  return a.type === b.type && equal(one, a.start, a.end, other, b.start, b.end);
+}
+
+/** So many bytes are compared quicker here than by a call into the runtime. */
+const FEW = 24;
+
+function equal(one: Buffer, start: number, end: number, other: Buffer, from: number, to: number): boolean {
+  if (end - start !== to - from) return false;
+  if (end - start > FEW) return one.compare(other, from, to, start, end) === 0;
+  for (let i = start, j = from; i < end; i++, j++) if (one[i] !== other[j]) return false;
+  return true;
 }
 
 /** Other programs may have stored invalid UTF-8; one such string must not make the whole document unreadable. */

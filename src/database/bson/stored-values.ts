@@ -19,7 +19,7 @@ import {
   ObjectId,
   Timestamp,
 } from 'mongodb';
-import { mayPause, pause, progress } from '../../kernel/concurrency/pauses.ts';
+import { mayPause, progress, step } from '../../kernel/concurrency/pauses.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { setMember } from '../../kernel/objects.ts';
 import * as bson from './bson-bytes.ts';
@@ -77,7 +77,7 @@ export function readDocument<T extends object>(
     if (shape.exact && shape.has(document, name)) throw inexact('a repeated name');
     shape.set(document, name, readValue(src, type, nameEnd + 1, after, depth, shape));
     reading.at = after;
-    read();
+    step();
   }
   if (depth > 1) reading.end();
   return document;
@@ -109,15 +109,6 @@ function begun<T>(src: Buffer, start: number, shape: object, make: () => T): Rea
   return reading;
 }
 
-/** After so many members a pause may come. */
-const MEMBERS = 64;
-let members = 0;
-
-function read(): void {
-  members += 1;
-  if (members % MEMBERS === 0) pause();
-}
-
 /** Elements keep their order, whatever their names are. In exact mode a name that cannot be written back is refused. */
 function readArray<T extends object>(
   src: Buffer,
@@ -137,7 +128,7 @@ function readArray<T extends object>(
     const after = bson.valueEnd(src, type, value, end);
     values.push(readValue(src, type, value, after, depth, shape));
     reading.at = after;
-    read();
+    step();
   }
   reading.end();
   return values;

@@ -51,7 +51,7 @@ export function readStored(raw: Uint8Array): Document {
 }
 
 /** Bytes from which a document is read in turns: below them it takes 2 ms at most. */
-const LONG_BYTES = 32 * 1024;
+export const LONG_BYTES = 32 * 1024;
 
 /**
  * As {@link readStored}, a few milliseconds at a time where the document is large.

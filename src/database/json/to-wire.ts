@@ -4,6 +4,7 @@
  * accepts documents deserialized with or without `promoteValues`.
  */
 import type { Document } from 'mongodb';
+import { progress, step } from '../../kernel/concurrency/pauses.ts';
 import { isPlain, setMember } from '../../kernel/objects.ts';
 import { SERVER_MEMBERS } from '../../kernel/server-members.ts';
 import { idText } from './ids.ts';
@@ -25,16 +26,29 @@ export interface WireMeta {
 
 /**
  * A stored document as clients see it: `id` first, its members in stored order, `_meta` last. A document without `_id`
- * (a row of a view) has no `id`.
+ * (a row of a view) has no `id`. It can pause (kernel/concurrency/pauses.ts).
  */
 export function toWire(document: Document, options: WireOptions = {}): Record<string, unknown> {
-  const wire: Record<string, unknown> = {};
-  if (Object.hasOwn(document, '_id')) wire['id'] = idText(document['_id']);
-  for (const key of Object.keys(document)) {
-    if (!SERVER_MEMBERS.has(key)) setMember(wire, key, valueToWire(document[key]));
+  const done = progress(document, toWire, () => begin(document));
+  const { names, wire } = done;
+  for (; done.at < names.length; step()) {
+    const name = names[done.at] ?? '';
+    if (!SERVER_MEMBERS.has(name)) setMember(wire, name, valueToWire(document[name]));
+    done.at += 1;
   }
   if (options.meta !== false) wire['_meta'] = metaToWire(document['_meta']);
   return wire;
+}
+
+interface Writing {
+  readonly names: readonly string[];
+  readonly wire: Record<string, unknown>;
+  at: number;
+}
+
+function begin(document: Document): Writing {
+  const id = Object.hasOwn(document, '_id') ? { id: idText(document['_id']) } : {};
+  return { names: Object.keys(document), wire: id, at: 0 };
 }
 
 /** The five members of `_meta`. A member that another program left out, or wrote with another type, is 0 or null. */

@@ -36,6 +36,8 @@ const META_LABEL = Buffer.from('"_meta":{"revision":');
 const ID_LABEL = Buffer.from('"id":');
 const NULL = Buffer.from('null');
 
+/** Room for the JSON of a value that is longer than {@link GROWTH} times its bytes, such as `false`. */
+const LONGEST_VALUE = 64;
 /** Room for the names, punctuation and nulls of `id` and `_meta`, in bytes. */
 const FRAME = 512;
 
@@ -61,6 +63,16 @@ export function appendDocument(raw: Uint8Array, output: ByteOutput, withMeta: bo
   else if (out[at - 1] === COMMA) at--;
   out[at] = 0x7d;
   output.length = at + 1;
+}
+
+/** Whether two values in stored documents are written as the same JSON. */
+export function sameAsJson(one: Buffer, a: bson.ValuePlace, other: Buffer, b: bson.ValuePlace): boolean {
+  return jsonOf(one, a).equals(jsonOf(other, b));
+}
+
+function jsonOf(src: Buffer, { type, start, end }: bson.ValuePlace): Buffer {
+  const out = Buffer.allocUnsafe((end - start) * GROWTH + LONGEST_VALUE);
+  return out.subarray(0, writeValue(src, type, start, bson.valueEnd(src, type, start, end), out, 0, 1));
 }
 
 /** The place of the current document's `_meta` value, or -1. `isReserved` sets it. */

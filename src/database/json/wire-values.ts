@@ -16,6 +16,7 @@ import {
   ObjectId,
   Timestamp,
 } from 'mongodb';
+import { forget, progress, step } from '../../kernel/concurrency/pauses.ts';
 import { isPlain, setMember } from '../../kernel/objects.ts';
 import { DbPointer } from '../bson/db-pointer.ts';
 
@@ -31,7 +32,7 @@ export function valueToWire(value: unknown): unknown {
   if (typeof value === 'number') return numberToWire(value);
   if (typeof value === 'bigint') return integerToWire(value);
   if (typeof value !== 'object') return null;
-  if (Array.isArray(value)) return value.map(valueToWire);
+  if (Array.isArray(value)) return elementsToWire(value);
   if (isPlain(value)) return membersToWire(value);
   if (value instanceof Map) return membersToWire(Object.fromEntries(value));
   return vendorToWire(value);
@@ -83,8 +84,24 @@ function integerToWire(value: bigint): number | string {
   return value >= -(2n ** 53n) && value <= 2n ** 53n ? Number(value) : value.toString();
 }
 
+/** It can pause between members (kernel/concurrency/pauses.ts). */
 function membersToWire(members: Record<string, unknown>): Record<string, unknown> {
-  const wire: Record<string, unknown> = {};
-  for (const key of Object.keys(members)) setMember(wire, key, valueToWire(members[key]));
+  const done = progress(members, valueToWire, () => ({ names: Object.keys(members), at: 0, wire: {} }));
+  for (; done.at < done.names.length; step()) {
+    const name = done.names[done.at] ?? '';
+    setMember(done.wire, name, valueToWire(members[name]));
+    done.at += 1;
+  }
+  forget(members);
+  return done.wire;
+}
+
+function elementsToWire(elements: readonly unknown[]): unknown[] {
+  const wire = progress(elements, valueToWire, (): unknown[] => []);
+  while (wire.length < elements.length) {
+    wire.push(valueToWire(elements[wire.length]));
+    step();
+  }
+  forget(elements);
   return wire;
 }

@@ -6,7 +6,7 @@
 import { rawDifference } from '../../database/bson/raw.ts';
 import { readStored } from '../../database/bson/stored.ts';
 import { idText } from '../../database/json/ids.ts';
-import { toWire } from '../../database/json/json.ts';
+import { encodeDocument, toWire } from '../../database/json/json.ts';
 import { storedRevision } from '../../database/json/transcode-document.ts';
 import type { CollectionName } from '../../database/names.ts';
 import {
@@ -88,11 +88,30 @@ export function typesOf(collection: CollectionName): string[] {
 export function toEvent(row: LogRow): Event | null {
   const envelope = toEnvelope(row);
   if (envelope === null) return null;
-  return { ...envelope, data: data(row), before: row.before && toWire(readStored(row.before)) };
+  return { ...envelope, data: dataOf(row), before: beforeOf(row) };
 }
 
-/** The event without its states, which may be large. */
-export function toEnvelope(row: LogRow): Omit<Event, 'data' | 'before'> | null {
+/**
+ * The event as JSON, in the same form: its states become text without objects in between.
+ * @param envelope of the same row, where it is known already
+ */
+export function encodeEvent(row: LogRow, envelope = toEnvelope(row)): Buffer | null {
+  if (envelope === null) return null;
+  const told = notOfDocuments(row);
+  const after = told === null ? row.after && encodeDocument(row.after) : Buffer.from(JSON.stringify(told));
+  const head = Buffer.from(`${JSON.stringify(envelope).slice(0, -1)},"data":`);
+  const before = row.before && encodeDocument(row.before);
+  return Buffer.concat([head, after ?? NULL, BEFORE, before ?? NULL, END]);
+}
+
+const NULL = Buffer.from('null');
+const BEFORE = Buffer.from(',"before":');
+const END = Buffer.from('}');
+
+export type Envelope = Omit<Event, 'data' | 'before'>;
+
+/** The event without its states, which may be large. It can pause while these are compared. */
+export function toEnvelope(row: LogRow): Envelope | null {
   const type = eventType(row);
   if (type === null) return null;
   const document = row.after ?? row.before;
@@ -111,10 +130,20 @@ export function toEnvelope(row: LogRow): Omit<Event, 'data' | 'before'> | null {
   };
 }
 
-function data(row: LogRow): Record<string, unknown> | null {
+/** The state after, or what else the event of a row tells. It can pause. */
+export function dataOf(row: LogRow): Event['data'] {
+  return notOfDocuments(row) ?? (row.after && toWire(readStored(row.after)));
+}
+
+/** The state before. It can pause. */
+export function beforeOf(row: LogRow): Event['before'] {
+  return row.before && toWire(readStored(row.before));
+}
+
+/** What the event of a row tells that is not about a document. */
+function notOfDocuments(row: LogRow): Record<string, unknown> | null {
   if (row.operation === 'gap') return { from: row.from, to: row.to };
-  if (row.operation === 'rename') return { to: row.to };
-  return row.after && toWire(readStored(row.after));
+  return row.operation === 'rename' ? { to: row.to } : null;
 }
 
 function changed(row: LogRow): string[] | null {

@@ -92,7 +92,8 @@ async function passes(
   return false;
 }
 
-function showsAll(scope: Scope<'read'>): boolean {
+/** Whether the Scope shows every member of every document. */
+export function showsAll(scope: Scope<'read'>): boolean {
   return reachesAll(scope) && !hidesFields(scope);
 }
 

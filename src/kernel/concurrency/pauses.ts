@@ -102,6 +102,16 @@ export function pause(): void {
   if (current?.isOver) throw PAUSING;
 }
 
+/** After so many steps a pause may come: reading the clock takes longer than a step. */
+const STEPS = 64;
+let steps = 0;
+
+/** Call this after each small step of long work, when its progress is noted: after many of them a pause may come. */
+export function step(): void {
+  steps += 1;
+  if (steps % STEPS === 0) pause();
+}
+
 /** The result of `ask` for a subject, noted so that it is computed once. Only the last subject is noted. */
 export function once<S>(ask: (subject: S) => boolean, subject: S): boolean {
   if (current === null) return ask(subject);
@@ -126,6 +136,11 @@ export function progress<T extends object>(owner: object, subject: unknown, begi
   return value;
 }
 
+/** Forgets the progress of `owner`, for work whose result is kept elsewhere. */
+export function forget(owner: object): void {
+  current?.noted.delete(owner);
+}
+
 /**
  * True if an element of the array passes.
  * @param owner the key under which progress is noted; for one owner only the last array is noted
@@ -136,7 +151,7 @@ export function someElement(owner: object, array: readonly unknown[], ask: (elem
   while (done.at < array.length) {
     if (ask(array[done.at])) return true;
     done.at += 1;
-    if (done.at % 64 === 0) pause();
+    step();
   }
   return false;
 }

@@ -2,7 +2,7 @@
  * The sort key of a document in memory, as the server takes it. It can pause within a long array
  * (kernel/concurrency/pauses.ts). Not here: how clients write sorts and which key comes first (sort.ts).
  */
-import { pause, progress } from '../../kernel/concurrency/pauses.ts';
+import { progress, step } from '../../kernel/concurrency/pauses.ts';
 import { compareValues, isMembers, keptNames, type Members, type NamesOf } from '../evaluate/order.ts';
 import { byNextStep, compareKeys, type KeyValues, type Rest, type Sort, stepsOf } from './sort.ts';
 
@@ -90,7 +90,7 @@ function takeBest(array: readonly unknown[], branch: Branch, values: unknown[]):
     takeOne(array[done.at], branch, done.next);
     if (done.at === 0 || comesBefore(done, branch)) [done.best, done.next] = [done.next, done.best];
     done.at += 1;
-    if (done.at % 64 === 0) pause();
+    step();
   }
   for (const index of branch.keys) values[index] = done.best[index];
 }

@@ -3,7 +3,6 @@
  * implements it for documents, live-events.ts for events.
  */
 import type { Account } from '../../kernel/memory/byte-budget.ts';
-import { isHeavy } from '../../query/evaluate/cost.ts';
 import type { Lane } from '../../query/evaluate/turnstile.ts';
 import type { Told } from '../wire/shared-message.ts';
 import type { RowView } from './row-view.ts';
@@ -17,10 +16,10 @@ export type Judgement = readonly Told[] | 'gap' | 'dropped' | 'window';
 /** Waits until a row can be evaluated without holding up other work. */
 export async function readyFor(
   view: RowView,
-  live: Pick<LiveAnswer, 'cost' | 'prepare'>,
+  live: Pick<LiveAnswer, 'isHeavy' | 'prepare'>,
   lane: Lane,
 ): Promise<RowView> {
-  if (isHeavy(live.cost, view.bytes)) await live.prepare(view, () => lane.pass());
+  if (view.isLong || live.isHeavy(view)) await live.prepare(view, () => lane.pass());
   else if (lane.isOver) await lane.pass();
   return view;
 }
@@ -34,10 +33,12 @@ export interface LiveAnswer {
   readonly collection: string | null;
   /** Whether it keeps state and must take every row once. If not, each row says by itself what it means. */
   readonly remembers: boolean;
-  /** What the evaluation of a row costs, in nanoseconds a byte (query/evaluate/cost.ts). */
-  readonly cost: number;
+  /** Whether what it shows of a document is rendered for it alone, and not once for all answers. */
+  readonly rendersAlone: boolean;
+  /** Whether it takes long to evaluate a row: its questions are expensive for so many bytes. */
+  isHeavy(view: RowView): boolean;
   /**
-   * Evaluates an expensive row in slices; `judge` takes little time afterwards.
+   * Evaluates an expensive or large row in slices; `judge` takes little time afterwards.
    * @param turn resolves when the next slice may begin; when left out, other work of the process goes first
    */
   prepare(view: RowView, turn?: () => Promise<unknown>): Promise<void>;

@@ -4,22 +4,24 @@
  * refilled from the database when it becomes too short (`refill`; hub/row-batch.ts decides when).
  */
 import type { Document } from 'mongodb';
-import { heldBytes } from '../../database/bson/held-bytes.ts';
-import { readStored } from '../../database/bson/stored.ts';
+import { readInTurns, readStored } from '../../database/bson/stored.ts';
 import { idText } from '../../database/json/ids.ts';
+import { mapInTurns } from '../../kernel/concurrency/pauses.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import type { Account } from '../../kernel/memory/byte-budget.ts';
-import { reaches, reachesAll } from '../../policies/reach.ts';
+import { costOfScope, hidesFields, reachesAll } from '../../policies/reach.ts';
+import { isHeavy } from '../../query/evaluate/cost.ts';
+import { ALL, type FieldTree } from '../../query/evaluate/field-tree.ts';
 import { everything } from '../../query/filter.ts';
-import type { KeyValues } from '../../query/page/sort.ts';
 import { sortKeyOf } from '../../query/page/sort-key.ts';
 import { type LeaveReason, type Told, toMessage } from '../wire/shared-message.ts';
 import { type Judgement, type LiveAnswer, NOTHING } from './live-answer.ts';
 import type { LiveQuestion } from './live-question.ts';
-import { differences, isWhole, keyText, rendered } from './rendering.ts';
+import { differences, isWhole, keyText, rendered, renderedInTurns, visibleBytes } from './rendering.ts';
 import { identityOf, type RowView } from './row-view.ts';
 import type { SnapshotStore } from './snapshot-store.ts';
 import { Window, type WindowMember } from './window.ts';
+import { memberBytes, toMember } from './window-member.ts';
 
 export class LiveQuery implements LiveAnswer {
   readonly question: LiveQuestion;
@@ -101,15 +103,43 @@ export class LiveQuery implements LiveAnswer {
     return more <= 0 || this.#payer.hasRoom(0);
   }
 
-  get cost(): number {
-    return this.question.cost;
+  get rendersAlone(): boolean {
+    return !isWhole(this.question);
+  }
+
+  isHeavy(view: RowView): boolean {
+    return isHeavy(this.question.cost, view.bytes);
   }
 
   async prepare(view: RowView, turn?: () => Promise<unknown>): Promise<void> {
     if (view.row.collection !== this.collection) return;
-    const { match } = this.question;
-    if (this.window === null) await view.prepare(match, view.before, turn);
-    await view.prepare(match, view.after, turn);
+    await view.read(turn);
+    const { before, after } = view;
+    const { match, scope } = this.question;
+    if (this.window === null) await view.prepare(match, before, turn);
+    await view.prepare(match, after, turn);
+    if (isHeavy(costOfScope(scope), view.bytes)) await view.prepareFields(scope, turn);
+    if (after === null || !view.passes(match, after)) return;
+    if (!isWhole(this.question)) {
+      if (before !== null && view.isLong) await view.prepareDiffering(this.question, this.#compare(view), turn);
+      return;
+    }
+    await view.prepareChanged(turn);
+    if (view.isLong) void view.json;
+  }
+
+  /** Compares what the question shows of the states of a row. */
+  #compare(view: RowView): () => readonly string[] {
+    const { before, after } = view.row;
+    if (before === null || after === null) return () => [];
+    const sight = (state: Buffer) => this.#fields(view, state);
+    const [was, is] = [before, after].map((state) => visibleBytes(this.question, state, sight));
+    return () => (was === undefined || is === undefined ? [] : differences(was, is));
+  }
+
+  #fields(view: RowView, state: Buffer): FieldTree | null {
+    const { scope } = this.question;
+    return hidesFields(scope) ? view.fields(scope, state) : ALL;
   }
 
   judge(view: RowView): Judgement {
@@ -183,7 +213,8 @@ export class LiveQuery implements LiveAnswer {
     if (op === 'update' && before !== null && !isWhole(question)) {
       // `_meta` also changes with hidden members. Such a change alone is sent only to clients that asked for `_meta`.
       const told = question.fields?.mode === 'include' && question.fields.paths.includes('_meta');
-      const differing = differences(question, before, after).filter((name) => told || name !== '_meta');
+      const all = view.differing(question, () => this.#compare(view)());
+      const differing = all.filter((name) => told || name !== '_meta');
       const moved = question.keyed && keyText(question, before) !== keyText(question, after);
       if (differing.length === 0 && !moved) return NOTHING;
       changed = differing.filter((name) => name !== '_id' && name !== '_meta');
@@ -193,7 +224,7 @@ export class LiveQuery implements LiveAnswer {
     const message = toMessage(view.event, () => ({
       op,
       documentId: view.documentId,
-      document: (isWhole(question) ? view.json : null) ?? rendered(question, raw, () => after),
+      document: (isWhole(question) ? view.json : null) ?? rendered(question, raw, (state) => this.#fields(view, state)),
       changed: op === 'update' ? (changed ?? view.changed) : null,
       sortKey: question.keyed ? keyText(question, after) : null,
       at: view.at,
@@ -209,9 +240,10 @@ export class LiveQuery implements LiveAnswer {
     return toMessage(view.event, () => ({ op: 'leave', documentId: member.text, reason: 'window', at: view.at }));
   }
 
-  #reason({ row, after }: RowView): LeaveReason {
+  #reason(view: RowView): LeaveReason {
+    const { row, after } = view;
     if (row.operation === 'delete' || after === null) return 'deleted';
-    return reaches(this.question.scope, after) ? 'filter' : 'gone';
+    return row.after !== null && view.fields(this.question.scope, row.after) !== null ? 'filter' : 'gone';
   }
 
   async refill(at: RowView, limitMs?: number): Promise<readonly Told[]> {
@@ -232,20 +264,20 @@ export class LiveQuery implements LiveAnswer {
     ]);
     const documents = new Map<string, { readonly raw: Buffer; readonly read: Document }>();
     const added: WindowMember[] = [];
-    for (const raw of known) {
-      const read = readStored(raw);
+    await mapInTurns(known, async (raw) => {
+      const read = await readInTurns(raw);
       documents.set(identityOf(read['_id']), { raw, read });
-    }
-    for (const raw of next ?? []) {
-      const read = readStored(raw);
+    });
+    await mapInTurns(next ?? [], async (raw) => {
+      const read = await readInTurns(raw);
       const member = toMember(read, question);
       documents.set(member.identity, { raw, read });
       added.push(member);
-    }
+    });
     const entered = window.supply(added, next === null ? null : next.length === further);
     if (!this.#pay(window.bytes)) throw new MillraceError('too-much-held', 'A window takes too much memory');
     const cause = this.#touched ?? at;
-    return entered.map(({ identity, text }) => {
+    return mapInTurns(entered, ({ identity, text }) => {
       const found = documents.get(identity);
       if (found === undefined) throw new Error(`The document ${text} of a window is not there`);
       return this.entering(found.read, found.raw, cause);
@@ -253,28 +285,14 @@ export class LiveQuery implements LiveAnswer {
   }
 
   /** The message that a document enters the window because of a row. */
-  entering(document: Document, raw: Buffer, cause: RowView): Told {
+  async entering(document: Document, raw: Buffer, cause: RowView): Promise<Told> {
+    const json = await renderedInTurns(this.question, raw);
     return toMessage(cause.event, () => ({
       op: 'enter',
       documentId: idText(document['_id']),
-      document: rendered(this.question, raw, () => document),
+      document: json,
       sortKey: keyText(this.question, document),
       at: cause.at,
     }));
   }
-}
-
-/** A document as a member of its question's window. */
-export function toMember(document: Document, { sort }: LiveQuestion): WindowMember {
-  const id: unknown = document['_id'];
-  const [text, key] = [idText(id), sortKeyOf(document, sort)];
-  return { identity: identityOf(id), text, id, key, bytes: memberBytes(text, id, key) };
-}
-
-/** Bytes of an entry of a window, with its places in maps and lists. */
-const MEMBER_BYTES = 300;
-
-function memberBytes(text: string, id: unknown, key: KeyValues | null): number {
-  // The id as text is held twice: for clients, and as a part of the identity.
-  return MEMBER_BYTES + 4 * text.length + heldBytes(id) + heldBytes(key);
 }

@@ -3,10 +3,13 @@
  * JSON bytes. Where all members are shown, the stored bytes become JSON without objects in between.
  */
 import type { Document } from 'mongodb';
-import { encodeDocument, toWire } from '../../database/json/json.ts';
+import { rawDifference } from '../../database/bson/raw.ts';
+import { encodeDocument } from '../../database/json/json.ts';
+import { sameAsJson } from '../../database/json/transcode-document.ts';
 import { valueToWire } from '../../database/json/wire-values.ts';
-import { hidesFields, shown } from '../../policies/reach.ts';
-import { cutTo } from '../../query/evaluate/field-tree.ts';
+import { cutBytes } from '../../policies/fields/cut-bytes.ts';
+import { askStored, fieldsFor, hidesFields } from '../../policies/reach.ts';
+import { ALL, type FieldTree, NONE } from '../../query/evaluate/field-tree.ts';
 import { showsMeta, treeOf } from '../../query/evaluate/fields.ts';
 import { compareNumbers, isNaNValue, isNumber, type NumberValue } from '../../query/evaluate/numbers.ts';
 import { sortKeyOf } from '../../query/page/sort-key.ts';
@@ -17,29 +20,35 @@ export function isWhole({ scope, fields }: LiveQuestion): boolean {
   return fields === null && !hidesFields(scope);
 }
 
+/** The members that the Scope shows of a document; null when it does not reach it. */
+export type Shows = (raw: Buffer) => FieldTree | null;
+
 /** A document that the Scope reaches, as clients see it. */
-export function rendered(question: LiveQuestion, raw: Buffer, read: () => Document): Buffer {
+export function rendered(question: LiveQuestion, raw: Buffer, shows: Shows): Buffer {
   if (isWhole(question)) return encodeDocument(raw);
-  return Buffer.from(JSON.stringify(toWire(visibleDocument(question, read()), { meta: showsMeta(question.fields) })));
+  return encodeDocument(visibleBytes(question, raw, shows), { meta: showsMeta(question.fields) });
 }
 
-/** The shown members of a document that the Scope reaches, with their BSON types. */
-function visibleDocument({ scope, fields }: LiveQuestion, document: Document): Document {
-  const seen = shown(scope, document) ?? {};
-  return fields === null ? seen : cutTo(seen, treeOf(fields));
+/** The same, a few milliseconds at a time where it may take long to find out what the Scope shows. */
+export async function renderedInTurns(
+  question: LiveQuestion,
+  raw: Buffer,
+  turn?: () => Promise<unknown>,
+): Promise<Buffer> {
+  const { scope } = question;
+  const fields = hidesFields(scope) ? await askStored(scope, raw, fieldsFor, turn) : ALL;
+  return rendered(question, raw, () => fields);
 }
 
-/** The names of the shown top-level members that differ between two states of a document. */
-export function differences(question: LiveQuestion, before: Document, after: Document): readonly string[] {
-  const [a, b] = [visibleDocument(question, before), visibleDocument(question, after)];
-  const names = new Set([...Object.keys(a), ...Object.keys(b)]);
-  return [...names].filter((name) => !sameValue(a[name], b[name]));
+/** The shown members of a document that the Scope reaches, stored. */
+export function visibleBytes({ fields }: LiveQuestion, raw: Buffer, shows: Shows): Buffer {
+  const seen = cutBytes(raw, shows(raw) ?? NONE);
+  return fields === null ? seen : cutBytes(seen, treeOf(fields));
 }
 
-function sameValue(a: unknown, b: unknown): boolean {
-  if (a === b) return true;
-  if (a === undefined || b === undefined) return false;
-  return JSON.stringify(valueToWire(a)) === JSON.stringify(valueToWire(b));
+/** The names of the shown top-level members whose JSON differs between two states. */
+export function differences(before: Buffer, after: Buffer): readonly string[] {
+  return rawDifference(before, after, sameAsJson);
 }
 
 /**

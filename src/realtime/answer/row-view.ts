@@ -4,20 +4,30 @@
  */
 import type { Document, Timestamp } from 'mongodb';
 import { rawDifference } from '../../database/bson/raw.ts';
-import { readStored } from '../../database/bson/stored.ts';
+import { LONG_BYTES, readInTurns, readStored } from '../../database/bson/stored.ts';
 import { idText } from '../../database/json/ids.ts';
 import { encodeDocument } from '../../database/json/json.ts';
-import { type Event, eventType } from '../../events/log/event.ts';
+import { eventType } from '../../events/log/event.ts';
 import { formatPosition } from '../../events/log/position.ts';
 import type { LogRow } from '../../events/log/row.ts';
 import { inTurns } from '../../kernel/concurrency/pauses.ts';
+import { fieldsFor } from '../../policies/reach.ts';
+import type { Scope } from '../../policies/scope.ts';
+import type { FieldTree } from '../../query/evaluate/field-tree.ts';
 import type { Match } from '../../query/evaluate/match.ts';
 import { kindOf } from '../../query/evaluate/order.ts';
+import { Prepared } from './prepared.ts';
+import { SeenEvent } from './seen-event.ts';
 
 /** A text that is different for different ids. `idText` alone is not enough: two ids may have the same text. */
 export function identityOf(id: unknown): string {
   return `${kindOf(id)}:${idText(id)}`;
 }
+
+type Turn = () => Promise<unknown>;
+
+/** Without the members that the server sets. */
+const own = (names: readonly string[]): readonly string[] => names.filter((name) => name !== '_id' && name !== '_meta');
 
 export class RowView {
   readonly row: LogRow;
@@ -28,9 +38,10 @@ export class RowView {
   #event: string | undefined;
   #changed: readonly string[] | undefined;
   #type: string | null | undefined;
-  readonly #shown = new Map<string, Event | null>();
-  /** The results of expensive filters for a state; null while there are none. */
-  #answers: Map<object, Map<object, boolean>> | null = null;
+  readonly #shown = new Map<string, SeenEvent | null>();
+  readonly #answers = new Prepared<boolean>();
+  readonly #fields = new Prepared<FieldTree | null>();
+  readonly #differing = new Prepared<readonly string[]>();
 
   constructor(row: LogRow) {
     this.row = row;
@@ -77,21 +88,47 @@ export class RowView {
     return (this.row.before?.length ?? 0) + (this.row.after?.length ?? 0);
   }
 
-  /** Whether a document matches. It is a state of the row, or was made from one. */
-  passes(match: Match, document: Document): boolean {
-    return this.#answers?.get(match)?.get(document) ?? match(document);
+  /** Whether a state is so large that others must get their turn while it is read, compared or rendered. */
+  get isLong(): boolean {
+    const { before, after } = this.row;
+    return (before !== null && before.length >= LONG_BYTES) || (after !== null && after.length >= LONG_BYTES);
   }
 
-  /**
-   * Evaluates a filter in slices, so that `passes` takes no time afterwards.
-   * @param turn resolves when the next slice may begin
-   */
-  async prepare(match: Match, document: Document | null, turn?: () => Promise<unknown>): Promise<void> {
-    if (document === null) return;
-    const answer = await inTurns(() => match(document), turn);
-    this.#answers ??= new Map();
-    const answers = this.#answers.get(match) ?? new Map<object, boolean>();
-    this.#answers.set(match, answers.set(document, answer));
+  /** Reads large states in turns, so that `before` and `after` take no time afterwards. */
+  async read(turn?: Turn): Promise<void> {
+    const { before, after } = this.row;
+    if (before !== null && this.#before === undefined) this.#before = await readInTurns(before, turn);
+    if (after !== null && this.#after === undefined) this.#after = await readInTurns(after, turn);
+  }
+
+  /** Whether a document matches. It is a state of the row, or was made from one. */
+  passes(match: Match, document: Document): boolean {
+    return this.#answers.get(match, document, () => match(document));
+  }
+
+  /** Evaluates a filter in turns, so that `passes` takes no time afterwards. */
+  async prepare(match: Match, document: Document | null, turn?: Turn): Promise<void> {
+    if (document !== null) await this.#answers.prepare(match, document, () => match(document), turn);
+  }
+
+  /** The members that a Scope shows of a state; null when it does not reach it. */
+  fields(scope: Scope<'read'>, state: Buffer): FieldTree | null {
+    return this.#fields.get(scope.grants, state, () => fieldsFor(scope, this.#read(state)));
+  }
+
+  /** Tests the states against a Scope in turns, so that `fields` takes no time afterwards. */
+  async prepareFields(scope: Scope<'read'>, turn?: Turn): Promise<void> {
+    await this.read(turn);
+    for (const state of [this.row.after, this.row.before]) {
+      if (state === null) continue;
+      await this.#fields.prepare(scope.grants, state, () => fieldsFor(scope, this.#read(state)), turn);
+    }
+  }
+
+  #read(state: Buffer): Document {
+    const document = state === this.row.after ? this.after : this.before;
+    if (document === null) throw new TypeError('Only a state of the row can be asked');
+    return document;
   }
 
   get identity(): string {
@@ -107,8 +144,25 @@ export class RowView {
   get changed(): readonly string[] | null {
     const { before, after } = this.row;
     if (before === null || after === null) return null;
-    this.#changed ??= rawDifference(before, after).filter((name) => name !== '_id' && name !== '_meta');
+    this.#changed ??= own(rawDifference(before, after));
     return this.#changed;
+  }
+
+  /** Compares large states in turns, so that `changed` takes no time afterwards. */
+  async prepareChanged(turn?: Turn): Promise<void> {
+    const { before, after } = this.row;
+    if (before === null || after === null) return;
+    this.#changed ??= own(await inTurns(() => rawDifference(before, after), turn));
+  }
+
+  /** The shown top-level members that differ between two states. @param owner the same for the same members */
+  differing(owner: object, compare: () => readonly string[]): readonly string[] {
+    return this.#differing.get(owner, this.row, compare);
+  }
+
+  /** Compares in turns, so that `differing` takes no time afterwards. */
+  async prepareDiffering(owner: object, compare: () => readonly string[], turn?: Turn): Promise<void> {
+    await this.#differing.prepare(owner, this.row, compare, turn);
   }
 
   /** The type of its event; null when the row is not an event. */
@@ -120,11 +174,13 @@ export class RowView {
   /**
    * Its event as readers see it, made once for all readers that see the same.
    * @param sight equal for readers that see the same
+   * @param cut the row as they see it; null when they do not
    */
-  shown(sight: string, make: () => Event | null): Event | null {
+  shown(sight: string, cut: () => LogRow | null): SeenEvent | null {
     const known = this.#shown.get(sight);
     if (known !== undefined) return known;
-    const event = make();
+    const row = cut();
+    const event = row && new SeenEvent(row);
     this.#shown.set(sight, event);
     return event;
   }

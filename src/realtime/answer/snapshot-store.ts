@@ -9,9 +9,11 @@ import { OpenCursor } from '../../database/cursors/open-cursor.ts';
 import { serverCode, translateError } from '../../database/errors.ts';
 import { requireChanges } from '../../events/read/followable.ts';
 import { within } from '../../kernel/concurrency/deadline.ts';
+import { inTurns, mapInTurns } from '../../kernel/concurrency/pauses.ts';
 import { retry } from '../../kernel/concurrency/retry.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { joinedFilter } from '../../policies/reach.ts';
+import { isHeavy, READ_COST } from '../../query/evaluate/cost.ts';
 import { requestPage } from '../../query/page/page.ts';
 import { type KeyValues, toMongoSort } from '../../query/page/sort.ts';
 import type { LiveQuestion } from './live-question.ts';
@@ -101,7 +103,7 @@ export class SnapshotStore {
     const followable = this.requireFollowable(question.collection);
     try {
       const [reply] = await Promise.all([this.#atOrNow(session, find, at), followable]);
-      return judged(question, this.#read(question.collection, session, reply));
+      return await judged(question, this.#read(question.collection, session, reply));
     } catch (error) {
       await session.endSession();
       // That the collection cannot be followed is a better error than how the read failed.
@@ -232,16 +234,20 @@ function concern(at: Timestamp | null): Document {
 }
 
 /** The documents that match, out of those that the database found: its regular expressions give up on some texts. */
-function matching(question: LiveQuestion, found: readonly Buffer[]): readonly Buffer[] {
-  return question.certain ? found : found.filter((raw) => question.match(readStored(raw)));
+async function matching({ match, cost }: LiveQuestion, found: readonly Buffer[]): Promise<readonly Buffer[]> {
+  const answers = await mapInTurns(found, (raw) => {
+    const ask = () => match(readStored(raw));
+    return isHeavy(cost + READ_COST, raw.length) ? inTurns(ask) : ask();
+  });
+  return found.filter((_, index) => answers[index]);
 }
 
-function judged(question: LiveQuestion, read: SnapshotRead): SnapshotRead {
+async function judged(question: LiveQuestion, read: SnapshotRead): Promise<SnapshotRead> {
   if (question.certain) return read;
   async function* rest(): AsyncGenerator<readonly Buffer[]> {
-    for await (const batch of read.rest()) yield matching(question, batch);
+    for await (const batch of read.rest()) yield await matching(question, batch);
   }
-  return { ...read, first: matching(question, read.first), rest };
+  return { ...read, first: await matching(question, read.first), rest };
 }
 
 /** The filter of a question with its Scope's, as the database takes it. */

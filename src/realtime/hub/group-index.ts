@@ -73,6 +73,11 @@ export class GroupIndex {
     return groups;
   }
 
+  /** Whether a group is about documents of this collection. */
+  follows(collection: string | null): boolean {
+    return collection !== null && this.#byCollection.has(collection);
+  }
+
   /** Visits every group that a row concerns, and perhaps some that it does not. */
   concerned(view: RowView, visit: (group: Group) => void): void {
     const { collection, operation, to } = view.row;

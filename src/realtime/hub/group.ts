@@ -118,3 +118,21 @@ export function tell(member: GroupMember, told: readonly Told[]): void {
     if (id !== null && one.tail !== null) queue.push(one.tail, 0);
   }
 }
+
+/**
+ * Whether messages can be pushed to a client in this turn. Messages that were encoded for other clients already take no
+ * more memory, so they are pushed even when the account of this client is full.
+ */
+export function hasRoom({ queue }: GroupMember, told: readonly Told[]): boolean {
+  if (!queue.hasRoom) return false;
+  for (const { made } of told) if (made === 0) return queue.account.hasRoom(0);
+  return true;
+}
+
+/** Ends the answer of a group and resets all of its members. */
+export function resetAll(group: Group, reason: ResetReason): void {
+  const members = [...group.members];
+  group.members.clear();
+  group.live.end();
+  for (const member of members) member.reset(reason);
+}

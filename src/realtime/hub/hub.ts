@@ -8,10 +8,10 @@ import type { LogRow } from '../../events/log/row.ts';
 import { rowsWithin, wholeBytes } from '../../events/log/row.ts';
 import type { Tail } from '../../events/log/tail.ts';
 import type { LiveAnswer } from '../answer/live-answer.ts';
-import type { Group, GroupMember } from './group.ts';
+import { type Group, type GroupMember, resetAll } from './group.ts';
 import { GroupIndex } from './group-index.ts';
 import type { IndexKey } from './index-key.ts';
-import { RowBatch, resetAll } from './row-batch.ts';
+import { RowBatch } from './row-batch.ts';
 import { toSegments } from './transactions.ts';
 
 const BATCH_ROWS = 500;

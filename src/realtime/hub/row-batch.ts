@@ -7,14 +7,13 @@ import type { LogRow } from '../../events/log/row.ts';
 import { FairSemaphore } from '../../kernel/concurrency/fair-semaphore.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import type { Account } from '../../kernel/memory/byte-budget.ts';
-import { isHeavy } from '../../query/evaluate/cost.ts';
 import type { LiveAnswer } from '../answer/live-answer.ts';
 import { RowView } from '../answer/row-view.ts';
 import { voidBy } from '../answer/snapshot-store.ts';
 
 import type { ResetReason } from '../wire/protocol.ts';
 import type { Told } from '../wire/shared-message.ts';
-import { type Group, type GroupMember, knows, tell } from './group.ts';
+import { type Group, hasRoom, knows, resetAll, tell } from './group.ts';
 import type { GroupIndex } from './group-index.ts';
 import { TransactionFrames } from './transaction-frame.ts';
 import { type Segment, toSegments } from './transactions.ts';
@@ -68,6 +67,7 @@ export class RowBatch {
   /** Bytes read for windows and not sent yet, by the account that pays for them. */
   readonly #held = new Map<Account, number>();
   #heavyMs = 0;
+  #encodingMs = 0;
   #breathedAt = performance.now();
   /** The row that was evaluated last. */
   #judged: LogRow | null = null;
@@ -99,6 +99,7 @@ export class RowBatch {
       await this.#refillBefore(row);
       this.#judged = row;
       const view = new RowView(row);
+      if (view.isLong && this.#index.follows(row.collection)) await view.read();
       // Collected first, because a group is removed from the index while its row is evaluated, when its answer ends.
       const concerned: Group[] = [];
       this.#index.concerned(view, (group) => concerned.push(group));
@@ -108,15 +109,16 @@ export class RowBatch {
   }
 
   async #judgeGroups(groups: readonly Group[], view: RowView, moment: Moment): Promise<void> {
-    const { bytes } = view;
+    const { isLong } = view;
     const heavy: Group[] = [];
     let light = 0;
     for (const group of groups) {
-      if (isHeavy(group.live.cost, bytes)) {
+      if (group.live.isHeavy(view)) {
         heavy.push(group);
         continue;
       }
-      this.#judgeGroup(group, view, moment);
+      if (isLong) await this.#judgeLong(group, view, moment);
+      else this.#judgeGroup(group, view, moment);
       light += 1;
       if (light % LIGHT_GROUPS === 0) await this.#breathe();
     }
@@ -129,10 +131,33 @@ export class RowBatch {
       return;
     }
     const began = performance.now();
-    await group.live.prepare(view);
-    this.#judgeGroup(group, view, moment);
+    await this.#judgeLong(group, view, moment);
     this.#heavyMs += performance.now() - began;
-    await this.#breathe();
+  }
+
+  async #judgeLong(group: Group, view: RowView, moment: Moment): Promise<void> {
+    await group.live.prepare(view);
+    const told = this.#judgeGroup(group, view, moment);
+    if (view.isLong && group.live.rendersAlone) await this.#encode(told, group);
+    else await this.#breathe();
+  }
+
+  /**
+   * Encodes the messages about a large document now, where others get their turn after each: all messages of a batch are
+   * sent in one turn. When that takes long, the members read on from the log by themselves.
+   */
+  async #encode(told: readonly Told[], group: Group): Promise<void> {
+    const { payer } = group.live;
+    for (const one of told) {
+      // Not encoded, it is sent to those whose accounts have room, and the others read on by themselves.
+      if (!payer.hasRoom(0)) return;
+      if (this.#encodingMs > HEAVY_MS) return this.#letGo(group);
+      const began = performance.now();
+      const { bytes } = one;
+      this.#encodingMs += performance.now() - began;
+      this.#hold(payer, bytes);
+      await this.#breathe();
+    }
   }
 
   /** Lets all members of a group read on from the log by themselves, from where they stood before this batch. */
@@ -148,18 +173,20 @@ export class RowBatch {
     this.#breathedAt = performance.now();
   }
 
-  #judgeGroup(group: Group, view: RowView, moment: Moment): void {
+  /** @returns the messages for the members of the group */
+  #judgeGroup(group: Group, view: RowView, moment: Moment): readonly Told[] {
     const { row } = moment;
-    if (group.has(row)) return;
+    if (group.has(row)) return [];
     const judgement = group.live.judge(view);
     if (typeof judgement === 'string') {
       this.#end({ ...moment, group, told: [], reset: judgement });
-      return;
+      return [];
     }
     // The row that creates a collection has no message, but members that found no collection (`absent`) need it.
     if (judgement.length > 0 || row.operation === 'create')
       this.#outcomes.push({ ...moment, group, told: judgement, reset: null });
     if (group.live.wanting) this.#wanting.add(group);
+    return judgement;
   }
 
   /**
@@ -208,9 +235,13 @@ export class RowBatch {
     const told = await live.refill(at, leftMs);
     // Twice: the stored bytes are held next to the messages that are made of them.
     const bytes = 2 * told.reduce((sum, one) => sum + one.bytes, 0);
+    this.#hold(payer, bytes);
+    return told;
+  }
+
+  #hold(payer: Account, bytes: number): void {
     payer.note(bytes);
     this.#held.set(payer, (this.#held.get(payer) ?? 0) + bytes);
-    return told;
   }
 
   /** Gives the memory back that was taken for messages until they were sent. */
@@ -256,24 +287,6 @@ export class RowBatch {
   }
 }
 
-/**
- * Whether messages can be pushed to a client in this turn. Messages that were encoded for other clients already take no
- * more memory, so they are pushed even when the account of this client is full.
- */
-function hasRoom({ queue }: GroupMember, told: readonly Told[]): boolean {
-  if (!queue.hasRoom) return false;
-  for (const { made } of told) if (made === 0) return queue.account.hasRoom(0);
-  return true;
-}
-
 function alone(row: LogRow): Moment {
   return { row, transaction: null, before: row.number - 1 };
-}
-
-/** Ends the answer of a group and resets all of its members. */
-export function resetAll(group: Group, reason: ResetReason): void {
-  const members = [...group.members];
-  group.members.clear();
-  group.live.end();
-  for (const member of members) member.reset(reason);
 }

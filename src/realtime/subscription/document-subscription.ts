@@ -3,18 +3,19 @@
  * It begins anew when its answer is void. Not here: how the answer is kept up to date (answer/live-query.ts).
  */
 import type { Principal } from '../../auth/identity/principal.ts';
-import { readStored } from '../../database/bson/stored.ts';
+import { readInTurns } from '../../database/bson/stored.ts';
 import type { CollectionName } from '../../database/names.ts';
 import { formatPosition, type LogPosition } from '../../events/log/position.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { costOf } from '../../query/evaluate/cost.ts';
 import { and } from '../../query/filter.ts';
 import type { Judgement } from '../answer/live-answer.ts';
-import { LiveQuery, toMember } from '../answer/live-query.ts';
+import { LiveQuery } from '../answer/live-query.ts';
 import { type LiveQuestion, moves, type RequestedQuestion, toLiveQuestion } from '../answer/live-question.ts';
 import type { RowView } from '../answer/row-view.ts';
 import { type SnapshotRead, snapshotBatches } from '../answer/snapshot-store.ts';
 import type { WindowMember } from '../answer/window.ts';
+import { toMember } from '../answer/window-member.ts';
 import { tell } from '../hub/group.ts';
 import { type IndexKey, indexKeyOfFilter } from '../hub/index-key.ts';
 import { NOWHERE } from '../wire/protocol.ts';
@@ -201,12 +202,12 @@ export class DocumentSubscription extends Subscription {
       if (read.time === null || !read.time.equals(through.time)) return null;
       for await (const batch of snapshotBatches(read)) {
         for (const raw of batch) {
-          const document = readStored(raw);
+          const document = await readInTurns(raw);
           const member = toMember(document, live.question);
           live.reserve(member);
           members.push(member);
           const isShown = members.length <= (live.question.limit ?? 0);
-          if (cause !== null && isShown) again.push(live.entering(document, raw, cause));
+          if (cause !== null && isShown) again.push(await live.entering(document, raw, cause));
         }
       }
     } finally {

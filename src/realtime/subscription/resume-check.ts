@@ -33,7 +33,7 @@ export async function checkResume(
     /** The client that comes back: any value that is the same for all its reads. */
     readonly whose: unknown;
     readonly judge: (view: RowView) => Judgement | 'window';
-    readonly live: Pick<LiveAnswer, 'cost' | 'prepare'>;
+    readonly live: Pick<LiveAnswer, 'isHeavy' | 'prepare'>;
   },
 ): Promise<ResumeVerdict> {
   const place = await usable(feed, since);

@@ -3,13 +3,14 @@
  * position, and the differences become messages. When the database can no longer read that moment, there is no result.
  */
 import type { Timestamp } from 'mongodb';
-import { readStored } from '../../database/bson/stored.ts';
+import { readInTurns } from '../../database/bson/stored.ts';
 import type { FairSemaphore } from '../../kernel/concurrency/fair-semaphore.ts';
-import { toMember } from '../answer/live-query.ts';
+import { mapInTurns } from '../../kernel/concurrency/pauses.ts';
 import type { LiveQuestion } from '../answer/live-question.ts';
-import { keyText, rendered } from '../answer/rendering.ts';
+import { keyText, renderedInTurns } from '../answer/rendering.ts';
 import { type SnapshotStore, snapshotBatches } from '../answer/snapshot-store.ts';
 import { capacityOf, type WindowMember } from '../answer/window.ts';
+import { toMember } from '../answer/window-member.ts';
 import { type Told, toMessage } from '../wire/shared-message.ts';
 
 /** Above this a new snapshot is cheaper than a difference. */
@@ -105,19 +106,19 @@ async function answerAt(
     const shown = new Map<string, Shown>();
     const members: WindowMember[] = [];
     let bytes = 0;
-    const take = (raw: Buffer) => {
-      const document = readStored(raw);
+    const take = async (raw: Buffer) => {
+      const document = await readInTurns(raw);
       const member = toMember(document, question);
       members.push(member);
       if (question.limit !== null && members.length > question.limit) return;
-      const json = rendered(question, raw, () => document);
+      const json = await renderedInTurns(question, raw);
       const sortKey = question.keyed ? keyText(question, document) : null;
       shown.set(member.identity, { text: member.text, json, sortKey });
     };
     for await (const batch of snapshotBatches(read)) {
       for (const raw of batch) bytes += raw.length;
       if (bytes > MOST_BYTES) return null;
-      batch.forEach(take);
+      await mapInTurns(batch, take);
     }
     return capacity === null && members.length > MOST_DOCUMENTS ? null : { shown, members };
   } finally {

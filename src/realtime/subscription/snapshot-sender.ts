@@ -3,13 +3,14 @@
  * yet, and the members of a window, count on the client's account. Not here: which moment is read
  * (document-subscription.ts).
  */
-import { readStored } from '../../database/bson/stored.ts';
+import { readInTurns } from '../../database/bson/stored.ts';
 import type { Account } from '../../kernel/memory/byte-budget.ts';
 import type { Turnstile } from '../../query/evaluate/turnstile.ts';
-import { type LiveQuery, toMember } from '../answer/live-query.ts';
-import { keyText, rendered } from '../answer/rendering.ts';
+import type { LiveQuery } from '../answer/live-query.ts';
+import { keyText, renderedInTurns } from '../answer/rendering.ts';
 import { type SnapshotRead, snapshotBatches } from '../answer/snapshot-store.ts';
 import type { WindowMember } from '../answer/window.ts';
+import { toMember } from '../answer/window-member.ts';
 import { snapshotPart } from '../wire/messages.ts';
 import type { SendQueue } from '../wire/send-queue.ts';
 
@@ -33,6 +34,8 @@ export async function sendSnapshot(
   { live, read, position, turnstile }: Snapshot,
 ): Promise<void> {
   const { window, question } = live;
+  const lane = turnstile.lane(queue);
+  const turn = () => lane.pass();
   const members: WindowMember[] = [];
   let documents: Buffer[] = [];
   let keys: string[] = [];
@@ -47,20 +50,23 @@ export async function sendSnapshot(
     // While the database was read, the subscription may have ended or begun anew, and another may have its name.
     if (run.aborted) return;
     for (const raw of batch) {
-      const document = question.keyed || question.fields !== null ? readStored(raw) : null;
+      if (lane.isOver) await lane.pass();
+      if (run.aborted) return;
+      const document = question.keyed ? await readInTurns(raw, turn) : null;
       if (window !== null && document !== null) {
         const member = toMember(document, question);
         live.reserve(member);
         members.push(member);
       }
       if (question.limit !== null && members.length > question.limit) continue;
-      const json = rendered(question, raw, () => document ?? readStored(raw));
+      const json = await renderedInTurns(question, raw, turn);
+      if (run.aborted) return;
       documents.push(json);
       if (document !== null && question.keyed) keys.push(keyText(question, document));
       bytes += json.length;
       if (bytes < PART_BYTES) continue;
       part(null);
-      await turnstile.pass(queue);
+      await lane.pass();
       await queue.ready(run);
       if (run.aborted) return;
     }

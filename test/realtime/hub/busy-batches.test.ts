@@ -3,6 +3,7 @@ import { BSON } from 'mongodb';
 import t from 'tap';
 import { EMPTY_ROW, type LogRow } from '../../../src/events/log/row.ts';
 import { type Scope, unlimited } from '../../../src/policies/scope.ts';
+import { isHeavy } from '../../../src/query/evaluate/cost.ts';
 import { everything } from '../../../src/query/filter.ts';
 import type { LiveAnswer } from '../../../src/realtime/answer/live-answer.ts';
 import { LiveEvents } from '../../../src/realtime/answer/live-events.ts';
@@ -31,7 +32,8 @@ t.test('a batch that takes long leaves others their turns', async (t) => {
     collection: null,
     remembers: false,
     wanting: false,
-    cost: 0,
+    rendersAlone: false,
+    isHeavy: () => false,
     prepare: async () => {},
     judge: () => {
       const started = performance.now();
@@ -104,7 +106,8 @@ t.test('heavy questions that take long are left behind, and nobody waits for the
       collection: null,
       remembers: false,
       wanting: false,
-      cost,
+      rendersAlone: false,
+      isHeavy: ({ bytes }) => isHeavy(cost, bytes),
       prepare: async () => {
         const started = performance.now();
         while (performance.now() - started < 20);

@@ -49,7 +49,7 @@ t.test('those who come back at once take turns', async (t) => {
     judged.push(turn);
     return [toMessage('1-1', () => t.fail('nobody is told') as never)];
   };
-  const live = { cost: 0, prepare: async () => {} };
+  const live = { isHeavy: () => false, prepare: async () => {} };
   const asked = { collections: ['todos'], principal: { kind: 'anonymous' }, whose: 'a', judge, live } as const;
   const missed = () => checkResume(parts as unknown as Parameters<typeof checkResume>[0], '1-0', asked);
   const verdicts = await Promise.all(Array.from({ length: CLIENTS }, missed));

@@ -1,0 +1,53 @@
+/** Which top-level members differ between two documents: whatever their order is, and wherever it pauses. */
+import { BSON } from 'bson';
+import t from 'tap';
+import { rawDifference } from '../../../src/database/bson/raw.ts';
+import { readStored } from '../../../src/database/bson/stored.ts';
+import { toWire } from '../../../src/database/json/json.ts';
+import { sameAsJson } from '../../../src/database/json/transcode-document.ts';
+import { inTurns } from '../../../src/kernel/concurrency/pauses.ts';
+import { seeded } from '../../query/random.ts';
+import { documentMembers, value } from '../../query/random-documents.ts';
+
+t.test('members of random documents, in any order', async (t) => {
+  const random = seeded(t);
+  let pauses = 0;
+  const turn = async () => {
+    pauses += 1;
+  };
+  for (let n = 0; n < 300; n++) {
+    const one = { ...documentMembers(random), ...many(n % 3 === 0 ? 200 : 3, () => value(random, 1)) };
+    const kept = Object.entries(one).flatMap(([name, was]): [string, unknown][] => {
+      if (random.chance(0.05)) return [];
+      return [[name, random.chance(0.1) ? value(random, 1) : was]];
+    });
+    const other = Object.fromEntries(random.chance(0.5) ? kept : [...kept.slice(2), ['new', 1], ...kept.slice(0, 2)]);
+    const [a, b] = [one, other].map((document) => Buffer.from(BSON.serialize(document)));
+    if (a === undefined || b === undefined) throw new Error('Two documents are needed');
+    const bytesOf = (document: object, name: string) => {
+      const found = Object.entries(document).find(([key]) => key === name);
+      return found && Buffer.from(BSON.serialize({ x: found[1] })).toString('hex');
+    };
+    const names = [...new Set([...Object.keys(one), ...Object.keys(other)])];
+    const differing = names.filter((name) => bytesOf(one, name) !== bytesOf(other, name));
+    t.strictSame(rawDifference(a, b).sort(), differing.sort());
+    const [was, is] = [a, b].map((raw) => toWire(readStored(raw), { meta: false }));
+    const shown = names.filter((name) => JSON.stringify(was?.[name]) !== JSON.stringify(is?.[name]));
+    t.strictSame(rawDifference(a, b, sameAsJson).sort(), shown.sort());
+    t.strictSame((await inTurns(() => rawDifference(a, b, sameAsJson), turn, 0)).sort(), shown.sort());
+  }
+  t.ok(pauses > 100, `${pauses} pauses`);
+});
+
+function many<T>(count: number, make: () => T): Record<string, T> {
+  return Object.fromEntries(Array.from({ length: count }, (_, n) => [`m${n}`, make()]));
+}
+
+t.test('documents whose members have all moved are compared quickly', async (t) => {
+  const members = Array.from({ length: 60_000 }, (_, n): [string, number] => [`m${n * 7}`, n]);
+  const [one, other] = [members, [...members].reverse()].map((all) =>
+    Buffer.from(BSON.serialize(Object.fromEntries(all))),
+  );
+  if (one === undefined || other === undefined) throw new Error('Two documents are needed');
+  t.strictSame(rawDifference(one, other), []);
+});
