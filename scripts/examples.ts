@@ -1,17 +1,19 @@
 /**
  * Keeps the examples in the documentation right: runs every `$ curl …` of a page's console blocks in order against a
- * running program, and writes the real output below each. `npm run examples` rewrites the pages; a test compares.
+ * running program, and writes the real output below each. A block `console listening` starts a receiver of webhooks, and
+ * `console arrived` shows what it prints. `npm run examples` rewrites the pages; a test compares.
  */
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { promisify } from 'node:util';
+import { ExampleListener } from './example-listener.ts';
 
 /** The address that the pages show. */
 export const SHOWN = 'http://127.0.0.1:3000';
 
-export const PAGES = ['README.md', 'docs/api.md'] as const;
+export const PAGES = ['README.md', 'docs/api.md', 'docs/webhooks.md'] as const;
 
-const BLOCK = /```console\n([\s\S]*?)```/g;
+const BLOCK = /```console( listening| arrived)?\n([\s\S]*?)```/g;
 const shell = promisify(execFile);
 
 /**
@@ -21,13 +23,24 @@ const shell = promisify(execFile);
 export async function withRealOutput(page: string, base: string): Promise<string> {
   let result = '';
   let end = 0;
-  for (const match of page.matchAll(BLOCK)) {
-    result += `${page.slice(end, match.index)}\`\`\`console\n`;
-    for (const command of commandsOf(match[1] ?? '')) {
-      result += `$ ${command}\n${command.startsWith('curl ') ? await outputOf(command, base) : ''}`;
+  let listener: ExampleListener | null = null;
+  try {
+    for (const match of page.matchAll(BLOCK)) {
+      const [whole, kind = '', text = ''] = match;
+      result += `${page.slice(end, match.index)}\`\`\`console${kind}\n`;
+      for (const command of commandsOf(text)) {
+        result += `$ ${command}\n`;
+        if (kind === ' listening') {
+          listener = await ExampleListener.start(command, base);
+          result += await listener.output(0);
+        } else if (command.startsWith('curl ')) result += await outputOf(command, base);
+      }
+      if (kind === ' arrived') result += await listener?.output(Math.max(1, text.split('verified').length - 1));
+      result += '```';
+      end = match.index + whole.length;
     }
-    result += '```';
-    end = match.index + match[0].length;
+  } finally {
+    await listener?.end();
   }
   return result + page.slice(end);
 }
@@ -55,7 +68,10 @@ export function comparable(page: string): string {
     .replace(/req_[\w-]+/g, '<request>')
     .replace(/content-length: \d+/gi, 'content-length: <n>')
     .replace(/last-modified: .*/gi, 'last-modified: <time>')
-    .replace(/\b\d+-\d+(?=\n|")/g, '<position>')
+    .replace(/\b\d+-\d+(?=\n|"| {2})/g, '<position>')
+    .replace(/^\d\d:\d\d:\d\d /gm, '<clock> ')
+    .replace(/webhook-timestamp: \d+/g, 'webhook-timestamp: <seconds>')
+    .replace(/v1,[\w+/]{43}=/g, 'v1,<signature>')
     .replace(/cursor=[\w-]+|millrace-next: [\w-]+/g, '<cursor>')
     .replace(/"transaction":"[^"]+"/g, '"transaction":"<transaction>"');
 }

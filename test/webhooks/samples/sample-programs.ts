@@ -12,10 +12,13 @@ const PAGE = new URL('../../../docs/webhooks.md', import.meta.url);
 const RUST_FOLDER = fileURLToPath(new URL('../../../node_modules/.cache/millrace/webhook-sample', import.meta.url));
 const BUILD_MS = 240_000;
 
-/** The first block of the page in a language, as its fence names it. */
-export function sampleOf(language: string): string {
-  const text = new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'm').exec(readFileSync(PAGE, 'utf8'))?.[1];
-  if (text === undefined) throw new Error(`docs/webhooks.md has no sample in ${language}`);
+/** A block of the page in a language, as its fence names it. @param which the first is 1 */
+export function sampleOf(language: string, which = 1): string {
+  const blocks = [
+    ...readFileSync(PAGE, 'utf8').matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm')),
+  ];
+  const text = blocks[which - 1]?.[1];
+  if (text === undefined) throw new Error(`docs/webhooks.md has no sample ${which} in ${language}`);
   return text;
 }
 

@@ -1,0 +1,142 @@
+/** `millrace webhooks listen`, run as a program against a real server: what arrives is verified, shown and sent on. */
+import { createServer, type IncomingMessage } from 'node:http';
+import { Webhook } from 'standardwebhooks';
+import t, { type Test } from 'tap';
+import { type Account, ask, signInOwner } from '../helpers/accounts.ts';
+import { buildTestApp } from '../helpers/app.ts';
+import { runWebhooks } from '../helpers/programs/webhooks-command.ts';
+import { until } from '../helpers/until.ts';
+
+const READY = /Listening at (http:\/\/127\.0\.0\.1:(\d+)\/) for (.*)\n[\s\S]*The endpoint is (\S+)\. Ctrl-C/;
+
+async function startServer(t: Test, settings: Record<string, string> = {}) {
+  const { app, parts } = await buildTestApp(t, settings);
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const create = (document: object, as?: Account) => ask(app, 'POST /api/todos', document, as);
+  const endpoints = async (as?: Account): Promise<{ id: string }[]> =>
+    (await ask(app, 'GET /webhooks/endpoints', undefined, as)).json();
+  return { app, parts, url, create, endpoints };
+}
+
+t.test('deliveries are verified and shown, and Ctrl-C removes the endpoint', async (t) => {
+  const { app, url, create, endpoints } = await startServer(t);
+  const filter = '{"done":true}';
+  const command = runWebhooks(t, ['listen', '0', '--types', 'todos.*', '--filter', filter, '--verbose', '--url', url]);
+  const [, , , types, id] = await command.prints(READY);
+  t.equal(types, 'todos.*');
+  t.match(await endpoints(), [{ id, types: ['todos.*'], filter: { done: true }, enabled: true }]);
+  await ask(app, 'POST /api/notes', { id: 'note', done: true });
+  await create({ id: 'open', done: false });
+  await create({ id: 'milk\u001b[2J', done: true });
+  await command.prints(/\d\d:\d\d:\d\d {2}todos\.created +milk.* \d+-\d+ {2}verified, answered 204\n/);
+  const output = command.output();
+  t.match(output, / {4}webhook-signature: v1,/, 'headers are shown');
+  t.match(output, / {6}"type": "todos.created",\n/, 'so is the event');
+  t.notMatch(output, '\u001b', 'no id can change the terminal');
+  t.notMatch(output, /note|open/, 'no other event came');
+  t.equal(await command.ended('SIGINT'), 0);
+  t.match(command.output(), `The endpoint ${id} is removed`);
+  t.strictSame(await endpoints(), []);
+});
+
+t.test('a delivery is sent on as it came, and its answer is given back', async (t) => {
+  const { url, create, app } = await startServer(t);
+  const got: { headers: IncomingMessage['headers']; body: string }[] = [];
+  const program = createServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    got.push({ headers: request.headers, body });
+    response.writeHead(got.length === 1 ? 500 : 200).end('done');
+  });
+  await new Promise<void>((resolve) => program.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => program.close());
+  const address = program.address();
+  const forward = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/hook`;
+  const secret = `whsec_${Buffer.alloc(24, 3).toString('base64')}`;
+  const command = runWebhooks(t, ['listen', '0', '--forward', forward, '--secret', secret, '--url', url]);
+  await command.prints(READY);
+  t.match(command.output(), `The secret is ${secret}`, 'your program needs it');
+  await create({ id: 'milk' });
+  const [line = ''] = await command.prints(/.*todos\.created.*answered 500\n/);
+  const event = /\d+-\d+/.exec(line)?.[0] ?? '';
+  const [endpoint] = (await ask(app, 'GET /webhooks/endpoints')).json();
+  const resent = runWebhooks(t, ['resend', `${endpoint.id}:${event}`, '--url', url]);
+  t.equal(await resent.ended(), 0, resent.output());
+  t.match(resent.output(), /todos\.created is sent again to the endpoint .*\nDelivered: the answer was 200\n/);
+  await command.prints(/todos\.created.*verified, again, answered 200\n/);
+  for (const { headers, body } of got) {
+    const fields = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+    t.match(new Webhook(secret).verify(body, fields), { type: 'todos.created', documentId: 'milk' });
+  }
+  t.equal(await command.ended('SIGINT'), 0);
+});
+
+t.test('a call that is no delivery is refused and shown', async (t) => {
+  const { url } = await startServer(t);
+  const command = runWebhooks(t, ['listen', '0', '--url', url]);
+  const [, address = ''] = await command.prints(READY);
+  t.equal((await fetch(address)).status, 400);
+  await command.prints(/GET \/ {2}NOT VERIFIED: it has no header webhook-id, answered 400\n/);
+  const wrong = new Webhook(Buffer.alloc(24, 5).toString('base64'));
+  const sent = (at: Date, signature = wrong.sign('1-1', at, '{}')) =>
+    fetch(address, {
+      method: 'POST',
+      body: '{}',
+      headers: {
+        'webhook-id': '1-1',
+        'webhook-timestamp': String(Math.floor(at.getTime() / 1_000)),
+        'webhook-signature': signature,
+      },
+    });
+  t.equal((await sent(new Date())).status, 400);
+  await command.prints(/POST \/ {2}NOT VERIFIED: its signature does not fit, answered 400\n/);
+  t.equal((await sent(new Date(Date.now() - 600_000))).status, 400);
+  await command.prints(/NOT VERIFIED: its timestamp is more than five minutes away/);
+});
+
+t.test('what a killed run left behind is removed by the next one', async (t) => {
+  const { url, endpoints } = await startServer(t);
+  const killed = runWebhooks(t, ['listen', '0', '--url', url]);
+  const [, , port = ''] = await killed.prints(READY);
+  const taken = runWebhooks(t, ['listen', port, '--url', url]);
+  t.equal(await taken.ended(), 1);
+  t.match(taken.output(), `Port ${port} cannot be used: another program listens there. Name another one`);
+  await killed.ended('SIGKILL');
+  t.equal((await endpoints()).length, 1);
+  const next = runWebhooks(t, ['listen', port, '--url', url]);
+  const [, , , , id] = await next.prints(READY);
+  t.match(await endpoints(), [{ id }]);
+  t.equal((await endpoints()).length, 1);
+});
+
+t.test('a server that went away is said, with what it leaves', async (t) => {
+  const { app, url } = await startServer(t);
+  const command = runWebhooks(t, ['listen', '0', '--url', url]);
+  await command.prints(READY);
+  await app.close();
+  t.equal(await command.ended('SIGINT'), 1);
+  t.match(
+    command.output(),
+    /The endpoint \S+ is still there\. No server answers at http.*\nThe next run at this port removes it/,
+  );
+});
+
+t.test('in production it needs a credential, and a server that may call this machine', async (t) => {
+  const closed = await startServer(t, { MILLRACE_MODE: 'production' });
+  const owner = await signInOwner(closed.app, closed.parts);
+  const anonymous = runWebhooks(t, ['listen', '0', '--url', closed.url]);
+  t.equal(await anonymous.ended(), 1);
+  t.match(anonymous.output(), /401: Sign in to use this server[\s\S]*--token/);
+  const refused = runWebhooks(t, ['listen', '0', '--url', closed.url, '--token', owner.accessToken]);
+  t.equal(await refused.ended(), 1);
+  t.match(refused.output(), /400: .*url.*\n[\s\S]*MILLRACE_EGRESS_ALLOW=127\.0\.0\.1/);
+
+  const open = await startServer(t, { MILLRACE_MODE: 'production', MILLRACE_EGRESS_ALLOW: '127.0.0.1' });
+  const account = await signInOwner(open.app, open.parts);
+  const command = runWebhooks(t, ['listen', '0', '--url', open.url, '--token', account.accessToken]);
+  await command.prints(READY);
+  await open.create({ id: 'milk' }, account);
+  await command.prints(/todos\.created.*verified/);
+  t.equal(await command.ended('SIGINT'), 0);
+  await until(async () => (await open.endpoints(account)).length === 0, 'it is removed');
+});
