@@ -38,7 +38,9 @@ export function runWebhooks(t: Pick<Test, 'teardown'>, words: readonly string[])
   return {
     output: () => output,
     prints: async (what) => {
-      await until(() => what.test(output) || over, `it prints ${what}, not only:\n${output}`);
+      await until(() => what.test(output) || over, `it prints ${what}`).catch((error) => {
+        throw new Error(`${error.message}\n${output}`);
+      });
       const found = what.exec(output);
       if (found === null) throw new Error(`It ended without ${what}:\n${output}`);
       return found;
