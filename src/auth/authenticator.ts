@@ -4,6 +4,7 @@
  * (http/access/authentication.ts), and what the principal may do.
  */
 import { hash } from 'node:crypto';
+import { actorText } from '../database/system-collection.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import type { UserStore } from './accounts/user-store.ts';
 import { ANONYMOUS, type KeyPrincipal, type Principal } from './identity/principal.ts';
@@ -106,7 +107,7 @@ export class Authenticator {
     principal: Exclude<Principal, { kind: 'anonymous' }>,
   ): Promise<{ ticket: string; expiresIn: number }> {
     const facts = factsOf(principal);
-    const ticket = await this.#parts.singleUse.make('ticket', `${principal.kind}:${principal.id}`, { facts });
+    const ticket = await this.#parts.singleUse.make('ticket', actorText(principal.kind, principal.id), { facts });
     return { ticket, expiresIn: SINGLE_USE_MS.ticket / 1_000 };
   }
 
@@ -158,7 +159,7 @@ export class Authenticator {
   /** A pass for reconnecting with a used ticket, as EventSource does: valid for ten minutes, only with that ticket. */
   issuePass(principal: Exclude<Principal, { kind: 'anonymous' }>, ticket: string): Promise<string> {
     const facts = { ...factsOf(principal), with: hash('sha256', ticket, 'base64url') };
-    return this.#parts.singleUse.make('stream', `${principal.kind}:${principal.id}`, { facts });
+    return this.#parts.singleUse.make('stream', actorText(principal.kind, principal.id), { facts });
   }
 
   /**

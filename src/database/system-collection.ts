@@ -17,6 +17,11 @@ export interface Stamp {
   readonly request: string | null;
 }
 
+/** How an actor is stored with its changes and named in events: `user:u1`. */
+export function actorText(kind: string, id: string): string {
+  return `${kind}:${id}`;
+}
+
 /** The actor of a change that a request makes. */
 export interface RequestStamp extends Stamp {
   readonly request: string;
@@ -77,7 +82,7 @@ export async function makeOwnCollection(
 
 /** `_meta` of a new document. */
 export function newMeta({ by, request }: Stamp, now: Date): OwnMeta {
-  const who = idOf(by);
+  const who = idOfActor(by);
   return { revision: 1, createdAt: now, updatedAt: now, createdBy: who, updatedBy: who, by, request };
 }
 
@@ -91,7 +96,7 @@ export function stamped(
   '_meta.by': string | null;
   '_meta.request': string | null;
 } {
-  return { '_meta.updatedAt': now, '_meta.updatedBy': idOf(by), '_meta.by': by, '_meta.request': request };
+  return { '_meta.updatedAt': now, '_meta.updatedBy': idOfActor(by), '_meta.by': by, '_meta.request': request };
 }
 
 /** The `$set` that leaves a stamp on a document which is deleted next; alone it is no event. */
@@ -102,6 +107,7 @@ export function stampedForDeletion({ by, request }: Stamp): {
   return { '_meta.by': by, '_meta.request': request };
 }
 
-function idOf(by: string | null): string | null {
+/** The id in {@link actorText}: `u1` of `user:u1`. */
+export function idOfActor(by: string | null): string | null {
   return by === null ? null : by.slice(by.indexOf(':') + 1);
 }

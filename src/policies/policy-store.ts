@@ -5,7 +5,7 @@
 import type { ClientSession, Collection, Document } from 'mongodb';
 import { CODE, serverCode, translated } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
-import { ensureCollection, type Stamp } from '../database/system-collection.ts';
+import { ensureCollection, idOfActor, type Stamp, stampedForDeletion } from '../database/system-collection.ts';
 import type { Mode } from '../kernel/config/config.ts';
 import type { SystemCollection } from '../kernel/event-types.ts';
 import type { WrittenPolicy } from './policy-set.ts';
@@ -107,7 +107,7 @@ export class PolicyStore {
     }
     const gone = [...old.keys()].filter((id) => !after.some((policy) => policy.id === id));
     if (gone.length > 0) {
-      await this.#policies.updateMany({ _id: { $in: gone } }, { $set: meta(stamp) }, { session });
+      await this.#policies.updateMany({ _id: { $in: gone } }, { $set: stampedForDeletion(stamp) }, { session });
       await this.#policies.deleteMany({ _id: { $in: gone } }, { session });
     }
     const version = ((await this.newest(session)) ?? 0) + 1;
@@ -119,7 +119,7 @@ export class PolicyStore {
 
 /** The update that turns a document into this policy, with the time and the number of its changes. */
 function written(policy: unknown, now: Date, stamp: Stamp): Document[] {
-  const who = stamp.by?.slice(stamp.by.indexOf(':') + 1) ?? null;
+  const who = idOfActor(stamp.by);
   const _meta = {
     revision: { $add: [{ $ifNull: ['$_meta.revision', 0] }, 1] },
     createdAt: { $ifNull: ['$_meta.createdAt', now] },
@@ -130,8 +130,4 @@ function written(policy: unknown, now: Date, stamp: Stamp): Document[] {
     request: { $literal: stamp.request },
   };
   return [{ $replaceWith: { $mergeObjects: [{ _id: '$_id' }, { $literal: policy }, { _meta }] } }];
-}
-
-function meta({ by, request }: Stamp): Document {
-  return { '_meta.by': by, '_meta.request': request };
 }

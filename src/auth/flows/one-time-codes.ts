@@ -2,6 +2,7 @@
  * The one-time codes that flows end with. A code works once, for a minute, and only together with the verifier of the client
  * that began the flow (RFC 7636): whoever reads it in an address cannot use it. Not here: the flows (provider-sign-in.ts).
  */
+import { actorText } from '../../database/system-collection.ts';
 import type { Identities, ShownIdentity } from '../accounts/identities.ts';
 import type { Users } from '../accounts/users.ts';
 import { invalidCredential } from '../identity/refusals.ts';
@@ -76,7 +77,7 @@ export class OneTimeCodes {
     return attempts.run(origin, null, async () => {
       const { account, identity, keep } = await this.#redeem('join-code', code, verifier);
       if (account !== user._id) throw invalidCredential();
-      const joined = await identities.join(user._id, identity, stampOf(origin, `${user.kind}:${user._id}`));
+      const joined = await identities.join(user._id, identity, stampOf(origin, actorText(user.kind, user._id)));
       await keep();
       return joined;
     });

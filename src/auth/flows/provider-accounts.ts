@@ -3,6 +3,7 @@
  * merely has the same address: whoever can set an address at a provider would get into that account. Not here: proving
  * (openid.ts), and joining an identity to an account (accounts/identities.ts).
  */
+import { actorText } from '../../database/system-collection.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import type { Users } from '../accounts/users.ts';
 import { identityId } from '../identity/provider-identity.ts';
@@ -77,7 +78,7 @@ export class ProviderAccounts {
     const change = user.kind === 'owner' ? own : { ...own, ...rights };
     const isSame = Object.entries(change).every(([name, value]) => same(value, Reflect.get(user, name)));
     if (isSame) return user;
-    return this.#parts.users.change(user._id, change, stampOf(origin, `${user.kind}:${user._id}`));
+    return this.#parts.users.change(user._id, change, stampOf(origin, actorText(user.kind, user._id)));
   }
 }
 

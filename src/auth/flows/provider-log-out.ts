@@ -2,6 +2,7 @@
  * Ending a session here and at the provider that it was opened by (OpenID Connect RP-Initiated Logout 1.0): the session ends
  * at once, and the browser goes to an address of the provider. Not here: HTTP (http/identity-routes.ts).
  */
+import { actorText } from '../../database/system-collection.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { identityParts } from '../identity/provider-identity.ts';
 import type { Provider } from '../providers/provider.ts';
@@ -39,7 +40,7 @@ export class ProviderLogOut {
     const { sessions, isAllowedRedirect } = this.#parts;
     if (!isAllowedRedirect(redirect)) throw redirectNotAllowed();
     const identity = await sessions.identityOf(session);
-    await sessions.end(session, id, 'logout', stampOf(origin, `${kind}:${id}`));
+    await sessions.end(session, id, 'logout', stampOf(origin, actorText(kind, id)));
     return identity === null ? null : this.#address(identity, redirect, state);
   }
 

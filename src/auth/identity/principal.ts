@@ -2,7 +2,7 @@
  * The principal of a request: the identity that asks. Anonymous is a principal too, never `null`. Not here: how a
  * request proves it (authenticator.ts).
  */
-import type { RequestStamp } from '../../database/system-collection.ts';
+import { actorText, type RequestStamp } from '../../database/system-collection.ts';
 import { networkOf } from '../../kernel/config/addresses.ts';
 
 /** The roles of owners, the accounts that administer this installation, from all rights to reading only. */
@@ -61,7 +61,7 @@ export const ANONYMOUS: Anonymous = Object.freeze({ kind: 'anonymous' });
 
 /** The principal as it is stored with its changes: `user:u1`, or null for anonymous. */
 export function actorOf(principal: Principal): string | null {
-  return principal.kind === 'anonymous' ? null : `${principal.kind}:${principal.id}`;
+  return principal.kind === 'anonymous' ? null : actorText(principal.kind, principal.id);
 }
 
 /** The stamp of a change that a request makes. @param asker the request itself, or the Scope that allows the change */

@@ -4,6 +4,7 @@
  * answer, after the same time. Not here: HTTP (sign-in-routes.ts).
  */
 import type { Activity } from '../../database/activity.ts';
+import { actorText } from '../../database/system-collection.ts';
 import { checkPassword, type Passwords } from '../accounts/passwords.ts';
 import type { NewUser, Users } from '../accounts/users.ts';
 import { linkUnusable, noPassword, registrationClosed, signInFailed, tooManyLetters } from '../identity/refusals.ts';
@@ -124,7 +125,7 @@ export class SignIn {
   ): Promise<void> {
     checkPassword(next, user.names);
     await this.confirmPassword(user, current, origin);
-    const stamp = stampOf(origin, `${user.kind}:${user._id}`);
+    const stamp = stampOf(origin, actorText(user.kind, user._id));
     await this.#parts.users.setPassword(user, next, 'password-changed', stamp, session);
     await this.#forgetLetters(user);
     await this.#parts.activity.record('system.auth.password-changed', { user: user._id, how: 'known' }, stamp);
@@ -148,7 +149,11 @@ export class SignIn {
     const email = taken?.facts['email'];
     if (taken?.subject == null || typeof email !== 'string') throw linkUnusable();
     const user = await this.#parts.users.get(taken.subject);
-    await this.#parts.users.change(user._id, { email, emailVerified: true }, stampOf(origin, actor(user)));
+    await this.#parts.users.change(
+      user._id,
+      { email, emailVerified: true },
+      stampOf(origin, actorText(user.kind, user._id)),
+    );
     if (!isAddressOf(user, email)) await this.#parts.singleUse.forget('reset', user._id);
   }
 
@@ -180,7 +185,7 @@ export class SignIn {
     // Before the token is used up: after a refused password the user may try another one.
     checkPassword(password, user.names);
     if ((await this.#parts.singleUse.take('reset', token)) === null) throw linkUnusable();
-    const stamp = stampOf(origin, actor(user));
+    const stamp = stampOf(origin, actorText(user.kind, user._id));
     await this.#parts.users.setPassword(user, password, 'password-reset', stamp);
     await this.#forgetLetters(user);
     if (!user.emailVerified) await this.#parts.users.change(user._id, { emailVerified: true }, stamp);
@@ -237,8 +242,4 @@ export class SignIn {
 
 function isAddressOf(user: User, email: string): boolean {
   return user.email !== null && foldName(user.email) === foldName(email);
-}
-
-function actor({ kind, _id }: User): string {
-  return `${kind}:${_id}`;
 }

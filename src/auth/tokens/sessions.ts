@@ -3,7 +3,7 @@
  * principal with the right to. Not here: rights to sign in (sign-in.ts).
  */
 import type { Activity } from '../../database/activity.ts';
-import { newMeta, type Stamp } from '../../database/system-collection.ts';
+import { actorText, newMeta, type Stamp } from '../../database/system-collection.ts';
 import { networkOf } from '../../kernel/config/addresses.ts';
 import { invalidCredential } from '../identity/refusals.ts';
 import type { User } from '../identity/user.ts';
@@ -88,7 +88,7 @@ export class Sessions {
       address: origin.address,
       agent: origin.agent?.slice(0, 256) ?? null,
       ...opened,
-      _meta: newMeta(stampOf(origin, `${kind}:${user}`), now),
+      _meta: newMeta(stampOf(origin, actorText(kind, user)), now),
     };
     await this.#parts.store.insert(session, {
       _id: token.session,

@@ -2,7 +2,7 @@
  * The contract as one principal may see it: the collections that exist and that it may read, described from their
  * newest documents. Kept for a few seconds. Not here: its form (openapi.ts).
  */
-import type { Principal } from '../../auth/identity/principal.ts';
+import { actorOf, type Principal } from '../../auth/identity/principal.ts';
 import type { Collections } from '../../collections/collections.ts';
 import type { Registry } from '../../collections/registry.ts';
 import { readStored } from '../../database/bson/stored.ts';
@@ -51,7 +51,7 @@ export class Contract {
   }
 
   get({ principal }: Scope<'read', 'admin'>): Promise<OpenApi> {
-    const key = principal.kind === 'anonymous' ? 'anonymous' : `${principal.kind}:${principal.id}`;
+    const key = actorOf(principal) ?? 'anonymous';
     const now = this.#parts.now?.() ?? performance.now();
     const kept = this.#kept.get(key);
     if (kept !== undefined && kept.until > now) return kept.contract;
