@@ -25,6 +25,8 @@ const MAX_BYTES = 12_000_000;
 
 t.setTimeout(LONG ? 1_200_000 : 180_000);
 t.comment(`seed ${SEED}`);
+// Starts of programs and breaks of a store wait more than they compute.
+t.jobs = 2;
 
 interface Place {
   readonly url: string;
@@ -61,12 +63,13 @@ t.test('S3', why === undefined ? {} : { skip: why }, async (t) => {
   const line = await breakable(t, Number(new URL(server.endpoint ?? '').port));
   const behind = s3Client(server);
   t.teardown(() => behind.destroy());
-  const settings = {
-    MILLRACE_FILES: `s3://files/here?endpoint=http://127.0.0.1:${line.port}`,
+  const credentials = {
     AWS_ACCESS_KEY_ID: server.credentials?.accessKeyId ?? '',
     AWS_SECRET_ACCESS_KEY: server.credentials?.secretAccessKey ?? '',
   };
-  Object.assign(process.env, settings);
+  // Not the address of the store: programs that the other trial starts would use it too.
+  Object.assign(process.env, credentials);
+  const settings = { ...credentials, MILLRACE_FILES: `s3://files/here?endpoint=http://127.0.0.1:${line.port}` };
   await trial(t, {
     url,
     database,
