@@ -51,12 +51,16 @@ const POLICIES = [
   { ...HOOKS, name: 'looking', actions: ['read'], principals: { roles: ['looks'] } },
 ];
 
-export async function webhookWorld(
-  t: Test,
-  settings: Record<string, string> = {},
-  at?: TestMongo,
-): Promise<WebhookWorld> {
-  const place = at ?? (await testMongo(t));
+export interface WorldOptions {
+  readonly settings?: Record<string, string>;
+  /** The database of another world: both are processes of one installation. */
+  readonly place?: TestMongo;
+  /** The routes give deliveries to the real sender, too. */
+  readonly sends?: boolean;
+}
+
+export async function webhookWorld(t: Test, options: WorldOptions = {}): Promise<WebhookWorld> {
+  const { settings = {}, place = await testMongo(t), sends = false } = options;
   const lines: string[] = [];
   const log = pino({ level: 'trace' }, { write: (line: string) => lines.push(line) });
   const masterKey = randomBytes(32).toString('base64');
@@ -64,7 +68,7 @@ export async function webhookWorld(
   const config = loadConfig({ ...own, ...settings });
   const parts = await makeParts(config, place.url, (err) => log.error({ err }, 'background'));
   const sender = new ToldSender();
-  const app = await buildApp({ ...parts, webhooks: { ...parts.webhooks, sender } }, log);
+  const app = await buildApp(sends ? parts : { ...parts, webhooks: { ...parts.webhooks, sender } }, log);
   t.teardown(async () => {
     await app.close();
     await parts.close();
