@@ -56,6 +56,10 @@ t.test('the breaker opens at ten failures in a row', async (t) => {
   const other = new Breaker();
   for (let n = 0; n < 10; n++) other.count(false, NOW);
   t.equal(other.state(NOW), 'open');
+  const busy = new Breaker();
+  for (let n = 0; n < 100; n++) busy.count(true, NOW);
+  for (let n = 0; n < 10; n++) busy.count(false, NOW);
+  t.equal(busy.state(NOW), 'open', 'whatever was before');
   t.strictSame(other.open, { openUntil: NOW + 30 * SECOND, pauseMs: 30 * SECOND });
 });
 
