@@ -23,5 +23,5 @@ export const DELIVERY_INDEXES: readonly IndexDescription[] = [
   { key: { state: 1, createdAt: -1, _id: -1 } },
   { key: { event: 1 } },
   // The end of retention.
-  { key: { expireAt: 1 }, expireAfterSeconds: 0, partialFilterExpression: { expireAt: { $exists: true } } },
+  { key: { expireAt: 1 }, expireAfterSeconds: 0 },
 ];

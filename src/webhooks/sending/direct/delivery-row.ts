@@ -48,7 +48,7 @@ export interface DeliveryRow {
   body?: string;
   bodyRef?: ObjectId;
   /** When the row is deleted. */
-  expireAt?: Date;
+  expireAt: Date;
 }
 
 /** What is needed to try a delivery. */

@@ -9,11 +9,8 @@ import type { Mongo } from '../../../database/mongo.ts';
 import type { Trigger } from '../sender.ts';
 import { DELIVERY_INDEXES, PENDING } from './delivery-indexes.ts';
 import { type DeliveryRow, type DueRow, MAX_ATTEMPTS, type StoredAttempt } from './delivery-row.ts';
+import { ENDED_KEPT_MS, expiry, WAITING_KEPT_MS } from './retention.ts';
 
-/** Ended deliveries and their tries are kept that long. */
-const KEPT_MS = 30 * 24 * 3_600_000;
-/** Bodies of several deliveries: longer than any delivery can wait and be kept. */
-const BODY_KEPT_SECONDS = 60 * 24 * 3_600;
 /** Rows of one answer; the driver asks for 101 at first. */
 const BATCH_ROWS = 1_000;
 const MAJORITY = { w: 'majority' } as const;
@@ -57,7 +54,7 @@ export class DeliveryStore {
   async start(): Promise<void> {
     await translated(async () => {
       await this.#rows.createIndexes([...DELIVERY_INDEXES]);
-      await this.#bodies.createIndex({ createdAt: 1 }, { expireAfterSeconds: BODY_KEPT_SECONDS });
+      await this.#bodies.createIndex({ createdAt: 1 }, { expireAfterSeconds: WAITING_KEPT_MS / 1_000 });
     });
   }
 
@@ -94,17 +91,18 @@ export class DeliveryStore {
   /** Makes deliveries due again that have ended, with what a replay sends. Others stay as they are. */
   async replay(rows: readonly DeliveryRow[]): Promise<void> {
     if (rows.length === 0) return;
-    const updates = rows.map(({ _id, due, body, bodyRef, ordered }) => ({
+    const updates = rows.map(({ _id, due, body, bodyRef, ordered, expireAt }) => ({
       updateOne: {
         filter: { _id, due: { $exists: false } },
         update: {
           $set: {
             ...again('replay'),
             due,
+            expireAt,
             ...(body === undefined ? { bodyRef } : { body }),
             ...(ordered === undefined ? {} : { ordered }),
           },
-          $unset: { expireAt: '', ...(body === undefined ? { body: '' } : { bodyRef: '' }) },
+          $unset: body === undefined ? { body: '' } : { bodyRef: '' },
         } as Document,
       },
     }));
@@ -185,7 +183,7 @@ export class DeliveryStore {
         };
         // What was discarded meanwhile, because the endpoint was disabled, is not to be tried again.
         if (due !== null) return { q: { _id: id, take, state: 'pending' }, u: { $set: { due, take: null }, ...kept } };
-        const ended = { state, take: null, finishedAt: at, expireAt: new Date(at.getTime() + KEPT_MS) };
+        const ended = { state, take: null, finishedAt: at, expireAt: expiry(at.getTime(), ENDED_KEPT_MS) };
         return { q: { _id: id, take }, u: { $set: ended, $unset: { due: '' }, ...kept } };
       }),
     );
@@ -223,7 +221,7 @@ export class DeliveryStore {
 
   /** Discards what is pending for an endpoint. A try that is under way is still recorded when it succeeds. */
   async discard(endpoint: string, now: Date): Promise<void> {
-    const expireAt = new Date(now.getTime() + KEPT_MS);
+    const expireAt = expiry(now.getTime(), ENDED_KEPT_MS);
     await translated(() =>
       this.#rows.updateMany(
         { endpoint, ...PENDING },
@@ -234,7 +232,7 @@ export class DeliveryStore {
 
   /** Makes a delivery due, unless a process is just trying it. @returns whether there is one of this id */
   async resend(id: string, now: Date): Promise<boolean> {
-    const set = { $set: again('resend', now), $unset: { expireAt: '' } } as Document;
+    const set = { $set: again('resend', now) };
     const { matchedCount } = await translated(() =>
       this.#rows.updateOne({ _id: id, $or: [{ due: { $exists: false } }, { take: null }] }, set),
     );
@@ -244,7 +242,7 @@ export class DeliveryStore {
   /** Makes the dead and discarded deliveries of an endpoint due that were made since a time. @returns how many */
   async recover(endpoint: string, since: Date, now: Date): Promise<number> {
     const which = { endpoint, createdAt: { $gte: since }, state: { $in: ['dead', 'discarded'] } } as Document;
-    const set = { $set: again('recover', now), $unset: { expireAt: '' } } as Document;
+    const set = { $set: again('recover', now) };
     return (await translated(() => this.#rows.updateMany(which, set))).modifiedCount;
   }
 
@@ -253,7 +251,8 @@ export class DeliveryStore {
     const rows = await translated(() =>
       this.#rows
         .aggregate<{ _id: string; count: number }>([
-          { $match: { endpoint: { $in: [...endpoints] }, ...PENDING } },
+          // By keys of the index alone.
+          { $match: { endpoint: { $in: [...endpoints] }, due: { $gt: new Date(0) } } },
           { $group: { _id: '$endpoint', count: { $sum: 1 } } },
         ])
         .toArray(),
@@ -264,5 +263,6 @@ export class DeliveryStore {
 
 /** What makes a delivery pending once more, with all its tries before it. */
 function again(trigger: Trigger, due?: Date): Partial<DeliveryRow> {
-  return { state: 'pending', take: null, tries: 0, trigger, finishedAt: null, ...(due === undefined ? {} : { due }) };
+  const set = { state: 'pending', take: null, tries: 0, trigger, finishedAt: null } as const;
+  return due === undefined ? set : { ...set, due, expireAt: expiry(due.getTime(), WAITING_KEPT_MS) };
 }

@@ -50,12 +50,16 @@ export interface DirectSenderOptions {
   readonly limits?: Partial<SenderLimits>;
 }
 
+const MAX_REMOVED = 1_000;
+
 export class DirectSender implements Sender {
   readonly #agent: string;
   readonly #shared: Shared;
   readonly #lists: DeliveryListStore;
   readonly #endpoints = new Map<string, EndpointState>();
   readonly #dispatcher: Dispatcher;
+  /** Endpoints that were removed: what is submitted for them a moment later is discarded. */
+  readonly #removed = new Set<string>();
   /** Health as it was at the start, of endpoints that were not named yet. */
   #restored = new Map<string, HealthRow>();
 
@@ -94,6 +98,7 @@ export class DirectSender implements Sender {
     const state = known ?? { callee, breaker: new Breaker(), failingSince: null, notBefore: 0 };
     state.callee = callee;
     this.#endpoints.set(id, state);
+    this.#removed.delete(id);
     if (known === undefined) this.#restore(id, state);
     if (before !== undefined && (before.url !== url || (enabled && !before.enabled))) {
       state.breaker.close();
@@ -107,6 +112,8 @@ export class DirectSender implements Sender {
   async removeEndpoint(id: string): Promise<void> {
     this.#endpoints.delete(id);
     this.#restored.delete(id);
+    if (this.#removed.size >= MAX_REMOVED) this.#removed.clear();
+    this.#removed.add(id);
     await this.#discard(id);
     await this.#shared.health.remove(id);
     this.#shared.slots.forget(id);
@@ -227,17 +234,17 @@ export class DirectSender implements Sender {
     }
     this.#dispatcher.send();
     for (const id of room.keys()) {
-      // It was disabled meanwhile, after its pending deliveries had been discarded.
-      if (this.#endpoints.get(id)?.callee.target.enabled === false) await this.#discard(id);
+      // It was disabled or removed meanwhile, after its pending deliveries had been discarded.
+      if (this.#removed.has(id) || this.#endpoints.get(id)?.callee.target.enabled === false) await this.#discard(id);
     }
   }
 
-  /** How many new deliveries of an endpoint may be taken without a look at those before them. */
+  /** How many new deliveries of an endpoint may be taken at once: none that would overtake those before them. */
   #roomOf({ callee, breaker }: EndpointState): number {
     const { id, enabled, ratePerSecond, ordering } = callee.target;
-    const free =
-      enabled && ratePerSecond === null && ordering === 'none' && breaker.open === null && !this.#dispatcher.ended;
-    return free ? this.#shared.slots.room(id) : 0;
+    const { ended, taking } = this.#dispatcher;
+    const free = enabled && ratePerSecond === null && ordering === 'none' && breaker.open === null && !ended;
+    return free && !taking.isBehind(id) ? this.#shared.slots.room(id) : 0;
   }
 }
 

@@ -82,13 +82,23 @@ export class Dispatcher {
   async #send(one: TakenDelivery): Promise<void> {
     const { endpoints, slots, clock, limits, poster, random } = this.#parts;
     const state = endpoints.get(one.endpoint);
-    const late = performance.now() > one.sendBefore;
-    if (late || state === undefined || !state.callee.target.enabled) {
+    const { trigger, event, tries, _id: id } = one.row;
+    if (state === undefined || !state.callee.target.enabled) {
       slots.end(one, null);
-      if (late) await this.#giveBack([one, ...slots.withdraw(({ sendBefore }) => performance.now() > sendBefore)]);
       return;
     }
-    const { trigger, event, tries, _id: id } = one.row;
+    const isLate = ({ sendBefore }: TakenDelivery) => performance.now() > sendBefore;
+    if (isLate(one)) {
+      slots.end(one, null);
+      await this.#giveBack([one, ...slots.withdraw(isLate)]);
+      return;
+    }
+    // The breaker has opened since it was taken.
+    if (state.breaker.open !== null && !one.probe && trigger !== 'test') {
+      slots.end(one, null);
+      await this.#giveBack([one]);
+      return;
+    }
     const { callee } = state;
     const { answered, attempt } = await callee.call(
       poster,

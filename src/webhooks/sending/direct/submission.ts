@@ -6,12 +6,11 @@ import type { ObjectId } from 'mongodb';
 import type { EndpointTarget } from '../../endpoint/endpoint.ts';
 import type { NewDelivery } from '../sender.ts';
 import type { DeliveryRow } from './delivery-row.ts';
+import { ENDED_KEPT_MS, expiry, WAITING_KEPT_MS } from './retention.ts';
 
 /** Far below what one command may hold, which is 48 MB. */
 const MAX_BATCH = 500;
 const MAX_CHARACTERS = 4 * 1_024 * 1_024;
-/** How long a delivery is kept that was discarded at once. */
-const KEPT_MS = 30 * 24 * 3_600_000;
 
 /** Cuts deliveries into batches, in their order. */
 export function* insertBatches(deliveries: readonly NewDelivery[]): Generator<readonly NewDelivery[]> {
@@ -59,8 +58,9 @@ export function newRow(one: NewDelivery, { now, due, take, target, ref }: Stored
     ...(ref === undefined ? { body } : { bodyRef: ref }),
   };
   if (target?.enabled === false) {
-    return { ...row, take: null, state: 'discarded', finishedAt: createdAt, expireAt: new Date(now + KEPT_MS) };
+    return { ...row, take: null, state: 'discarded', finishedAt: createdAt, expireAt: expiry(now, ENDED_KEPT_MS) };
   }
   const ordered = target?.ordering === 'document' && document !== null && trigger !== 'test';
-  return { ...row, take, due, state: 'pending', finishedAt: null, ...(ordered ? { ordered: true } : {}) };
+  const expireAt = expiry(now, WAITING_KEPT_MS);
+  return { ...row, take, due, expireAt, state: 'pending', finishedAt: null, ...(ordered ? { ordered: true } : {}) };
 }

@@ -14,6 +14,8 @@ import { type EndpointState, type Shared, sendBefore, type TakenDelivery } from 
 const MAX_ENDPOINTS = 64;
 /** Looks for everything that is due are at least so far apart, in milliseconds, however often this is woken. */
 const LOOK_MS = 50;
+/** After this time it is looked again for what was found and not got: others have it, or the clocks differ a little. */
+const AGAIN_MS = 100;
 const MAX_TIMER_MS = 6 * 3_600_000;
 
 export interface TakingParts extends Shared {
@@ -67,6 +69,11 @@ export class Taking {
     if (time >= this.#nextDue) return;
     this.#nextDue = time;
     if (this.#running === null) this.#setTimer();
+  }
+
+  /** Whether earlier deliveries of an endpoint may still wait in the database. */
+  isBehind(endpoint: string): boolean {
+    return this.#more.has(endpoint);
   }
 
   forget(endpoint: string): void {
@@ -167,6 +174,7 @@ export class Taking {
     const take = randomUUID();
     const until = sendBefore(limits);
     const taken = await store.take(found, take, limits.leaseMs);
+    if (taken.length < found.length) this.dueAt(now + AGAIN_MS);
     const { ready, released } = await inOrder(taken, take, this.#parts);
     for (const endpoint of released) this.#more.add(endpoint);
     const bodies = await store.bodies(ready.flatMap(({ bodyRef }) => bodyRef ?? []));
