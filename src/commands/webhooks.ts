@@ -12,13 +12,13 @@ import { Remote } from './webhooks/remote.ts';
 
 const USAGE = `From a clone npm run webhooks -- …, from an image or a package millrace webhooks …
 
-millrace webhooks listen [PORT] [--types LIST] [--filter JSON] [--forward URL] [--secret SECRET] [--verbose]
+millrace webhooks listen [PORT] [--types LIST] [--filter JSON] [--forward URL] [--secret TEXT] [--verbose]
   Receives deliveries at http://127.0.0.1:PORT/ (8080), and shows each with its signature verified. It makes an
   endpoint that leads there; Ctrl-C removes it.
   --types LIST     which events, with commas, such as 'todos.*,system.file.created'; all of them without it
   --filter JSON    only those of documents that match, such as '{"done":true}'
   --forward URL    sends each delivery on to your program, as it came, and answers what that answers
-  --secret SECRET  signs with this secret, whsec_ and base64, and not with a new one
+  --secret TEXT    signs with this secret, whsec_ and base64, and not with a new one
   --verbose        shows headers and body, too
 
 millrace webhooks endpoints
