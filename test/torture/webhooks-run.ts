@@ -1,0 +1,222 @@
+/**
+ * The torture of webhooks: three servers on a real replica set, writers through them and foreign ones, receivers that fail in
+ * many ways, and a nemesis that kills servers and restarts the database; then the checker's verdict.
+ * `node test/torture/webhooks-run.ts --profile=long --seed=7`; `--mutation=cursor-first` (webhooks/edits.ts has more) must
+ * end red.
+ */
+import { appendFileSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { type Mongo, openMongo } from '../../src/database/mongo.ts';
+import { toEvent } from '../../src/events/log/event.ts';
+import { EventLog } from '../../src/events/log/event-log.ts';
+import { type ReplicaSet, startReplicaSet } from '../helpers/database/replica-set.ts';
+import { type Program, startMillrace } from '../helpers/programs/millrace.ts';
+import { Random } from '../helpers/random.ts';
+import { until } from '../helpers/until.ts';
+import { type Deeds, noDeeds, rage, type Victim } from './nemesis.ts';
+import { randomOf } from './run.ts';
+import { check, plain, type RowLine, type WebhookVerdict } from './webhooks/checker.ts';
+import { nodeWords } from './webhooks/edits.ts';
+import { Installation } from './webhooks/installation.ts';
+import { Receivers } from './webhooks/receivers.ts';
+import { TODOS, Writers } from './webhooks/writers.ts';
+
+export interface WebhookTorture {
+  readonly seed: number;
+  readonly mutation: string;
+  /** Acknowledged writes at least, even when the nemesis is done. */
+  readonly writes: number;
+  /** Writes a second. */
+  readonly rate: number;
+  readonly kills: number;
+  readonly restarts: number;
+  readonly breathMs: number;
+}
+
+export const SHORT: WebhookTorture = {
+  seed: 1,
+  mutation: 'none',
+  writes: 400,
+  rate: 60,
+  kills: 2,
+  restarts: 1,
+  breathMs: 400,
+};
+
+export const LONG: WebhookTorture = { ...SHORT, writes: 10_000, rate: 60, kills: 20, restarts: 4, breathMs: 3_000 };
+
+const SERVERS = 3;
+const SETTLE_MS = 120_000;
+/** Beyond this, an answer that was given before a kill has surely been recorded, in milliseconds. */
+const UNRECORDED_MS = 2_000;
+
+export async function tortureWebhooks(
+  options: WebhookTorture,
+): Promise<WebhookVerdict & { readonly deeds: Deeds; readonly unknown: number; readonly seconds: number }> {
+  const started = performance.now();
+  const ends: (() => unknown)[] = [];
+  const teardown = (end: () => unknown) => void ends.push(end);
+  const t = { teardown } as Parameters<typeof startMillrace>[0];
+  try {
+    const folder = await mkdtemp(join(tmpdir(), 'millrace-webhooks-'));
+    if (process.env['MILLRACE_TORTURE_KEEP'] === undefined)
+      teardown(() => rm(folder, { recursive: true, force: true }));
+    else console.error(`# kept ${folder}`);
+    const set = await startReplicaSet({ members: 1, args: ['--oplogSize', '2000'] });
+    teardown(() => set.stop());
+    const database = 'webhooks';
+    const installation = new Installation(folder);
+    const env = { MONGODB_URL: set.url, MILLRACE_DB: database, ...installation.env };
+    const start = (index: number) =>
+      startMillrace(t, { folder: join(folder, String(index)), env, nodeWords: nodeWords(options.mutation) });
+    const programs = await Promise.all(Array.from({ length: SERVERS }, (_, index) => start(index)));
+    const servers = () => programs.map(({ url }) => url);
+    const mongo = await openMongo({ url: set.url, database });
+    teardown(() => mongo.close());
+    const log = new EventLog(mongo.log, database);
+
+    const random = new Random(options.seed);
+    const receivers = new Receivers(folder, new Random(random.next()));
+    await receivers.start();
+    teardown(() => receivers.stop());
+    const endpoints = await installation.makeEndpoints(programs[0]?.url ?? '', receivers.url, mongo);
+    writeFileSync(`${folder}/endpoints.json`, JSON.stringify(endpoints));
+    writeFileSync(`${folder}/kills.jsonl`, '');
+    const note = (ms: number) => appendFileSync(`${folder}/kills.jsonl`, `${JSON.stringify(receivers.inFlight(ms))}\n`);
+    const writers = new Writers({ folder, data: mongo.data, servers, random, rate: options.rate });
+    teardown(() => writers.end());
+    await until(() => receivers.received > 50, 'deliveries are made', SETTLE_MS);
+
+    const deeds = noDeeds();
+    const nobody = { freezes: 0, longestFreezeMs: 0, primaryKills: 0, cuts: 0, openFor: async () => 1 };
+    const holder = () => holderOf(mongo, programs);
+    const victims = programs.map((_, index) => victim(programs, index, start, note));
+    await rage(
+      { ...options, ...nobody, set: watched(set, note), victims, holder, random: randomOf(options.seed) },
+      deeds,
+    );
+    await until(() => writers.acknowledged >= options.writes, 'enough is written', 1_200_000);
+    await writers.end();
+    await writeRows(folder, mongo, log);
+    await until(() => isSettled(mongo, log), 'nothing is pending', SETTLE_MS).catch(() => undefined);
+    receivers.stop();
+    const seconds = Math.round((performance.now() - started) / 1_000);
+    return { ...check(folder), deeds, unknown: writers.unknown, seconds };
+  } finally {
+    for (const end of ends.reverse()) await end();
+  }
+}
+
+function victim(
+  programs: Program[],
+  index: number,
+  start: (index: number) => Promise<Program>,
+  note: (ms: number) => void,
+): Victim {
+  const child = () => programs[index]?.child;
+  return {
+    name: String(index),
+    pid: () => child()?.pid ?? 0,
+    kill: async () => {
+      note(UNRECORDED_MS);
+      await programs[index]?.end('SIGKILL');
+      note(UNRECORDED_MS);
+      // A database that is just coming back sends away who comes too early.
+      programs[index] = await start(index).catch(() => pause(1_000).then(() => start(index)));
+    },
+    freeze: () => {},
+    thaw: () => {},
+  };
+}
+
+/** The set, whose restarts are noted as kills are: while the database is away, no answer can be recorded. */
+function watched(set: ReplicaSet, note: (ms: number) => void): ReplicaSet {
+  const members = set.members.map((member) => {
+    let killedAt = 0;
+    return {
+      ...member,
+      kill: async (signal?: 'SIGKILL' | 'SIGTERM') => {
+        killedAt = performance.now();
+        await member.kill(signal);
+      },
+      start: async () => {
+        await member.start();
+        note(performance.now() - killedAt + UNRECORDED_MS);
+      },
+    };
+  });
+  return { ...set, members };
+}
+
+/** The name of the server that holds the recorder's lease. */
+async function holderOf(mongo: Mongo, programs: readonly Program[]): Promise<string | null> {
+  const states = programs.map(async ({ url }, index) => {
+    const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(1_000) });
+    if (!(await response.text()).includes('"recorder":"recording"')) throw new Error('It does not record');
+    return String(index);
+  });
+  await mongo.log.command({ ping: 1 });
+  return await Promise.any(states).catch(() => null);
+}
+
+/** Writes down the changes of documents that the log holds, once the last write is among them. */
+async function writeRows(folder: string, mongo: Mongo, log: EventLog): Promise<void> {
+  const mark = await mongo.data.collection('marks').insertOne({});
+  const lines: RowLine[] = [];
+  let isThere = false;
+  await until(
+    async () => {
+      lines.length = 0;
+      isThere = false;
+      for (let after = 0; ; ) {
+        const rows = await log.read(after, 2_000);
+        const last = rows.at(-1);
+        if (last === undefined) break;
+        after = last.number;
+        for (const row of rows) {
+          const event = toEvent(row);
+          isThere ||= row.collection === 'marks' && event?.documentId === String(mark.insertedId);
+          if (event === null || row.collection !== TODOS || row.key === null) continue;
+          const { id, type, documentId, data, before } = event;
+          const document = String(documentId);
+          lines.push({ id, number: row.number, type, document, data: plain(data), before: plain(before) });
+        }
+      }
+      return isThere;
+    },
+    'the last write is in the log',
+    SETTLE_MS,
+  );
+  writeFileSync(`${folder}/rows.jsonl`, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+}
+
+/** Whether everything in the log has been planned, and no delivery is pending. */
+async function isSettled(mongo: Mongo, log: EventLog): Promise<boolean> {
+  const newest = (await log.newest())?.number ?? 0;
+  const cursor = await mongo.log.collection<{ _id: string; number: number }>('consumers').findOne({ _id: 'webhooks' });
+  if ((cursor?.number ?? 0) < newest) return false;
+  return (await mongo.log.collection('webhook_deliveries').countDocuments({ state: 'pending' }, { limit: 1 })) === 0;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const { values } = parseArgs({
+    options: {
+      profile: { type: 'string', default: 'short' },
+      seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+      mutation: { type: 'string', default: 'none' },
+      set: { type: 'string', multiple: true, default: [] },
+    },
+  });
+  const own = Object.fromEntries(values.set.map((one) => one.split('=')).map(([name, value]) => [name, Number(value)]));
+  const base = values.profile === 'long' ? LONG : SHORT;
+  const options: WebhookTorture = { ...base, seed: Number(values.seed), mutation: values.mutation, ...own };
+  console.log(`# seed ${options.seed}, mutation ${options.mutation}`);
+  const verdict = await tortureWebhooks(options);
+  console.log(JSON.stringify(verdict, null, 1));
+  process.exit(verdict.faults.length === 0 ? 0 : 1);
+}

@@ -1,0 +1,86 @@
+/**
+ * Changes of the product's own text while it is loaded (`node --import`), for the torture of webhooks alone. `times` makes
+ * leases, limits and pauses short, so that a run takes a minute and not an hour. The others are wrong ways to deliver: a run
+ * with one of them must end red, which shows that the checker would notice.
+ */
+import { registerHooks } from 'node:module';
+import { fileURLToPath } from 'node:url';
+
+interface Edit {
+  readonly file: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+const STORE = 'src/webhooks/sending/direct/delivery-store.ts';
+
+const TIMES: readonly Edit[] = [
+  {
+    file: 'src/webhooks/sending/direct/taken.ts',
+    from: 'timeoutMs: 15_000, leaseMs: 45_000,',
+    to: 'timeoutMs: 2_000, leaseMs: 6_000,',
+  },
+  {
+    file: 'src/webhooks/sending/schedule.ts',
+    from: 'standard: [5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 10 * HOUR],',
+    to: 'standard: [0.5, 1, 1, 1, 2, 2, 2].map((pause) => pause * SECOND),',
+  },
+];
+
+export const MUTATIONS: Readonly<Record<string, readonly Edit[]>> = {
+  /** The planner's cursor moves before the deliveries are submitted. */
+  'cursor-first': [
+    {
+      file: 'src/events/read/consumer.ts',
+      from: 'if (mine.length > 0) await this.#work(mine);',
+      to: 'if (mine.length > 0) { await this.#move(last); await this.#work(mine); }',
+    },
+  ],
+  /** A process takes what another one is sending. */
+  'no-lease': [
+    {
+      file: STORE,
+      from: '{ endpoint: { $in: [...endpoints] }, due: { $lte: now } }',
+      to: '{ endpoint: { $in: [...endpoints] }, due: { $exists: true } }',
+    },
+    {
+      file: STORE,
+      from: '{ $match: { endpoint, due: { $lte: now } } }',
+      to: '{ $match: { endpoint, due: { $exists: true } } }',
+    },
+    { file: STORE, from: "due: { $exists: true }, $expr: { $lte: ['$due', now] } }", to: 'due: { $exists: true } }' },
+  ],
+  /** An endpoint gets the body that was made for another one. */
+  'foreign-body': [
+    { file: 'src/webhooks/planning/row-deliveries.ts', from: 'sights.get(key)', to: "sights.get('')" },
+    { file: 'src/webhooks/planning/row-deliveries.ts', from: 'sights.set(key, seeing)', to: "sights.set('', seeing)" },
+  ],
+};
+
+/** Every edit, for the test that holds that they can still be made. */
+export const EDITS: readonly Edit[] = [...TIMES, ...Object.values(MUTATIONS).flat()];
+
+/** Words for node that load a server with short times and a mutation. */
+export function nodeWords(mutation: string): readonly string[] {
+  if (mutation !== 'none' && MUTATIONS[mutation] === undefined) throw new Error(`There is no mutation '${mutation}'`);
+  return ['--import', `${import.meta.url}?${mutation}`];
+}
+
+const asked = new URL(import.meta.url).search.slice(1);
+if (asked !== '') {
+  const edits = [...TIMES, ...(MUTATIONS[asked] ?? [])];
+  const byPath = Map.groupBy(edits, ({ file }) => fileURLToPath(new URL(`../../../${file}`, import.meta.url)));
+  registerHooks({
+    load(url, context, nextLoad) {
+      const loaded = nextLoad(url, context);
+      const wanted = url.startsWith('file:') ? byPath.get(fileURLToPath(url)) : undefined;
+      if (wanted === undefined) return loaded;
+      let source = String(loaded.source);
+      for (const { file, from, to } of wanted) {
+        if (!source.includes(from)) throw new Error(`${file} no longer says: ${from}`);
+        source = source.replace(from, () => to);
+      }
+      return { ...loaded, source };
+    },
+  });
+}

@@ -1,0 +1,107 @@
+/**
+ * The writers of the torture: some through the servers, some straight into the database, over documents that change often.
+ * Each state carries a number of its own. What was acknowledged is written down. Not here: what of it must be delivered.
+ */
+import { openSync, writeSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Db } from 'mongodb';
+import type { Random } from '../../helpers/random.ts';
+
+export const TODOS = 'todos';
+const IDS = Array.from({ length: 40 }, (_, index) => `d${index}`);
+const ANSWER_MS = 5_000;
+
+export interface WritersOptions {
+  readonly folder: string;
+  readonly data: Db;
+  readonly servers: () => readonly string[];
+  readonly random: Random;
+  /** Writes a second of all lanes together. */
+  readonly rate: number;
+}
+
+export class Writers {
+  acknowledged = 0;
+  unknown = 0;
+  readonly #options: WritersOptions;
+  readonly #file: number;
+  readonly #lanes: readonly Promise<void>[];
+  #next = 0;
+  #ended = false;
+
+  constructor(options: WritersOptions, lanes = 6) {
+    this.#options = options;
+    this.#file = openSync(`${options.folder}/acks.jsonl`, 'a');
+    this.#lanes = Array.from({ length: lanes }, (_, lane) => this.#lane(lane, lanes));
+  }
+
+  async end(): Promise<void> {
+    this.#ended = true;
+    await Promise.all(this.#lanes);
+  }
+
+  async #lane(lane: number, lanes: number): Promise<void> {
+    while (!this.#ended) {
+      const started = performance.now();
+      try {
+        // Half of the lanes know nothing of Millrace.
+        const written = lane % 2 === 0 ? await this.#send(lane) : await this.#foreign();
+        for (const w of written) writeSync(this.#file, `${w}\n`);
+        this.acknowledged += written.length;
+      } catch {
+        this.unknown += 1;
+        await pause(50);
+      }
+      const due = (1_000 * lanes) / this.#options.rate - (performance.now() - started);
+      if (due > 0) await pause(due);
+    }
+  }
+
+  /** A state with a number of its own. */
+  #state() {
+    const { random } = this.#options;
+    this.#next += 1;
+    return { w: this.#next, n: random.below(100), team: random.pick(['red', 'blue']), secret: `s${this.#next}` };
+  }
+
+  async #send(lane: number): Promise<readonly number[]> {
+    const { random, servers } = this.#options;
+    const server = servers()[(lane / 2) % servers().length];
+    const id = random.pick(IDS);
+    const state = this.#state();
+    const isDeletion = random.once(10);
+    const response = await fetch(`${server}/api/${TODOS}/${id}${isDeletion ? '' : '?upsert=true'}`, {
+      method: isDeletion ? 'DELETE' : 'PUT',
+      headers: { 'content-type': 'application/json' },
+      ...(isDeletion ? {} : { body: JSON.stringify(state) }),
+      signal: AbortSignal.timeout(ANSWER_MS),
+    });
+    await response.arrayBuffer();
+    if (!response.ok && response.status !== 404) throw new Error(`Answered ${response.status}`);
+    return isDeletion ? [] : [state.w];
+  }
+
+  async #foreign(): Promise<readonly number[]> {
+    const { random, data } = this.#options;
+    const todos = data.collection<{ _id: string }>(TODOS);
+    const _id = random.pick(IDS);
+    const [one, other] = [this.#state(), this.#state()];
+    switch (random.below(10)) {
+      case 0:
+        await todos.deleteOne({ _id }, { maxTimeMS: ANSWER_MS });
+        return [];
+      case 1:
+        await data.client.withSession((session) =>
+          session.withTransaction(async () => {
+            await todos.updateOne({ _id }, { $set: one }, { upsert: true, session });
+            await todos.updateOne({ _id: random.pick(IDS) }, { $set: other }, { upsert: true, session });
+            await data.collection('others').insertOne({ w: one.w }, { session });
+          }),
+        );
+        return [one.w, other.w];
+      default:
+        await todos.updateOne({ _id }, { $set: one }, { upsert: true });
+        return [one.w];
+    }
+  }
+}
