@@ -4,6 +4,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import type { Mongo } from '../../../src/database/mongo.ts';
+import { OPEN_ID } from '../../../src/policies/policy-set.ts';
 import { until } from '../../helpers/until.ts';
 import type { AskedEndpoint } from './checker.ts';
 import { TODOS } from './writers.ts';
@@ -28,16 +29,27 @@ export class Installation {
   /** Settings of the servers. */
   readonly env: Readonly<Record<string, string>>;
 
+  /** Proves the owner. */
+  #owner = '';
+
   constructor(folder: string) {
     const file = `${folder}/password`;
     writeFileSync(file, PASSWORD);
     this.env = { MILLRACE_OWNER_EMAIL: EMAIL, MILLRACE_OWNER_PASSWORD_FILE: file };
   }
 
+  /** Whether a server records, and so plans. */
+  async records(server: string): Promise<boolean> {
+    const signal = AbortSignal.timeout(1_000);
+    const response = await fetch(`${server}/readyz`, { headers: { authorization: this.#owner }, signal });
+    return (await response.text()).includes('"recorder":"recording"');
+  }
+
   /** Makes the endpoints. @returns what the checker must know of them */
   async makeEndpoints(server: string, receiver: string, mongo: Mongo): Promise<AskedEndpoint[]> {
     const { accessToken } = await send(server, '/auth/login', { username: EMAIL, password: PASSWORD });
     const owner = `Bearer ${accessToken}`;
+    this.#owner = owner;
     const { id, key } = await send(server, '/admin/keys', { name: 'reader' }, owner);
     const keys = { principals: { keys: [id] } };
     const all = ['read', 'create', 'update', 'delete'];
@@ -47,6 +59,9 @@ export class Installation {
       { name: 'Readers', collections: [TODOS], actions: ['read'], ...reads, ...keys },
       { name: 'Endpoints', collections: ['webhooks'], actions: all, ...keys },
     ];
+    const headers = { authorization: owner };
+    const closed = await fetch(`${server}/admin/policies/${OPEN_ID}`, { method: 'DELETE', headers });
+    if (!closed.ok) throw new Error(`The open policy stays: ${closed.status}`);
     for (const policy of policies) await send(server, '/admin/policies', { effect: 'allow', ...policy }, owner);
     // The collection keeps images from its first document on.
     await send(server, `/api/${TODOS}`, { id: 'first' });

@@ -1,0 +1,28 @@
+/**
+ * The short torture of webhooks, small enough for every run of the tests; the long one is
+ * `node test/torture/webhooks-run.ts --profile=long`.
+ */
+import { readFileSync } from 'node:fs';
+import t from 'tap';
+import { runSeed } from '../helpers/random.ts';
+import { EDITS } from './webhooks/edits.ts';
+import { SHORT, tortureWebhooks } from './webhooks-run.ts';
+
+t.setTimeout(300_000);
+t.test('every event arrives, cut as it should be, whatever is killed', async (t) => {
+  const seed = runSeed();
+  t.comment(`MILLRACE_SEED=${seed}`);
+  const { faults, deeds, ...figures } = await tortureWebhooks({ ...SHORT, seed });
+  t.comment(JSON.stringify({ ...figures, deeds }));
+  t.strictSame(faults, []);
+  t.strictSame([deeds.kills, deeds.restarts], [SHORT.kills, SHORT.restarts]);
+  t.ok(figures.acknowledged >= SHORT.writes);
+  t.ok(figures.failed > 20, 'receivers failed');
+});
+
+t.test('the wrong servers can still be made of the right one', async (t) => {
+  for (const { file, from } of EDITS) {
+    const text = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
+    t.equal(text.split(from).length, 2, `${file} says once '${from}'`);
+  }
+});
