@@ -17,7 +17,7 @@ import { sortKeyOf } from '../../query/page/sort-key.ts';
 import { type LeaveReason, type Told, toMessage } from '../wire/shared-message.ts';
 import { type Judgement, type LiveAnswer, NOTHING } from './live-answer.ts';
 import type { LiveQuestion } from './live-question.ts';
-import { differences, isWhole, keyText, rendered, renderedInTurns, visibleBytes } from './rendering.ts';
+import { differences, encodeVisible, isWhole, keyText, renderedInTurns, visibleBytes } from './rendering.ts';
 import { identityOf, type RowView } from './row-view.ts';
 import type { SnapshotStore } from './snapshot-store.ts';
 import { Window, type WindowMember } from './window.ts';
@@ -120,21 +120,17 @@ export class LiveQuery implements LiveAnswer {
     await view.prepare(match, after, turn);
     if (isHeavy(costOfScope(scope), view.bytes)) await view.prepareFields(scope, turn);
     if (after === null || !view.passes(match, after)) return;
-    if (!isWhole(this.question)) {
-      if (before !== null && view.isLong) await view.prepareDiffering(this.question, this.#compare(view), turn);
-      return;
+    if (isWhole(this.question)) {
+      await view.prepareChanged(turn);
+      if (view.isLong) void view.json;
+    } else if (view.isLong && view.row.before !== null && view.row.after !== null) {
+      const [was, is] = [this.#visible(view, view.row.before), this.#visible(view, view.row.after)];
+      await view.prepareDiffering(this.question, () => differences(was, is), turn);
     }
-    await view.prepareChanged(turn);
-    if (view.isLong) void view.json;
   }
 
-  /** Compares what the question shows of the states of a row. */
-  #compare(view: RowView): () => readonly string[] {
-    const { before, after } = view.row;
-    if (before === null || after === null) return () => [];
-    const sight = (state: Buffer) => this.#fields(view, state);
-    const [was, is] = [before, after].map((state) => visibleBytes(this.question, state, sight));
-    return () => (was === undefined || is === undefined ? [] : differences(was, is));
+  #visible(view: RowView, state: Buffer): Buffer {
+    return visibleBytes(this.question, state, (raw) => this.#fields(view, raw));
   }
 
   #fields(view: RowView, state: Buffer): FieldTree | null {
@@ -209,22 +205,28 @@ export class LiveQuery implements LiveAnswer {
   #shown(view: RowView, op: 'enter' | 'update', after: Document): readonly Told[] {
     const { question } = this;
     const { before, row } = view;
+    const raw = row.after;
+    if (raw === null) return NOTHING;
+    let seen: Buffer | null = null;
+    const visible = (): Buffer => {
+      seen ??= this.#visible(view, raw);
+      return seen;
+    };
     let changed: readonly string[] | null = null;
-    if (op === 'update' && before !== null && !isWhole(question)) {
+    if (op === 'update' && row.before !== null && before !== null && !isWhole(question)) {
+      const was = row.before;
       // `_meta` also changes with hidden members. Such a change alone is sent only to clients that asked for `_meta`.
       const told = question.fields?.mode === 'include' && question.fields.paths.includes('_meta');
-      const all = view.differing(question, () => this.#compare(view)());
+      const all = view.differing(question, () => differences(this.#visible(view, was), visible()));
       const differing = all.filter((name) => told || name !== '_meta');
       const moved = question.keyed && keyText(question, before) !== keyText(question, after);
       if (differing.length === 0 && !moved) return NOTHING;
       changed = differing.filter((name) => name !== '_id' && name !== '_meta');
     }
-    const raw = row.after;
-    if (raw === null) return NOTHING;
     const message = toMessage(view.event, () => ({
       op,
       documentId: view.documentId,
-      document: (isWhole(question) ? view.json : null) ?? rendered(question, raw, (state) => this.#fields(view, state)),
+      document: (isWhole(question) ? view.json : null) ?? encodeVisible(question, visible()),
       changed: op === 'update' ? (changed ?? view.changed) : null,
       sortKey: question.keyed ? keyText(question, after) : null,
       at: view.at,

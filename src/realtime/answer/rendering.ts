@@ -24,9 +24,13 @@ export function isWhole({ scope, fields }: LiveQuestion): boolean {
 export type Shows = (raw: Buffer) => FieldTree | null;
 
 /** A document that the Scope reaches, as clients see it. */
-export function rendered(question: LiveQuestion, raw: Buffer, shows: Shows): Buffer {
-  if (isWhole(question)) return encodeDocument(raw);
-  return encodeDocument(visibleBytes(question, raw, shows), { meta: showsMeta(question.fields) });
+function rendered(question: LiveQuestion, raw: Buffer, shows: Shows): Buffer {
+  return isWhole(question) ? encodeDocument(raw) : encodeVisible(question, visibleBytes(question, raw, shows));
+}
+
+/** The same for a document of which `visibleBytes` has left only what is shown. */
+export function encodeVisible({ fields }: LiveQuestion, seen: Buffer): Buffer {
+  return encodeDocument(seen, { meta: showsMeta(fields) });
 }
 
 /** The same, a few milliseconds at a time where it may take long to find out what the Scope shows. */
