@@ -72,7 +72,19 @@ const MEMBERS = {
 export const ENDPOINT = Type.Object(MEMBERS, { ...closed, description: 'A webhook endpoint.' });
 
 /** A merge patch of it, as the contract describes it. */
-export const ENDPOINT_PATCH = Type.Partial(ENDPOINT);
+export const ENDPOINT_PATCH = Type.Object(
+  {
+    ...Type.Partial(ENDPOINT).properties,
+    headers: Type.Optional(
+      Type.Unsafe<Record<string, string | null> | null>({
+        type: ['object', 'null'],
+        additionalProperties: { type: ['string', 'null'], maxLength: 2_048 },
+        description: `A value replaces the one before, \`${BLANK}\` keeps it, and null removes the header.`,
+      }),
+    ),
+  },
+  { ...closed, description: 'A merge patch of a webhook endpoint (RFC 7396).' },
+);
 
 /** The body of `POST`. */
 export const NEW_ENDPOINT = Type.Object(
