@@ -23,7 +23,7 @@ t.test('a flow ends at a process that no event has told of the provider or of it
   const { issuer, clientId, clientSecret } = await startLyingProvider(t);
   const acme = { name: 'acme', kind: 'oidc', issuer, clientId, clientSecret, register: true };
   // From here on the other process hears of no change of a provider, and looks for none.
-  Object.assign(other.parts.providers, { follow: () => {} });
+  Object.assign(other.parts.providers.reloader, { follow: () => {} });
   Object.assign(other.parts.events, { upToDate: () => true });
 
   /** Begins at one process, and ends at the other. */
