@@ -18,7 +18,7 @@ const TIMES: readonly Edit[] = [
   {
     file: 'src/webhooks/sending/direct/taken.ts',
     from: 'timeoutMs: 15_000, leaseMs: 45_000,',
-    to: 'timeoutMs: 2_000, leaseMs: 6_000,',
+    to: 'timeoutMs: 2_000, leaseMs: 10_000,',
   },
   {
     file: 'src/webhooks/sending/schedule.ts',
