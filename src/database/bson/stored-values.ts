@@ -192,10 +192,13 @@ export function readValue<T extends object>(
 /** The functions below need only to know whether a value must be exact. */
 type Exactness = Pick<DocumentBuilder<object>, 'exact'>;
 
+/** A text as it is shown: damaged bytes become U+FFFD. */
+export function shownText(src: Buffer, start: number, end: number): string {
+  return (end - start <= SHORT ? asciiText(src, start, end) : null) ?? src.toString('utf8', start, end);
+}
+
 function text(src: Buffer, start: number, end: number, how: Exactness): string {
-  const short = end - start <= SHORT ? asciiText(src, start, end) : null;
-  if (short !== null) return short;
-  const string = src.toString('utf8', start, end);
+  const string = shownText(src, start, end);
   // Decoding replaces damaged bytes with U+FFFD. So only a text with that character can differ from its bytes.
   if (how.exact && string.includes('\ufffd') && !Buffer.from(string).equals(src.subarray(start, end))) {
     throw inexact('text that is not UTF-8');

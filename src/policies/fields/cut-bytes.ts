@@ -3,6 +3,7 @@
  * driver could not write them again. Not here: cutting a decoded document (field-tree.ts).
  */
 import { ARRAY, DOCUMENT, documentEnd, nameEnd, valueEnd } from '../../database/bson/bson-bytes.ts';
+import { shownText } from '../../database/bson/stored-values.ts';
 import { ALL, childOf, type FieldTree, NONE } from '../../query/evaluate/field-tree.ts';
 
 /**
@@ -37,7 +38,7 @@ function write(bytes: { readonly src: Buffer; readonly out: Buffer }, level: Lev
     const type = src[from] ?? 0;
     const name = nameEnd(src, from + 1, end);
     const after = valueEnd(src, type, name + 1, end);
-    const own = inArray ? tree : childOf(tree, src.toString('utf8', from + 1, name));
+    const own = inArray ? tree : childOf(tree, shownText(src, from + 1, name));
     const nested = (type === DOCUMENT || type === ARRAY) && own !== ALL && own !== NONE;
     if (nested) {
       at += src.copy(out, at, from, name + 1);
