@@ -110,7 +110,7 @@ export class Endpoints {
     const { store, checkUrl } = this.#parts;
     const { written, headers, secret } = parseNewEndpoint(body, checkUrl);
     const shown = await this.#change(async (session) => {
-      if ((await store.count(session)) >= MAX_ENDPOINTS) {
+      if ((await store.countAlone(session)) >= MAX_ENDPOINTS) {
         throw new MillraceError('too-many-endpoints', `There are ${MAX_ENDPOINTS} endpoints already`);
       }
       return store.insert(written, { secrets: [{ secret, until: null }], headers }, maker, stamp, session);
