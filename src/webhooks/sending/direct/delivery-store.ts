@@ -215,6 +215,7 @@ export class DeliveryStore {
 
   /** Makes deliveries due that wait for an earlier one of their document. */
   async release(ids: readonly string[], now: Date): Promise<void> {
+    if (ids.length === 0) return;
     const held = { _id: { $in: [...ids] }, held: true } as const;
     await translated(() => this.#rows.updateMany(held, { $set: { due: now }, $unset: { held: '' } }));
   }
