@@ -36,6 +36,8 @@ export interface WebhookTorture {
   readonly kills: number;
   readonly restarts: number;
   readonly breathMs: number;
+  /** How long deliveries may take after the last write, in milliseconds. */
+  readonly settleMs: number;
 }
 
 export const SHORT: WebhookTorture = {
@@ -46,6 +48,7 @@ export const SHORT: WebhookTorture = {
   kills: 2,
   restarts: 1,
   breathMs: 400,
+  settleMs: 120_000,
 };
 
 export const LONG: WebhookTorture = { ...SHORT, writes: 10_000, rate: 60, kills: 20, restarts: 4, breathMs: 3_000 };
@@ -103,7 +106,7 @@ export async function tortureWebhooks(
     await until(() => writers.acknowledged >= options.writes, 'enough is written', 1_200_000);
     await writers.end();
     await writeRows(folder, mongo, log);
-    const settling = until(async () => (await unsettled(mongo, log)) === null, 'all is delivered', SETTLE_MS);
+    const settling = until(async () => (await unsettled(mongo, log)) === null, 'all is delivered', options.settleMs);
     const left = await settling.then(
       () => null,
       () => unsettled(mongo, log),
