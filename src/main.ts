@@ -15,6 +15,7 @@ import { HELP, summary, unknownSettings, VERSION } from './greeting.ts';
 import { consoleLog, LISTENING } from './http/console-log.ts';
 import { type Config, ConfigError, loadConfig } from './kernel/config/config.ts';
 import { MillraceError } from './kernel/errors.ts';
+import { onStopSignal } from './kernel/stop-signal.ts';
 import type { Parts } from './parts.ts';
 
 /**
@@ -22,8 +23,6 @@ import type { Parts } from './parts.ts';
  * What is then left (leases, say) is what a killed program leaves: it ends by itself after a while.
  */
 const CLOSE_MS = 5_000;
-/** How often the program checks whether npm still runs. */
-const PARENT_POLL_MS = 500;
 
 /** @returns the exit code */
 async function main(): Promise<0 | 1> {
@@ -38,7 +37,7 @@ async function main(): Promise<0 | 1> {
   serveUnheard();
   const log = makeLog(config);
   for (const line of unknownSettings(process.env)) log.warn(line);
-  const stopping = onStopSignal();
+  const stopping = onStopSignal(process.env);
   await serve(config, log, stopping);
   return 0;
 }
@@ -153,24 +152,6 @@ async function lost(embedded: EmbeddedDatabase, stopping: Promise<string>): Prom
   const exit = await Promise.race([embedded.exited, stopping]);
   if (typeof exit === 'string') return exit;
   throw new UnusableDatabase(`The embedded MongoDB ended: ${exit.reason}. Start again; no acknowledged write is lost.`);
-}
-
-/**
- * Resolves on SIGINT and SIGTERM, or when the program that started this one ends (the other end of the IPC channel).
- * `npx` has no such channel, and sends a SIGTERM to a shell that does not pass it on: there the end of the parent
- * process is the signal.
- */
-function onStopSignal(): Promise<string> {
-  return new Promise((resolve) => {
-    const parent = process.ppid;
-    const underNpm = process.env['npm_lifecycle_event'] !== undefined && process.channel === undefined;
-    const orphaned = () => process.ppid !== parent && resolve('npm ended');
-    if (underNpm) setInterval(orphaned, PARENT_POLL_MS).unref();
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-      process.on(signal, () => resolve(signal));
-    }
-    process.once('disconnect', () => resolve('The starter ended'));
-  });
 }
 
 /** Goes on serving when the reader of our output has gone (EPIPE). */

@@ -3,7 +3,9 @@
  * database: it asks the server over HTTP. Not here: what each command does (webhooks/).
  */
 import { parseArgs } from 'node:util';
+import type { Environment } from '../kernel/config/config.ts';
 import { isPlain } from '../kernel/objects.ts';
+import { onStopSignal } from '../kernel/stop-signal.ts';
 import type { CommandOutcome } from './commands.ts';
 import { replay, resend } from './webhooks/again.ts';
 import { endpointTable } from './webhooks/endpoint-table.ts';
@@ -56,7 +58,7 @@ const REPLAY = { ...COMMON, ...TYPES, since: text, until: text } as const;
 const NAMES = ['listen', 'endpoints', 'resend', 'replay'] as const;
 const PORT = '8080';
 
-export async function webhooks(words: readonly string[]): Promise<CommandOutcome> {
+export async function webhooks(words: readonly string[], env: Environment): Promise<CommandOutcome> {
   const [first, ...args] = words;
   const name = NAMES.find((one) => one === first);
   if (words.includes('--help') || words.includes('-h')) return { text: USAGE };
@@ -72,18 +74,18 @@ export async function webhooks(words: readonly string[]): Promise<CommandOutcome
         forward,
         secret,
       };
-      return withRemote(values, (remote, stop) => listen({ ...options, verbose }, remote, stop));
+      return withRemote(values, env, (remote, stop) => listen({ ...options, verbose }, remote, stop));
     }
     case 'endpoints': {
       const { values } = read(args, COMMON, [], 0);
-      return withRemote(values, async (remote) => {
+      return withRemote(values, env, async (remote) => {
         console.log(await endpointTable(remote));
         return true;
       });
     }
     case 'resend': {
       const { values, rest } = read(args, COMMON, ['DELIVERY'], 1);
-      return withRemote(values, (remote, stop) => resend(rest[0] ?? '', remote, stop));
+      return withRemote(values, env, (remote, stop) => resend(rest[0] ?? '', remote, stop));
     }
     case 'replay': {
       const { values, rest } = read(args, REPLAY, ['ENDPOINT'], 1);
@@ -95,7 +97,7 @@ export async function webhooks(words: readonly string[]): Promise<CommandOutcome
         ...(until !== undefined && { until }),
         ...(types !== undefined && { types: listOf(types) }),
       };
-      return withRemote(values, (remote, stop) => replay(rest[0] ?? '', range, remote, stop));
+      return withRemote(values, env, (remote, stop) => replay(rest[0] ?? '', range, remote, stop));
     }
   }
 }
@@ -146,11 +148,12 @@ function filterOf(word: string | undefined): object | null {
 /** Calls the server until the work is done, or until Ctrl-C. */
 async function withRemote(
   { url, token }: { readonly url: string; readonly token?: string | undefined },
+  env: Environment,
   work: (remote: Remote, stop: AbortSignal) => Promise<boolean>,
 ): Promise<CommandOutcome> {
   const remote = new Remote(url, token);
   const stop = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
+  void onStopSignal(env, ['SIGHUP']).then(() => stop.abort());
   // The reader of the output has gone, such as `head`.
   process.stdout.on('error', () => stop.abort());
   try {

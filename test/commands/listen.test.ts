@@ -1,5 +1,7 @@
 /** `millrace webhooks listen`, run as a program against a real server: what arrives is verified, shown and sent on. */
+import { spawn } from 'node:child_process';
 import { createServer, type IncomingMessage } from 'node:http';
+import { fileURLToPath } from 'node:url';
 import { Webhook } from 'standardwebhooks';
 import t, { type Test } from 'tap';
 import { type Account, ask, signInOwner } from '../helpers/accounts.ts';
@@ -111,6 +113,21 @@ t.test('what a killed run left behind is removed by the next one', async (t) => 
   const [, , , , id] = await next.prints(READY);
   t.match(await endpoints(), [{ id }]);
   t.equal((await endpoints()).length, 1);
+  t.equal(await next.ended('SIGINT'), 0);
+});
+
+t.test('it ends with npm, which does not pass every signal on', async (t) => {
+  const { url, endpoints } = await shared;
+  const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+  const script = `"${process.execPath}" "${main}" webhooks listen 0 --url ${url} & wait`;
+  const npm = spawn('sh', ['-c', script], {
+    stdio: 'ignore',
+    env: { ...process.env, NODE_OPTIONS: '', npm_lifecycle_event: 'webhooks' },
+  });
+  t.teardown(() => npm.kill('SIGKILL'));
+  await until(async () => (await endpoints()).length === 1, 'it listens');
+  npm.kill('SIGTERM');
+  await until(async () => (await endpoints()).length === 0, 'the endpoint is removed');
 });
 
 t.test('a server that went away is said, with what it leaves', async (t) => {

@@ -16,15 +16,15 @@ t.test('wrong words', async (t) => {
     [['resend'], /^DELIVERY is missing; --help shows what there is$/],
     [['replay', 'x'], /^replay needs --since, .*$/],
   ];
-  for (const [words, message] of cases) await t.rejects(webhooks(words), { message }, words.join(' '));
+  for (const [words, message] of cases) await t.rejects(webhooks(words, {}), { message }, words.join(' '));
 });
 
 t.test('the usage', async (t) => {
   const text = /millrace webhooks listen[\s\S]*--forward[\s\S]*endpoints[\s\S]*resend[\s\S]*replay/;
   for (const words of [[], ['--help'], ['listen', '--help'], ['replay', '-h']]) {
-    t.match(await webhooks(words), { text }, words.join(' '));
+    t.match(await webhooks(words, {}), { text }, words.join(' '));
   }
-  t.match(await webhooks(['lissen']), { text, failed: true });
+  t.match(await webhooks(['lissen'], {}), { text, failed: true });
 });
 
 t.test('a server that is not there', async (t) => {
