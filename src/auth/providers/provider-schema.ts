@@ -44,6 +44,8 @@ const MAPPING = Type.Object(
         {
           claim: CLAIM,
           values: Type.Record(Type.String({ minLength: 1, maxLength: 256 }), ROLES, {
+            // The pattern that a record makes of its names fits no name with a line break: that one could have any value.
+            ...closed,
             maxProperties: 200,
             description: 'The roles that each value of the claim gives. Other values give none.',
           }),
@@ -104,6 +106,7 @@ export const PROVIDER = Type.Object(
         Type.String({ minLength: 1, maxLength: 256 }),
         Type.Union([WANTED, Type.Array(WANTED, { minItems: 1, maxItems: 100 })]),
         {
+          ...closed,
           maxProperties: 16,
           description: 'Claims that a user must have to be let in: a value, or a list of which one is enough.',
         },

@@ -102,6 +102,9 @@ t.test('what does not belong to a kind, or is missing, is refused with its place
     [{ ...APPLE, privateKey: pem('P-384') }, /^\/privateKey must be a private key of the curve P-256/],
     [{ ...APPLE, privateKey: 'nonsense' }, /^\/privateKey must be a private key/],
     [{ ...APPLE, teamId: undefined }, /^\/teamId is required/],
+    // Without a line break, such a name would have to have a value of the right type, too.
+    [{ ...OIDC, require: { 'a\nb': { not: 'a claim' } } }, /^\/require\/a\nb is not known/],
+    [{ ...OIDC, mapping: { roles: { claim: 'groups', values: { 'a\nb': 5 } } } }, /values\/a\nb is not known/],
   ];
   for (const [body, expected] of refused) {
     t.match(faultsOf(JSON.parse(JSON.stringify(body)))[0] ?? null, expected);
