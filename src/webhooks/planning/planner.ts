@@ -13,7 +13,7 @@ import { type Lane, Turnstile } from '../../query/evaluate/turnstile.ts';
 import type { DisabledReason, EndpointInterest } from '../endpoint/endpoint.ts';
 import type { Sender } from '../sending/sender.ts';
 import { DeliveryBatch } from './delivery-batch.ts';
-import { type EndpointStates, isAboutEndpoint, losesEndpoints, withRow } from './endpoint-states.ts';
+import { documentIdOf, type EndpointStates, isAboutEndpoint, losesEndpoints, withRow } from './endpoint-states.ts';
 import type { Makers } from './makers.ts';
 import { type PlannedEndpoint, toPlanned, WantedRows } from './planned-endpoint.ts';
 import type { RowDeliveries } from './row-deliveries.ts';
@@ -26,7 +26,7 @@ export interface PlannerParts {
   readonly endpointsAt: (place: LogPosition) => Promise<EndpointStates>;
   readonly makers: Pick<Makers, 'find'>;
   readonly rows: RowDeliveries;
-  readonly sender: Pick<Sender, 'submit' | 'wake'>;
+  readonly sender: Pick<Sender, 'submit' | 'wake' | 'removeEndpoint'>;
   /** Disables an endpoint, if it is enabled. */
   readonly disable: (endpoint: string, reason: DisabledReason) => Promise<void>;
   /** Called when replays may have to be made here: when this process begins to plan, and when one was asked for. */
@@ -126,6 +126,7 @@ export class Planner {
       wanted = await this.#after(row, wanted);
     }
     await batch.flush();
+    await this.#removeDeleted(rows, wanted.states);
     await this.#disableGone(wanted === this.#wanted ? [...gone] : [...wanted.states.values()]);
     // Only now: when something fails, the rows are handled again from the same endpoints on.
     this.#wanted = wanted;
@@ -151,6 +152,14 @@ export class Planner {
   async #after(row: LogRow, wanted: WantedRows): Promise<WantedRows> {
     if (losesEndpoints(row)) return new WantedRows(await this.#parts.endpointsAt(row));
     return isAboutEndpoint(row) ? new WantedRows(withRow(wanted.states, row)) : wanted;
+  }
+
+  /** The process that deleted an endpoint may have ended before it told its sender. */
+  async #removeDeleted(rows: readonly LogRow[], states: EndpointStates): Promise<void> {
+    for (const row of rows) {
+      const isDeleted = isAboutEndpoint(row) && row.operation === 'delete' && !states.has(documentIdOf(row));
+      if (isDeleted) await this.#parts.sender.removeEndpoint(documentIdOf(row));
+    }
   }
 
   async #disableGone(endpoints: readonly EndpointInterest[]): Promise<void> {

@@ -13,7 +13,12 @@ import type { LogRow } from '../../../src/events/log/row.ts';
 import { Consumer } from '../../../src/events/read/consumer.ts';
 import { wanting } from '../../../src/events/read/wanted-types.ts';
 import { unlimited } from '../../../src/policies/scope.ts';
-import { type EndpointStates, isAboutEndpoint, withRow } from '../../../src/webhooks/planning/endpoint-states.ts';
+import {
+  documentIdOf,
+  type EndpointStates,
+  isAboutEndpoint,
+  withRow,
+} from '../../../src/webhooks/planning/endpoint-states.ts';
 import { endpointsAt } from '../../../src/webhooks/planning/endpoints-at.ts';
 import { Planner } from '../../../src/webhooks/planning/planner.ts';
 import { RowDeliveries } from '../../../src/webhooks/planning/row-deliveries.ts';
@@ -152,6 +157,10 @@ async function play(t: Test, random: Random): Promise<{ due: number; repeats: nu
   const rows = await world.log.read(0, 10_000);
   const due = replayed(rows);
   t.strictSame([...sender.deliveries.keys()].sort(), [...due].sort(), 'exactly what was due');
+  const left = new Set((await endpoints.find({}, { projection: { _id: 1 } }).toArray()).map(({ _id }) => _id));
+  const deleted = rows.filter((row) => isAboutEndpoint(row) && row.operation === 'delete').map(documentIdOf);
+  for (const id of deleted.filter((one) => !left.has(one)))
+    t.ok(sender.removed.has(id), `the sender is told that ${id} is gone`);
   t.ok(
     [...sender.deliveries.values()].every(
       ({ body, event, type }) => JSON.parse(body).id === event && JSON.parse(body).type === type,

@@ -1,10 +1,12 @@
 /** A sender that notes what it is given and sends nothing. It can be made to fail, as a database does, at chosen calls. */
 import type { NewDelivery, Sender } from '../../../src/webhooks/sending/sender.ts';
 
-export class RecordingSender implements Pick<Sender, 'submit' | 'wake'> {
+export class RecordingSender implements Pick<Sender, 'submit' | 'wake' | 'removeEndpoint'> {
   /** The first submission of each delivery by `<endpoint>:<event>`. */
   readonly deliveries = new Map<string, NewDelivery>();
   readonly faults: string[] = [];
+  /** The endpoints that it was told are gone. */
+  readonly removed = new Set<string>();
   submits = 0;
   repeats = 0;
   wakes = 0;
@@ -26,6 +28,10 @@ export class RecordingSender implements Pick<Sender, 'submit' | 'wake'> {
 
   wake(): void {
     this.wakes += 1;
+  }
+
+  async removeEndpoint(id: string): Promise<void> {
+    this.removed.add(id);
   }
 
   /** The deliveries of an endpoint in the order of their first submission. */
