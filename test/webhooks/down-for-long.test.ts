@@ -1,0 +1,102 @@
+/**
+ * A receiver that is down for a whole schedule of tries and more: its deliveries die, then its endpoint is disabled and gets
+ * nothing at all. Afterwards recover and replay bring every event, under the ids that the tries had.
+ */
+import t from 'tap';
+import { Transactions } from '../../src/database/transactions.ts';
+import { formatPosition, parsePosition } from '../../src/events/log/position.ts';
+import type { Maker } from '../../src/webhooks/endpoint/endpoint.ts';
+import { openWebhooks } from '../../src/webhooks/open-webhooks.ts';
+import { DirectSender } from '../../src/webhooks/sending/direct/direct-sender.ts';
+import { buildTestApp } from '../helpers/app.ts';
+import { until } from '../helpers/until.ts';
+import { openEventReceiver, type ReceivedEvent } from '../helpers/webhooks/event-receiver.ts';
+
+const NOBODY = { by: null, request: null };
+const TRIED = 6;
+const MISSED = 4;
+const HOUR = 3_600_000;
+
+t.test('after a whole schedule without an answer, recover and replay bring every event under its id', async (t) => {
+  const { app, parts } = await buildTestApp(t);
+  // Once more, with a clock that can be moved.
+  await parts.webhooks.close();
+  let offset = 0;
+  const { mongo, auth, policies, events, egress } = parts;
+  const transactions = new Transactions(mongo);
+  await transactions.start();
+  t.teardown(() => transactions.stop());
+  const webhooks = await openWebhooks({
+    mongo,
+    transactions,
+    auth,
+    policies,
+    events,
+    checkUrl: (url) => egress.checkUrl(url),
+    publicUrl: undefined,
+    makeSender: (told) =>
+      new DirectSender({ mongo, egress, events: told, version: '0.0.0', clockOffsetMs: () => offset }),
+    onError: (error) => t.comment(String(error)),
+  });
+  t.teardown(() => webhooks.close());
+  const { endpoints, sender, replays } = webhooks;
+  const boss = await auth.users.create({ kind: 'owner', email: 'b@example.org', roles: ['owner'] }, NOBODY);
+  const owner: Maker = { kind: 'owner', id: boss._id };
+  const receiver = await openEventReceiver(t);
+  const tries: ReceivedEvent[] = [];
+  receiver.answer = (one) => {
+    tries.push(one);
+    return 503;
+  };
+  const write = async (count: number) => {
+    for (let n = 0; n < count; n += 1) await app.inject({ method: 'POST', url: '/api/todos', payload: { n } });
+  };
+  const since = parsePosition(events.feed.position) ?? { epoch: 0, number: 0 };
+  const body = { url: receiver.url, types: ['todos.created'] };
+  const { id } = (await endpoints.create(body, owner, NOBODY)).shown.endpoint;
+  const inState = async (state: 'pending' | 'dead' | 'delivered') =>
+    (await sender.deliveries({ endpoint: id, state, limit: 100 })).deliveries;
+
+  await write(TRIED);
+  await until(async () => (await inState('pending')).length === TRIED, 'all are planned');
+  // The breaker lets one try through at a time.
+  const died = async () => {
+    offset += 0.6 * HOUR;
+    sender.wake();
+    return (await inState('dead')).length === TRIED;
+  };
+  await until(died, 'all are dead');
+  const dead = await inState('dead');
+  t.ok(
+    dead.every(({ attempts }) => attempts === 8),
+    'each was tried by the whole schedule',
+  );
+
+  const change = { id, of: null, stamp: NOBODY };
+  await endpoints.change({ enabled: false }, change);
+  await write(MISSED);
+  const written = async () =>
+    (await events.log.read(since.number, 10_000)).filter((row) => row.collection === 'todos' && row.key !== null);
+  await until(async () => (await written()).length === TRIED + MISSED, 'all are recorded');
+  const ids = (await written()).map((row) => formatPosition(row));
+
+  receiver.answer = () => 204;
+  const before = receiver.received.length;
+  await endpoints.change({ enabled: true }, change);
+  t.equal(await sender.recover(id, new Date(0)), TRIED);
+  await until(async () => (await inState('delivered')).length === TRIED, 'what was tried arrives');
+  const { id: replay } = await replays.begin({ endpoint: id, since, until: null, types: null }, NOBODY);
+  await until(async () => (await replays.find(replay))?.state === 'done', 'the replay is done');
+  await until(async () => (await inState('delivered')).length === TRIED + MISSED, 'the others arrive');
+  await until(() => receiver.received.length - before === 2 * TRIED + MISSED, 'what was replayed arrives once more');
+
+  const arrived = receiver.received.slice(before);
+  const idOf = ({ headers }: ReceivedEvent) => headers['webhook-id'] ?? '';
+  t.strictSame([...new Set(arrived.map(idOf))].sort(), [...ids].sort(), 'every event, and nothing else');
+  const bodies = Map.groupBy([...tries, ...arrived], idOf);
+  t.ok(
+    [...bodies.values()].every((same) => new Set(same.map(({ text }) => text)).size === 1),
+    'a repeat has the id and the body of the first try',
+  );
+  t.equal(arrived.length - ids.length, TRIED, 'repeats are known by their ids');
+});
