@@ -4,7 +4,7 @@
  * come from (credentials.ts), the program's own connection (database/mongo.ts).
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Db, type Document, MongoClient, MongoServerError } from 'mongodb';
+import { type Db, type Document, MongoClient, MongoNetworkError, MongoServerError } from 'mongodb';
 import { MillraceError } from '../../kernel/errors.ts';
 import { type Credentials, DATABASE_USER } from './credentials.ts';
 
@@ -36,9 +36,8 @@ const USER_NOT_FOUND = 11;
  * @param limit ends the wait; its reason is thrown
  */
 export async function formReplicaSet(settings: MemberSettings, limit: AbortSignal): Promise<ReplicaMember> {
-  const { name, port, mongodPid, credentials } = settings;
-  const host = `127.0.0.1:${port}`;
-  const client = new MongoClient(`mongodb://${host}/?directConnection=true`, {
+  const { port, credentials } = settings;
+  const client = new MongoClient(`mongodb://127.0.0.1:${port}/?directConnection=true`, {
     appName: 'millrace-start',
     auth: { username: '__system', password: credentials.key },
     authSource: 'local',
@@ -47,23 +46,38 @@ export async function formReplicaSet(settings: MemberSettings, limit: AbortSigna
     monitorCommands: false,
   });
   try {
-    const admin = client.db('admin');
-    const status = await admin.command({ serverStatus: 1, metrics: 0, wiredTiger: 0, tcmalloc: 0 });
-    if (Number(status['pid']) !== mongodPid) {
-      throw new MillraceError('database-unavailable', `Another server answers on ${host}.`);
-    }
     for (;;) {
       limit.throwIfAborted();
-      const hello = await admin.command({ hello: 1 });
-      if (hello['isWritablePrimary'] === true && hello['me'] === host) break;
-      await configure(client, name, host).catch(passWhenBusy);
+      try {
+        return await form(client, settings, limit);
+      } catch (error) {
+        // A member closes its connections when it finds that the stored configuration names another address.
+        if (!(error instanceof MongoNetworkError)) throw error;
+      }
       await delay(POLL_MS);
     }
-    await admitUser(admin, credentials.password);
-    return { version: String(status['version']) };
   } finally {
     await client.close();
   }
+}
+
+async function form(client: MongoClient, settings: MemberSettings, limit: AbortSignal): Promise<ReplicaMember> {
+  const { name, port, mongodPid, credentials } = settings;
+  const host = `127.0.0.1:${port}`;
+  const admin = client.db('admin');
+  const status = await admin.command({ serverStatus: 1, metrics: 0, wiredTiger: 0, tcmalloc: 0 });
+  if (Number(status['pid']) !== mongodPid) {
+    throw new MillraceError('database-unavailable', `Another server answers on ${host}.`);
+  }
+  for (;;) {
+    limit.throwIfAborted();
+    const hello = await admin.command({ hello: 1 });
+    if (hello['isWritablePrimary'] === true && hello['me'] === host) break;
+    await configure(client, name, host).catch(passWhenBusy);
+    await delay(POLL_MS);
+  }
+  await admitUser(admin, credentials.password);
+  return { version: String(status['version']) };
 }
 
 /**

@@ -60,6 +60,11 @@ t.test('a replay sends what happened before an endpoint was made, within its bou
     receiver.at('/all').flatMap(({ event, headers }) => (types.test(event.type) ? [headers['webhook-id']] : []));
   t.equal(new Set(ids(/./)).size, 4);
   t.ok(receiver.at('/all').every(({ event, headers }) => event.id === headers['webhook-id']));
+  const isDelivered = async () => {
+    const { deliveries } = await webhooks.sender.deliveries({ endpoint: id, state: 'delivered', limit: 10 });
+    return deliveries.length === 4;
+  };
+  await until(isDelivered, 'no try is under way, which a replay would leave alone');
 
   const second = await webhooks.replays.begin(
     { endpoint: id, since, until: middle, types: ['*.updated', 'x.*'] },
@@ -115,8 +120,11 @@ t.test('a replay goes on after a restart', async (t) => {
     const body = { url: `${receiver.url}/all`, types: ['todos.created'] };
     const { id: endpoint } = (await webhooks.endpoints.create(body, owner, NOBODY)).shown.endpoint;
     replay = (await webhooks.replays.begin({ endpoint, since, until: null, types: null }, NOBODY)).id;
-    await until(async () => ((await webhooks.replays.find(replay))?.sent ?? 0) > 0, 'it has begun');
-    const found = await webhooks.replays.find(replay);
+    let found = await webhooks.replays.find(replay);
+    await until(async () => {
+      found = await webhooks.replays.find(replay);
+      return (found?.sent ?? 0) > 0;
+    }, 'it has begun');
     t.comment(`stopped at ${JSON.stringify(found)}`);
     t.equal(found?.state, 'running');
   });
