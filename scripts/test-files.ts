@@ -13,15 +13,17 @@ const ENDING = '.test.ts';
  */
 export const LONGEST: readonly string[] = [
   'test/contract.test.ts',
+  'test/realtime/attacks/held-memory.test.ts',
   'test/torture/crash.test.ts',
   'test/files/large.test.ts',
+  'test/torture/webhooks.test.ts',
+  'test/policies/agreement/property.test.ts',
   'test/events/idle.test.ts',
   'test/database/embedded-access.test.ts',
   'test/policies/matrix.test.ts',
   'test/files/aborts.test.ts',
   'test/files/move.test.ts',
   'test/collections/large-writes.test.ts',
-  'test/realtime/attacks/held-memory.test.ts',
   'test/files/browser.test.ts',
   'test/database/embedded-crash.test.ts',
   'test/events/history.test.ts',

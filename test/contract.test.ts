@@ -21,7 +21,7 @@ const CHECKS = [
 ];
 const LONG = process.env['MILLRACE_LONG'] === '1';
 const SEED = process.env['MILLRACE_SEED'] ?? '1';
-const EXAMPLES = runCount(3, 200);
+const EXAMPLES = runCount(2, 200);
 const RUN_MS = LONG ? 3_600_000 : 480_000;
 
 /** What counts as refusing a bad request: its own list, and an address or a body that is too long. */
