@@ -127,6 +127,15 @@ function isAway(error: MongoError): boolean {
   );
 }
 
+/**
+ * Whether an error comes from the database, also after it was translated and reworded: inside a transaction, such an error has
+ * ended it.
+ */
+export function isOfDatabase(error: unknown): boolean {
+  if (error instanceof MongoError) return true;
+  return error instanceof MillraceError && error.cause !== undefined && isOfDatabase(error.cause);
+}
+
 /** Runs one database operation and translates what it throws. */
 export async function translated<T>(operation: () => Promise<T>): Promise<T> {
   try {

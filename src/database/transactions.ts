@@ -151,10 +151,10 @@ function contention(cause: unknown): MillraceError {
 }
 
 /**
- * Whether a second run may succeed; an error that was translated on its way still has what the driver said as its
- * cause.
+ * Whether a second run of the whole transaction may succeed; an error that was translated on its way still has what the
+ * driver said as its cause.
  */
-function isConflict(error: unknown): boolean {
+export function isConflict(error: unknown): boolean {
   if (error instanceof MillraceError) return error.code === 'contention' || isConflict(error.cause);
   const code = serverCode(error);
   const labelled =

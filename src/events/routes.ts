@@ -6,7 +6,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Document } from 'mongodb';
 import type { Authenticator } from '../auth/authenticator.ts';
-import { clientOf, type Principal } from '../auth/identity/principal.ts';
+import { type ClientPrincipal, clientOf } from '../auth/identity/principal.ts';
 import { parseCollectionName } from '../database/names.ts';
 import { inTurns } from '../kernel/concurrency/pauses.ts';
 import { bindingsOf } from '../policies/bindings.ts';
@@ -60,7 +60,7 @@ export async function eventRoutes(
    * events.
    * @throws MillraceError `not-authenticated`, `forbidden` for all other principals
    */
-  function isLimited(principal: Principal): boolean {
+  function isLimited(principal: ClientPrincipal): boolean {
     if (policies.find(principal, 'read', 'events') !== null) return false;
     if (principal.kind === 'key') return true;
     policies.scope(principal, 'read', 'events');
@@ -72,7 +72,7 @@ export async function eventRoutes(
     request: FastifyRequest,
     reply: FastifyReply,
     query: Omit<PageQuery<T>, 'signal' | 'pick' | 'whose' | 'lane'>,
-    pick: (row: LogRow, principal: Principal) => Promise<T | null>,
+    pick: (row: LogRow, principal: ClientPrincipal) => Promise<T | null>,
   ): Promise<FeedPage<T>> {
     const who = feedReader(authenticator, request.principal, request.headers.authorization);
     try {
@@ -109,7 +109,7 @@ export async function eventRoutes(
     const { filter, ...query } = parseChangesQuery(request.url);
     const name = parseCollectionName(request.params.collection);
     /** The Scope as it is now: policies may change while a reader waits. */
-    const scopeOf = (principal: Principal): Scope<'read'> => {
+    const scopeOf = (principal: ClientPrincipal): Scope<'read'> => {
       const scope = policies.scope(principal, 'read', name);
       requireReadable(scope, pathsOf(filter));
       return scope;
@@ -119,7 +119,8 @@ export async function eventRoutes(
     const now = new Date();
     const cost = costOf(filter);
     const turn = () => turnstile.pass(request.socket);
-    const matchOf = (principal: Principal): Match => compileMatch(bind(filter, bindingsOf(principal, now)).filter);
+    const matchOf = (principal: ClientPrincipal): Match =>
+      compileMatch(bind(filter, bindingsOf(principal, now)).filter);
     let asked = { by: request.principal, match: matchOf(request.principal) };
     const gap = (row: LogRow) => row.operation === 'gap';
     const page = await pageFor(request, reply, { ...query, refuseGap: gap }, async (row, principal) => {

@@ -17,6 +17,7 @@ export interface ErrorRow {
 const row = (status: number, title: string, retryable = false): ErrorRow => ({ status, title, retryable });
 
 export const ERRORS = {
+  'function-limit': row(400, 'A function used more than its limits allow'),
   'malformed-json': row(400, 'The body is not valid JSON'),
   'malformed-request': row(400, 'The request is malformed'),
   'body-required': row(400, 'A body is required'),
@@ -38,6 +39,8 @@ export const ERRORS = {
   'invalid-body': row(400, 'The body does not have the expected form'),
   'invalid-endpoint': row(400, 'The webhook endpoint is not valid'),
   'too-many-endpoints': row(400, 'There are too many webhook endpoints'),
+  'invalid-plugin': row(400, 'The plugin is not valid'),
+  'too-many-plugins': row(400, 'There are too many plugins'),
   'password-refused': row(400, 'The password cannot be used'),
   'redirect-not-allowed': row(400, 'The redirect is not on the list'),
   'flow-unusable': row(400, 'The sign-in cannot be continued'),
@@ -58,6 +61,7 @@ export const ERRORS = {
   'provider-account-refused': row(403, 'The account at the provider is not admitted'),
   forbidden: row(403, 'The action is not allowed'),
   'quota-exceeded': row(403, 'The quota is used up'),
+  'fetch-not-allowed': row(403, 'The function may not fetch from this address'),
   'policy-revoked': row(403, 'The policies no longer allow it'),
   'subscription-unknown': row(404, 'The subscription does not exist'),
   'field-hidden': row(403, 'A field is hidden by a policy'),
@@ -70,14 +74,20 @@ export const ERRORS = {
   'endpoint-not-found': row(404, 'The webhook endpoint does not exist'),
   'delivery-not-found': row(404, 'The delivery does not exist'),
   'replay-not-found': row(404, 'The replay does not exist'),
+  'plugin-not-found': row(404, 'The plugin does not exist'),
+  'function-not-found': row(404, 'The function does not exist'),
   'sample-not-found': row(404, 'There is no event of the type to send as a sample'),
+  'run-not-found': row(404, 'The run does not exist'),
   'route-not-found': row(404, 'There is nothing at this path'),
+  'job-not-found': row(404, 'The job does not exist'),
   'method-not-allowed': row(405, 'The method is not allowed here'),
   'not-acceptable': row(406, 'No acceptable representation exists'),
   'upload-expired': row(408, 'The upload took too long', true),
   'request-timeout': row(408, 'The request took too long to arrive', true),
   'subscription-exists': row(409, 'A subscription with this id exists'),
+  'plugin-in-folder': row(409, 'The plugin is in a folder'),
   'endpoint-disabled': row(409, 'The webhook endpoint is disabled'),
+  'run-not-repeatable': row(409, 'The run cannot be repeated'),
   'last-owner': row(409, 'There must always be an owner'),
   'account-exists': row(409, 'Another account has the address'),
   'identity-taken': row(409, 'The identity belongs to another account'),
@@ -107,11 +117,14 @@ export const ERRORS = {
   'range-not-satisfiable': row(416, 'The range lies outside of the file'),
   'misdirected-request': row(421, 'The server does not answer under this name'),
   'key-reused': row(422, 'The idempotency key was used for another request'),
+  'refused-by-function': row(422, 'A function refused the write'),
   'upgrade-required': row(426, 'This endpoint only accepts WebSocket connections'),
   'rate-limited': row(429, 'Too many requests', true),
   'too-much-held': row(429, 'Too much is held in memory for the client', true),
   'headers-too-large': row(431, 'The request headers are too large'),
   internal: row(500, 'An unexpected error occurred'),
+  'function-failed': row(500, 'A function failed'),
+  'fetch-failed': row(502, 'The address could not be fetched'),
   'provider-answer-refused': row(502, 'The answer of the provider cannot be trusted'),
   'provider-unavailable': row(503, 'The provider cannot be asked', true),
   'database-unavailable': row(503, 'The database is not available', true),
@@ -120,6 +133,11 @@ export const ERRORS = {
   'query-timeout': row(503, 'The database took too long', true),
   overloaded: row(503, 'The server is overloaded', true),
   'shutting-down': row(503, 'The server is shutting down', true),
+  'functions-off': row(503, 'Functions are switched off'),
+  'function-out-of-memory': row(503, 'A function used too much memory'),
+  'function-runtime-restarted': row(503, 'The function was interrupted', true),
+  'function-quarantined': row(503, 'The function is in quarantine'),
+  'function-timeout': row(504, 'A function took too long'),
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof ERRORS;
@@ -129,6 +147,10 @@ export interface Fault {
   readonly pointer: string;
   readonly code: ErrorCode;
   readonly detail: string;
+  /** Of a fault in a text that the request carries: the file and the place in it, from 1. */
+  readonly file?: string;
+  readonly line?: number;
+  readonly column?: number;
 }
 
 export interface ErrorOptions {
@@ -185,5 +207,20 @@ export class MillraceError extends Error {
   /** HTTP status of the error's code. */
   get status(): number {
     return ERRORS[this.code].status;
+  }
+}
+
+/**
+ * The faults of one part of a request, when reading it throws them; empty when it does not.
+ * @param pointer of the part (RFC 6901). The detail of a fault holds the hint, too
+ */
+export function faultsAt(pointer: string, read: () => void): readonly Fault[] {
+  try {
+    read();
+    return [];
+  } catch (error) {
+    if (!(error instanceof MillraceError)) throw error;
+    const { message, hint } = error;
+    return error.with(hint === undefined ? {} : { message: `${message}. ${hint}` }).at(pointer).faults;
   }
 }

@@ -31,6 +31,11 @@ export const SYSTEM_COLLECTIONS = {
     audience: 'events',
     data: 'The webhook endpoint, without its secrets and the values of its headers.',
   },
+  _plugins: {
+    thing: 'plugin',
+    audience: 'events',
+    data: 'The plugin: its version, whether it is enabled, and the functions in quarantine; without its scripts and secrets.',
+  },
   _files: { thing: 'file', audience: 'events', data: 'The file, without its bytes.' },
   _activity: {
     thing: 'activity',
@@ -92,6 +97,36 @@ export const OCCURRENCES = {
       event: 'id of the event that was to be delivered',
       type: 'its type',
     },
+  },
+  'system.function.failed': {
+    audience: 'events',
+    details: {
+      function: '`plugin/name`',
+      run: 'id of the run',
+      code: 'code of the error',
+      event: 'id of the event of a trigger, or null',
+    },
+  },
+  'system.function.parked': {
+    audience: 'events',
+    details: {
+      function: '`plugin/name`',
+      run: 'id of the run, of which all attempts failed',
+      code: 'code of the error',
+      event: 'id of the event of a trigger, or null',
+    },
+  },
+  'system.function.scheduled': {
+    audience: 'events',
+    details: {
+      function: '`plugin/name`',
+      run: 'id of the run',
+      at: 'when it is to begin; null for the repetition of a run, which begins at once',
+    },
+  },
+  'system.function.quarantined': {
+    audience: 'events',
+    details: { function: '`plugin/name`', reason: 'what its calls did to the process that runs them' },
   },
   'system.log.refused': {
     audience: 'events',

@@ -59,10 +59,16 @@ export class Sealer {
     }
   }
 
+  /** How everything begins that the newest key sealed; null without a key. */
+  get prefix(): string | null {
+    const [key] = this.#keys;
+    return key === undefined ? null : `${MARK}.${key.id}.`;
+  }
+
   /** Whether a stored secret should be sealed anew: it is not encrypted, or an older key sealed it. */
   isStale(stored: string): boolean {
-    const [key] = this.#keys;
-    return key !== undefined && !stored.startsWith(`${MARK}.${key.id}.`);
+    const { prefix } = this;
+    return prefix !== null && !stored.startsWith(prefix);
   }
 }
 

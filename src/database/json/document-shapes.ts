@@ -1,7 +1,7 @@
 /**
  * The schemas of documents for the contract: any JSON object, with the members that the server sets in it. Not here:
  * reading and writing documents (parse-json.ts, json.ts), and the members of one collection
- * (http/openapi/member-types.ts).
+ * (collections/sample/member-types.ts).
  */
 import Type from 'typebox';
 import { nullable, shape, TIME } from '../../contract/schema.ts';

@@ -4,8 +4,7 @@
  * number, so two processes cannot append the same one. Not here: which number a row gets (row-maker.ts), which process may
  * append (recorder.ts), what is deleted when (retention.ts).
  */
-import { type Binary, type Collection, type CollectionInfo, type Db, type Document, Timestamp } from 'mongodb';
-import { timestamp } from '../../database/bson/raw.ts';
+import type { Binary, Collection, CollectionInfo, Db, Document } from 'mongodb';
 import { CODE, serverCode } from '../../database/errors.ts';
 import { UnusableDatabase } from '../../database/unusable.ts';
 import { within } from '../../kernel/concurrency/deadline.ts';
@@ -79,18 +78,6 @@ export class EventLog {
   async newest(): Promise<LogRow | null> {
     const [row] = await this.#find({}, { sort: { _id: -1 }, limit: 1, projection: { a: 0, b: 0, u: 0 } });
     return row ?? null;
-  }
-
-  /**
-   * The cluster time from which on a change stream has to tell of rows: what was written before it is held by a majority,
-   * so that every later read here finds it. A stream that begins by itself begins later, after rows that no majority holds
-   * yet.
-   */
-  async nextTime(signal: AbortSignal): Promise<Timestamp> {
-    const command = { find: 'log', limit: 1, projection: { _id: 1 }, ...MAJORITY };
-    const reply = await within(ANSWER_MS, (end) => this.db.command(command, { signal: end }), signal);
-    const { t, i } = timestamp(reply['operationTime']);
-    return new Timestamp({ t, i: i + 1 });
   }
 
   /** Row by number, without its bodies. */

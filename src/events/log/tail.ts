@@ -6,6 +6,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { changeStream } from '../../database/cursors/change-stream.ts';
 import type { EventLog } from './event-log.ts';
+import { nextTime } from './next-time.ts';
 import type { Note } from './note.ts';
 import type { LogPosition } from './position.ts';
 import { RingBuffer } from './ring-buffer.ts';
@@ -225,7 +226,7 @@ export class Tail {
   async #follow(signal: AbortSignal): Promise<void> {
     const stages = [{ $match: { operationType: 'insert' } }];
     let opened = false;
-    const from = { at: await this.#log.nextTime(signal) };
+    const from = { at: await nextTime(this.#log.db, signal) };
     for await (const reply of changeStream({ db: this.#log.db, collection: 'log', from, stages, signal })) {
       if (!opened) await this.#catchUp();
       opened = true;

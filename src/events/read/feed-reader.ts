@@ -3,26 +3,26 @@
  * authenticated again before anything more is shown. Not here: what the reader may see (visible-row.ts).
  */
 import type { Authenticator } from '../../auth/authenticator.ts';
-import type { Principal } from '../../auth/identity/principal.ts';
+import type { ClientPrincipal } from '../../auth/identity/principal.ts';
 
 export interface FeedReader {
   /** The principal as it is now. Throws or rejects with the authenticator's error when it is no longer valid. */
-  now(): Principal | Promise<Principal>;
+  now(): ClientPrincipal | Promise<ClientPrincipal>;
   end(): void;
 }
 
 /** @param credential the Authorization header; undefined for anonymous */
 export function feedReader(
   authenticator: Pick<Authenticator, 'authenticate' | 'onRevoked'>,
-  first: Principal,
+  first: ClientPrincipal,
   credential: string | undefined,
 ): FeedReader {
   if (credential === undefined) return { now: () => first, end: () => undefined };
-  let principal: Principal | null = first;
+  let principal: ClientPrincipal | null = first;
   const end = authenticator.onRevoked((still) => {
     if (principal !== null && !still(principal)) principal = null;
   });
-  const again = async (): Promise<Principal> => {
+  const again = async (): Promise<ClientPrincipal> => {
     const found = await authenticator.authenticate(credential);
     principal = found;
     return found;

@@ -25,6 +25,7 @@ export interface Config {
   readonly files: { readonly stores: string; readonly maxFileBytes: number };
   /** How much of the event log is kept. */
   readonly events: { readonly maxAgeMs: number; readonly maxBytes: number };
+  readonly functions: FunctionsConfig;
   readonly realtime: { readonly maxClients: number; readonly heartbeatMs: number };
   /** Bytes that may be held for clients; null if the bound comes from the memory of the process. */
   readonly held: { readonly bytes: number | null; readonly bytesPerClient: number | null };
@@ -41,6 +42,13 @@ export interface CollectionsConfig {
   /** Bytes of a list, and of what `expand` adds to one answer. */
   readonly listBytes: number;
   readonly expandBytes: number;
+}
+
+export interface FunctionsConfig {
+  /** Folders in which each sub-folder with a `plugin.json` is a plugin. */
+  readonly folders: readonly string[];
+  /** Whether functions are run, and `jitless` without the compiler of V8. */
+  readonly mode: Settings['MILLRACE_FUNCTIONS'];
 }
 
 export interface AuthConfig {
@@ -216,6 +224,7 @@ function arrange(settings: Settings): Config {
     egress: { allow: list(settings.MILLRACE_EGRESS_ALLOW) },
     files: { stores: settings.MILLRACE_FILES, maxFileBytes: settings.MILLRACE_FILE_BYTES },
     events: { maxAgeMs: settings.MILLRACE_EVENT_LOG_AGE_MS, maxBytes: settings.MILLRACE_EVENT_LOG_BYTES },
+    functions: { folders: list(settings.MILLRACE_PLUGINS), mode: settings.MILLRACE_FUNCTIONS },
     realtime: { maxClients: settings.MILLRACE_LIVE_CLIENTS, heartbeatMs: settings.MILLRACE_HEARTBEAT_MS },
     held: {
       bytes: settings.MILLRACE_HELD_BYTES ?? null,

@@ -160,6 +160,19 @@ export const SETTINGS = Type.Object({
   MILLRACE_RATE_PRINCIPAL: rate(
     'Requests and subscriptions a minute of one signed-in principal. Production default: 6000.',
   ),
+  MILLRACE_PLUGINS: Type.String({
+    description:
+      'Folders of plugins, with commas: each folder in them that has a plugin.json is one. A change is in force at once. ' +
+      'A folder that is missing holds none.',
+    default: 'plugins',
+    minLength: 1,
+  }),
+  MILLRACE_FUNCTIONS: choice(
+    ['on', 'jitless', 'off'],
+    'on',
+    'on: functions of plugins are run, in a process apart. jitless: without the compiler of V8, slower and with less to ' +
+      'attack. off: none is run, and calls are answered with 503.',
+  ),
   MILLRACE_QUOTA_DOCUMENTS: count('Documents that one account or key may have made; 0 is no bound.', 0, 0),
   MILLRACE_QUOTA_FILES: count('Files that one account or key may have made; 0 is no bound.', 0, 0),
   MILLRACE_QUOTA_BYTES: count('Bytes of all files that one account or key may have made; 0 is no bound.', 0, 0),

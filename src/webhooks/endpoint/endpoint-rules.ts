@@ -5,14 +5,11 @@
 import { TypeKeeper } from '../../collections/change/kept-types.ts';
 import { mergePatch } from '../../collections/change/next-document.ts';
 import type { Egress } from '../../egress/egress.ts';
+import { requireFilter } from '../../events/read/wanted-events.ts';
 import { requireTypes } from '../../events/read/wanted-types.ts';
-import { type Fault, MillraceError } from '../../kernel/errors.ts';
+import { type Fault, faultsAt, MillraceError } from '../../kernel/errors.ts';
 import { isPlain } from '../../kernel/objects.ts';
 import { checked } from '../../kernel/parse-body.ts';
-import { bind } from '../../query/evaluate/bind.ts';
-import { affordable } from '../../query/evaluate/cost.ts';
-import { LIMITS } from '../../query/limits.ts';
-import { parseFilterJson } from '../../query/parse/parse-json.ts';
 import type { EndpointInterest, EndpointTarget } from './endpoint.ts';
 import { BLANK, ENDPOINT, type EndpointBody, NEW_ENDPOINT } from './endpoint-schema.ts';
 import { headerFaults } from './own-headers.ts';
@@ -82,8 +79,8 @@ function complete(body: EndpointBody, before: Before | null, checkUrl: CheckUrl,
   const refuse = (pointer: string, detail: string) => faults.push({ pointer, code: 'invalid-endpoint', detail });
   const urlFault = checkUrl(url);
   if (urlFault !== null) refuse('/url', urlFault);
-  for (const [index, type] of types.entries()) tried(`/types/${index}`, faults, () => requireTypes([type]));
-  if (filter !== null) tried('/filter', faults, () => readFilter(filter));
+  for (const [index, type] of types.entries()) faults.push(...faultsAt(`/types/${index}`, () => requireTypes([type])));
+  if (filter !== null) faults.push(...faultsAt('/filter', () => requireFilter(filter)));
   const { headers, lost } = withKept(body.headers ?? {}, before, urlFault === null && url);
   for (const name of lost) {
     refuse(`/headers/${escaped(name)}`, 'needs its value: it is kept only while the URL has the same origin');
@@ -117,24 +114,6 @@ function withKept(sent: OwnHeaders, before: Before | null, url: string | false) 
     else if (url !== false) lost.push(name);
   }
   return { headers, lost };
-}
-
-function readFilter(filter: object): void {
-  const read = affordable(parseFilterJson(filter), LIMITS.liveCost);
-  // Later no event may fail because its variables cannot be filled.
-  bind(read, { now: new Date(), user: null });
-}
-
-/** Adds what a reading refuses to the faults. */
-function tried(pointer: string, faults: Fault[], read: () => void): void {
-  try {
-    read();
-  } catch (error) {
-    if (!(error instanceof MillraceError)) throw error;
-    const { message, hint } = error;
-    const said = error.with(hint === undefined ? {} : { message: `${message}. ${hint}` });
-    faults.push(...said.at(pointer).faults);
-  }
 }
 
 /** The patch with the names of headers as they are kept. */

@@ -2,7 +2,7 @@
  * A webhook endpoint: where events are sent, which ones, and in whose right. What all parts of webhooks share; types and
  * words only. Not here: how it is written and stored (endpoint-schema.ts, endpoint-store.ts).
  */
-import type { Principal } from '../../auth/identity/principal.ts';
+import type { ClientPrincipal } from '../../auth/identity/principal.ts';
 
 /** The reasons for which an endpoint is disabled. */
 export const DISABLED_REASONS = ['owner', 'gone', 'failing', 'principal'] as const;
@@ -26,7 +26,7 @@ export type Ordering = (typeof ORDERINGS)[number];
 /** The principal that made an endpoint. The endpoint sees what this principal may read. */
 export interface Maker {
   /** Anonymous clients can make endpoints in development mode only. */
-  readonly kind: Principal['kind'];
+  readonly kind: ClientPrincipal['kind'];
   /** Id of the account or key; empty for anonymous. */
   readonly id: string;
 }

@@ -3,7 +3,7 @@
  * whether its policies allow the action at all (policies/), and the routes.
  */
 import type { FastifyRequest } from 'fastify';
-import { type Action, actorOf, type Principal } from '../../auth/identity/principal.ts';
+import { type Action, type ClientPrincipal, stampBy } from '../../auth/identity/principal.ts';
 import type { Stamp } from '../../database/system-collection.ts';
 import type { Mode } from '../../kernel/config/config.ts';
 import { MillraceError } from '../../kernel/errors.ts';
@@ -29,16 +29,16 @@ export function askingFor(
   action: Action,
 ): Asking {
   const { principal, id } = request;
-  policies.scope(principal, action, 'webhooks');
+  const scope = policies.scope(principal, action, 'webhooks');
   if (principal.kind === 'anonymous' && mode === 'production') {
     throw new MillraceError('not-authenticated', 'Webhooks belong to an account or an API key', {
       headers: { 'www-authenticate': 'Bearer realm="millrace"' },
     });
   }
   const maker = makerOf(principal);
-  return { maker, of: principal.kind === 'owner' ? null : maker, stamp: { by: actorOf(principal), request: id } };
+  return { maker, of: principal.kind === 'owner' ? null : maker, stamp: stampBy(scope, id) };
 }
 
-function makerOf(principal: Principal): Maker {
+function makerOf(principal: ClientPrincipal): Maker {
   return { kind: principal.kind, id: principal.kind === 'anonymous' ? '' : principal.id };
 }

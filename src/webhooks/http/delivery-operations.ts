@@ -1,5 +1,5 @@
 /** The operations on deliveries as the contract describes them. Not here: the routes (delivery-routes.ts). */
-import { ASKED_ERRORS, BODY_ERRORS, operation } from '../../contract/operation.ts';
+import { ASKED_ERRORS, operation } from '../../contract/operation.ts';
 import { pathParameter, queryParameter } from '../../contract/parameters.ts';
 import { listOf } from '../../contract/schema.ts';
 import { DELIVERY_STATES } from '../sending/sender.ts';
@@ -53,6 +53,6 @@ export const DELIVERY_OPERATIONS = {
     summary: 'Make a delivery again',
     parameters: [ONE],
     answers: { 202: { description: 'The delivery, which is due now.', schema: DELIVERY_SHAPE } },
-    errors: [...ASKED_ERRORS, ...BODY_ERRORS, 'delivery-not-found', 'endpoint-not-found', 'endpoint-disabled'],
+    errors: [...ASKED_ERRORS, 'delivery-not-found', 'endpoint-not-found', 'endpoint-disabled'],
   }),
 };

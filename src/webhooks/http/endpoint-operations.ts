@@ -1,8 +1,7 @@
 /** The operations on webhook endpoints as the contract describes them. Not here: the routes (endpoint-routes.ts). */
-import { ASKED_ERRORS, BODY_ERRORS, CHECKED_ERRORS, jsonBody, operation } from '../../contract/operation.ts';
-import { headerParameter, idParameter } from '../../contract/parameters.ts';
+import { ASKED_ERRORS, CHECKED_ERRORS, CONDITIONAL_ERRORS, jsonBody, operation } from '../../contract/operation.ts';
+import { IF_MATCH, idParameter } from '../../contract/parameters.ts';
 import { listOf } from '../../contract/schema.ts';
-import type { ErrorCode } from '../../kernel/errors.ts';
 import { ENDPOINT_PATCH, NEW_ENDPOINT } from '../endpoint/endpoint-schema.ts';
 import {
   COUNT_SHAPE,
@@ -20,8 +19,6 @@ import {
 const tag = 'Webhooks';
 
 const ONE = idParameter('id', 'the endpoint');
-const IF_MATCH = headerParameter('If-Match', 'The ETag of the state to change; any other state stays as it is.');
-const CONDITIONAL: readonly ErrorCode[] = ['malformed-request', 'precondition-failed', 'contention'];
 
 export const ENDPOINT_OPERATIONS = {
   list: operation({
@@ -58,7 +55,7 @@ export const ENDPOINT_OPERATIONS = {
     parameters: [ONE, IF_MATCH],
     body: { 'application/merge-patch+json': ENDPOINT_PATCH, 'application/json': ENDPOINT_PATCH },
     answers: { 200: { description: 'The endpoint.', schema: ENDPOINT_SHAPE, headers: ['ETag'] } },
-    errors: [...CHECKED_ERRORS, ...CONDITIONAL, 'invalid-endpoint', 'endpoint-not-found'],
+    errors: [...CHECKED_ERRORS, ...CONDITIONAL_ERRORS, 'invalid-endpoint', 'endpoint-not-found'],
   }),
   remove: operation({
     id: 'webhooks.endpoints.remove',
@@ -66,7 +63,7 @@ export const ENDPOINT_OPERATIONS = {
     summary: 'Remove a webhook endpoint, and what was still to be sent to it',
     parameters: [ONE, IF_MATCH],
     answers: { 204: { description: 'Removed.' } },
-    errors: [...ASKED_ERRORS, ...BODY_ERRORS, ...CONDITIONAL, 'endpoint-not-found'],
+    errors: [...ASKED_ERRORS, ...CONDITIONAL_ERRORS, 'endpoint-not-found'],
   }),
   rotate: operation({
     id: 'webhooks.endpoints.rotate',
@@ -76,7 +73,7 @@ export const ENDPOINT_OPERATIONS = {
     parameters: [ONE, IF_MATCH],
     body: jsonBody(ROTATE),
     answers: { 200: { description: 'The new secret.', schema: ROTATED_SHAPE } },
-    errors: [...CHECKED_ERRORS, ...CONDITIONAL, 'endpoint-not-found'],
+    errors: [...CHECKED_ERRORS, ...CONDITIONAL_ERRORS, 'endpoint-not-found'],
   }),
   test: operation({
     id: 'webhooks.endpoints.test',

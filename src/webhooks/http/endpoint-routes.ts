@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Action } from '../../auth/identity/principal.ts';
-import { checkPreconditions, parsePreconditions } from '../../collections/store/preconditions.ts';
+import { versionCondition, versionTag } from '../../collections/store/preconditions.ts';
 import { type LogPosition, parsePosition } from '../../events/log/position.ts';
 import { requireTypes } from '../../events/read/wanted-types.ts';
 import type { Mode } from '../../kernel/config/config.ts';
@@ -12,10 +12,11 @@ import { MillraceError } from '../../kernel/errors.ts';
 import { checked } from '../../kernel/parse-body.ts';
 import { parameters, requireMediaType } from '../../kernel/request.ts';
 import type { Policies } from '../../policies/policies.ts';
-import type { EndpointChange, EndpointCondition, Endpoints, ShownEndpoint } from '../endpoint/endpoints.ts';
+import type { EndpointChange, Endpoints, ShownEndpoint } from '../endpoint/endpoints.ts';
+import type { LogReplays } from '../planning/replays.ts';
+import type { LogSamples } from '../planning/samples.ts';
 import type { Health, Sender } from '../sending/sender.ts';
 import { askingFor } from './asking.ts';
-import type { Replays, Samples } from './by-request.ts';
 import { ENDPOINT_OPERATIONS as OPERATIONS } from './endpoint-operations.ts';
 import { TEST_TYPE, testDelivery } from './test-delivery.ts';
 import { RECOVER, REPLAY, ROTATE, TEST } from './webhook-shapes.ts';
@@ -23,8 +24,8 @@ import { RECOVER, REPLAY, ROTATE, TEST } from './webhook-shapes.ts';
 export interface Webhooks {
   readonly endpoints: Endpoints;
   readonly sender: Sender;
-  readonly samples: Samples;
-  readonly replays: Replays;
+  readonly samples: Pick<LogSamples, 'newest'>;
+  readonly replays: Pick<LogReplays, 'begin' | 'find'>;
 }
 
 export interface WebhookRoutesOptions {
@@ -63,13 +64,13 @@ export async function endpointRoutes(app: FastifyInstance, options: WebhookRoute
   };
   const send = async (reply: FastifyReply, shown: ShownEndpoint, more: object = {}) => {
     const [endpoint] = await withHealth([shown]);
-    return reply.header('etag', tagOf(shown.version)).send({ ...endpoint, ...more });
+    return reply.header('etag', versionTag(shown.version)).send({ ...endpoint, ...more });
   };
   /** What a request to change one endpoint may do. */
   const changeOf = (request: FastifyRequest<OnId>, action: Action): EndpointChange => ({
     ...enter(request, action),
     id: request.params.id,
-    condition: conditionOf(request),
+    condition: versionCondition(request.headers),
   });
 
   app.get(URL, { config: OPERATIONS.list }, async (request) => {
@@ -187,13 +188,4 @@ function positionOf(pointer: string, text: string): LogPosition {
 function invalid(pointer: string, detail: string): MillraceError {
   const message = `The body is not as expected: ${pointer} ${detail}`;
   return new MillraceError('invalid-body', message, { faults: [{ pointer, code: 'invalid-body', detail }] });
-}
-
-function conditionOf({ headers }: Pick<FastifyRequest, 'headers'>): EndpointCondition {
-  const preconditions = parsePreconditions(headers);
-  return (version) => checkPreconditions(preconditions, tagOf(version));
-}
-
-function tagOf(version: string): string {
-  return `"${version}"`;
 }

@@ -3,8 +3,8 @@ import Type from 'typebox';
 import { nullable, shape, TIME } from '../../contract/schema.ts';
 import { DISABLED_REASONS, ORDERINGS, SCHEDULES } from '../endpoint/endpoint.ts';
 import { TYPES } from '../endpoint/endpoint-schema.ts';
+import { REPLAY_STATES } from '../planning/replay.ts';
 import { DELIVERY_STATES, TRIGGERS } from '../sending/sender.ts';
-import { REPLAY_STATES } from './by-request.ts';
 
 export const DEFAULT_PAGE = 100;
 export const MAX_PAGE = 1_000;

@@ -7,6 +7,7 @@ import { translated } from '../../database/errors.ts';
 import { newId } from '../../database/json/ids.ts';
 import type { Mongo } from '../../database/mongo.ts';
 import type { LogPosition } from '../../events/log/position.ts';
+import type { ReplayState } from './replay.ts';
 
 /** For how long a replay that has ended can be looked up, in milliseconds. */
 const KEPT_MS = 30 * 24 * 3_600_000;
@@ -14,8 +15,7 @@ const KEPT_MS = 30 * 24 * 3_600_000;
 export interface KeptReplay {
   readonly _id: string;
   readonly endpoint: string;
-  /** `cancelled`: its endpoint was disabled or deleted, or its principal ended, before the replay was done. */
-  readonly state: 'running' | 'done' | 'cancelled';
+  readonly state: ReplayState;
   /** Event types besides those of the endpoint, in which `*` stands for anything; null for all. */
   readonly types: readonly string[] | null;
   /** The last row of the log that is replayed. */

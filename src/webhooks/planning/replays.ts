@@ -6,7 +6,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Activity } from '../../database/activity.ts';
 import type { Stamp } from '../../database/system-collection.ts';
-import { formatPosition, type LogPosition } from '../../events/log/position.ts';
+import { formatPosition } from '../../events/log/position.ts';
 import type { LogRow } from '../../events/log/row.ts';
 import type { EventParts } from '../../events/open-events.ts';
 import { wanting, wantsRow } from '../../events/read/wanted-types.ts';
@@ -14,6 +14,7 @@ import { Turnstile } from '../../query/evaluate/turnstile.ts';
 import type { Sender } from '../sending/sender.ts';
 import { DeliveryBatch } from './delivery-batch.ts';
 import type { Planner } from './planner.ts';
+import type { AskedReplay, ToldReplay } from './replay.ts';
 import type { KeptReplay, ReplayStore } from './replay-store.ts';
 import type { RowDeliveries } from './row-deliveries.ts';
 
@@ -30,26 +31,6 @@ export interface ReplaysParts {
   readonly sender: Pick<Sender, 'submit'>;
   readonly planner: () => Pick<Planner, 'endpoint' | 'plans' | 'quiet'>;
   readonly onError: (error: unknown) => void;
-}
-
-/** What a request asks for. */
-export interface AskedReplay {
-  readonly endpoint: string;
-  readonly since: LogPosition;
-  /** Null for the end of the log as it is now. */
-  readonly until: LogPosition | null;
-  /** Event types besides those of the endpoint, in which `*` stands for anything; null for all. */
-  readonly types: readonly string[] | null;
-}
-
-/** A replay as answers show it. */
-export interface ToldReplay {
-  readonly id: string;
-  readonly endpoint: string;
-  readonly state: KeptReplay['state'];
-  readonly sent: number;
-  /** How far the log was read, as `<epoch>-<number>`. */
-  readonly position: string;
 }
 
 export class LogReplays {

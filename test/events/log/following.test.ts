@@ -1,10 +1,12 @@
 /** From where a process follows the log: a row that no majority has yet when the stream opens is told once it has. */
 import { Timestamp } from 'mongodb';
 import t from 'tap';
+import { nextTime } from '../../../src/events/log/next-time.ts';
 import { EMPTY_ROW, encodeRow } from '../../../src/events/log/row.ts';
 import { Tail } from '../../../src/events/log/tail.ts';
 import { testReplicaSet } from '../../helpers/database/replica-set.ts';
 import { eventWorld } from '../../helpers/events/event-world.ts';
+import { testMongo } from '../../helpers/mongo.ts';
 import { until } from '../../helpers/until.ts';
 
 const row = (number: number) =>
@@ -44,4 +46,18 @@ t.test('a row that is written but held by no majority while the stream is opened
   for (const other of others) other.thaw();
   await until(() => told.length > 0, 'it is told');
   t.strictSame(told, [2]);
+});
+
+t.test('a server that names no time at first, as one that has just been started, is asked again', async (t) => {
+  const { url } = await testMongo(t);
+  const world = await eventWorld(t, url);
+  await world.log.open();
+  let asked = 0;
+  const command = async (...given: Parameters<typeof world.log.db.command>) => {
+    const { operationTime, ...reply } = await world.log.db.command(...given);
+    asked += 1;
+    return asked < 3 ? reply : { ...reply, operationTime };
+  };
+  t.ok((await nextTime({ command }, AbortSignal.timeout(10_000))) instanceof Timestamp);
+  t.equal(asked, 3);
 });

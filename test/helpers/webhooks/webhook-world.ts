@@ -3,25 +3,16 @@
  * The book of endpoints is the real one, and tells the real sender.
  */
 import { randomBytes } from 'node:crypto';
-import type { FastifyInstance, LightMyRequestResponse } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import pino from 'pino';
 import type { Test } from 'tap';
 import { buildApp } from '../../../src/app.ts';
-import type { Principal } from '../../../src/auth/identity/principal.ts';
 import { loadConfig } from '../../../src/kernel/config/config.ts';
 import { makeParts, type Parts } from '../../../src/parts.ts';
 import { type TestMongo, testMongo } from '../mongo.ts';
 import { withPolicies } from '../policies.ts';
-import { key, owner, speakingAs, user } from '../principals.ts';
+import { type Client, clientsOf, key, owner, user } from '../principals.ts';
 import { ToldSender } from './told-sender.ts';
-
-type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-
-export type Client = (
-  request: `${Method} /${string}`,
-  body?: object | string,
-  headers?: Record<string, string>,
-) => Promise<LightMyRequestResponse>;
 
 export interface WebhookWorld {
   readonly app: FastifyInstance;
@@ -75,22 +66,7 @@ export async function webhookWorld(t: Test, options: WorldOptions = {}): Promise
   });
   await app.ready();
   if (config.mode === 'production') withPolicies(parts, POLICIES);
-  const speak = speakingAs(parts);
-  const client = (principal: Principal): Client => {
-    const credential = speak(principal);
-    return (request, body, headers = {}) => {
-      const [verb = '', url = ''] = request.split(' ');
-      const method = (['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const).find((one) => one === verb) ?? 'GET';
-      const json = { 'content-type': 'application/json' };
-      const sent = body === undefined ? {} : { payload: typeof body === 'string' ? body : JSON.stringify(body) };
-      return app.inject({
-        method,
-        url,
-        ...sent,
-        headers: { ...(body === undefined ? {} : json), ...credential, ...headers },
-      });
-    };
-  };
+  const client = clientsOf(app, parts);
   return {
     app,
     parts,

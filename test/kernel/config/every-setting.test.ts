@@ -15,6 +15,7 @@ const TEXTS: Environment = {
   MONGOD_BINARY: '/usr/bin/mongod',
   MILLRACE_DB: 'other',
   MILLRACE_FOLDER: 'elsewhere',
+  MILLRACE_PLUGINS: 'plugins,examples',
   MILLRACE_PUBLIC_URL: 'https://api.example.org',
   MILLRACE_CORS_ORIGINS: 'https://app.example.org',
   MILLRACE_TRUST_PROXY: '1',

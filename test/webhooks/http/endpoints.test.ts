@@ -1,6 +1,7 @@
 /** Webhook endpoints over HTTP: who reaches which, what is shown, conditions, and what is refused. */
 import t from 'tap';
-import { type Client, HOOK, webhookWorld } from '../../helpers/webhooks/webhook-world.ts';
+import type { Client } from '../../helpers/principals.ts';
+import { HOOK, webhookWorld } from '../../helpers/webhooks/webhook-world.ts';
 
 const world = await webhookWorld(t);
 const { parts, sender, boss, viewer, mine, others, ann, looker, stranger, anonymous } = world;

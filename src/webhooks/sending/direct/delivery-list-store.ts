@@ -2,9 +2,10 @@
  * What is shown of deliveries: lists in pages, one with its body, its tries. Not here: what is written (delivery-store.ts).
  */
 import type { Collection, Document, ObjectId } from 'mongodb';
+import { NEWEST_FIRST, olderThan, pageOf } from '../../../database/cursors/newest-first.ts';
 import { translated } from '../../../database/errors.ts';
 import type { Mongo } from '../../../database/mongo.ts';
-import { MillraceError } from '../../../kernel/errors.ts';
+import { literalPattern } from '../../../kernel/literal-pattern.ts';
 import type { Attempt, Delivery, DeliveryPage, DeliveryQuery } from '../sender.ts';
 import { type DeliveryRow, toAttempt, toDelivery } from './delivery-row.ts';
 
@@ -29,15 +30,13 @@ export class DeliveryListStore {
       this.#rows
         .find(filterOf(query), {
           projection: WITHOUT_LARGE,
-          sort: { createdAt: -1, _id: -1 },
+          sort: NEWEST_FIRST,
           limit: query.limit + 1,
           maxTimeMS: LIST_MS,
         })
         .toArray(),
     );
-    const shown = rows.slice(0, query.limit);
-    const last = shown.at(-1);
-    const next = rows.length > shown.length && last !== undefined ? cursorOf(last) : null;
+    const [shown, next] = pageOf(rows, query.limit);
     return { deliveries: shown.map(toDelivery), next };
   }
 
@@ -63,32 +62,11 @@ function filterOf({ endpoint, endpoints, state, type, event, after }: DeliveryQu
   if (state !== undefined) parts.push({ state });
   if (event !== undefined) parts.push({ event });
   if (type !== undefined) parts.push({ type: type.includes('*') ? patternOf(type) : type });
-  if (after !== undefined) {
-    const { createdAt, id } = placeOf(after);
-    parts.push({ $or: [{ createdAt: { $lt: createdAt } }, { createdAt, _id: { $lt: id } }] });
-    // The same once more, for the bounds of the index.
-    parts.push({ createdAt: { $lte: createdAt } });
-  }
+  if (after !== undefined) parts.push(...olderThan(after));
   return parts.length === 0 ? {} : { $and: parts };
 }
 
 function patternOf(type: string): RegExp {
-  const parts = type.split('*').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+  const parts = type.split('*').map(literalPattern);
   return new RegExp(`^${parts.join('.*')}$`);
-}
-
-function cursorOf({ createdAt, _id }: Pick<DeliveryRow, 'createdAt' | '_id'>): string {
-  return Buffer.from(JSON.stringify([createdAt.getTime(), _id])).toString('base64url');
-}
-
-function placeOf(cursor: string): { readonly createdAt: Date; readonly id: string } {
-  try {
-    const place: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
-    if (Array.isArray(place) && Number.isSafeInteger(place[0]) && typeof place[1] === 'string') {
-      return { createdAt: new Date(place[0]), id: place[1] };
-    }
-  } catch {
-    // It is no JSON; refused below.
-  }
-  throw new MillraceError('cursor-mismatch', 'The cursor is not one of this list');
 }

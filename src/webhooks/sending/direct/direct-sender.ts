@@ -179,64 +179,55 @@ export class DirectSender implements Sender {
 
   /** Stores deliveries. Those that have a place are taken by the same insert, and need not be read. */
   async #submit(batch: readonly NewDelivery[]): Promise<void> {
-    const now = this.#shared.clock.now();
-    const take = randomUUID();
-    const until = sendBefore(this.#shared.limits);
-    const counts = Map.groupBy(batch, ({ body }) => body);
-    const shared = [...counts].filter(([, { length }]) => length > 1).map(([body]) => body);
-    const refs = await this.#shared.store.insertBodies(shared, new Date(now));
-    const byBody = new Map(shared.map((body, index) => [body, refs[index]]));
-    const room = new Map<string, number>();
-    const rows = batch.map((one): DeliveryRow => {
-      const state = this.#endpoints.get(one.endpoint);
-      const left = room.get(one.endpoint) ?? (state === undefined ? 0 : this.#roomOf(state));
-      const taken = one.trigger === 'test' ? state?.callee.target.enabled === true : left > 0;
-      room.set(one.endpoint, taken ? left - 1 : left);
-      const due = new Date(taken ? now + this.#shared.limits.leaseMs : now);
-      return newRow(one, {
-        now,
-        due,
-        take: taken ? take : null,
-        target: state?.callee.target,
-        ref: byBody.get(one.body),
-      });
-    });
-    const leaseEnd = now + this.#shared.limits.leaseMs;
-    let known: ReadonlySet<number>;
-    try {
-      known = await this.#shared.store.insert(rows);
-    } catch (error) {
-      // Some may be stored, as taken by this process.
-      this.#dispatcher.taking.dueAt(leaseEnd);
-      throw error;
-    }
-    await this.#shared.store.replay(
-      rows
-        .filter((row, index) => row.trigger === 'replay' && known.has(index))
-        .map((row) => ({ ...row, take: null, due: new Date(now) })),
-    );
+    const { clock, limits } = this.#shared;
+    const { taking } = this.#dispatcher;
+    const [now, take, until] = [clock.now(), randomUUID(), sendBefore(limits)];
+    const rows = await this.#toRows(batch, take, now);
+    const known = await this.#insert(rows, now);
     for (const [index, row] of rows.entries()) {
-      const one = batch[index];
-      if (one === undefined || row.state !== 'pending') continue;
-      if (known.has(index)) this.#dispatcher.taking.dueAt(row.trigger === 'replay' ? now : leaseEnd);
-      else if (row.take === null) this.#dispatcher.taking.due(row.endpoint);
-      else
-        this.#shared.slots.push({
-          row,
-          body: one.body,
-          take,
-          endpoint: row.endpoint,
-          size: one.body.length,
-          notBefore: 0,
-          sendBefore: until,
-          probe: false,
-        });
+      const body = batch[index]?.body ?? null;
+      if (row.state !== 'pending') continue;
+      if (known.has(index)) taking.dueAt(row.trigger === 'replay' ? now : now + limits.leaseMs);
+      else if (row.take === null) taking.due(row.endpoint);
+      else taking.push({ row, body, take, notBefore: 0, sendBefore: until, probe: false });
     }
     this.#dispatcher.send();
-    for (const id of room.keys()) {
+    for (const id of new Set(rows.map(({ endpoint }) => endpoint))) {
       // It was disabled or removed meanwhile, after its pending deliveries had been discarded.
       if (this.#removed.has(id) || this.#endpoints.get(id)?.callee.target.enabled === false) await this.#discard(id);
     }
+  }
+
+  /** The rows of deliveries, of which as many are taken as this process has places for. Bodies of several are stored once. */
+  async #toRows(batch: readonly NewDelivery[], take: string, now: number): Promise<readonly DeliveryRow[]> {
+    const { store, limits } = this.#shared;
+    const counts = Map.groupBy(batch, ({ body }) => body);
+    const shared = [...counts].filter(([, { length }]) => length > 1).map(([body]) => body);
+    const refs = await store.insertBodies(shared, new Date(now));
+    const byBody = new Map(shared.map((body, index) => [body, refs[index]]));
+    const room = new Map<string, number>();
+    return batch.map((one) => {
+      const state = this.#endpoints.get(one.endpoint);
+      const target = state?.callee.target;
+      const left = room.get(one.endpoint) ?? (state === undefined ? 0 : this.#roomOf(state));
+      const taken = one.trigger === 'test' ? target?.enabled === true : left > 0;
+      room.set(one.endpoint, taken ? left - 1 : left);
+      const due = new Date(taken ? now + limits.leaseMs : now);
+      return newRow(one, { now, due, take: taken ? take : null, target, ref: byBody.get(one.body) });
+    });
+  }
+
+  /** Inserts rows, and makes those due again that a replay asks for. @returns the positions of those that existed already */
+  async #insert(rows: readonly DeliveryRow[], now: number): Promise<ReadonlySet<number>> {
+    const { store, limits } = this.#shared;
+    const known = await store.insert(rows).catch((error: unknown) => {
+      // Some may be stored, as taken by this process.
+      this.#dispatcher.taking.dueAt(now + limits.leaseMs);
+      throw error;
+    });
+    const replayed = rows.filter((row, index) => row.trigger === 'replay' && known.has(index));
+    await store.replay(replayed.map((row) => ({ ...row, take: null, due: new Date(now) })));
+    return known;
   }
 
   /** How many new deliveries of an endpoint may be taken at once: none that would overtake those before them. */

@@ -71,6 +71,11 @@ export class Taking {
     if (this.#running === null) this.#setTimer();
   }
 
+  /** Puts a delivery that this process has taken into the line of its endpoint. */
+  push(one: Omit<TakenDelivery, 'endpoint' | 'size'>): void {
+    this.#parts.slots.push({ ...one, endpoint: one.row.endpoint, size: one.body?.length ?? 0 });
+  }
+
   /** Whether earlier deliveries of an endpoint may still wait in the database. */
   isBehind(endpoint: string): boolean {
     return this.#more.has(endpoint);
@@ -183,14 +188,10 @@ export class Taking {
       for (const [index, row] of rows.entries()) {
         const body = row.body ?? bodies.get(row.bodyRef?.toHexString() ?? '') ?? null;
         const probe = probes.has(endpoint) && index === 0;
-        this.#push({ row, body, take, sendBefore: until, probe, notBefore: times[index] ?? 0 });
+        this.push({ row, body, take, sendBefore: until, probe, notBefore: times[index] ?? 0 });
       }
     }
     send();
-  }
-
-  #push(one: Omit<TakenDelivery, 'endpoint' | 'size'>): void {
-    this.#parts.slots.push({ ...one, endpoint: one.row.endpoint, size: one.body?.length ?? 0 });
   }
 
   #closed(endpoint: string): boolean {

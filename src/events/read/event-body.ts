@@ -1,12 +1,12 @@
 /**
- * The body of a delivery: the event as JSON, or without its states where that is too long. Pure. Not here: what of the
- * event an endpoint may see (row-deliveries.ts).
+ * The event as it is stored with a delivery of a webhook or a run of a function: JSON, without its states where that is too
+ * long. Pure. Not here: what of the event its reader may see (visible-row.ts).
  */
-import { toEnvelope, toEvent } from '../../events/log/event.ts';
-import { bodyBytes, type LogRow } from '../../events/log/row.ts';
+import { toEnvelope, toEvent } from '../log/event.ts';
+import { bodyBytes, type LogRow } from '../log/row.ts';
 
-/** The longest body in bytes; a longer event is sent without its states. */
-export const BODY_BYTES = 256 * 1024;
+/** The longest body in bytes; a longer event goes without its states. */
+const BODY_BYTES = 256 * 1024;
 /** States of so many bytes are longer as JSON than a body may be: a byte of JSON stands for less than 16 of BSON. */
 const SURELY_LONG = 16 * BODY_BYTES;
 
