@@ -1,0 +1,31 @@
+/**
+ * Whose code made it necessary to end the runner, or ended it. The runner may not have been able to tell, so this is what most likely
+ * happened. Pure. Not here: what follows from it.
+ */
+import type { LiveCall } from './live-call.ts';
+
+/** Milliseconds for which a call is blamed for what it held when it was ended. */
+const OFFENCE_MS = 2_000;
+
+/** What is known of the calls in a runner. */
+export interface Evidence {
+  readonly calls: ReadonlyMap<string, LiveCall>;
+  /** Capabilities of the calls whose code has been running for a while, the longest first, as the runner told last. */
+  readonly busy: readonly string[];
+  /** The call that was ended last because it used too much, and when: what it held may still be held. */
+  readonly offender: { readonly live: LiveCall; readonly at: number } | null;
+}
+
+/**
+ * @param why `memory`: the runner holds too much. `end`: it has ended by itself
+ * @returns null when nothing was under way
+ */
+export function blamed({ calls, busy, offender }: Evidence, why: 'memory' | 'end'): LiveCall | null {
+  if (offender !== null && performance.now() - offender.at < OFFENCE_MS) return offender.live;
+  const told = busy.map((capability) => calls.get(capability)).find((live) => live !== undefined);
+  if (told !== undefined) return told;
+  const left = [...calls.values()].filter((live) => !live.isOver);
+  const active = left.filter((live) => !live.isWaiting).sort((a, b) => a.activeAt - b.activeAt);
+  // To hold much takes a while. Code that ends the runner before it can tell of it has hardly begun.
+  return (why === 'memory' ? active[0] : active.at(-1)) ?? left[0] ?? null;
+}

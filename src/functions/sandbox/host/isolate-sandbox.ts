@@ -1,0 +1,288 @@
+/**
+ * The sandbox whose code runs in isolates of another program, the runner. Here it is started when it is needed, watched and ended; what
+ * its code asks for is passed on. Not here: the pipe (runner-link.ts), and the isolates (runner/).
+ */
+import { randomBytes } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import type {
+  Bundle,
+  BundleFault,
+  CallFaultCode,
+  CallOutcome,
+  Sandbox,
+  SandboxCall,
+  SandboxEvents,
+} from '../sandbox.ts';
+import type { RunnerMessage } from '../wire/messages.ts';
+import { blamed, type Evidence } from './blame.ts';
+import { Lanes } from './lanes.ts';
+import { LiveCall } from './live-call.ts';
+import { LoadedBundles } from './loaded-bundles.ts';
+import { RunnerLink } from './runner-link.ts';
+
+export interface IsolateSandboxOptions {
+  /** No code is compiled to machine code: slower, and one class of attacks less. */
+  readonly jitless?: boolean;
+  /** Megabytes that the runner may hold. */
+  readonly rssMb?: number;
+  /** Milliseconds without a call after which the runner ends. */
+  readonly idleMs?: number;
+  /** Milliseconds of the first pause before a runner that ended often is started again; doubled each time. */
+  readonly backOffMs?: number;
+}
+
+const RSS_MB = 768;
+const IDLE_MS = 600_000;
+const BACK_OFF_MS = 200;
+const MAX_BACK_OFF_MS = 5_000;
+/** Ends of the runner within a minute that are not answered with a pause yet. */
+const FREE_ENDS = 3;
+const MINUTE_MS = 60_000;
+/** Milliseconds between two looks at the memory and at the times of calls. */
+const WATCH_MS = 20;
+const OFFENCES: ReadonlySet<CallFaultCode> = new Set(['function-timeout', 'function-out-of-memory']);
+/** Milliseconds for a runner to start, and for a check. */
+const START_MS = 10_000;
+const CHECK_MS = 5_000;
+
+/** A runner and what is under way in it. */
+interface Running extends Evidence {
+  readonly link: RunnerLink;
+  readonly ready: Promise<boolean>;
+  readonly loaded: LoadedBundles;
+  readonly calls: Map<string, LiveCall>;
+  readonly checks: Map<string, (faults: readonly BundleFault[] | null) => void>;
+  busy: readonly string[];
+  /** Whether it was ended because of a call. */
+  wasStruck: boolean;
+  offender: Evidence['offender'];
+}
+
+export class IsolateSandbox implements Sandbox {
+  readonly #events: SandboxEvents;
+  readonly #options: Required<IsolateSandboxOptions>;
+  readonly #lanes = new Lanes();
+  readonly #ends: number[] = [];
+  #starting: Promise<Running | null> | null = null;
+  #running: Running | null = null;
+  #watch: NodeJS.Timeout | null = null;
+  #idle: NodeJS.Timeout | null = null;
+  #isStopped = false;
+
+  constructor(events: SandboxEvents, options: IsolateSandboxOptions = {}) {
+    this.#events = events;
+    const { jitless = false, rssMb = RSS_MB, idleMs = IDLE_MS, backOffMs = BACK_OFF_MS } = options;
+    this.#options = { jitless, rssMb, idleMs, backOffMs };
+  }
+
+  /** The process id of the runner; null when none runs. */
+  get pid(): number | null {
+    return this.#running?.link.pid ?? null;
+  }
+
+  /**
+   * @throws MillraceError `overloaded` when too many calls wait; what the code does never makes it reject
+   */
+  call(call: SandboxCall): Promise<CallOutcome> {
+    return this.#lanes.run(call, () => this.#callNow(call));
+  }
+
+  async #callNow(call: SandboxCall): Promise<CallOutcome> {
+    const running = await this.#runner();
+    if (running === null) return RESTARTED;
+    const live = new LiveCall(call);
+    running.calls.set(live.capability, live);
+    this.#awake();
+    running.loaded.need(call.bundle);
+    const { bundle, file, kind, facts, limits } = call;
+    running.link.send(
+      { type: 'call', call: live.capability, bundle: bundle.id, file, kind, facts, limits },
+      call.input,
+    );
+    const outcome = await live.outcome;
+    running.calls.delete(live.capability);
+    this.#rest();
+    return outcome;
+  }
+
+  async check(bundle: Bundle, entries: readonly string[]): Promise<readonly BundleFault[]> {
+    const faults = await this.#lanes.check(async () => {
+      const running = await this.#runner();
+      if (running === null) return null;
+      const check = randomBytes(16).toString('base64url');
+      const { promise, resolve } = Promise.withResolvers<readonly BundleFault[] | null>();
+      running.checks.set(check, resolve);
+      this.#awake();
+      running.loaded.need(bundle);
+      running.link.send({ type: 'check', check, bundle: bundle.id, entries });
+      const timer = setTimeout(() => running.link.end(), CHECK_MS);
+      const told = await promise;
+      clearTimeout(timer);
+      running.checks.delete(check);
+      this.#rest();
+      return told;
+    });
+    return (
+      faults ?? [{ file: entries[0] ?? '', line: null, column: null, message: 'The bundle could not be compiled' }]
+    );
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    const running = (await this.#starting) ?? this.#running;
+    running?.link.end();
+    this.#sleep();
+  }
+
+  /** The runner, started when there is none; null when it cannot be had. */
+  async #runner(): Promise<Running | null> {
+    if (this.#isStopped) return null;
+    if (this.#running !== null) return this.#running;
+    this.#starting ??= this.#start().finally(() => {
+      this.#starting = null;
+    });
+    return this.#starting;
+  }
+
+  async #start(): Promise<Running | null> {
+    await this.#backOff();
+    if (this.#isStopped) return null;
+    const ready = Promise.withResolvers<boolean>();
+    const running: Running = {
+      link: new RunnerLink(this.#options.jitless, {
+        onMessage: (message, body) => {
+          if (message.type === 'ready') ready.resolve(true);
+          else this.#take(running, message, body);
+        },
+        onEnd: () => {
+          ready.resolve(false);
+          this.#ended(running);
+        },
+      }),
+      ready: ready.promise,
+      loaded: new LoadedBundles((message, body) => running.link.send(message, body)),
+      calls: new Map(),
+      checks: new Map(),
+      busy: [],
+      wasStruck: false,
+      offender: null,
+    };
+    const timer = setTimeout(() => running.link.end(), START_MS);
+    const isReady = await running.ready;
+    clearTimeout(timer);
+    if (!isReady) return null;
+    if (this.#isStopped) {
+      running.link.end();
+      return null;
+    }
+    this.#running = running;
+    return running;
+  }
+
+  async #backOff(): Promise<void> {
+    const since = performance.now() - MINUTE_MS;
+    while ((this.#ends[0] ?? Number.POSITIVE_INFINITY) < since) this.#ends.shift();
+    const extra = this.#ends.length - FREE_ENDS;
+    if (extra > 0) await pause(Math.min(MAX_BACK_OFF_MS, this.#options.backOffMs * 2 ** (extra - 1)));
+  }
+
+  #take(running: Running, message: RunnerMessage, body: string): void {
+    if (message.type === 'busy') running.busy = message.calls;
+    else if (message.type === 'checked') running.checks.get(message.check)?.(message.faults);
+    else if (message.type !== 'ready') {
+      const live = running.calls.get(message.call);
+      // A frame of a call that has ended may have been on its way.
+      if (live === undefined || live.isOver) return;
+      if (message.type === 'log') live.log(message.level, body);
+      else if (message.type === 'host') this.#ask(running, live, message, body);
+      else if (message.type === 'wedged') this.#strike(running, live, message.why);
+      else {
+        const { outcome } = message;
+        if (outcome.kind === 'fault' && OFFENCES.has(outcome.code)) running.offender = { live, at: performance.now() };
+        if (!live.end(outcome, body, message.cpuMs)) running.link.end();
+      }
+    }
+  }
+
+  async #ask(
+    { link }: Running,
+    live: LiveCall,
+    { number, operation }: Extract<RunnerMessage, { type: 'host' }>,
+    argument: string,
+  ): Promise<void> {
+    const answer = await this.#lanes.operation(live.call, () => live.ask(operation, argument));
+    if (!live.isOver) link.send({ type: 'answer', call: live.capability, number, ok: answer.ok }, answer.text);
+  }
+
+  /** Looks at the times of all calls and at the memory of the runner. */
+  #look(): void {
+    const running = this.#running;
+    if (running === null) return;
+    const now = performance.now();
+    const late = [...running.calls.values()].filter((live) => live.deadline < now && !live.isOver);
+    if (late.length > 0) {
+      const busy = late.find((live) => running.busy.includes(live.capability));
+      this.#strike(running, busy ?? late[0] ?? null, 'time');
+    } else if ((running.link.rss ?? 0) > this.#options.rssMb * 1_048_576) {
+      this.#strike(running, blamed(running, 'memory'), 'memory');
+    }
+  }
+
+  /** Ends the runner because of a call that nothing else can end. */
+  #strike(running: Running, guilty: LiveCall | null, why: 'time' | 'memory'): void {
+    running.wasStruck = true;
+    if (why === 'time') guilty?.fail('function-timeout', 'The function took too long and could not be interrupted');
+    else guilty?.fail('function-out-of-memory', 'The function used too much memory');
+    const reason = why === 'time' ? 'It could not be interrupted' : 'It used too much memory';
+    if (guilty !== null) this.#events.onStrike(guilty.call, reason);
+    running.link.end();
+  }
+
+  /** A runner has ended: by itself, from outside, or by this class. */
+  #ended(running: Running): void {
+    if (this.#running === running) this.#running = null;
+    this.#ends.push(performance.now());
+    const left = [...running.calls.values()].filter((live) => !live.isOver);
+    const guilty = running.wasStruck || this.#isStopped ? null : blamed(running, 'end');
+    if (guilty !== null) this.#events.onStrike(guilty.call, 'It ended the program that ran it');
+    for (const live of left) live.fail('function-runtime-restarted', RESTARTED_MESSAGE);
+    for (const resolve of running.checks.values()) resolve(null);
+  }
+
+  #awake(): void {
+    if (this.#idle !== null) clearTimeout(this.#idle);
+    this.#idle = null;
+    this.#watch ??= setInterval(() => this.#look(), WATCH_MS);
+  }
+
+  /** Without calls nothing is watched, and after a while the runner ends. */
+  #rest(): void {
+    const running = this.#running;
+    if (running !== null && running.calls.size + running.checks.size > 0) return;
+    this.#sleep();
+    if (running === null) return;
+    this.#idle = setTimeout(() => this.#endIdle(running), this.#options.idleMs);
+    this.#idle.unref();
+  }
+
+  #endIdle(running: Running): void {
+    running.link.end();
+    this.#ends.pop();
+  }
+
+  #sleep(): void {
+    if (this.#watch !== null) clearInterval(this.#watch);
+    if (this.#idle !== null) clearTimeout(this.#idle);
+    this.#watch = null;
+    this.#idle = null;
+  }
+}
+
+const RESTARTED_MESSAGE = 'What runs the code of functions was started again';
+const RESTARTED: CallOutcome = {
+  kind: 'fault',
+  code: 'function-runtime-restarted',
+  message: RESTARTED_MESSAGE,
+  stack: null,
+  cpuMs: 0,
+};

@@ -1,0 +1,119 @@
+/**
+ * One call in the runner: what its code asks and logs goes to the server, its time is watched, and it ends exactly once. Not here: the
+ * isolate in which its code runs (bundle-isolate.ts).
+ */
+import { randomBytes } from 'node:crypto';
+import { MAX_ARGUMENT_BYTES, MAX_LOG_BYTES, MAX_LOG_LINES, MAX_RESULT_BYTES } from '../host-shapes.ts';
+import type { ServerMessage, WireOutcome } from '../wire/messages.ts';
+import type { Ending } from './inside/program.ts';
+
+/** Sends a frame to the server. */
+export type Send = (head: object, body?: string) => void;
+
+/** The way into the context of a call: one entry, in its turn. */
+export interface CallEntry {
+  readonly answered: (number: number, ok: boolean, text: string) => void;
+  readonly woken: () => void;
+  /** The call has ended: nothing more may run for it. */
+  readonly leave: () => void;
+  /** The call has used up its time: it is ended, and what runs of it. */
+  readonly interrupt: (why: string) => void;
+  /** Nanoseconds of CPU of an entry of this call that runs just now. */
+  readonly cpuUnderWay: () => bigint;
+}
+
+type CallMessage = Extract<ServerMessage, { type: 'call' }>;
+
+/** The latest time that a timer can have, in milliseconds: the longest wall time is far below. */
+const MAX_WAIT_MS = 3_600_000;
+
+export class HostedCall {
+  readonly message: CallMessage;
+  readonly input: string;
+  readonly #send: Send;
+  readonly #wall: NodeJS.Timeout;
+  #wake: NodeJS.Timeout | null = null;
+  #entry: CallEntry | null = null;
+  #logLines = 0;
+  #logCharacters = 0;
+  /** Nanoseconds of CPU of the entries that have ended. */
+  cpu = 0n;
+  hasEnded = false;
+
+  constructor(message: CallMessage, input: string, send: Send) {
+    this.message = message;
+    this.input = input;
+    this.#send = send;
+    this.#wall = setTimeout(() => this.#timeIsUp(), message.limits.wallMs);
+  }
+
+  /** What the program inside needs to begin, as JSON. */
+  job(): string {
+    const { kind, facts } = this.message;
+    return JSON.stringify({ kind, facts, seed: randomBytes(32).toString('base64') });
+  }
+
+  enters(entry: CallEntry): void {
+    this.#entry = entry;
+  }
+
+  /** What the program inside posts: strings and numbers, of any content. */
+  posted(what: unknown, number: unknown, name: unknown, text: unknown): void {
+    if (this.hasEnded || typeof name !== 'string' || typeof text !== 'string' || typeof number !== 'number') return;
+    const { call } = this.message;
+    if (what === 'ask') {
+      if (Buffer.byteLength(text) > MAX_ARGUMENT_BYTES) {
+        const error = { code: 'function-limit', status: 400, message: 'The argument is longer than 1 MB', details: {} };
+        this.answered(number, false, JSON.stringify(error));
+      } else this.#send({ type: 'host', call, number, operation: name }, text);
+    } else if (what === 'log') {
+      this.#logLines += 1;
+      this.#logCharacters += text.length;
+      if (this.#logLines > MAX_LOG_LINES || this.#logCharacters > MAX_LOG_BYTES) return;
+      this.#send({ type: 'log', call, level: name }, text);
+    } else if (what === 'wake') {
+      if (this.#wake !== null) clearTimeout(this.#wake);
+      this.#wake = setTimeout(() => this.#entry?.woken(), Math.min(MAX_WAIT_MS, Math.max(0, number)));
+    } else if (what === 'done') this.#done(name, text);
+  }
+
+  answered(number: number, ok: boolean, text: string): void {
+    if (!this.hasEnded) this.#entry?.answered(number, ok, text);
+  }
+
+  #done(ending: string, text: string): void {
+    const told = JSON.parse(ending) as Ending;
+    if (Buffer.byteLength(text) > MAX_RESULT_BYTES) this.fail('function-failed', 'The result is longer than 5 MB');
+    else if (told.kind === 'fault') this.fail('function-failed', told.message, told.stack);
+    else this.#end(told, text);
+  }
+
+  fail(
+    code: 'function-failed' | 'function-timeout' | 'function-out-of-memory' | 'function-runtime-restarted',
+    message: string,
+    stack: string | null = null,
+  ): void {
+    this.#end({ kind: 'fault', code, message, stack }, '');
+  }
+
+  #timeIsUp(): void {
+    const why = `The function took longer than ${this.message.limits.wallMs} ms`;
+    if (this.#entry === null) this.fail('function-timeout', why);
+    else this.#entry.interrupt(why);
+  }
+
+  /** Stops what is timed; for the end that the server makes of it. */
+  close(): void {
+    this.hasEnded = true;
+    clearTimeout(this.#wall);
+    if (this.#wake !== null) clearTimeout(this.#wake);
+  }
+
+  #end(outcome: WireOutcome, body: string): void {
+    if (this.hasEnded) return;
+    const cpuMs = Number((this.cpu + (this.#entry?.cpuUnderWay() ?? 0n)) / 1_000n) / 1_000;
+    this.close();
+    this.#send({ type: 'result', call: this.message.call, cpuMs, outcome }, body);
+    this.#entry?.leave();
+  }
+}

@@ -1,0 +1,127 @@
+/**
+ * `ctx`, the second argument of every function: what it may ask its host, and what it is told of its call. The function is sent to the
+ * isolate as text, so it uses nothing from outside of itself. The JSON of the operations is in host-shapes.ts.
+ */
+import type { CallFacts } from '../../sandbox.ts';
+import type { HostAsking } from './asking.ts';
+import type { Encodings } from './encodings.ts';
+import type { Values } from './values.ts';
+
+/** Makes `ctx` for a call, frozen. Made in an isolate, before any code of an author. */
+export function makeContext(asking: HostAsking, encodings: Encodings, values: Values): (facts: CallFacts) => object {
+  const { freeze, create, keys } = Object;
+  const { isArray } = Array;
+  const { isView } = ArrayBuffer;
+  const [Dates, Buffers] = [Date, ArrayBuffer];
+  const { parse } = JSON;
+  const { ask } = asking;
+  const { fromBase64, toBase64, bytesOf, text: decode } = encodings;
+
+  interface ListOptions {
+    readonly filter?: unknown;
+    readonly sort?: unknown;
+    readonly limit?: unknown;
+    readonly cursor?: unknown;
+    readonly fields?: unknown;
+  }
+  interface WriteOptions {
+    readonly ifMatch?: unknown;
+  }
+  const commas = (value: unknown): unknown => (isArray(value) ? value.join(',') : value);
+  const bodyOf = (body: unknown): { readonly text?: string; readonly base64?: string } => {
+    if (body === undefined || body === null) return {};
+    if (isView(body) || body instanceof Buffers) return { base64: toBase64(bytesOf(body)) };
+    return { text: `${body}` };
+  };
+
+  const documents = (collection: unknown) =>
+    freeze({
+      list: ({ filter, sort, limit, cursor, fields }: ListOptions = {}) =>
+        ask('documents.list', { collection, filter, sort: commas(sort), limit, cursor, fields: commas(fields) }),
+      get: (id: unknown) => ask('documents.get', { collection, id }),
+      count: (filter?: unknown) => ask('documents.count', { collection, filter }),
+      create: (document: unknown) => ask('documents.create', { collection, document }),
+      replace: (id: unknown, document: unknown, { ifMatch }: WriteOptions = {}) =>
+        ask('documents.replace', { collection, id, document, ifMatch }),
+      patch: (id: unknown, changes: unknown, { ifMatch }: WriteOptions = {}) =>
+        ask('documents.patch', { collection, id, changes, ifMatch }),
+      update: (id: unknown, operators: unknown, { ifMatch }: WriteOptions = {}) =>
+        ask('documents.update', { collection, id, operators, ifMatch }),
+      remove: async (id: unknown, { ifMatch }: WriteOptions = {}) => {
+        await ask('documents.remove', { collection, id, ifMatch });
+      },
+    });
+
+  const files = freeze({
+    get: (id: unknown) => ask('files.get', { id }),
+    text: (id: unknown) => ask('files.text', { id }),
+    bytes: async (id: unknown) => fromBase64((await ask('files.bytes', { id })) as string),
+    create: ({ name, type, body }: { readonly name?: unknown; readonly type?: unknown; readonly body?: unknown }) =>
+      ask('files.create', { name, type, text: body === undefined || body === null ? '' : undefined, ...bodyOf(body) }),
+    remove: async (id: unknown) => {
+      await ask('files.remove', { id });
+    },
+  });
+
+  interface FetchOptions {
+    readonly method?: unknown;
+    readonly headers?: unknown;
+    readonly body?: unknown;
+    readonly timeoutMs?: unknown;
+  }
+  interface FetchResult {
+    readonly status: number;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly base64: string;
+  }
+  const call = async (url: unknown, { method, headers, body, timeoutMs }: FetchOptions = {}) => {
+    const given = headers === undefined ? undefined : values.headersOf(headers);
+    const argument = { url: `${url}`, method, headers: given, timeoutMs, ...bodyOf(body) };
+    const answer = (await ask('fetch', argument)) as FetchResult;
+    const bytes = () => fromBase64(answer.base64);
+    const text = () => decode(bytes());
+    return freeze({
+      status: answer.status,
+      ok: answer.status >= 200 && answer.status < 300,
+      headers: freeze(answer.headers),
+      bytes: async () => bytes(),
+      text: async () => text(),
+      json: async () => parse(text()) as unknown,
+    });
+  };
+
+  const schedule = (name: unknown, input: unknown = null, given: { after?: unknown; at?: unknown } = {}) => {
+    const at = given.at instanceof Dates ? given.at.toISOString() : given.at;
+    return ask('schedule', { name, input, after: given.after, at });
+  };
+
+  const frozen = (value: unknown): unknown => {
+    if (typeof value !== 'object' || value === null) return value;
+    for (const key of keys(value)) frozen((value as Record<string, unknown>)[key]);
+    return freeze(value);
+  };
+
+  const line =
+    (level: 'info' | 'warn' | 'error') =>
+    (...given: unknown[]): void =>
+      asking.log(level, given);
+  const log = freeze({ info: line('info'), warn: line('warn'), error: line('error') });
+
+  return ({ principal, run, secrets }) => {
+    const own: Record<string, string> = create(null);
+    for (const name of keys(secrets)) own[name] = secrets[name] ?? '';
+    return freeze({
+      documents,
+      batch: (operations: unknown) => ask('batch', { operations }),
+      files,
+      ['fetch']: call,
+      hmac: (secret: unknown, text: unknown, encoding?: unknown) => ask('hmac', { secret, text: `${text}`, encoding }),
+      schedule,
+      secrets: freeze(own),
+      log,
+      principal: frozen(principal),
+      run: frozen(run),
+      now: () => new Dates(),
+    });
+  };
+}

@@ -1,0 +1,165 @@
+/**
+ * The program around an author's code inside an isolate: it puts the globals in place, takes dangerous ones away, calls the default
+ * export and tells the runner how that ended. The function is sent to the isolate as text together with the others of this folder.
+ */
+import type { CallFacts, FunctionKind } from '../../sandbox.ts';
+import type { WireOutcome } from '../../wire/messages.ts';
+import type { AddressMember, AddressParts, makeAddresses } from './addresses.ts';
+import type { AskingLimits, makeAsking, Post } from './asking.ts';
+import type { makeCloning } from './cloning.ts';
+import type { makeContext } from './context.ts';
+import type { makeDigests } from './digests.ts';
+import type { makeEncodings } from './encodings.ts';
+import type { makeValues } from './values.ts';
+
+/** The functions of this folder, as the isolate has them. */
+export interface InsideParts {
+  readonly makeAddresses: typeof makeAddresses;
+  readonly makeAsking: typeof makeAsking;
+  readonly makeCloning: typeof makeCloning;
+  readonly makeContext: typeof makeContext;
+  readonly makeDigests: typeof makeDigests;
+  readonly makeEncodings: typeof makeEncodings;
+  readonly makeValues: typeof makeValues;
+}
+
+export interface ProgramLimits extends AskingLimits {
+  readonly resultBytes: number;
+}
+
+/** What the runner gives a call that begins. */
+export interface Job {
+  readonly kind: FunctionKind;
+  readonly facts: CallFacts;
+  /** 32 random bytes as base64. */
+  readonly seed: string;
+}
+
+/** How a call ended, as its isolate says. The value or the body is beside it. */
+export type Ending =
+  | Exclude<WireOutcome, { readonly kind: 'fault' }>
+  | { readonly kind: 'fault'; readonly message: string; readonly stack: string | null };
+
+/** What the runner calls in the isolate: strings, numbers, and the namespace of the author's module. */
+export interface Program {
+  /** Puts the globals in place and takes dangerous ones away: in the context, because V8 cannot keep a global that is gone. */
+  readonly lock: () => void;
+  readonly start: (namespace: { readonly default?: unknown }, job: string, input: string) => void;
+  readonly answered: (number: number, ok: boolean, text: string) => void;
+  readonly woken: () => void;
+}
+
+/** Runs when the snapshot of new contexts is made. What it returns is locked in each context, before any code of an author. */
+export function makeProgram(
+  scope: Record<string, unknown>,
+  parts: InsideParts,
+  post: Post,
+  /** Answers JSON of the parts of an address, or an empty text. */
+  address: (text: string, base: string, member: string, value: string) => string,
+  limits: ProgramLimits,
+): Program {
+  const { parse, stringify } = JSON;
+  const { isArray } = Array;
+  const { freeze, defineProperty, getOwnPropertyNames, getOwnPropertyDescriptor } = Object;
+
+  const values = parts.makeValues();
+  const encodings = parts.makeEncodings();
+  const digests = parts.makeDigests(encodings);
+  const asking = parts.makeAsking(post, values, limits);
+  const contextOf = parts.makeContext(asking, encodings, values);
+  const ask = (text: string, base: string | null, member: AddressMember | null, value: string): AddressParts | null => {
+    const answer = address(text, base === null ? '' : base, member === null ? '' : member, value);
+    return answer === '' ? null : (parse(answer) as AddressParts);
+  };
+  const given = [values, encodings, digests, asking, parts.makeAddresses(ask), parts.makeCloning()];
+  const lock = (): void => {
+    // Code behind these would run outside of a call, wait in a thread, or compile what no limit covers.
+    for (const name of [
+      'WebAssembly',
+      'SharedArrayBuffer',
+      'Atomics',
+      'FinalizationRegistry',
+      'WeakRef',
+      'ShadowRealm',
+    ]) {
+      Reflect.deleteProperty(scope, name);
+    }
+
+    for (const { globals } of given) {
+      for (const name of getOwnPropertyNames(globals)) {
+        const value = globals[name];
+        if (typeof value === 'function') {
+          const prototype = getOwnPropertyDescriptor(value, 'prototype')?.value;
+          if (typeof prototype === 'object' && prototype !== null && name !== 'MillraceError' && name !== 'Refusal') {
+            freeze(prototype);
+          }
+          freeze(value);
+        }
+        defineProperty(scope, name, { value, writable: false, enumerable: false, configurable: false });
+      }
+    }
+  };
+
+  const end = (ending: Ending, text: string): void => post('done', 0, stringify(ending), text);
+
+  const fail = (thrown: unknown, kind: FunctionKind, index: number): void => {
+    const { message, stack, refusal } = values.describe(thrown);
+    if (refusal !== null && kind === 'before') end({ kind: 'refusal', message, ...refusal, index }, '');
+    else end({ kind: 'fault', message, stack }, '');
+  };
+
+  const endWith = (value: unknown, kind: FunctionKind): void => {
+    if (kind === 'endpoint') {
+      const response = value === undefined ? { status: 204, headers: {}, body: null } : values.responseOf(value);
+      if (response !== null) {
+        const { status, headers, body } = response;
+        if (body !== null && body.length > limits.resultBytes) throw new RangeError('The answer is longer than 5 MB');
+        end({ kind: 'response', status, headers, hasBody: body !== null }, body ?? '');
+        return;
+      }
+    }
+    const text = stringify(value) ?? 'null';
+    if (text.length > limits.resultBytes) throw new RangeError('The result is longer than 5 MB');
+    end({ kind: 'value' }, text);
+  };
+
+  type Called = (input: unknown, ctx: object) => unknown;
+
+  const run = async (
+    namespace: { readonly default?: unknown },
+    { kind, facts, seed }: Job,
+    inputText: string,
+  ): Promise<void> => {
+    let index = 0;
+    try {
+      digests.seed(seed);
+      const called = namespace.default;
+      if (typeof called !== 'function') throw new TypeError('The default export is not a function');
+      const input: unknown = parse(inputText);
+      const ctx = contextOf(facts);
+      if (kind !== 'before' || !isArray(input)) {
+        endWith(await (called as Called)(input, ctx), kind);
+        return;
+      }
+      // As text, one by one: what is returned for one element may be changed while the next one is looked at.
+      let results = '[';
+      for (; index < input.length; index += 1) {
+        const result = await (called as Called)(input[index], ctx);
+        results += `${index === 0 ? '' : ','}${stringify(result) ?? 'null'}`;
+        if (results.length > limits.resultBytes) throw new RangeError('The result is longer than 5 MB');
+      }
+      end({ kind: 'value' }, `${results}]`);
+    } catch (error) {
+      fail(error, kind, index);
+    }
+  };
+
+  return freeze({
+    lock,
+    start: (namespace: { readonly default?: unknown }, job: string, input: string): void => {
+      run(namespace, parse(job) as Job, input);
+    },
+    answered: asking.answered,
+    woken: asking.woken,
+  });
+}

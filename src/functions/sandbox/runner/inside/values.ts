@@ -1,0 +1,176 @@
+/**
+ * What functions throw and answer inside an isolate: MillraceError, Refusal and Response, and how any thrown value is described in
+ * bounded text. The function is sent to the isolate as text, so it uses nothing from outside of itself.
+ */
+
+/** An error of a host operation, as the server sends it. */
+export interface HostError {
+  readonly code: string;
+  readonly status: number;
+  readonly message: string;
+  readonly details: unknown;
+}
+
+/** A thrown value in words. */
+export interface Thrown {
+  readonly message: string;
+  readonly stack: string | null;
+  readonly refusal: { readonly code: string | null; readonly pointer: string | null } | null;
+}
+
+export interface ResponseParts {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+}
+
+export interface Values {
+  readonly globals: Readonly<Record<string, unknown>>;
+  readonly makeError: (error: HostError) => Error;
+  readonly describe: (thrown: unknown) => Thrown;
+  /** The parts of a Response of this isolate; null for any other value. */
+  readonly responseOf: (value: unknown) => ResponseParts | null;
+  /** Pairs of a record or an array of pairs, as text in a record without a prototype; names in lower case. */
+  readonly headersOf: (given: unknown) => Readonly<Record<string, string>>;
+}
+
+/** Made in an isolate, before any code of an author. */
+export function makeValues(): Values {
+  const uncurry = Function.prototype.bind.bind(Function.prototype.call) as <T, A extends unknown[], R>(
+    fn: (this: T, ...rest: A) => R,
+  ) => (self: T, ...rest: A) => R;
+  const slice = uncurry(String.prototype.slice);
+  const lower = uncurry(String.prototype.toLowerCase);
+  const lines = uncurry(String.prototype.split as (this: string, by: string) => string[]);
+  const includes = uncurry(String.prototype.includes);
+  const { stringify } = JSON;
+  const { isArray } = Array;
+  const { create, keys } = Object;
+  const MAX_MESSAGE = 2_000;
+  const MAX_STACK = 8_000;
+  const MAX_HEADERS = 100;
+  const EMPTY_STATUS = [204, 205, 304];
+
+  const headersOf = (given: unknown): Readonly<Record<string, string>> => {
+    const headers: Record<string, string> = create(null);
+    if (given === undefined || given === null) return headers;
+    if (typeof given !== 'object') throw new TypeError('Headers are an object, or an array of pairs');
+    let count = 0;
+    const add = (name: unknown, value: unknown) => {
+      count += 1;
+      if (count > MAX_HEADERS) throw new RangeError(`There can be ${MAX_HEADERS} headers`);
+      headers[lower(`${name}`)] = `${value}`;
+    };
+    if (isArray(given)) for (const pair of given) add(pair[0], pair[1]);
+    else for (const name of keys(given)) add(name, (given as Record<string, unknown>)[name]);
+    return headers;
+  };
+
+  class MillraceError extends Error {
+    readonly code: string;
+    readonly status: number;
+    readonly details: unknown;
+    constructor(error: HostError) {
+      super(error.message);
+      this.name = 'MillraceError';
+      this.code = error.code;
+      this.status = error.status;
+      this.details = error.details;
+    }
+  }
+
+  class Refusal extends Error {
+    #place: { readonly code: string | null; readonly pointer: string | null };
+    constructor(text: unknown = '', given: { code?: unknown; pointer?: unknown } = {}) {
+      super(`${text}`);
+      this.name = 'Refusal';
+      const [code, pointer] = [given.code, given.pointer];
+      this.#place = {
+        code: code === undefined || code === null ? null : slice(`${code}`, 0, 100),
+        pointer: pointer === undefined || pointer === null ? null : slice(`${pointer}`, 0, 1_000),
+      };
+    }
+    get code(): string | null {
+      return this.#place.code;
+    }
+    get pointer(): string | null {
+      return this.#place.pointer;
+    }
+    static placeOf(value: unknown): { readonly code: string | null; readonly pointer: string | null } | null {
+      return typeof value === 'object' && value !== null && #place in value ? value.#place : null;
+    }
+  }
+  const { placeOf } = Refusal;
+  Reflect.deleteProperty(Refusal, 'placeOf');
+
+  class Response {
+    #parts: ResponseParts;
+    constructor(body: unknown = null, given: { status?: unknown; headers?: unknown } = {}) {
+      const status = given.status === undefined ? 200 : Number(given.status);
+      if (!(status >= 200 && status <= 599) || status % 1 !== 0) throw new RangeError('The status is from 200 to 599');
+      const headers = headersOf(given.headers);
+      const text = body === null || body === undefined ? null : `${body}`;
+      if (text !== null && (status === EMPTY_STATUS[0] || status === EMPTY_STATUS[1] || status === EMPTY_STATUS[2])) {
+        throw new TypeError(`An answer with status ${status} has no body`);
+      }
+      if (text !== null && headers['content-type'] === undefined) {
+        (headers as Record<string, string>)['content-type'] = 'text/plain; charset=utf-8';
+      }
+      this.#parts = { status, headers, body: text };
+    }
+    static json(value: unknown, given: { status?: unknown; headers?: unknown } = {}): Response {
+      const text = stringify(value);
+      if (text === undefined) throw new TypeError('The value is not JSON');
+      const headers = headersOf(given.headers) as Record<string, string>;
+      headers['content-type'] ??= 'application/json; charset=utf-8';
+      return new Response(text, { status: given.status, headers });
+    }
+    get status(): number {
+      return this.#parts.status;
+    }
+    static partsOf(value: unknown): ResponseParts | null {
+      return typeof value === 'object' && value !== null && #parts in value ? value.#parts : null;
+    }
+  }
+  const { partsOf } = Response;
+  Reflect.deleteProperty(Response, 'partsOf');
+
+  /** Frames of the author's files; those of the program around them say nothing. */
+  const ownFrames = (stack: string): string => {
+    let text = '';
+    for (const line of lines(slice(stack, 0, 4 * MAX_STACK), '\n')) {
+      if (!includes(line, 'millrace:inside') && !includes(line, '<isolated-vm'))
+        text += text === '' ? line : `\n${line}`;
+    }
+    return slice(text, 0, MAX_STACK);
+  };
+
+  /** Reads what code may have made: every step can throw, or run code again. */
+  const describe = (thrown: unknown): Thrown => {
+    let message = 'The function threw a value that cannot be shown';
+    let stack: string | null = null;
+    let refusal: Thrown['refusal'] = null;
+    try {
+      refusal = placeOf(thrown);
+      if (typeof thrown === 'object' && thrown !== null && 'message' in thrown) {
+        const [name, text] = ['name' in thrown ? thrown.name : '', slice(`${thrown.message}`, 0, MAX_MESSAGE)];
+        const plain = refusal !== null || typeof name !== 'string' || name === '' || name === 'Error';
+        message = plain ? text : slice(`${name}: ${text}`, 0, MAX_MESSAGE);
+        if ('stack' in thrown && typeof thrown.stack === 'string') stack = ownFrames(thrown.stack);
+      } else {
+        message = slice(typeof thrown === 'object' ? (stringify(thrown) ?? '') : `${String(thrown)}`, 0, MAX_MESSAGE);
+      }
+    } catch {
+      return { message, stack: null, refusal };
+    }
+    return { message, stack, refusal };
+  };
+
+  return {
+    globals: { MillraceError, Refusal, Response },
+    makeError: (error) => new MillraceError(error),
+    describe,
+    responseOf: partsOf,
+    headersOf,
+  };
+}

@@ -1,0 +1,67 @@
+/**
+ * The runner: a program of its own in which the code of functions runs, started and ended by the server. It has one pipe, an empty
+ * environment, and may read nothing but its own files. Not here: the server's side (isolate-sandbox.ts).
+ */
+import { Socket } from 'node:net';
+import { MAX_BASE64_RESULT_BYTES } from '../host-shapes.ts';
+import { FrameReader, FrameWriter } from '../wire/frames.ts';
+import { PIPE, type ServerMessage } from '../wire/messages.ts';
+import { checkBundle } from './check-bundle.ts';
+import { HostedCall } from './hosted-call.ts';
+import { Isolates } from './isolates.ts';
+import type { BundleFiles } from './modules.ts';
+
+/** The longest frames bring the files of a bundle, or the result of an operation. */
+const MAX_FRAME_BYTES = 4 * MAX_BASE64_RESULT_BYTES;
+
+const pipe = new Socket({ fd: PIPE, readable: true, writable: true });
+const writer = new FrameWriter((bytes) => pipe.write(bytes));
+const send = (head: object, body?: string) => writer.send(head, body);
+const isolates = new Isolates(send);
+const bundles = new Map<string, BundleFiles>();
+const calls = new Map<string, HostedCall>();
+
+/** At once, whatever threads still do: a runner never outlives its server. */
+const die = () => process.kill(process.pid, 'SIGKILL');
+pipe.on('end', die);
+pipe.on('close', die);
+pipe.on('error', die);
+
+function take(message: ServerMessage, body: string): void {
+  switch (message.type) {
+    case 'load':
+      bundles.set(message.bundle, new Map(JSON.parse(body) as [string, string][]));
+      break;
+    case 'drop':
+      bundles.delete(message.bundle);
+      isolates.drop(message.bundle);
+      break;
+    case 'call':
+      begin(message, body);
+      break;
+    case 'answer':
+      calls.get(message.call)?.answered(message.number, message.ok, body);
+      break;
+    case 'check':
+      checkBundle(bundles.get(message.bundle) ?? new Map(), message.entries).then(
+        (faults) => send({ type: 'checked', check: message.check, faults }),
+        () => send({ type: 'checked', check: message.check, faults: [UNKNOWN_FAULT] }),
+      );
+      break;
+  }
+}
+
+const UNKNOWN_FAULT = { file: '', line: null, column: null, message: 'The bundle cannot be compiled' };
+
+function begin(message: Extract<ServerMessage, { type: 'call' }>, input: string): void {
+  const call = new HostedCall(message, input, (head, body) => {
+    if ('type' in head && head.type === 'result') calls.delete(message.call);
+    send(head, body);
+  });
+  calls.set(message.call, call);
+  isolates.call(call, message.bundle, bundles.get(message.bundle) ?? new Map());
+}
+
+const reader = new FrameReader(MAX_FRAME_BYTES, ({ head, body }) => take(head as ServerMessage, body));
+pipe.on('data', (chunk: Buffer) => reader.push(chunk));
+send({ type: 'ready' });

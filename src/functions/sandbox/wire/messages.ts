@@ -1,0 +1,167 @@
+/**
+ * The heads of the frames between the server and the runner, and the check of those that the runner sends: it may have been taken
+ * over, so nothing in them is believed. Not here: how frames are written (frames.ts).
+ */
+import {
+  type BundleFault,
+  CALL_FAULTS,
+  type CallFacts,
+  type CallFaultCode,
+  type CallRefusal,
+  type FunctionKind,
+  HOST_OPERATIONS,
+  type HostOperation,
+  type LogLine,
+  type RunLimits,
+} from '../sandbox.ts';
+
+/** The number of the pipe among the open files of the runner. */
+export const PIPE = 3;
+
+/** From the server to the runner. A call is named by its capability, random and new for each. */
+export type ServerMessage =
+  /** The body has the files, as an array of pairs. */
+  | { readonly type: 'load'; readonly bundle: string }
+  | { readonly type: 'drop'; readonly bundle: string }
+  /** The body is the input. */
+  | {
+      readonly type: 'call';
+      readonly call: string;
+      readonly bundle: string;
+      readonly file: string;
+      readonly kind: FunctionKind;
+      readonly facts: CallFacts;
+      readonly limits: RunLimits;
+    }
+  /** The body is the result of the operation, or its error. */
+  | { readonly type: 'answer'; readonly call: string; readonly number: number; readonly ok: boolean }
+  | { readonly type: 'check'; readonly check: string; readonly bundle: string; readonly entries: readonly string[] };
+
+/** How a call ended. The value or the body of the response is the body of the frame. */
+export type WireOutcome =
+  | { readonly kind: 'value' }
+  | {
+      readonly kind: 'response';
+      readonly status: number;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly hasBody: boolean;
+    }
+  | CallRefusal
+  | { readonly kind: 'fault'; readonly code: CallFaultCode; readonly message: string; readonly stack: string | null };
+
+/** From the runner to the server. */
+export type RunnerMessage =
+  | { readonly type: 'ready' }
+  /** The body is the argument. */
+  | { readonly type: 'host'; readonly call: string; readonly number: number; readonly operation: HostOperation }
+  /** The body is the line. */
+  | { readonly type: 'log'; readonly call: string; readonly level: LogLine['level'] }
+  | { readonly type: 'result'; readonly call: string; readonly cpuMs: number; readonly outcome: WireOutcome }
+  | { readonly type: 'checked'; readonly check: string; readonly faults: readonly BundleFault[] }
+  /** The calls whose code has been running for a while just now, the longest first. */
+  | { readonly type: 'busy'; readonly calls: readonly string[] }
+  /** Code of this call does not end although its isolate is disposed of: the runner has to be ended. */
+  | { readonly type: 'wedged'; readonly call: string; readonly why: 'time' | 'memory' };
+
+const MAX_MESSAGE = 2_000;
+const MAX_STACK = 8_000;
+const MAX_HEADERS = 100;
+const MAX_HEADER = 8_192;
+const MAX_FAULTS = 100;
+const MAX_BUSY = 1_000;
+const LEVELS: readonly string[] = ['info', 'warn', 'error'];
+
+type Members = Readonly<Record<string, unknown>>;
+
+function isMembers(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function text(value: unknown, max: number): value is string {
+  return typeof value === 'string' && value.length <= max;
+}
+
+function textOrNull(value: unknown, max: number): value is string | null {
+  return value === null || text(value, max);
+}
+
+function count(value: unknown, max: number): value is number {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= max;
+}
+
+/** A record without a prototype, so that a header named `__proto__` is only a header. */
+function readHeaders(value: unknown): Readonly<Record<string, string>> | null {
+  if (!isMembers(value)) return null;
+  const names = Object.keys(value);
+  if (names.length > MAX_HEADERS) return null;
+  const headers: Record<string, string> = Object.create(null);
+  for (const name of names) {
+    const member = value[name];
+    if (name.length > MAX_HEADER || !text(member, MAX_HEADER)) return null;
+    headers[name] = member;
+  }
+  return headers;
+}
+
+function readOutcome(value: unknown): WireOutcome | null {
+  if (!isMembers(value)) return null;
+  const { kind, status, hasBody, message, code, pointer, index, stack } = value;
+  if (kind === 'value') return { kind };
+  if (kind === 'response') {
+    const headers = readHeaders(value['headers']);
+    if (headers === null || !count(status, 599) || status < 200 || typeof hasBody !== 'boolean') return null;
+    return { kind, status, headers, hasBody };
+  }
+  if (!text(message, MAX_MESSAGE)) return null;
+  if (kind === 'refusal') {
+    if (!textOrNull(code, 100) || !textOrNull(pointer, 1_000) || !count(index, 1_000_000)) return null;
+    return { kind, message, code, pointer, index };
+  }
+  const fault = CALL_FAULTS.find((known) => known === code);
+  if (kind !== 'fault' || fault === undefined || !textOrNull(stack, MAX_STACK)) return null;
+  return { kind, code: fault, message, stack };
+}
+
+function readFault(value: unknown): BundleFault | null {
+  if (!isMembers(value)) return null;
+  const { file, line, column, message } = value;
+  if (!text(file, 1_000) || !text(message, MAX_MESSAGE)) return null;
+  if ((line !== null && !count(line, 1e9)) || (column !== null && !count(column, 1e9))) return null;
+  return { file, line, column, message };
+}
+
+/** @returns the message, made anew from what is known; null for anything else */
+export function readRunnerMessage(head: unknown): RunnerMessage | null {
+  if (!isMembers(head)) return null;
+  const { type, call } = head;
+  if (type === 'ready') return { type };
+  if (type === 'busy') {
+    const calls: unknown = head['calls'];
+    return Array.isArray(calls) && calls.length <= MAX_BUSY && calls.every((each) => text(each, 100))
+      ? { type, calls }
+      : null;
+  }
+  if (type === 'checked') {
+    const { check, faults } = head;
+    if (!text(check, 100) || !Array.isArray(faults) || faults.length > MAX_FAULTS) return null;
+    const read = faults.map(readFault);
+    return read.every((fault) => fault !== null) ? { type, check, faults: read } : null;
+  }
+  if (!text(call, 100)) return null;
+  if (type === 'wedged') return { type, call, why: head['why'] === 'memory' ? 'memory' : 'time' };
+  if (type === 'log') {
+    const level = head['level'];
+    return LEVELS.includes(level as string) ? { type, call, level: level as LogLine['level'] } : null;
+  }
+  if (type === 'host') {
+    const operation = HOST_OPERATIONS.find((known) => known === head['operation']);
+    const number = head['number'];
+    return operation !== undefined && count(number, 1e6) ? { type, call, number, operation } : null;
+  }
+  if (type !== 'result') return null;
+  const outcome = readOutcome(head['outcome']);
+  const cpuMs = head['cpuMs'];
+  return outcome !== null && typeof cpuMs === 'number' && cpuMs >= 0 && cpuMs < 1e9
+    ? { type, call, cpuMs, outcome }
+    : null;
+}

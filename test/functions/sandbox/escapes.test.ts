@@ -1,0 +1,100 @@
+/**
+ * Attempts to get out of the sandbox: none reaches Node, the environment, files, another plugin's secret, or what an earlier call left.
+ * Not here: programs that use too much (hostile.test.ts).
+ */
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import t from 'tap';
+import { IsolateSandbox } from '../../../src/functions/sandbox/host/isolate-sandbox.ts';
+import type { HostOperation } from '../../../src/functions/sandbox/sandbox.ts';
+import { MillraceError } from '../../../src/kernel/errors.ts';
+import { callOf, parsed, resultOf } from './calls.ts';
+import { ESCAPES } from './escape-attempts.ts';
+
+const SECRET = 'sk_of_another_plugin';
+const IN_ENVIRONMENT = 'value_of_the_environment';
+const ROOT = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
+/** What `look` says inside, where there is nothing of Node. */
+const NOTHING = 'undefined,undefined,undefined,undefined,undefined';
+
+t.test('attempts to escape', async (t) => {
+  process.env['MILLRACE_TEST_OF_ESCAPES'] = IN_ENVIRONMENT;
+  const sandbox = new IsolateSandbox({ onStrike: () => t.fail('strike') });
+  t.teardown(() => sandbox.stop());
+  const asked: unknown[] = [];
+  const host = async (operation: HostOperation, argument: string) => {
+    asked.push([operation, JSON.parse(argument)]);
+    if (argument.includes('fail')) throw new MillraceError('forbidden', 'No');
+    return '{"id":"1"}';
+  };
+  const limits = { wallMs: 5_000 };
+  // Another plugin has run in the same runner, with a secret.
+  await resultOf(
+    sandbox,
+    'globalThis.kept = 1; export default (i, ctx) => { globalThis.secret = ctx.secrets.OTHER; };',
+    {
+      fn: 'other/main',
+      secrets: { OTHER: SECRET },
+    },
+  );
+  const lines: string[] = [];
+  for (const [name, code] of Object.entries(ESCAPES)) {
+    await t.test(name, async (t) => {
+      const call = callOf(code, { host, limits, secrets: { OWN: 'mine' }, onLog: ({ text }) => lines.push(text) });
+      const outcome = await sandbox.call(call);
+      const told = JSON.stringify(outcome) + lines.join('\n');
+      for (const found of [SECRET, IN_ENVIRONMENT, ROOT, 'node:internal', 'isolated-vm/', '/etc/']) {
+        t.notOk(told.includes(found), `${found} is not in ${told.slice(0, 300)}`);
+      }
+      // Whatever `look` found: nothing of Node, or no way to look.
+      t.notMatch(told.replaceAll(NOTHING, ''), /object,|function,/, told.slice(0, 300));
+      t.notMatch(told, /owner|"eve"/, told.slice(0, 300));
+      t.not(outcome.kind === 'fault' ? outcome.code : '', 'function-runtime-restarted');
+      t.equal(({} as { polluted?: string }).polluted, undefined, 'nothing is polluted here');
+    });
+  }
+  t.ok(
+    asked.every((each) => Array.isArray(each) && /^(documents\.get|hmac)$/.test(each[0])),
+    'nothing else was asked of the host',
+  );
+});
+
+t.test('nothing of a call is there for the next one', async (t) => {
+  const sandbox = new IsolateSandbox({ onStrike: () => t.fail('strike') });
+  t.teardown(() => sandbox.stop());
+  const code = `
+    let calls = 0;
+    export default async (input, ctx) => {
+      calls += 1;
+      const found = [calls, globalThis.left, Array.prototype.left, Symbol.for('left').left, RegExp.$1, typeof later];
+      globalThis.left = ctx.principal.id; Array.prototype.left = ctx.principal.id; Object.prototype.later = 1;
+      /(.*)/.test(ctx.principal.id); JSON.parse = () => ctx.principal.id;
+      Promise.resolve().then(() => { globalThis.later = ctx.principal.id; });
+      setTimeout(() => { globalThis.later = ctx.principal.id; }, 5);
+      return found;
+    };`;
+  for (const id of ['ada', 'ben', 'ada', 'eve']) {
+    const found = await resultOf(sandbox, code, { principal: { kind: 'user', id } });
+    t.strictSame(found, [1, null, null, null, '', 'undefined'], id);
+  }
+  const together = await Promise.all(
+    Array.from({ length: 20 }, (_, index) => resultOf(sandbox, code, { principal: { kind: 'user', id: `u${index}` } })),
+  );
+  for (const found of together) t.strictSame(found, [1, null, null, null, '', 'undefined']);
+});
+
+t.test('a call is answered with what its own host says', async (t) => {
+  const sandbox = new IsolateSandbox({ onStrike: () => t.fail('strike') });
+  t.teardown(() => sandbox.stop());
+  const code = `export default async (input, ctx) => {
+    const got = await Promise.all([1, 2, 3].map((n) => ctx.documents('a').get(String(n))));
+    return [ctx.principal.id, ...got];
+  };`;
+  const calls = Array.from({ length: 50 }, (_, index) => {
+    const host = async (_: HostOperation, argument: string) => JSON.stringify(`${index}:${JSON.parse(argument).id}`);
+    return sandbox.call(callOf(code, { host, fn: `p${index % 3}/main`, principal: { kind: 'user', id: `u${index}` } }));
+  });
+  for (const [index, outcome] of (await Promise.all(calls)).entries()) {
+    t.strictSame(parsed(outcome), [`u${index}`, `${index}:1`, `${index}:2`, `${index}:3`]);
+  }
+});

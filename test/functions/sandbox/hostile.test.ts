@@ -1,0 +1,82 @@
+/**
+ * Hostile programs: each ends with its error in its time, another plugin is answered meanwhile and afterwards, and the program that
+ * calls notices nothing. Not here: attempts to get out (escapes.test.ts).
+ */
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import t from 'tap';
+import { IsolateSandbox } from '../../../src/functions/sandbox/host/isolate-sandbox.ts';
+import type { CallOutcome, Sandbox } from '../../../src/functions/sandbox/sandbox.ts';
+import { callOf } from './calls.ts';
+import { HOSTILE } from './hostile-programs.ts';
+
+/** What a program may take: the wall time, what the server adds to it, and as much as a busy machine needs. */
+const LIMITS = { wallMs: 1_500, cpuMs: 250, heapMb: 32 };
+const LATEST_MS = LIMITS.wallMs + 1_000;
+/** The neighbour's answer while the program runs. */
+const NEIGHBOUR_MS = 1_000;
+/** Its answer when the runner may have to be started again: 150 ms alone, much longer beside other tests on two cores. */
+const AFTERWARDS_MS = 4_000;
+const MAX_LAG_MS = 100;
+
+const NEIGHBOUR = 'export default async (input, ctx) => [input, await ctx.documents("a").get("1")];';
+
+t.test('hostile programs', async (t) => {
+  const strikes: string[] = [];
+  const sandbox = new IsolateSandbox(
+    { onStrike: (call, reason) => strikes.push(`${call.facts.run.function} ${reason}`) },
+    { rssMb: 420, backOffMs: 1 },
+  );
+  t.teardown(() => sandbox.stop());
+  const lag = monitorEventLoopDelay({ resolution: 5 });
+  await neighbour(sandbox);
+  lag.enable();
+  for (const [name, { code, ends }] of Object.entries(HOSTILE)) {
+    await t.test(name, async (t) => {
+      const started = performance.now();
+      let hasEnded = false;
+      const hostile = sandbox.call(callOf(code, { fn: 'hostile/main', limits: LIMITS, host: async () => '{}' }));
+      const watched = hostile.finally(() => {
+        hasEnded = true;
+      });
+      let slowest = 0;
+      while (!hasEnded) slowest = Math.max(slowest, (await neighbour(sandbox)).ms);
+      const outcome = await watched;
+      const took = performance.now() - started;
+      t.ok(ends.includes(endOf(outcome)), `ends with ${endOf(outcome)}: ${textOf(outcome)}`);
+      t.ok(took < LATEST_MS, `ends after ${Math.round(took)} ms`);
+      t.ok(slowest < NEIGHBOUR_MS, `the neighbour is answered within ${Math.round(slowest)} ms`);
+      // What the program left behind may end the runner under the first call that follows.
+      const after = performance.now();
+      let answer = await neighbour(sandbox);
+      while (!answer.isRight && performance.now() - after < AFTERWARDS_MS) answer = await neighbour(sandbox);
+      const back = performance.now() - after;
+      t.ok(answer.isRight && back < AFTERWARDS_MS, `and afterwards within ${Math.round(back)} ms`);
+    });
+  }
+  lag.disable();
+  const p99 = lag.percentile(99) / 1e6;
+  t.ok(p99 < MAX_LAG_MS, `the event loop was late by ${p99.toFixed(1)} ms (p99)`);
+  t.strictSame(
+    strikes.filter((strike) => !strike.startsWith('hostile/')),
+    [],
+    `${strikes.length} strikes, none of the neighbour`,
+  );
+});
+
+/** A call of another plugin. A call may be interrupted when the runner is ended; that is an answer too. */
+async function neighbour(sandbox: Sandbox): Promise<{ readonly ms: number; readonly isRight: boolean }> {
+  const started = performance.now();
+  const outcome = await sandbox.call(callOf(NEIGHBOUR, { fn: 'good/main', input: '7', host: async () => '{"b":1}' }));
+  return {
+    ms: performance.now() - started,
+    isRight: outcome.kind === 'value' && outcome.value === '[7,{"b":1}]',
+  };
+}
+
+function endOf(outcome: CallOutcome): string {
+  return outcome.kind === 'fault' ? outcome.code : outcome.kind;
+}
+
+function textOf(outcome: CallOutcome): string {
+  return outcome.kind === 'fault' ? outcome.message.slice(0, 100) : '';
+}

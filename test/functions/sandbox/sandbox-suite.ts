@@ -1,0 +1,245 @@
+/** What every sandbox does, whatever runs the code: the suite of the door. Not here: hostile code (hostile.test.ts, escapes.test.ts). */
+import type t from 'tap';
+import type { HostOperation, LogLine, Sandbox, SandboxEvents } from '../../../src/functions/sandbox/sandbox.ts';
+import { MillraceError } from '../../../src/kernel/errors.ts';
+import { bundleOf, callOf, parsed, resultOf } from './calls.ts';
+
+type Test = Pick<typeof t, 'test' | 'teardown' | 'fail'>;
+
+/** Runs the suite on the sandboxes that `make` makes. */
+export async function sandboxSuite(t: Test, make: (events: SandboxEvents) => Sandbox): Promise<void> {
+  const sandbox = make({ onStrike: (call, reason) => t.fail(`strike of ${call.facts.run.function}: ${reason}`) });
+  t.teardown(() => sandbox.stop());
+  const run = (code: string, changes?: Parameters<typeof callOf>[1]) => sandbox.call(callOf(code, changes));
+  const value = (code: string, changes?: Parameters<typeof callOf>[1]) => resultOf(sandbox, code, changes);
+
+  await t.test('passes input and result as JSON', async (t) => {
+    const echo = 'export default async (input) => input;';
+    const input = { a: [1, 'ä€😀', null, { b: true }], __proto__: null, n: 1e21 };
+    t.strictSame(await value(echo, { input: JSON.stringify(input) }), JSON.parse(JSON.stringify(input)));
+    t.equal(await value('export default () => 7'), 7);
+    t.equal(await value('export default () => ({ toJSON: () => "own" })'), 'own');
+    t.equal(await value('export default async () => undefined', { kind: 'cron' }), null);
+    const bare = await run('export default () => {}');
+    t.match(bare, { kind: 'response', response: { status: 204, body: null } });
+  });
+
+  await t.test('answers with a Response of an endpoint', async (t) => {
+    const json = await run('export default () => Response.json({ a: 1 }, { status: 201, headers: { "X-Own": "b" } });');
+    t.match(json, { kind: 'response', response: { status: 201, body: '{"a":1}' } });
+    const headers = json.kind === 'response' ? { ...json.response.headers } : {};
+    t.strictSame(headers, { 'x-own': 'b', 'content-type': 'application/json; charset=utf-8' });
+    const text = await run('export default () => new Response("hi", { headers: [["content-type", "text/html"]] });');
+    t.match(text, { response: { status: 200, headers: { 'content-type': 'text/html' }, body: 'hi' } });
+    t.match(await run('export default () => new Response(null, { status: 304 });'), { response: { body: null } });
+    t.match(await run('export default () => new Response("x", { status: 99 });'), { code: 'function-failed' });
+  });
+
+  await t.test('joins the files of a bundle, also in circles', async (t) => {
+    const bundle = bundleOf({
+      'main.ts': 'import { twice } from "./lib/math.ts";\nexport default (n) => twice(n);',
+      'lib/math.ts': 'import { base } from "../base.ts";\nexport const twice = (n) => 2 * n + base();',
+      'base.ts':
+        'import * as math from "./lib/math.ts";\nexport const base = () => typeof math.twice === "function" ? 1 : 0;',
+      'other.ts': 'export default () => "other";',
+    });
+    t.equal(parsed(await sandbox.call(callOf('', { bundle, input: '20' }))), 41);
+    t.equal(parsed(await sandbox.call(callOf('', { bundle, file: 'other.ts' }))), 'other');
+  });
+
+  await t.test('asks its host, in the name of the call', async (t) => {
+    const asked: [HostOperation, unknown][] = [];
+    const host = async (operation: HostOperation, argument: string) => {
+      asked.push([operation, JSON.parse(argument)]);
+      return operation === 'documents.list' ? '{"items":[{"id":"1"}],"next":null}' : '{"id":"2"}';
+    };
+    const code = `export default async (input, ctx) => {
+      const orders = ctx.documents('orders');
+      const { items } = await orders.list({ filter: { total: { $gt: 1 } }, sort: ['-total', 'id'], limit: 5 });
+      const made = await orders.create({ of: items[0].id });
+      await orders.patch('2', { a: null }, { ifMatch: '"1"' });
+      await orders.remove('2');
+      await ctx.schedule('later', { n: 1 }, { after: 5000 });
+      return [items.length, made.id];
+    };`;
+    t.strictSame(await value(code, { host }), [1, '2']);
+    t.strictSame(asked, [
+      ['documents.list', { collection: 'orders', filter: { total: { $gt: 1 } }, sort: '-total,id', limit: 5 }],
+      ['documents.create', { collection: 'orders', document: { of: '1' } }],
+      ['documents.patch', { collection: 'orders', id: '2', changes: { a: null }, ifMatch: '"1"' }],
+      ['documents.remove', { collection: 'orders', id: '2' }],
+      ['schedule', { name: 'later', input: { n: 1 }, after: 5000 }],
+    ]);
+  });
+
+  await t.test('passes bytes both ways', async (t) => {
+    const bytes = Buffer.from([0, 255, 128, 10, 65, 66]);
+    const asked: unknown[] = [];
+    const host = async (operation: HostOperation, argument: string) => {
+      asked.push(JSON.parse(argument));
+      if (operation === 'files.bytes') return JSON.stringify(bytes.toString('base64'));
+      const base64 = Buffer.from('{"ok":"ä"}').toString('base64');
+      return operation === 'fetch' ? JSON.stringify({ status: 200, headers: { etag: 'x' }, base64 }) : '{"id":"f"}';
+    };
+    const code = `export default async (input, ctx) => {
+      const bytes = await ctx.files.bytes('1');
+      await ctx.files.create({ name: 'a.bin', type: 'x/y', body: bytes.slice(1, 3) });
+      const answer = await ctx.fetch('https://api.example.com/', { method: 'POST', body: 'text', headers: { A: 1 } });
+      return [[...bytes], answer.status, answer.headers.etag, await answer.json(), await answer.text()];
+    };`;
+    t.strictSame(await value(code, { host }), [[...bytes], 200, 'x', { ok: 'ä' }, '{"ok":"ä"}']);
+    t.strictSame(asked.slice(1), [
+      { name: 'a.bin', type: 'x/y', base64: '/4A=' },
+      { url: 'https://api.example.com/', method: 'POST', headers: { a: '1' }, text: 'text' },
+    ]);
+  });
+
+  await t.test('shows errors of the host as MillraceError, and nothing of others', async (t) => {
+    const code = `export default async (input, ctx) => {
+      try { await ctx.documents('a').get('1'); } catch (error) {
+        return [error instanceof MillraceError, error.name, error.code, error.status, error.message, error.details];
+      }
+    };`;
+    const refusing = async () => {
+      throw new MillraceError('forbidden', 'Not this one', { hint: 'Ask', faults: [] });
+    };
+    t.strictSame(await value(code, { host: refusing }), [
+      true,
+      'MillraceError',
+      'forbidden',
+      403,
+      'Not this one',
+      { hint: 'Ask' },
+    ]);
+    const broken = async () => {
+      throw new TypeError('the password is 1234');
+    };
+    t.match(await value(code, { host: broken }), [
+      true,
+      'MillraceError',
+      'internal',
+      500,
+      'An unexpected error occurred',
+    ]);
+  });
+
+  await t.test('tells the call who calls, which run it is, and its secrets', async (t) => {
+    const code = 'export default (input, ctx) => [ctx.principal, ctx.run, ctx.secrets.KEY, Object.isFrozen(ctx)];';
+    const principal = { kind: 'key', id: 'k1', roles: ['a'], claims: {} };
+    t.strictSame(await value(code, { principal, secrets: { KEY: 's3cret' } }), [
+      principal,
+      { id: 'run_1', key: 'key_1', attempt: 1, function: 'shop/main', version: '1' },
+      's3cret',
+      true,
+    ]);
+  });
+
+  await t.test('logs in lines, bounded', async (t) => {
+    const lines: LogLine[] = [];
+    const code = `export default (input, ctx) => {
+      console.log('a', { b: 1 }, 2n); console.warn(new TypeError('w')); ctx.log.error('e');
+      for (let i = 0; i < 1000; i++) console.log('x'.repeat(100));
+      return 1;
+    };`;
+    t.equal(await value(code, { onLog: (line) => lines.push(line) }), 1);
+    t.strictSame(
+      lines.slice(0, 3).map(({ level, text }) => [level, text.split('\n')[0]]),
+      [
+        ['info', 'a {"b":1} 2'],
+        ['warn', 'TypeError: w'],
+        ['error', 'e'],
+      ],
+    );
+    t.equal(lines.length, 200);
+    await value('export default () => { console.log("y".repeat(1e6)); }', { onLog: (line) => lines.push(line) });
+    t.equal(lines.at(-1)?.text.length, 65_536);
+  });
+
+  await t.test('calls a before once for each element, in order', async (t) => {
+    const code = `let seen = 0;
+    export default async (input) => {
+      seen += 1;
+      if (input.bad) throw new Refusal('Not so', { code: 'bad', pointer: '/bad' });
+      return input.keep ? undefined : { ...input, seen };
+    };`;
+    const before = (input: unknown) => run(code, { kind: 'before', input: JSON.stringify(input) });
+    t.strictSame(parsed(await before([{ a: 1 }, { keep: true }, {}])), [{ a: 1, seen: 1 }, null, { seen: 3 }]);
+    const refused = { kind: 'refusal', message: 'Not so', code: 'bad', pointer: '/bad', index: 1 };
+    t.match(await before([{}, { bad: true }, {}]), refused);
+    t.match(await run('export default () => { throw new Refusal("x"); }'), { kind: 'fault', code: 'function-failed' });
+  });
+
+  await t.test('tells where code failed', async (t) => {
+    const bundle = bundleOf({
+      'main.ts': 'import { fail } from "./lib/fail.ts";\n\nexport default async () => {\n  fail();\n};',
+      'lib/fail.ts': 'export function fail() {\n  throw new TypeError("no total");\n}',
+    });
+    const outcome = await sandbox.call(callOf('', { bundle }));
+    t.match(outcome, { kind: 'fault', code: 'function-failed', message: 'TypeError: no total' });
+    const stack = outcome.kind === 'fault' ? (outcome.stack ?? '') : '';
+    t.match(stack, /lib\/fail\.ts:2:9[\s\S]*main\.ts:4:3/);
+    t.notMatch(stack, /millrace|node:|file:|isolated/);
+    const top = await run('const none = null;\nnone.member;\nexport default 1;');
+    t.match(top, { code: 'function-failed', message: /Cannot read properties of null/, stack: /main\.ts:2:\d+/ });
+    t.match(await run('export const a = 1; export default 5;'), { message: /default export is not a function/ });
+    const refused = await run(
+      'export default async (_, ctx) => {\n  const a = ctx.documents("a");\n  await a.list();\n}',
+      {
+        host: async () => {
+          throw new MillraceError('forbidden', 'Not this one');
+        },
+      },
+    );
+    t.match(refused, { message: /Not this one/, stack: /main\.ts:3:\d+/ }, 'an operation that is refused has its line');
+    t.match(await run('export default () => { throw "text"; }'), { message: 'text', stack: null });
+  });
+
+  await t.test('checks bundles without running them', async (t) => {
+    const faults = await sandbox.check(
+      bundleOf({
+        'a.ts': 'export default () => {\n  let x = ;\n};',
+        'b.ts': '\nimport x from "lodash";\nexport default x;',
+        'c.ts': 'import x from "node:fs";\nexport default x;',
+        'd.ts': 'import { x } from "./none.ts";\nexport default x;',
+      }),
+      ['a.ts', 'b.ts', 'gone.ts'],
+    );
+    t.strictSame(
+      faults.map(({ file, line, column }) => [file, line, column]),
+      [
+        ['a.ts', 2, 11],
+        ['b.ts', 2, 15],
+        ['c.ts', 1, 15],
+        ['d.ts', 1, 19],
+        ['gone.ts', null, null],
+      ],
+    );
+    const exports = bundleOf({
+      'none.ts': 'export const a = 1;',
+      'wrong.ts': 'import { b } from "./none.ts";\nexport default b;',
+      'good.ts': 'import { a } from "./none.ts";\nthrow new Error("run");\nexport default a;',
+    });
+    t.match(await sandbox.check(exports, ['none.ts', 'good.ts', 'wrong.ts']), [
+      { file: 'none.ts', message: 'The file has no default export' },
+      { file: 'wrong.ts', line: 1, message: /does not provide an export named 'b'/ },
+    ]);
+    t.strictSame(await sandbox.check(exports, ['good.ts']), []);
+  });
+
+  await t.test('ends calls when it is stopped', async (t) => {
+    const other = make({ onStrike: () => t.fail('strike') });
+    const asked = Promise.withResolvers<void>();
+    const waiting = other.call(
+      callOf('export default async (input, ctx) => await ctx.documents("a").get("1");', {
+        host: () => {
+          asked.resolve();
+          return new Promise(() => undefined);
+        },
+      }),
+    );
+    await asked.promise;
+    await other.stop();
+    t.match(await waiting, { kind: 'fault', code: 'function-runtime-restarted' });
+    t.match(await other.call(callOf('export default () => 1;')), { code: 'function-runtime-restarted' });
+  });
+}
