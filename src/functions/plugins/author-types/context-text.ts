@@ -1,0 +1,181 @@
+/**
+ * The types of `ctx` and of documents: a part of the declarations for authors. What the closed tables know is filled in by
+ * author-types.ts.
+ */
+import { MAX_ARGUMENT_BYTES, MAX_FETCHES, MAX_HOST_OPERATIONS, MAX_RESULT_BYTES } from '../../sandbox/host-shapes.ts';
+
+const mb = (bytes: number) => `${bytes / 1_048_576} MB`;
+
+export const DOCUMENTS_TEXT = `
+  interface Meta {
+    revision: number;
+    createdAt: string | null;
+    updatedAt: string | null;
+    createdBy: string | null;
+    updatedBy: string | null;
+  }
+
+  /** What the server keeps in every document. */
+  interface Stored {
+    id: string;
+    _meta: Meta;
+  }
+
+  interface AnyMembers {
+    [member: string]: unknown;
+  }
+
+  /** The members of a collection by its name, where it is known; any members else. */
+  type Members<C> = C extends keyof Collections ? Collections[C] : C extends object ? C : AnyMembers;
+
+  /** A document of a collection, such as Document<'orders'>, or with members of a type. */
+  type Document<C = AnyMembers> = Members<C> & Stored;
+
+  /** A document before it is written: a new one may have no id yet. */
+  type Draft<C = AnyMembers> = Members<C> & Partial<Stored>;
+
+  /** A document as it is sent: members that are known have their types, and others may be added. id and _meta are ignored. */
+  type Sent<T> = T extends readonly (infer Item)[]
+    ? readonly Sent<Item>[]
+    : T extends object
+      ? T | ({ readonly [M in keyof T]?: Sent<T[M]> | null } & { readonly [member: string]: unknown })
+      : T;
+
+  /** A filter of the query language in JSON: {"done":false,"price":{"$gte":10}}. */
+  type Filter = { readonly [member: string]: unknown };
+
+  interface ListOptions {
+    filter?: Filter;
+    /** '-createdAt,title', or the parts of it. */
+    sort?: string | readonly string[];
+    limit?: number;
+    /** next of an earlier page of the same query. */
+    cursor?: string;
+    fields?: string | readonly string[];
+  }
+
+  interface Page<T> {
+    items: T[];
+    /** Null on the last page. */
+    next: string | null;
+  }
+
+  interface WriteOptions {
+    /** The entity tag of the version that may be changed. */
+    ifMatch?: string;
+  }
+
+  interface ReadableDocuments<C = AnyMembers> {
+    list(options?: ListOptions): Promise<Page<Document<C>>>;
+    /** Null when there is none that may be read. */
+    get(id: string): Promise<Document<C> | null>;
+    count(filter?: Filter): Promise<number>;
+  }
+
+  interface Documents<C = AnyMembers> extends ReadableDocuments<C> {
+    create(document: Sent<Draft<C>>): Promise<Document<C>>;
+    replace(id: string, document: Sent<Draft<C>>, options?: WriteOptions): Promise<Document<C>>;
+    /** Merges the members in; null removes one. An array is a JSON Patch. */
+    patch(id: string, changes: Sent<Draft<C>> | readonly object[], options?: WriteOptions): Promise<Document<C>>;
+    /** Update operators: {"$inc":{"views":1}}. */
+    update(id: string, operators: Operators, options?: WriteOptions): Promise<Document<C>>;
+    remove(id: string, options?: WriteOptions): Promise<void>;
+  }
+`;
+
+export const CONTEXT_TEXT = `
+  interface StoredFile {
+    id: string;
+    url: string;
+    name: string;
+    type: string;
+    size: number;
+    [member: string]: unknown;
+  }
+
+  interface ReadableFiles {
+    /** Null when there is none that may be read. */
+    get(id: string): Promise<StoredFile | null>;
+    text(id: string): Promise<string>;
+    /** At most ${mb(MAX_RESULT_BYTES)}. */
+    bytes(id: string): Promise<Uint8Array>;
+  }
+
+  interface Files extends ReadableFiles {
+    create(file: { name: string; type?: string; body?: string | ArrayBuffer | ArrayBufferView | null }): Promise<StoredFile>;
+    remove(id: string): Promise<void>;
+  }
+
+  interface FetchOptions {
+    method?: string;
+    headers?: { readonly [name: string]: string } | readonly (readonly [string, string])[];
+    body?: string | ArrayBuffer | ArrayBufferView | null;
+    timeoutMs?: number;
+  }
+
+  interface FetchAnswer {
+    status: number;
+    /** Whether the status is from 200 to 299. */
+    ok: boolean;
+    /** Names are in lower case. */
+    headers: { [name: string]: string };
+    text(): Promise<string>;
+    json<T = unknown>(): Promise<T>;
+    bytes(): Promise<Uint8Array>;
+  }
+
+  interface Log {
+    info(...values: unknown[]): void;
+    warn(...values: unknown[]): void;
+    error(...values: unknown[]): void;
+  }
+
+  /** Who asks, as policies know it. */
+  interface Principal {
+    readonly kind: 'anonymous' | 'user' | 'key' | 'owner' | 'function';
+    /** Null for anonymous. */
+    readonly id: string | null;
+    readonly roles: readonly string[];
+    readonly claims: { readonly [name: string]: unknown };
+  }
+
+  interface Run {
+    readonly id: string;
+    /** The same on every attempt, for other servers to know a repetition by. */
+    readonly key: string;
+    /** 1 for the first. */
+    readonly attempt: number;
+    /** plugin/name. */
+    readonly function: string;
+    readonly version: string;
+  }
+
+  /** What a function may do that does not write. A call has ${MAX_HOST_OPERATIONS} operations, and ${MAX_FETCHES} fetches among them. */
+  interface ReadingContext {
+    documents<C extends keyof Collections | (string & {})>(collection: C): ReadableDocuments<C>;
+    documents<T extends object>(collection: string): ReadableDocuments<T>;
+    readonly files: ReadableFiles;
+    /** To a host that the manifest names under "fetch". */
+    fetch(url: string | URL, options?: FetchOptions): Promise<FetchAnswer>;
+    /** HMAC-SHA-256 of a text with a secret of the plugin as its key; hex without an encoding. */
+    hmac(secret: string, text: string, encoding?: 'hex' | 'base64'): Promise<string>;
+    /** The secrets that the manifest names, as far as an owner has set them. */
+    readonly secrets: { readonly [name: string]: string };
+    readonly log: Log;
+    /** As whom the function acts. */
+    readonly principal: Principal;
+    readonly run: Run;
+    now(): Date;
+  }
+
+  /** What a function may do. An argument has at most ${mb(MAX_ARGUMENT_BYTES)} of JSON, a result ${mb(MAX_RESULT_BYTES)}. */
+  interface Context extends ReadingContext {
+    documents<C extends keyof Collections | (string & {})>(collection: C): Documents<C>;
+    documents<T extends object>(collection: string): Documents<T>;
+    readonly files: Files;
+    /** Several writes of one transaction, as POST /batch takes them. */
+    batch(operations: readonly object[]): Promise<{ results: AnyMembers[] }>;
+    /** Runs a function of the plugin with "job": true later, once: after some milliseconds, at a time, or at once. */
+    schedule(name: string, input?: unknown, when?: { after?: number; at?: string | Date }): Promise<{ id: string; at: string }>;
+  }
+`;

@@ -1,0 +1,108 @@
+/**
+ * The types of what code has besides the language itself: a part of the declarations for authors. There is nothing of Node and
+ * nothing of a browser that does not stand here.
+ */
+export const GLOBALS_TEXT = `
+/** Thrown by a before: the write is refused with 422 and this text. */
+declare class Refusal extends Error {
+  /**
+   * @param options.code a word of yours for programs
+   * @param options.pointer the member that is wrong, as a JSON Pointer: /price
+   */
+  constructor(message: string, options?: { code?: string; pointer?: string });
+  readonly code: string | null;
+  readonly pointer: string | null;
+}
+
+/** What an operation of ctx fails with, as the API answers it. */
+declare class MillraceError extends Error {
+  private constructor();
+  readonly code: Millrace.ErrorCode | (string & {});
+  readonly status: number;
+  readonly details: unknown;
+}
+
+/** The answer of an endpoint, where the status and the headers matter. */
+declare class Response {
+  constructor(body?: string | null, options?: Response.Options);
+  static json(value: unknown, options?: Response.Options): Response;
+  readonly status: number;
+}
+
+declare namespace Response {
+  interface Options {
+    status?: number;
+    headers?: { readonly [name: string]: string } | readonly (readonly [string, string])[];
+  }
+}
+
+declare const console: {
+  log(...values: unknown[]): void;
+  info(...values: unknown[]): void;
+  debug(...values: unknown[]): void;
+  trace(...values: unknown[]): void;
+  warn(...values: unknown[]): void;
+  error(...values: unknown[]): void;
+};
+
+/** Within the call: what is still waiting when the function has returned does not run. */
+declare function setTimeout<Given extends unknown[]>(run: (...given: Given) => void, ms?: number, ...given: Given): number;
+declare function clearTimeout(timer: number | undefined): void;
+declare function structuredClone<T>(value: T): T;
+declare function atob(base64: string): string;
+declare function btoa(text: string): string;
+
+declare const crypto: {
+  randomUUID(): string;
+  getRandomValues<T extends ArrayBufferView>(array: T): T;
+  readonly subtle: { digest(name: 'SHA-256', bytes: ArrayBuffer | ArrayBufferView): Promise<ArrayBuffer> };
+};
+
+declare class TextEncoder {
+  readonly encoding: string;
+  encode(text?: string): Uint8Array;
+}
+
+declare class TextDecoder {
+  constructor(encoding?: 'utf-8' | 'utf8', options?: { fatal?: boolean });
+  readonly encoding: string;
+  decode(bytes?: ArrayBuffer | ArrayBufferView): string;
+}
+
+declare class URL {
+  constructor(address: string | URL, base?: string | URL);
+  static canParse(address: string | URL, base?: string | URL): boolean;
+  href: string;
+  readonly origin: string;
+  protocol: string;
+  username: string;
+  password: string;
+  host: string;
+  hostname: string;
+  port: string;
+  pathname: string;
+  search: string;
+  hash: string;
+  readonly searchParams: URLSearchParams;
+  toString(): string;
+  toJSON(): string;
+}
+
+declare class URLSearchParams implements Iterable<[string, string]> {
+  constructor(given?: string | { readonly [name: string]: string } | Iterable<readonly [string, string]>);
+  readonly size: number;
+  append(name: string, value: string): void;
+  delete(name: string, value?: string): void;
+  get(name: string): string | null;
+  getAll(name: string): string[];
+  has(name: string, value?: string): boolean;
+  set(name: string, value: string): void;
+  sort(): void;
+  forEach(run: (value: string, name: string, all: URLSearchParams) => void): void;
+  keys(): Iterable<string>;
+  values(): Iterable<string>;
+  entries(): IterableIterator<[string, string]>;
+  [Symbol.iterator](): IterableIterator<[string, string]>;
+  toString(): string;
+}
+`;

@@ -1,0 +1,278 @@
+/**
+ * What owners do with plugins: store versions, go back to one, switch plugins off and on, set secrets, and release functions.
+ * Every change is in force here when it resolves, and in all other processes within a second. Not here: HTTP (http/), what
+ * answers show (shown-plugins.ts), and reading plugins (plugin-loader.ts).
+ */
+import { hash } from 'node:crypto';
+import type { ClientSession } from 'mongodb';
+import type { Activity } from '../../database/activity.ts';
+import { ITSELF, type Stamp } from '../../database/system-collection.ts';
+import type { Transactions } from '../../database/transactions.ts';
+import { MillraceError } from '../../kernel/errors.ts';
+import { checked } from '../../kernel/parse-body.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
+import { answersOf, clashes } from './looked-plugin.ts';
+import type { Manifest } from './manifest/manifest.ts';
+import { invalidPlugin } from './manifest/plugin-fault.ts';
+import { PLUGIN_PATCH, readSentPlugin, SECRET_BODY } from './plugin-body.ts';
+import type { PluginLoader, PluginStores } from './plugin-loader.ts';
+import { blankRow, type PluginRow } from './store/plugin-row.ts';
+
+const MAX_PLUGINS = 200;
+
+export interface PluginsParts {
+  readonly stores: PluginStores;
+  readonly transactions: Pick<Transactions, 'run'>;
+  readonly loader: PluginLoader;
+  readonly activity: Activity;
+  /** Null where no function is run. */
+  readonly sandbox: Pick<Sandbox, 'check'> | null;
+}
+
+/** A change of one plugin. */
+export interface PluginChange {
+  readonly name: string;
+  /** Asked of the version that would be replaced, null when there is none; it throws to refuse the change. */
+  readonly condition: (version: string | null) => void;
+  readonly stamp: Stamp;
+}
+
+type UnconditionalChange = Omit<PluginChange, 'condition'>;
+
+type Secrets = Readonly<Record<string, string>>;
+
+export class Plugins {
+  readonly #parts: PluginsParts;
+
+  constructor(parts: PluginsParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Stores a version of a plugin and puts it in force.
+   * @param readsAccounts whether who asks may read accounts: then its triggers are told of them
+   * @returns whether it is the first one of this name
+   * @throws MillraceError `body-required`, `invalid-body`, `invalid-plugin`, `plugin-in-folder`, `too-many-plugins`,
+   *   `forbidden`, what the condition throws
+   */
+  async put(body: unknown, { name, condition, stamp }: PluginChange, readsAccounts: boolean): Promise<boolean> {
+    const { stores, sandbox } = this.#parts;
+    this.#refuseFolder(name);
+    const { manifest, files, bundle, note } = await readSentPlugin(body, { name, readsAccounts, sandbox });
+    await stores.versions.prepare();
+    const text = JSON.stringify(manifest);
+    const digest = hash('sha256', JSON.stringify([text, files]), 'base64url');
+    return this.#change(name, async (before, session) => {
+      // Of a plugin that was in a folder something may be remembered, but it is no plugin.
+      const isNew = before === null || before.version === null;
+      condition(isNew ? null : await this.#tag(before, session));
+      await this.#refuseClash(manifest, session);
+      if (isNew && (await stores.plugins.count(session)) >= MAX_PLUGINS) {
+        throw new MillraceError('too-many-plugins', `There are ${MAX_PLUGINS} plugins already`);
+      }
+      const stored = { manifest: text, files, digest, bundle, readsAccounts, at: new Date(), by: stamp.by, note };
+      const version = await stores.versions.add(name, stored, before?.version ?? null, session);
+      await this.#save(before, { version, digest, readsAccounts }, manifest, stamp, session);
+      return isNew;
+    });
+  }
+
+  /** Switches a plugin off or on. @throws MillraceError `invalid-body`, `plugin-not-found`, what the condition throws */
+  async patch(body: unknown, { name, condition, stamp }: PluginChange): Promise<void> {
+    const { enabled } = checked(PLUGIN_PATCH, body);
+    await this.#change(name, async (found, session) => {
+      const before = this.#existing(name, found);
+      condition(await this.#tag(before, session));
+      await this.#parts.stores.plugins.save(found, { ...before, enabled }, stamp, session);
+    });
+  }
+
+  /** Removes a plugin with its versions and secrets. Its runs stay. @throws MillraceError `plugin-not-found`, `plugin-in-folder` */
+  async remove({ name, condition, stamp }: PluginChange): Promise<void> {
+    const { plugins, versions, secrets } = this.#parts.stores;
+    this.#refuseFolder(name);
+    await this.#change(name, async (found, session) => {
+      if (found === null) condition(null);
+      const before = this.#existing(name, found);
+      condition(await this.#tag(before, session));
+      await versions.removeAll(name, session);
+      await secrets.remove(name, session);
+      await plugins.remove(name, stamp, session);
+    });
+  }
+
+  /**
+   * Puts an earlier version in force again, or a later one.
+   * @throws MillraceError `plugin-not-found` also when the version is not kept, `plugin-in-folder`, `invalid-plugin` when it
+   *   answers what another plugin answers by now, what the condition throws
+   */
+  async activate(number: number, { name, condition, stamp }: PluginChange): Promise<void> {
+    const { versions } = this.#parts.stores;
+    this.#refuseFolder(name);
+    await this.#change(name, async (found, session) => {
+      const before = this.#existing(name, found);
+      condition(await this.#tag(before, session));
+      const stored = await versions.find(name, number, session);
+      if (stored === null) throw noVersion(name, number);
+      const manifest: Manifest = JSON.parse(stored.manifest);
+      await this.#refuseClash(manifest, session);
+      const { version, digest, readsAccounts } = stored;
+      await this.#save(before, { version, digest, readsAccounts }, manifest, stamp, session);
+    });
+  }
+
+  /**
+   * Sets a secret.
+   * @throws MillraceError `plugin-not-found`, `invalid-body`, `invalid-plugin` when the manifest names no such secret
+   */
+  async setSecret(secret: string, body: unknown, change: UnconditionalChange): Promise<void> {
+    const { value } = checked(SECRET_BODY, body);
+    const { name } = change;
+    await this.#parts.stores.secrets.prepare();
+    await this.#changeSecrets(change, async (before, kept, session) => {
+      if ((await this.#secretNames(before, session)).includes(secret)) return { ...kept, [secret]: value };
+      throw new MillraceError('invalid-plugin', `The manifest of '${name}' names no secret '${secret.slice(0, 80)}'`);
+    });
+  }
+
+  /** Removes a secret, if there is one. @throws MillraceError `plugin-not-found` */
+  async removeSecret(secret: string, change: UnconditionalChange): Promise<void> {
+    await this.#changeSecrets(change, async (_before, kept) => {
+      const { [secret]: _, ...rest } = kept;
+      return Object.hasOwn(kept, secret) ? rest : kept;
+    });
+  }
+
+  /** Lets a function run again. @throws MillraceError `plugin-not-found`, `function-not-found` */
+  async release(fn: string, { name, stamp }: UnconditionalChange): Promise<void> {
+    await this.#change(name, async (found, session) => {
+      const before = this.#existing(name, found);
+      const quarantined = before.quarantined.filter((one) => one.function !== fn);
+      if (quarantined.length < before.quarantined.length) {
+        await this.#parts.stores.plugins.save(found, { ...before, quarantined }, stamp, session);
+      } else if (!this.#functionNames(name).includes(fn)) {
+        throw new MillraceError('function-not-found', `'${name}' has no function '${fn.slice(0, 80)}'`);
+      }
+    });
+  }
+
+  /**
+   * Lets a function run no more until it is released.
+   * @param id `plugin/name`
+   * @param reason what its calls did, for owners
+   */
+  async quarantine(id: string, reason: string): Promise<void> {
+    const { stores, activity } = this.#parts;
+    const [name = '', fn = ''] = id.split('/');
+    await this.#change(name, async (found, session) => {
+      if (found === null && this.#parts.loader.inFolder(name) === null) return;
+      const before = found ?? blankRow(name);
+      if (before.quarantined.some((one) => one.function === fn)) return;
+      const quarantined = [...before.quarantined, { function: fn, reason, at: new Date() }];
+      await stores.plugins.save(found, { ...before, quarantined }, ITSELF, session);
+      await activity.record('system.function.quarantined', { function: id, reason }, ITSELF, session);
+    });
+  }
+
+  /** One change at a time in all processes; then it is read here. */
+  async #change<T>(name: string, change: (found: PluginRow | null, session: ClientSession) => Promise<T>): Promise<T> {
+    const { stores, transactions, loader } = this.#parts;
+    const changed = await transactions.run(async (session) => {
+      await stores.plugins.takeTurn(session);
+      return change(await stores.plugins.find(name, session), session);
+    });
+    await loader.reloader.reload();
+    return changed;
+  }
+
+  async #changeSecrets(
+    { name, stamp }: UnconditionalChange,
+    change: (before: PluginRow, kept: Secrets, session: ClientSession) => Promise<Secrets>,
+  ): Promise<void> {
+    const { plugins, secrets } = this.#parts.stores;
+    await this.#change(name, async (found, session) => {
+      const before = this.#existing(name, found);
+      const kept = (await secrets.of(name, session)).open();
+      const next = await change(before, kept, session);
+      if (next === kept) return;
+      await secrets.save(name, next, session);
+      // The document says that something changed, and so every process hears of it.
+      await plugins.save(found, before, stamp, session);
+    });
+  }
+
+  #save(
+    before: PluginRow | null,
+    inForce: Pick<PluginRow, 'version' | 'digest' | 'readsAccounts'>,
+    { name, functions }: Manifest,
+    stamp: Stamp,
+    session: ClientSession,
+  ): Promise<void> {
+    const { enabled, quarantined: all } = before ?? blankRow(name);
+    const quarantined = all.filter((one) => functions.some((fn) => fn.name === one.function));
+    return this.#parts.stores.plugins.save(before, { _id: name, ...inForce, enabled, quarantined }, stamp, session);
+  }
+
+  /** The document of a plugin that there is: that of a plugin in a folder may not exist. */
+  #existing(name: string, found: PluginRow | null): PluginRow {
+    const isThere = found?.version != null || this.#parts.loader.inFolder(name) !== null;
+    if (isThere) return found ?? blankRow(name);
+    throw noPlugin(name);
+  }
+
+  async #tag(row: PluginRow, session: ClientSession): Promise<string> {
+    const { change } = await this.#parts.stores.secrets.of(row._id, session);
+    return pluginTag(row, change, this.#parts.loader.inFolder(row._id)?.digest ?? null);
+  }
+
+  #refuseFolder(name: string): void {
+    if (this.#parts.loader.inFolder(name) === null) return;
+    throw new MillraceError('plugin-in-folder', `The plugin '${name}' is in a folder of the server`, {
+      hint: 'Change its files there, or choose another name',
+    });
+  }
+
+  /** @throws MillraceError `invalid-plugin` when another plugin answers the same requests */
+  async #refuseClash(manifest: Manifest, session: ClientSession): Promise<void> {
+    const { stores, loader } = this.#parts;
+    const rows = await stores.plugins.all(session);
+    const others = rows.flatMap(({ _id: plugin, version }) =>
+      version === null || plugin === manifest.name ? [] : [{ plugin, version }],
+    );
+    const taken = new Map<string, string>();
+    for (const text of (await stores.versions.manifests(others, session)).values()) {
+      for (const [route, id] of answersOf(JSON.parse(text))) taken.set(route, id);
+    }
+    for (const { from, manifest: other } of loader.loaded) {
+      if (from === 'folder' && other !== null) for (const [route, id] of answersOf(other)) taken.set(route, id);
+    }
+    const faults = clashes(manifest, taken);
+    if (faults.length > 0) throw invalidPlugin(faults);
+  }
+
+  async #secretNames(row: PluginRow, session: ClientSession): Promise<readonly string[]> {
+    const { stores, loader } = this.#parts;
+    if (row.version === null) return loader.loaded.find(({ name }) => name === row._id)?.manifest?.secrets ?? [];
+    const stored = await stores.versions.find(row._id, row.version, session);
+    const manifest: Manifest | null = stored === null ? null : JSON.parse(stored.manifest);
+    return manifest?.secrets ?? [];
+  }
+
+  #functionNames(plugin: string): readonly string[] {
+    const found = this.#parts.loader.loaded.find(({ name }) => name === plugin);
+    return found?.manifest?.functions.map(({ name }) => name) ?? [];
+  }
+}
+
+/** Another one after each change of a plugin, also of its secrets. */
+export function pluginTag(row: PluginRow, secrets: string | null, folder: string | null): string {
+  return hash('sha256', JSON.stringify([row, secrets, folder]), 'base64url');
+}
+
+export function noPlugin(name: string): MillraceError {
+  return new MillraceError('plugin-not-found', `There is no plugin '${name.slice(0, 80)}'`);
+}
+
+export function noVersion(name: string, version: number): MillraceError {
+  return new MillraceError('plugin-not-found', `The version ${version} of '${name.slice(0, 80)}' is not kept`);
+}

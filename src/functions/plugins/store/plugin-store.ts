@@ -1,0 +1,64 @@
+/**
+ * The documents of `_plugins`, in transactions. Not here: scripts (version-store.ts) and secrets (plugin-secret-store.ts). Only
+ * this folder and the files above it call this file.
+ */
+import type { ClientSession, Collection } from 'mongodb';
+import { translated } from '../../../database/errors.ts';
+import type { Mongo } from '../../../database/mongo.ts';
+import { makeOwnCollection, newMeta, type Stamp, stampedForDeletion } from '../../../database/system-collection.ts';
+import { PLUGINS_COLLECTION, type PluginRow } from './plugin-row.ts';
+
+const TURNS = 'plugin_turns';
+
+export class PluginStore {
+  readonly #mongo: Mongo;
+  readonly #rows: Collection<PluginRow>;
+  readonly #turns: Collection<{ _id: string; times: number }>;
+
+  constructor(mongo: Mongo) {
+    this.#mongo = mongo;
+    this.#rows = mongo.data.collection<PluginRow>(PLUGINS_COLLECTION);
+    this.#turns = mongo.log.collection(TURNS);
+  }
+
+  async start(): Promise<void> {
+    await makeOwnCollection(this.#mongo, PLUGINS_COLLECTION);
+  }
+
+  /** In the order of their names. */
+  async all(session?: ClientSession): Promise<readonly PluginRow[]> {
+    const options = { sort: { _id: 1 }, ...(session && { session }) } as const;
+    return translated(() => this.#rows.find({}, options).toArray());
+  }
+
+  find(name: string, session: ClientSession): Promise<PluginRow | null> {
+    return this.#rows.findOne({ _id: name }, { session });
+  }
+
+  /** How many plugins are in the database. */
+  count(session: ClientSession): Promise<number> {
+    return this.#rows.countDocuments({ version: { $ne: null } }, { session });
+  }
+
+  /**
+   * Makes transactions that change plugins follow one another: of two at a time the second begins again and sees what the first
+   * one did.
+   */
+  async takeTurn(session: ClientSession): Promise<void> {
+    await this.#turns.updateOne({ _id: PLUGINS_COLLECTION }, { $inc: { times: 1 } }, { upsert: true, session });
+  }
+
+  /** Adds a plugin, or replaces the one of its name, which `before` is. */
+  async save(before: PluginRow | null, row: PluginRow, stamp: Stamp, session: ClientSession): Promise<void> {
+    const fresh = newMeta(stamp, new Date());
+    const { revision = 0, createdAt = fresh.createdAt, createdBy = fresh.createdBy } = before?._meta ?? {};
+    const saved = { ...row, _meta: { ...fresh, revision: revision + 1, createdAt, createdBy } };
+    if (before === null) await this.#rows.insertOne(saved, { session });
+    else await this.#rows.replaceOne({ _id: row._id }, saved, { session });
+  }
+
+  async remove(name: string, stamp: Stamp, session: ClientSession): Promise<void> {
+    await this.#rows.updateOne({ _id: name }, { $set: stampedForDeletion(stamp) }, { session });
+    await this.#rows.deleteOne({ _id: name }, { session });
+  }
+}
