@@ -18,14 +18,17 @@ import type { Match } from '../query/evaluate/match.ts';
 import type { OpenFilter } from '../query/filter.ts';
 import type { Atomic } from './atomic.ts';
 import type { DocumentChange } from './change/change.ts';
+import type { WriteOrigin } from './change/next-document.ts';
 import { permittedChange } from './change/permitted-change.ts';
-import type { Write } from './collections.ts';
 import type { OpenTransaction } from './open-transaction.ts';
 import { writingFilter, writingMatch } from './read/listing.ts';
 import { duplicate, notAvailable } from './refusals.ts';
 import type { Registry } from './registry.ts';
+import { type Hooked, seenChanges, seenRemovals } from './seen-writes.ts';
 import type { Replacement } from './store/coalesced-operations.ts';
 import type { DocumentStore } from './store/store.ts';
+import type { Write } from './write.ts';
+import type { WriteAction, WriteHooks } from './write-hooks.ts';
 
 /** Documents that one transaction touches by filters. */
 const MAX_AFFECTED = 10_000;
@@ -53,6 +56,8 @@ export interface BulkWritesParts {
   readonly store: DocumentStore;
   readonly registry: Registry;
   readonly atomic: Atomic;
+  /** What sees writes before they are made, if anything does. */
+  readonly hooks?: WriteHooks | undefined;
   readonly now?: () => Date;
 }
 
@@ -80,13 +85,18 @@ export class BulkWrites {
     const { store } = this.#parts;
     const now = this.#now();
     const origin = { principal: scope.principal, request: write.request, now };
-    return this.#within(scope, name, asked, write, now, async (ids, { session }) => {
+    const hooked = this.#hooked(scope, name, origin);
+    const blame = (error: unknown, raw: Uint8Array) => ofDocument(scope.reader, readStored(raw), error);
+    return this.#within(scope, name, asked, write, now, async (ids, within) => {
+      const { session } = within;
       // A batch of the cursor is at most 16 MB, whatever the number of documents.
-      for await (const batch of store.listWithin(name, ids, session)) {
+      for await (const batch of store.within(session).byIds(name, ids)) {
+        const seen = hooked === null ? null : await seenChanges(scope, change, batch, { ...hooked, within }, blame);
         const changes: Replacement[] = [];
-        for (const raw of batch) {
+        for (const [index, raw] of batch.entries()) {
           const old = decodeStored(raw);
-          const next = await inDocument(scope.reader, old, () => permittedChange(scope, change, old, origin));
+          const permitted = () => permittedChange(scope, change, old, origin);
+          const next = seen?.[index] ?? (await inDocument(scope.reader, old, permitted));
           const ordered = decodeOrdered(raw);
           changes.push({ id: decodeStoredId(raw), old: ordered, next: inOrderOf(next, ordered) });
           // One change may take as long as one whole request, so other requests get their turn between any two changes.
@@ -106,10 +116,19 @@ export class BulkWrites {
    * @throws MillraceError `too-many-affected`, `resource-not-available`, `overloaded` when too many large writes wait
    */
   remove(scope: Scope<'delete'>, name: CollectionName, asked: BulkTarget, write: Write): Promise<Affected> {
+    const { store } = this.#parts;
+    const now = this.#now();
     const stamp = stampBy(scope, write.request);
-    return this.#within(scope, name, asked, write, this.#now(), (ids, { session }) =>
-      this.#parts.store.removeMany(name, ids, stamp, session),
-    );
+    const hooked = this.#hooked(scope, name, { principal: scope.principal, request: write.request, now });
+    const blame = (error: unknown, raw: Uint8Array) => ofDocument(scope.reader, readStored(raw), error);
+    return this.#within(scope, name, asked, write, now, async (ids, within) => {
+      if (hooked !== null) {
+        for await (const batch of store.within(within.session).byIds(name, ids)) {
+          await seenRemovals(batch, { ...hooked, within }, blame);
+        }
+      }
+      await store.removeMany(name, ids, stamp, within.session);
+    });
   }
 
   #within(
@@ -149,13 +168,18 @@ export class BulkWrites {
     { session }: OpenTransaction,
   ): Promise<readonly unknown[]> {
     const ids: unknown[] = [];
-    for await (const batch of this.#parts.store.listWithin(name, found, session)) {
+    for await (const batch of this.#parts.store.within(session).byIds(name, found)) {
       for (const raw of batch) {
         if (await inTurns(() => match(readStored(raw)))) ids.push(decodeStoredId(raw));
         await otherWork();
       }
     }
     return ids;
+  }
+
+  #hooked(scope: Scope<WriteAction>, name: CollectionName, origin: WriteOrigin): Omit<Hooked, 'within'> | null {
+    const hooks = this.#parts.hooks?.of(name, scope.action) ?? null;
+    return hooks === null ? null : { hooks, collection: name, action: scope.action, origin };
   }
 
   #now(): Date {
@@ -181,16 +205,20 @@ function tooMany(maxAffected: number): MillraceError {
   });
 }
 
-/**
- * Puts the id of the document at fault into an error, because one document can stop all the changes. The id is named
- * only if the reader's Scope may read that document.
- */
 async function inDocument<T>(reader: Scope<'read'> | null, old: Document, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof MillraceError) || reader === null) throw error;
-    if ((await grantsInTurns(reader, old)).length === 0) throw error;
-    throw error.with({ message: `Document '${idText(old['_id'])}': ${error.message}` });
+    throw await ofDocument(reader, old, error);
   }
+}
+
+/**
+ * Puts the id of the document at fault into an error, because one document can stop all the changes. The id is named
+ * only if the reader's Scope may read that document.
+ */
+async function ofDocument(reader: Scope<'read'> | null, old: Document, error: unknown): Promise<unknown> {
+  if (!(error instanceof MillraceError) || reader === null) return error;
+  if ((await grantsInTurns(reader, old)).length === 0) return error;
+  return error.with({ message: `Document '${idText(old['_id'])}': ${error.message}` });
 }

@@ -3,53 +3,39 @@
  * of the exact stored value, repeated when another write came first. It needs no transaction, and can be a part of one.
  * Not here: HTTP (http/), the database's language (store.ts), how a new document is computed (next-document.ts).
  */
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Document } from 'mongodb';
 import { quotaIdOf, stampBy } from '../auth/identity/principal.ts';
 import { decodeOrdered, decodeStored, decodeStoredId, exactly, inOrderOf } from '../database/bson/stored.ts';
-import { duplicateKey, translated, translateError } from '../database/errors.ts';
+import { duplicateKey, translateError } from '../database/errors.ts';
 import { idText, newId } from '../database/json/ids.ts';
 import type { CollectionName } from '../database/names.ts';
 import { FairSemaphore } from '../kernel/concurrency/fair-semaphore.ts';
-import { KeyedQueues } from '../kernel/concurrency/queues.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { databaseDecides, reachesAll, toDatabaseFilter } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
 import type { Query } from '../query/parse/query.ts';
 import type { Quotas } from '../quotas/quotas.ts';
 import type { Atomic } from './atomic.ts';
+import { ATTEMPTS, Attempts } from './attempts.ts';
 import type { DocumentChange } from './change/change.ts';
 import type { JsonObject, WriteOrigin } from './change/next-document.ts';
-import { permittedChange, permittedCreate } from './change/permitted-change.ts';
-import { type HintedList, Lists, type ListsParts } from './lists.ts';
+import { permittedChange, permittedCreate, permittedCreates } from './change/permitted-change.ts';
+import { type HintedList, Lists, type ListsParts, type Plain } from './lists.ts';
 import { Lookup } from './lookup.ts';
 import type { OpenTransaction } from './open-transaction.ts';
 import { tagFor, viewOf } from './read/document-view.ts';
 import { Allowance, type Expand, type Expanding, expandBatch } from './read/expansion.ts';
 import { duplicate, tooBusy } from './refusals.ts';
-import { checkPreconditions, type Preconditions, UNCONDITIONAL, UNSEEN } from './store/preconditions.ts';
+import { type Hooked, isComparable, seenChange, seenCreate, seenCreates, seenRemovals } from './seen-writes.ts';
+import { checkPreconditions, UNCONDITIONAL, UNSEEN } from './store/preconditions.ts';
 import { type StoredDocument, toStored, written } from './store/stored-document.ts';
+import type { Write, WriteScopes } from './write.ts';
+import type { WriteAction, WriteHooks } from './write-hooks.ts';
 
-/** How often a change is computed anew before it is refused because the document is too busy. */
-const ATTEMPTS = 8;
 /** Size of both states of a document, old and new, that fit into one command of the database. */
 const MAX_COMPARED_BYTES = 15 * 1024 * 1024;
 /** Documents of one bulk create. */
 export const MAX_DOCUMENTS = 1_000;
-
-/** The request a write belongs to. */
-export interface Write {
-  readonly request: string;
-  readonly preconditions: Preconditions;
-  /** The transaction that the write is a part of. */
-  readonly within?: OpenTransaction;
-}
-
-/** The Scopes of a replacement: for changing a document that exists, and for creating one that does not. */
-export interface WriteScopes {
-  readonly update: Scope<'update'> | null;
-  readonly create: Scope<'create'> | null;
-}
 
 export interface CollectionsParts extends ListsParts {
   readonly atomic: Atomic;
@@ -57,6 +43,8 @@ export interface CollectionsParts extends ListsParts {
   readonly expandBytes: number;
   /** What bounds how much a principal makes, if anything does. */
   readonly quotas?: Quotas | undefined;
+  /** What sees writes before they are made, if anything does. */
+  readonly hooks?: WriteHooks | undefined;
   readonly now?: () => Date;
 }
 
@@ -64,7 +52,7 @@ export class Collections {
   readonly #parts: CollectionsParts;
   readonly #lists: Lists;
   readonly #lookup: Lookup;
-  readonly #queues = new KeyedQueues();
+  readonly #attempts = new Attempts();
   /** Look-ups of what documents name. */
   readonly #lookups = new FairSemaphore(4, 2);
 
@@ -76,10 +64,11 @@ export class Collections {
 
   /**
    * The documents that a query finds, after the first batch has been read.
+   * @param plain for a reader that takes no hints: the transaction whose writes it must see, or null
    * @throws MillraceError `resource-not-available` when the collection was never created
    */
-  list(scope: Scope<'read'>, name: CollectionName, query: Query): Promise<HintedList> {
-    return this.#lists.list(scope, name, query, this.#now());
+  list(scope: Scope<'read'>, name: CollectionName, query: Query, plain?: Plain): Promise<HintedList> {
+    return this.#lists.list(scope, name, query, this.#now(), plain);
   }
 
   /**
@@ -93,17 +82,16 @@ export class Collections {
   }
 
   /** @throws MillraceError `resource-not-available`, `document-not-found` */
-  async get(scope: Scope<'read'>, name: CollectionName, id: string): Promise<StoredDocument> {
-    const raw = await this.#lookup.find(scope, name, id);
+  async get(scope: Scope<'read'>, name: CollectionName, id: string, within?: OpenTransaction): Promise<StoredDocument> {
+    const raw = await this.#lookup.find(scope, name, id, within);
     const seen = raw === null ? null : await viewOf(scope, raw, true);
-    if (seen === null) throw await this.#lookup.missing(scope, name, id);
+    if (seen === null) throw await this.#lookup.missing(scope, name, id, undefined, within);
     return seen;
   }
 
   /** @throws MillraceError `id-exists`, `unique-violation`, `invalid-id`, `unsupported-key` */
   async create(scope: Scope<'create'>, name: CollectionName, body: JsonObject, write: Write): Promise<StoredDocument> {
-    const document = await permittedCreate(scope, body, this.#origin(scope, write), newId);
-    return this.#insert(scope, name, document, write);
+    return this.#insert(scope, name, await this.#newDocument(scope, name, body, write), write);
   }
 
   async #insert({ principal }: Scope, name: CollectionName, document: Document, write: Write): Promise<StoredDocument> {
@@ -131,15 +119,11 @@ export class Collections {
     if (bodies.length > MAX_DOCUMENTS) {
       throw new MillraceError('too-many-documents', `${bodies.length} documents, ${MAX_DOCUMENTS} at most`);
     }
-    const origin = this.#origin(scope, write);
-    const documents: Document[] = [];
-    for (const [index, body] of bodies.entries()) {
-      try {
-        documents.push(await permittedCreate(scope, body, origin, newId));
-      } catch (error) {
-        throw error instanceof MillraceError ? error.at(`/${index}`) : error;
-      }
-    }
+    const hooked = this.#hooked(scope, name, write, write.within);
+    const documents =
+      hooked === null
+        ? await permittedCreates(scope, bodies, this.#origin(scope, write), newId)
+        : await seenCreates(scope, bodies, hooked);
     const [creator, made] = [quotaIdOf(scope.principal), { documents: documents.length }];
     await this.#parts.atomic.run(async (within) => {
       await this.#parts.quotas?.hold(creator, write.request, made, within.holds);
@@ -173,7 +157,7 @@ export class Collections {
         checkPreconditions(write.preconditions, null);
       }
       if (create === null) throw new TypeError('A replacement needs a Scope');
-      const document = await permittedCreate(create, { ...body, id }, this.#origin(create, write), newId);
+      const document = await this.#newDocument(create, name, { ...body, id }, write);
       // A failed insert ends a transaction. So inside one we first look whether the document exists: by the id alone,
       // as the insert does.
       if (write.within && (await this.#parts.store.find(name, document['_id'], {}, write.within.session)) !== null) {
@@ -211,23 +195,28 @@ export class Collections {
   /** Deletes a document and returns it as it was. */
   async remove(scope: Scope<'delete'>, name: CollectionName, id: string, write: Write): Promise<StoredDocument> {
     const { store } = this.#parts;
-    const session = write.within?.session;
-    const removed = await this.#queued(name, id, write, async () => {
-      const raw = await this.#lookup.find(scope, name, id, write.within);
+    const attempt = async (within = write.within): Promise<StoredDocument | null | undefined> => {
+      const raw = await this.#lookup.find(scope, name, id, within);
       if (raw === null) return null;
       // Its id and its stamp are enough: a document that could not be written back as it is can still go.
       const stored = decodeStoredId(raw);
       const before = toStored(raw);
       if (write.preconditions !== UNCONDITIONAL)
         checkPreconditions(write.preconditions, await tagFor(scope.reader, raw));
-      const mustStay = write.preconditions.ifMatch !== undefined || !databaseDecides(scope);
+      const hooked = this.#hooked(scope, name, write, within);
+      // What was shown must be what is deleted. A transaction guards also what cannot be compared.
+      if (hooked !== null && within === undefined && !isComparable(raw)) return this.#parts.atomic.run(attempt);
+      if (hooked !== null) await seenRemovals([raw], hooked);
+      const isShown = hooked !== null && within === undefined;
+      const mustStay = isShown || write.preconditions.ifMatch !== undefined || !databaseDecides(scope);
       const unchanged = mustStay ? decodeOrdered(raw) : undefined;
       const stamp = stampBy(scope, write.request);
       const removed =
-        (await store.stamp(name, stored, stamp, toDatabaseFilter(scope), unchanged, session)) &&
-        (await store.removeStamped(name, stored, write.request, session));
+        (await store.stamp(name, stored, stamp, toDatabaseFilter(scope), unchanged, within?.session)) &&
+        (await store.removeStamped(name, stored, write.request, within?.session));
       return removed ? before : undefined;
-    });
+    };
+    const removed = await this.#attempts.run(name, id, write, attempt);
     if (removed === null) throw await this.#lookup.missing(scope, name, id, write.preconditions, write.within);
     return removed;
   }
@@ -247,7 +236,11 @@ export class Collections {
       // Only a conditional write has to know the entity tag of what it replaces.
       if (write.preconditions !== UNCONDITIONAL)
         checkPreconditions(write.preconditions, await tagFor(scope.reader, raw));
-      const next = await permittedChange(scope, change, old, this.#origin(scope, write));
+      const hooked = this.#hooked(scope, name, write, within);
+      const next =
+        hooked === null
+          ? await permittedChange(scope, change, old, this.#origin(scope, write))
+          : await seenChange(scope, change, raw, hooked);
       const placed = change.kind === 'replace' ? next : inOrderOf(next, decodeOrdered(raw));
       const stored = written(placed);
       const bytes = raw.length + stored.raw.length;
@@ -257,23 +250,7 @@ export class Collections {
       const replaced = await this.#parts.store.compareAndReplace(name, replacement, bytes, within?.session);
       return replaced ? stored : undefined;
     };
-    return this.#queued(name, id, write, attempt);
-  }
-
-  /**
-   * Repeats `attempt` while it answers undefined (another write came first), one writer of a document at a time. Inside
-   * a transaction it does not wait for others: the whole transaction runs again.
-   */
-  #queued<T>(name: CollectionName, id: string, write: Write, attempt: () => Promise<T | undefined>): Promise<T> {
-    const repeat = async (): Promise<T> => {
-      for (let tries = 1; ; tries++) {
-        const result = await translated(attempt);
-        if (result !== undefined) return result;
-        if (tries === ATTEMPTS || write.within) throw tooBusy(id);
-        await pause(Math.random() * 2 ** tries);
-      }
-    };
-    return write.within ? repeat() : this.#queues.run(`${name}/${id}`, repeat);
+    return this.#attempts.run(name, id, write, attempt);
   }
 
   /** Refuses to create a document that exists already; the error carries its tag if the Scope may read it. */
@@ -284,6 +261,20 @@ export class Collections {
 
   #now(): Date {
     return this.#parts.now?.() ?? new Date();
+  }
+
+  /** The document that a create stores: what sees it first may change it. */
+  #newDocument(scope: Scope<'create'>, name: CollectionName, body: JsonObject, write: Write): Promise<Document> {
+    const hooked = this.#hooked(scope, name, write, write.within);
+    return hooked === null
+      ? permittedCreate(scope, body, this.#origin(scope, write), newId)
+      : seenCreate(scope, body, hooked);
+  }
+
+  #hooked(scope: Scope<WriteAction>, name: CollectionName, write: Write, within?: OpenTransaction): Hooked | null {
+    const hooks = this.#parts.hooks?.of(name, scope.action) ?? null;
+    if (hooks === null) return null;
+    return { hooks, collection: name, action: scope.action, origin: this.#origin(scope, write), within };
   }
 
   #origin(scope: Scope, write: Write): WriteOrigin {

@@ -12,6 +12,7 @@ import { bind } from '../query/evaluate/bind.ts';
 import { coversAll } from '../query/evaluate/fields.ts';
 import { pathsOf } from '../query/filter.ts';
 import type { Query } from '../query/parse/query.ts';
+import type { OpenTransaction } from './open-transaction.ts';
 import { hintsForEmpty, hintsForUnsorted } from './read/hints.ts';
 import { keysOfNone, type List, Listing, type ListingParts } from './read/listing.ts';
 import { ShownMembers } from './read/shown-members.ts';
@@ -29,6 +30,12 @@ export interface ListsParts extends ListingParts {
   readonly missingIndexes: MissingIndexes;
   /** A list that takes longer counts as slow, in milliseconds. */
   readonly slowListMs: number;
+}
+
+/** How a list is read for a program: without hints, which are for people and cost reads of their own. */
+export interface Plain {
+  /** The transaction whose writes it must see; null outside of one. */
+  readonly within: OpenTransaction | null;
 }
 
 /** What was found first, and how long that took. */
@@ -50,10 +57,12 @@ export class Lists {
 
   /**
    * The documents that a query finds.
+   * @param plain for a reader that takes no hints
    * @throws MillraceError `resource-not-available` when the collection was never created, and those of
    *   {@link Listing.list}
    */
-  async list(scope: Scope<'read'>, name: CollectionName, query: Query, now: Date): Promise<HintedList> {
+  async list(scope: Scope<'read'>, name: CollectionName, query: Query, now: Date, plain?: Plain): Promise<HintedList> {
+    if (plain !== undefined) return this.#plain(scope, name, query, now, plain);
     const begun = performance.now();
     const list = await this.#listing.list(scope, name, query, now);
     const { documents, next, unsorted } = list;
@@ -68,6 +77,21 @@ export class Lists {
     const found = { documents: batch, next, unsorted: keysOfNone(batch, shown), tookMs };
     const hints = await this.#hints(scope, name, query, now, found);
     return { ...list, documents: resume(first, documents), hints };
+  }
+
+  async #plain(
+    scope: Scope<'read'>,
+    name: CollectionName,
+    query: Query,
+    now: Date,
+    { within }: Plain,
+  ): Promise<HintedList> {
+    const reads = within === null ? this.#parts.store : this.#parts.store.within(within.session);
+    const list = await this.#listing.list(scope, name, query, now, reads);
+    const isEmpty = 'length' in list.documents && list.documents.length === 0;
+    if (isEmpty && within?.made.has(name) !== true && !(await this.#parts.registry.exists(name)))
+      throw notAvailable(name);
+    return { ...list, hints: [] };
   }
 
   async #hints(

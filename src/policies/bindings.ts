@@ -27,6 +27,7 @@ export function bindingKey(principal: Principal): string {
     case 'key':
       return JSON.stringify([principal.kind, principal.id, principal.roles, principal.collections, principal.actions]);
     case 'owner':
+    case 'function':
       return JSON.stringify([principal.kind, principal.id, principal.roles]);
     default:
       return principal satisfies never;

@@ -38,20 +38,43 @@ t.test('a batch is replayed to who may still make it', async (t) => {
 });
 
 t.test('two strangers with one key', async (t) => {
-  const { app, parts } = await buildTestApp(t, { MILLRACE_MODE: 'production' });
+  const settings = { MILLRACE_MODE: 'production', MILLRACE_TRUST_PROXY: '192.0.2.1' };
+  const { app, parts } = await buildTestApp(t, settings);
   withPolicies(parts, [{ collections: ['guests'], actions: ['create', 'read'], principals: { anonymous: true } }]);
-  const send = (remoteAddress: string) =>
+  const send = (key: string, address: string, n = 1) =>
     app.inject({
       method: 'POST',
       url: '/api/guests',
-      remoteAddress,
-      payload: { n: 1 },
-      headers: { 'idempotency-key': '1' },
+      remoteAddress: '192.0.2.1',
+      payload: { n },
+      headers: { 'idempotency-key': key, 'x-forwarded-for': address },
     });
-  const [one, other] = [await send('10.0.0.1'), await send('10.9.9.9')];
-  t.equal(one.statusCode, 201);
-  t.equal(other.headers['idempotency-replayed'], undefined);
-  t.not(other.json().id, one.json().id);
+
+  for (const [one, other] of [
+    ['198.51.100.1', '203.0.113.9'],
+    ['198.51.100.1', '198.51.100.2'],
+    ['2001:db8:0:1::1', '2001:db8:0:2::1'],
+    ['2001:db8:0:1::1', '198.51.100.1'],
+  ] as const) {
+    await t.test(`of ${one} and ${other}`, async (t) => {
+      const key = `${one},${other}`;
+      const first = await send(key, one);
+      t.equal(first.statusCode, 201);
+      const second = await send(key, other);
+      t.equal(second.statusCode, 201);
+      t.equal(second.headers['idempotency-replayed'], undefined);
+      t.not(second.json().id, first.json().id);
+      const third = await send(key, other, 2);
+      t.equal(third.json().code, 'key-reused', 'it is told of its own use of the key alone');
+    });
+  }
+
+  await t.test('of one network are one', async (t) => {
+    const first = await send('one', '2001:db8::1');
+    const second = await send('one', '2001:db8::2');
+    t.equal(second.headers['idempotency-replayed'], 'true');
+    t.equal(second.json().id, first.json().id);
+  });
 });
 
 t.test("what is somebody else's is refused at once, in a transaction and without", async (t) => {

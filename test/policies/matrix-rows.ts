@@ -39,6 +39,13 @@ const { expect: _, ...QUESTION } = CASE;
 const PROVIDER = { kind: 'oidc', clientId: 'c', clientSecret: 'never shown', issuer: 'https://id.example.invalid' };
 const NEW_ENDPOINT = { url: 'https://example.invalid/hook', types: ['never.*'], headers: { 'x-a': 'never shown' } };
 const ENDPOINT = { url: NEW_ENDPOINT.url, headers: { 'x-a': '•••' }, health: { breaker: 'closed' }, secret: undefined };
+const PLUGIN = { name: /.+/, version: '1', functions: [{ name: 'made', state: 'active' }] };
+/** A plugin with one function, which runs by itself only. */
+export const newPlugin = (name: string) => ({
+  manifest: { name, secrets: ['KEY'], functions: [{ name: 'made', file: 'made.js', job: true }] },
+  files: { 'made.js': 'export default () => 1' },
+});
+const NEW_PLUGIN = newPlugin('made');
 const PASSWORD = 'four wooden ships sail';
 
 const row = (
@@ -134,6 +141,7 @@ export const ROWS: readonly Row[] = [
   row('DELETE /admin/collections/:collection', 'build', 204),
   row('GET /admin/collections/:collection/indexes', 'build', 200, { body: [] }),
   row('PUT /admin/collections/:collection/indexes', 'build', 200, { send: [], body: [] }),
+  row('GET /admin/plugin-types', 'build', 200),
   row('GET /admin/policies', 'build', 200, { body: { version: Number, policies: [] } }),
   row('POST /admin/policies', 'build', 201, { send: POLICY, body: POLICY }),
   row('PUT /admin/policies/:id', 'build', 200, { send: { ...POLICY, name: 'Other' }, body: { name: 'Other' } }),
@@ -142,6 +150,11 @@ export const ROWS: readonly Row[] = [
   row('POST /admin/policies/versions/:version/restore', 'build', 200, { body: { version: Number } }),
   row('POST /admin/policies/test', 'build', 200, { send: QUESTION, body: { verdict: 'deny' }, reads: true }),
   row('POST /admin/policies/check', 'build', 200, { send: { cases: [CASE] }, body: { passed: 1 }, reads: true }),
+
+  row('GET /admin/runs', 'build', 200, { body: [] }),
+  row('GET /admin/runs/live', 'build', 400, { url: '/admin/runs/live?state=ok' }),
+  row('GET /admin/runs/:id', 'build', 404, { url: '/admin/runs/none' }),
+  row('POST /admin/runs/:id/repeat', 'build', 404, { url: '/admin/runs/none/repeat' }),
 
   row('GET /webhooks/endpoints', 'build', 200, { body: [ENDPOINT] }),
   row('POST /webhooks/endpoints', 'build', 201, { send: NEW_ENDPOINT, body: { ...ENDPOINT, secret: /^whsec_/ } }),
@@ -160,6 +173,28 @@ export const ROWS: readonly Row[] = [
   row('GET /webhooks/deliveries/:id', 'build', 404, { url: '/webhooks/deliveries/none' }),
   row('GET /webhooks/deliveries/:id/attempts', 'build', 404, { url: '/webhooks/deliveries/none/attempts' }),
   row('POST /webhooks/deliveries/:id/resend', 'build', 404, { url: '/webhooks/deliveries/none/resend' }),
+
+  row('GET /admin/plugins', 'build', 200, { body: [{ name: /.+/ }] }),
+  row('GET /admin/plugins/:name', 'build', 200, { body: PLUGIN }),
+  row('PUT /admin/plugins/:name', 'build', 201, {
+    url: '/admin/plugins/made',
+    send: NEW_PLUGIN,
+    body: { name: 'made' },
+  }),
+  row('PATCH /admin/plugins/:name', 'build', 200, { send: { enabled: false }, body: { enabled: false } }),
+  row('DELETE /admin/plugins/:name', 'build', 204),
+  row('GET /admin/plugins/:name/versions', 'build', 200, { body: [{ version: 1 }] }),
+  row('GET /admin/plugins/:name/versions/:version', 'build', 200, { body: { version: 1 } }),
+  row('POST /admin/plugins/:name/versions/:version/activate', 'build', 200, { body: PLUGIN }),
+  row('PUT /admin/plugins/:name/secrets/:secret', 'build', 204, { send: { value: 'never shown' } }),
+  row('DELETE /admin/plugins/:name/secrets/:secret', 'build', 204),
+  row('GET /admin/jobs', 'build', 200, { body: [{ id: /.+/, state: 'waiting' }] }),
+  row('DELETE /admin/jobs/:id', 'build', 204),
+  row('POST /admin/plugins/:name/try', 'build', 503, {
+    send: { function: 'made', input: null },
+    body: { code: 'functions-off' },
+  }),
+  row('POST /admin/plugins/:name/functions/:function/release', 'build', 200, { body: PLUGIN }),
 
   row('GET /admin/users', 'accounts', 200, { body: [{ id: /.+/ }] }),
   row('POST /admin/users', 'accounts', 201, {
@@ -193,5 +228,9 @@ export const ROWS: readonly Row[] = [
   row('GET /admin/audit', 'accounts', 200, { body: [] }),
 ];
 
-/** Routes whose own tests say who may: an upgrade proves who it is in a frame of its own. */
-export const ELSEWHERE: readonly string[] = ['GET /realtime'];
+/** Routes whose own tests say who may, such as an upgrade, which proves who it is in a frame of its own. */
+export const ELSEWHERE: readonly string[] = [
+  'GET /realtime',
+  // `/fn/*` as Fastify prints it: one route for all endpoints (test/functions/endpoints/rights.test.ts).
+  ...['DELETE', 'GET', 'OPTIONS', 'PATCH', 'POST', 'PUT'].map((method) => `${method} *`),
+];

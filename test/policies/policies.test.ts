@@ -6,7 +6,7 @@ import { Policies } from '../../src/policies/policies.ts';
 import { toPolicySet } from '../../src/policies/policy-set.ts';
 import { reaches, toDatabaseFilter } from '../../src/policies/reach.ts';
 import type { Place } from '../../src/policies/scope.ts';
-import { key, owner, user } from '../helpers/principals.ts';
+import { acting, key, owner, user } from '../helpers/principals.ts';
 
 const [posts, notes] = [parseCollectionName('posts'), parseCollectionName('notes')];
 const MINUTE = 60_000;
@@ -63,6 +63,16 @@ t.test('who may do what where', async (t) => {
       ['posts read', 'posts create', 'notes read', 'notes create', 'functions call'],
     ],
     ['a key for webhooks', key('hooks', { collections: ['webhooks'] }), ['webhooks read', 'webhooks create']],
+    [
+      'a function that is named like a user',
+      acting('ann'),
+      ['posts read', 'posts create', 'notes read', 'notes create', 'functions call'],
+    ],
+    [
+      'a function with roles',
+      acting('shop/total', 'author', 'banned'),
+      ['posts read', 'posts create', 'posts update', 'notes create', 'functions call'],
+    ],
     ['a viewer', owner('viewer'), PLACES.filter((place) => place !== 'admin:accounts').map((place) => `${place} read`)],
     ['a developer', owner('developer'), all(PLACES.filter((place) => place !== 'admin:accounts'))],
     ['an admin', owner('admin'), all(PLACES)],
@@ -82,10 +92,10 @@ t.test('who may do what where', async (t) => {
   }
 });
 
-t.test('a user or key with a role named like one of owners is no owner', async (t) => {
+t.test('a user, key or function with a role named like one of owners is no owner', async (t) => {
   const policies = policiesOf([]);
   for (const role of ['owner', 'admin', 'developer', 'viewer']) {
-    for (const principal of [user('u', [role], { kind: 'owner' }), key('k', { roles: [role] })]) {
+    for (const principal of [user('u', [role], { kind: 'owner' }), key('k', { roles: [role] }), acting('p/f', role)]) {
       for (const place of [posts, 'files', 'events', 'admin', 'admin:accounts'] as const) {
         for (const action of ACTIONS)
           t.equal(policies.find(principal, action, place), null, `${role} ${action} ${place}`);

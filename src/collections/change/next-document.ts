@@ -71,6 +71,11 @@ export function withMembers(old: Document, members: JsonObject, origin: WriteOri
   return assemble(hidden(old), members, nextMeta(old['_meta'], origin));
 }
 
+/** The document with other members between what the wire hides and `_meta`, which stays. */
+export function withOtherMembers(document: Document, members: JsonObject): Document {
+  return assemble(hidden(document), members, document['_meta']);
+}
+
 /** The members of `body` that a document stores. */
 export function storable(body: JsonObject): JsonObject {
   refuseStoredId(body);

@@ -74,7 +74,7 @@ export function inOperation(index: number, error: unknown): unknown {
   if (!(error instanceof MillraceError)) return error;
   const place = `/operations/${index}`;
   const placed = error.at(error.faults.length === 0 ? place : `${place}/body`);
-  return placed.with({ extensions: { failedOperation: index } });
+  return placed.with({ extensions: { ...placed.extensions, failedOperation: index } });
 }
 
 /**

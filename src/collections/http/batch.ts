@@ -2,9 +2,9 @@
  * Several writes in one transaction, in order: all or none, including collections that they create. Each is the same
  * write as it would be alone. Not here: how an operation is written (batch-operations.ts).
  */
-import type { FastifyRequest } from 'fastify';
+import type { Principal } from '../../auth/identity/principal.ts';
 import { MillraceError } from '../../kernel/errors.ts';
-import { parameters, requireMediaType } from '../../kernel/request.ts';
+import { parameters, type RequestLike, requireMediaType } from '../../kernel/request.ts';
 import type { Atomic } from '../atomic.ts';
 import type { OpenTransaction } from '../open-transaction.ts';
 import { isAccessRefusal } from '../refusals.ts';
@@ -16,7 +16,9 @@ import type { WriteResponse } from './write-response.ts';
 /** Bytes of all results together. */
 const MAX_RESULT_BYTES = 32 * 1024 * 1024;
 
-type BatchRequest = Pick<FastifyRequest, 'id' | 'url' | 'headers' | 'body' | 'principal'>;
+interface BatchRequest extends RequestLike {
+  readonly principal: Principal;
+}
 
 export interface PreparedBatch {
   /** The collections that its operations name. */

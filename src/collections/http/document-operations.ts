@@ -42,8 +42,19 @@ const BULK = [COLLECTION, ...FILTERS, MAX_AFFECTED, IDEMPOTENCY_KEY];
 const NAMED: readonly ErrorCode[] = ['invalid-name'];
 export const MISSING: readonly ErrorCode[] = [...NAMED, 'resource-not-available', 'document-not-found'];
 const KEYED: readonly ErrorCode[] = ['key-in-use', 'key-reused', 'answer-too-large'];
+/** Of functions that see a write before it is made. */
+const SEEN: readonly ErrorCode[] = [
+  'refused-by-function',
+  'function-failed',
+  'functions-off',
+  'function-out-of-memory',
+  'function-runtime-restarted',
+  'function-quarantined',
+  'function-timeout',
+];
 const WRITING: readonly ErrorCode[] = [
   ...KEYED,
+  ...SEEN,
   'unknown-parameter',
   'unique-violation',
   'contention',
@@ -172,6 +183,6 @@ export const WRITES = {
     summary: `Delete ${subject.one}`,
     parameters: [...ONE, ...WRITE],
     answers: { 200: { ...found(subject), description: 'The document before it was deleted.' }, 204: NONE },
-    errors: [...MISSING, ...KEYED, 'unknown-parameter', 'contention', 'precondition-failed'],
+    errors: [...MISSING, ...KEYED, ...SEEN, 'unknown-parameter', 'contention', 'precondition-failed'],
   })),
 };

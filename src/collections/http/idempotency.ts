@@ -134,10 +134,9 @@ function repeated(outcome: KeyedOutcome, told: 'whole' | 'location' | 'status'):
 
 /**
  * True for refusals that a second try would get again. A passing refusal must not be kept, nor one that a policy may
- * lift tomorrow.
+ * lift tomorrow, nor one of a function, which may ask the time.
  */
 function isFinal(error: unknown): error is MillraceError {
-  return (
-    error instanceof MillraceError && error.status < 500 && !ERRORS[error.code].retryable && !isAccessRefusal(error)
-  );
+  if (!(error instanceof MillraceError) || error.status >= 500) return false;
+  return !ERRORS[error.code].retryable && !isAccessRefusal(error) && error.code !== 'refused-by-function';
 }

@@ -6,9 +6,9 @@ import { MillraceError } from '../../kernel/errors.ts';
 import { isPlain } from '../../kernel/objects.ts';
 import { type RequestLike, requireBody } from '../../kernel/request.ts';
 import type { JsonObject } from '../change/next-document.ts';
-import type { Write } from '../collections.ts';
 import type { OpenTransaction } from '../open-transaction.ts';
 import { parsePreconditions } from '../store/preconditions.ts';
+import type { Write } from '../write.ts';
 
 /** @throws MillraceError `body-required`, `body-type` */
 export function objectBody(request: RequestLike): JsonObject {

@@ -9,11 +9,12 @@ import { flag, parameters, type RequestLike, requireMediaType } from '../../kern
 import type { Policies } from '../../policies/policies.ts';
 import type { Scope } from '../../policies/scope.ts';
 import type { BulkWrites } from '../bulk-writes.ts';
-import type { Collections, WriteScopes } from '../collections.ts';
+import type { Collections } from '../collections.ts';
 import type { OpenTransaction } from '../open-transaction.ts';
 import { seenBy, viewOf } from '../read/document-view.ts';
 import { discreet } from '../refusals.ts';
 import { parsePreconditions } from '../store/preconditions.ts';
+import type { WriteScopes } from '../write.ts';
 import { access, type RequestOnCollection } from './access.ts';
 import { parseBulkTarget } from './bulk-target.ts';
 import { parsePatch } from './patch-request.ts';

@@ -36,6 +36,7 @@ import { type Sort, toMongoSort } from '../../query/page/sort.ts';
 import { sortKeyOf } from '../../query/page/sort-key.ts';
 import { askInTies } from '../../query/page/tied-order.ts';
 import { type Query, questionOf } from '../../query/parse/query.ts';
+import type { Reads } from '../store/reads.ts';
 import type { SortIndexes } from '../store/sort-indexes.ts';
 import type { DocumentStore } from '../store/store.ts';
 import { cutStored, withIds } from './field-selection.ts';
@@ -100,6 +101,17 @@ export function writingMatch(scope: Scope<'update' | 'delete'>, query: Pick<Quer
   return (document) => match(document) && scopes.every((one) => reaches(one, document));
 }
 
+/** One page, as far as it is known what to ask for. */
+interface AskedPage {
+  readonly scope: Scope<'read'>;
+  readonly name: CollectionName;
+  readonly query: Query;
+  readonly showing: Projection;
+  readonly filter: Document;
+  readonly position: PagePosition | null;
+  readonly reads: Reads;
+}
+
 export class Listing {
   readonly #parts: ListingParts;
 
@@ -109,9 +121,16 @@ export class Listing {
 
   /**
    * A list with the fields of the query, and besides them those that `expand` needs: the expansion cuts them off again.
+   * @param reads those of an open transaction, if the list is to show what that transaction wrote
    * @throws MillraceError `cursor-mismatch`, `query-timeout`
    */
-  async list(scope: Scope<'read'>, name: CollectionName, query: Query, now: Date): Promise<List> {
+  async list(
+    scope: Scope<'read'>,
+    name: CollectionName,
+    query: Query,
+    now: Date,
+    reads: Reads = this.#parts.store,
+  ): Promise<List> {
     requireReadable(scope, pathsOf(query.filter));
     requireReadable(
       scope,
@@ -119,15 +138,15 @@ export class Listing {
     );
     const showing = projectionOf(scope, withIds(query.fields, query.expand));
     const filter = joinedFilter(boundFilter(scope, query, now), scope);
-    const count = await this.#count(scope, name, query, filter);
+    const count = await this.#count(scope, name, query, filter, reads);
     if (query.limit === null) {
-      return { documents: this.#all(name, query, showing, filter), next: null, prev: null, count, unsorted: [] };
+      return { documents: this.#all(name, query, showing, filter, reads), next: null, prev: null, count, unsorted: [] };
     }
     const question = questionOf(name, query);
     const { cursorKeys } = this.#parts;
     const position =
       query.cursor === null ? null : decodeCursor(cursorKeys.verifying, question, query.cursor, readStored);
-    const page = await this.#page(scope, name, query, showing, filter, position);
+    const page = await this.#page({ scope, name, query, showing, filter, position, reads });
     const written = (at: PagePosition | null) => (at === null ? null : encodeCursor(cursorKeys.signing, question, at));
     const { documents, unsorted } = page;
     return { documents, next: written(page.next), prev: written(page.prev), count, unsorted };
@@ -138,8 +157,9 @@ export class Listing {
     query: Query,
     { fields, cut }: Projection,
     filter: Document,
+    reads: Reads,
   ): AsyncGenerator<readonly Uint8Array[]> {
-    const batches = this.#parts.store.list(name, filter, {
+    const batches = reads.list(name, filter, {
       sort: toMongoSort(query.sort),
       skip: query.skip,
       maxTimeMS: this.#parts.listTimeoutMs,
@@ -148,14 +168,16 @@ export class Listing {
     return cut === null ? batches : mapped(batches, cut);
   }
 
-  async #page(
-    scope: Scope<'read'>,
-    name: CollectionName,
-    query: Query,
-    { fields, cut }: Projection,
-    filter: Document,
-    position: PagePosition | null,
-  ): Promise<Page<Uint8Array> & Pick<List, 'unsorted'>> {
+  async #page({
+    scope,
+    name,
+    query,
+    showing,
+    filter,
+    position,
+    reads,
+  }: AskedPage): Promise<Page<Uint8Array> & Pick<List, 'unsorted'>> {
+    const { fields, cut } = showing;
     const { sort, skip } = query;
     const limit = query.limit ?? 0;
     if (limit === 0) return { documents: [], next: null, prev: null, unsorted: [] };
@@ -169,7 +191,7 @@ export class Listing {
       );
     const options = { skip, maxTimeMS: this.#parts.queryTimeoutMs, ...(whole ? {} : projected(fields)) };
     const plain = (request: PageRequest, limit: number) =>
-      this.#parts.store.page(name, request.filter, { ...options, sort: toMongoSort(request.sort), limit });
+      reads.page(name, request.filter, { ...options, sort: toMongoSort(request.sort), limit });
     const reading = readers(sort);
     const { read, holdsArray } = reading;
     // With `skip`, the order of documents with equal keys decides which of them are skipped.
@@ -181,7 +203,7 @@ export class Listing {
       const answer = await ask(request, limit + 1);
       // For a reversed sort the server takes the other end of an array as its key, so the order may be wrong.
       if (position?.direction !== 'prev' || !answer.documents.some(holdsArray)) return answer;
-      return this.#inExactOrder(name, request.filter, query, limit + 1);
+      return this.#inExactOrder(reads, name, request.filter, query, limit + 1);
     };
     const likely = async (position: PagePosition) => {
       const request = optimisticRequest(filter, sort, position, limit);
@@ -202,20 +224,33 @@ export class Listing {
     return { ...page, documents: page.documents.map((raw) => cutStored(raw, fields)) };
   }
 
-  #inExactOrder(name: CollectionName, filter: Document, { sort }: Query, limit: number): Promise<FirstFound> {
+  #inExactOrder(
+    reads: Reads,
+    name: CollectionName,
+    filter: Document,
+    { sort }: Query,
+    limit: number,
+  ): Promise<FirstFound> {
     const stages = [{ $match: filter }, ...exactStages(sort, limit)];
-    return this.#parts.store.aggregate(name, stages, limit, this.#parts.queryTimeoutMs);
+    return reads.aggregate(name, stages, limit, this.#parts.queryTimeoutMs);
   }
 
-  async #count(scope: Scope<'read'>, name: CollectionName, query: Query, filter: Document): Promise<List['count']> {
+  async #count(
+    scope: Scope<'read'>,
+    name: CollectionName,
+    query: Query,
+    filter: Document,
+    reads: Reads,
+  ): Promise<List['count']> {
     if (query.count === 'none') return null;
     if (!databaseDecides(scope)) {
-      const found = this.#parts.store.list(name, filter, { maxTimeMS: this.#parts.queryTimeoutMs });
+      const found = reads.list(name, filter, { maxTimeMS: this.#parts.queryTimeoutMs });
       return { kind: 'exact', value: await countReached(scope, found) };
     }
-    // The server's estimate ignores filters, so with a filter the documents are counted.
-    const kind = query.count === 'estimated' && Object.keys(filter).length === 0 ? 'estimated' : 'exact';
-    return { kind, value: await translated(() => this.#parts.store.count(name, filter, kind)) };
+    // The server's estimate ignores filters and transactions: with either of them the documents are counted.
+    const isPlain = Object.keys(filter).length === 0 && reads === this.#parts.store;
+    const kind = query.count === 'estimated' && isPlain ? 'estimated' : 'exact';
+    return { kind, value: await translated(() => reads.count(name, filter, kind)) };
   }
 }
 

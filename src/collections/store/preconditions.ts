@@ -74,3 +74,20 @@ export function checkPreconditions({ ifMatch, ifNoneMatch }: Preconditions, curr
     headers: current === null || current === UNSEEN ? {} : { etag: current },
   });
 }
+
+/** The entity tag of something that is not a document, by its version. */
+export function versionTag(version: string | number): string {
+  return `"${version}"`;
+}
+
+/**
+ * The conditions of a request for something that has a version.
+ * @returns asked of the version that a change would replace, null when there is none; it throws what `checkPreconditions` does
+ * @throws MillraceError `malformed-request`
+ */
+export function versionCondition(
+  headers: Parameters<typeof parsePreconditions>[0],
+): (version: string | number | null) => void {
+  const preconditions = parsePreconditions(headers);
+  return (version) => checkPreconditions(preconditions, version === null ? null : versionTag(version));
+}

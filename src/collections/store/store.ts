@@ -8,7 +8,6 @@ import { readNamed } from '../../database/bson/named-members.ts';
 import { decodeStoredId, type OrderedDocument } from '../../database/bson/stored.ts';
 import { asRaw } from '../../database/cursors/cursor-reply.ts';
 import {
-  batchesOf,
   type FirstFound,
   findAll,
   findFirst,
@@ -32,16 +31,13 @@ import {
   unlessChanged,
 } from './compare-and-replace.ts';
 import { goesWhole } from './member-order.ts';
+import { BATCH, type ReadOptions, type Reads } from './reads.ts';
+import { TransactionReads } from './transaction-reads.ts';
 import { addViolatedKeys } from './violated-index.ts';
 
-/** Documents of one driver batch; the server cuts a batch at 16 MB, too. */
-const BATCH = 1_000;
 const SIZE = Buffer.from('bytes');
 
-/** What a read asks for besides its filter. */
-export type ReadOptions = Omit<RawFind, 'filter' | 'batchSize'>;
-
-export class DocumentStore {
+export class DocumentStore implements Reads {
   readonly #mongo: Mongo;
   readonly #queryTimeoutMs: number;
   readonly #shared: CoalescedOperations;
@@ -57,7 +53,6 @@ export class DocumentStore {
     });
   }
 
-  /** The documents that a filter finds, in raw batches. The first batch is asked for when iteration starts. */
   async *list(name: CollectionName, filter: Filter<Document>, options: ReadOptions): AsyncGenerator<readonly Buffer[]> {
     try {
       yield* findAll(this.#mongo.data, name, { filter, batchSize: BATCH, ...options });
@@ -66,13 +61,11 @@ export class DocumentStore {
     }
   }
 
-  /** Documents by their ids within a transaction, in the order of these, in raw batches. Throws the driver's errors. */
-  listWithin(name: CollectionName, ids: readonly unknown[], session: ClientSession) {
-    const options = { sort: { _id: 1 }, batchSize: BATCH, raw: true, session } as const;
-    return batchesOf(this.#mongo.data.collection(name).find(byId({ $in: ids }), options));
+  /** The reads of an open transaction. */
+  within(session: ClientSession): TransactionReads {
+    return new TransactionReads(this.#mongo, session, this.#queryTimeoutMs);
   }
 
-  /** The documents that a filter finds up to a limit, raw, in one call: as many as one reply holds. */
   page(
     name: CollectionName,
     filter: Filter<Document>,
@@ -81,13 +74,11 @@ export class DocumentStore {
     return translated(() => this.#shared.page(name, { filter, batchSize: options.limit, ...options }));
   }
 
-  /** The same of an aggregation that ends with a limit. */
   aggregate(name: CollectionName, stages: Document[], limit: number, timeoutMs: number): Promise<FirstFound> {
     const options = { raw: true, maxTimeMS: timeoutMs, batchSize: limit + 1 };
     return translated(() => firstOf(this.#mongo.data.collection(name).aggregate(stages, options)));
   }
 
-  /** How many documents a filter finds; the estimate ignores the filter. */
   count(name: CollectionName, filter: Filter<Document>, kind: 'exact' | 'estimated'): Promise<number> {
     const collection = this.#mongo.data.collection(name);
     const limits = { maxTimeMS: this.#queryTimeoutMs };
@@ -233,9 +224,7 @@ export class DocumentStore {
   ): Promise<readonly Buffer[]> {
     const find = this.#byIds(ids, filter);
     if (session === undefined) return findRaw(this.#mongo.data, name, find);
-    const { filter: wanted, batchSize, maxTimeMS } = find;
-    const cursor = this.#mongo.data.collection(name).find(wanted, { batchSize, maxTimeMS, raw: true, session });
-    return (await cursor.toArray()).map(asRaw);
+    return this.within(session).all(name, find.filter, find.batchSize);
   }
 
   #byIds(ids: readonly unknown[], filter: Filter<Document>): RawFind {

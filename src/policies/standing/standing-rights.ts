@@ -6,7 +6,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Authenticator } from '../../auth/authenticator.ts';
-import type { Principal } from '../../auth/identity/principal.ts';
+import type { ClientPrincipal, Principal } from '../../auth/identity/principal.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import type { Policies } from '../policies.ts';
 import type { Scope } from '../scope.ts';
@@ -20,7 +20,7 @@ type Scopes = readonly (Scope | null)[];
 
 /** The rights with which an answer or an upload began. */
 export interface Grants {
-  readonly principal: Principal;
+  readonly principal: ClientPrincipal;
   /** The header that proved the principal; undefined for an anonymous one. */
   readonly authorization: string | undefined;
   /** `Policies.generation` before the Scopes were asked for. */

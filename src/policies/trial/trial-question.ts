@@ -15,9 +15,10 @@ import type { TrialQuestion } from './verdict.ts';
 const NAMES = Type.Array(Type.String({ maxLength: 256 }), { maxItems: 200 });
 const DOCUMENT = Type.Object({}, { additionalProperties: true });
 
-const PRINCIPAL = Type.Object(
+/** How a principal is named to try something as it. */
+export const TRIAL_PRINCIPAL = Type.Object(
   {
-    kind: Type.Enum(['anonymous', 'user', 'key', 'owner']),
+    kind: Type.Enum(['anonymous', 'user', 'key', 'owner', 'function']),
     id: Type.Optional(Type.String({ maxLength: 256 })),
     roles: Type.Optional(NAMES),
     claims: Type.Optional(Type.Object({}, { additionalProperties: true })),
@@ -28,7 +29,7 @@ const PRINCIPAL = Type.Object(
 );
 
 const MEMBERS = {
-  principal: PRINCIPAL,
+  principal: TRIAL_PRINCIPAL,
   action: Type.Enum(POLICY_ACTIONS),
   collection: Type.String({ minLength: 1, maxLength: 64 }),
   document: Type.Optional(DOCUMENT),
@@ -79,7 +80,7 @@ function toQuestion(json: Static<typeof QUESTION>): TrialQuestion {
     );
   }
   return {
-    principal: toPrincipal(principal),
+    principal: toTrialPrincipal(principal),
     action: action === 'subscribe' ? 'read' : action,
     place: collection,
     document: document === undefined ? null : toDocument(document),
@@ -87,7 +88,8 @@ function toQuestion(json: Static<typeof QUESTION>): TrialQuestion {
   };
 }
 
-function toPrincipal({ kind, id = '', roles = [], ...rest }: Static<typeof PRINCIPAL>): Principal {
+/** The principal, as if it had just proved who it is. */
+export function toTrialPrincipal({ kind, id = '', roles = [], ...rest }: Static<typeof TRIAL_PRINCIPAL>): Principal {
   const expiresAt = Number.MAX_SAFE_INTEGER;
   switch (kind) {
     case 'anonymous':
@@ -98,6 +100,8 @@ function toPrincipal({ kind, id = '', roles = [], ...rest }: Static<typeof PRINC
       return { kind, id, roles, collections: rest.collections ?? null, actions: rest.actions ?? null, expiresAt };
     case 'owner':
       return { kind, id, roles: OWNER_ROLES.filter((role) => roles.includes(role)), session: '', expiresAt };
+    case 'function':
+      return { kind, id, roles };
     default:
       return kind satisfies never;
   }

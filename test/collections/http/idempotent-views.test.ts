@@ -63,6 +63,9 @@ t.test('what a repeated write tells', async (t) => {
     t.equal(other.headers['idempotency-replayed'], 'true');
     t.equal(other.body, '');
     t.equal(other.headers.location, undefined, 'not even where it is');
+    withPolicies(parts, [{ ...WRITES, fields: { read: ['*', '-title'] } }]);
+    t.equal((await send('five', { title: 'hidden' }, {})).statusCode, 201);
+    t.equal((await send('five', { title: 'hidden' }, {})).body, '', 'nor where a member is hidden');
     withPolicies(parts, [{ ...WRITES }]);
     const open = await send('four', { title: 'open' }, {});
     t.equal(

@@ -1,6 +1,6 @@
 /** Policies, documents, principals and questions made by chance, in a world small enough that they often meet. */
 import { ANONYMOUS, type Principal } from '../../../src/auth/identity/principal.ts';
-import { key, user } from '../../helpers/principals.ts';
+import { acting, key, user } from '../../helpers/principals.ts';
 import type { Random } from '../../helpers/random.ts';
 
 export type Json = Record<string, unknown>;
@@ -25,6 +25,7 @@ export function randomPrincipals(): readonly Principal[] {
     user('u2', ['blue', 'red']),
     user('u3', [], { team: 'blue' }),
     key('k1', { roles: ['red'] }),
+    acting('shop/total', 'red'),
   ];
 }
 

@@ -1,0 +1,92 @@
+/**
+ * The members of a collection's documents as JSON Schemas, made from a sample. It describes and promises nothing: a
+ * collection declares no schema, and the next document may differ. Pure.
+ */
+
+/** Members that are described for one collection, those inside of others included. */
+const MAX_MEMBERS = 200;
+/** Levels of objects and arrays that are described; what is deeper is said to be an object or an array. */
+const MAX_DEPTH = 3;
+const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
+
+interface Budget {
+  members: number;
+}
+
+/**
+ * The schema of each top-level member by name, in the order of first appearance.
+ * @param sample documents in the wire's form
+ */
+export function memberSchemas(sample: readonly object[]): Readonly<Record<string, object>> {
+  const budget = { members: MAX_MEMBERS };
+  return mapMembers(sample, budget, (values) => ({
+    description: `In ${values.length} of the ${sample.length} newest documents.`,
+    ...schemaOf(values, MAX_DEPTH, budget),
+  }));
+}
+
+/** A schema that all the values match; `{}` (anything) if all of them are null. */
+function schemaOf(values: readonly unknown[], depth: number, budget: Budget): object {
+  const types = new Set<string>();
+  const objects: object[] = [];
+  const arrays: unknown[][] = [];
+  let moments = true;
+  for (const value of values) {
+    if (Array.isArray(value)) arrays.push(value);
+    else if (typeof value === 'object' && value !== null) objects.push(value);
+    else if (typeof value === 'string') moments &&= MOMENT.test(value);
+    types.add(typeOf(value));
+  }
+  // Every integer is a number.
+  if (types.has('number')) types.delete('integer');
+  if (types.size === 0 || (types.size === 1 && types.has('null'))) return {};
+  const [only = '', ...others] = types;
+  return {
+    type: others.length === 0 ? only : [only, ...others],
+    ...(types.has('string') && moments ? { format: 'date-time' } : {}),
+    ...(arrays.length === 0 ? {} : { items: depth === 0 ? {} : schemaOf(arrays.flat(), depth - 1, budget) }),
+    ...(objects.length === 0 ? {} : objectSchema(objects, depth, budget)),
+  };
+}
+
+/**
+ * An object counts as a map (for example from language to name) if none of its names occurs in most of the objects:
+ * then the names are values themselves, and the next document has others.
+ */
+function objectSchema(objects: readonly object[], depth: number, budget: Budget): object {
+  if (depth === 0) return { additionalProperties: true };
+  const counts = new Map<string, number>();
+  for (const name of objects.flatMap((object) => Object.keys(object))) counts.set(name, (counts.get(name) ?? 0) + 1);
+  if (counts.size > 1 && Math.max(...counts.values()) <= objects.length / 2) {
+    return { additionalProperties: schemaOf(objects.flatMap(Object.values), depth - 1, budget) };
+  }
+  const properties = mapMembers(objects, budget, (values) => schemaOf(values, depth - 1, budget));
+  return { properties, additionalProperties: true };
+}
+
+/** Makes something of the values of each member that the objects have, as long as the budget lasts. */
+function mapMembers<T>(
+  objects: readonly object[],
+  budget: Budget,
+  make: (values: readonly unknown[]) => T,
+): Readonly<Record<string, T>> {
+  const values = new Map<string, unknown[]>();
+  for (const object of objects) {
+    for (const [name, value] of Object.entries(object)) {
+      const known = values.get(name);
+      if (known !== undefined) known.push(value);
+      else if (budget.members > 0) {
+        budget.members--;
+        values.set(name, [value]);
+      }
+    }
+  }
+  return Object.fromEntries([...values].map(([name, found]) => [name, make(found)]));
+}
+
+function typeOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number';
+  return typeof value;
+}

@@ -1,0 +1,73 @@
+/**
+ * Reads of users' collections as one open transaction sees them: with its own writes, and everything else as it was when the
+ * transaction began. Nothing is shared with other requests or tried again, because a transaction ends with its first error.
+ * Not here: all other reads (store.ts).
+ */
+import type { ClientSession, Document, Filter } from 'mongodb';
+import { asRaw } from '../../database/cursors/cursor-reply.ts';
+import { batchesOf, type FirstFound, firstOf } from '../../database/cursors/find-raw.ts';
+import { translated, translateError } from '../../database/errors.ts';
+import type { Mongo } from '../../database/mongo.ts';
+import type { CollectionName } from '../../database/names.ts';
+import { byId } from './compare-and-replace.ts';
+import { BATCH, type ReadOptions, type Reads } from './reads.ts';
+
+export class TransactionReads implements Reads {
+  readonly #mongo: Mongo;
+  readonly #session: ClientSession;
+  readonly #queryTimeoutMs: number;
+
+  constructor(mongo: Mongo, session: ClientSession, queryTimeoutMs: number) {
+    this.#mongo = mongo;
+    this.#session = session;
+    this.#queryTimeoutMs = queryTimeoutMs;
+  }
+
+  async *list(name: CollectionName, filter: Filter<Document>, options: ReadOptions): AsyncGenerator<readonly Buffer[]> {
+    try {
+      yield* batchesOf(this.#find(name, filter, { batchSize: BATCH, ...options }));
+    } catch (error) {
+      throw translateError(error);
+    }
+  }
+
+  page(
+    name: CollectionName,
+    filter: Filter<Document>,
+    options: ReadOptions & { readonly limit: number },
+  ): Promise<FirstFound> {
+    return translated(() => firstOf(this.#find(name, filter, { batchSize: options.limit, ...options })));
+  }
+
+  aggregate(name: CollectionName, stages: Document[], limit: number, timeoutMs: number): Promise<FirstFound> {
+    const options = { raw: true, maxTimeMS: timeoutMs, batchSize: limit + 1, session: this.#session };
+    return translated(() => firstOf(this.#mongo.data.collection(name).aggregate(stages, options)));
+  }
+
+  count(name: CollectionName, filter: Filter<Document>): Promise<number> {
+    const options = { maxTimeMS: this.#queryTimeoutMs, session: this.#session };
+    return this.#mongo.data.collection(name).countDocuments(filter, options);
+  }
+
+  /** Documents by their ids, in the order of these, in raw batches. Throws the driver's errors. */
+  byIds(name: CollectionName, ids: readonly unknown[]): AsyncGenerator<readonly Buffer[]> {
+    return batchesOf(this.#find(name, byId({ $in: ids }), { sort: new Map([['_id', 1]]), batchSize: BATCH }));
+  }
+
+  /** The documents that a filter finds, all at once. Throws the driver's errors. */
+  async all(name: CollectionName, filter: Filter<Document>, batchSize: number): Promise<readonly Buffer[]> {
+    const found = await this.#find(name, filter, { batchSize, maxTimeMS: this.#queryTimeoutMs }).toArray();
+    return found.map(asRaw);
+  }
+
+  #find(name: CollectionName, filter: Filter<Document>, read: Partial<ReadOptions> & { readonly batchSize: number }) {
+    const { sort, projection, ...options } = read;
+    return this.#mongo.data.collection(name).find(filter, {
+      ...options,
+      ...(sort ? { sort: new Map(sort) } : {}),
+      ...(projection ? { projection } : {}),
+      raw: true,
+      session: this.#session,
+    });
+  }
+}
