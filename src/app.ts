@@ -25,9 +25,17 @@ import { signInRoutes } from './auth/http/sign-in-routes.ts';
 import { RequestRate } from './auth/request-rate.ts';
 import { readRoutes } from './collections/http/read-routes.ts';
 import { writeRoutes } from './collections/http/write-routes.ts';
+import { SeenCollections } from './collections/sample/seen-collections.ts';
 import { eventRoutes } from './events/routes.ts';
 import { fileRoutes } from './files/routes.ts';
 import { signRoutes } from './files/sign-routes.ts';
+import { authorTypeRoutes } from './functions/http/author-type-routes.ts';
+import { MAX_CALL_BYTES } from './functions/http/call-input.ts';
+import { callRoutes } from './functions/http/call-routes.ts';
+import { jobRoutes } from './functions/http/job-routes.ts';
+import { pluginRoutes } from './functions/http/plugin-routes.ts';
+import { runRoutes } from './functions/http/run-routes.ts';
+import { tryRoutes } from './functions/http/try-routes.ts';
 import { VERSION } from './greeting.ts';
 import { authentication, strangers } from './http/access/authentication.ts';
 import { BadCredentials } from './http/access/bad-credentials.ts';
@@ -35,6 +43,7 @@ import { explain } from './http/access/explain.ts';
 import { rateLimit } from './http/access/rate-limit.ts';
 import { readOnlyKeys } from './http/access/read-only-keys.ts';
 import { streamTickets } from './http/access/stream-tickets.ts';
+import { callBodies } from './http/bodies/call-bodies.ts';
 import { form } from './http/bodies/form.ts';
 import { json } from './http/bodies/json.ts';
 import { cors } from './http/cors.ts';
@@ -60,6 +69,7 @@ import { listStream } from './realtime/stream-route.ts';
 import { deliveryRoutes } from './webhooks/http/delivery-routes.ts';
 import { endpointRoutes } from './webhooks/http/endpoint-routes.ts';
 
+const PLUGIN_BODY_BYTES = 3 * 1_048_576;
 const MAX_HEADER_BYTES = 16_384;
 /** Ids have up to 128 characters, and each may be written as an escape of three. */
 const MAX_PARAMETER_LENGTH = 512;
@@ -131,6 +141,18 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
       const position = () => parts.events.feed.position;
       await context.register(endpointRoutes, { ...parts, mode: config.mode, position });
       await context.register(deliveryRoutes, { ...parts, mode: config.mode, position });
+      await context.register(runRoutes, parts);
+    });
+    await context.register(async function calls(context) {
+      await context.register(callBodies, { config, maxBytes: MAX_CALL_BYTES });
+      await context.register(callRoutes, { ...parts, mode: config.mode });
+    });
+    await context.register(async function plugins(context) {
+      // Scripts of a megabyte are longer as JSON.
+      await context.register(json, { config: { ...config, bodyBytes: Math.max(config.bodyBytes, PLUGIN_BODY_BYTES) } });
+      await context.register(pluginRoutes, { ...parts, ...parts.functions.plugins });
+      await context.register(jobRoutes, parts);
+      await context.register(tryRoutes, { ...parts, ...parts.functions, ...parts.functions.plugins });
     });
     await context.register(async function accounts(context) {
       await context.register(json, { config });
@@ -143,9 +165,11 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
       await context.register(auditRoutes, parts);
     });
     const onError = (err: unknown, collection: string) =>
-      log.error({ err, collection }, 'The contract cannot describe a collection');
-    const contract = new Contract({ ...parts, routes, version: VERSION, onError });
+      log.error({ err, collection }, 'A collection cannot be described');
+    const seen = new SeenCollections({ ...parts, onError });
+    const contract = new Contract({ seen, routes, endpoints: parts.functions.told, version: VERSION });
     await context.register(openApiRoutes, { ...parts, contract });
+    await context.register(authorTypeRoutes, { ...parts, seen });
     await context.register(eventRoutes, { ...parts, ...parts.auth });
     await context.register(realtimeRoutes, { ...parts, config });
     await context.register(adminRoutes, parts);

@@ -1,5 +1,5 @@
 /** What Millrace adds to Fastify's own types, and nothing else. */
-import type { Principal } from './auth/identity/principal.ts';
+import type { ClientPrincipal } from './auth/identity/principal.ts';
 import type { Declaration } from './contract/operation.ts';
 import type { MillraceError } from './kernel/errors.ts';
 
@@ -14,7 +14,7 @@ declare module 'fastify' {
      * The principal of the request: set by http/access/authentication.ts in every context that authenticates, otherwise
      * anonymous.
      */
-    principal: Principal;
+    principal: ClientPrincipal;
     /** The body as it arrived; only for JSON with an `Idempotency-Key`, otherwise null. */
     rawBody: Buffer | null;
     /** The error that the request was answered with, for the log; null when there was none. */

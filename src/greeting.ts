@@ -27,6 +27,7 @@ Commands besides serving (each prints its usage; in a clone: npm run owner -- an
   millrace keys        changes the keys that sign access tokens
   millrace files       moves files from one store to another
   millrace webhooks    shows webhooks as they arrive; lists endpoints, sends deliveries again
+  millrace functions   makes, sends and tries functions of yours; shows their runs
 
 Settings are environment variables:
 ${Object.entries(SETTINGS.properties)

@@ -20,6 +20,7 @@ import { Registry } from './collections/registry.ts';
 import { MissingIndexes } from './collections/store/missing-indexes.ts';
 import { SortIndexes } from './collections/store/sort-indexes.ts';
 import { DocumentStore } from './collections/store/store.ts';
+import { LateHooks } from './collections/write-hooks.ts';
 import { type Mongo, mayNot, openMongo } from './database/mongo.ts';
 import { Transactions } from './database/transactions.ts';
 import { Egress } from './egress/egress.ts';
@@ -27,6 +28,7 @@ import type { Note } from './events/log/note.ts';
 import { type EventParts, openEvents } from './events/open-events.ts';
 import type { Files } from './files/files.ts';
 import { openFiles } from './files/open-files.ts';
+import { type FunctionParts, openFunctions } from './functions/open-functions.ts';
 import { VERSION } from './greeting.ts';
 import { OpenAnswers } from './kernel/answers/open-answers.ts';
 import { Closers } from './kernel/closers.ts';
@@ -62,6 +64,8 @@ export interface Parts {
   readonly byFilter: BulkWrites;
   readonly atomic: Atomic;
   readonly idempotency: Idempotency;
+  /** Where functions see writes before they are made. */
+  readonly writeHooks: LateHooks;
   readonly indexes: Indexes;
   readonly registry: Registry;
   readonly catalogue: Catalogue;
@@ -69,6 +73,7 @@ export interface Parts {
   readonly events: EventParts;
   readonly audit: Audit;
   readonly webhooks: WebhookParts;
+  readonly functions: FunctionParts;
   readonly realtime: Realtime;
   /** Resolves when the parts can serve requests; rejects when not. */
   ready(): Promise<void>;
@@ -79,7 +84,7 @@ export interface Parts {
  * Opens everything in order. A start that fails closes what it had opened.
  * @param url connection string of the database
  * @param onError called with errors of background work, which no request can be answered with
- * @param onLetter shows a letter at the terminal, in development mode
+ * @param onLetter shows letters and runs of functions at the terminal, in development mode
  * @param onAdvice told what those who run the server could improve
  * @throws UnusableDatabase when the server cannot carry Millrace, ConfigError when a store of files cannot be used
  */
@@ -152,6 +157,7 @@ async function makeOn(
   const atomic = new Atomic(transactions, registry);
   const store = new DocumentStore(mongo, queryTimeoutMs);
   const sortIndexes = new SortIndexes(mongo);
+  const hooks = new LateHooks();
   const collections = new Collections({
     store,
     sortIndexes,
@@ -160,9 +166,10 @@ async function makeOn(
     atomic,
     ...config.collections,
     quotas,
+    hooks,
     cursorKeys: auth.signing.cursors,
   });
-  const byFilter = new BulkWrites({ store, registry, atomic });
+  const byFilter = new BulkWrites({ store, registry, atomic, hooks });
   const keys = new KeyStore(mongo);
   await keys.start();
   const idempotency = new Idempotency(keys, atomic);
@@ -199,6 +206,7 @@ async function makeOn(
     counting.start();
   }
 
+  const { publicUrl } = config.server;
   const webhooks = closers.add(
     await openWebhooks({
       mongo,
@@ -207,8 +215,30 @@ async function makeOn(
       policies,
       events,
       checkUrl,
-      publicUrl: config.server.publicUrl,
+      publicUrl,
       makeSender: (told) => new DirectSender({ mongo, egress, events: told, version: VERSION, onNote }),
+      onError,
+    }),
+    (it) => it.close(),
+  );
+
+  const functions = closers.add(
+    await openFunctions({
+      mongo,
+      transactions,
+      auth,
+      policies,
+      events,
+      config: config.functions,
+      writeHooks: hooks,
+      isDevelopment: config.mode === 'development',
+      reached: { collections, byFilter, atomic, files: files.files, egress, registry, publicUrl },
+      makeSandbox: async (sandboxEvents) => {
+        const { IsolateSandbox } = await import('./functions/sandbox/host/isolate-sandbox.ts');
+        return new IsolateSandbox(sandboxEvents, { jitless: config.functions.mode === 'jitless' });
+      },
+      tell: config.mode === 'development' ? onLetter : null,
+      onFault: onAdvice,
       onError,
     }),
     (it) => it.close(),
@@ -250,6 +280,7 @@ async function makeOn(
     byFilter,
     atomic,
     idempotency,
+    writeHooks: hooks,
     indexes: new Indexes(mongo, registry, sortIndexes),
     registry,
     catalogue: new Catalogue(mongo, registry),
@@ -257,6 +288,7 @@ async function makeOn(
     events,
     audit,
     webhooks,
+    functions,
     realtime,
     ready: async () => {
       await mongo.log.command({ ping: 1 }, { timeoutMS: 2_000 });

@@ -7,9 +7,9 @@ import type { Catalogue } from '../collections/catalogue.ts';
 import { parseCollectionName } from '../database/names.ts';
 import { checked } from '../kernel/parse-body.ts';
 import { requireMediaType } from '../kernel/request.ts';
+import { enterAt } from '../policies/http/enter-at.ts';
 import type { Policies } from '../policies/policies.ts';
 import { COLLECTIONS, RENAME } from './collection-operations.ts';
-import { enterAt } from './enter-at.ts';
 
 export interface CollectionAdminOptions {
   readonly policies: Policies;

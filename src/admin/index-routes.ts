@@ -7,9 +7,9 @@ import { parseIndexes } from '../collections/index-plan.ts';
 import type { Indexes } from '../collections/indexes.ts';
 import { parseCollectionName } from '../database/names.ts';
 import { requireMediaType } from '../kernel/request.ts';
+import { enterAt } from '../policies/http/enter-at.ts';
 import type { Policies } from '../policies/policies.ts';
 import { COLLECTIONS } from './collection-operations.ts';
-import { enterAt } from './enter-at.ts';
 
 export interface IndexRoutesOptions {
   readonly policies: Policies;

@@ -7,6 +7,7 @@ import type { Action } from '../auth/identity/principal.ts';
 import { objectBody } from '../collections/http/request-body.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { requireBody, requireMediaType } from '../kernel/request.ts';
+import { enterAt } from '../policies/http/enter-at.ts';
 import type { Policies } from '../policies/policies.ts';
 import type { PolicyBook } from '../policies/policy-book.ts';
 import type { WrittenPolicy } from '../policies/policy-set.ts';
@@ -14,7 +15,6 @@ import type { ActionOf, Scope } from '../policies/scope.ts';
 import { parseCheck, parseQuestion } from '../policies/trial/trial-question.ts';
 import { judgeTrial } from '../policies/trial/verdict.ts';
 import { warningsOf } from '../policies/warnings.ts';
-import { enterAt } from './enter-at.ts';
 import { POLICIES } from './policy-operations.ts';
 
 export interface PolicyRoutesOptions {

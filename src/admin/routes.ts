@@ -3,15 +3,31 @@
  */
 import type { FastifyInstance } from 'fastify';
 import { ASKED_ERRORS, answer, operation } from '../contract/operation.ts';
+import { enterAt } from '../policies/http/enter-at.ts';
 import type { Policies } from '../policies/policies.ts';
 import type { Scope } from '../policies/scope.ts';
-import { enterAt } from './enter-at.ts';
 
 const OPERATION = operation({
   id: 'state',
   tag: 'Running it',
   summary: 'The state of the parts of the server',
-  answers: answer('The state.', { type: 'object' }),
+  answers: answer('The state.', {
+    type: 'object',
+    required: ['events', 'functions'],
+    properties: {
+      events: { type: 'object', description: 'How the event log is doing.' },
+      functions: {
+        type: 'object',
+        required: ['droppedRuns'],
+        properties: {
+          droppedRuns: {
+            type: 'integer',
+            description: 'Runs that were to be kept and could not be stored, since the process began.',
+          },
+        },
+      },
+    },
+  }),
   errors: ASKED_ERRORS,
 });
 
@@ -21,12 +37,15 @@ export interface AdminRoutesOptions {
     /** How the event log is doing. */
     readonly state: (scope: Scope<'read', 'admin'>) => Promise<object>;
   };
+  readonly functions: { readonly runs: { readonly dropped: () => number } };
 }
 
-export async function adminRoutes(app: FastifyInstance, { policies, events }: AdminRoutesOptions): Promise<void> {
+export async function adminRoutes(app: FastifyInstance, options: AdminRoutesOptions): Promise<void> {
+  const { policies, events, functions } = options;
   const enter = enterAt(policies, 'admin');
 
   app.get('/admin/state', { config: OPERATION }, async (request) => ({
     events: await events.state(enter(request, 'read')),
+    functions: { droppedRuns: functions.runs.dropped() },
   }));
 }

@@ -7,7 +7,13 @@ import { hash } from 'node:crypto';
 import { actorText } from '../database/system-collection.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import type { UserStore } from './accounts/user-store.ts';
-import { ANONYMOUS, type KeyPrincipal, type Principal } from './identity/principal.ts';
+import {
+  ANONYMOUS,
+  type ClientPrincipal,
+  type KeyPrincipal,
+  type Principal,
+  type ProvenPrincipal,
+} from './identity/principal.ts';
 import { invalidCredential } from './identity/refusals.ts';
 import { toPrincipal } from './identity/user.ts';
 import { SINGLE_USE_MS, type SingleUse, type Taken } from './sign-in/single-use.ts';
@@ -41,7 +47,7 @@ export interface AuthenticatorParts {
 }
 
 interface Kept {
-  readonly principal: Principal;
+  readonly principal: ClientPrincipal;
   /** Milliseconds since 1970. */
   readonly until: number;
 }
@@ -55,7 +61,7 @@ interface SessionProof {
 
 /** Names a principal. */
 export interface PrincipalName {
-  readonly kind: Principal['kind'];
+  readonly kind: ClientPrincipal['kind'];
   /** Id of the account or key; empty for anonymous. */
   readonly id: string;
 }
@@ -82,12 +88,12 @@ export class Authenticator {
    * @param authorization the whole value of the header, `Bearer …`
    * @throws MillraceError `invalid-credential`, at once or as a rejection
    */
-  authenticate(authorization: string): Principal | Promise<Principal> {
+  authenticate(authorization: string): ClientPrincipal | Promise<ClientPrincipal> {
     return this.recall(authorization) ?? this.#verify(authorization);
   }
 
   /** The principal of a credential that was verified before and is still trusted; undefined for any other. */
-  recall(authorization: string): Principal | undefined {
+  recall(authorization: string): ClientPrincipal | undefined {
     const kept = this.#kept.get(authorization);
     if (kept === undefined) return undefined;
     const now = this.#now();
@@ -103,9 +109,7 @@ export class Authenticator {
    * A ticket for this principal, for requests that cannot send a header.
    * @returns the ticket, and how long it lives, in seconds
    */
-  async issueTicket(
-    principal: Exclude<Principal, { kind: 'anonymous' }>,
-  ): Promise<{ ticket: string; expiresIn: number }> {
+  async issueTicket(principal: ProvenPrincipal): Promise<{ ticket: string; expiresIn: number }> {
     const facts = factsOf(principal);
     const ticket = await this.#parts.singleUse.make('ticket', actorText(principal.kind, principal.id), { facts });
     return { ticket, expiresIn: SINGLE_USE_MS.ticket / 1_000 };
@@ -115,7 +119,7 @@ export class Authenticator {
    * The principal of a ticket; a ticket works once.
    * @throws MillraceError `invalid-credential`
    */
-  async redeemTicket(ticket: string): Promise<Principal> {
+  async redeemTicket(ticket: string): Promise<ClientPrincipal> {
     const taken = await this.#parts.singleUse.take('ticket', ticket);
     if (taken === null) throw invalidCredential();
     return this.#byFacts(taken.facts);
@@ -125,7 +129,7 @@ export class Authenticator {
    * Reads a principal again, without its credential, as it is now.
    * @throws MillraceError `invalid-credential` when its session, account, key or time has ended
    */
-  renew(principal: Exclude<Principal, { kind: 'anonymous' }>): Promise<Principal> {
+  renew(principal: ProvenPrincipal): Promise<ClientPrincipal> {
     return this.#byFacts(factsOf(principal));
   }
 
@@ -133,7 +137,7 @@ export class Authenticator {
    * Reads a principal again as it is now, even if its token has expired: for work that began in time.
    * @throws MillraceError `invalid-credential` when its session, account or key has ended
    */
-  present(principal: Exclude<Principal, { kind: 'anonymous' }>): Promise<Principal> {
+  present(principal: ProvenPrincipal): Promise<ClientPrincipal> {
     return this.#steadily(async () => {
       if (principal.kind === 'key') return this.#ofKey(principal.id);
       return this.#ofOpenSession({ ...principal, subject: principal.id });
@@ -144,7 +148,7 @@ export class Authenticator {
    * A principal as it is now, without a session: for work that goes on in its right, such as webhooks.
    * @returns null when it is gone: the account is deleted or disabled, the key is deleted or has expired
    */
-  standing({ kind, id }: PrincipalName): Promise<Principal | null> {
+  standing({ kind, id }: PrincipalName): Promise<ClientPrincipal | null> {
     return this.#steadily(async () => {
       if (kind === 'anonymous') return ANONYMOUS;
       if (kind === 'key') {
@@ -157,7 +161,7 @@ export class Authenticator {
   }
 
   /** A pass for reconnecting with a used ticket, as EventSource does: valid for ten minutes, only with that ticket. */
-  issuePass(principal: Exclude<Principal, { kind: 'anonymous' }>, ticket: string): Promise<string> {
+  issuePass(principal: ProvenPrincipal, ticket: string): Promise<string> {
     const facts = { ...factsOf(principal), with: hash('sha256', ticket, 'base64url') };
     return this.#parts.singleUse.make('stream', actorText(principal.kind, principal.id), { facts });
   }
@@ -166,13 +170,13 @@ export class Authenticator {
    * The principal of a pass.
    * @throws MillraceError `invalid-credential`
    */
-  async byPass(pass: string, ticket: string): Promise<Principal> {
+  async byPass(pass: string, ticket: string): Promise<ClientPrincipal> {
     const seen = await this.#parts.singleUse.see('stream', pass);
     if (seen === null || seen.facts['with'] !== hash('sha256', ticket, 'base64url')) throw invalidCredential();
     return this.#byFacts(seen.facts);
   }
 
-  #byFacts({ kind, id, session, expiresAt }: Taken['facts']): Promise<Principal> {
+  #byFacts({ kind, id, session, expiresAt }: Taken['facts']): Promise<ClientPrincipal> {
     return this.#steadily(async () => {
       if (kind === 'key') return this.#ofKey(String(id));
       return this.#ofSession({ subject: String(id), session: String(session), expiresAt: Number(expiresAt) });
@@ -190,14 +194,16 @@ export class Authenticator {
 
   /** Forgets the principals that have changed, and calls the listeners. */
   revoke({ ids, everything }: Pick<Revoked, 'ids' | 'everything'>): void {
-    const still: Still = (principal) =>
-      principal.kind === 'anonymous' || !(everything || restsOn(principal).some((id) => ids.has(id)));
+    const still: Still = (principal) => {
+      const rests = restsOn(principal);
+      return rests.length === 0 || !(everything || rests.some((id) => ids.has(id)));
+    };
     for (const reading of this.#reading) reading.stale = true;
     for (const [credential, { principal }] of this.#kept) if (!still(principal)) this.#kept.delete(credential);
     for (const listener of this.#listeners) listener(still);
   }
 
-  async #verify(authorization: string): Promise<Principal> {
+  async #verify(authorization: string): Promise<ClientPrincipal> {
     const [, credential] = BEARER.exec(authorization) ?? [];
     if (credential === undefined) throw invalidCredential();
     const principal = await this.#steadily(
@@ -208,7 +214,7 @@ export class Authenticator {
   }
 
   /** Reads again until nothing was revoked during the reading, so that no ended principal is remembered. */
-  async #steadily<P extends Principal | null>(read: () => Promise<P>, then?: (principal: P) => void): Promise<P> {
+  async #steadily<P extends ClientPrincipal | null>(read: () => Promise<P>, then?: (principal: P) => void): Promise<P> {
     const reading: Reading = { stale: false };
     this.#reading.add(reading);
     try {
@@ -223,7 +229,7 @@ export class Authenticator {
     }
   }
 
-  #keep(authorization: string, principal: Principal): void {
+  #keep(authorization: string, principal: ClientPrincipal): void {
     const expiresAt = principal.kind === 'anonymous' ? null : principal.expiresAt;
     const until = Math.min(this.#now() + KEPT_MS, expiresAt ?? Number.POSITIVE_INFINITY);
     this.#kept.set(authorization, { principal, until });
@@ -233,7 +239,7 @@ export class Authenticator {
     }
   }
 
-  async #byToken(token: string): Promise<Principal> {
+  async #byToken(token: string): Promise<ClientPrincipal> {
     const proof = await this.#parts.tokens.verify(token).catch((error: unknown) => {
       // A MillraceError may mean that the database is away; every other error means a bad token.
       throw error instanceof MillraceError ? error : invalidCredential(error);
@@ -241,14 +247,14 @@ export class Authenticator {
     return this.#ofSession(proof);
   }
 
-  async #ofSession(proof: SessionProof): Promise<Principal> {
+  async #ofSession(proof: SessionProof): Promise<ClientPrincipal> {
     const principal = await this.#ofOpenSession(proof);
     if (proof.expiresAt <= this.#now()) throw invalidCredential();
     return principal;
   }
 
   /** The principal of a session that is open, even if its token has expired. */
-  async #ofOpenSession(proof: SessionProof): Promise<Principal> {
+  async #ofOpenSession(proof: SessionProof): Promise<ClientPrincipal> {
     const { sessions, users } = this.#parts;
     const [session, user] = await Promise.all([sessions.find(proof.session), users.find(proof.subject)]);
     if (session === null || user === null || user.disabled || session.user !== user._id) throw invalidCredential();
@@ -270,7 +276,7 @@ export class Authenticator {
 }
 
 /** The facts from which a principal can be read again. */
-function factsOf(principal: Exclude<Principal, { kind: 'anonymous' }>): Record<string, unknown> {
+function factsOf(principal: ProvenPrincipal): Record<string, unknown> {
   const { kind, id, expiresAt } = principal;
   return kind === 'key' ? { kind, id } : { kind, id, session: principal.session, expiresAt };
 }

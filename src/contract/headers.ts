@@ -21,6 +21,7 @@ export const HEADERS = {
   'Millrace-Next': { description: 'The cursor of the next page.', schema: text },
   'Millrace-Count': { description: 'How many there are in all.', schema: { type: 'integer', minimum: 0 } },
   'Millrace-Hint': { description: 'Why the answer is probably not what was meant; for people.', schema: text },
+  'Millrace-Run': { description: 'Id of the run of a function, if it is kept.', schema: text },
   'Millrace-Count-Kind': { description: 'exact or estimated.', schema: text },
 } as const satisfies Record<string, { readonly description: string; readonly schema: object }>;
 

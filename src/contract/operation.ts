@@ -9,7 +9,7 @@ import type { Parameter } from './parameters.ts';
 import type { Shape } from './schema.ts';
 
 /** The sections of the contract. */
-export type Tag = 'Documents' | 'Files' | 'Events' | 'Webhooks' | 'Sign-in' | 'Running it';
+export type Tag = 'Documents' | 'Files' | 'Events' | 'Webhooks' | 'Functions' | 'Sign-in' | 'Running it';
 
 /** An answer that is no refusal. */
 export interface Answer {
@@ -30,6 +30,8 @@ export interface Operation {
   readonly parameters?: readonly Parameter[];
   /** Schemas of the body by media type; none where a request has no body. */
   readonly body?: Readonly<Record<string, object>>;
+  /** A request may come without its body. */
+  readonly bodyOptional?: true;
   /** By status. */
   readonly answers: Readonly<Record<number, Answer>>;
   /** Refusals of this route besides those of any request and those of all routes that speak JSON. */
@@ -124,6 +126,9 @@ export const BODY_ERRORS: readonly ErrorCode[] = [
   'document-too-large',
   'unsupported-media-type',
 ];
+
+/** Refusals of a change that takes preconditions. */
+export const CONDITIONAL_ERRORS: readonly ErrorCode[] = ['malformed-request', 'precondition-failed', 'contention'];
 
 /** Refusals of every route that knows all its query parameters. */
 export const ASKED_ERRORS: readonly ErrorCode[] = ['unknown-parameter'];

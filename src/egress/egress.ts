@@ -26,6 +26,8 @@ export interface CallLimits {
   readonly timeoutMs?: number;
   /** Largest body, in bytes. */
   readonly maxBytes?: number;
+  /** Whose connections it takes: those of functions are apart, so that no function keeps anybody from signing in. */
+  readonly pool?: 'calls' | 'functions';
 }
 
 const TIMEOUT_MS = 10_000;
@@ -33,6 +35,9 @@ const MAX_BYTES = 1_048_576;
 /** Calls at one time, to one server and altogether: each may hold `maxBytes`, and a server that hangs shall stop no other. */
 const MAX_CALLS_EACH = 32;
 const MAX_CALLS = 256;
+/** The same for functions, whose answers may be larger. */
+const MAX_FUNCTION_CALLS_EACH = 16;
+const MAX_FUNCTION_CALLS = 64;
 /** The same for posts. Many endpoints may be at one server, and the caller bounds the calls of each endpoint. */
 const MAX_POSTS_EACH = 128;
 const MAX_POSTS = 512;
@@ -42,14 +47,15 @@ export class Egress {
   readonly #rules: TargetRules;
   readonly #lookup: AddressLookup | undefined;
   /** Posts have connections of their own: a server that takes all of them must not keep anybody from signing in. */
-  readonly #agents = new Map<'calls' | 'posts', Promise<Agent>>();
+  readonly #agents = new Map<'calls' | 'functions' | 'posts', Promise<Agent>>();
   #posts = 0;
   /** URLs of posts as they were read: the same ones are called again and again. */
   readonly #targets = new Map<string, URL>();
   readonly #end = new AbortController();
-  /** Calls under way, by origin. */
-  readonly #underWay = new Map<string, number>();
-  #calls = 0;
+  readonly #calls = {
+    calls: new Underway(MAX_CALLS_EACH, MAX_CALLS),
+    functions: new Underway(MAX_FUNCTION_CALLS_EACH, MAX_FUNCTION_CALLS),
+  };
 
   constructor({ mode, allow, lookup }: EgressOptions) {
     this.#rules = { mode, allow, reach: makeReach(mode, allow) };
@@ -95,6 +101,26 @@ export class Egress {
   }
 
   /**
+   * Calls a URL whose answer does not end, such as a stream of events. Nothing of it is bounded: only the signal, the server
+   * and `close` end it.
+   * @throws EgressError when there is no answer; the reason of the signal when that ends the call
+   */
+  async follow(
+    url: string,
+    { headers, signal }: { readonly headers: Readonly<Record<string, string>>; readonly signal: AbortSignal },
+  ): Promise<{ readonly status: number; readonly body: AsyncIterable<Uint8Array> }> {
+    const target = this.#target(url);
+    try {
+      const agent = await this.#connections('calls', MAX_CALLS_EACH);
+      const { statusCode, body } = await agent.request(await asked(target, { headers, signal }));
+      return { status: statusCode, body };
+    } catch (error) {
+      signal.throwIfAborted();
+      throw asEgressError(error, target.origin);
+    }
+  }
+
+  /**
    * Sends a request and reads the beginning of the answer, with little work for each: for deliveries, thousands a second.
    * A redirect is given back as it is.
    * @throws EgressError when there is no answer
@@ -118,14 +144,16 @@ export class Egress {
     return target.url;
   }
 
-  async #call(url: URL, init: RequestInit, { maxBytes = MAX_BYTES }: CallLimits): Promise<Response> {
+  async #call(url: URL, init: RequestInit, limits: CallLimits): Promise<Response> {
+    const { maxBytes = MAX_BYTES, pool = 'calls' } = limits;
     const { origin } = url;
-    this.#enter(origin);
+    const underway = this.#calls[pool];
+    underway.enter(origin);
     try {
-      const agent = await this.#connections('calls', MAX_CALLS_EACH);
+      const agent = await this.#connections(pool, underway.mostEach);
       return await readAnswer(await agent.request(await asked(url, init)), { origin, maxBytes });
     } finally {
-      this.#leave(origin);
+      underway.leave(origin);
     }
   }
 
@@ -136,7 +164,7 @@ export class Egress {
   }
 
   /** Made for the first call: most servers make none, and to load undici is a tenth of a start. */
-  #connections(kind: 'calls' | 'posts', maxConnections: number): Promise<Agent> {
+  #connections(kind: 'calls' | 'functions' | 'posts', maxConnections: number): Promise<Agent> {
     this.#end.signal.throwIfAborted();
     const known = this.#agents.get(kind);
     if (known !== undefined) return known;
@@ -147,19 +175,34 @@ export class Egress {
     this.#agents.set(kind, agent);
     return agent;
   }
+}
 
-  #enter(origin: string): void {
-    const each = this.#underWay.get(origin) ?? 0;
-    if (this.#calls >= MAX_CALLS || each >= MAX_CALLS_EACH) throw egressError('busy', origin);
-    this.#calls += 1;
-    this.#underWay.set(origin, each + 1);
+/** Calls under way, counted by origin. */
+class Underway {
+  /** To one server at one time. */
+  readonly mostEach: number;
+  readonly #most: number;
+  readonly #byOrigin = new Map<string, number>();
+  #all = 0;
+
+  constructor(mostEach: number, most: number) {
+    this.mostEach = mostEach;
+    this.#most = most;
   }
 
-  #leave(origin: string): void {
-    this.#calls -= 1;
-    const left = (this.#underWay.get(origin) ?? 1) - 1;
-    if (left > 0) this.#underWay.set(origin, left);
-    else this.#underWay.delete(origin);
+  /** @throws EgressError `busy` */
+  enter(origin: string): void {
+    const each = this.#byOrigin.get(origin) ?? 0;
+    if (this.#all >= this.#most || each >= this.mostEach) throw egressError('busy', origin);
+    this.#all += 1;
+    this.#byOrigin.set(origin, each + 1);
+  }
+
+  leave(origin: string): void {
+    this.#all -= 1;
+    const left = (this.#byOrigin.get(origin) ?? 1) - 1;
+    if (left > 0) this.#byOrigin.set(origin, left);
+    else this.#byOrigin.delete(origin);
   }
 }
 

@@ -12,7 +12,7 @@ const EXPOSED =
   'ETag, Location, Link, Allow, Accept-Patch, Retry-After, RateLimit, Preference-Applied, X-Request-Id, ' +
   'Accept-Ranges, Content-Range, Content-Disposition, Accept-Encoding, ' +
   'Idempotency-Replayed, Millrace-Count, Millrace-Count-Kind, Millrace-Next, Millrace-Position, Millrace-Hint, ' +
-  'Millrace-Explain';
+  'Millrace-Explain, Millrace-Run';
 /** How long a browser may remember a preflight, in seconds. */
 const MAX_AGE = '7200';
 /** Characters of an origin in a log line. */

@@ -32,8 +32,9 @@ export const errors = fp(
 
 /** Writes an error as the reply. */
 function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const { bodyLimit = 0 } = request.server.initialConfig;
-  const error = toMillraceError(isCutOff(thrown, request) ? cutOff(thrown) : thrown, bodyLimit);
+  const { bodyLimit: set = 0 } = request.server.initialConfig;
+  const { bodyLimit = set } = request.routeOptions;
+  const error = toMillraceError(isCutOff(thrown, request) ? cutOff(thrown) : thrown, bodyLimit, bodyLimit === set);
   request.refusal = error;
   const { id, log } = request;
   if (error.code === 'internal') log.error({ request: id, err: error.cause ?? error }, 'Unexpected error');

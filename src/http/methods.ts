@@ -6,6 +6,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { MillraceError } from '../kernel/errors.ts';
+import { literalPattern } from '../kernel/literal-pattern.ts';
 
 interface Known {
   readonly url: string;
@@ -79,7 +80,7 @@ function source(url: string): string {
   const parts = url.split('/').map((part) => {
     if (part.startsWith(':')) return '[^/]+';
     if (part === '*') return '.*';
-    return part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+    return literalPattern(part);
   });
   return parts.join('/');
 }

@@ -34,12 +34,14 @@ const FRAMEWORK: Readonly<Record<string, readonly [ErrorCode, string]>> = {
 /**
  * Turns any thrown value into a Millrace error; an unexpected one becomes `internal` and reveals nothing.
  * @param bodyBytes the largest body of a request; outside of a request an error never says that a body was too large
+ * @param isSet whether the settings say how large a body may be
  */
-export function toMillraceError(error: unknown, bodyBytes = 0): MillraceError {
+export function toMillraceError(error: unknown, bodyBytes = 0, isSet = true): MillraceError {
   if (error instanceof MillraceError) return error;
   const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-    const hint = 'Send it in several requests, or large values as files; MILLRACE_BODY_BYTES sets the limit';
+    const set = isSet ? '; MILLRACE_BODY_BYTES sets the limit' : '';
+    const hint = `Send it in several requests, or large values as files${set}`;
     return new MillraceError('body-too-large', `The body has more than ${bodyBytes} bytes`, { hint, cause: error });
   }
   const known = FRAMEWORK[code];

@@ -107,6 +107,23 @@ t.test('in a second process', async (t) => {
     t.equal((await ask(there.app, 'POST /auth/refresh', { refreshToken: account.refreshToken })).statusCode, 200);
   });
 
+  await t.test('a signing key that leaked, of a token that is verified while the new ring is read', async (t) => {
+    const { authorization } = (await signUp(here.app, 'barbara')).headers;
+    const { authenticator } = there.parts.auth;
+    let tried = 0;
+    const end = authenticator.onRevoked(() => {
+      // What is remembered was just forgotten, and the ring of before is still in memory.
+      Promise.resolve(authenticator.authenticate(authorization))
+        .catch(() => undefined)
+        .finally(() => (tried += 1));
+    });
+    await here.parts.auth.rotateKeys(true);
+    await until(() => tried > 0, 'it was tried by the ring of before');
+    await until(() => authenticator.recall(authorization) === undefined, 'it is not remembered', 5_000);
+    end();
+    await t.rejects(async () => authenticator.authenticate(authorization), { code: 'invalid-credential' });
+  });
+
   for (const [what, ms] of Object.entries(took)) t.ok(ms < LIMIT_MS, `${what}: ${Math.round(ms)} ms`);
 });
 

@@ -2,12 +2,15 @@
  * Principals for tests of what they may do: each gets a credential that the authenticator of one app accepts without
  * proof. How credentials are verified is tested elsewhere.
  */
+import type { FastifyInstance, LightMyRequestResponse } from 'fastify';
 import type { PrincipalName } from '../../src/auth/authenticator.ts';
 import type {
+  FunctionPrincipal,
   KeyPrincipal,
   OwnerPrincipal,
   OwnerRole,
   Principal,
+  ProvenPrincipal,
   UserPrincipal,
 } from '../../src/auth/identity/principal.ts';
 import type { Parts } from '../../src/parts.ts';
@@ -50,6 +53,9 @@ export const owner = (...roles: OwnerRole[]): OwnerPrincipal => ({
   expiresAt,
 });
 
+/** A function that acts as itself. @param id `plugin/name` */
+export const acting = (id: string, ...roles: string[]): FunctionPrincipal => ({ kind: 'function', id, roles });
+
 /** Makes the app accept credentials for principals. Returns a function that gives the header for one. */
 export function speakingAs(parts: Parts): (principal: Principal) => Record<string, string> {
   const known = new Map<string, Principal>();
@@ -60,8 +66,7 @@ export function speakingAs(parts: Parts): (principal: Principal) => Record<strin
   const standing = authenticator.standing.bind(authenticator);
   Object.assign(authenticator, {
     authenticate: (header: string) => known.get(header) ?? authenticate(header),
-    present: async (principal: Exclude<Principal, { kind: 'anonymous' }>) =>
-      headers.has(principal) ? principal : present(principal),
+    present: async (principal: ProvenPrincipal) => (headers.has(principal) ? principal : present(principal)),
     standing: async (name: PrincipalName) =>
       [...known.values()].find((one) => 'id' in one && one.kind === name.kind && one.id === name.id) ?? standing(name),
   });
@@ -71,5 +76,34 @@ export function speakingAs(parts: Parts): (principal: Principal) => Record<strin
     headers.set(principal, header);
     known.set(header, principal);
     return { authorization: header };
+  };
+}
+
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** Asks as one principal: `client('PUT /admin/x', body)`. An object is sent as JSON, a text as it is. */
+export type Client = (
+  request: `${Method} /${string}`,
+  body?: object | string,
+  headers?: Record<string, string>,
+) => Promise<LightMyRequestResponse>;
+
+/** Makes clients of an app, one for each principal. */
+export function clientsOf(app: FastifyInstance, parts: Parts): (principal: Principal) => Client {
+  const speak = speakingAs(parts);
+  return (principal) => {
+    const credential = speak(principal);
+    return (request, body, headers = {}) => {
+      const [verb = '', url = ''] = request.split(' ');
+      const method = (['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const).find((one) => one === verb) ?? 'GET';
+      const json = { 'content-type': 'application/json' };
+      const sent = body === undefined ? {} : { payload: typeof body === 'string' ? body : JSON.stringify(body) };
+      return app.inject({
+        method,
+        url,
+        ...sent,
+        headers: { ...(body === undefined ? {} : json), ...credential, ...headers },
+      });
+    };
   };
 }

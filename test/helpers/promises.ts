@@ -3,6 +3,7 @@
  * exist.
  */
 import { existsSync, readFileSync } from 'node:fs';
+import { literalPattern } from '../../src/kernel/literal-pattern.ts';
 
 /** A row of a table: the promise and, after the bar, its tests. */
 const ROW = /^\| (.+?) \| (.+) \|$/gm;
@@ -35,10 +36,9 @@ export function promises(): Promises {
 
 /** Patterns of the titles of a test file. A value inside a title matches any text. */
 function titlesOf(path: string): RegExp[] {
-  const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
   return [...readFileSync(urlOf(path), 'utf8').matchAll(TITLE)].map(([, single, double, template = '']) => {
     const literal = single ?? double;
     const parts = literal === undefined ? template.split(/\$\{[^}]*\}/) : [literal];
-    return new RegExp(`^${parts.map(escaped).join('.+')}$`);
+    return new RegExp(`^${parts.map(literalPattern).join('.+')}$`);
   });
 }

@@ -2,10 +2,16 @@
 import Type from 'typebox';
 import { CHECKS } from '../../auth/providers/provider-check.ts';
 import { PROVIDER } from '../../auth/providers/provider-schema.ts';
-import { ASKED_ERRORS, answer, CHECKED_ERRORS, jsonBody, operation } from '../../contract/operation.ts';
+import {
+  ASKED_ERRORS,
+  answer,
+  CHECKED_ERRORS,
+  CONDITIONAL_ERRORS,
+  jsonBody,
+  operation,
+} from '../../contract/operation.ts';
 import { IF_MATCH, pathParameter } from '../../contract/parameters.ts';
 import { listOf, shape } from '../../contract/schema.ts';
-import type { ErrorCode } from '../../kernel/errors.ts';
 
 const tag = 'Running it';
 
@@ -25,7 +31,6 @@ const CHECKED_SHAPE = shape(
     ),
   }),
 );
-const CONDITIONAL: readonly ErrorCode[] = ['malformed-request', 'precondition-failed', 'contention'];
 
 const REDIRECTS = Type.Array(Type.String({ minLength: 1, maxLength: 2_048 }), {
   maxItems: 200,
@@ -73,7 +78,7 @@ export const PROVIDER_OPERATIONS = {
     parameters: [NAME, IF_MATCH],
     body: jsonBody(PROVIDER),
     answers: answer('The provider.', SHOWN, 200, ['ETag']),
-    errors: [...CHECKED_ERRORS, ...CONDITIONAL, 'provider-not-found'],
+    errors: [...CHECKED_ERRORS, ...CONDITIONAL_ERRORS, 'provider-not-found'],
   }),
   remove: operation({
     id: 'providers.remove',
@@ -81,7 +86,7 @@ export const PROVIDER_OPERATIONS = {
     summary: 'Remove an identity provider',
     parameters: [NAME, IF_MATCH],
     answers: { 204: { description: 'Removed.' } },
-    errors: [...ASKED_ERRORS, ...CONDITIONAL, 'provider-not-found'],
+    errors: [...ASKED_ERRORS, ...CONDITIONAL_ERRORS, 'provider-not-found'],
   }),
   check: operation({
     id: 'providers.check',
@@ -109,6 +114,6 @@ export const SETTINGS_OPERATIONS = {
     parameters: [IF_MATCH],
     body: jsonBody(SETTINGS_BODY),
     answers: answer('The settings.', SETTINGS_SHAPE, 200, ['ETag']),
-    errors: [...CHECKED_ERRORS, ...CONDITIONAL],
+    errors: [...CHECKED_ERRORS, ...CONDITIONAL_ERRORS],
   }),
 };

@@ -2,16 +2,16 @@
  * Identity providers over HTTP for those who run the installation. Not here: what a provider is (auth/providers/), and
  * signing in by one.
  */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { stampBy } from '../../auth/identity/principal.ts';
 import { checkProvider } from '../../auth/providers/provider-check.ts';
-import type { Providers, Shown, VersionCondition } from '../../auth/providers/providers.ts';
-import { checkPreconditions, parsePreconditions } from '../../collections/store/preconditions.ts';
+import type { Providers, Shown } from '../../auth/providers/providers.ts';
+import { versionCondition, versionTag } from '../../collections/store/preconditions.ts';
 import type { Egress } from '../../egress/egress.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { isPlain } from '../../kernel/objects.ts';
+import { enterAt } from '../../policies/http/enter-at.ts';
 import type { Policies } from '../../policies/policies.ts';
-import { enterAt } from '../enter-at.ts';
 import { PROVIDER_OPERATIONS } from './provider-operations.ts';
 
 export interface ProviderRoutesOptions {
@@ -32,7 +32,7 @@ export async function providerRoutes(app: FastifyInstance, options: ProviderRout
   const { policies, providers, egress, base } = options;
   const enter = enterAt(policies, 'admin:accounts');
   const send = (reply: FastifyReply, { provider, version }: Shown) =>
-    reply.header('etag', tagOf(version)).send(provider);
+    reply.header('etag', versionTag(version)).send(provider);
 
   app.get(URL, { config: PROVIDER_OPERATIONS.list }, async (request) => {
     enter(request, 'read');
@@ -52,12 +52,15 @@ export async function providerRoutes(app: FastifyInstance, options: ProviderRout
   app.put<OnProvider>(`${URL}/:name`, { config: PROVIDER_OPERATIONS.replace }, async (request, reply) => {
     const stamp = stampBy(enter(request, 'update'), request.id);
     const { name } = request.params;
-    return send(reply, await providers.replace(name, named(request.body, name), conditionOf(request), stamp));
+    return send(
+      reply,
+      await providers.replace(name, named(request.body, name), versionCondition(request.headers), stamp),
+    );
   });
 
   app.delete<OnProvider>(`${URL}/:name`, { config: PROVIDER_OPERATIONS.remove }, async (request, reply) => {
     const stamp = stampBy(enter(request, 'delete'), request.id);
-    await providers.remove(request.params.name, conditionOf(request), stamp);
+    await providers.remove(request.params.name, versionCondition(request.headers), stamp);
     return reply.code(204).send();
   });
 
@@ -74,13 +77,4 @@ function named(body: unknown, name: string): unknown {
   if (sent === name) return { ...body, name };
   const detail = 'A provider keeps its name: accounts and redirect addresses have it';
   throw new MillraceError('invalid-body', detail, { faults: [{ pointer: '/name', code: 'invalid-body', detail }] });
-}
-
-function conditionOf({ headers }: FastifyRequest): VersionCondition {
-  const preconditions = parsePreconditions(headers);
-  return (version) => checkPreconditions(preconditions, version === null ? null : tagOf(version));
-}
-
-function tagOf(version: string): string {
-  return `"${version}"`;
 }

@@ -2,10 +2,10 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { stampBy } from '../../auth/identity/principal.ts';
 import type { Redirects } from '../../auth/providers/redirects.ts';
-import { checkPreconditions, parsePreconditions } from '../../collections/store/preconditions.ts';
+import { versionCondition, versionTag } from '../../collections/store/preconditions.ts';
 import { checked } from '../../kernel/parse-body.ts';
+import { enterAt } from '../../policies/http/enter-at.ts';
 import type { Policies } from '../../policies/policies.ts';
-import { enterAt } from '../enter-at.ts';
 import { SETTINGS_BODY, SETTINGS_OPERATIONS } from './provider-operations.ts';
 
 export interface SettingsRoutesOptions {
@@ -19,7 +19,7 @@ export async function settingsRoutes(app: FastifyInstance, options: SettingsRout
   const { policies, redirects } = options;
   const enter = enterAt(policies, 'admin:accounts');
   const send = (reply: FastifyReply, kept: Awaited<ReturnType<Redirects['list']>>) =>
-    reply.header('etag', `"${kept.revision}"`).send({ redirects: kept.redirects, always: redirects.fixed });
+    reply.header('etag', versionTag(kept.revision)).send({ redirects: kept.redirects, always: redirects.fixed });
 
   app.get(URL, { config: SETTINGS_OPERATIONS.get }, async (request, reply) => {
     enter(request, 'read');
@@ -29,8 +29,6 @@ export async function settingsRoutes(app: FastifyInstance, options: SettingsRout
   app.put(URL, { config: SETTINGS_OPERATIONS.replace }, async (request, reply) => {
     const stamp = stampBy(enter(request, 'update'), request.id);
     const wanted = checked(SETTINGS_BODY, request.body).redirects;
-    const preconditions = parsePreconditions(request.headers);
-    const condition = (revision: number) => checkPreconditions(preconditions, `"${revision}"`);
-    return send(reply, await redirects.replace(wanted, condition, stamp));
+    return send(reply, await redirects.replace(wanted, versionCondition(request.headers), stamp));
   });
 }

@@ -3,7 +3,7 @@
  * process that is. It is kept under its `state` (RFC 6749 section 10.12), which works once, and is bound to one browser by
  * a cookie. Pure. Not here: storing it (sign-in/single-use.ts), and its two steps (provider-sign-in.ts).
  */
-import { hash, timingSafeEqual } from 'node:crypto';
+import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import Type, { type Static } from 'typebox';
 import { Check } from 'typebox/schema';
 
@@ -19,9 +19,6 @@ const FLOW = Type.Object({
   challenge: Type.String(),
   /** The redirect address that the provider was told. */
   callback: Type.String(),
-  /** Our own verifier, for the provider (RFC 7636). */
-  verifier: Type.String(),
-  nonce: Type.String(),
   /** Hash of the secret in the cookie of the browser that began it. */
   browser: Type.String(),
   /** The account that the identity will be joined to; null for a sign-in. */
@@ -29,6 +26,22 @@ const FLOW = Type.Object({
 });
 
 export type Flow = Static<typeof FLOW>;
+
+/** What ties the answer of a provider to one flow. */
+export interface FlowProofs {
+  /** Our own verifier, for the provider (RFC 7636). */
+  readonly verifier: string;
+  readonly nonce: string;
+}
+
+/**
+ * Made of the secret in the cookie of a flow, and so stored nowhere: a copy of the database is of no use for a flow that is
+ * under way.
+ */
+export function proofsOf(secret: string): FlowProofs {
+  const made = (what: string) => createHmac('sha256', secret).update(what).digest('base64url');
+  return { verifier: made('verifier'), nonce: made('nonce') };
+}
 
 /** What a one-time code stands for. */
 const OUTCOME = Type.Object({

@@ -34,7 +34,7 @@ import type { ProviderTokens } from '../providers/kept-tokens.ts';
 import { isDiscovered, type Provider } from '../providers/provider.ts';
 import { appleSecret } from './apple-secret.ts';
 import { appleName, halfHash, isThin } from './claims-told.ts';
-import type { Flow } from './flow.ts';
+import { type Flow, type FlowProofs, hashOf } from './flow.ts';
 import { isPosted } from './flow-cookie.ts';
 import { toRefusal } from './library-errors.ts';
 import { proveOAuthUser } from './oauth-users.ts';
@@ -79,13 +79,13 @@ export class OpenId {
    * Where the browser goes to sign in at a provider.
    * @throws MillraceError `provider-unavailable`, `provider-answer-refused`
    */
-  async address(provider: Provider, state: string, challenge: string, flow: Flow): Promise<string> {
+  async address(provider: Provider, state: string, flow: Flow & FlowProofs): Promise<string> {
     try {
       const url = buildAuthorizationUrl(this.#configure(provider, await this.#about(provider)), {
         redirect_uri: flow.callback,
         scope: provider.scopes.join(' '),
         state,
-        code_challenge: challenge,
+        code_challenge: hashOf(flow.verifier),
         code_challenge_method: 'S256',
         ...(provider.issuer === null ? {} : { nonce: flow.nonce }),
         ...(isPosted(provider) ? { response_mode: 'form_post' } : {}),
@@ -103,7 +103,12 @@ export class OpenId {
    * @param answer the parameters that the browser brought from the provider
    * @throws MillraceError `provider-denied`, `provider-unavailable`, `provider-answer-refused`
    */
-  async prove(provider: Provider, flow: Flow, state: string, answer: URLSearchParams): Promise<ProvedSignIn> {
+  async prove(
+    provider: Provider,
+    flow: Flow & FlowProofs,
+    state: string,
+    answer: URLSearchParams,
+  ): Promise<ProvedSignIn> {
     try {
       const known = await this.#about(provider);
       const config = this.#configure(provider, known);

@@ -11,7 +11,7 @@ import type { KeptTokens } from '../providers/kept-tokens.ts';
 import { callbackAddress, type Provider } from '../providers/provider.ts';
 import type { SingleUse } from '../sign-in/single-use.ts';
 import type { SessionOrigin } from '../tokens/session.ts';
-import { CHALLENGE, type Flow, hashOf, isHashOf, type Outcome, readFlow } from './flow.ts';
+import { CHALLENGE, type Flow, type FlowProofs, hashOf, isHashOf, type Outcome, proofsOf, readFlow } from './flow.ts';
 import { beginCookies, type CookieTerms, endCookie, flowSecret, isPosted } from './flow-cookie.ts';
 import { ending, endOf, type Step, withParameters } from './flow-end.ts';
 import type { OneTimeCodes } from './one-time-codes.ts';
@@ -91,7 +91,7 @@ export class ProviderSignIn {
     return ending(redirect, clientState, async () => {
       const challenge = challengeOf(wish);
       const joins = wish.join === null ? null : await this.#joining(wish.join, name, challenge);
-      const [verifier, nonce, secret] = [random(), random(), random()];
+      const secret = random();
       const flow: Flow = {
         provider: name,
         version: provider.version,
@@ -99,13 +99,11 @@ export class ProviderSignIn {
         clientState,
         challenge,
         callback: callbackAddress(base, name),
-        verifier,
-        nonce,
         browser: hashOf(secret),
         joins,
       };
       const state = await this.#parts.singleUse.make('flow', null, { facts: flow });
-      const location = await (await this.#parts.openId()).address(provider, state, hashOf(verifier), flow);
+      const location = await (await this.#parts.openId()).address(provider, state, { ...flow, ...proofsOf(secret) });
       return { location, cookies: beginCookies(state, secret, cookies, termsOf(provider, base)) };
     });
   }
@@ -130,7 +128,8 @@ export class ProviderSignIn {
     const { location } = await ending(flow.redirect, flow.clientState, async () => {
       const provider = await this.#find(name, flow.version);
       if (flow.version !== provider.version) throw unusable(`'${name}' was changed meanwhile`);
-      const code = await attempts.run(origin, name, () => this.#prove(provider, flow, state, answer, origin));
+      const proven = { ...flow, ...proofsOf(secret) };
+      const code = await attempts.run(origin, name, () => this.#prove(provider, proven, state, answer, origin));
       return { location: endOf(flow.redirect, { code, state: flow.clientState }), cookies: [] };
     });
     return { location, cookies: [endCookie(state, terms)] };
@@ -163,7 +162,7 @@ export class ProviderSignIn {
   /** Verifies the answer of a provider; the one-time code for what it proves. */
   async #prove(
     provider: Provider,
-    flow: Flow,
+    flow: Flow & FlowProofs,
     state: string,
     answer: URLSearchParams,
     origin: SessionOrigin,

@@ -54,8 +54,25 @@ export interface OwnerPrincipal {
   readonly expiresAt: number;
 }
 
-/** A principal: anonymous, an account, an API key, or an owner. */
-export type Principal = Anonymous | UserPrincipal | KeyPrincipal | OwnerPrincipal;
+/**
+ * A function of a plugin that acts as itself. Policies judge it by its roles and as authenticated. No role makes it an
+ * owner, and nothing ends it: it has no credential, no session and no quota.
+ */
+export interface FunctionPrincipal {
+  readonly kind: 'function';
+  /** `plugin/name`. */
+  readonly id: string;
+  readonly roles: readonly string[];
+}
+
+/** The principal of a client: anonymous, an account, an API key, or an owner. */
+export type ClientPrincipal = Anonymous | UserPrincipal | KeyPrincipal | OwnerPrincipal;
+
+/** The principal of a client that has proved who it is. */
+export type ProvenPrincipal = Exclude<ClientPrincipal, Anonymous>;
+
+/** A principal: the one of a client, or a function. */
+export type Principal = ClientPrincipal | FunctionPrincipal;
 
 export const ANONYMOUS: Anonymous = Object.freeze({ kind: 'anonymous' });
 
@@ -69,7 +86,8 @@ export function stampBy({ principal }: { readonly principal: Principal }, reques
   return { by: actorOf(principal), request };
 }
 
-/** The id that quotas count under; null for principals without quotas: owners and anonymous clients. */
+/** The id that quotas count under; null for principals without quotas: owners, functions and
+ * anonymous clients. */
 export function quotaIdOf(principal: Principal): string | null {
   return principal.kind === 'user' || principal.kind === 'key' ? principal.id : null;
 }

@@ -3,7 +3,7 @@
  * secrets, because every change of it is an event. Not here: where it is kept (user-store.ts).
  */
 import type { OwnMeta } from '../../database/system-collection.ts';
-import { OWNER_ROLES, type OwnerRole, type Principal } from './principal.ts';
+import { type ClientPrincipal, OWNER_ROLES, type OwnerRole } from './principal.ts';
 import type { ProviderIdentity } from './provider-identity.ts';
 
 export interface User {
@@ -68,7 +68,7 @@ export function signInNames({ _id, username, email }: Pick<User, '_id' | 'userna
 }
 
 /** The account as a principal. */
-export function toPrincipal(user: User, session: string, expiresAt: number): Principal {
+export function toPrincipal(user: User, session: string, expiresAt: number): ClientPrincipal {
   const { _id: id, kind, roles, claims } = user;
   if (kind === 'owner') return Object.freeze({ kind, id, roles: ownerRoles(roles), session, expiresAt });
   return Object.freeze({

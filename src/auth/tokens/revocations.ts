@@ -72,10 +72,14 @@ function tells({ operation, before, after }: ChangedRow): boolean {
 export function restsOn(principal: Principal): readonly string[] {
   switch (principal.kind) {
     case 'anonymous':
+    case 'function':
       return [];
     case 'key':
       return [`key:${principal.id}`];
-    default:
+    case 'user':
+    case 'owner':
       return [`user:${principal.id}`, `session:${principal.session}`];
+    default:
+      return principal satisfies never;
   }
 }

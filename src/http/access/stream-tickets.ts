@@ -7,7 +7,7 @@
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Authenticator } from '../../auth/authenticator.ts';
-import type { Principal } from '../../auth/identity/principal.ts';
+import type { ClientPrincipal } from '../../auth/identity/principal.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { queryText } from '../../kernel/request.ts';
 import { asksForSocket } from '../protection.ts';
@@ -40,7 +40,7 @@ export const streamTickets = fp<StreamTicketsOptions>(
     });
 
     /** The principal of the ticket; with a pass if the ticket was used just now. */
-    async function enter(ticket: string, request: FastifyRequest): Promise<[Principal, string | null]> {
+    async function enter(ticket: string, request: FastifyRequest): Promise<[ClientPrincipal, string | null]> {
       try {
         const principal = await authenticator.redeemTicket(ticket);
         return [principal, principal.kind === 'anonymous' ? null : await authenticator.issuePass(principal, ticket)];

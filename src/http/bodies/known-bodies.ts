@@ -7,8 +7,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { hasBody, refuseEncoding } from '../../kernel/request.ts';
 
 export interface KnownBodies {
-  /** Their media types. */
-  readonly types: readonly string[];
+  /** Their media types; a pattern begins at the beginning of the header. */
+  readonly types: readonly (string | RegExp)[];
   /** The largest body, in bytes. */
   readonly maxBytes: number;
   /** Milliseconds within which a body must arrive. */
@@ -28,14 +28,15 @@ export function readBodies(app: FastifyInstance, { types, maxBytes, timeoutMs, p
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
-  app.addContentTypeParser([...types], { parseAs: 'buffer', bodyLimit: maxBytes }, (request, body: Buffer, done) => {
+  const read = (request: FastifyRequest, body: Buffer, done: (error: Error | null, body?: unknown) => void) => {
     try {
       refuseEncoding(request);
       done(null, parse(body, request));
     } catch (error) {
       done(error instanceof Error ? error : new Error('Parsing failed', { cause: error }));
     }
-  });
+  };
+  for (const type of types) app.addContentTypeParser(type, { parseAs: 'buffer', bodyLimit: maxBytes }, read);
 }
 
 /**

@@ -2,6 +2,7 @@
  * The contract of this server as OpenAPI 3.1, made from the declarations of its routes. Pure. Not here: collecting the
  * routes (declared-routes.ts) and the collections (contract.ts).
  */
+import type { SeenCollection } from '../../collections/sample/seen-collections.ts';
 import { HEADERS } from '../../contract/headers.ts';
 import {
   BODY_ERRORS,
@@ -27,13 +28,13 @@ export interface DeclaredRoute {
   readonly speaksJson: boolean;
 }
 
-/** A collection that exists, as its newest documents show it. */
-export interface SeenCollection {
-  readonly name: string;
-  /** Number of documents in the sample. */
-  readonly sampled: number;
-  /** The schemas of their members by name. */
-  readonly members: Readonly<Record<string, object>>;
+/** An endpoint of a plugin that is in force. */
+export interface ToldEndpoint {
+  readonly plugin: string;
+  /** In small letters. */
+  readonly method: string;
+  readonly path: string;
+  readonly operation: Operation;
 }
 
 type Paths = Record<string, Record<string, WrittenOperation>>;
@@ -59,6 +60,7 @@ const TAGS: Readonly<Record<Tag, string>> = {
   Files: 'Bytes with a document that describes them.',
   Events: 'Every change, in order, from any position that is kept.',
   Webhooks: 'Events sent to servers of others, signed, until they arrive.',
+  Functions: 'Code of your own, in plugins: endpoints, triggers, crons, jobs, and what comes before a write.',
   'Sign-in': 'Accounts, sessions and tokens.',
   'Running it': 'For operators of this server.',
 };
@@ -68,11 +70,13 @@ const ANY: Subject = { many: 'documents', one: 'a document', document: DOCUMENT_
 /**
  * @param routes all that belong to the contract
  * @param collections those that are described one by one, besides the paths for any
+ * @param endpoints those of plugins
  */
 export function toOpenApi(
   routes: readonly DeclaredRoute[],
   collections: readonly SeenCollection[],
   version: string,
+  endpoints: readonly ToldEndpoint[] = [],
 ): OpenApi {
   const components = new Components();
   const paths: Paths = {};
@@ -89,6 +93,10 @@ export function toOpenApi(
     }
   }
   for (const route of routes) put(route.path, route, inGeneral(route.declaration));
+  for (const { plugin, method, path, operation } of endpoints) {
+    const written = writeOperation(operation, components);
+    paths[path] = { ...paths[path], [method]: { ...written, tags: [tagOf(plugin)] } };
+  }
   return {
     openapi: '3.1.0',
     info: {
@@ -107,6 +115,10 @@ export function toOpenApi(
         name,
         description: `The collection ${name}; its members are those of its ${sampled} newest documents.`,
       })),
+      ...[...new Set(endpoints.map(({ plugin }) => plugin))].map((plugin) => ({
+        name: tagOf(plugin),
+        description: `Endpoints of the plugin ${plugin}.`,
+      })),
     ],
     paths,
     components: {
@@ -117,6 +129,11 @@ export function toOpenApi(
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
     },
   };
+}
+
+/** No collection has such a name. */
+function tagOf(plugin: string): string {
+  return `Plugin ${plugin}`;
 }
 
 /** The operation in its general form, for any collection. */

@@ -34,7 +34,16 @@ const PROBLEM = shape(
       request: Type.Optional(Type.String()),
       failedOperation: Type.Optional(Type.Integer({ minimum: 0 })),
       errors: Type.Optional(
-        Type.Array(Type.Object({ pointer: Type.String(), code: Type.String(), detail: Type.String() })),
+        Type.Array(
+          Type.Object({
+            pointer: Type.String(),
+            code: Type.String(),
+            detail: Type.String(),
+            file: Type.Optional(Type.String()),
+            line: Type.Optional(Type.Integer({ minimum: 1 })),
+            column: Type.Optional(Type.Integer({ minimum: 1 })),
+          }),
+        ),
       ),
     },
     { description: 'A failure (RFC 9457). `code` is stable; `errors` name places as JSON Pointers (RFC 6901).' },
@@ -77,7 +86,7 @@ const KEPT: ReadonlySet<number> = new Set([400, 404, 409, 412, 413]);
 
 /** @param collection the one it is written for; undefined for any, and for operations on no collection */
 export function writeOperation(declared: Operation, components: Components, collection?: string): WrittenOperation {
-  const { id, tag, summary, description, parameters = [], body, answers, errors } = declared;
+  const { id, tag, summary, description, parameters = [], body, bodyOptional, answers, errors } = declared;
   const own = collection === undefined ? parameters : parameters.filter(({ name }) => name !== 'collection');
   const responses: Record<string, object> = {};
   for (const [status, answer] of Object.entries(answers)) responses[status] = writeAnswer(answer, components);
@@ -93,7 +102,9 @@ export function writeOperation(declared: Operation, components: Components, coll
     summary,
     ...(description === undefined ? {} : { description }),
     ...(own.length === 0 ? {} : { parameters: own.map((one) => components.parameter(one)) }),
-    ...(body === undefined ? {} : { requestBody: { required: true, content: contentOf(body, components) } }),
+    ...(body === undefined
+      ? {}
+      : { requestBody: { required: bodyOptional !== true, content: contentOf(body, components) } }),
     responses,
   };
 }

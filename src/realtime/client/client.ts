@@ -3,7 +3,7 @@
  * both transports. Not here: how messages are sent and how the connection ends, which differ (socket-client.ts,
  * stream-client.ts).
  */
-import { actorOf, type Principal } from '../../auth/identity/principal.ts';
+import { actorOf, type ClientPrincipal, type Principal, type ProvenPrincipal } from '../../auth/identity/principal.ts';
 import { formatPosition } from '../../events/log/position.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import type { DocumentSubscription } from '../subscription/document-subscription.ts';
@@ -36,7 +36,7 @@ export abstract class Client {
   readonly queue: SendQueue;
   protected readonly subscriptions = new Map<string, ClientSubscription>();
   /** Null until the client is authenticated. */
-  principal: Principal | null = null;
+  principal: ClientPrincipal | null = null;
   /** When its last message came; monotonic milliseconds. */
   protected heardAt = performance.now();
   #position = -1;
@@ -135,7 +135,7 @@ export abstract class Client {
     return isReader ? formatPosition(parts.hub.position) : null;
   }
 
-  #lookAtCredential(principal: Principal): void {
+  #lookAtCredential(principal: ClientPrincipal): void {
     if (principal.kind === 'anonymous' || principal.expiresAt === null) return;
     const left = principal.expiresAt - Date.now();
     if (left <= 0) {
@@ -194,7 +194,7 @@ export abstract class Client {
   }
 
   /** The principal as it is by now. */
-  protected async renewed(principal: Exclude<Principal, { kind: 'anonymous' }>): Promise<Principal> {
+  protected async renewed(principal: ProvenPrincipal): Promise<ClientPrincipal> {
     const { authenticator } = this.parts;
     // Without a header the client used a ticket, which works only once.
     return this.credential === null
@@ -203,7 +203,7 @@ export abstract class Client {
   }
 
   /** Goes on with another principal, or the same one with other rights. */
-  protected become(principal: Principal): void {
+  protected become(principal: ClientPrincipal): void {
     this.principal = principal;
     this.#announcedEnd = false;
     const { account } = this.queue;

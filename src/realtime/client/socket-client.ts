@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { ANONYMOUS, type Principal } from '../../auth/identity/principal.ts';
+import { ANONYMOUS, type ClientPrincipal } from '../../auth/identity/principal.ts';
 import { parseCollectionName } from '../../database/names.ts';
 import { ERRORS, MillraceError } from '../../kernel/errors.ts';
 import { problemMembers } from '../../kernel/problem.ts';
@@ -57,7 +57,7 @@ export class SocketClient extends Client {
   }
 
   /** Goes on as an authenticated principal. @param credential the Authorization header; null for a ticket */
-  welcome(principal: Principal, credential: string | null): void {
+  welcome(principal: ClientPrincipal, credential: string | null): void {
     this.credential = credential;
     this.principal = principal;
     const position = this.whereItIs();

@@ -3,7 +3,7 @@
  * sent as events of a response that does not end. Not here: reading the request and its limits (stream-route.ts).
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { Principal } from '../../auth/identity/principal.ts';
+import type { ClientPrincipal } from '../../auth/identity/principal.ts';
 import type { CollectionName } from '../../database/names.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { problemMembers } from '../../kernel/problem.ts';
@@ -16,7 +16,7 @@ import type { SendQueue } from '../wire/send-queue.ts';
 import { Client } from './client.ts';
 
 export interface StreamClientOptions {
-  readonly principal: Principal;
+  readonly principal: ClientPrincipal;
   /** The Authorization header; null for a ticket and for anonymous. */
   readonly credential: string | null;
   readonly collection: CollectionName;

@@ -2,8 +2,10 @@
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
 import { KeptTokens } from '../../../src/auth/providers/kept-tokens.ts';
+import { openMongo } from '../../../src/database/mongo.ts';
 import { Sealer } from '../../../src/kernel/sealer.ts';
 import { ask } from '../../helpers/accounts.ts';
+import { testMongo } from '../../helpers/mongo.ts';
 import { owner, speakingAs } from '../../helpers/principals.ts';
 import { startLyingProvider } from '../../helpers/providers/lying-provider.ts';
 import { signInWorld } from '../../helpers/providers/sign-in-world.ts';
@@ -67,4 +69,32 @@ t.test('tokens are kept where the provider says so, and go with the identity', a
   t.equal(await rows.countDocuments(), 1);
   await ask(app, 'DELETE /admin/providers/acme', undefined, boss);
   await gone('the provider');
+});
+
+t.test('what another master key sealed, or none, is sealed with the newest at the next start', async (t) => {
+  const { url, database } = await testMongo(t);
+  const mongo = await openMongo({ url, database });
+  t.teardown(() => mongo.close());
+  const [first, second] = [randomBytes(32), randomBytes(32)];
+  const rows = mongo.log.collection<{ _id: string; sealed: string }>('provider_tokens');
+  const tokens = { accessToken: 'planted', refreshToken: null, idToken: null, expiresAt: null };
+  const keep = async (identity: string, sealer: Sealer) => {
+    const kept = new KeptTokens(mongo, sealer);
+    await kept.save(identity, kept.seal(identity, tokens) ?? '');
+  };
+  const names = Array.from({ length: 501 }, (_, n) => `acme:subject-${n}`);
+  await keep('acme:lost', new Sealer([randomBytes(32)]));
+  await keep('acme:older', new Sealer([first]));
+  await keep('acme:newest', new Sealer([second]));
+  for (const name of names) await keep(name, new Sealer([]));
+  const before = await rows.findOne({ _id: 'acme:newest' });
+
+  await new KeptTokens(mongo, new Sealer([second, first])).start();
+  t.strictSame(await rows.findOne({ _id: 'acme:newest' }), before, 'what it sealed already stays');
+  t.equal(await rows.countDocuments({ sealed: /planted/ }), 0, 'nothing stands in clear');
+  const now = new KeptTokens(mongo, new Sealer([second]));
+  for (const name of ['acme:older', 'acme:newest', names[0], names.at(-1)]) {
+    t.strictSame(await now.find(String(name)), tokens, `the older key is not needed for ${name}`);
+  }
+  t.equal(await now.find('acme:lost'), null);
 });

@@ -2,7 +2,7 @@
  * Every secret of a sign-in by a provider is planted, used rightly and wrongly, and then looked for: in every collection,
  * event, audit entry, log line and refusal, also when the provider repeats in its errors what it was sent.
  */
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { SignJWT } from 'jose';
 import pino from 'pino';
 import t from 'tap';
@@ -113,6 +113,16 @@ for (const mode of ['development', 'production']) {
       told.push(JSON.stringify(answer.headers) + answer.body);
     }
 
+    // One that its browser has not come back from: its row stays.
+    const begun = await ask(app, `GET ${beginningAt('', 'acme', newClient()) as `/${string}`}`);
+    const asked = new URL(begun.headers.location ?? '').searchParams;
+    for (const name of ['state', 'nonce']) planted.plant(`${name} under way`, asked.get(name) ?? '');
+    const [row] = await parts.mongo.log.collection('single_use').find({ purpose: 'flow' }).toArray();
+    const kept = Object.values<unknown>(JSON.parse(row?.['facts']));
+    t.ok(kept.length > 5, `${kept.length} facts of it are kept`);
+    const verifiers = kept.filter((one) => hash('sha256', String(one), 'base64url') === asked.get('code_challenge'));
+    t.strictSame(verifiers, [], 'none of them is its verifier');
+
     // The provider repeats in its errors what it was sent, and makes tokens that are refused.
     const repeats = (members: (form: URLSearchParams, all: string) => object, status: number): Lies => ({
       at: {
@@ -159,8 +169,8 @@ for (const mode of ['development', 'production']) {
     const joining = newClient();
     planted.plant('joining verifier', joining.verifier);
     const wish = { redirect: REDIRECT, codeChallenge: joining.challenge };
-    const begun = await ask(app, 'POST /auth/identities/acme', wish, ada);
-    const { pathname, search, searchParams } = new URL(begun.json().address);
+    const ready = await ask(app, 'POST /auth/identities/acme', wish, ada);
+    const { pathname, search, searchParams } = new URL(ready.json().address);
     planted.plant('joining ticket', searchParams.get('join') ?? '');
     const { outcome: joined } = await flow({}, `${url}${pathname}${search}`);
     const join = { code: joined['code'], codeVerifier: joining.verifier };

@@ -1,7 +1,7 @@
 /** API keys: shown once, known by their prefix, ended by time and by owners; one that may only read changes nothing. */
 import t from 'tap';
 import { makeKey, parseKey } from '../../../src/auth/tokens/api-key.ts';
-import { ask, signInOwner } from '../../helpers/accounts.ts';
+import { ask, PASSWORD, signInOwner } from '../../helpers/accounts.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 
 t.test('the form of a key', async (t) => {
@@ -30,8 +30,14 @@ t.test('keys', async (t) => {
     t.strictSame(again, shown);
     t.match(again, { name: 'import', roles: ['robot'], collections: null, actions: null, lastUsedAt: null });
     t.strictSame((await ask(app, 'GET /admin/keys', undefined, owner)).json(), [again]);
-    const kept = await parts.mongo.log.collection<{ _id: string }>('api_keys').findOne({ _id: id });
-    t.notOk(JSON.stringify(kept).includes(text.slice(-43)));
+    for (const [db, name] of [
+      [parts.mongo.log, 'api_keys'],
+      [parts.mongo.data, '_keys'],
+    ] as const) {
+      const kept = await db.collection<{ _id: string }>(name).findOne({ _id: id });
+      t.ok(kept, `it is kept in ${name}`);
+      t.notOk(JSON.stringify(kept).includes(text.slice(-43)), `without its secret in ${name}`);
+    }
   });
 
   await t.test('say who it is, and when they were used last', async (t) => {
@@ -48,6 +54,15 @@ t.test('keys', async (t) => {
     t.ok(Math.abs(Date.now() - Date.parse(lastUsedAt)) < 60_000, lastUsedAt);
     const wrong = `Bearer ${key.text.slice(0, -1)}${key.text.endsWith('A') ? 'B' : 'A'}`;
     t.equal((await ask(app, 'GET /api/todos', undefined, { headers: { authorization: wrong } })).statusCode, 401);
+  });
+
+  await t.test('are no owners, whatever their roles and names', async (t) => {
+    const key = await make({ name: 'owner@example.org', roles: ['owner', 'admin'] });
+    const { authorization } = key.headers;
+    t.match(await parts.auth.authenticator.authenticate(authorization), { kind: 'key', roles: ['owner', 'admin'] });
+    const wanted = { kind: 'owner', email: 'new@example.org', password: PASSWORD, roles: ['owner'] };
+    t.equal((await ask(app, 'POST /admin/users', wanted, key)).statusCode, 403);
+    t.equal((await ask(app, `DELETE /admin/users/${owner.id}`, undefined, key)).statusCode, 403);
   });
 
   await t.test('are not bound to what there cannot be', async (t) => {

@@ -1,53 +1,8 @@
-/** `millrace webhooks` as a person runs it: a program of its own, whose output is followed. */
-import { spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+/** `millrace webhooks` as a person runs it. */
 import type { Test } from 'tap';
-import { until } from '../until.ts';
-
-const MAIN = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
-
-export interface WebhooksCommand {
-  /** Everything that it printed, errors too. */
-  output(): string;
-  /** Waits until its output matches. */
-  prints(what: RegExp): Promise<RegExpExecArray>;
-  /** Sends a signal, if one is named, and waits for its end. @returns its exit code, null after a kill */
-  ended(signal?: 'SIGINT' | 'SIGKILL'): Promise<number | null>;
-}
+import { type RunningCommand, runCommandLine } from './command-line.ts';
 
 /** Starts `millrace webhooks` with these words. It is killed when the test ends. */
-export function runWebhooks(t: Pick<Test, 'teardown'>, words: readonly string[]): WebhooksCommand {
-  const child = spawn(process.execPath, [MAIN, 'webhooks', ...words], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, NODE_OPTIONS: '' },
-  });
-  let output = '';
-  let over = false;
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      output += text;
-    });
-  }
-  const end = new Promise<number | null>((resolve) => child.once('close', resolve)).finally(() => {
-    over = true;
-  });
-  t.teardown(async () => {
-    child.kill('SIGKILL');
-    await end;
-  });
-  return {
-    output: () => output,
-    prints: async (what) => {
-      await until(() => what.test(output) || over, `it prints ${what}`).catch((error) => {
-        throw new Error(`${error.message}\n${output}`);
-      });
-      const found = what.exec(output);
-      if (found === null) throw new Error(`It ended without ${what}:\n${output}`);
-      return found;
-    },
-    ended: (signal) => {
-      if (signal !== undefined) child.kill(signal);
-      return end;
-    },
-  };
+export function runWebhooks(t: Pick<Test, 'teardown'>, words: readonly string[]): RunningCommand {
+  return runCommandLine(t, ['webhooks', ...words]);
 }

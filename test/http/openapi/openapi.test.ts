@@ -6,9 +6,10 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import t from 'tap';
 import { ANONYMOUS } from '../../../src/auth/identity/principal.ts';
 import { READING, WRITES } from '../../../src/collections/http/document-operations.ts';
+import { memberSchemas } from '../../../src/collections/sample/member-types.ts';
+import { SeenCollections } from '../../../src/collections/sample/seen-collections.ts';
 import { referenceVersion } from '../../../src/http/docs/reference-script.ts';
 import { Contract } from '../../../src/http/openapi/contract.ts';
-import { memberSchemas } from '../../../src/http/openapi/member-types.ts';
 import { toOpenApi } from '../../../src/http/openapi/openapi.ts';
 import { ERRORS } from '../../../src/kernel/errors.ts';
 import { buildTestApp } from '../../helpers/app.ts';
@@ -32,6 +33,7 @@ const OUTSIDE: readonly string[] = [
   'GET /examples/:example',
   'GET /examples/*',
   'GET /client/*',
+  'GET /fn/*',
 ];
 /** One route, for contracts that are made by hand. */
 const ROUTES = [{ method: 'get', path: '/api/{collection}', declaration: READING.list.contract, speaksJson: true }];
@@ -45,6 +47,9 @@ const SOCKET_ONLY: ReadonlySet<string> = new Set([
   'subscription-unknown',
   'subscription-exists',
 ]);
+
+/** What only code inside a function sees, as errors of `ctx`. */
+const FUNCTION_ONLY: ReadonlySet<string> = new Set(['function-limit', 'fetch-not-allowed', 'fetch-failed']);
 
 /** What a browser takes to the address that a sign-in by a provider ends at, as `error`. */
 const REDIRECT_ONLY: ReadonlySet<string> = new Set([
@@ -96,7 +101,8 @@ t.test('the contract', async (t) => {
     const told = JSON.stringify(contract.components.responses);
     t.strictSame(
       Object.keys(ERRORS).filter(
-        (code) => !told.includes(`"${code}"`) && !SOCKET_ONLY.has(code) && !REDIRECT_ONLY.has(code),
+        (code) =>
+          !told.includes(`"${code}"`) && ![SOCKET_ONLY, FUNCTION_ONLY, REDIRECT_ONLY].some((only) => only.has(code)),
       ),
       [],
     );
@@ -131,7 +137,8 @@ t.test('the contract', async (t) => {
     await parts.mongo.data.collection<{ _id: string }>('foreign').insertMany(longest);
     const told: string[] = [];
     const onError = (_error: unknown, collection: string) => told.push(collection);
-    const { paths } = await new Contract({ ...parts, routes: ROUTES, version: '1', onError }).get(seeing);
+    const seen = new SeenCollections({ ...parts, onError });
+    const { paths } = await new Contract({ seen, routes: ROUTES, version: '1' }).get(seeing);
     t.strictSame(told, [], 'an error that a client would be told is none of ours');
     t.ok('/api/books' in paths);
     t.ok('/api/foreign' in paths);
@@ -141,19 +148,14 @@ t.test('the contract', async (t) => {
         throw new TypeError('A mistake of ours');
       },
     });
-    await new Contract({ ...parts, routes: ROUTES, collections, version: '1', onError }).get(seeing);
+    await new SeenCollections({ ...parts, collections, onError }).of(ANONYMOUS);
     t.ok(told.includes('books'), 'a fault of the program is told');
   });
 
   await t.test('is kept for a moment', async (t) => {
     let now = 0;
-    const kept = new Contract({
-      ...parts,
-      routes: ROUTES,
-      version: '1',
-      onError: (error) => t.fail(String(error)),
-      now: () => now,
-    });
+    const seen = new SeenCollections({ ...parts, onError: (error) => t.fail(String(error)) });
+    const kept = new Contract({ seen, routes: ROUTES, version: '1', now: () => now });
     const before = await kept.get(seeing);
     await app.inject({ method: 'POST', url: '/api/late', payload: {} });
     now = 2_000;

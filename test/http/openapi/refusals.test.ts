@@ -25,6 +25,8 @@ const TAKES_ANY: ReadonlySet<string> = new Set([
 ]);
 /** Writes by filter ask for `Prefer` first; other names are conditions. */
 const BY_FILTER: ReadonlySet<string> = new Set(['patch /api/{collection}', 'delete /api/{collection}']);
+/** Streams without an end: a request that is not refused would never be answered whole. */
+const ENDLESS: ReadonlySet<string> = new Set(['get /admin/runs/live']);
 
 t.test('what every route refuses is in the contract', async (t) => {
   const { app } = await buildTestApp(t);
@@ -47,7 +49,7 @@ t.test('what every route refuses is in the contract', async (t) => {
         'a body that is no JSON': { url, headers: { 'content-type': 'application/json' }, payload: '{"a":' },
         'an answer that is no JSON': { url, headers: { accept: 'image/png' } },
       };
-      for (const [what, request] of Object.entries(sent)) {
+      for (const [what, request] of Object.entries(ENDLESS.has(route) ? {} : sent)) {
         const answer = await app.inject({ method: verb, ...request });
         if (answer.statusCode < 400) continue;
         const { code } = answer.json();

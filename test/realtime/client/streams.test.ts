@@ -144,6 +144,15 @@ t.test('a ticket opens streams and nothing else', async (t) => {
     t.ok(answer.statusCode >= 400, `${path} is refused`);
     t.notOk(answer.headers['set-cookie'], `${path} sets no cookie`);
   }
+  for (const [name, request] of [
+    ['a list that is no stream', { url: `/api/notes?ticket=${ticket}` }],
+    ['a write', { method: 'POST', url: `/api/notes?ticket=${ticket}`, headers: accept, payload: {} }],
+    ['the head of a stream', { method: 'HEAD', url: `/api/notes?ticket=${ticket}`, headers: accept }],
+  ] as const) {
+    const answer = await app.inject(request);
+    t.ok(answer.statusCode >= 400, `${name} is refused`);
+    t.notOk(answer.headers['set-cookie'], `${name} sets no cookie`);
+  }
   const stream = await openStream(t, `${url}/api/notes?ticket=${ticket}`);
   t.equal(stream.response.status, 200, 'the ticket was not used up');
 });

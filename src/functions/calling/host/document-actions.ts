@@ -1,0 +1,157 @@
+/**
+ * Documents for functions. Each operation is the request that a client would send over HTTP, without the wire: the same bodies,
+ * conditions, rights, errors and answers. Not here: what a write is (collections/http) and when it may be made (call-host.ts).
+ */
+import type { Atomic } from '../../../collections/atomic.ts';
+import { access, type RequestOnCollection } from '../../../collections/http/access.ts';
+import { prepareBatch } from '../../../collections/http/batch.ts';
+import { inRefusedBody } from '../../../collections/http/batch-operations.ts';
+import { prepareWrite, type WriteParts, type WriteRequest } from '../../../collections/http/write-operations.ts';
+import { withWholeMeta } from '../../../collections/read/field-selection.ts';
+import { encodeDocument, encodeList } from '../../../database/json/json.ts';
+import { MillraceError } from '../../../kernel/errors.ts';
+import { showsMeta } from '../../../query/evaluate/fields.ts';
+import { parseQueryJson } from '../../../query/parse/parse-query.ts';
+import type { HostArguments } from '../../sandbox/host-shapes.ts';
+import type { Argument } from './argument.ts';
+import type { Acting, HostAction, HostActions } from './host-action.ts';
+import { functionLimit } from './host-errors.ts';
+
+/** Documents of a list that names no limit. */
+const PAGE = 100;
+/** Stored bytes of a list that are not even written as JSON: its text would be longer than a result may be. */
+const MAX_STORED_BYTES = 8 * 1_048_576;
+/** What a function may give as a part of a query. */
+const QUERY: readonly (keyof HostArguments['documents.list'])[] = ['filter', 'sort', 'limit', 'cursor', 'fields'];
+
+export interface DocumentParts extends WriteParts {
+  readonly atomic: Atomic;
+}
+
+type Documents = Extract<keyof HostArguments, `documents.${string}`> | 'batch';
+
+export function documentActions(parts: DocumentParts, acting: Acting): HostActions<Documents> {
+  const { collections, policies } = parts;
+  const { within } = acting;
+  const plain = { within };
+  const inside = within ?? undefined;
+
+  const onCollection = (argument: Argument): RequestOnCollection => ({
+    principal: acting.principal,
+    params: { collection: argument.text('collection') },
+  });
+
+  async function list(argument: Argument): Promise<string> {
+    const given = QUERY.flatMap((name) =>
+      argument.members[name] === undefined ? [] : [[name, argument.members[name]]],
+    );
+    const asked = parseQueryJson({ limit: PAGE, ...Object.fromEntries(given) });
+    const query = { ...asked, fields: withWholeMeta(asked.fields) };
+    const [scope, name] = access(policies, onCollection(argument), 'read');
+    const { documents, next } = await collections.list(scope, name, query, plain);
+    if ('next' in documents) throw new TypeError('A page came as a stream');
+    if (documents.reduce((sum, { length }) => sum + length, 0) > MAX_STORED_BYTES) {
+      throw functionLimit('The documents are too large together; ask for fewer, or for fewer fields');
+    }
+    return `{"items":${encodeList(documents, { meta: showsMeta(query.fields) })},"next":${JSON.stringify(next)}}`;
+  }
+
+  async function get(argument: Argument): Promise<string> {
+    const [scope, name] = access(policies, onCollection(argument), 'read');
+    const { raw } = await collections.get(scope, name, argument.text('id'), inside);
+    return encodeDocument(raw).toString();
+  }
+
+  async function count(argument: Argument): Promise<string> {
+    const { filter = {} } = argument.members;
+    const query = parseQueryJson({ filter, limit: 0, count: 'exact' });
+    const [scope, name] = access(policies, onCollection(argument), 'read');
+    return String((await collections.list(scope, name, query, plain)).count?.value ?? 0);
+  }
+
+  async function write(request: Omit<WriteRequest, 'id' | 'url' | 'principal'>): Promise<string> {
+    const { principal, request: id } = acting;
+    const { body } = await prepareWrite({ ...request, id, url: '/api', principal }, parts)(inside);
+    return body === null ? 'null' : body.toString();
+  }
+
+  const written = (method: string, body: unknown, type = 'application/json') => ({
+    method,
+    body,
+    headers: { 'content-type': type, prefer: 'return=representation' },
+  });
+
+  const onDocument = (argument: Argument) => {
+    const match = argument.optionalText('ifMatch');
+    return {
+      params: { collection: argument.text('collection'), id: argument.text('id') },
+      ...(match === undefined ? {} : { condition: { 'if-match': match } }),
+    };
+  };
+
+  function change(argument: Argument, { method, body, headers }: ReturnType<typeof written>): Promise<string> {
+    const { params, condition } = onDocument(argument);
+    return write({ method, body, params, headers: { ...headers, ...condition } });
+  }
+
+  function patch(argument: Argument): Promise<string> {
+    const { changes } = argument.members;
+    if (Array.isArray(changes)) return change(argument, written('PATCH', changes, 'application/json-patch+json'));
+    return change(argument, written('PATCH', argument.object('changes'), 'application/merge-patch+json'));
+  }
+
+  async function remove(argument: Argument): Promise<string> {
+    const { params, condition = {} } = onDocument(argument);
+    await write({ method: 'DELETE', body: undefined, params, headers: condition });
+    return 'null';
+  }
+
+  async function batch({ members }: Argument): Promise<string> {
+    const request = { id: acting.request, url: '/batch', headers: { 'content-type': 'application/json' } };
+    const prepared = prepareBatch({ ...request, body: members, principal: acting.principal }, parts);
+    const { body } = await prepared.write(inside);
+    return body === null ? 'null' : body.toString();
+  }
+
+  const reads = (run: HostAction['run']) => ({ writes: false, lane: 'documents', target: targetOf, run }) as const;
+  const writes = (run: HostAction['run']) => ({ writes: true, lane: 'documents', target: targetOf, run }) as const;
+  return {
+    'documents.list': reads((argument) => orAbsent(list(argument), '{"items":[],"next":null}')),
+    'documents.get': reads((argument) => orAbsent(get(argument), 'null')),
+    'documents.count': reads((argument) => orAbsent(count(argument), '0')),
+    'documents.create': writes((argument) => {
+      const params = { collection: argument.text('collection') };
+      return write({ ...written('POST', argument.object('document')), params });
+    }),
+    'documents.replace': writes((argument) => change(argument, written('PUT', argument.object('document')))),
+    'documents.patch': writes(patch),
+    'documents.update': writes((argument) =>
+      change(argument, written('PATCH', argument.object('operators'), 'application/vnd.millrace.update+json')),
+    ),
+    'documents.remove': writes(remove),
+    batch: writes((argument) =>
+      batch(argument).catch((error: unknown) => {
+        throw inRefusedBody(error);
+      }),
+    ),
+  };
+}
+
+/** Absent is absent, whether the collection was made already or not. */
+const ABSENT: ReadonlySet<string> = new Set(['document-not-found', 'resource-not-available']);
+
+/** What a read has found, or what it answers where there is nothing: code also runs before the first document is there. */
+async function orAbsent(read: Promise<string>, absent: string): Promise<string> {
+  try {
+    return await read;
+  } catch (error) {
+    if (error instanceof MillraceError && ABSENT.has(error.code)) return absent;
+    throw error;
+  }
+}
+
+function targetOf({ members }: Argument): string {
+  const { collection, id, operations } = members;
+  if (Array.isArray(operations)) return `${operations.length} operations`;
+  return [collection, id].filter((part) => typeof part === 'string').join('/');
+}

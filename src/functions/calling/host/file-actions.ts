@@ -1,0 +1,108 @@
+/**
+ * Files for functions, through the same Scopes as over HTTP. Bytes are held in memory, so they are few. Not here: what a file is
+ * (files/).
+ */
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { newId } from '../../../database/json/ids.ts';
+import type { Files } from '../../../files/files.ts';
+import { seenResource, type VisibleFile } from '../../../files/visible-file.ts';
+import { MillraceError } from '../../../kernel/errors.ts';
+import type { Policies } from '../../../policies/policies.ts';
+import type { HostArguments } from '../../sandbox/host-shapes.ts';
+import type { Argument } from './argument.ts';
+import type { Acting, HostAction, HostActions } from './host-action.ts';
+import { callEnded, functionLimit } from './host-errors.ts';
+
+/** Bytes of a file that a function may read. */
+const MAX_FILE_BYTES = 5 * 1_048_576;
+
+export interface FileActionParts {
+  readonly files: Files;
+  readonly policies: Policies;
+  /** Where clients reach this server; without it, addresses of files begin with their path. */
+  readonly publicUrl: string | undefined;
+}
+
+type FileOperation = Extract<keyof HostArguments, `files.${string}`>;
+
+/** @param pretends asks for rights, and makes and removes nothing */
+export function fileActions(
+  { files, policies, publicUrl = '' }: FileActionParts,
+  { principal, request }: Acting,
+  pretends: boolean,
+): HostActions<FileOperation> {
+  const found = (id: string): Promise<VisibleFile> => files.get(policies.scope(principal, 'get', 'files'), id);
+  const shown = (file: VisibleFile): string => JSON.stringify(seenResource(file, publicUrl));
+
+  async function get(argument: Argument): Promise<string> {
+    try {
+      return shown(await found(argument.text('id')));
+    } catch (error) {
+      if (error instanceof MillraceError && error.code === 'file-not-found') return 'null';
+      throw error;
+    }
+  }
+
+  async function bytes(argument: Argument, signal: AbortSignal): Promise<Buffer> {
+    const { file } = await found(argument.text('id'));
+    if (file.size > MAX_FILE_BYTES) {
+      throw functionLimit(`The file has ${file.size} bytes, and a function may read ${MAX_FILE_BYTES}`);
+    }
+    const stream = await files.open(file);
+    const stop = () => void stream.destroy(callEnded());
+    signal.addEventListener('abort', stop, { once: true });
+    try {
+      const parts: Buffer[] = [];
+      for await (const part of stream) parts.push(part);
+      return Buffer.concat(parts);
+    } finally {
+      signal.removeEventListener('abort', stop);
+    }
+  }
+
+  async function create(argument: Argument, signal: AbortSignal): Promise<string> {
+    const scope = policies.scope(principal, 'create', 'files');
+    const name = argument.text('name');
+    const type = argument.optionalText('type');
+    const body = argument.bytes();
+    if (body === undefined) throw new MillraceError('body-required', 'A file needs a body');
+    if (pretends) return JSON.stringify(pretended(name, type, body));
+    const part = { field: 'file', fileName: name, type, bytes: Readable.from([body]) };
+    const check = () => {
+      if (signal.aborted) throw callEnded();
+    };
+    const [file] = await files.upload(scope, only(part), 'file', { request, rights: { check } });
+    if (file === undefined) throw new TypeError('An upload without a file was taken in');
+    return shown(file);
+  }
+
+  async function remove(argument: Argument): Promise<string> {
+    const scope = policies.scope(principal, 'delete', 'files');
+    if (!pretends) await files.remove(scope, argument.text('id'), request);
+    return 'null';
+  }
+
+  const action = (writes: boolean, run: HostAction['run']): HostAction => ({ writes, lane: 'files', target, run });
+  return {
+    'files.get': action(false, get),
+    'files.text': action(false, async (...asked) => JSON.stringify((await bytes(...asked)).toString())),
+    'files.bytes': action(false, async (...asked) => JSON.stringify((await bytes(...asked)).toString('base64'))),
+    'files.create': action(true, create),
+    'files.remove': action(true, remove),
+  };
+}
+
+async function* only<T>(one: T): AsyncGenerator<T> {
+  yield one;
+}
+
+/** What the document of a new file would hold, with an id that no file has. */
+function pretended(name: string, type: string | undefined, body: Buffer): object {
+  const sha256 = createHash('sha256').update(body).digest('hex');
+  return { id: newId().toHexString(), name, type: type ?? 'application/octet-stream', size: body.length, sha256 };
+}
+
+function target({ members: { id, name } }: Argument): string {
+  return String(id ?? name ?? '');
+}

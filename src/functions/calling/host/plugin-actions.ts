@@ -1,0 +1,75 @@
+/** What functions may do with their own plugin: sign with one of its secrets, and schedule one of its jobs. */
+import { createHmac } from 'node:crypto';
+import { MillraceError } from '../../../kernel/errors.ts';
+import type { PluginFunction } from '../../plugins/plugin.ts';
+import type { Argument } from './argument.ts';
+import type { Acting, HostActions } from './host-action.ts';
+import type { JobScheduler } from './job-scheduler.ts';
+
+/** The farthest time that a job can be scheduled for, in milliseconds from now. */
+const FARTHEST_MS = 366 * 24 * 3_600_000;
+
+export interface Scheduling {
+  readonly jobs: JobScheduler;
+  /** Depth of the run. */
+  readonly depth: number;
+  readonly now: () => number;
+}
+
+export function pluginActions(
+  { plugin }: PluginFunction,
+  { request, within }: Acting,
+  { jobs, depth, now }: Scheduling,
+): HostActions<'hmac' | 'schedule'> {
+  async function hmac(argument: Argument): Promise<string> {
+    const name = argument.text('secret');
+    const secret = Object.hasOwn(plugin.secrets, name) ? plugin.secrets[name] : undefined;
+    if (secret === undefined) throw invalid(`The plugin has no secret '${name.slice(0, 80)}'`);
+    const encoding = argument.optionalText('encoding') ?? 'hex';
+    if (encoding !== 'hex' && encoding !== 'base64') throw invalid("'encoding' must be hex or base64");
+    return JSON.stringify(createHmac('sha256', secret).update(argument.text('text')).digest(encoding));
+  }
+
+  async function schedule(argument: Argument): Promise<string> {
+    const name = argument.text('name');
+    const fn = jobOf(plugin.functions.find((one) => one.name === name));
+    if (fn === null) {
+      throw new MillraceError('function-not-found', `The plugin has no job '${name.slice(0, 80)}'`, {
+        hint: 'A job is a function with "job": true in the manifest',
+      });
+    }
+    const at = timeOf(argument, now());
+    const input = JSON.stringify(argument.members['input'] ?? null);
+    const { id } = await jobs.schedule({ fn, input, at, depth, request }, within);
+    return JSON.stringify({ id, at: at.toISOString() });
+  }
+
+  return {
+    hmac: { writes: false, lane: 'free', target: ({ members }) => String(members['secret'] ?? ''), run: hmac },
+    schedule: {
+      writes: true,
+      lane: 'documents',
+      target: ({ members }) => String(members['name'] ?? ''),
+      run: schedule,
+    },
+  };
+}
+
+function jobOf(fn: PluginFunction | undefined): PluginFunction<'job'> | null {
+  return fn?.use.kind === 'job' ? { ...fn, use: fn.use } : null;
+}
+
+/** @throws MillraceError `invalid-parameter` */
+function timeOf(argument: Argument, now: number): Date {
+  const [after, at] = [argument.optionalNumber('after'), argument.optionalText('at')];
+  if (after !== undefined && at !== undefined) throw invalid("Give 'after' or 'at', not both");
+  const time = at === undefined ? now + (after ?? 0) : Date.parse(at);
+  if (Number.isNaN(time)) throw invalid("'at' must be a time in the form 2026-01-31T12:00:00Z");
+  if (after !== undefined && after < 0) throw invalid("'after' must be milliseconds, 0 or more");
+  if (time > now + FARTHEST_MS) throw invalid('The time is more than a year away');
+  return new Date(Math.max(time, now));
+}
+
+function invalid(message: string): MillraceError {
+  return new MillraceError('invalid-parameter', message);
+}

@@ -1,0 +1,111 @@
+/**
+ * What an endpoint is given of a request, as JSON text: `{method, path, params, query, headers, body, text}`. Credentials of
+ * this server are left out, so that code cannot keep or pass them on. Pure. Not here: which endpoint it is.
+ */
+import type { FastifyRequest } from 'fastify';
+import { MillraceError } from '../../kernel/errors.ts';
+import { parseExactJson } from '../../kernel/exact-json.ts';
+import { hasBody, queryText } from '../../kernel/request.ts';
+
+/** The largest body of a call, in bytes. */
+export const MAX_CALL_BYTES = 1024 * 1024;
+
+/** Headers that prove who is asking, here or at a proxy before. A socket offers its token as a protocol. */
+const CREDENTIALS: ReadonlySet<string> = new Set([
+  'authorization',
+  'proxy-authorization',
+  'cookie',
+  'x-api-key',
+  'sec-websocket-protocol',
+]);
+
+const FORM = 'application/x-www-form-urlencoded';
+const KNOWN = 'Send application/json, text/* or application/x-www-form-urlencoded';
+/** Character sets that are read: US-ASCII is a part of UTF-8. */
+const CHARSETS: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii']);
+
+/** A body as code sees it. */
+interface CallBody {
+  /** JSON text. */
+  readonly json: string;
+  /** As it was sent; null without a body. */
+  readonly text: string | null;
+}
+
+const NO_BODY: CallBody = { json: 'null', text: null };
+
+/**
+ * @param path as the manifest writes it: without `/fn`
+ * @throws MillraceError `unsupported-media-type`, `malformed-json`, `too-deep`, `malformed-request`
+ */
+export function callInput(
+  request: Pick<FastifyRequest, 'method' | 'url' | 'headers' | 'body'>,
+  path: string,
+  params: Readonly<Record<string, string>>,
+): string {
+  const { json, text } = bodyOf(request);
+  const head = JSON.stringify({
+    // HEAD is a GET whose body is not sent.
+    method: request.method === 'HEAD' ? 'GET' : request.method,
+    path,
+    params,
+    query: grouped(new URLSearchParams(queryText(request))),
+    headers: Object.fromEntries(Object.entries(request.headers).filter(([name]) => !CREDENTIALS.has(name))),
+  });
+  return `${head.slice(0, -1)},"body":${json},"text":${text === null ? 'null' : JSON.stringify(text)}}`;
+}
+
+/** Names with their values; an array where a name is repeated. As own members, whatever they are called. */
+function grouped(pairs: URLSearchParams): Readonly<Record<string, string | readonly string[]>> {
+  const values = new Map<string, string | string[]>();
+  for (const [name, value] of pairs) {
+    const before = values.get(name);
+    if (before === undefined) values.set(name, value);
+    else if (typeof before === 'string') values.set(name, [before, value]);
+    else before.push(value);
+  }
+  return Object.fromEntries(values);
+}
+
+function bodyOf({ headers, body }: Pick<FastifyRequest, 'headers' | 'body'>): CallBody {
+  const [type = '', ...parameters] = (headers['content-type'] ?? '')
+    .split(';')
+    .map((part) => part.trim().toLowerCase());
+  if (!Buffer.isBuffer(body)) {
+    // A body of another type was not read.
+    if (hasBody({ headers }) && !isKnown(type)) throw unsupported(`The media type '${type.slice(0, 80)}'`);
+    return NO_BODY;
+  }
+  const charset = parameters
+    .find((part) => part.startsWith('charset='))
+    ?.slice(8)
+    .replaceAll('"', '');
+  if (charset !== undefined && !CHARSETS.has(charset)) throw unsupported(`The character set '${charset.slice(0, 80)}'`);
+  const text = decoded(body);
+  if (type === FORM) return { json: JSON.stringify(grouped(new URLSearchParams(text))), text };
+  return { json: isJson(type) ? validJson(text) : JSON.stringify(text), text };
+}
+
+function validJson(text: string): string {
+  try {
+    return JSON.stringify(parseExactJson(text));
+  } catch (cause) {
+    if (cause instanceof RangeError) throw new MillraceError('too-deep', 'The body is nested too deeply', { cause });
+    throw new MillraceError('malformed-json', 'The body is not valid JSON', { cause });
+  }
+}
+
+function decoded(body: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(body);
+  } catch (cause) {
+    throw new MillraceError('malformed-request', 'The body is not UTF-8', { cause });
+  }
+}
+
+const isJson = (type: string) => type === 'application/json' || /^application\/[\w.!#$&^-]+\+json$/.test(type);
+const isKnown = (type: string) => isJson(type) || type === FORM || type.startsWith('text/');
+
+function unsupported(what: string): MillraceError {
+  return new MillraceError('unsupported-media-type', `${what} is not supported here`, { hint: KNOWN });
+}

@@ -1,0 +1,58 @@
+/** Jobs over HTTP, for owners: what is scheduled, and cancelling it. Not here: how jobs are kept (kinds/queue/jobs.ts). */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { stampBy } from '../../auth/identity/principal.ts';
+import { MillraceError } from '../../kernel/errors.ts';
+import { parameters } from '../../kernel/request.ts';
+import type { Policies } from '../../policies/policies.ts';
+import { pageLinks } from '../../query/page/page-links.ts';
+import type { Jobs } from '../kinds/queue/jobs.ts';
+import { MAX_JOBS_OF_PAGE, JOB_OPERATIONS as OPERATIONS } from './job-operations.ts';
+
+const URL = '/admin/jobs';
+const DEFAULT_JOBS_OF_PAGE = 100;
+
+export interface JobRoutesOptions {
+  readonly policies: Policies;
+  readonly functions: { readonly queue: { readonly jobs: Jobs } };
+}
+
+interface OnJob {
+  Params: { id: string };
+}
+
+export async function jobRoutes(app: FastifyInstance, { policies, functions }: JobRoutesOptions): Promise<void> {
+  const { jobs } = functions.queue;
+
+  app.get(URL, { config: OPERATIONS.list }, async (request, reply) => {
+    policies.scope(request.principal, 'read', 'admin');
+    const { limit, cursor } = parseJobQuery(request);
+    const found = await jobs.list(limit + 1, cursor ?? undefined);
+    const page = found.slice(0, limit);
+    const next = found.length > limit ? (page.at(-1)?.id ?? null) : null;
+    const links = pageLinks(request.url, { next: next === null ? null : encodeURIComponent(next), prev: null });
+    if (links !== null) reply.header('link', links);
+    if (next !== null) reply.header('millrace-next', next);
+    return page;
+  });
+
+  app.delete<OnJob>(`${URL}/:id`, { config: OPERATIONS.cancel }, async (request, reply) => {
+    parameters(request, []);
+    const scope = policies.scope(request.principal, 'delete', 'admin');
+    await jobs.cancel(request.params.id, stampBy(scope, request.id));
+    return reply.code(204).send();
+  });
+}
+
+/** @throws MillraceError `unknown-parameter`, `invalid-parameter` */
+function parseJobQuery(request: FastifyRequest): { readonly limit: number; readonly cursor: string | null } {
+  const found = parameters(request, ['limit', 'cursor']);
+  const text = found.get('limit') ?? String(DEFAULT_JOBS_OF_PAGE);
+  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
+  if (limit < 1 || limit > MAX_JOBS_OF_PAGE) {
+    throw new MillraceError(
+      'invalid-parameter',
+      `The parameter 'limit' must be a number from 1 to ${MAX_JOBS_OF_PAGE}`,
+    );
+  }
+  return { limit, cursor: found.get('cursor') };
+}

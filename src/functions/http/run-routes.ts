@@ -1,0 +1,128 @@
+/**
+ * Runs over HTTP, for owners: lists, one with what it logged and did, one more time, and the stream of what happens now. Not
+ * here: how runs are kept (runs/) and repeated (run-repeats.ts).
+ */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { clientOf } from '../../auth/identity/principal.ts';
+import { systemTypesOf } from '../../events/read/wanted-types.ts';
+import { MillraceError } from '../../kernel/errors.ts';
+import { SYSTEM_TYPES } from '../../kernel/event-types.ts';
+import { parameters } from '../../kernel/request.ts';
+import type { Policies } from '../../policies/policies.ts';
+import type { LongAnswers } from '../../policies/standing/long-answers.ts';
+import { pageLinks } from '../../query/page/page-links.ts';
+import type { ActivePlugins } from '../plugins/plugin.ts';
+import type { RunRepeats } from '../run-repeats.ts';
+import type { RunName } from '../runs/live-runs.ts';
+import type { RunParts } from '../runs/open-runs.ts';
+import { RUN_STATES, type RunDetails } from '../runs/run.ts';
+import { type RunRow, toDetails, toRun } from '../runs/run-row.ts';
+import type { RunQuery } from '../runs/run-store.ts';
+import { MAX_RUNS_OF_PAGE, RUN_OPERATIONS as OPERATIONS } from './run-operations.ts';
+import { answerRunStream } from './run-stream.ts';
+
+const URL = '/admin/runs';
+const DEFAULT_RUNS_OF_PAGE = 100;
+const PARAMETERS = ['plugin', 'function', 'state', 'event', 'limit', 'cursor'];
+
+export interface RunRoutesOptions {
+  readonly policies: Policies;
+  readonly longAnswers: LongAnswers;
+  readonly functions: {
+    readonly active: Pick<ActivePlugins, 'find'>;
+    readonly runs: RunParts;
+    readonly repeats: RunRepeats;
+  };
+}
+
+interface OnRun {
+  Params: { id: string };
+}
+
+export async function runRoutes(app: FastifyInstance, options: RunRoutesOptions): Promise<void> {
+  const { policies, longAnswers, functions } = options;
+  const { active, runs, repeats } = functions;
+  const closing = new AbortController();
+  app.addHook('preClose', async () => closing.abort());
+
+  const isToldOfAccounts = ({ plugin, function: name }: Pick<RunName, 'plugin' | 'function'>): boolean => {
+    const fn = active.find(`${plugin}/${name}`);
+    // Of a function that is no longer there nobody knows.
+    if (fn === undefined) return true;
+    return fn.use.kind === 'trigger' && fn.plugin.readsAccounts && fn.use.on.some(isOfAccounts);
+  };
+
+  const requireRun = async (id: string): Promise<RunRow> => {
+    const row = await runs.store.find(id);
+    if (row === null) throw new MillraceError('run-not-found', `There is no run '${id.slice(0, 80)}'`);
+    return row;
+  };
+
+  app.get(URL, { config: OPERATIONS.list }, async (request, reply) => {
+    policies.scope(request.principal, 'read', 'admin');
+    const { runs: page, next } = await runs.store.list(parseRunQuery(request));
+    const links = pageLinks(request.url, { next: next === null ? null : encodeURIComponent(next), prev: null });
+    if (links !== null) reply.header('link', links);
+    if (next !== null) reply.header('millrace-next', next);
+    return page;
+  });
+
+  app.get<OnRun>(`${URL}/:id`, { config: OPERATIONS.get }, async (request, reply) => {
+    parameters(request, []);
+    policies.scope(request.principal, 'read', 'admin');
+    const row = await requireRun(request.params.id);
+    const details = toDetails(row);
+    const isHidden = row.kind === 'trigger' && isToldOfAccounts(row);
+    if (!isHidden || policies.find(request.principal, 'read', 'admin:accounts') !== null) {
+      return { ...toRun(row), ...details };
+    }
+    reply.header('millrace-hint', 'Input, result and lines may tell of accounts, which you may not read');
+    return { ...toRun(row), ...withoutContent(details) };
+  });
+
+  app.post<OnRun>(`${URL}/:id/repeat`, { config: OPERATIONS.repeat }, async (request, reply) => {
+    parameters(request, []);
+    const { principal, ip } = request;
+    policies.scope(principal, 'create', 'admin');
+    const run = await repeats.repeat(await requireRun(request.params.id), clientOf(principal, ip));
+    return reply.code(202).send(run);
+  });
+
+  app.get(`${URL}/live`, { config: { ...OPERATIONS.live, streams: true } }, (request, reply) =>
+    answerRunStream(
+      { policies, longAnswers, live: runs.live, isToldOfAccounts, closing: closing.signal },
+      request,
+      reply,
+    ),
+  );
+}
+
+/** Whether a pattern of event types means some that are for those who may see accounts. */
+function isOfAccounts(pattern: string): boolean {
+  return systemTypesOf(pattern).some((type) => SYSTEM_TYPES.get(type) === 'admin:accounts');
+}
+
+function withoutContent({ inputBytes, resultBytes, operations }: RunDetails): RunDetails {
+  return { logs: [], operations, input: null, inputBytes, result: null, resultBytes };
+}
+
+/** @throws MillraceError `unknown-parameter`, `invalid-parameter` */
+function parseRunQuery(request: FastifyRequest): RunQuery {
+  const found = parameters(request, PARAMETERS);
+  for (const [name, value] of found) if (value === '') throw invalid(name, 'must not be empty');
+  const limitText = found.get('limit') ?? String(DEFAULT_RUNS_OF_PAGE);
+  const limit = /^\d{1,4}$/.test(limitText) ? Number(limitText) : 0;
+  if (limit < 1 || limit > MAX_RUNS_OF_PAGE) throw invalid('limit', `must be a number from 1 to ${MAX_RUNS_OF_PAGE}`);
+  const stateText = found.get('state');
+  const state = RUN_STATES.find((one) => one === stateText);
+  if (stateText !== null && state === undefined) throw invalid('state', `must be one of ${RUN_STATES.join(', ')}`);
+  const texts = ['plugin', 'function', 'event', 'cursor'].flatMap((name) => {
+    const value = found.get(name);
+    return value === null ? [] : [[name, value]];
+  });
+  return { ...Object.fromEntries(texts), limit, ...(state === undefined ? {} : { state }) };
+}
+
+function invalid(name: string, what: string): MillraceError {
+  return new MillraceError('invalid-parameter', `The parameter '${name}' ${what}`);
+}

@@ -1,0 +1,83 @@
+/**
+ * The end of a run as it is stored: state, error and result from what the sandbox gave back. Pure. Not here: which of them
+ * are kept (run-recorder.ts).
+ */
+import { type Blank, blanking } from '../plugins/blanking.ts';
+import type { PluginFunction } from '../plugins/plugin.ts';
+import type { CallOutcome, LogLine } from '../sandbox/sandbox.ts';
+import type { OperationNote, RunError, RunState } from './run.ts';
+import { keptText, type RunRow, runExpiry } from './run-row.ts';
+
+/** What was run. */
+export interface RunSubject {
+  readonly id: string;
+  readonly fn: PluginFunction;
+  /** JSON text. */
+  readonly input: string;
+  readonly attempt: number;
+  readonly depth: number;
+}
+
+/** How one attempt went. */
+export interface RunReport {
+  readonly outcome: CallOutcome;
+  readonly startedAt: Date;
+  readonly durationMs: number;
+  readonly logs: readonly LogLine[];
+  readonly operations: readonly OperationNote[];
+}
+
+/** `ok`, `failed`, or `refused` by a Refusal. */
+export function stateOf({ kind }: CallOutcome): Extract<RunState, 'ok' | 'failed' | 'refused'> {
+  if (kind === 'fault') return 'failed';
+  return kind === 'refusal' ? 'refused' : 'ok';
+}
+
+/** Null for a run that ended well. */
+export function errorOf(outcome: CallOutcome): RunError | null {
+  if (outcome.kind === 'fault') return { code: outcome.code, message: outcome.message, stack: outcome.stack };
+  if (outcome.kind !== 'refusal') return null;
+  return { code: outcome.code ?? 'refused-by-function', message: outcome.message, stack: null };
+}
+
+/** What came back, as JSON text; null when nothing did. */
+export function resultOf(outcome: CallOutcome): string | null {
+  if (outcome.kind === 'value') return outcome.value;
+  return outcome.kind === 'response' ? JSON.stringify(outcome.response) : null;
+}
+
+function keptResult(outcome: CallOutcome, blank: Blank): string | null {
+  const result = resultOf(outcome);
+  return result === null ? null : blank(result);
+}
+
+/** The row of a run that is stored when it has ended. */
+export function endedRow({ id, fn, input, attempt, depth }: RunSubject, report: RunReport): RunRow {
+  const { outcome, startedAt, durationMs, logs, operations } = report;
+  const blank = blanking(fn.plugin);
+  const kept = keptText(blank(input));
+  const result = keptText(keptResult(outcome, blank));
+  return {
+    _id: id,
+    plugin: fn.plugin.name,
+    function: fn.name,
+    version: fn.plugin.version,
+    kind: fn.use.kind,
+    state: stateOf(outcome),
+    createdAt: startedAt,
+    startedAt,
+    durationMs,
+    cpuMs: outcome.cpuMs,
+    attempt,
+    event: null,
+    error: errorOf(outcome),
+    depth,
+    logs,
+    operations,
+    input: kept.text,
+    inputBytes: kept.bytes,
+    result: result.text,
+    resultBytes: result.bytes,
+    expireAt: runExpiry(new Date(startedAt.getTime() + durationMs)),
+  };
+}

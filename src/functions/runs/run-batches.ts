@@ -1,0 +1,107 @@
+/**
+ * Stores runs in batches, after what they are about was answered: nobody waits for it. What waits is bounded. While the
+ * database is away the newest are dropped, and counted. Not here: which runs are kept (run-recorder.ts).
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { ERRORS, MillraceError } from '../../kernel/errors.ts';
+import type { RunRow } from './run-row.ts';
+
+/** For how long runs are gathered to a batch, in milliseconds. */
+const GATHER_MS = 100;
+const RETRY_MS = 1_000;
+/** How long a stop waits for what is not stored yet, in milliseconds. */
+const LAST_MS = 2_000;
+const BATCH_RUNS = 200;
+/** A run has at most about 0.7 MB, and a command of the database takes 48 MB. */
+const BATCH_BYTES = 8 * 1024 * 1024;
+const MOST_RUNS = 5_000;
+const MOST_BYTES = 32 * 1024 * 1024;
+
+export interface RunBatchesParts {
+  readonly insert: (rows: readonly RunRow[]) => Promise<void>;
+  readonly onError: (error: unknown) => void;
+}
+
+export class RunBatches {
+  readonly #parts: RunBatchesParts;
+  readonly #waiting: { readonly row: RunRow; readonly bytes: number }[] = [];
+  readonly #end = new AbortController();
+  #bytes = 0;
+  #pumping: Promise<void> | null = null;
+  #dropped = 0;
+
+  constructor(parts: RunBatchesParts) {
+    this.#parts = parts;
+  }
+
+  /** Runs that were not stored, because too many waited or the database refused them. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  add(row: RunRow): void {
+    const bytes = bytesOf(row);
+    if (this.#end.signal.aborted || this.#waiting.length >= MOST_RUNS || this.#bytes + bytes > MOST_BYTES) {
+      this.#dropped += 1;
+      return;
+    }
+    this.#waiting.push({ row, bytes });
+    this.#bytes += bytes;
+    this.#pumping ??= this.#pump();
+  }
+
+  /** Stores what waits, as far as the database takes it soon. */
+  async stop(): Promise<void> {
+    this.#end.abort();
+    const given = new AbortController();
+    await Promise.race([this.#pumping, pause(LAST_MS, undefined, { signal: given.signal }).catch(() => undefined)]);
+    given.abort();
+  }
+
+  async #pump(): Promise<void> {
+    await this.#pause(GATHER_MS);
+    for (let told = false; this.#waiting.length > 0; ) {
+      const batch = this.#take();
+      try {
+        await this.#parts.insert(batch.map(({ row }) => row));
+        told = false;
+      } catch (error) {
+        if (!told) this.#parts.onError(error);
+        told = true;
+        const passes = error instanceof MillraceError && ERRORS[error.code].retryable;
+        if (!passes || this.#end.signal.aborted) this.#dropped += batch.length;
+        else {
+          this.#waiting.unshift(...batch);
+          this.#bytes += sum(batch);
+          await this.#pause(RETRY_MS);
+        }
+      }
+    }
+    this.#pumping = null;
+  }
+
+  #take() {
+    let bytes = 0;
+    const end = this.#waiting.findIndex((one, index) => {
+      bytes += one.bytes;
+      return index > 0 && (index >= BATCH_RUNS || bytes > BATCH_BYTES);
+    });
+    const batch = this.#waiting.splice(0, end < 0 ? this.#waiting.length : end);
+    this.#bytes -= sum(batch);
+    return batch;
+  }
+
+  async #pause(ms: number): Promise<void> {
+    await pause(ms, undefined, { signal: this.#end.signal, ref: false }).catch(() => undefined);
+  }
+}
+
+function sum(batch: readonly { readonly bytes: number }[]): number {
+  return batch.reduce((total, { bytes }) => total + bytes, 0);
+}
+
+/** About as many bytes as the row takes in memory. */
+function bytesOf({ input, result, logs, operations, error }: RunRow): number {
+  const texts = [input, result, error?.message, error?.stack, ...logs.map(({ text }) => text)];
+  return texts.reduce((total, text) => total + (text?.length ?? 0), 1_000 + 200 * (logs.length + operations.length));
+}

@@ -1,0 +1,41 @@
+/**
+ * How large the stored runs are, and the deletion of the oldest ones. Not here: when that happens (run-retention.ts); the
+ * database itself deletes what is older than thirty days.
+ */
+import type { Collection } from 'mongodb';
+import { translated } from '../../database/errors.ts';
+import type { Mongo } from '../../database/mongo.ts';
+import { RUNS, type RunRow } from './run-row.ts';
+
+export class RunSizeStore {
+  readonly #rows: Collection<RunRow>;
+
+  constructor({ log }: Pick<Mongo, 'log'>) {
+    this.#rows = log.collection<RunRow>(RUNS);
+  }
+
+  /** Number of runs, and their bytes as documents. */
+  async size(): Promise<{ readonly runs: number; readonly bytes: number }> {
+    const [stats] = await translated(() =>
+      this.#rows
+        .aggregate<{ count: number; size: number }>([
+          { $collStats: { storageStats: {} } },
+          { $group: { _id: null, count: { $sum: '$storageStats.count' }, size: { $sum: '$storageStats.size' } } },
+        ])
+        .toArray(),
+    );
+    return { runs: stats?.count ?? 0, bytes: stats?.size ?? 0 };
+  }
+
+  /** Deletes the oldest runs that have ended. @returns how many */
+  async deleteOldest(count: number): Promise<number> {
+    const ended = { expireAt: { $exists: true } };
+    const oldest = await translated(() =>
+      this.#rows.find(ended, { projection: { _id: 1 }, sort: { createdAt: 1, _id: 1 }, limit: count }).toArray(),
+    );
+    if (oldest.length === 0) return 0;
+    const ids = oldest.map(({ _id }) => _id);
+    const { deletedCount } = await translated(() => this.#rows.deleteMany({ _id: { $in: ids }, ...ended }));
+    return deletedCount;
+  }
+}

@@ -1,0 +1,94 @@
+/**
+ * Runs in `<db>_log.runs`: inserted, listed and found. Not here: taking and ending the runs of the queue, which works on the
+ * same rows, and what goes when there are too many (run-size-store.ts).
+ */
+import type { Collection, Document, IndexDescription } from 'mongodb';
+import { NEWEST_FIRST, olderThan, pageOf } from '../../database/cursors/newest-first.ts';
+import { CODE, translated } from '../../database/errors.ts';
+import type { Mongo } from '../../database/mongo.ts';
+import type { Run, RunState } from './run.ts';
+import { type ListedRun, RUNS, type RunRow, toRun } from './run-row.ts';
+
+/** A list by members that few runs have may look at many. */
+const LIST_MS = 10_000;
+
+const WITHOUT_DETAILS = { logs: 0, operations: 0, input: 0, result: 0 } as const;
+
+const INDEXES: readonly IndexDescription[] = [
+  // Lists: of all, of a plugin, of a function, of a state, of an event.
+  { key: NEWEST_FIRST },
+  { key: { plugin: 1, ...NEWEST_FIRST } },
+  { key: { plugin: 1, function: 1, ...NEWEST_FIRST } },
+  { key: { state: 1, ...NEWEST_FIRST } },
+  { key: { event: 1 }, partialFilterExpression: { event: { $type: 'string' } } },
+  // The end of retention.
+  { key: { expireAt: 1 }, expireAfterSeconds: 0 },
+];
+
+export interface RunQuery {
+  readonly plugin?: string;
+  readonly function?: string;
+  readonly state?: RunState;
+  /** Id of the event of a trigger. */
+  readonly event?: string;
+  readonly limit: number;
+  /** From the page before. */
+  readonly cursor?: string;
+}
+
+export interface RunPage {
+  readonly runs: readonly Run[];
+  /** The cursor of the next page; null at the end. */
+  readonly next: string | null;
+}
+
+export class RunStore {
+  readonly #log: Mongo['log'];
+  readonly #rows: Collection<RunRow>;
+
+  constructor({ log }: Pick<Mongo, 'log'>) {
+    this.#log = log;
+    this.#rows = log.collection<RunRow>(RUNS);
+  }
+
+  /** Makes the collection and its indexes. */
+  async prepare(): Promise<void> {
+    await translated(() => this.#rows.createIndexes([...INDEXES]));
+  }
+
+  /** Inserts runs. One whose id is there already stays as it is. */
+  async insert(documents: readonly RunRow[]): Promise<void> {
+    if (documents.length === 0) return;
+    // As a plain command, because `insertMany` costs the process several times as much.
+    const reply = await translated(() => this.#log.command({ insert: RUNS, documents, ordered: false }));
+    const faults: readonly Document[] = reply['writeErrors'] ?? [];
+    const fault = faults.find(({ code }) => code !== CODE.duplicateKey);
+    if (fault !== undefined) throw new Error(`A run could not be stored: ${fault['errmsg']}`);
+  }
+
+  /** Newest first. @throws MillraceError `cursor-mismatch`, `query-timeout` */
+  async list({ limit, cursor, ...members }: RunQuery): Promise<RunPage> {
+    const parts: Document[] = Object.entries(members).map(([name, value]) => ({ [name]: value }));
+    if (cursor !== undefined) parts.push(...olderThan(cursor));
+    const rows = await translated(() =>
+      this.#rows
+        .find(parts.length === 0 ? {} : { $and: parts }, {
+          projection: WITHOUT_DETAILS,
+          sort: NEWEST_FIRST,
+          limit: limit + 1,
+          maxTimeMS: LIST_MS,
+        })
+        .toArray(),
+    );
+    const [page, next] = pageOf<ListedRun>(rows, limit);
+    return { runs: page.map(toRun), next };
+  }
+
+  async findAll(ids: readonly string[]): Promise<readonly RunRow[]> {
+    return await translated(() => this.#rows.find({ _id: { $in: [...ids] } }).toArray());
+  }
+
+  async find(id: string): Promise<RunRow | null> {
+    return await translated(() => this.#rows.findOne({ _id: id }));
+  }
+}

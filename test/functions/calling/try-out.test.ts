@@ -1,0 +1,140 @@
+/** Trying functions over HTTP, in the sandbox that runs them: every kind, rolled back, with everything that it did listed. */
+import t from 'tap';
+import { ask, signInOwner } from '../../helpers/accounts.ts';
+import { buildTestApp } from '../../helpers/app.ts';
+
+const SECRET = 'sk_live_4eC39HqLyjWDarjtT1zdP7dc';
+
+const FILES = {
+  'endpoint.js': `export default async (input, ctx) => {
+    const orders = ctx.documents('orders');
+    const made = await orders.create({ id: 'new', who: ctx.principal.kind });
+    await orders.patch('old', { n: 2 });
+    await ctx.files.create({ name: 'a.txt', type: 'text/plain', body: 'text' });
+    await ctx.schedule('job', { n: 1 }, { after: 1000 });
+    console.log('key ' + ctx.secrets.KEY);
+    return { input, read: await orders.get('new'), made, key: ctx.secrets.KEY };
+  }`,
+  'respond.js': `export default () => Response.json({ ok: true }, { status: 202 })`,
+  'trigger.js': `export default async (event, ctx) => {
+    await ctx.documents('orders').update('old', { $inc: { n: 1 } });
+    return event.type;
+  }`,
+  'cron.js': `export default async ({ scheduledAt }, ctx) => { await ctx.documents('orders').remove('old'); return scheduledAt; }`,
+  'before.js': `export default async ({ document }, ctx) => {
+    if (document.bad) throw new Refusal('No', { code: 'bad', pointer: '/bad' });
+    const refused = await ctx.documents('orders').create({}).catch((error) => error.code);
+    return { ...document, refused };
+  }`,
+  'job.js': `export default (input) => { throw new Error('job of ' + input) }`,
+};
+const MANIFEST = {
+  name: 'tried',
+  secrets: ['KEY'],
+  functions: [
+    { name: 'endpoint', file: 'endpoint.js', http: { method: 'POST', path: '/tried' } },
+    { name: 'respond', file: 'respond.js', http: { method: 'GET', path: '/tried' } },
+    { name: 'trigger', file: 'trigger.js', on: ['orders.created'], roles: ['clerk'] },
+    { name: 'cron', file: 'cron.js', cron: '0 3 * * *' },
+    { name: 'before', file: 'before.js', before: { collections: ['others'] } },
+    { name: 'job', file: 'job.js', job: true },
+  ],
+};
+
+t.test('functions are tried', async (t) => {
+  const { app, parts } = await buildTestApp(t, { MILLRACE_PLUGINS: '' });
+  const boss = await signInOwner(app, parts);
+  // A trigger counts from a place of the log: what is written before must have passed it.
+  const passed = Promise.withResolvers<void>();
+  parts.events.tail.attach({ rows: (rows) => rows.some((row) => row.collection === 'orders') && passed.resolve() });
+  await ask(app, 'POST /api/orders', { id: 'old', n: 1 }, boss);
+  await passed.promise;
+  const orders = parts.mongo.data.collection<{ _id: string }>('orders');
+  const draft = { manifest: MANIFEST, files: FILES };
+  const tried = async (fn: string, input: unknown = null, more: object = {}) => {
+    const answer = await ask(app, 'POST /admin/plugins/tried/try', { function: fn, input, ...more }, boss);
+    return { status: answer.statusCode, ...answer.json() };
+  };
+
+  t.match(await tried('endpoint'), { status: 404, code: 'plugin-not-found' });
+
+  await t.test('a draft that is not stored', async (t) => {
+    const { operations, ...told } = await tried(
+      'endpoint',
+      { a: [1] },
+      { ...draft, principal: { kind: 'user', id: 'u1' } },
+    );
+    t.match(told, {
+      status: 200,
+      result: { input: { a: [1] }, made: { id: 'new', who: 'user', _meta: { createdBy: 'u1' } }, read: { id: 'new' } },
+      durationMs: Number,
+    });
+    t.match(operations, [
+      { operation: 'documents.create', target: 'orders', error: null, written: { id: 'new', who: 'user' } },
+      { operation: 'documents.patch', target: 'orders/old', error: null, written: { n: 2 } },
+      { operation: 'files.create', target: 'a.txt', written: { name: 'a.txt', type: 'text/plain', text: 'text' } },
+      { operation: 'schedule', target: 'job', written: { name: 'job', input: { n: 1 }, after: 1000 } },
+      { operation: 'documents.get', target: 'orders/new', written: null },
+    ]);
+    t.match(await orders.find().toArray(), [{ _id: 'old', n: 1 }]);
+    t.equal(await parts.mongo.data.collection('_files').countDocuments(), 0);
+    t.match(await ask(app, 'GET /admin/plugins/tried', undefined, boss), { statusCode: 404 });
+  });
+
+  await ask(app, 'PUT /admin/plugins/tried', draft, boss);
+  await ask(app, 'PUT /admin/plugins/tried/secrets/KEY', { value: SECRET }, boss);
+
+  await t.test('the stored version, of every kind', async (t) => {
+    const endpoint = await tried('endpoint');
+    t.match(endpoint, {
+      result: { key: '[secret]', made: { who: 'owner' } },
+      logs: [{ level: 'info', text: 'key [secret]' }],
+    });
+    t.notMatch(JSON.stringify(endpoint), SECRET);
+    t.match(await tried('respond'), { result: { status: 202, body: '{"ok":true}' } });
+    const event = { type: 'orders.created' };
+    t.match(await tried('trigger', event), { result: 'orders.created', operations: [{ written: { $inc: { n: 1 } } }] });
+    t.match(await tried('cron', { scheduledAt: 'now' }), {
+      result: 'now',
+      operations: [{ operation: 'documents.remove', target: 'orders/old', error: null, written: null }],
+    });
+    const write = { action: 'create', collection: 'others', document: { a: 1 }, before: null };
+    t.match(await tried('before', write), {
+      result: { a: 1, refused: 'forbidden' },
+      operations: [{ operation: 'documents.create', error: 'forbidden' }],
+    });
+    t.match(await tried('before', { ...write, document: { bad: true } }), { error: { code: 'bad', message: 'No' } });
+    t.match(await tried('job', 'x'), { error: { code: 'function-failed', message: /job of x/, stack: /job\.js:1/ } });
+    t.match(await orders.find().toArray(), [{ _id: 'old', n: 1 }]);
+  });
+
+  await t.test('new scripts of a stored plugin', async (t) => {
+    const files = { ...FILES, 'respond.js': 'export default () => 7' };
+    t.match(await tried('respond', null, { files }), { result: 7 });
+    t.match(await tried('respond'), { result: { status: 202 } }, 'nothing is stored');
+    const wrong = await tried('respond', null, { files: { ...FILES, 'respond.js': 'export default (' } });
+    t.match(wrong, { status: 400, code: 'invalid-plugin', errors: [{ pointer: '/files/respond.js' }] });
+    t.match(await tried('nothing'), { status: 404, code: 'function-not-found' });
+    t.match(await tried('respond', null, { other: 1 }), { status: 400, code: 'invalid-body' });
+  });
+
+  await t.test('by owners who build alone', async (t) => {
+    const body = { function: 'respond', input: null };
+    const viewer = await signInOwner(app, parts, ['viewer']);
+    t.match(await ask(app, 'POST /admin/plugins/tried/try', body, viewer), { statusCode: 403 });
+    const developer = await signInOwner(app, parts, ['developer']);
+    t.match(await ask(app, 'POST /admin/plugins/tried/try', body, developer), { statusCode: 200 });
+  });
+
+  await t.test('a write that the database refuses ends a try as it ends a run', async (t) => {
+    const code = `export default async (_, ctx) => {
+      await ctx.documents('orders').create({ id: 'old' }).catch(() => undefined);
+      return 'caught';
+    }`;
+    const told = await tried('respond', null, { files: { ...FILES, 'respond.js': code } });
+    t.match(told, {
+      error: { code: 'function-failed', message: /^id-exists: / },
+      operations: [{ error: 'id-exists' }],
+    });
+  });
+});

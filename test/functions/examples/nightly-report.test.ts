@@ -1,0 +1,28 @@
+/** The example `nightly-report`: the orders of the day before as a file, and a document that names it. */
+import t from 'tap';
+import { ask } from '../../helpers/accounts.ts';
+import { exampleWorld } from '../../helpers/functions/examples-world.ts';
+
+t.test('a night is reported', async (t) => {
+  const { app, send, call } = await exampleWorld(t, 'nightly-report');
+  const orders = [
+    { id: '1', date: '2026-11-23', customer: 'Ada', total: 5 },
+    { id: '2', date: '2026-11-23', customer: 'Bob "B", Ltd.', total: 2.5 },
+    { id: '3', date: '2026-11-24', customer: 'Eve', total: 9 },
+  ];
+  await send('POST /api/orders', orders);
+  const { outcome, logs } = await call('report', { scheduledAt: '2026-11-24T02:00:00.000Z' });
+  t.equal(outcome.kind, 'value', JSON.stringify(outcome));
+  t.match(logs, [{ text: '2 orders of 2026-11-23, in all 7.5' }]);
+  const [report] = (await ask(app, 'GET /api/reports')).json();
+  t.match(report, { day: '2026-11-23', orders: 2, total: 7.5, _meta: { createdBy: 'nightly-report/report' } });
+  const file = await app.inject(`/files/${report.file}/orders-2026-11-23.csv`);
+  t.equal(file.body, 'customer,total\nAda,5\n"Bob ""B"", Ltd.",2.5\n');
+  t.match(file.headers['content-type'], 'text/csv');
+});
+
+t.test('a night without orders is reported, too, also before there were any', async (t) => {
+  const { send, call } = await exampleWorld(t, 'nightly-report');
+  await call('report', { scheduledAt: '2026-11-24T02:00:00.000Z' });
+  t.match(await send('GET /api/reports'), { json: [{ day: '2026-11-23', orders: 0, total: 0 }] });
+});

@@ -1,0 +1,45 @@
+/** How many runs of which function may be under way. */
+import t from 'tap';
+import { RunSlots, SLOTS } from '../../../src/functions/kinds/queue/running/run-slots.ts';
+
+/** Begins runs of a function until it may begin no more. */
+function fill(slots: RunSlots, fn: string): number {
+  let begun = 0;
+  for (; slots.mayBegin(fn); begun += 1) slots.begin(fn);
+  return begun;
+}
+
+t.test('a function leaves as many places as it takes', async (t) => {
+  const slots = new RunSlots();
+  t.strictSame(
+    ['a', 'b', 'c', 'd', 'e'].map((fn) => fill(slots, fn)),
+    [4, 2, 1, 1, 0],
+  );
+  t.equal(slots.free, 0);
+});
+
+t.test('a function whose runs ran out of time gets one place, until its runs succeed', async (t) => {
+  const slots = new RunSlots();
+  slots.begin('a');
+  slots.end('a', 'timeout');
+  t.equal(fill(slots, 'a'), 1);
+  t.equal(fill(slots, 'b'), 4, 'others do not suffer');
+  slots.end('a', 'smooth');
+  for (let more = 0; more < 4; more += 1) {
+    slots.begin('a');
+    slots.end('a', 'smooth');
+  }
+  for (let ended = 0; ended < 4; ended += 1) slots.end('b', 'smooth');
+  t.equal(slots.free, SLOTS);
+  t.equal(fill(slots, 'a'), 2);
+});
+
+t.test('a function whose runs meet each other in the database gets fewer places', async (t) => {
+  const slots = new RunSlots();
+  for (const bound of [2, 1, 1]) {
+    slots.begin('a');
+    slots.end('a', 'conflict');
+    t.equal(fill(slots, 'a'), bound);
+    for (let ended = 0; ended < bound; ended += 1) slots.end('a', 'other');
+  }
+});

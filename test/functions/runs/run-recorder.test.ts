@@ -1,0 +1,163 @@
+/** Which runs are kept and counted, that nobody waits for it, and that a database that is away costs a bounded memory. */
+import t from 'tap';
+import { openMongo } from '../../../src/database/mongo.ts';
+import type { RunReport, RunSubject } from '../../../src/functions/runs/ended-run.ts';
+import { openRuns } from '../../../src/functions/runs/open-runs.ts';
+import { RunBatches } from '../../../src/functions/runs/run-batches.ts';
+import { RunCountStore } from '../../../src/functions/runs/run-count-store.ts';
+import { RunCounts } from '../../../src/functions/runs/run-counts.ts';
+import { RunRecorder } from '../../../src/functions/runs/run-recorder.ts';
+import type { RunRow } from '../../../src/functions/runs/run-row.ts';
+import type { CallOutcome } from '../../../src/functions/sandbox/sandbox.ts';
+import { MillraceError } from '../../../src/kernel/errors.ts';
+import { endpoint, pluginOf } from '../../helpers/functions/plugins.ts';
+import { runRow } from '../../helpers/functions/run-rows.ts';
+import { testMongo } from '../../helpers/mongo.ts';
+import { until } from '../../helpers/until.ts';
+
+const { url, database } = await testMongo(t);
+const mongo = await openMongo({ url, database });
+t.teardown(() => mongo.close());
+
+const fail = (error: unknown) => t.fail(String(error));
+const [fn] = pluginOf('shop', { total: { use: endpoint('GET /total') } }).functions;
+if (fn === undefined) throw new Error('No function');
+
+const subject = (id: string, input = '{}'): RunSubject => ({ id, fn, input, attempt: 1, depth: 0 });
+const FINE: CallOutcome = { kind: 'value', value: '{"sum":3}', cpuMs: 1 };
+const FAULT: CallOutcome = { kind: 'fault', code: 'function-failed', message: 'no', stack: 'at total.ts:1', cpuMs: 2 };
+const REFUSAL: CallOutcome = { kind: 'refusal', message: 'not so', code: null, pointer: null, index: 0, cpuMs: 1 };
+const line = { at: new Date(), level: 'info', text: 'hello' } as const;
+const report = (outcome: CallOutcome, members: Partial<RunReport> = {}): RunReport => ({
+  outcome,
+  startedAt: new Date(),
+  durationMs: 5,
+  logs: [],
+  operations: [],
+  ...members,
+});
+
+t.test('failed, refused and logging runs are kept, of the others one in a hundred', async (t) => {
+  const kept: RunRow[] = [];
+  let number = 0.5;
+  const recorder = new RunRecorder({
+    counts: { note: () => undefined },
+    live: openRuns({ mongo, records: () => false, onError: fail }).live,
+    batches: { add: (row) => kept.push(row) },
+    random: () => number,
+  });
+  t.equal(recorder.ended(subject('run_fine'), report(FINE)), false);
+  t.equal(recorder.ended(subject('run_fault'), report(FAULT)), true);
+  t.equal(recorder.ended(subject('run_refused'), report(REFUSAL)), true);
+  t.equal(recorder.ended(subject('run_logs'), report(FINE, { logs: [line] })), true);
+  t.equal(recorder.ended(subject('run_always'), report(FINE), true), true);
+  number = 0.0099;
+  t.equal(recorder.ended(subject('run_lucky'), report(FINE)), true);
+  t.match(kept, [
+    { _id: 'run_fault', state: 'failed', error: { code: 'function-failed', message: 'no', stack: 'at total.ts:1' } },
+    { _id: 'run_refused', state: 'refused', error: { code: 'refused-by-function', message: 'not so' } },
+    { _id: 'run_logs', state: 'ok', result: '{"sum":3}', resultBytes: 9, logs: [line] },
+    { _id: 'run_always' },
+    { _id: 'run_lucky' },
+  ]);
+});
+
+t.test('what is kept can be found, and what is too long is told by its size', async (t) => {
+  const { recorder, store, close } = openRuns({ mongo, records: () => false, onError: fail });
+  const long = JSON.stringify('é'.repeat(200_000));
+  recorder.ended(subject('run_long', long), report(FAULT));
+  await until(async () => (await store.find('run_long')) !== null, 'the run is stored');
+  t.match(await store.find('run_long'), { input: null, inputBytes: 400_002, result: null, resultBytes: 0, depth: 0 });
+  const stored = await store.find('run_long');
+  t.ok((stored?.expireAt?.getTime() ?? 0) - Date.now() > 29 * 24 * 3_600_000);
+  recorder.ended(subject('run_last'), report(FAULT));
+  await close();
+  t.match(await store.find('run_last'), { state: 'failed' }, 'a stop stores what waits');
+});
+
+t.test('while the database is away, runs wait up to a bound and are stored afterwards', async (t) => {
+  const stored: string[] = [];
+  const told: unknown[] = [];
+  let isAway = true;
+  let tries = 0;
+  const batches = new RunBatches({
+    insert: async (rows) => {
+      tries += 1;
+      if (isAway) throw new MillraceError('database-unavailable', 'away');
+      stored.push(...rows.map(({ _id }) => _id));
+    },
+    onError: (error) => told.push(error),
+  });
+  for (let n = 0; n < 6_000; n++) batches.add(runRow(n));
+  t.equal(batches.dropped, 1_000, 'the newest are dropped');
+  await until(() => tries >= 2, 'it was tried again');
+  t.equal(told.length, 1, 'an outage is told once');
+  isAway = false;
+  await until(() => stored.length === 5_000, 'all are stored');
+  t.equal(new Set(stored).size, 5_000);
+  isAway = true;
+  batches.add(runRow(1));
+  await batches.stop();
+  t.equal(batches.dropped, 1_001, 'a stop does not wait for ever');
+  batches.add(runRow(2));
+  t.equal(batches.dropped, 1_002);
+});
+
+t.test('a run that the database refuses does not hold up the others', async () => {
+  const stored: string[] = [];
+  const batches = new RunBatches({
+    insert: async (rows) => {
+      if (rows.some(({ plugin }) => plugin === 'bad')) throw new Error('refused');
+      stored.push(...rows.map(({ _id }) => _id));
+    },
+    onError: () => undefined,
+  });
+  batches.add(runRow(1, { plugin: 'bad' }));
+  await until(() => batches.dropped === 1, 'it is dropped');
+  batches.add(runRow(2));
+  await until(() => stored.length === 1, 'the next is stored');
+  await batches.stop();
+});
+
+t.test('every attempt is counted, by all processes, over seven days', async (t) => {
+  let now = new Date(Date.UTC(2027, 4, 1, 23));
+  const store = new RunCountStore(mongo);
+  await store.prepare();
+  const parts = { store, onError: fail, now: () => now };
+  const [here, there] = [new RunCounts(parts), new RunCounts(parts)];
+  for (let n = 1; n <= 95; n++) here.note('shop/total', true, 10);
+  for (let n = 1; n <= 5; n++) there.note('shop/total', false, 900);
+  there.note('shop/other', true, 1);
+  t.strictSame(await here.of([]), new Map());
+  await there.stop();
+  const counts = (await here.of(['shop/total', 'shop/never'])).get('shop/total');
+  t.match(counts, { ok: 95, failed: 5, lastRunAt: now });
+  t.ok((counts?.p95Ms ?? 0) >= 10 && (counts?.p95Ms ?? 0) <= 12, `${counts?.p95Ms}`);
+  here.note('shop/total', false, 900);
+  const more = (await here.of(['shop/total'])).get('shop/total');
+  t.ok((more?.p95Ms ?? 0) >= 900 && (more?.p95Ms ?? 0) <= 1_080, `${more?.p95Ms}`);
+  now = new Date(Date.UTC(2027, 4, 7, 1));
+  here.note('shop/total', true, 10);
+  t.match((await here.of(['shop/total'])).get('shop/total'), { ok: 96, failed: 6, lastRunAt: now });
+  now = new Date(Date.UTC(2027, 4, 8, 1));
+  t.match((await here.of(['shop/total'])).get('shop/total'), { ok: 1, failed: 0 }, 'the first day is over');
+  await Promise.all([here.stop(), there.stop()]);
+});
+
+t.test('counts that could not be stored are counted once, later', async (t) => {
+  let isAway = true;
+  const store = new RunCountStore(mongo);
+  const add = store.add.bind(store);
+  Object.assign(store, {
+    add: async (...given: Parameters<typeof add>) => (isAway ? Promise.reject(new Error('away')) : add(...given)),
+  });
+  const told: unknown[] = [];
+  const counts = new RunCounts({ store, onError: (error) => told.push(error) });
+  counts.note('away/x', true, 1);
+  t.strictSame(await counts.of(['away/x']), new Map());
+  counts.note('away/x', false, 1);
+  isAway = false;
+  t.match((await counts.of(['away/x'])).get('away/x'), { ok: 1, failed: 1 });
+  t.equal(told.length, 1);
+  await counts.stop();
+});

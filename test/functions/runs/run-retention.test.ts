@@ -1,0 +1,49 @@
+/** Stored runs stay below a size: the oldest that have ended go first, and only one process deletes. */
+import t from 'tap';
+import { openMongo } from '../../../src/database/mongo.ts';
+import { RunRetention } from '../../../src/functions/runs/run-retention.ts';
+import { runExpiry } from '../../../src/functions/runs/run-row.ts';
+import { RunSizeStore } from '../../../src/functions/runs/run-size-store.ts';
+import { RunStore } from '../../../src/functions/runs/run-store.ts';
+import { runRow } from '../../helpers/functions/run-rows.ts';
+import { testMongo } from '../../helpers/mongo.ts';
+
+const { url, database } = await testMongo(t);
+const mongo = await openMongo({ url, database });
+t.teardown(() => mongo.close());
+
+t.test('the oldest go first, and what waits stays', async (t) => {
+  const store = new RunStore(mongo);
+  const sizes = new RunSizeStore(mongo);
+  t.equal(await sizes.deleteOldest(10), 0);
+  await store.prepare();
+  const input = 'x'.repeat(10_000);
+  const expireAt = runExpiry(new Date());
+  const rows = Array.from({ length: 3_000 }, (_, n) =>
+    runRow(n, { input, ...(n < 5 ? { state: 'waiting' } : { expireAt }) }),
+  );
+  for (let at = 0; at < rows.length; at += 1_000) await store.insert(rows.slice(at, at + 1_000));
+  const { runs, bytes } = await sizes.size();
+  t.equal(runs, 3_000);
+  t.ok(bytes > 3_000 * 10_000);
+
+  const failed: unknown[] = [];
+  const parts = { store: sizes, onError: (error: unknown) => failed.push(error), maxBytes: 15_000_000 };
+  await new RunRetention({ ...parts, allowed: () => false }).sweep();
+  t.equal((await sizes.size()).runs, 3_000, 'another process does it');
+  const retention = new RunRetention({ ...parts, allowed: () => true });
+  retention.start();
+  await retention.sweep();
+  const after = await sizes.size();
+  t.ok(after.bytes <= 15_000_000 && after.bytes >= 12_000_000, `${after.bytes}`);
+  const { runs: newest } = await store.list({ limit: 1 });
+  t.equal(newest[0]?.id, 'run_2999');
+  t.strictSame(
+    (await store.findAll(['run_0001', 'run_0006'])).map(({ _id }) => _id),
+    ['run_0001'],
+  );
+  await retention.sweep();
+  t.equal((await sizes.size()).runs, after.runs, 'then there is room');
+  await retention.stop();
+  t.strictSame(failed, []);
+});

@@ -1,0 +1,81 @@
+/** Calls of functions in tests: a server, a plugin whose functions are code of the test, and one word for a call of each. */
+import type { Test } from 'tap';
+import type { Principal } from '../../../src/auth/identity/principal.ts';
+import type { OpenTransaction } from '../../../src/collections/open-transaction.ts';
+import type { CallReport } from '../../../src/functions/calling/calling.ts';
+import { FunctionCalls } from '../../../src/functions/calling/function-calls.ts';
+import type { NewJob } from '../../../src/functions/calling/host/job-scheduler.ts';
+import type { Plugin, PluginFunction } from '../../../src/functions/plugins/plugin.ts';
+import type { LogLine } from '../../../src/functions/sandbox/sandbox.ts';
+import { buildTestApp } from '../app.ts';
+import { owner } from '../principals.ts';
+import { type Code, DirectSandbox } from './direct-sandbox.ts';
+import { endpoint, type FunctionSpec, pluginOf } from './plugins.ts';
+
+export const RUN = { id: 'run_0000000000000000000000', attempt: 1, depth: 1 };
+
+interface Asking {
+  readonly as?: Principal | 'function';
+  readonly within?: OpenTransaction;
+  readonly mayWrite?: boolean;
+  readonly plugin?: Partial<Plugin>;
+  readonly fn?: Partial<PluginFunction>;
+  readonly isOff?: boolean;
+  readonly onLog?: (line: LogLine) => void;
+  readonly more?: Readonly<Record<string, FunctionSpec>>;
+}
+
+export async function callsWorld(t: Test, settings: Record<string, string> = { MILLRACE_MODE: 'production' }) {
+  const { app, parts } = await buildTestApp(t, settings);
+  const jobs: NewJob[] = [];
+  const errors: unknown[] = [];
+  const { policies, collections, byFilter, atomic, egress } = parts;
+
+  /** Calls one function with this code. */
+  async function call(code: Code, asking: Asking = {}) {
+    const { as = owner(), within, mayWrite = true, plugin, fn, more, isOff = false, onLog } = asking;
+    const calls = new FunctionCalls({
+      ...{ policies, collections, byFilter, atomic, egress, files: parts.files, publicUrl: 'https://example.org' },
+      sandbox: isOff ? null : new DirectSandbox({ run: code }),
+      jobs: { schedule: async (job) => ({ id: `job_${jobs.push(job)}` }) },
+      now: () => new Date(),
+      onError: (error) => errors.push(error),
+    });
+    const spec = { use: endpoint('POST /run'), as: as === 'function' ? 'function' : 'caller', ...fn } as const;
+    const made = pluginOf('shop', { run: spec, ...more }, {}, plugin);
+    const [first] = made.functions;
+    if (first === undefined) throw new Error('No function');
+    const caller = as === 'function' ? null : as;
+    return calls.call({
+      fn: first,
+      input: 'null',
+      run: RUN,
+      caller,
+      within: within ?? null,
+      mayWrite,
+      ...(onLog && { onLog }),
+    });
+  }
+
+  return { app, parts, jobs, errors, call };
+}
+
+/** What a call returned; a fault is thrown. */
+export function returned({ outcome }: CallReport): unknown {
+  if (outcome.kind === 'value') return JSON.parse(outcome.value);
+  throw new Error(outcome.kind === 'response' ? 'A response' : outcome.message);
+}
+
+/** An error as code inside a function catches it. */
+export interface Fault {
+  readonly code: string;
+  readonly status: number;
+}
+
+/** The code of the error that an operation ends with, as the code of a function can catch it. */
+export function refusal(asked: Promise<unknown>): Promise<string> {
+  return asked.then(
+    () => 'none',
+    ({ code }: Fault) => code,
+  );
+}

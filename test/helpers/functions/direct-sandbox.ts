@@ -1,0 +1,42 @@
+/**
+ * A sandbox that is none: it runs functions of the test in this process, with the same host as code in the real one. For tests
+ * of what the host does; what code may do is tested on the real sandbox.
+ */
+import type { HostArguments, HostResults } from '../../../src/functions/sandbox/host-shapes.ts';
+import type { CallOutcome, Sandbox, SandboxCall } from '../../../src/functions/sandbox/sandbox.ts';
+import { MillraceError } from '../../../src/kernel/errors.ts';
+
+export type Ask = <O extends keyof HostArguments>(operation: O, argument: HostArguments[O]) => Promise<HostResults[O]>;
+
+export interface Inside {
+  readonly ask: Ask;
+  /** Sends any text as the argument. */
+  readonly raw: SandboxCall['host'];
+  readonly call: SandboxCall;
+  readonly log: (text: string) => void;
+}
+
+export type Code = (inside: Inside) => unknown;
+
+export class DirectSandbox implements Pick<Sandbox, 'call'> {
+  /** Code by file. */
+  readonly #code: Readonly<Record<string, Code>>;
+
+  constructor(code: Readonly<Record<string, Code>>) {
+    this.#code = code;
+  }
+
+  async call(call: SandboxCall): Promise<CallOutcome> {
+    const ask: Ask = async (operation, argument) => JSON.parse(await call.host(operation, JSON.stringify(argument)));
+    const log = (text: string) => call.onLog({ at: new Date(), level: 'info', text });
+    const code = this.#code[call.file.replace('.ts', '')];
+    try {
+      const value = await code?.({ ask, raw: call.host, call, log });
+      return { kind: 'value', value: JSON.stringify(value ?? null), cpuMs: 1 };
+    } catch (error) {
+      const { message, stack = null } = error instanceof Error ? error : new Error(String(error));
+      const code = error instanceof MillraceError ? `${error.code}: ` : '';
+      return { kind: 'fault', code: 'function-failed', message: code + message, stack, cpuMs: 1 };
+    }
+  }
+}

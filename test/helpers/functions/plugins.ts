@@ -1,0 +1,77 @@
+/** Plugins in force, made by hand for tests of what is run from them. Not here: manifests and folders. */
+import {
+  BEFORE_ACTIONS,
+  type FunctionUse,
+  type Plugin,
+  type PluginFunction,
+} from '../../../src/functions/plugins/plugin.ts';
+
+type Use = FunctionUse;
+
+export interface FunctionSpec extends Partial<Omit<PluginFunction, 'id' | 'name' | 'plugin' | 'use'>> {
+  readonly use: Use;
+}
+
+/** A plugin whose functions have the files `<name>.ts`. @param files their texts, by name of the function */
+export function pluginOf(
+  name: string,
+  specs: Readonly<Record<string, FunctionSpec>>,
+  files: Readonly<Record<string, string>> = {},
+  members: Partial<Plugin> = {},
+): Plugin {
+  const texts = new Map(Object.entries(files).map(([file, text]) => [`${file}.ts`, text]));
+  const functions: PluginFunction[] = [];
+  const plugin: Plugin = {
+    name,
+    from: 'database',
+    version: '1',
+    enabled: true,
+    bundle: { id: `${name}-1-${JSON.stringify(files).length}`, files: texts },
+    fetchHosts: [],
+    secrets: {},
+    readsAccounts: false,
+    functions,
+    ...members,
+  };
+  for (const [short, spec] of Object.entries(specs)) {
+    functions.push({
+      id: `${name}/${short}`,
+      name: short,
+      plugin,
+      file: `${short}.ts`,
+      as: 'caller',
+      roles: [],
+      timeoutMs: 10_000,
+      isQuarantined: false,
+      ...spec,
+    });
+  }
+  return plugin;
+}
+
+/** A job of a plugin of its own. */
+export function jobOf(plugin: string): PluginFunction<'job'> {
+  const [fn] = pluginOf(plugin, { later: { use: { kind: 'job' }, as: 'function' } }).functions;
+  if (fn?.use.kind !== 'job') throw new Error('It is a job');
+  return { ...fn, use: fn.use };
+}
+
+/** The use of an endpoint: `POST /invoice/:id/total`, with methods by commas. */
+export function endpoint(route: string): Use {
+  const [methods = '', path = ''] = route.split(' ');
+  return { kind: 'endpoint', methods: methods.split(','), path };
+}
+
+/** The use of a function that sees writes: `create,update notes,orders`, with collections by commas. */
+export function before(writes: string): FunctionSpec {
+  const [actions = '', collections = ''] = writes.split(' ');
+  const named = actions.split(',');
+  return {
+    use: {
+      kind: 'before',
+      collections: collections.split(','),
+      actions: BEFORE_ACTIONS.filter((action) => named.includes(action)),
+    },
+    timeoutMs: 3_000,
+  };
+}

@@ -1,0 +1,219 @@
+/**
+ * The surroundings of a test of the queue: a server on a database of its own, and queues as in separate processes, each with
+ * its plugins. The code of functions is code of the test, called in their transaction. The clock is the test's.
+ */
+import type { ClientSession, Db } from 'mongodb';
+import type { Test } from 'tap';
+import { Atomic } from '../../../src/collections/atomic.ts';
+import { Transactions } from '../../../src/database/transactions.ts';
+import type { Calling, FunctionCall } from '../../../src/functions/calling/calling.ts';
+import { Queue } from '../../../src/functions/kinds/queue/queue.ts';
+import type { FunctionUse, Plugin } from '../../../src/functions/plugins/plugin.ts';
+import { PluginBook } from '../../../src/functions/plugins/plugin-book.ts';
+import { RUNS, type RunRow } from '../../../src/functions/runs/run-row.ts';
+import { RunStore } from '../../../src/functions/runs/run-store.ts';
+import type { CallOutcome } from '../../../src/functions/sandbox/sandbox.ts';
+import type { Parts } from '../../../src/parts.ts';
+import { buildTestApp } from '../app.ts';
+import { testMongo } from '../mongo.ts';
+import { until } from '../until.ts';
+import { type FunctionSpec, pluginOf } from './plugins.ts';
+
+/** Inputs, with the members that tests look at. */
+interface TestInput {
+  readonly type: string;
+  readonly documentId: string;
+  readonly scheduledAt: string;
+  readonly data: {
+    readonly id: string;
+    readonly n: number;
+    readonly details: { readonly function: string; readonly code: string };
+  };
+}
+
+/** What the code of a function is given. */
+export interface Given {
+  readonly input: TestInput;
+  readonly call: FunctionCall;
+  readonly session: ClientSession;
+  readonly data: Db;
+}
+
+export type Code = (given: Given) => unknown;
+
+/** A function as a test says it. */
+export interface Said {
+  readonly use: FunctionUse;
+  readonly code: Code;
+  readonly isQuarantined?: boolean;
+}
+
+/** Thrown by code for a fault with a code of its own. */
+export class CodeFault extends Error {
+  readonly code: Extract<CallOutcome, { kind: 'fault' }>['code'];
+
+  constructor(code: Extract<CallOutcome, { kind: 'fault' }>['code']) {
+    super(code);
+    this.code = code;
+  }
+}
+
+export interface QueueNode {
+  readonly queue: Queue;
+  readonly errors: unknown[];
+  /** Runs that were told of as they ended. */
+  readonly ended: RunRow[];
+  /** Puts exactly these functions in force, as a plugin `p`. */
+  use(functions: Readonly<Record<string, Said>>, more?: Partial<Plugin>): void;
+  stop(): Promise<void>;
+}
+
+export interface QueueWorld {
+  readonly parts: Parts;
+  readonly app: Awaited<ReturnType<typeof buildTestApp>>['app'];
+  readonly clock: { now: number };
+  /** A process that runs the queue while `records` says so. */
+  node(functions?: Readonly<Record<string, Said>>, records?: () => boolean): Promise<QueueNode>;
+  runs(filter?: object): Promise<RunRow[]>;
+  /** Waits until a run has a state. */
+  reaches(filter: object, count?: number): Promise<RunRow[]>;
+  /** Moves the clock, and lets a queue look. */
+  pass(node: QueueNode, ms: number): Promise<void>;
+}
+
+export async function queueWorld(t: Test): Promise<QueueWorld> {
+  const place = await testMongo(t);
+  const { app, parts } = await buildTestApp(t, {}, place);
+  const clock = { now: Date.now() };
+  const rows = parts.mongo.log.collection<RunRow>(RUNS);
+  await new RunStore(parts.mongo).prepare();
+
+  const runs = (filter: object = {}) => rows.find(filter).sort({ createdAt: 1, 'position.number': 1 }).toArray();
+  return {
+    parts,
+    app,
+    clock,
+    node: async (functions = {}, records = () => true) => await startNode(t, parts, clock, functions, records),
+    runs,
+    reaches: async (filter, count = 1) => {
+      await until(async () => (await rows.countDocuments(filter)) >= count, `runs ${JSON.stringify(filter)}`);
+      return await runs(filter);
+    },
+    pass: async (node, ms) => {
+      clock.now += ms;
+      await node.queue.look();
+    },
+  };
+}
+
+async function startNode(
+  t: Test,
+  parts: Parts,
+  clock: { now: number },
+  functions: Readonly<Record<string, Said>>,
+  records: () => boolean,
+): Promise<QueueNode> {
+  const codes = new Map<string, Code>();
+  const errors: unknown[] = [];
+  const ended: RunRow[] = [];
+  const book = new PluginBook((error) => errors.push(error));
+  const use: QueueNode['use'] = (said, more = {}) => {
+    const plugin = pluginOf('p', specsOf(said), {}, { readsAccounts: true, ...more });
+    for (const [name, { code }] of Object.entries(said)) codes.set(`${plugin.name}/${name}`, code);
+    book.use([plugin]);
+  };
+  if (Object.keys(functions).length > 0) use(functions);
+  const transactions = new Transactions(parts.mongo);
+  await transactions.start();
+  const atomic = new Atomic(transactions, parts.registry);
+  const queue = new Queue({
+    mongo: parts.mongo,
+    events: parts.events,
+    records: () => records() && parts.events.recorder.state.status === 'recording',
+    active: book,
+    reload: async () => {},
+    calling: callingOf(parts, codes),
+    interrupt: async () => {},
+    atomic: async () => atomic,
+    activity: parts.auth.activity,
+    publicUrl: undefined,
+    onLog: () => {},
+    onEnd: (run) => void ended.push(run),
+    onError: (error) => void errors.push(error),
+    now: () => clock.now,
+  });
+  queue.start();
+  let stopped: Promise<void> | null = null;
+  const stop = async () => {
+    await queue.stop();
+    await transactions.stop();
+  };
+  const node: QueueNode = {
+    queue,
+    errors,
+    ended,
+    use,
+    stop: () => {
+      stopped ??= stop();
+      return stopped;
+    },
+  };
+  t.teardown(() => node.stop());
+  return node;
+}
+
+function callingOf(parts: Parts, codes: ReadonlyMap<string, Code>): Calling {
+  return {
+    call: async (call) => {
+      const started = performance.now();
+      const outcome = await run(parts, codes, call);
+      const durationMs = performance.now() - started;
+      return { outcome, startedAt: new Date(), durationMs, logs: [], operations: [] };
+    },
+  };
+}
+
+async function run(parts: Parts, codes: ReadonlyMap<string, Code>, call: FunctionCall): Promise<CallOutcome> {
+  const session = call.within?.session;
+  if (session === undefined) throw new Error('A run of the queue has a transaction');
+  try {
+    const value = await codes.get(call.fn.id)?.({
+      input: JSON.parse(call.input),
+      call,
+      session,
+      data: parts.mongo.data,
+    });
+    return { kind: 'value', value: JSON.stringify(value ?? null), cpuMs: 1 };
+  } catch (error) {
+    // What the transaction met goes on to whoever repeats it.
+    if (error instanceof Error && error.name.startsWith('Mongo')) throw error;
+    const code = error instanceof CodeFault ? error.code : 'function-failed';
+    return { kind: 'fault', code, message: String(error), stack: null, cpuMs: 1 };
+  }
+}
+
+function specsOf(said: Readonly<Record<string, Said>>): Readonly<Record<string, FunctionSpec>> {
+  const specOf = ({ use, isQuarantined = false }: Said): FunctionSpec => ({
+    use,
+    as: 'function',
+    timeoutMs: 60_000,
+    isQuarantined,
+  });
+  return Object.fromEntries(Object.entries(said).map(([name, one]) => [name, specOf(one)]));
+}
+
+/** A trigger without a filter. */
+export function onEvents(on: readonly string[], code: Code, filter: Record<string, unknown> | null = null): Said {
+  return { use: { kind: 'trigger', on, filter }, code };
+}
+
+export function onTime(schedule: string, code: Code, timeZone = 'UTC'): Said {
+  return { use: { kind: 'cron', schedule, timeZone }, code };
+}
+
+/** Adds to a counter, in the transaction of the run. */
+export async function count({ data, session }: Given, name: string, by = 1): Promise<void> {
+  await data
+    .collection<{ _id: string }>('counts')
+    .updateOne({ _id: name }, { $inc: { n: by } }, { upsert: true, session });
+}
