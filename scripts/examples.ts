@@ -1,26 +1,33 @@
 /**
  * Keeps the examples in the documentation right: runs every `$ curl …` of a page's console blocks in order against a
  * running program, and writes the real output below each. A block `console listening` starts a receiver of webhooks, and
- * `console arrived` shows what it prints. `npm run examples` rewrites the pages; a test compares.
+ * `console arrived` shows what it prints. A block `console functions` runs `npm run functions -- …`, and in `console soon` a
+ * command is asked again for some seconds, until it prints what the page shows. `npm run examples` rewrites the pages; a
+ * test compares.
  */
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { runFunctions } from './example-functions.ts';
 import { ExampleListener } from './example-listener.ts';
 
 /** The address that the pages show. */
 export const SHOWN = 'http://127.0.0.1:3000';
 
-export const PAGES = ['README.md', 'docs/api.md', 'docs/webhooks.md'] as const;
+export const PAGES = ['README.md', 'docs/api.md', 'docs/webhooks.md', 'docs/plugins.md'] as const;
 
-const BLOCK = /```console( listening| arrived)?\n([\s\S]*?)```/g;
+/** For how long a command is asked again, in milliseconds. */
+const SOON_MS = 20_000;
+const BLOCK = /```console( listening| arrived| functions| soon)?\n([\s\S]*?)```/g;
 const shell = promisify(execFile);
 
 /**
  * The page with the output that its commands have now.
  * @param base where the program listens, such as `http://127.0.0.1:41231`
+ * @param plugins the folder of plugins that it reads
  */
-export async function withRealOutput(page: string, base: string): Promise<string> {
+export async function withRealOutput(page: string, base: string, plugins: string): Promise<string> {
   let result = '';
   let end = 0;
   let listener: ExampleListener | null = null;
@@ -33,7 +40,9 @@ export async function withRealOutput(page: string, base: string): Promise<string
         if (kind === ' listening') {
           listener = await ExampleListener.start(command, base);
           result += await listener.output(0);
-        } else if (command.startsWith('curl ')) result += await outputOf(command, base);
+        } else if (kind === ' functions') result += await runFunctions(command, base, plugins);
+        else if (kind === ' soon') result += await outputSoon(command, base, shownBelow(text, command));
+        else if (command.startsWith('curl ')) result += await outputOf(command, base);
       }
       if (kind === ' arrived') result += await listener?.output(Math.max(1, text.split('verified').length - 1));
       result += '```';
@@ -48,6 +57,23 @@ export async function withRealOutput(page: string, base: string): Promise<string
 /** The commands of a block; one that ends in a backslash goes on in the next line. */
 function commandsOf(block: string): string[] {
   return [...block.matchAll(/^\$ ((?:.*\\\n)*.*)$/gm)].map(([, command = '']) => command);
+}
+
+/** What a block shows below a command. */
+function shownBelow(block: string, command: string): string {
+  const [, ...lines] = block.slice(block.indexOf(`$ ${command}`)).split('\n');
+  const end = lines.findIndex((line) => line.startsWith('$ '));
+  return lines.slice(0, end < 0 ? undefined : end).join('\n');
+}
+
+/** What happens after an answer takes a moment: a command is asked again until it prints what is expected. */
+async function outputSoon(command: string, base: string, expected: string): Promise<string> {
+  const end = performance.now() + SOON_MS;
+  for (;;) {
+    const output = await outputOf(command, base);
+    if (comparable(output).trim() === comparable(expected).trim() || performance.now() > end) return output;
+    await pause(100);
+  }
 }
 
 async function outputOf(command: string, base: string): Promise<string> {
@@ -71,18 +97,21 @@ export function comparable(page: string): string {
     .replace(/\b\d+-\d+(?=\n|"| {2})/g, '<position>')
     .replace(/^\d\d:\d\d:\d\d /gm, '<clock> ')
     .replace(/webhook-timestamp: \d+/g, 'webhook-timestamp: <seconds>')
+    .replace(/\b\d+(\.\d)? ms\b/g, '<n> ms')
     .replace(/v1,[\w+/]{43}=/g, 'v1,<signature>')
     .replace(/cursor=[\w-]+|millrace-next: [\w-]+/g, '<cursor>')
     .replace(/"transaction":"[^"]+"/g, '"transaction":"<transaction>"');
 }
 
 if (import.meta.main) {
-  const base = process.argv[2];
-  if (base === undefined)
-    throw new Error('Usage: npm run examples -- URL of a freshly started program with seeded movies and countries');
+  const [, , base, plugins] = process.argv;
+  if (base === undefined || plugins === undefined)
+    throw new Error(
+      'Usage: npm run examples -- URL PLUGINS, of a freshly started program with seeded movies and countries and the empty folder of its plugins',
+    );
   for (const page of PAGES) {
     const place = new URL(`../${page}`, import.meta.url);
-    writeFileSync(place, await withRealOutput(readFileSync(place, 'utf8'), base));
+    writeFileSync(place, await withRealOutput(readFileSync(place, 'utf8'), base, plugins));
     process.stdout.write(`${page} is up to date\n`);
   }
 }

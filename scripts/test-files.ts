@@ -14,6 +14,7 @@ const ENDING = '.test.ts';
 export const LONGEST: readonly string[] = [
   'test/contract.test.ts',
   'test/realtime/attacks/held-memory.test.ts',
+  'test/torture/functions.test.ts',
   'test/torture/crash.test.ts',
   'test/files/large.test.ts',
   'test/torture/webhooks.test.ts',
@@ -34,6 +35,8 @@ export const LONGEST: readonly string[] = [
   'test/torture/torture.test.ts',
   'test/database/embedded-takeover.test.ts',
   'test/http/openapi/typed-client.test.ts',
+  'test/functions/before/every-write.test.ts',
+  'test/functions/sandbox/hostile.test.ts',
   'test/torture/live.test.ts',
   'test/realtime/subscription/resume.test.ts',
   'test/scripts/start.test.ts',

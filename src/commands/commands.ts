@@ -1,5 +1,5 @@
 /**
- * The commands of the program besides serving: `millrace owner`, `keys`, `files` and `webhooks`. They are part of the program,
+ * The commands of the program besides serving: `millrace owner`, `keys`, `files`, `webhooks` and `functions`. They are part of the program,
  * because an image or a package has no scripts. Not here: what each does.
  */
 import type { Environment } from '../kernel/config/config.ts';
@@ -20,6 +20,7 @@ const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map<string, ()
   ['keys', async () => (await import('./keys.ts')).keys],
   ['files', async () => (await import('./files.ts')).files],
   ['webhooks', async () => (await import('./webhooks.ts')).webhooks],
+  ['functions', async () => (await import('./functions.ts')).functions],
 ]);
 
 export function isCommand(word: string): boolean {

@@ -2,15 +2,20 @@
  * `millrace webhooks`: a receiver for development, and endpoints and deliveries of a running server. It needs no access to the
  * database: it asks the server over HTTP. Not here: what each command does (webhooks/).
  */
-import { parseArgs } from 'node:util';
 import type { Environment } from '../kernel/config/config.ts';
 import { isPlain } from '../kernel/objects.ts';
-import { onStopSignal } from '../kernel/stop-signal.ts';
 import type { CommandOutcome } from './commands.ts';
+import {
+  REMOTE_OPTIONS,
+  REMOTE_USAGE,
+  readWords,
+  TEXT_OPTION,
+  withRemote,
+  YES_OPTION,
+} from './remote/command-words.ts';
 import { replay, resend } from './webhooks/again.ts';
 import { endpointTable } from './webhooks/endpoint-table.ts';
 import { listen } from './webhooks/listen.ts';
-import { Remote } from './webhooks/remote.ts';
 
 const USAGE = `From a clone npm run webhooks -- …, from an image or a package millrace webhooks …
 
@@ -32,28 +37,18 @@ millrace webhooks resend DELIVERY
 millrace webhooks replay ENDPOINT --since POSITION [--until POSITION] [--types LIST]
   Sends the events of the log after a position, such as 3-1042, that match the endpoint.
 
-All of them:
-  --url URL        where Millrace runs; http://127.0.0.1:3000 without it
-  --token TOKEN    an API key, or the accessToken of POST /auth/login (which ends after ten minutes). Production
-                   mode needs one`;
+${REMOTE_USAGE}`;
 
-const text = { type: 'string' } as const;
-const yes = { type: 'boolean', default: false } as const;
-const COMMON = {
-  url: { type: 'string', default: 'http://127.0.0.1:3000' },
-  token: text,
-  help: { ...yes, short: 'h' },
-} as const;
-const TYPES = { types: text } as const;
+const TYPES = { types: TEXT_OPTION } as const;
 const LISTEN = {
-  ...COMMON,
+  ...REMOTE_OPTIONS,
   ...TYPES,
-  filter: text,
-  forward: text,
-  secret: text,
-  verbose: { ...yes, short: 'v' },
+  filter: TEXT_OPTION,
+  forward: TEXT_OPTION,
+  secret: TEXT_OPTION,
+  verbose: { ...YES_OPTION, short: 'v' },
 } as const;
-const REPLAY = { ...COMMON, ...TYPES, since: text, until: text } as const;
+const REPLAY = { ...REMOTE_OPTIONS, ...TYPES, since: TEXT_OPTION, until: TEXT_OPTION } as const;
 
 const NAMES = ['listen', 'endpoints', 'resend', 'replay'] as const;
 const PORT = '8080';
@@ -65,7 +60,7 @@ export async function webhooks(words: readonly string[], env: Environment): Prom
   if (name === undefined) return { text: USAGE, failed: first !== undefined };
   switch (name) {
     case 'listen': {
-      const { values, rest } = read(args, LISTEN, ['PORT'], 0);
+      const { values, rest } = readWords(args, LISTEN, ['PORT'], 0);
       const { types = '*', filter, forward, secret, verbose } = values;
       const options = {
         port: portOf(rest[0] ?? PORT),
@@ -77,18 +72,18 @@ export async function webhooks(words: readonly string[], env: Environment): Prom
       return withRemote(values, env, (remote, stop) => listen({ ...options, verbose }, remote, stop));
     }
     case 'endpoints': {
-      const { values } = read(args, COMMON, [], 0);
+      const { values } = readWords(args, REMOTE_OPTIONS, [], 0);
       return withRemote(values, env, async (remote) => {
         console.log(await endpointTable(remote));
         return true;
       });
     }
     case 'resend': {
-      const { values, rest } = read(args, COMMON, ['DELIVERY'], 1);
+      const { values, rest } = readWords(args, REMOTE_OPTIONS, ['DELIVERY'], 1);
       return withRemote(values, env, (remote, stop) => resend(rest[0] ?? '', remote, stop));
     }
     case 'replay': {
-      const { values, rest } = read(args, REPLAY, ['ENDPOINT'], 1);
+      const { values, rest } = readWords(args, REPLAY, ['ENDPOINT'], 1);
       const { since, until, types } = values;
       if (since === undefined)
         throw new Error('replay needs --since, the position after which it begins, such as 3-1042');
@@ -100,28 +95,6 @@ export async function webhooks(words: readonly string[], env: Environment): Prom
       return withRemote(values, env, (remote, stop) => replay(rest[0] ?? '', range, remote, stop));
     }
   }
-}
-
-type Options = NonNullable<NonNullable<Parameters<typeof parseArgs>[0]>['options']>;
-
-/**
- * Reads the words after the name of a command.
- * @param places what stands there besides options; so many of them must
- */
-function read<const T extends Options>(args: string[], options: T, places: readonly string[], needed: number) {
-  const parsed = (() => {
-    try {
-      return parseArgs({ args, options, allowPositionals: true });
-    } catch (error) {
-      throw new Error(`${error instanceof Error ? error.message : error}\n--help shows what there is`);
-    }
-  })();
-  const { values, positionals: rest } = parsed;
-  const missing = rest.length < needed ? places[rest.length] : undefined;
-  if (missing !== undefined) throw new Error(`${missing} is missing; --help shows what there is`);
-  const surplus = rest[places.length];
-  if (surplus !== undefined) throw new Error(`'${surplus}' has no meaning here; --help shows what there is`);
-  return { values, rest };
 }
 
 function portOf(word: string): number {
@@ -143,22 +116,4 @@ function filterOf(word: string | undefined): object | null {
     // Said below.
   }
   throw new Error(`--filter ${word}: this is not a JSON object, such as '{"done":true}'`);
-}
-
-/** Calls the server until the work is done, or until Ctrl-C. */
-async function withRemote(
-  { url, token }: { readonly url: string; readonly token?: string | undefined },
-  env: Environment,
-  work: (remote: Remote, stop: AbortSignal) => Promise<boolean>,
-): Promise<CommandOutcome> {
-  const remote = new Remote(url, token);
-  const stop = new AbortController();
-  void onStopSignal(env, ['SIGHUP']).then(() => stop.abort());
-  // The reader of the output has gone, such as `head`.
-  process.stdout.on('error', () => stop.abort());
-  try {
-    return { failed: !(await work(remote, stop.signal)) };
-  } finally {
-    await remote.close();
-  }
 }

@@ -4,7 +4,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import Type, { type Static } from 'typebox';
-import type { Remote } from './remote.ts';
+import type { Remote } from '../remote/remote.ts';
 
 const POLL_MS = 300;
 /** For how long a delivery that was sent again is watched: a try takes 15 seconds at most. */

@@ -2,8 +2,8 @@
  * `millrace webhooks endpoints`: all endpoints with their health, as a table.
  */
 import Type, { type Static } from 'typebox';
-import { printable } from './judgement.ts';
-import type { Remote } from './remote.ts';
+import { printable } from '../../kernel/printable.ts';
+import type { Remote } from '../remote/remote.ts';
 
 const nullableText = Type.Union([Type.String(), Type.Null()]);
 const ENDPOINTS = Type.Array(

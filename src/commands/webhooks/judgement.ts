@@ -2,6 +2,7 @@
  * Whether a call is a genuine delivery, and how it is shown in the terminal. Pure.
  */
 import { isPlain } from '../../kernel/objects.ts';
+import { printable } from '../../kernel/printable.ts';
 import { Signer } from '../../webhooks/sending/signature.ts';
 import type { ReceivedCall, Reply } from './receiver.ts';
 
@@ -50,11 +51,6 @@ export function wholeOf({ method, path, headers, body }: ReceivedCall): string {
   const text = Object.keys(event).length === 0 ? body : JSON.stringify(event, null, 2);
   const lines = [`${method} ${path}`, ...head, '', ...text.split('\n')];
   return lines.map((line) => `    ${printable(line)}`.trimEnd()).join('\n');
-}
-
-/** A text without characters that change the terminal: names and ids are made by others. */
-export function printable(text: string): string {
-  return text.replace(/\p{Cc}/gu, '\u{fffd}');
 }
 
 function parsed(text: string): Record<string, unknown> {

@@ -5,9 +5,9 @@
 import Type from 'typebox';
 import { Egress } from '../../egress/egress.ts';
 import { EgressError } from '../../egress/egress-error.ts';
+import { EVERYWHERE, Refused, type Remote } from '../remote/remote.ts';
 import { faultOf, lineOf, wholeOf } from './judgement.ts';
 import { openReceiver, type ReceivedCall, type Receiver, type Reply } from './receiver.ts';
-import { EVERYWHERE, Refused, type Remote } from './remote.ts';
 
 export interface ListenOptions {
   readonly port: number;
@@ -62,7 +62,7 @@ async function makeEndpoint({ types, filter, secret }: ListenOptions, { url }: R
     const body = { url, types, name: NAME, ...(filter && { filter }), ...(secret !== undefined && { secret }) };
     return await remote.ask(MADE, 'POST', PATH, body);
   } catch (error) {
-    if (!(error instanceof Refused && error.pointers.includes('/url'))) throw error;
+    if (!(error instanceof Refused && error.faults.some(({ pointer }) => pointer === '/url'))) throw error;
     const way = 'To let Millrace send to this machine, start it with MILLRACE_EGRESS_ALLOW=127.0.0.1';
     throw new Error(`${error.message}\n${way}`);
   }

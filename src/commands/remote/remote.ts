@@ -1,8 +1,9 @@
 /**
  * The running Millrace that a command talks to, over HTTP as any client does. Every failure is an error of one clear line.
- * Not here: what is asked (listen.ts, endpoint-table.ts, again.ts).
+ * Not here: what is asked
+ * (webhooks/, functions/).
  */
-import type { Static, TSchema } from 'typebox';
+import Type, { type Static, type TSchema } from 'typebox';
 import { Check } from 'typebox/schema';
 import { Egress } from '../../egress/egress.ts';
 import { EgressError } from '../../egress/egress-error.ts';
@@ -12,18 +13,33 @@ import { isPlain } from '../../kernel/objects.ts';
 export const EVERYWHERE = { mode: 'development', allow: ['0.0.0.0/0', '::/0'] } as const;
 
 const ANSWER_MS = 30_000;
+/** Characters that are read of a refusal of an answer that does not end. */
+const MAX_PROBLEM = 16_384;
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+
+/** One place of the body that is wrong. */
+const FAULT = Type.Object({
+  pointer: Type.String(),
+  detail: Type.String(),
+  file: Type.Optional(Type.String()),
+  line: Type.Optional(Type.Number()),
+  column: Type.Optional(Type.Number()),
+});
+
+export type RemoteFault = Static<typeof FAULT>;
 
 /** A refusal by the server. */
 export class Refused extends Error {
   readonly status: number;
-  /** Places of the body that are wrong, as JSON pointers. */
-  readonly pointers: readonly string[];
+  /** From the table of errors; empty where the answer is not of Millrace. */
+  readonly code: string;
+  readonly faults: readonly RemoteFault[];
 
-  constructor(status: number, message: string, pointers: readonly string[] = []) {
+  constructor(status: number, message: string, code = '', faults: readonly RemoteFault[] = []) {
     super(message);
     this.status = status;
-    this.pointers = pointers;
+    this.code = code;
+    this.faults = faults;
   }
 }
 
@@ -63,17 +79,47 @@ export class Remote {
     if (!answer.ok) throw this.#refused(answer.status, `${method} ${path}`, parsed(text) ?? text);
   }
 
+  /** Asks for an answer that is text. @throws as `ask` does */
+  async text(path: string): Promise<string> {
+    const answer = await this.#send('GET', path, undefined);
+    const text = await answer.text();
+    if (!answer.ok) throw this.#refused(answer.status, `GET ${path}`, parsed(text) ?? text);
+    return text;
+  }
+
+  /**
+   * Asks for an answer that does not end, and reads it as it comes.
+   * @returns its bytes, until the signal or the server ends it
+   * @throws as `ask` does, before the first byte
+   */
+  async follow(path: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
+    const headers = { ...this.#credential(), accept: 'text/event-stream' };
+    const { status, body } = await this.#reached(() => this.#egress.follow(`${this.url}${path}`, { headers, signal }));
+    if (status === 200) return body;
+    let text = '';
+    for await (const part of body) text = short(text + Buffer.from(part).toString('utf8'), MAX_PROBLEM);
+    throw this.#refused(status, `GET ${path}`, parsed(text) ?? text);
+  }
+
   async close(): Promise<void> {
     await this.#egress.close();
   }
 
+  #credential(): Record<string, string> {
+    return this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` };
+  }
+
   async #send(method: string, path: string, body: object | undefined): Promise<Response> {
-    const headers = new Headers();
+    const headers = { ...this.#credential(), ...(body && { 'content-type': 'application/json' }) };
+    const init = { method, headers, redirect: 'error', ...(body && { body: JSON.stringify(body) }) } as const;
+    const limits = { timeoutMs: ANSWER_MS, maxBytes: MAX_ANSWER_BYTES };
+    return this.#reached(() => this.#egress.fetch(`${this.url}${path}`, init, limits));
+  }
+
+  /** Says in words of a person at a terminal why the server cannot be reached. */
+  async #reached<T>(call: () => Promise<T>): Promise<T> {
     try {
-      if (this.#token !== undefined) headers.set('authorization', `Bearer ${this.#token}`);
-      if (body !== undefined) headers.set('content-type', 'application/json');
-      const init = { method, headers, redirect: 'error', ...(body && { body: JSON.stringify(body) }) } as const;
-      return await this.#egress.fetch(`${this.url}${path}`, init, { timeoutMs: ANSWER_MS, maxBytes: MAX_ANSWER_BYTES });
+      return await call();
     } catch (error) {
       if (!(error instanceof EgressError)) throw error;
       if (error.kind === 'refused-url') throw new Error(`--url ${this.url}: ${error.message}`);
@@ -85,16 +131,12 @@ export class Remote {
   }
 
   #refused(status: number, what: string, problem: unknown): Refused {
-    const { detail, hint, errors } = isPlain(problem) ? problem : { detail: short(String(problem)) };
-    const faults = Array.isArray(errors) ? errors.filter(isPlain) : [];
+    const { detail, hint, errors, code } = isPlain(problem) ? problem : { detail: short(String(problem)) };
+    const faults = Array.isArray(errors) ? errors.filter((fault) => Check(FAULT, fault)) : [];
     const lines = [`${what} was answered with ${status}: ${detail}`];
     if (typeof hint === 'string') lines.push(hint);
     if (status === 401) lines.push('Name a credential that is valid: --token, an access token or an API key');
-    return new Refused(
-      status,
-      lines.join('\n'),
-      faults.map(({ pointer }) => String(pointer)),
-    );
+    return new Refused(status, lines.join('\n'), typeof code === 'string' ? code : '', faults);
   }
 }
 
@@ -107,6 +149,6 @@ function parsed(text: string): unknown {
   }
 }
 
-function short(text: string): string {
-  return text.slice(0, 200);
+function short(text: string, most = 200): string {
+  return text.slice(0, most);
 }

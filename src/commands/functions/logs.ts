@@ -1,0 +1,80 @@
+/**
+ * `millrace functions logs`: a line for each line that a run logs and for the end of each attempt, as they happen, also when
+ * the server is started again meanwhile.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import Type from 'typebox';
+import { Check } from 'typebox/schema';
+import { endLines, logLines } from '../../functions/runs/run-lines.ts';
+import { Refused, type Remote } from '../remote/remote.ts';
+import { eventsOf } from './event-stream.ts';
+
+const AGAIN_MS = 1_000;
+
+const LINE = Type.Object({
+  plugin: Type.String(),
+  function: Type.String(),
+  at: Type.String(),
+  level: Type.Union([Type.Literal('info'), Type.Literal('warn'), Type.Literal('error')]),
+  text: Type.String(),
+});
+const nullableText = Type.Union([Type.Null(), Type.String()]);
+const RUN = Type.Object({
+  id: Type.String(),
+  plugin: Type.String(),
+  function: Type.String(),
+  state: Type.String(),
+  attempt: Type.Number(),
+  durationMs: Type.Union([Type.Null(), Type.Number()]),
+  error: Type.Union([Type.Null(), Type.Object({ code: Type.String(), message: Type.String(), stack: nullableText })]),
+});
+
+/** Runs until the signal. @throws Error when the server cannot be asked at all, or refuses */
+export async function logs(
+  wanted: { readonly plugin: string | undefined; readonly fn: string | undefined },
+  remote: Remote,
+  stop: AbortSignal,
+): Promise<boolean> {
+  const names = { ...(wanted.plugin && { plugin: wanted.plugin }), ...(wanted.fn && { function: wanted.fn }) };
+  const path = `/admin/runs/live?${new URLSearchParams(names)}`.replace(/\?$/, '');
+  let followed = false;
+  while (!stop.aborted) {
+    const body = await remote.follow(path, stop).catch((error: unknown) => {
+      if (stop.aborted || (followed && mayPass(error))) return null;
+      throw error;
+    });
+    if (body !== null) {
+      console.log(followed ? 'Connected again' : `Following runs at ${remote.url}. Ctrl-C ends it.`);
+      followed = true;
+      await showAll(body);
+      if (!stop.aborted) console.log('The connection has ended. What happens meanwhile is in GET /admin/runs');
+    }
+    await pause(AGAIN_MS, undefined, { signal: stop }).catch(() => undefined);
+  }
+  return true;
+}
+
+/** A right that is gone does not come back by asking again; a server that is started again does. */
+function mayPass(error: unknown): boolean {
+  return !(error instanceof Refused) || error.status >= 500;
+}
+
+/** Ends with the stream, also with one that is cut off. */
+async function showAll(body: AsyncIterable<Uint8Array>): Promise<void> {
+  try {
+    for await (const { type, data } of eventsOf(body)) show(type, data);
+  } catch (error) {
+    if (error instanceof SyntaxError) throw error;
+  }
+}
+
+function show(type: string, data: string): void {
+  const value: unknown = JSON.parse(data);
+  if (type === 'line' && Check(LINE, value)) print(value.at, logLines(value, value));
+  if (type === 'run' && Check(RUN, value)) print(new Date().toISOString(), endLines(value));
+}
+
+/** With the time of day in UTC before the first line. */
+function print(at: string, [first, ...more]: readonly string[]): void {
+  if (first !== undefined) console.log([`${at.slice(11, 19)}  ${first}`, ...more].join('\n'));
+}
