@@ -20,6 +20,8 @@ const app = Fastify();
 
 app.get<OnOne>('/api/items/:id', (request) => items.findOne({ _id: new ObjectId(request.params.id) }));
 
+app.get('/hello', () => ({ hello: 'world' }));
+
 interface OnList {
   Querystring: { limit: string; skip?: string; group?: string; category?: string };
 }

@@ -2,7 +2,7 @@
  * What a running program has used, read from Linux: nothing runs inside the program, so measuring does not slow it
  * down.
  */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 
 /** Clock ticks of /proc in one second; Linux has 100 on every platform that Node runs on. */
 const TICKS = 100;
@@ -18,4 +18,22 @@ export function cpuSeconds(pid: number): number {
 export function residentBytes(pid: number): number {
   const kib = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   return Number(kib) * 1024;
+}
+
+/** Processes that a process has started and that still run, and those that they have started (proc_pid_stat(5), field 4). */
+export function descendants(pid: number): readonly number[] {
+  const children = readdirSync('/proc').flatMap((entry) =>
+    /^\d+$/.test(entry) && parentOf(entry) === pid ? [Number(entry)] : [],
+  );
+  return children.flatMap((child) => [child, ...descendants(child)]);
+}
+
+function parentOf(entry: string): number | null {
+  try {
+    const stat = readFileSync(`/proc/${entry}/stat`, 'utf8');
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+  } catch {
+    // It has ended since the folder was read.
+    return null;
+  }
 }

@@ -6,7 +6,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { readStored } from '../../src/database/bson/stored.ts';
@@ -24,8 +23,9 @@ import { Oracle, plain } from './live/oracle.ts';
 import { BOARD, documentQuestions, eventQuestions, ORDERS, type Shown } from './live/questions.ts';
 import { SocketSubscriber, StreamSubscriber, type Subscriber } from './live/subscriber.ts';
 import { LiveWriter } from './live/writer.ts';
-import { type Deeds, noDeeds, openTransactions, rage, type Victim } from './nemesis.ts';
+import { type Deeds, noDeeds, openTransactions, rage } from './nemesis.ts';
 import { randomOf } from './run.ts';
+import { serverVictim } from './server-victim.ts';
 
 export interface LiveTorture {
   readonly seed: number;
@@ -127,7 +127,7 @@ export async function tortureLive(
     const deeds = noDeeds();
     const holder = () => recorderOf(programs);
     const openFor = (milliseconds: number) => openTransactions(mongo.client, milliseconds);
-    const victims = programs.map((_, index) => victim(programs, index, start));
+    const victims = programs.map((_, index) => serverVictim(programs, index, start));
     await rage({ ...options, set, victims, holder, openFor, random: randomOf(options.seed) }, deeds);
     await until(() => writer.writes >= options.writes, 'enough is written', 1_200_000);
     await writer.end();
@@ -181,21 +181,6 @@ async function create(server: string, name: string): Promise<void> {
   const headers = { 'content-type': 'application/json' };
   const response = await fetch(`${server}/api/${name}`, { method: 'POST', headers, body: '{"id":"first","w":0}' });
   if (!response.ok) throw new Error(`Creating ${name} answered ${response.status}: ${await response.text()}`);
-}
-
-function victim(programs: Program[], index: number, start: (index: number) => Promise<Program>): Victim {
-  const child = () => programs[index]?.child;
-  return {
-    name: String(index),
-    pid: () => child()?.pid ?? 0,
-    kill: async () => {
-      await programs[index]?.end('SIGKILL');
-      // A database that is just coming back sends away who comes too early.
-      programs[index] = await start(index).catch(() => pause(1_000).then(() => start(index)));
-    },
-    freeze: () => void child()?.kill('SIGSTOP'),
-    thaw: () => void child()?.kill('SIGCONT'),
-  };
 }
 
 /** The name of the server that records. */

@@ -10,7 +10,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { type Mongo, openMongo } from '../../src/database/mongo.ts';
 import { toEvent } from '../../src/events/log/event.ts';
 import { EventLog } from '../../src/events/log/event-log.ts';
@@ -20,6 +19,7 @@ import { Random } from '../helpers/random.ts';
 import { until } from '../helpers/until.ts';
 import { type Deeds, noDeeds, rage, type Victim } from './nemesis.ts';
 import { randomOf } from './run.ts';
+import { tortureCommand } from './torture-command.ts';
 import { check, plain, type RowLine, type WebhookVerdict } from './webhooks/checker.ts';
 import { nodeWords } from './webhooks/edits.ts';
 import { Installation } from './webhooks/installation.ts';
@@ -213,19 +213,5 @@ async function unsettled(mongo: Mongo, log: EventLog): Promise<string | null> {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const { values } = parseArgs({
-    options: {
-      profile: { type: 'string', default: 'short' },
-      seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-      mutation: { type: 'string', default: 'none' },
-      set: { type: 'string', multiple: true, default: [] },
-    },
-  });
-  const own = Object.fromEntries(values.set.map((one) => one.split('=')).map(([name, value]) => [name, Number(value)]));
-  const base = values.profile === 'long' ? LONG : SHORT;
-  const options: WebhookTorture = { ...base, seed: Number(values.seed), mutation: values.mutation, ...own };
-  console.log(`# seed ${options.seed}, mutation ${options.mutation}`);
-  const verdict = await tortureWebhooks(options);
-  console.log(JSON.stringify(verdict, null, 1));
-  process.exit(verdict.faults.length === 0 ? 0 : 1);
+  await tortureCommand({ short: SHORT, long: LONG }, tortureWebhooks);
 }

@@ -3,14 +3,7 @@
  * leases, limits and pauses short, so that a run takes a minute and not an hour. The others are wrong ways to deliver: a run
  * with one of them must end red, which shows that the checker would notice.
  */
-import { registerHooks } from 'node:module';
-import { fileURLToPath } from 'node:url';
-
-interface Edit {
-  readonly file: string;
-  readonly from: string;
-  readonly to: string;
-}
+import { type Edit, loadEdited, type Mutations, wordsFor } from '../edited.ts';
 
 const STORE = 'src/webhooks/sending/direct/delivery-store.ts';
 
@@ -27,7 +20,7 @@ const TIMES: readonly Edit[] = [
   },
 ];
 
-export const MUTATIONS: Readonly<Record<string, readonly Edit[]>> = {
+export const MUTATIONS: Mutations = {
   /** The planner's cursor moves before the deliveries are submitted. */
   'cursor-first': [
     {
@@ -62,25 +55,7 @@ export const EDITS: readonly Edit[] = [...TIMES, ...Object.values(MUTATIONS).fla
 
 /** Words for node that load a server with short times and a mutation. */
 export function nodeWords(mutation: string): readonly string[] {
-  if (mutation !== 'none' && MUTATIONS[mutation] === undefined) throw new Error(`There is no mutation '${mutation}'`);
-  return ['--import', `${import.meta.url}?${mutation}`];
+  return wordsFor(import.meta.url, MUTATIONS, mutation);
 }
 
-const asked = new URL(import.meta.url).search.slice(1);
-if (asked !== '') {
-  const edits = [...TIMES, ...(MUTATIONS[asked] ?? [])];
-  const byPath = Map.groupBy(edits, ({ file }) => fileURLToPath(new URL(`../../../${file}`, import.meta.url)));
-  registerHooks({
-    load(url, context, nextLoad) {
-      const loaded = nextLoad(url, context);
-      const wanted = url.startsWith('file:') ? byPath.get(fileURLToPath(url)) : undefined;
-      if (wanted === undefined) return loaded;
-      let source = String(loaded.source);
-      for (const { file, from, to } of wanted) {
-        if (!source.includes(from)) throw new Error(`${file} no longer says: ${from}`);
-        source = source.replace(from, () => to);
-      }
-      return { ...loaded, source };
-    },
-  });
-}
+loadEdited(import.meta.url, TIMES, MUTATIONS);

@@ -1,0 +1,231 @@
+/**
+ * What functions cost: an endpoint against a bare route of Fastify, calls a second, host operations, a `before` on creates, the
+ * memory of many plugins, and a server without any. Each comparison in turns in one run. CPU time is that of the server with the
+ * process that runs the code. Options: `--rounds 5 --seconds 2 --only name`. Linux only: figures are read from /proc.
+ */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { startEmbedded } from '../src/database/embedded/embedded.ts';
+import { type Call, load } from './load.ts';
+import { type Program, startBare, startOurs } from './programs.ts';
+import { machine, median } from './rounds.ts';
+import { cpuSeconds, descendants, residentBytes } from './usage.ts';
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '2' },
+    only: { type: 'string', default: '' },
+  },
+});
+const [rounds, ms] = [Number(values.rounds), 1_000 * Number(values.seconds)];
+const PLUGINS = 200;
+const MIB = 1024 * 1024;
+
+interface Source {
+  readonly use: object;
+  readonly code: string;
+}
+
+/** What is measured: an endpoint that does nothing, one that asks the host three times, and a `before` that sets a member. */
+const MEASURED: Readonly<Record<string, Source>> = {
+  hello: {
+    use: { http: { method: 'GET', path: '/hello' } },
+    code: `export default () => ({ hello: 'world' });`,
+  },
+  three: {
+    use: { http: { method: 'GET', path: '/three' } },
+    code: `export default async (input, ctx) => {
+      const notes = ctx.documents('read');
+      const one = await notes.get('n1');
+      const { items } = await notes.list({ limit: 1 });
+      const none = await notes.get('n2');
+      return { one, first: items[0], none };
+    };`,
+  },
+  stamp: {
+    use: { before: { collections: ['seen'], actions: ['create'] } },
+    code: `export default ({ document }) => ({ ...document, slug: document.title.toLowerCase() });`,
+  },
+};
+
+async function writePlugin(folder: string, name: string, sources: Readonly<Record<string, Source>>): Promise<void> {
+  await mkdir(join(folder, name), { recursive: true });
+  const functions = Object.entries(sources).map(([name, { use }]) => ({ name, file: `${name}.ts`, ...use }));
+  for (const [file, { code }] of Object.entries(sources)) await writeFile(join(folder, name, `${file}.ts`), code);
+  await writeFile(join(folder, name, 'plugin.json'), JSON.stringify({ name, functions }));
+}
+
+interface Figures {
+  readonly perSecond: number;
+  /** Microseconds for one call, of the server and of what it has started. */
+  readonly cpu: number;
+  readonly p50: number;
+  readonly p99: number;
+}
+
+interface Side {
+  readonly program: Program;
+  readonly next: () => Call;
+}
+
+async function once({ program, next }: Side, connections: number, forMs: number): Promise<Figures> {
+  const pid = program.child.pid ?? 0;
+  const others = () => descendants(pid).reduce((sum, child) => sum + cpuSeconds(child), 0);
+  const before = others();
+  const { perSecond, cpu, p50, p99 } = await load(program.base, pid, connections, forMs, next);
+  const rest = ((others() - before) * 1e6) / (perSecond * (forMs / 1_000));
+  return { perSecond, cpu: cpu + rest, p50, p99 };
+}
+
+/** The medians of each side, in turns, after each has run hot. */
+async function inTurns(sides: readonly Side[], connections: number): Promise<readonly Figures[]> {
+  for (const side of sides) await once(side, 16, 3_000);
+  const found = sides.map((): Figures[] => []);
+  for (let round = 0; round < rounds; round++) {
+    for (const [index, side] of sides.entries()) found[index]?.push(await once(side, connections, ms));
+  }
+  const middle = (all: readonly Figures[], member: keyof Figures) => median(all.map((one) => one[member]));
+  return found.map((all) => ({
+    perSecond: middle(all, 'perSecond'),
+    cpu: middle(all, 'cpu'),
+    p50: middle(all, 'p50'),
+    p99: middle(all, 'p99'),
+  }));
+}
+
+function row(name: string, { perSecond, cpu, p50, p99 }: Figures): string {
+  const cells = [perSecond.toFixed(0), cpu.toFixed(0), p50.toFixed(2), p99.toFixed(2)];
+  return name.padEnd(26) + cells.map((cell) => cell.padStart(11)).join('');
+}
+
+const bar = (what: string, figure: string, wanted: string, isMet: boolean) =>
+  console.log(`${isMet ? 'met   ' : 'MISSED'} ${what}: ${figure} (wanted ${wanted})`);
+
+const get = (path: string) => (): Call => ({ method: 'GET', path });
+const post = (name: string) => (): Call => ({
+  method: 'POST',
+  path: `/api/${name}`,
+  body: JSON.stringify({ title: 'A Title', text: 'x'.repeat(500), tags: ['a', 'b'] }),
+});
+
+const folder = await mkdtemp(join(tmpdir(), 'functions-bench-'));
+const [few, many] = [join(folder, 'few'), join(folder, 'many')];
+await writePlugin(few, 'bench', MEASURED);
+for (let n = 0; n < PLUGINS; n++) {
+  const code = `const table = Array.from({ length: 100 }, (_, n) => 'value ' + n);\nexport default () => table.length;`;
+  await writePlugin(many, `many${n}`, { one: { use: { http: { method: 'GET', path: `/many/${n}` } }, code } });
+}
+const database = await startEmbedded({ folder: join(folder, 'mongo') });
+const programs: Program[] = [];
+const start = async (name: string, plugins: string) => {
+  const program = await startOurs(database.url, name, {
+    MILLRACE_PLUGINS: plugins,
+  });
+  programs.push(program);
+  return program;
+};
+const wanted = (name: string) => name.includes(values.only);
+
+try {
+  console.log(`${machine()}, MongoDB ${database.version}, load ${loadavg()[0]?.toFixed(1)}`);
+  console.log(`${rounds} rounds of ${values.seconds} s\n`);
+  const ours = await start('few', few);
+  const bare = await startBare(database.url, 'bare');
+  programs.push(bare);
+  await fetch(`${ours.base}/api/read`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(['n1', 'n2'].map((id) => ({ id, text: 'x'.repeat(200) }))),
+  });
+  console.log(
+    ['', 'req/s', 'CPU µs', 'p50 ms', 'p99 ms'].map((cell, at) => cell.padStart(at === 0 ? 26 : 11)).join(''),
+  );
+
+  if (wanted('endpoint')) {
+    const sides = [
+      { program: ours, next: get('/fn/hello') },
+      { program: bare, next: get('/hello') },
+    ];
+    const [one, reference] = await inTurns(sides, 1);
+    const [busy, busyReference] = await inTurns(sides, 32);
+    if (one && reference && busy && busyReference) {
+      console.log(row('endpoint, 1 connection', one));
+      console.log(row('bare, 1 connection', reference));
+      console.log(row('endpoint, 32', busy));
+      console.log(row('bare, 32', busyReference));
+      const more = one.p50 - reference.p50;
+      bar('an endpoint takes longer by', `${more.toFixed(2)} ms`, '≤ 1 ms', more <= 1);
+      const ratio = one.cpu / reference.cpu;
+      bar('CPU of an endpoint, 1 connection', `${ratio.toFixed(2)}×`, '≤ 2.5×', ratio <= 2.5);
+      const busyRatio = busy.cpu / busyReference.cpu;
+      bar('CPU of an endpoint, 32 connections', `${busyRatio.toFixed(2)}×`, '≤ 2.5×', busyRatio <= 2.5);
+      bar('calls a second', busy.perSecond.toFixed(0), '≥ 3,000', busy.perSecond >= 3_000);
+    }
+  }
+  if (wanted('host')) {
+    const [three] = await inTurns([{ program: ours, next: get('/fn/three') }], 1);
+    if (three) {
+      console.log(row('three operations', three));
+      bar('three operations of the host', `p50 ${three.p50.toFixed(2)} ms`, '≤ 3 ms', three.p50 <= 3);
+    }
+  }
+  if (wanted('before')) {
+    const sides = [
+      { program: ours, next: post('seen') },
+      { program: ours, next: post('unseen') },
+    ];
+    const [seen, unseen] = await inTurns(sides, 1);
+    if (seen && unseen) {
+      console.log(row('create with a before', seen));
+      console.log(row('create without', unseen));
+      const more = seen.p50 - unseen.p50;
+      bar('a before on a create', `p50 ${more.toFixed(2)} ms more`, '≤ 1 ms', more <= 1);
+    }
+  }
+  if (wanted('memory')) {
+    const crowd = await start('many', many);
+    for (let round = 0; round < 3; round++) {
+      for (let n = 0; n < PLUGINS; n++) {
+        const answer = await fetch(`${crowd.base}/fn/many/${n}`);
+        if (answer.status !== 200) throw new Error(`many${n} answered ${answer.status}: ${await answer.text()}`);
+      }
+    }
+    const used = descendants(crowd.child.pid ?? 0).map(residentBytes);
+    const most = Math.max(...used) / MIB;
+    bar(`${PLUGINS} plugins in ${used.length} runner`, `${most.toFixed(0)} MB`, '≤ 400 MB', most <= 400);
+  }
+  if (wanted('none')) await withoutPlugins();
+} finally {
+  await Promise.all(programs.map((program) => program.stop()));
+  await database.stop();
+  await rm(folder, { recursive: true, force: true });
+}
+
+/** A server without plugins against one that runs no functions at all: how long it takes to start, and what it holds. */
+async function withoutPlugins(): Promise<void> {
+  const none = join(folder, 'none');
+  await mkdir(none, { recursive: true });
+  const starts: { on: number[]; off: number[] } = { on: [], off: [] };
+  const held: { on: number[]; off: number[] } = { on: [], off: [] };
+  // The first start makes the database; it does not count.
+  for (let round = 0; round <= rounds; round++) {
+    for (const mode of ['on', 'off'] as const) {
+      const begun = performance.now();
+      const program = await startOurs(database.url, 'none', { MILLRACE_PLUGINS: none, MILLRACE_FUNCTIONS: mode });
+      if (round > 0) starts[mode].push(performance.now() - begun);
+      held[mode].push(residentBytes(program.child.pid ?? 0) / MIB);
+      const started = descendants(program.child.pid ?? 0).length;
+      if (started > 0) throw new Error(`A server without plugins started ${started} processes`);
+      await program.stop();
+    }
+  }
+  const [on, off] = [median(starts.on), median(starts.off)];
+  const [holds, reference] = [median(held.on), median(held.off)];
+  console.log(
+    `without plugins: ready after ${on.toFixed(0)} ms, ${holds.toFixed(0)} MB; off ${off.toFixed(0)} ms, ${reference.toFixed(0)} MB`,
+  );
+  bar('a start without plugins', `${(on / off).toFixed(2)}×`, '≤ 1.1× of functions off', on / off <= 1.1);
+}
