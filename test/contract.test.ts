@@ -62,8 +62,9 @@ t.test('the program answers as its contract says', { skip: why ?? false }, async
     '--warnings',
     'off',
   ];
-  // The paths for any collection stand for those of each.
-  const run = await schemathesis([...words, ...calm, '--exclude-path-regex', '^/api/books', ...phases], folder, RUN_MS);
+  // The paths for any collection stand for those of each, and a stream without an end has no answer to look at.
+  const left = ['--exclude-path-regex', '^/api/books|^/admin/runs/live$'];
+  const run = await schemathesis([...words, ...calm, ...left, ...phases], folder, RUN_MS);
   t.equal(run.code, 0, run.code === 0 ? 'nothing outside the contract' : failuresOf(run));
   t.match(run.output, /\d+ generated/);
   t.comment(/Test cases:\s+(.*)/.exec(run.output)?.[1] ?? '');

@@ -68,9 +68,12 @@ t.test('every package of the lockfile is told by its content', async (t) => {
 });
 
 t.test('no secret has a default', async (t) => {
-  for (const [, value = ''] of read('docker-compose.yml').matchAll(/(?:KEY|SECRET|PASSWORD)\w*: (.*)/g)) {
-    t.match(value, /^\$\{\w+:(\?.*|-)\}$/, value);
-  }
+  const compose = read('docker-compose.yml');
+  const named = [...compose.matchAll(/(?:KEY|SECRET|PASSWORD)\w*: (.*)/g)];
+  const inAddresses = [...compose.matchAll(/:\/\/\w+:(.*)@/g)];
+  t.ok(named.length >= 6 && inAddresses.length >= 2, `${named.length} named, ${inAddresses.length} in addresses`);
+  for (const [, value = ''] of [...named, ...inAddresses]) t.match(value, /^\$\{\w+:(\?[^}]*|-)\}$/, value);
+  t.notMatch(compose, /\bpwd: ["'`]/, 'the health check takes them from the environment');
   t.match(read('.gitignore'), /^\.env$/m, 'nor is one committed');
 });
 

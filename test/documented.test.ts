@@ -6,6 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import t from 'tap';
 import { PATCH_TYPES } from '../src/collections/patch/patch-bodies.ts';
 import { UPDATE_OPERATORS } from '../src/collections/patch/update-operators.ts';
+import { literalPattern } from '../src/kernel/literal-pattern.ts';
 import { OPERATORS } from '../src/query/operators.ts';
 import { LIST } from '../src/query/parse/query-contract.ts';
 import { ROWS } from './policies/matrix-rows.ts';
@@ -25,7 +26,7 @@ const PARTS_OF_A_PAGE = /^\/docs\/(?:page|reference)/;
 
 /** Whether the words stand in the text as words of their own. */
 function names(text: string, words: string): boolean {
-  const escaped = words.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+  const escaped = literalPattern(words);
   return new RegExp(`(?<![\\w$-])${escaped}(?![\\w-])`).test(text);
 }
 
@@ -47,7 +48,7 @@ t.test('the pages name every route', async (t) => {
   for (const path of new Set(ROWS.map(({ route }) => route.slice(route.indexOf(' ') + 1)))) {
     if (PARTS_OF_A_PAGE.test(path)) continue;
     // Pages write a parameter as {name}, or as an example.
-    const pattern = path.split(/:\w+/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+    const pattern = path.split(/:\w+/).map(literalPattern);
     t.ok(new RegExp(`${pattern.join('[^/\\s`|]+')}(?![\\w/])`).test(PAGES), path);
   }
 });

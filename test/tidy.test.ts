@@ -26,6 +26,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   http: 5,
   realtime: 5,
   webhooks: 5,
+  functions: 5,
   admin: 5,
   commands: 6,
 };
@@ -49,7 +50,7 @@ const DOORS: readonly { readonly vendor: RegExp; readonly doors: RegExp }[] = [
   {
     vendor: /^mongodb$/,
     doors:
-      /^src\/(database\/|events\/(log|record|read)\/(event-log|recorder|tail|consumer)\.ts|files\/.*store\.ts|realtime\/.*store\.ts|webhooks\/.*store\.ts|collections\/store\/store\.ts)/,
+      /^src\/(database\/|events\/(log|record|read)\/(event-log|next-time|recorder|consumer)\.ts|files\/.*store\.ts|realtime\/.*store\.ts|webhooks\/.*store\.ts|functions\/.*store\.ts|collections\/store\/store\.ts)/,
   },
   { vendor: /^@scalar\//, doors: /^src\/http\/docs\/reference-script\.ts/ },
   {
@@ -57,6 +58,8 @@ const DOORS: readonly { readonly vendor: RegExp; readonly doors: RegExp }[] = [
     doors: /^src\/(egress\/|http\/errors\.ts|commands\/webhooks\/receiver\.ts)/,
   },
   { vendor: /^openid-client$/, doors: /^src\/auth\/flows\// },
+  { vendor: /^isolated-vm$/, doors: /^src\/functions\/sandbox\/runner\// },
+  { vendor: /^amaro$/, doors: /^src\/functions\/plugins\/compile\// },
   { vendor: /^nodemailer$/, doors: /^src\/auth\/sign-in\/smtp-mail\.ts/ },
   { vendor: /^@node-rs\/argon2$/, doors: /^src\/auth\/accounts\/passwords\.ts/ },
   { vendor: /^@aws-sdk\//, doors: /^src\/files\/stores\/s3-store\.ts/ },
@@ -188,8 +191,8 @@ t.test('vendors stay at their doors', async (t) => {
 });
 
 t.test('calls to other servers go through src/egress', async (t) => {
-  // What Node calls with and has as a global; modules that call are vendors with doors. Scripts of pages stand in texts.
-  const call = /(?<![.\w])(?:fetch\b|(?:new\s+)(?:WebSocket|EventSource)\b)|\bglobalThis\s*(?:\.|\[)/;
+  // What Node calls with and has as a global, if it is no name of a member; modules that call are vendors with doors. Scripts of pages stand in texts.
+  const call = /(?<![.\w])(?:fetch\b(?!:)|(?:new\s+)(?:WebSocket|EventSource)\b)|\bglobalThis\s*(?:\.|\[)/;
   // The download of MongoDB, from an address that stands in the code, is a stream of hundreds of megabytes.
   const own = /^src\/(egress\/|database\/embedded\/official-build\.ts)/;
   for (const path of SOURCES.filter((path) => !own.test(path))) {

@@ -51,6 +51,27 @@ t.test('rights that end meanwhile', async (t) => {
     t.strictSame(await countAll(parts), { documents: 0, heads: 0, chunks: 0, marks: 0 });
   });
 
+  await t.test('so is one whose session ended after it was let in, before its rights were watched', async (t) => {
+    const account = await signUp(app, 'alan');
+    const { authenticator } = parts.auth;
+    const authenticate = authenticator.authenticate.bind(authenticator);
+    authenticator.authenticate = async (authorization) => {
+      authenticator.authenticate = authenticate;
+      const principal = await authenticate(authorization);
+      let told = 0;
+      const end = authenticator.onRevoked((still) => {
+        if (!still(principal)) told += 1;
+      });
+      t.equal((await ask(app, 'POST /auth/logout', undefined, account)).statusCode, 204);
+      await until(() => told === 2, 'the end is told by the request, and by the log');
+      end();
+      return principal;
+    };
+    const end = await upload(account.headers);
+    t.match(await end(), { status: 401, code: 'invalid-credential' });
+    t.strictSame(await countAll(parts), { documents: 0, heads: 0, chunks: 0, marks: 0 });
+  });
+
   await t.test('so is one that no policy allows any more', async (t) => {
     const account = await signUp(app, 'grace');
     const end = await upload(account.headers);

@@ -59,16 +59,20 @@ t.test('an address that holds for longer than any we make is refused, also when 
   }
 });
 
-t.test('a right signature of an address without end gets nothing over HTTP', async (t) => {
+t.test('a right signature of an address that has ended, or without end, gets nothing over HTTP', async (t) => {
   const { app, parts } = await buildTestApp(t);
   const id = await fill(app);
   const { address } = await sign(app, id);
   const value = (await secretsOf(parts).findOne({ _id: 'file-addresses' }))?.value;
-  const expires = 999_999_999_999;
-  const signature = createHmac('sha256', Buffer.from(String(value), 'base64')).update(`file\n${id}\n${expires}`);
-  const forged = address.replace(/\?.*/, `?expires=${expires}&signature=${signature.digest('base64url')}`);
+  const statusAt = async (expires: number) => {
+    const signature = createHmac('sha256', Buffer.from(String(value), 'base64')).update(`file\n${id}\n${expires}`);
+    const forged = address.replace(/\?.*/, `?expires=${expires}&signature=${signature.digest('base64url')}`);
+    return (await ask(app, `GET /${forged}`)).statusCode;
+  };
+  const now = Math.floor(Date.now() / 1_000);
   t.equal((await ask(app, `GET /${address}`)).statusCode, 200);
-  t.equal((await ask(app, `GET /${forged}`)).statusCode, 401);
+  t.equal(await statusAt(now + 60), 200);
+  for (const expires of [now - 1, now + 2 * HOUR_S, 999_999_999_999]) t.equal(await statusAt(expires), 401);
 });
 
 t.test(
