@@ -26,6 +26,7 @@ import { RequestRate } from './auth/request-rate.ts';
 import { readRoutes } from './collections/http/read-routes.ts';
 import { writeRoutes } from './collections/http/write-routes.ts';
 import { SeenCollections } from './collections/sample/seen-collections.ts';
+import { Shapes } from './collections/sample/shapes.ts';
 import { eventRoutes } from './events/routes.ts';
 import { fileRoutes } from './files/routes.ts';
 import { signRoutes } from './files/sign-routes.ts';
@@ -134,7 +135,7 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
         live: listStream(parts.realtime),
       });
       await context.register(writeRoutes, parts);
-      await context.register(collectionAdminRoutes, parts);
+      await context.register(collectionAdminRoutes, { ...parts, shapes: new Shapes(parts) });
       await context.register(indexRoutes, parts);
       await context.register(policyRoutes, parts);
       await context.register(signRoutes, { ...parts, publicUrl: config.publicUrl });

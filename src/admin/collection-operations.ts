@@ -14,6 +14,40 @@ export const RENAME = Type.Object(
   { additionalProperties: false },
 );
 const SUMMARY = Type.Object({ name: Type.String(), documents: Type.Integer(), bytes: Type.Integer() });
+const COUNTED = { type: 'integer', minimum: 0 };
+const SHAPE = shape('CollectionShape', {
+  type: 'object',
+  required: ['sampled', 'complete', 'members'],
+  properties: {
+    sampled: { ...COUNTED, description: 'How many documents were looked at.' },
+    complete: { type: 'boolean', description: 'False if something is left out because of a limit.' },
+    members: listOf({
+      type: 'object',
+      required: ['path', 'documents', 'types'],
+      properties: {
+        path: {
+          type: 'string',
+          description:
+            'Names joined by dots; `[]` for the elements of an array, `*` for names that are values themselves.',
+        },
+        documents: { ...COUNTED, description: 'In how many of the sampled documents it is.' },
+        types: listOf({
+          type: 'object',
+          required: ['type', 'documents'],
+          properties: { type: { type: 'string' }, documents: COUNTED },
+        }),
+        format: { type: 'string', enum: ['date-time'], description: 'All its texts are times.' },
+        example: { description: 'One of its values; long texts are cut.' },
+        reference: {
+          type: 'object',
+          description: 'The collection whose documents it probably names.',
+          required: ['collection'],
+          properties: { collection: { type: 'string' } },
+        },
+      },
+    }),
+  },
+});
 const ONE_INDEX = shape('Index', INDEX);
 const NAMED: readonly ErrorCode[] = [...ASKED_ERRORS, 'invalid-name'];
 
@@ -24,6 +58,15 @@ export const COLLECTIONS = {
     summary: 'List the collections',
     answers: answer('All of them, by name.', listOf(SUMMARY)),
     errors: ASKED_ERRORS,
+  }),
+  shape: operation({
+    id: 'collections.shape',
+    tag,
+    summary: 'See what the documents of a collection look like',
+    description: 'From a sample of the 500 newest documents and 500 at random. It takes two seconds at most.',
+    parameters: [COLLECTION],
+    answers: answer('The members that the sample has.', SHAPE),
+    errors: [...NAMED, 'resource-not-available'],
   }),
   rename: operation({
     id: 'collections.rename',

@@ -1,9 +1,11 @@
 /**
- * The collections of the installation over HTTP: which there are, dropping one, renaming one. Not here: their indexes
+ * The collections of the installation over HTTP: which there are, what one looks like, dropping one,
+ * renaming one. Not here: their indexes
  * (index-routes.ts) and their documents (collections/).
  */
 import type { FastifyInstance } from 'fastify';
 import type { Catalogue } from '../collections/catalogue.ts';
+import type { Shapes } from '../collections/sample/shapes.ts';
 import { parseCollectionName } from '../database/names.ts';
 import { checked } from '../kernel/parse-body.ts';
 import { requireMediaType } from '../kernel/request.ts';
@@ -14,6 +16,7 @@ import { COLLECTIONS, RENAME } from './collection-operations.ts';
 export interface CollectionAdminOptions {
   readonly policies: Policies;
   readonly catalogue: Catalogue;
+  readonly shapes: Shapes;
 }
 
 interface OnCollection {
@@ -22,12 +25,19 @@ interface OnCollection {
 
 export async function collectionAdminRoutes(
   app: FastifyInstance,
-  { policies, catalogue }: CollectionAdminOptions,
+  { policies, catalogue, shapes }: CollectionAdminOptions,
 ): Promise<void> {
   const enter = enterAt(policies, 'admin');
 
   app.get('/admin/collections', { config: COLLECTIONS.list }, async (request) => {
     return catalogue.list(enter(request, 'read'));
+  });
+
+  // It shows members of documents, so it takes the right to read these as well.
+  app.get<OnCollection>('/admin/collections/:collection/shape', { config: COLLECTIONS.shape }, async (request) => {
+    enter(request, 'read');
+    const name = parseCollectionName(request.params.collection);
+    return shapes.of(policies.scope(request.principal, 'read', name), name);
   });
 
   app.patch<OnCollection>('/admin/collections/:collection', { config: COLLECTIONS.rename }, async (request) => {

@@ -25,7 +25,8 @@ import { Lookup } from './lookup.ts';
 import type { OpenTransaction } from './open-transaction.ts';
 import { tagFor, viewOf } from './read/document-view.ts';
 import { Allowance, type Expand, type Expanding, expandBatch } from './read/expansion.ts';
-import { duplicate, tooBusy } from './refusals.ts';
+import { holdsAny, type Sample, type SampleSize, sampleOf } from './read/sampling.ts';
+import { duplicate, notAvailable, tooBusy } from './refusals.ts';
 import { type Hooked, isComparable, seenChange, seenCreate, seenCreates, seenRemovals } from './seen-writes.ts';
 import { checkPreconditions, UNCONDITIONAL, UNSEEN } from './store/preconditions.ts';
 import { type StoredDocument, toStored, written } from './store/stored-document.ts';
@@ -79,6 +80,21 @@ export class Collections {
     const inTurn = <T>(task: () => Promise<T>) => this.#lookups.run(client, task);
     const how = { ...wanted, allowance: new Allowance(this.#parts.expandBytes), inTurn };
     return (batch, hold) => expandBatch(this.#parts.store, batch, how, hold);
+  }
+
+  /**
+   * A sample of the documents, bounded in time and bytes.
+   * @throws MillraceError `resource-not-available` when the collection was never created
+   */
+  async sample(scope: Scope<'read'>, name: CollectionName, size: SampleSize): Promise<Sample> {
+    const sample = await sampleOf(this.#parts.store, scope, name, size);
+    if (sample.documents.length === 0 && !(await this.#parts.registry.exists(name))) throw notAvailable(name);
+    return sample;
+  }
+
+  /** Whether one of these ids belongs to a document that can be read; no, when that takes longer than `timeoutMs`. */
+  holdsAny(scope: Scope<'read'>, name: CollectionName, ids: readonly string[], timeoutMs: number): Promise<boolean> {
+    return holdsAny(this.#parts.store, scope, name, ids, timeoutMs);
   }
 
   /** @throws MillraceError `resource-not-available`, `document-not-found` */

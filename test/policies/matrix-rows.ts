@@ -137,6 +137,7 @@ export const ROWS: readonly Row[] = [
   row('GET /openapi.json', 'build', 200, { body: { openapi: '3.1.0' } }),
   row('GET /admin/state', 'build', 200, { body: { events: {} } }),
   row('GET /admin/collections', 'build', 200, { body: [{ name: /.+/ }] }),
+  row('GET /admin/collections/:collection/shape', 'build', 200, { body: { sampled: 2, members: [{ path: 'id' }] } }),
   row('PATCH /admin/collections/:collection', 'build', 200, { send: { name: 'posts2' }, body: { name: 'posts2' } }),
   row('DELETE /admin/collections/:collection', 'build', 204),
   row('GET /admin/collections/:collection/indexes', 'build', 200, { body: [] }),

@@ -34,7 +34,7 @@ function schemaOf(values: readonly unknown[], depth: number, budget: Budget): ob
   for (const value of values) {
     if (Array.isArray(value)) arrays.push(value);
     else if (typeof value === 'object' && value !== null) objects.push(value);
-    else if (typeof value === 'string') moments &&= MOMENT.test(value);
+    else if (typeof value === 'string') moments &&= isMoment(value);
     types.add(typeOf(value));
   }
   // Every integer is a number.
@@ -49,15 +49,28 @@ function schemaOf(values: readonly unknown[], depth: number, budget: Budget): ob
   };
 }
 
+/** Whether a text is a date with a time, as JSON has it (RFC 3339). */
+export function isMoment(text: string): boolean {
+  return MOMENT.test(text);
+}
+
 /**
- * An object counts as a map (for example from language to name) if none of its names occurs in most of the objects:
- * then the names are values themselves, and the next document has others.
+ * Whether objects at one place are maps (for example from language to name): none of their names occurs in most of them.
+ * Then the names are values themselves, and the next document has others.
+ * @param counts how many of the objects have each name
+ * @param objects how many objects there are
  */
+export function areMaps(counts: ReadonlyMap<string, number>, objects: number): boolean {
+  if (counts.size < 2) return false;
+  for (const count of counts.values()) if (count > objects / 2) return false;
+  return true;
+}
+
 function objectSchema(objects: readonly object[], depth: number, budget: Budget): object {
   if (depth === 0) return { additionalProperties: true };
   const counts = new Map<string, number>();
   for (const name of objects.flatMap((object) => Object.keys(object))) counts.set(name, (counts.get(name) ?? 0) + 1);
-  if (counts.size > 1 && Math.max(...counts.values()) <= objects.length / 2) {
+  if (areMaps(counts, objects.length)) {
     return { additionalProperties: schemaOf(objects.flatMap(Object.values), depth - 1, budget) };
   }
   const properties = mapMembers(objects, budget, (values) => schemaOf(values, depth - 1, budget));

@@ -1,0 +1,137 @@
+/**
+ * A sample of a collection's documents, as a reader may see them: the newest and some at random. It is bounded in time and in
+ * bytes, and says whether it is all that was asked for. Not here: what is made of it (sample/).
+ */
+import type { Document } from 'mongodb';
+import { storedIdKey } from '../../database/json/transcode-document.ts';
+import type { CollectionName } from '../../database/names.ts';
+import { mapInTurns } from '../../kernel/concurrency/pauses.ts';
+import { MillraceError } from '../../kernel/errors.ts';
+import { joinedFilter, toDatabaseFilter } from '../../policies/reach.ts';
+import { reachedOf } from '../../policies/reached.ts';
+import type { Scope } from '../../policies/scope.ts';
+import { field } from '../../query/filter.ts';
+import { valuesAt } from '../../query/literals.ts';
+import type { Reads } from '../store/reads.ts';
+import { seenBytes } from './document-view.ts';
+
+/** Larger documents are not read, in bytes. */
+const MAX_BYTES = 65_536;
+/** Documents of a sample have no more bytes together. */
+const MAX_SAMPLE_BYTES = 8 * 1024 * 1024;
+/** In place of a document that is too large, the database sends an empty one. */
+const EMPTY_BYTES = 5;
+
+const WITHOUT_LARGE: Document = {
+  $replaceWith: { $cond: [{ $lte: [{ $bsonSize: '$$ROOT' }, MAX_BYTES] }, '$$ROOT', {}] },
+};
+
+export interface SampleSize {
+  /** Documents with the highest ids. Ids that the server makes grow with the time. */
+  readonly newest: number;
+  /** Documents at random, read only if there are more than the newest ones. */
+  readonly random: number;
+  /** How long each of the two reads may take, in milliseconds. */
+  readonly timeoutMs: number;
+}
+
+export interface Sample {
+  /** Each document once, the newest first. */
+  readonly documents: readonly Uint8Array[];
+  /** False if a read took too long, or documents were too large. */
+  readonly complete: boolean;
+}
+
+/** What one read found. */
+interface Drawn extends Sample {
+  /** True if there may be more documents than these. */
+  readonly more: boolean;
+}
+
+/** Reads a sample. Without a filter in the Scope, that takes the same time however many documents there are. */
+export async function sampleOf(
+  reads: Reads,
+  scope: Scope<'read'>,
+  name: CollectionName,
+  { newest, random, timeoutMs }: SampleSize,
+): Promise<Sample> {
+  const filter = toDatabaseFilter(scope);
+  // The database draws quickly from a whole collection only if nothing stands before the drawing.
+  const reached = Object.keys(filter).length === 0 ? [] : [{ $match: filter }];
+  const draw = (stages: readonly Document[], limit: number) =>
+    drawn(reads, scope, name, [...reached, ...stages, WITHOUT_LARGE], limit, timeoutMs);
+  const first = await draw([{ $sort: { _id: -1 } }, { $limit: newest }], newest);
+  const others = first.more ? await draw([{ $sample: { size: random } }], random) : null;
+  const all = withoutRepeats([...first.documents, ...(others?.documents ?? [])]);
+  const documents = bounded(all);
+  const isWhole = first.complete && others?.complete !== false;
+  return { documents, complete: isWhole && documents.length === all.length };
+}
+
+/** What takes too long gives no documents. Other faults are those of the request. */
+async function drawn(
+  reads: Reads,
+  scope: Scope<'read'>,
+  name: CollectionName,
+  stages: Document[],
+  limit: number,
+  timeoutMs: number,
+): Promise<Drawn> {
+  const found = await inTime(() => reads.aggregate(name, stages, limit, timeoutMs));
+  if (found === null) return { documents: [], complete: false, more: true };
+  const small = found.documents.filter((raw) => raw.length > EMPTY_BYTES);
+  const seen = await mapInTurns(await reachedOf(scope, small), (raw) => seenBytes(scope, raw, true));
+  return {
+    documents: seen.filter((raw) => raw !== null),
+    complete: !found.more && small.length === found.documents.length,
+    more: found.more || found.documents.length >= limit,
+  };
+}
+
+/**
+ * Whether one of these ids belongs to a document that can be read.
+ * @param ids as clients see them
+ * @param timeoutMs after so long the answer is no
+ */
+export async function holdsAny(
+  reads: Reads,
+  scope: Scope<'read'>,
+  name: CollectionName,
+  ids: readonly string[],
+  timeoutMs: number,
+): Promise<boolean> {
+  const asked = field('_id', { op: 'in', values: valuesAt('_id', ids) });
+  const stages = [{ $match: joinedFilter(asked, scope) }, { $limit: 1 }];
+  const found = await inTime(() => reads.aggregate(name, stages, 1, timeoutMs));
+  return found !== null && (await reachedOf(scope, found.documents)).length > 0;
+}
+
+async function inTime<T>(read: () => Promise<T>): Promise<T | null> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof MillraceError && error.code === 'query-timeout') return null;
+    throw error;
+  }
+}
+
+/** Rows of a view may have no id: they all stay. */
+function withoutRepeats(documents: readonly Uint8Array[]): readonly Uint8Array[] {
+  const known = new Set<string>();
+  return documents.filter((raw) => {
+    const key = storedIdKey(raw);
+    if (key === null) return true;
+    const isNew = !known.has(key);
+    known.add(key);
+    return isNew;
+  });
+}
+
+function bounded(documents: readonly Uint8Array[]): readonly Uint8Array[] {
+  let bytes = 0;
+  const end = documents.findIndex((raw) => {
+    bytes += raw.length;
+    return bytes > MAX_SAMPLE_BYTES;
+  });
+  return end < 0 ? documents : documents.slice(0, end);
+}
