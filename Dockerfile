@@ -5,10 +5,15 @@ FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
-COPY tsconfig.json tsconfig.build.json ./
+COPY dashboard/package.json dashboard/package-lock.json dashboard/.npmrc ./dashboard/
+RUN npm ci --prefix dashboard --ignore-scripts --no-audit --no-fund
+COPY tsconfig.json tsconfig.build.json tsconfig.browser.json ./
+COPY scripts ./scripts
+COPY client ./client
+COPY examples ./examples
+COPY dashboard ./dashboard
 COPY src ./src
-RUN node node_modules/typescript/bin/tsc --project tsconfig.build.json \
-  && chmod 755 dist/main.js \
+RUN node scripts/build.mjs \
   && npm prune --omit=dev --ignore-scripts --no-audit --no-fund \
   # Node is in the image already. The other optional packages are the native halves of dependencies.
   && rm -rf node_modules/node-linux-*

@@ -5,24 +5,29 @@
 import { Collection } from './collection.ts';
 import { Connection } from './connection.ts';
 import { Files } from './files.ts';
-import type { Problem } from './problem.ts';
+import { type EventQuery, type EventState, LiveEvents } from './live-events.ts';
+import type { Answered, Problem } from './problem.ts';
 import { beginningOf, endingOf, type PendingStore } from './provider-sign-in.ts';
-import { Requests } from './requests.ts';
-import { Session, type SessionStore, type User } from './session.ts';
+import { type Asked, Requests } from './requests.ts';
+import { Session, type SessionStore, type TokenSource, type User } from './session.ts';
 import type { SocketClass } from './socket.ts';
 
 export type { Collection, Doc, Meta, Page, WriteOptions } from './collection.ts';
 export type { AddressOptions, Files } from './files.ts';
+export type { LoggedEvent } from './followed.ts';
 export type { LiveState, LiveStatus } from './live.ts';
+export type { EventQuery, EventState } from './live-events.ts';
+export type { Answered } from './problem.ts';
 export { Problem, type ProblemDocument } from './problem.ts';
 export type { PendingStore } from './provider-sign-in.ts';
 export type { ListQuery, Query } from './query.ts';
-export type { SavedSession, SessionStore, User } from './session.ts';
+export type { Asked } from './requests.ts';
+export type { SavedSession, SessionStore, TokenSource, User } from './session.ts';
 export type { Socket, SocketClass } from './socket.ts';
 
 export interface ClientOptions {
-  /** A credential from elsewhere, such as an API key. It replaces signing in. */
-  readonly token?: string;
+  /** A credential from elsewhere, such as an API key, or a function that gives one. It replaces signing in. */
+  readonly token?: string | TokenSource;
   /** Where a session is kept; without a store it ends with the page. */
   readonly session?: SessionStore;
   /**
@@ -83,6 +88,24 @@ export class Client {
   /** The documents of a collection, which need not exist yet. */
   collection<T extends object = Record<string, unknown>>(name: string): Collection<T> {
     return new Collection(name, this.#requests, this.#connection);
+  }
+
+  /**
+   * Follows events: `onState` is called with those that have come since the last call, and when the state of the
+   * connection changes. A lost connection is opened again by itself and misses none.
+   * @returns a function that ends it
+   */
+  events(query: EventQuery, onState: (state: EventState) => void): () => void {
+    return this.#connection.follow((id) => new LiveEvents(id, query, onState));
+  }
+
+  /**
+   * A request to any route of the server, with the credential of this client.
+   * @param path with its parameters: `/admin/collections`
+   * @throws Problem a refusal by the server; TypeError if the server cannot be reached
+   */
+  request(method: string, path: string, asked: Asked = {}): Promise<Answered> {
+    return this.#requests.send(method, path, asked);
   }
 
   /** @throws Problem `sign-in-failed` for any wrong name or password, `rate-limited` after many failures */

@@ -1,7 +1,8 @@
 /** The documents of one collection: the requests of docs/api.md as methods, and live answers to queries. */
-import type { Answered } from './answers.ts';
 import type { Connection } from './connection.ts';
-import type { LiveState } from './live.ts';
+import type { Stored } from './followed.ts';
+import { Live, type LiveState } from './live.ts';
+import type { Answered } from './problem.ts';
 import { Problem } from './problem.ts';
 import type { ListQuery, Query } from './query.ts';
 import type { Requests } from './requests.ts';
@@ -80,7 +81,8 @@ export class Collection<T extends object> {
    * @returns a function that ends the live answer
    */
   live(query: Query, onState: (state: LiveState<Doc<T>>) => void): () => void {
-    return this.#connection.ask(this.#name, query, (state) => onState(state as LiveState<Doc<T>>));
+    const tell = (state: LiveState<Stored>) => onState(state as LiveState<Doc<T>>);
+    return this.#connection.follow((id) => new Live(id, this.#name, query, tell));
   }
 
   /**

@@ -1,12 +1,10 @@
 /**
- * The one socket that all live answers of a client share. It opens with the first and closes with the last, and after a
- * break it opens again and resumes each answer at its position. Not here: the content of an answer (live-answer.ts).
+ * The one socket that all subscriptions of a client share. It opens with the first and closes with the last, and after a
+ * break it opens again and resumes each at its position. Not here: what a subscription holds (live.ts, live-events.ts).
  */
-import { Live, type LiveState } from './live.ts';
-import type { Frame, Stored } from './live-answer.ts';
+import type { Followed, Frame } from './followed.ts';
 import { Pace } from './pace.ts';
 import { Problem, type ProblemDocument } from './problem.ts';
-import type { Query } from './query.ts';
 import type { Session } from './session.ts';
 import { isOpen, required, type Socket, type SocketClass } from './socket.ts';
 
@@ -27,7 +25,7 @@ const NO_HELLO = 4408;
 interface ServerFrame extends Frame {
   readonly principal?: { readonly kind: string; readonly id?: string };
   readonly heartbeatMs?: number;
-  readonly changes?: readonly Omit<ServerFrame, 'type'>[];
+  readonly changes?: readonly (Omit<ServerFrame, 'type'> & { readonly type?: string })[];
   readonly problem?: ProblemDocument;
   readonly retryable?: boolean;
   readonly retryAfterMs?: number;
@@ -37,9 +35,9 @@ export class Connection {
   readonly #url: string;
   readonly #session: Session;
   readonly #Socket: SocketClass | undefined;
-  readonly #questions = new Map<string, Live>();
+  readonly #questions = new Map<string, Followed>();
   /** Queries that the server could not answer at the moment, each with the timer that asks again. */
-  readonly #later = new Map<Live, ReturnType<typeof setTimeout>>();
+  readonly #later = new Map<Followed, ReturnType<typeof setTimeout>>();
   #socket: Socket | null = null;
   #pace: Pace | null = null;
   #welcomed = false;
@@ -63,10 +61,13 @@ export class Connection {
     session.onChange(() => void this.#authenticate());
   }
 
-  /** @returns a function that ends it @throws TypeError if there is no WebSocket class */
-  ask(collection: string, query: Query, onState: (state: LiveState<Stored>) => void): () => void {
+  /**
+   * @param make makes the subscription under an id that is new on this connection
+   * @returns a function that ends it @throws TypeError if there is no WebSocket class
+   */
+  follow(make: (id: string) => Followed): () => void {
     required(this.#Socket);
-    const live = new Live(`s${++this.#count}`, collection, query, onState);
+    const live = make(`s${++this.#count}`);
     if (this.#session.ended !== null) {
       live.end(this.#session.ended);
       return () => live.close();
@@ -110,7 +111,7 @@ export class Connection {
     socket.addEventListener('error', () => undefined);
   }
 
-  #stop(live: Live): void {
+  #stop(live: Followed): void {
     live.close();
     if (!this.#questions.delete(live.id)) return;
     this.#cancel(live);
@@ -154,9 +155,9 @@ export class Connection {
         this.#send({ type: 'pong' });
         return;
       case 'transaction':
-        // Inside a transaction, changes have no `type`.
+        // Inside a transaction, changes have no `type`; events have theirs.
         for (const change of frame.changes ?? [])
-          this.#questions.get(change.id ?? '')?.take({ ...change, type: 'change' });
+          this.#questions.get(change.id ?? '')?.take({ type: 'change', ...change });
         return;
       case 'expiring':
         if (!this.#session.renewable) return;
@@ -209,7 +210,7 @@ export class Connection {
     live.end(new Problem(problem));
   }
 
-  #cancel(live: Live): void {
+  #cancel(live: Followed): void {
     clearTimeout(this.#later.get(live));
     this.#later.delete(live);
   }

@@ -2,28 +2,8 @@
  * The documents of one live answer, kept up to date by applying the frames of docs/protocol.md. Pure, without a socket.
  * A snapshot is collected separately until it is complete, so the application never sees half of one.
  */
+import type { Frame, Stored } from './followed.ts';
 import { compareBy, type SortKey } from './order.ts';
-
-/** A document as the server shows it. */
-export interface Stored {
-  readonly id: string;
-}
-
-/** A frame of the server. Which members it has depends on its type. */
-export interface Frame {
-  readonly type: string;
-  readonly id?: string;
-  readonly from?: string;
-  readonly op?: string;
-  readonly documents?: readonly Stored[];
-  readonly document?: Stored;
-  readonly documentId?: string;
-  /** The key of one document in a change, or of each document in a snapshot. */
-  readonly sortKey?: SortKey | readonly SortKey[];
-  readonly last?: boolean;
-  readonly position?: string;
-  readonly event?: string;
-}
 
 interface Entry {
   readonly document: Stored;
@@ -118,7 +98,7 @@ export class LiveAnswer {
   #change({ op, documentId = '', document, sortKey, event }: Frame): void {
     if (op === 'leave') this.#entries.delete(documentId);
     else if (document !== undefined) this.#entries.set(documentId, { document, key: asKey(sortKey) });
-    this.#position = event ?? this.#position;
+    if (typeof event === 'string') this.#position = event;
   }
 }
 

@@ -1,5 +1,6 @@
 /** One live answer of an application: its query, its documents so far, and the listener to call. */
-import { type Frame, LiveAnswer, type Stored } from './live-answer.ts';
+import type { Followed, Frame, Stored } from './followed.ts';
+import { LiveAnswer } from './live-answer.ts';
 import type { Problem } from './problem.ts';
 import type { Query } from './query.ts';
 
@@ -19,7 +20,7 @@ export interface LiveState<T> {
 /** The order of a list without a sort. It is sent as a sort, because only subscriptions with a sort get sort keys. */
 const BY_ID = 'id';
 
-export class Live {
+export class Live implements Followed {
   readonly id: string;
   readonly collection: string;
   readonly query: Query;
@@ -29,7 +30,6 @@ export class Live {
   #problem: Problem | null = null;
   #telling = false;
   #closed = false;
-  /** How many times in a row the server could not answer it. */
   failures = 0;
 
   constructor(id: string, collection: string, query: Query, onState: (state: LiveState<Stored>) => void) {
@@ -40,7 +40,6 @@ export class Live {
     this.#answer = new LiveAnswer(query.sort ?? BY_ID);
   }
 
-  /** The frame that subscribes: from the last position, or from the beginning. */
   request(resume: boolean): object {
     const { filter, sort = BY_ID, limit, fields } = this.query;
     const since = resume && !this.#moves ? this.#answer.position : null;
@@ -90,7 +89,6 @@ export class Live {
     this.#tell();
   }
 
-  /** Ends it without calling the listener again. */
   close(): void {
     this.#closed = true;
   }

@@ -1,5 +1,5 @@
-/** Sends requests with the session's token. Not here: how answers are read (answers.ts). */
-import { type Answered, readAnswer } from './answers.ts';
+/** Sends requests with the session's token. Not here: how answers are read (problem.ts). */
+import { type Answered, readAnswer } from './problem.ts';
 import type { Session } from './session.ts';
 
 export interface Asked {

@@ -3,8 +3,7 @@
  * next one. Requests that find the access token expired share one refresh. After a session has ended elsewhere,
  * requests fail: they are not sent without a credential instead. Not here: the requests themselves (requests.ts).
  */
-import { readAnswer } from './answers.ts';
-import { Problem } from './problem.ts';
+import { Problem, readAnswer } from './problem.ts';
 
 export interface User {
   readonly id: string;
@@ -25,6 +24,12 @@ export interface SessionStore {
   save(session: SavedSession | null): void;
 }
 
+/**
+ * Gives the credential to send; null for none.
+ * @param refused a token that the server has refused or that ends soon: another one is wanted. Null when any will do
+ */
+export type TokenSource = (refused: string | null) => Promise<string | null>;
+
 interface Tokens {
   readonly accessToken: string;
   /** Seconds. */
@@ -42,8 +47,10 @@ export class Session {
   readonly #base: string;
   readonly #store: SessionStore | null;
   readonly #listeners = new Set<() => void>();
-  /** A token given from outside, such as an API key: never refreshed. */
-  readonly #fixed: string | null;
+  /** A token given from outside, such as an API key, is never refreshed; a function is asked for each. */
+  readonly #fixed: string | TokenSource | null;
+  /** The last token that the function gave. */
+  #given: string | null = null;
   #saved: SavedSession | null;
   /** Why the session ended without `signOut`; null again after the next sign-in or sign-out. */
   #ended: Problem | null = null;
@@ -51,7 +58,7 @@ export class Session {
   #access: { readonly token: string; readonly until: number } | null = null;
   #refreshing: Promise<void> | null = null;
 
-  constructor(base: string, fixed: string | null, store: SessionStore | null) {
+  constructor(base: string, fixed: string | TokenSource | null, store: SessionStore | null) {
     this.#base = base;
     this.#fixed = fixed;
     this.#store = store;
@@ -69,7 +76,7 @@ export class Session {
 
   /** Whether a refused token can be replaced by a new one. */
   get renewable(): boolean {
-    return this.#fixed === null && this.#saved !== null;
+    return typeof this.#fixed === 'function' || (this.#fixed === null && this.#saved !== null);
   }
 
   /** Calls the listener at every sign-in and sign-out, and when the session ends elsewhere. */
@@ -82,7 +89,8 @@ export class Session {
    * @throws Problem that the session has ended elsewhere: a user's request is never sent without a credential
    */
   async token(): Promise<string | null> {
-    if (this.#fixed !== null) return this.#fixed;
+    if (typeof this.#fixed === 'string') return this.#fixed;
+    if (this.#fixed !== null) return await this.#ask(this.#fixed, null);
     if (this.#ended !== null) throw this.#ended;
     if (this.#saved === null) return null;
     if (this.#refreshing !== null || this.#access === null || this.#access.until < Date.now()) await this.refresh();
@@ -96,6 +104,10 @@ export class Session {
    * @param refused the token that was refused: nothing is done when there is another one by now
    */
   async refresh(refused: string | null = null): Promise<void> {
+    if (typeof this.#fixed === 'function') {
+      await this.#ask(this.#fixed, refused ?? this.#given);
+      return;
+    }
     if (refused !== null && this.#access !== null && this.#access.token !== refused) return;
     this.#refreshing ??= this.#refresh().finally(() => {
       this.#refreshing = null;
@@ -133,6 +145,11 @@ export class Session {
     const headers = { authorization: `Bearer ${token}` };
     const answer = await fetch(`${this.#base}/auth/logout`, { method: 'POST', headers });
     await answer.body?.cancel();
+  }
+
+  async #ask(source: TokenSource, refused: string | null): Promise<string | null> {
+    this.#given = await source(refused);
+    return this.#given;
   }
 
   async #refresh(): Promise<void> {

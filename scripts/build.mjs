@@ -1,10 +1,11 @@
 /**
  * `npm run build`: compiles src/ to plain JavaScript in dist/. The published package runs that, because Node strips no
- * types inside node_modules. Nothing is bundled: dist/ has one file for each file of src/, and dist/browser/ has what
- * browsers load, the client and the examples.
+ * types inside node_modules. dist/ has one file for each file of src/, and dist/browser/ has what browsers load: the client,
+ * the examples, and the dashboard, which alone is bundled.
  */
 import { chmodSync, cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { ensureDashboard } from './dashboard.mjs';
 import { ensureInstalled, main, ROOT, runScript } from './install.mjs';
 
 await main(async () => {
@@ -18,6 +19,8 @@ await main(async () => {
     recursive: true,
     filter: (source) => !source.endsWith('.ts'),
   });
+  await ensureDashboard();
+  cpSync(join(ROOT, 'dashboard', 'dist'), join(ROOT, 'dist', 'browser', 'dashboard'), { recursive: true });
   chmodSync(join(ROOT, 'dist', 'main.js'), 0o755);
   return 0;
 });

@@ -20,14 +20,18 @@ const NEEDED_NODE = 24;
 const TICK_MS = 10_000;
 const POLL_MS = 500;
 
-/** Installs the packages if one is missing or has another version. If nothing is to do, it only reads two files. */
-export async function ensureInstalled({ dev }) {
-  const missing = missingPackage(ROOT, dev);
+/**
+ * Installs the packages if one is missing or has another version. If nothing is to do, it only reads two files.
+ * @param root the folder of the lockfile; `of` says whose packages they are
+ */
+export async function ensureInstalled({ dev, root = ROOT, of = null }) {
+  const missing = missingPackage(root, dev);
   if (missing === null) return;
-  console.error(`Installing packages (${missing} is missing); once, about a minute …`);
+  const whose = of === null ? '' : ` of ${of}`;
+  console.error(`Installing packages${whose} (${missing} is missing); once, about a minute …`);
   const npm = process.env.npm_execpath;
   const words = ['ci', '--ignore-scripts', '--loglevel=error'];
-  const options = { cwd: ROOT, stdio: ['ignore', 2, 2] };
+  const options = { cwd: root, stdio: ['ignore', 2, 2] };
   // The npm that runs this script, if there is one; otherwise the one on the PATH.
   const child = npm?.endsWith('.js')
     ? spawn(process.execPath, [npm, ...words], options)
@@ -79,7 +83,12 @@ export function ended(child) {
 
 /** Runs a script of a package, or one of ours, under the Node that runs the sources. Returns its exit code. */
 export function runScript(path, ...words) {
-  const child = spawn(nodeForSources(), [join(ROOT, path), ...words], { cwd: ROOT, stdio: ['ignore', 1, 2] });
+  return runScriptIn(ROOT, path, ...words);
+}
+
+/** The same in another folder, to which the path of the script is relative. */
+export function runScriptIn(folder, path, ...words) {
+  const child = spawn(nodeForSources(), [join(folder, path), ...words], { cwd: folder, stdio: ['ignore', 1, 2] });
   process.once('SIGTERM', () => child.kill('SIGTERM'));
   return ended(child);
 }

@@ -1,9 +1,10 @@
 /**
  * `npm start`: from a fresh clone to a running server. Installs missing packages, then runs src/main.ts under a Node
- * that can run TypeScript, with the same arguments, terminal and signals. Not here: what the program does (main.ts).
+ * that can run TypeScript, with the same arguments, terminal and signals. Builds the dashboard meanwhile, if that is needed. Not here: what the program does (main.ts).
  */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { isStale } from './dashboard.mjs';
 import { COMPILE_CACHE, ended, ensureInstalled, main, nodeForSources, ROOT, whenNpmIsGone } from './install.mjs';
 
 await main(async () => {
@@ -15,9 +16,13 @@ await main(async () => {
     stdio: [0, 1, 2, 'ipc'],
     env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...process.env },
   });
+  // The server answers meanwhile; /dashboard says that it is being built.
+  const building = isStale()
+    ? spawn(process.execPath, [join(ROOT, 'scripts', 'dashboard.mjs')], { stdio: [0, 2, 2] })
+    : null;
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   // At a terminal, Ctrl-C reaches both processes, so it is passed on only elsewhere.
   process.on('SIGINT', () => process.stdin.isTTY || child.kill('SIGINT'));
   whenNpmIsGone('start.mjs', () => child.kill('SIGTERM'));
-  return ended(child);
+  return ended(child).finally(() => building?.kill());
 });

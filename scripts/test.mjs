@@ -2,10 +2,12 @@
  * `npm test`: runs all tests, also on a fresh clone. Installs missing packages and runs run-tests.ts under a Node that can
  * run TypeScript. Arguments are files or folders: `npm test -- test/collections/crud.test.ts`.
  */
+import { ensureDashboard } from './dashboard.mjs';
 import { COMPILE_CACHE, ensureInstalled, main, runScript } from './install.mjs';
 
 await main(async () => {
   await ensureInstalled({ dev: true });
+  await ensureDashboard();
   process.env.NODE_COMPILE_CACHE ??= COMPILE_CACHE;
   // Ctrl-C reaches all processes of the group. This one goes on, because the runner needs a moment to end MongoDB.
   process.on('SIGINT', () => {});

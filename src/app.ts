@@ -27,6 +27,8 @@ import { readRoutes } from './collections/http/read-routes.ts';
 import { writeRoutes } from './collections/http/write-routes.ts';
 import { SeenCollections } from './collections/sample/seen-collections.ts';
 import { Shapes } from './collections/sample/shapes.ts';
+import { dashboardRoutes } from './dashboard/page-routes.ts';
+import { sessionRoutes } from './dashboard/session-routes.ts';
 import { eventRoutes } from './events/routes.ts';
 import { fileRoutes } from './files/routes.ts';
 import { signRoutes } from './files/sign-routes.ts';
@@ -102,6 +104,22 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
     await context.register(strangers);
     await context.register(rateLimit, { requestRate: new RequestRate(config.rate) });
     await context.register(docsRoutes);
+  });
+
+  await app.register(async function dashboard(context) {
+    await context.register(dashboardRoutes);
+    await context.register(async function sessions(context) {
+      await context.register(strangers);
+      await context.register(rateLimit, { requestRate: new RequestRate(config.rate) });
+      await context.register(json, { config });
+      await context.register(sessionRoutes, {
+        ...parts.byProviders,
+        ...parts.auth,
+        ...parts,
+        config,
+        version: VERSION,
+      });
+    });
   });
 
   await app.register(async function signIn(context) {

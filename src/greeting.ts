@@ -86,6 +86,7 @@ export function summary(running: RunningServer): string {
   Millrace ${VERSION} is running
 
   URL       ${url}
+  Dashboard ${url}/dashboard
   Data      ${embedded ? resolve(config.folder) : `database ${config.database.name}`} (MongoDB ${version}${embedded ? ', embedded' : ''})
   Mode      ${mode}
 ${note === null ? '' : `\n  Note      ${note.replaceAll(/[.;] /g, '$&\n            ')}\n`}

@@ -21,8 +21,8 @@ const PAGES = [
     .map((name) => read(`docs/${name}`)),
 ].join('\n');
 
-/** What the page of the contract loads. */
-const PARTS_OF_A_PAGE = /^\/docs\/(?:page|reference)/;
+/** What the page of the contract and the dashboard load. */
+const PARTS_OF_A_PAGE = /^\/docs\/(?:page|reference)|^\/dashboard(?:\*|\/assets)/;
 
 /** Whether the words stand in the text as words of their own. */
 function names(text: string, words: string): boolean {

@@ -28,6 +28,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   webhooks: 5,
   functions: 5,
   admin: 5,
+  dashboard: 5,
   commands: 6,
 };
 
@@ -67,7 +68,7 @@ const DOORS: readonly { readonly vendor: RegExp; readonly doors: RegExp }[] = [
 
 function files(folder: string): string[] {
   return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && /\.(ts|mjs)$/.test(entry.name))
+    .filter((entry) => entry.isFile() && /\.(tsx?|mjs)$/.test(entry.name))
     .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
     .filter((path) => !path.includes('node_modules'))
     .sort();

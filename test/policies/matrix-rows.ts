@@ -72,6 +72,16 @@ export const ROWS: readonly Row[] = [
   row('GET /docs/page.js', 'public', 200),
   row('GET /docs/page.css', 'public', 200),
   row(`GET /docs/reference-${await referenceVersion()}.js`, 'public', 200),
+  row('GET /dashboard', 'public', 200),
+  row('GET /dashboard*', 'public', 200, { url: '/dashboard/data/posts' }),
+  row('GET /dashboard/assets/:name', 'public', 404, {
+    url: '/dashboard/assets/none.js',
+    body: { code: 'route-not-found' },
+  }),
+  row('GET /dashboard/session', 'public', 200, { body: { signedIn: false, open: false } }),
+  row('POST /dashboard/session', 'public', 400, { send: {} }),
+  row('PUT /dashboard/session', 'public', 401),
+  row('DELETE /dashboard/session', 'public', 204),
   row('POST /auth/register', 'public', 403, {
     send: { username: 'new', password: PASSWORD },
     body: { code: /closed|forbidden/ },

@@ -170,6 +170,14 @@ export class Sessions {
     return ended;
   }
 
+  /** Ends the session of a refresh token. Nothing happens when it is none, or when a newer one was given out. */
+  async endBy(text: string, origin: SessionOrigin): Promise<void> {
+    const token = decodeToken(text);
+    const family = token === null ? null : await this.#parts.store.family(token.session);
+    if (token === null || family === null || family.hash !== hashToken(token)) return;
+    await this.end(token.session, family.user, 'logout', stampOf(origin));
+  }
+
   /** Ends all sessions of an account, but for one. */
   async endAll(user: string, reason: EndReason, stamp: Stamp, but: string | null = null): Promise<void> {
     for (const { _id } of await this.#parts.store.list(user)) {

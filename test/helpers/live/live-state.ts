@@ -3,7 +3,8 @@
  * every position it was given. The order is made by our own client's code. Not here: what it should hold
  * (live-model.ts).
  */
-import { type Frame as Drawn, LiveAnswer } from '../../../client/live-answer.ts';
+import type { Frame as Drawn } from '../../../client/followed.ts';
+import { LiveAnswer } from '../../../client/live-answer.ts';
 import type { Frame } from './socket.ts';
 
 /** The documents of one subscription at a moment when the client knows its position. */

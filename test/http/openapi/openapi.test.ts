@@ -34,6 +34,9 @@ const OUTSIDE: readonly string[] = [
   'GET /examples/*',
   'GET /client/*',
   'GET /fn/*',
+  'GET /dashboard',
+  'GET /dashboard/*',
+  'GET /dashboard/assets/:name',
 ];
 /** One route, for contracts that are made by hand. */
 const ROUTES = [{ method: 'get', path: '/api/{collection}', declaration: READING.list.contract, speaksJson: true }];

@@ -1,0 +1,64 @@
+/** The frames of a subscription, to documents or to events, and what the connection knows of it. Types only. */
+import type { SortKey } from './order.ts';
+import type { Problem } from './problem.ts';
+
+/** A document as the server shows it. */
+export interface Stored {
+  readonly id: string;
+}
+
+/** A frame of the server. Which members it has depends on its type. */
+export interface Frame {
+  readonly type: string;
+  readonly id?: string;
+  readonly from?: string;
+  readonly op?: string;
+  readonly documents?: readonly Stored[];
+  readonly document?: Stored;
+  readonly documentId?: string;
+  /** The key of one document in a change, or of each document in a snapshot. */
+  readonly sortKey?: SortKey | readonly SortKey[];
+  readonly last?: boolean;
+  readonly position?: string;
+  /** The position of a change; in frames about events, the event. */
+  readonly event?: string | LoggedEvent;
+  readonly reason?: string;
+}
+
+/** An event of the server's log, as subscriptions and `GET /events` show it (docs/events.md). */
+export interface LoggedEvent {
+  /** Its position in the log. */
+  readonly id: string;
+  /** `todos.created`, `system.file.deleted`. */
+  readonly type: string;
+  /** When the database made the change, ISO 8601. */
+  readonly timestamp: string;
+  readonly collection: string | null;
+  readonly documentId: string | null;
+  readonly revision: number | null;
+  /** Top-level members with a changed value; null where a state is unknown. */
+  readonly changed: readonly string[] | null;
+  readonly actor: { readonly kind: string; readonly id: string } | null;
+  /** The id of the request that made the change. */
+  readonly request: string | null;
+  readonly transaction: string | null;
+  readonly data: Readonly<Record<string, unknown>> | null;
+  readonly before: Readonly<Record<string, unknown>> | null;
+}
+
+export interface Followed {
+  /** Its id on the connection. */
+  readonly id: string;
+  /** How many times in a row the server could not answer it. */
+  failures: number;
+  /** The frame that subscribes: from the last position, or from the beginning. */
+  request(resume: boolean): object;
+  take(frame: Frame): void;
+  /** Notes that everything up to this position has arrived. */
+  passed(position: string): void;
+  /** The connection is lost; it comes back by itself. */
+  interrupt(): void;
+  end(problem: Problem): void;
+  /** Ends it without calling the listener again. */
+  close(): void;
+}

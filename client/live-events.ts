@@ -1,0 +1,111 @@
+/** One subscription of an application to events: its types, the position it has reached, and the listener to call. */
+import type { Followed, Frame, LoggedEvent } from './followed.ts';
+import type { LiveStatus } from './live.ts';
+import type { Problem } from './problem.ts';
+
+export interface EventQuery {
+  /** Types of events, in which `*` stands for anything: `todos.*`, `system.user.created`. */
+  readonly types: readonly string[];
+  /** Tests the event as it is shown: paths are such as `data.size` and `actor.id`. */
+  readonly filter?: object;
+  /** The position after which events are wanted; only new ones without it. */
+  readonly since?: string;
+}
+
+export interface EventState {
+  readonly status: LiveStatus;
+  /** Events that have come since the last call, oldest first. */
+  readonly events: readonly LoggedEvent[];
+  /** Why events may have been missed, such as `position-expired`; null when none were. */
+  readonly missed: string | null;
+  readonly problem: Problem | null;
+}
+
+export class LiveEvents implements Followed {
+  readonly id: string;
+  failures = 0;
+  readonly #query: EventQuery;
+  readonly #onState: (state: EventState) => void;
+  #position: string | null;
+  #status: LiveStatus = 'connecting';
+  #problem: Problem | null = null;
+  #events: LoggedEvent[] = [];
+  #missed: string | null = null;
+  #telling = false;
+  #closed = false;
+
+  constructor(id: string, query: EventQuery, onState: (state: EventState) => void) {
+    this.id = id;
+    this.#query = query;
+    this.#onState = onState;
+    this.#position = query.since ?? null;
+  }
+
+  request(resume: boolean): object {
+    const { types, filter, since } = this.#query;
+    const from = resume ? this.#position : (since ?? null);
+    return {
+      type: 'subscribe',
+      id: this.id,
+      events: types,
+      ...(filter === undefined ? {} : { filter }),
+      ...(from === null ? {} : { since: from }),
+    };
+  }
+
+  take(frame: Frame): void {
+    switch (frame.type) {
+      case 'event':
+        if (typeof frame.event !== 'object') return;
+        this.#position = frame.event.id;
+        this.#events.push(frame.event);
+        break;
+      case 'reset':
+        this.#position = null;
+        this.#missed = frame.reason ?? 'gap';
+        break;
+      case 'live':
+        this.#position = frame.position ?? this.#position;
+        this.failures = 0;
+        this.#status = 'live';
+        break;
+      default:
+        return;
+    }
+    this.#tell();
+  }
+
+  passed(position: string): void {
+    if (this.#status === 'live') this.#position = position;
+  }
+
+  interrupt(): void {
+    if (this.#status === 'offline') return;
+    this.#status = 'offline';
+    this.#tell();
+  }
+
+  end(problem: Problem): void {
+    this.#status = 'ended';
+    this.#problem = problem;
+    this.#tell();
+  }
+
+  close(): void {
+    this.#closed = true;
+  }
+
+  /** Events come in bursts: the listener is called once for all that arrived together. */
+  #tell(): void {
+    if (this.#telling) return;
+    this.#telling = true;
+    queueMicrotask(() => {
+      this.#telling = false;
+      if (this.#closed) return;
+      const [events, missed] = [this.#events, this.#missed];
+      this.#events = [];
+      this.#missed = null;
+      this.#onState({ status: this.#status, events, missed, problem: this.#problem });
+    });
+  }
+}

@@ -1,0 +1,33 @@
+/** The one client of the page, with the session of the person at it; and requests to any route as JSON. */
+import { type Answered, createClient, Problem } from '../../../client/client.ts';
+import { session } from './session.ts';
+
+export const client = createClient(location.origin, { token: session.source });
+
+/**
+ * A request to a route of the server.
+ * @param path with its parameters
+ * @throws Problem a refusal by the server
+ */
+export async function request<T>(
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+  path: string,
+  { body, headers = {} }: { readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> } = {},
+): Promise<{ readonly body: T; readonly headers: Headers }> {
+  try {
+    const asked = body === undefined ? { headers } : { body, headers };
+    return (await client.request(method, path, asked)) as Answered & { readonly body: T };
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'invalid-credential') session.ended();
+    throw error;
+  }
+}
+
+/** The parameters of an address, without those that are undefined. */
+export function withQuery(
+  path: string,
+  query: Readonly<Record<string, string | number | boolean | undefined>>,
+): string {
+  const given = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
+  return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`;
+}

@@ -1,0 +1,40 @@
+/** What the person at the dashboard may do, as the server says it. Pages hide or disable the rest; the server decides. */
+import { useResource, useSession } from './live.ts';
+
+export interface Account {
+  readonly id: string;
+  readonly kind: 'user' | 'owner';
+  readonly username: string | null;
+  readonly email: string | null;
+  readonly roles: readonly string[];
+}
+
+export interface Rights {
+  /** May change what is built: policies, functions, webhooks, indexes, collections. */
+  readonly build: boolean;
+  /** May read and change accounts, keys and settings. */
+  readonly accounts: boolean;
+  /** Why not, for the title of what is disabled. */
+  readonly why: string;
+}
+
+/** The account of the person; undefined without one, or before it is known. */
+export function useAccount(): Account | undefined {
+  const { state } = useSession();
+  const { data } = useResource<Account | null>(state === 'open' ? '/dashboard/session' : '/auth/me');
+  return state === 'open' ? undefined : (data ?? undefined);
+}
+
+/** By the roles of owners (docs/identity.md); whoever comes without an account in development mode may do everything. */
+export function useRights(): Rights {
+  const { state } = useSession();
+  const account = useAccount();
+  if (state === 'open') return { build: true, accounts: true, why: '' };
+  const has = (...roles: string[]) => account?.kind === 'owner' && account.roles.some((role) => roles.includes(role));
+  const build = has('owner', 'admin', 'developer');
+  return {
+    build,
+    accounts: has('owner', 'admin'),
+    why: build ? 'Owners and admins may do this' : 'You may look, but not change: your role is viewer',
+  };
+}

@@ -1,0 +1,67 @@
+/** Begins the dashboard in the browser. */
+import '@mantine/core/styles.css';
+import '@mantine/notifications/styles.css';
+import '@mantine/spotlight/styles.css';
+import { type CSSVariablesResolver, createTheme, MantineProvider } from '@mantine/core';
+import { Notifications } from '@mantine/notifications';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { Problem } from '../../client/client.ts';
+import { session } from './api/session.ts';
+import { router } from './router.tsx';
+
+const theme = createTheme({
+  primaryColor: 'cyan',
+  // Light enough on dark and dark enough on light for a contrast of 4.5.
+  primaryShade: { light: 9, dark: 8 },
+  autoContrast: true,
+  defaultRadius: 'sm',
+  components: {
+    // Colour alone does not tell a link from the text around it (WCAG 1.4.1).
+    Anchor: { defaultProps: { underline: 'always' } },
+  },
+});
+
+/** Secondary text with a contrast of 4.5 or more; Mantine's own has less. */
+const colours: CSSVariablesResolver = () => ({
+  variables: {},
+  light: { '--mantine-color-dimmed': '#5b636b', '--mantine-color-placeholder': '#6b7280' },
+  dark: { '--mantine-color-dimmed': '#a6adb4', '--mantine-color-placeholder': '#9aa1a8' },
+});
+
+const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 10_000,
+      // A refusal stays a refusal; a lost network comes back.
+      retry: (count, error) => !(error instanceof Problem && error.status < 500) && count < 3,
+    },
+  },
+});
+
+/** The content security policy allows only styles that carry this. */
+const nonce = document.querySelector<HTMLMetaElement>('meta[property=csp-nonce]')?.nonce ?? '';
+
+// The library that keeps the page still behind a dialog reads it here.
+Reflect.set(globalThis, '__webpack_nonce__', nonce);
+
+const root = createRoot(document.getElementById('root') ?? document.body);
+void session.begin().finally(() =>
+  root.render(
+    <StrictMode>
+      <MantineProvider
+        theme={theme}
+        cssVariablesResolver={colours}
+        defaultColorScheme="auto"
+        getStyleNonce={() => nonce}
+      >
+        <QueryClientProvider client={queries}>
+          <Notifications position="bottom-right" />
+          <RouterProvider router={router} />
+        </QueryClientProvider>
+      </MantineProvider>
+    </StrictMode>,
+  ),
+);

@@ -1,0 +1,67 @@
+/** Asks before what cannot be undone. The most dangerous things want a name to be typed. */
+import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
+import { type ReactNode, useState } from 'react';
+import { Failure } from './failure.tsx';
+
+interface ConfirmProps {
+  readonly title: string;
+  /** What happens. */
+  readonly children: ReactNode;
+  /** The word on the button: `Delete`. */
+  readonly verb: string;
+  /** A text that must be typed first. */
+  readonly name?: string;
+  readonly onConfirm: () => Promise<unknown>;
+  readonly onClose: () => void;
+}
+
+/** Draw it while the question is open. */
+export function Confirm({ title, children, verb, name, onConfirm, onClose }: ConfirmProps) {
+  const [typed, setTyped] = useState('');
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  const confirm = async () => {
+    setBusy(true);
+    try {
+      await onConfirm();
+      onClose();
+    } catch (problem) {
+      setError(problem);
+      setBusy(false);
+    }
+  };
+  return (
+    <Modal opened onClose={onClose} title={title} centered>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void confirm();
+        }}
+      >
+        <Stack>
+          <Text size="sm" component="div">
+            {children}
+          </Text>
+          {name === undefined ? null : (
+            <TextInput
+              label={`Type ${name} to go on`}
+              value={typed}
+              onChange={({ currentTarget }) => setTyped(currentTarget.value)}
+              autoComplete="off"
+              data-autofocus
+            />
+          )}
+          {error === null ? null : <Failure error={error} />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button type="submit" color="red" loading={busy} disabled={name !== undefined && typed !== name}>
+              {verb}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}

@@ -1,0 +1,23 @@
+/** Nothing is here yet: what it is for, and how the first one is made. */
+import { Card, Stack, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { Copyable } from './copy.tsx';
+
+interface EmptyProps {
+  readonly title: string;
+  readonly children: ReactNode;
+  /** A command that makes the first one. */
+  readonly command?: string;
+}
+
+export function Empty({ title, children, command }: EmptyProps) {
+  return (
+    <Card withBorder padding="lg">
+      <Stack gap="sm">
+        <Text fw={600}>{title}</Text>
+        <Text size="sm">{children}</Text>
+        {command === undefined ? null : <Copyable text={command} what="the command" />}
+      </Stack>
+    </Card>
+  );
+}

@@ -1,0 +1,22 @@
+/** The addresses of the dashboard. Each page is loaded when it is opened first, and keeps its state in its address. */
+import { createRouter, type ErrorComponentProps } from '@tanstack/react-router';
+import { apiRoute } from './pages/api/route.ts';
+import { Failure } from './parts/failure.tsx';
+import { Page } from './parts/page.tsx';
+import { shellRoute } from './shell/route.tsx';
+
+export const router = createRouter({
+  routeTree: shellRoute.addChildren([apiRoute]),
+  basepath: '/dashboard',
+  defaultPreload: 'intent',
+  defaultErrorComponent: ({ error, reset }: ErrorComponentProps) => <Failure error={error} again={reset} />,
+  defaultNotFoundComponent: () => (
+    <Page title="Not here">There is no page at this address. The navigation leads to all of them.</Page>
+  ),
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}

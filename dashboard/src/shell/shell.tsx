@@ -1,0 +1,109 @@
+/** The frame around every page: navigation, palette, the person's menu, and the sign-in when a session is needed. */
+import { Alert, AppShell, Burger, Button, Group, Kbd, Menu, NavLink, Text, UnstyledButton } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { spotlight } from '@mantine/spotlight';
+import { IconAlertTriangle, IconSearch, IconUser } from '@tabler/icons-react';
+import { Link, Outlet, useRouterState } from '@tanstack/react-router';
+import { useResource, useSession } from '../api/live.ts';
+import { useAccount } from '../api/rights.ts';
+import { session } from '../api/session.ts';
+import { PAGES } from './navigation.ts';
+import { Palette } from './palette.tsx';
+import classes from './shell.module.css';
+import { SignIn } from './sign-in.tsx';
+
+export function Shell() {
+  const { state, beginning } = useSession();
+  const [isOpen, { toggle, close }] = useDisclosure(false);
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  const wasSignedIn = useSession().turn > 0;
+  // The rights of the person may change at any time. The subscription also tells at once when the session ends.
+  useResource(state === 'signed-in' ? '/auth/me' : '/dashboard/session', ['system.policy.*']);
+  if (state === 'beginning') return null;
+  // Without a session at the start there is nothing to show below the sign-in.
+  if (state === 'asked' && !wasSignedIn) return <SignIn />;
+  return (
+    <AppShell
+      header={{ height: 52 }}
+      navbar={{ width: 208, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
+      padding="md"
+    >
+      <a className={classes.skip} href="#content">
+        Skip to the content
+      </a>
+      <AppShell.Header className={classes.header}>
+        <Group gap="sm" wrap="nowrap">
+          <Burger opened={isOpen} onClick={toggle} hiddenFrom="sm" size="sm" aria-label="Navigation" />
+          <Link to="/" className={classes.name}>
+            Millrace
+          </Link>
+        </Group>
+        <Group gap="sm" wrap="nowrap">
+          <UnstyledButton className={classes.search} onClick={spotlight.open} aria-label="Search">
+            <IconSearch size={16} />
+            <Text size="sm" visibleFrom="xs">
+              Search
+            </Text>
+            <Kbd size="xs" visibleFrom="sm">
+              Ctrl K
+            </Kbd>
+          </UnstyledButton>
+          <Person />
+        </Group>
+      </AppShell.Header>
+      <AppShell.Navbar p="xs" aria-label="Pages" component="nav">
+        {PAGES.map(({ to, title, icon: Icon }) => (
+          <NavLink
+            key={to}
+            component={Link}
+            to={to}
+            label={title}
+            leftSection={<Icon size={18} stroke={1.6} />}
+            active={to === '/' ? path === '/' : path === to || path.startsWith(`${to}/`)}
+            onClick={close}
+          />
+        ))}
+      </AppShell.Navbar>
+      <AppShell.Main id="content" tabIndex={-1}>
+        {state === 'open' && beginning?.mode === 'development' ? (
+          <Alert color="yellow" icon={<IconAlertTriangle size={18} />} mb="md" py="xs" title="Development mode">
+            Everybody on this machine may do everything, without an account. Policies and a password come with
+            production mode.
+          </Alert>
+        ) : null}
+        <Outlet />
+      </AppShell.Main>
+      <Palette />
+      {state === 'asked' ? <SignIn over /> : null}
+    </AppShell>
+  );
+}
+
+function Person() {
+  const { state } = useSession();
+  const account = useAccount();
+  if (state === 'open') return null;
+  const name = account?.username ?? account?.email ?? 'Account';
+  return (
+    <Menu position="bottom-end">
+      <Menu.Target>
+        <Button
+          variant="subtle"
+          color="gray"
+          size="xs"
+          leftSection={<IconUser size={16} />}
+          maw={220}
+          aria-label={`Account of ${name}`}
+        >
+          <Text size="sm" truncate visibleFrom="xs">
+            {name}
+          </Text>
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>{account?.roles.join(', ') || 'no roles'}</Menu.Label>
+        <Menu.Item onClick={() => void session.signOut()}>Sign out</Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

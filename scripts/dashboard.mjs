@@ -1,0 +1,79 @@
+/**
+ * `node scripts/dashboard.mjs`: builds the dashboard for browsers when it is missing or older than its sources, and installs
+ * its packages first when they are missing. `npm run dashboard` (`--serve`) serves it from its sources while it is worked on;
+ * its requests go to the server at MILLRACE_URL. Not here: serving what is built (src/dashboard).
+ */
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { ensureInstalled, main, ROOT, runScriptIn } from './install.mjs';
+
+const FOLDER = join(ROOT, 'dashboard');
+const VITE = 'node_modules/vite/bin/vite.js';
+const SOURCES = [
+  'dashboard/src',
+  'dashboard/index.html',
+  'dashboard/vite.config.ts',
+  'dashboard/package-lock.json',
+  'client',
+];
+
+/** Where the build for this clone lies. */
+const BUILT = join(FOLDER, 'dist');
+
+/** Whether the build is missing or older than one of its sources. */
+export function isStale() {
+  const built = statSync(join(BUILT, 'index.html'), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  return SOURCES.some((path) => newest(join(ROOT, path)) > built);
+}
+
+/** When a file, or the newest file in a folder, was changed, in milliseconds since 1970. */
+function newest(path) {
+  const stats = statSync(path);
+  if (!stats.isDirectory()) return stats.mtimeMs;
+  return Math.max(0, ...readdirSync(path).map((name) => newest(join(path, name))));
+}
+
+/**
+ * Builds the dashboard if that is needed, and says so. What is there is replaced at the end, so a running server has
+ * either the old pages or the new ones.
+ */
+export async function ensureDashboard() {
+  if (!isStale()) return;
+  await ensureInstalled({ dev: true, root: FOLDER, of: 'the dashboard' });
+  console.error('Building the dashboard …');
+  const started = Date.now();
+  const fresh = `${BUILT}.${process.pid}`;
+  try {
+    const code = await runScriptIn(FOLDER, VITE, 'build', '--outDir', fresh, '--emptyOutDir', '--logLevel', 'warn');
+    if (code !== 0)
+      throw new Error(`The dashboard could not be built (exit code ${code}). What is wrong stands above.`);
+    compress(join(fresh, 'assets'));
+    rmSync(BUILT, { recursive: true, force: true });
+    renameSync(fresh, BUILT);
+  } finally {
+    rmSync(fresh, { recursive: true, force: true });
+  }
+  console.error(`The dashboard is built (${((Date.now() - started) / 1000).toFixed(1)} s).`);
+}
+
+/** Keeps a compressed copy of each file beside it, so that no request has to compress. */
+function compress(folder) {
+  for (const name of readdirSync(folder).filter((file) => /\.(?:js|css|svg)$/.test(file))) {
+    const bytes = readFileSync(join(folder, name));
+    writeFileSync(join(folder, `${name}.gz`), gzipSync(bytes, { level: 9 }));
+    writeFileSync(join(folder, `${name}.br`), brotliCompressSync(bytes));
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  await main(async () => {
+    if (!process.argv.includes('--serve')) {
+      await ensureDashboard();
+      return 0;
+    }
+    await ensureInstalled({ dev: true, root: FOLDER, of: 'the dashboard' });
+    return runScriptIn(FOLDER, VITE);
+  });
+}

@@ -1,0 +1,79 @@
+/**
+ * The dashboard in a real Chromium, on the app inside the test's own process. Whatever a page must never do is noted while it
+ * is used: errors in the console, reports of the content security policy, requests to other hosts.
+ */
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Test } from 'tap';
+
+const SCREENSHOTS = fileURLToPath(new URL('../../../dashboard/screenshots/', import.meta.url));
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+/** Rules of WCAG 2.2 up to AA, and good practice. */
+const AXE_RUN = `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice'] })`;
+
+export interface DashboardPage {
+  readonly page: Page;
+  /** What has happened so far that must not: an empty list in a test that passes. */
+  readonly complaints: readonly string[];
+  /** Opens a place of the dashboard: `/data/movies?sort=-year`. */
+  open(path: string): Promise<void>;
+  /** Keeps a picture of the page for people, `data.png`. */
+  picture(name: string): Promise<void>;
+  /** What axe-core finds wrong on the page, one line for each violation. */
+  violations(): Promise<readonly string[]>;
+}
+
+/**
+ * A page in a context of its own, so with cookies of its own.
+ * @param origin where the app listens
+ */
+export async function dashboardPage(
+  t: Pick<Test, 'teardown'>,
+  browser: Browser,
+  origin: string,
+  options: BrowserContextOptions = {},
+): Promise<DashboardPage> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  t.teardown(() => context.close());
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('pageerror', (error) => complaints.push(`error: ${error.message}`));
+  page.on('console', (message) => {
+    // What the server refuses is shown on the page; the browser writes a line for each as well.
+    if (message.type() === 'error' && !/Failed to load resource/.test(message.text())) complaints.push(message.text());
+  });
+  page.on('request', (request) => {
+    const { protocol, host } = new URL(request.url());
+    if (/^(?:https?|wss?):$/.test(protocol) && host !== new URL(origin).host) complaints.push(`asked ${request.url()}`);
+  });
+  return {
+    page,
+    complaints,
+    open: async (path) => {
+      await page.goto(`${origin}/dashboard${path}`);
+    },
+    picture: async (name) => {
+      mkdirSync(SCREENSHOTS, { recursive: true });
+      await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage: true, animations: 'disabled' });
+    },
+    violations: async () => {
+      await page.evaluate(AXE);
+      const { violations } = await page.evaluate<AxeResult>(AXE_RUN);
+      return violations.map(
+        ({ id, help, nodes }) =>
+          `${id}: ${help}\n${nodes.map((node) => `${node.html} ${node.failureSummary}`).join('\n')}`,
+      );
+    },
+  };
+}
+
+interface AxeResult {
+  readonly violations: readonly {
+    readonly id: string;
+    readonly help: string;
+    readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
+  }[];
+}
