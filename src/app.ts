@@ -43,6 +43,7 @@ import { VERSION } from './greeting.ts';
 import { authentication, strangers } from './http/access/authentication.ts';
 import { BadCredentials } from './http/access/bad-credentials.ts';
 import { explain } from './http/access/explain.ts';
+import { lookingAsOthers, onlyReadsAs } from './http/access/looking-as.ts';
 import { rateLimit } from './http/access/rate-limit.ts';
 import { readOnlyKeys } from './http/access/read-only-keys.ts';
 import { streamTickets } from './http/access/stream-tickets.ts';
@@ -92,6 +93,7 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
   await app.register(methods);
   await app.register(declaredRoutes, { routes });
   await app.register(developmentGuard, { config });
+  await app.register(onlyReadsAs);
 
   await app.register(async function open(context) {
     const details = async () => ({ events: await parts.events.inShort() });
@@ -140,8 +142,9 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
     await context.register(authentication, { ...parts.auth, badCredentials });
     await context.register(streamTickets, { ...parts.auth, badCredentials });
     await context.register(readOnlyKeys);
-    await context.register(explain, parts);
     await context.register(rateLimit, parts);
+    await context.register(lookingAsOthers, parts);
+    await context.register(explain, parts);
     await context.register(privateAnswers);
     await context.register(async function documents(context) {
       await context.register(json, { config });

@@ -1,5 +1,6 @@
 /** What Millrace adds to Fastify's own types, and nothing else. */
 import type { ClientPrincipal } from './auth/identity/principal.ts';
+import type { Whom } from './auth/identity/whom.ts';
 import type { Declaration } from './contract/operation.ts';
 import type { MillraceError } from './kernel/errors.ts';
 
@@ -15,6 +16,13 @@ declare module 'fastify' {
      * anonymous.
      */
     principal: ClientPrincipal;
+    /**
+     * Who proved its identity, and whose rates and bounds count: the principal, unless an owner looks as another one
+     * (http/access/looking-as.ts).
+     */
+    asker: ClientPrincipal;
+    /** As whom an owner looks; null for every other request. */
+    as: Whom | null;
     /** The body as it arrived; only for JSON with an `Idempotency-Key`, otherwise null. */
     rawBody: Buffer | null;
     /** The error that the request was answered with, for the log; null when there was none. */

@@ -39,6 +39,7 @@ import { Policies } from './policies/policies.ts';
 import { PolicyBook } from './policies/policy-book.ts';
 import { PolicyStore } from './policies/policy-store.ts';
 import { LongAnswers } from './policies/standing/long-answers.ts';
+import { LookingAs } from './policies/standing/looking-as.ts';
 import { QuotaCounter } from './quotas/quota-counter.ts';
 import { QuotaStore } from './quotas/quota-store.ts';
 import { Quotas } from './quotas/quotas.ts';
@@ -59,6 +60,7 @@ export interface Parts {
   readonly requestRate: RequestRate;
   readonly policies: Policies;
   readonly policyBook: PolicyBook;
+  readonly lookingAs: LookingAs;
   readonly longAnswers: LongAnswers;
   readonly collections: Collections;
   readonly byFilter: BulkWrites;
@@ -145,11 +147,8 @@ async function makeOn(
 
   const { queryTimeoutMs } = config.collections;
   const budget = new ByteBudget(byteBounds(config.held));
-  const longAnswers = new LongAnswers({
-    authenticator: auth.authenticator,
-    policies,
-    openAnswers: new OpenAnswers({ budget }),
-  });
+  const lookingAs = new LookingAs({ ...auth, policies, mode: config.mode });
+  const longAnswers = new LongAnswers({ ...auth, policies, lookingAs, openAnswers: new OpenAnswers({ budget }) });
   const registry = new Registry(mongo);
   const bounded = Object.values(config.quotas).some((limit) => limit > 0);
   const quotaStore = new QuotaStore(mongo);
@@ -267,14 +266,11 @@ async function makeOn(
     egress,
     providers,
     redirects,
-    byProviders: auth.byProviders({
-      book: providers,
-      isAllowedRedirect: (address) => redirects.allows(address),
-      egress,
-    }),
+    byProviders: auth.byProviders({ book: providers, isAllowedRedirect: (it) => redirects.allows(it), egress }),
     requestRate,
     policies,
     policyBook,
+    lookingAs,
     longAnswers,
     collections,
     byFilter,

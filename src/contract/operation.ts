@@ -30,6 +30,8 @@ export interface Operation {
   readonly parameters?: readonly Parameter[];
   /** Schemas of the body by media type; none where a request has no body. */
   readonly body?: Readonly<Record<string, object>>;
+  /** Owners may ask it as another principal (`Millrace-As`); everywhere else that header is refused. */
+  readonly as?: true;
   /** A request may come without its body. */
   readonly bodyOptional?: true;
   /** By status. */

@@ -63,6 +63,7 @@ const page = (member: string): Answer => ({
 export const FOLLOW_ALL = operation({
   id: 'events.list',
   tag,
+  as: true,
   summary: 'Follow all events',
   parameters: [...FEED, queryParameter('types', 'Event types, such as todos.created,system.file.*')],
   answers: { 200: page('events') },
@@ -72,6 +73,7 @@ export const FOLLOW_ALL = operation({
 export const FOLLOW_CHANGES = operation({
   id: 'changes',
   tag,
+  as: true,
   summary: 'Follow the changes of a collection',
   parameters: [COLLECTION, ...FEED, ...FILTERS],
   answers: { 200: page('changes') },

@@ -13,6 +13,7 @@ import { bindingsOf } from '../policies/bindings.ts';
 import type { Policies } from '../policies/policies.ts';
 import { requireReadable } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
+import type { LookingAs } from '../policies/standing/looking-as.ts';
 import { bind } from '../query/evaluate/bind.ts';
 import { costOf, isHeavy } from '../query/evaluate/cost.ts';
 import { compileMatch, type Match } from '../query/evaluate/match.ts';
@@ -32,6 +33,7 @@ import { wanting, wantsRow } from './read/wanted-types.ts';
 export interface EventRoutesOptions {
   readonly policies: Policies;
   readonly authenticator: Pick<Authenticator, 'authenticate' | 'onRevoked'>;
+  readonly lookingAs: LookingAs;
   readonly events: {
     readonly feed: Feed;
     /** Adds the document as it is now to a row whose own documents were too large. */
@@ -47,7 +49,7 @@ interface OnCollection {
 
 export async function eventRoutes(
   app: FastifyInstance,
-  { policies, authenticator, events }: EventRoutesOptions,
+  { policies, authenticator, lookingAs, events }: EventRoutesOptions,
 ): Promise<void> {
   const { feed, completed, requireChanges } = events;
   const closing = new AbortController();
@@ -74,10 +76,10 @@ export async function eventRoutes(
     query: Omit<PageQuery<T>, 'signal' | 'pick' | 'whose' | 'lane'>,
     pick: (row: LogRow, principal: ClientPrincipal) => Promise<T | null>,
   ): Promise<FeedPage<T>> {
-    const who = feedReader(authenticator, request.principal, request.headers.authorization);
+    const who = feedReader({ authenticator, lookingAs }, request, request.headers.authorization);
     try {
       const signal = ended(reply, closing.signal);
-      const whose = clientOf(request.principal, request.ip);
+      const whose = clientOf(request.asker, request.ip);
       const lane = turnstile.lane(request.socket);
       return await feed.page({ ...query, signal, whose, lane, pick: async (row) => pick(row, await who.now()) });
     } finally {

@@ -64,6 +64,7 @@ export const FILE_OPERATIONS = {
   list: operation({
     id: 'files.list',
     tag,
+    as: true,
     summary: 'List files',
     // Files have nothing to expand.
     parameters: LIST.filter(({ name }) => name !== 'expand'),
@@ -89,6 +90,7 @@ export const FILE_OPERATIONS = {
   get: operation({
     id: 'files.get',
     tag,
+    as: true,
     summary: 'Get a file, without its bytes',
     parameters: [FILE_ID],
     answers: ONE_FILE,
@@ -105,6 +107,7 @@ export const FILE_OPERATIONS = {
   bytes: operation({
     id: 'files.bytes',
     tag,
+    as: true,
     summary: 'Get the bytes of a file',
     parameters: [FILE_ID, NAME, RANGE, IF_NONE_MATCH],
     answers: {

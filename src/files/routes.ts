@@ -69,9 +69,11 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
   const scopeOf = <A extends NamedAction>(request: FastifyRequest, action: A): Scope<ActionOf<A>> =>
     policies.scope(request.principal, action, 'files');
   /** The rights that a long answer or an upload begins with. */
-  const grantsOf = ({ principal, headers }: FastifyRequest, action: NamedAction, scope: Scope): Grants => ({
-    principal,
-    authorization: headers.authorization,
+  const grantsOf = (request: FastifyRequest, action: NamedAction, scope: Scope): Grants => ({
+    principal: request.principal,
+    asker: request.asker,
+    as: request.as,
+    authorization: request.headers.authorization,
     generation: policies.generation,
     scopes: [scope],
     again: (now) => [policies.find(now, action, 'files')],

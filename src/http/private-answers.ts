@@ -5,7 +5,7 @@ import fp from 'fastify-plugin';
 
 const HEADERS = Object.freeze({
   'cache-control': 'private, no-cache',
-  vary: 'Authorization, Accept, Origin',
+  vary: 'Authorization, Accept, Origin, Millrace-As',
 });
 
 /** For contexts whose answers depend on the policies of the reader. */

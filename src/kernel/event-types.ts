@@ -61,6 +61,12 @@ export const OCCURRENCES = {
     audience: 'admin:accounts',
     details: { user: 'id of the account', how: '`known` with the old password, `by-mail` with a link' },
   },
+  'system.auth.looked-as': {
+    audience: 'admin:accounts',
+    details: {
+      as: 'the principal whose answers an owner asked for: `user:<id>`, `role:<name>`, `key:<id>`, `anonymous`',
+    },
+  },
   'system.auth.setup-link': { audience: 'admin:accounts', details: {} },
   'system.session.revoked': {
     audience: 'admin:accounts',

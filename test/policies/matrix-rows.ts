@@ -25,6 +25,8 @@ export interface Row {
   readonly body?: unknown;
   /** Reads, although its method does not say so. */
   readonly reads?: true;
+  /** Owners may ask it as another principal (`Millrace-As`); every other route refuses that. */
+  readonly as?: true;
   /** Changes nothing, so that a viewer may; a read-only key may not, because its method is not safe. */
   readonly viewed?: true;
 }
@@ -111,10 +113,10 @@ export const ROWS: readonly Row[] = [
   row('POST /auth/ticket', 'account', 200, { body: { ticket: /.+/ } }),
   row('POST /auth/logout', 'account', 204),
 
-  row('GET /api/:collection', 'documents', 200, { body: [POST] }),
-  row('POST /api/:collection/_query', 'documents', 200, { send: {}, body: [POST], reads: true }),
-  row('GET /api/:collection/_changes', 'documents', 200, { body: { changes: [], position: /.+/ } }),
-  row('GET /api/:collection/:id', 'documents', 200, { body: POST }),
+  row('GET /api/:collection', 'documents', 200, { body: [POST], as: true }),
+  row('POST /api/:collection/_query', 'documents', 200, { send: {}, body: [POST], reads: true, as: true }),
+  row('GET /api/:collection/_changes', 'documents', 200, { body: { changes: [], position: /.+/ }, as: true }),
+  row('GET /api/:collection/:id', 'documents', 200, { body: POST, as: true }),
   row('POST /api/:collection', 'documents', 201, { send: { title: 'new' }, body: POST }),
   row('PATCH /api/:collection', 'documents', 200, {
     url: '/api/posts?team=a',
@@ -135,15 +137,15 @@ export const ROWS: readonly Row[] = [
     body: { results: [{ status: 201, body: POST }] },
   }),
 
-  row('GET /files', 'documents', 200, { body: [FILE] }),
+  row('GET /files', 'documents', 200, { body: [FILE], as: true }),
   row('POST /files', 'documents', 200, { upload: 'file', body: FILE }),
   row('POST /files/bulk', 'documents', 200, { upload: 'files', body: [FILE] }),
-  row('GET /files/:id', 'documents', 200, { body: FILE }),
-  row('GET /files/:id/:name', 'documents', 200),
+  row('GET /files/:id', 'documents', 200, { body: FILE, as: true }),
+  row('GET /files/:id/:name', 'documents', 200, { as: true }),
   row('POST /files/:id/sign', 'documents', 200, { send: {}, body: { url: /signature=/ }, viewed: true }),
   row('DELETE /files/:id', 'documents', 204),
 
-  row('GET /events', 'build', 200, { body: { events: [], position: /.+/ } }),
+  row('GET /events', 'build', 200, { body: { events: [], position: /.+/ }, as: true }),
   row('GET /openapi.json', 'build', 200, { body: { openapi: '3.1.0' } }),
   row('GET /admin/state', 'build', 200, { body: { events: {} } }),
   row('GET /admin/collections', 'build', 200, { body: [{ name: /.+/ }] }),

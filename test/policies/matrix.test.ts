@@ -1,6 +1,7 @@
 /**
  * Who may do what, for every route that the router has and everybody who can come: deny is the default, the allowed one
- * gets what policies show. A route without a row in matrix-rows.ts fails.
+ * gets what policies show. A route without a row in matrix-rows.ts fails. To look as another principal is for owners and
+ * admins, where a row says so, and refused everywhere else.
  */
 import t, { type Test } from 'tap';
 import { ask, signIn, signInOwner } from '../helpers/accounts.ts';
@@ -173,6 +174,14 @@ t.test('every route answers everybody as it should', async (t) => {
         const told = answer.body.replace('/secrets/', '/');
         t.notMatch(expected < 300 ? '' : told, /secret|sha256/, `${who} learns nothing`);
       }
+      for (const [who, headers] of Object.entries({ ...credentials, boss: boss.headers })) {
+        const { status, code } = refusalAs(row, who);
+        const answer = await send(row, method, words, { ...headers, 'millrace-as': 'role:member' });
+        t.equal(answer.statusCode, status, `${who}, as another: ${answer.body.slice(0, 200)}`);
+        if (method !== 'HEAD' && code !== null) t.equal(answer.json().code, code, `${who}, as another`);
+        if (who === 'boss' && status < 300 && method !== 'HEAD' && row.body !== undefined)
+          matches(t, answer.json(), row.body);
+      }
       if (row.audience !== 'account') t.strictSame(await state(), before, 'nothing has changed');
       const allowed = row.audience === 'documents' ? await account(`allowed-${made}`, ['member']) : boss;
       const answer = await send(row, method, words, allowed.headers);
@@ -205,6 +214,16 @@ function statusFor(row: Row, method: string, who: string): number {
   if (who === 'other') return 403;
   // A key sees of the events what it may read, and nothing of the running of it all.
   return reads && (audience === 'documents' || row.route.endsWith(' /events')) ? status : 403;
+}
+
+/** How a request as another principal ends; no code where it is answered. */
+function refusalAs({ as, audience, status }: Row, who: string): { status: number; code: string | null } {
+  if (as !== true) return { status: 403, code: 'forbidden' };
+  if (who === 'anonymous') return { status: 401, code: 'not-authenticated' };
+  if (who === 'expired' || who === 'revoked') return { status: 401, code: 'invalid-credential' };
+  if (who !== 'boss') return { status: 403, code: 'forbidden' };
+  // What members may not, an owner may not as one of them.
+  return audience === 'documents' ? { status, code: null } : { status: 403, code: 'forbidden' };
 }
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;

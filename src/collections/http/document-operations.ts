@@ -102,6 +102,7 @@ export const READING = {
   list: collectionOperation((subject) => ({
     id: 'list',
     tag,
+    as: true,
     summary: `List ${subject.many}`,
     parameters: [COLLECTION, ...LIST],
     answers: { 200: listed(subject) },
@@ -111,6 +112,7 @@ export const READING = {
   query: collectionOperation((subject) => ({
     id: 'query',
     tag,
+    as: true,
     summary: `List ${subject.many} by a query in the body`,
     parameters: [COLLECTION],
     body: jsonBody(QUERY_BODY),
@@ -120,6 +122,7 @@ export const READING = {
   get: collectionOperation((subject) => ({
     id: 'get',
     tag,
+    as: true,
     summary: `Get ${subject.one}`,
     parameters: [...ONE, ...SHOWING, IF_NONE_MATCH],
     answers: { 200: { ...found(subject), headers: ['ETag'] }, 304: { description: 'Not changed.', headers: ['ETag'] } },

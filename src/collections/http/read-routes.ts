@@ -66,12 +66,14 @@ export async function readRoutes(app: FastifyInstance, options: CollectionRoutes
     wanted: readonly PermittedExpansion[],
     place: CollectionName,
   ): Begin {
-    const { principal, headers } = request;
+    const { principal, asker, as, headers } = request;
     const { generation } = policies;
     return (bytes) => {
       const places = [place, ...wanted.map(({ collection }) => collection)];
       const grants: Grants = {
         principal,
+        asker,
+        as,
         authorization: headers.authorization,
         generation,
         scopes: [scope, ...wanted.map((expansion) => expansion.scope)],
@@ -85,6 +87,7 @@ export async function readRoutes(app: FastifyInstance, options: CollectionRoutes
     const found = readParameters(queryText(request));
     if (!asksForStream(request)) return answerList(request, reply, parseQuery(found));
     const [, name] = access(policies, request, 'read');
+    if (request.as !== null) throw new MillraceError('forbidden', 'A stream is not opened as another principal');
     return live(request, reply, found, name);
   });
 
@@ -126,8 +129,8 @@ export async function readRoutes(app: FastifyInstance, options: CollectionRoutes
   });
 }
 
-function clientKey({ principal, ip }: FastifyRequest): string {
-  return clientOf(principal, ip);
+function clientKey({ asker, ip }: FastifyRequest): string {
+  return clientOf(asker, ip);
 }
 
 /** The fields to cut to after the expansion has read the ids; null when the list already holds just these fields. */

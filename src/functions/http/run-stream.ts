@@ -30,7 +30,7 @@ export function answerRunStream(
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
-  const { principal } = request;
+  const { principal, asker, as } = request;
   const { generation } = policies;
   const scopesOf = (who: Principal) => [
     policies.scope(who, 'read', 'admin'),
@@ -50,7 +50,7 @@ export function answerRunStream(
   const answer = longAnswers.begin(
     request,
     reply.raw,
-    { principal, authorization, generation, scopes, again: scopesOf },
+    { principal, asker, as, authorization, generation, scopes, again: scopesOf },
     MOST_WAITING,
   );
   const gone = new AbortController();

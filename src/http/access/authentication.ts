@@ -2,9 +2,10 @@
  * Sets `request.principal` from the credential on the request, once, before anything of the request is parsed. A
  * credential that is present but bad is refused, never read as anonymous. Not here: what the principal may do.
  */
+import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Authenticator } from '../../auth/authenticator.ts';
-import { ANONYMOUS } from '../../auth/identity/principal.ts';
+import { ANONYMOUS, type ClientPrincipal } from '../../auth/identity/principal.ts';
 import type { BadCredentials } from './bad-credentials.ts';
 
 export interface AuthenticationOptions {
@@ -19,14 +20,14 @@ export const authentication = fp<AuthenticationOptions>(
       const { authorization } = request.headers;
       const known = authorization === undefined ? ANONYMOUS : authenticator.recall(authorization);
       if (known !== undefined) {
-        request.principal = known;
+        enter(request, known);
         done();
         return;
       }
       badCredentials
         .look(request.ip, () => authenticator.authenticate(authorization ?? ''))
         .then((principal) => {
-          request.principal = principal;
+          enter(request, principal);
           done();
         }, done);
     });
@@ -38,9 +39,16 @@ export const authentication = fp<AuthenticationOptions>(
 export const strangers = fp(
   async (app) => {
     app.addHook('onRequest', (request, _reply, done) => {
-      request.principal = ANONYMOUS;
+      enter(request, ANONYMOUS);
       done();
     });
   },
   { name: 'authentication' },
 );
+
+/** Sets who asks; whose answer it gets may be changed later (looking-as.ts). */
+export function enter(request: FastifyRequest, principal: ClientPrincipal): void {
+  request.principal = principal;
+  request.asker = principal;
+  request.as = null;
+}

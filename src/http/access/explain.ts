@@ -1,6 +1,6 @@
 /**
- * `Millrace-Explain: 1`: names, in a header of the answer, the policies that decided a request, if the principal may
- * look at policies. For other principals the request header is ignored. Not here: the decisions themselves
+ * `Millrace-Explain: 1`: names, in a header of the answer, the policies that decided a request, if its sender may
+ * look at policies. For others the request header is ignored. Not here: the decisions themselves
  * (policies/policies.ts).
  */
 import fp from 'fastify-plugin';
@@ -13,13 +13,13 @@ export interface ExplainOptions {
   readonly policies: Policies;
 }
 
-/** Register it after authentication. */
+/** Register it after authentication, and after looking-as.ts: explained are the decisions about whom an owner looks as. */
 export const explain = fp<ExplainOptions>(
   async (app, { policies }) => {
     const explained = new WeakMap<object, readonly Decision[]>();
 
     app.addHook('onRequest', (request, _reply, done) => {
-      if (request.headers['millrace-explain'] === '1' && policies.find(request.principal, 'read', 'admin') !== null) {
+      if (request.headers['millrace-explain'] === '1' && policies.find(request.asker, 'read', 'admin') !== null) {
         const { principal, decisions } = policies.watch(request.principal);
         request.principal = principal;
         explained.set(request, decisions);

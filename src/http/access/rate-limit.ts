@@ -12,7 +12,7 @@ export const rateLimit = fp<RateLimitOptions>(
   async (app, { requestRate }) => {
     app.addHook('onRequest', (request, _reply, done) => {
       try {
-        requestRate.draw(request.principal, clientOf(request.principal, request.ip));
+        requestRate.draw(request.asker, clientOf(request.asker, request.ip));
       } catch (error) {
         done(error instanceof Error ? error : new Error(String(error)));
         return;

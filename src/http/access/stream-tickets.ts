@@ -11,6 +11,7 @@ import type { ClientPrincipal } from '../../auth/identity/principal.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { queryText } from '../../kernel/request.ts';
 import { asksForSocket } from '../protection.ts';
+import { enter } from './authentication.ts';
 import type { BadCredentials } from './bad-credentials.ts';
 
 const COOKIE = 'millrace-stream';
@@ -31,16 +32,16 @@ export const streamTickets = fp<StreamTicketsOptions>(
         return;
       }
       badCredentials
-        .look(request.ip, () => enter(ticket, request))
+        .look(request.ip, () => redeem(ticket, request))
         .then(([principal, pass]) => {
-          request.principal = principal;
+          enter(request, principal);
           if (pass !== null) reply.header('set-cookie', cookie(request, pass));
           done();
         }, done);
     });
 
     /** The principal of the ticket; with a pass if the ticket was used just now. */
-    async function enter(ticket: string, request: FastifyRequest): Promise<[ClientPrincipal, string | null]> {
+    async function redeem(ticket: string, request: FastifyRequest): Promise<[ClientPrincipal, string | null]> {
       try {
         const principal = await authenticator.redeemTicket(ticket);
         return [principal, principal.kind === 'anonymous' ? null : await authenticator.issuePass(principal, ticket)];

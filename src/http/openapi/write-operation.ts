@@ -3,8 +3,10 @@
  * title from the closed table. Pure. Not here: the operations themselves (next to their routes).
  */
 import Type from 'typebox';
+import { WHOM } from '../../auth/identity/whom.ts';
 import type { HeaderName } from '../../contract/headers.ts';
 import type { Answer, Operation } from '../../contract/operation.ts';
+import { headerParameter } from '../../contract/parameters.ts';
 import { shape } from '../../contract/schema.ts';
 import { ERRORS, type ErrorCode } from '../../kernel/errors.ts';
 import type { Components, Reference } from './components.ts';
@@ -70,6 +72,14 @@ const ANYWHERE: readonly ErrorCode[] = [
   'shutting-down',
 ];
 
+/** As whom an owner reads, and the errors of that. */
+const AS = headerParameter(
+  'Millrace-As',
+  'For owners: the answer as this principal gets it, `user:<id>`, `role:<name>`, `key:<id>` or `anonymous`.',
+  { type: 'string', pattern: WHOM.source },
+);
+const AS_ERRORS: readonly ErrorCode[] = ['document-not-found'];
+
 /** Headers that come with a refusal of a status. */
 const REFUSAL_HEADERS: Readonly<Record<number, readonly HeaderName[]>> = {
   401: ['WWW-Authenticate'],
@@ -86,7 +96,9 @@ const KEPT: ReadonlySet<number> = new Set([400, 404, 409, 412, 413]);
 
 /** @param collection the one it is written for; undefined for any, and for operations on no collection */
 export function writeOperation(declared: Operation, components: Components, collection?: string): WrittenOperation {
-  const { id, tag, summary, description, parameters = [], body, bodyOptional, answers, errors } = declared;
+  const { id, tag, summary, description, body, bodyOptional, answers, as } = declared;
+  const parameters = [...(declared.parameters ?? []), ...(as === true ? [AS] : [])];
+  const errors = as === true ? [...declared.errors, ...AS_ERRORS] : declared.errors;
   const own = collection === undefined ? parameters : parameters.filter(({ name }) => name !== 'collection');
   const responses: Record<string, object> = {};
   for (const [status, answer] of Object.entries(answers)) responses[status] = writeAnswer(answer, components);

@@ -35,12 +35,12 @@ export class LongAnswers {
    * @throws MillraceError `too-much-held`, `overloaded`
    */
   begin(
-    { principal, ip }: Pick<FastifyRequest, 'principal' | 'ip'>,
+    { asker, ip }: Pick<FastifyRequest, 'asker' | 'ip'>,
     response: ServerResponse,
     grants: Grants | null,
     bytes: number,
   ): LongAnswer {
-    const { resize } = this.#parts.openAnswers.begin(response, clientOf(principal, ip), bytes);
+    const { resize } = this.#parts.openAnswers.begin(response, clientOf(asker, ip), bytes);
     const rights = grants === null ? null : new StandingRights(this.#parts, grants);
     response.once('close', () => rights?.end());
     return { resize, allowed: (chunks) => whileAllowed(chunks, rights) };

@@ -6,22 +6,23 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Authenticator } from '../../auth/authenticator.ts';
-import type { ClientPrincipal, Principal } from '../../auth/identity/principal.ts';
+import type { Principal } from '../../auth/identity/principal.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import type { Policies } from '../policies.ts';
 import type { Scope } from '../scope.ts';
+import type { LookingAs, Viewing } from './looking-as.ts';
 
 export interface RightsParts {
   readonly authenticator: Pick<Authenticator, 'onRevoked' | 'present' | 'recall'>;
   readonly policies: Policies;
+  readonly lookingAs: Pick<LookingAs, 'principal'>;
 }
 
 type Scopes = readonly (Scope | null)[];
 
 /** The rights with which an answer or an upload began. */
-export interface Grants {
-  readonly principal: ClientPrincipal;
-  /** The header that proved the principal; undefined for an anonymous one. */
+export interface Grants extends Viewing {
+  /** The header that proved who asks; undefined for an anonymous one. */
   readonly authorization: string | undefined;
   /** `Policies.generation` before the Scopes were asked for. */
   readonly generation: number;
@@ -36,20 +37,20 @@ export class StandingRights {
   readonly #forget: () => void;
   /** `Policies.generation` when the Scopes were last compared. */
   #generation: number;
-  /** True if the account, session or key of the principal may have changed since it was read. */
+  /** True if the account, session or key of who asks or is answered may have changed since it was read. */
   #doubtful: boolean;
 
   constructor(parts: RightsParts, grants: Grants) {
-    const { principal, authorization } = grants;
+    const { principal, asker, as, authorization } = grants;
     this.#parts = parts;
     this.#grants = grants;
     this.#generation = grants.generation;
     this.#forget = parts.authenticator.onRevoked((still) => {
-      this.#doubtful ||= !still(principal);
+      this.#doubtful ||= !still(asker) || !still(principal);
     });
-    // The principal may have been revoked after its credential was verified and before this watch began.
+    // One of them may have been revoked after it was read and before this watch began.
     const recalled = authorization === undefined ? undefined : parts.authenticator.recall(authorization);
-    this.#doubtful = principal.kind !== 'anonymous' && recalled !== principal;
+    this.#doubtful = as !== null || (asker.kind !== 'anonymous' && recalled !== asker);
   }
 
   /**
@@ -58,8 +59,10 @@ export class StandingRights {
    *   rejection
    */
   check(): void | Promise<void> {
-    if (this.#doubtful) return this.#renew();
-    if (this.#parts.policies.generation !== this.#generation) this.#compare(this.#grants.principal);
+    const otherPolicies = this.#parts.policies.generation !== this.#generation;
+    // Policies may say, too, who may look as others.
+    if (this.#doubtful || (otherPolicies && this.#grants.as !== null)) return this.#renew();
+    if (otherPolicies) this.#compare(this.#grants.principal);
   }
 
   /** Ends the watch. */
@@ -68,12 +71,13 @@ export class StandingRights {
   }
 
   async #renew(): Promise<void> {
-    const { principal } = this.#grants;
-    if (principal.kind === 'anonymous') return;
-    // Cleared before the principal is read: a change during the reading sets it again.
+    const { principal, asker, as } = this.#grants;
+    const { authenticator, lookingAs } = this.#parts;
+    // Cleared before the principals are read: a change during the reading sets it again.
     this.#doubtful = false;
     try {
-      const now = await this.#parts.authenticator.present(principal);
+      const asking = asker.kind === 'anonymous' ? asker : await authenticator.present(asker);
+      const now = as === null ? asking : await lookingAs.principal(asking, as);
       const otherPolicies = this.#parts.policies.generation !== this.#generation;
       if (otherPolicies || !isDeepStrictEqual({ ...now }, { ...principal })) this.#compare(now);
     } catch (error) {

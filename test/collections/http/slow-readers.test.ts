@@ -13,6 +13,7 @@ import { LongAnswers } from '../../../src/policies/standing/long-answers.ts';
 import { until } from '../../helpers/until.ts';
 
 const ROOM = { each: 1e9, all: 1e9 };
+const ALONE = { principal: async () => ANONYMOUS };
 const NOBODY = { onRevoked: () => () => undefined, recall: () => undefined, present: async () => ANONYMOUS };
 const BATCH = [BSON.serialize({ _id: 'a', filling: 'x'.repeat(1_000_000) })];
 
@@ -38,8 +39,9 @@ t.test('stalled readers', async (t) => {
       const list = { documents: batches(), next: null, prev: null, count: null, unsorted: [], hints: [] };
       const windowMs = Number(request.params.stalledMs);
       const openAnswers = new OpenAnswers({ budget: new ByteBudget(ROOM), pace: { windowMs, windowBytes: 10_240 } });
-      const answers = new LongAnswers({ authenticator: NOBODY, policies: new Policies('development'), openAnswers });
-      const asked = { principal: ANONYMOUS, ip: '127.0.0.1' };
+      const policies = new Policies('development');
+      const answers = new LongAnswers({ authenticator: NOBODY, policies, lookingAs: ALONE, openAnswers });
+      const asked = { asker: ANONYMOUS, ip: '127.0.0.1' };
       const begin = (bytes: number) => answers.begin(asked, reply.raw, null, bytes);
       return sendList(reply, list, { meta: true, most: 1e12, begin });
     },
