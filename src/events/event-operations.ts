@@ -1,7 +1,7 @@
 /** The operations of the events API for the contract, and the schema of an event. Not here: the routes (routes.ts). */
 import Type from 'typebox';
 import { type Answer, operation } from '../contract/operation.ts';
-import { queryParameter } from '../contract/parameters.ts';
+import { idParameter, queryParameter } from '../contract/parameters.ts';
 import { listOf, nullable, shape, TIME } from '../contract/schema.ts';
 import { COLLECTION } from '../database/names.ts';
 import type { ErrorCode } from '../kernel/errors.ts';
@@ -78,4 +78,31 @@ export const FOLLOW_CHANGES = operation({
   parameters: [COLLECTION, ...FEED, ...FILTERS],
   answers: { 200: page('changes') },
   errors: [...FEED_ERRORS, ...QUERY_ERRORS, 'invalid-name'],
+});
+
+export const HISTORY = operation({
+  id: 'documents.history',
+  tag,
+  as: true,
+  summary: 'Read the history of a document',
+  description:
+    'Its events, the newest first, as far back as events are kept, also when the document was deleted. A page may be short or ' +
+    'empty although there are more: `next` is null when there are none.',
+  parameters: [
+    COLLECTION,
+    idParameter('id', 'a document'),
+    queryParameter('limit', 'The most events of one answer.', { type: 'integer', minimum: 1, maximum: MAX_LIMIT }),
+    queryParameter('cursor', 'The `next` of the page before.'),
+  ],
+  answers: {
+    200: {
+      description: 'The events, and the cursor of the next page.',
+      schema: {
+        type: 'object',
+        required: ['events', 'next'],
+        properties: { events: listOf(EVENT), next: nullable(Type.String()) },
+      },
+    },
+  },
+  errors: ['unknown-parameter', 'invalid-parameter', 'invalid-name', 'cursor-mismatch', 'query-timeout'],
 });

@@ -21,6 +21,7 @@ import { Tail } from './log/tail.ts';
 import { Consumer, type ConsumerOptions } from './read/consumer.ts';
 import { Feed } from './read/feed.ts';
 import { requireChanges } from './read/followable.ts';
+import { History } from './read/history.ts';
 import { Recorder } from './record/recorder.ts';
 import { Retention, type RetentionOptions } from './record/retention.ts';
 import { type EventState, eventState, inShort, type ShortState } from './state.ts';
@@ -39,6 +40,8 @@ export interface EventParts {
   readonly tail: Tail;
   readonly recorder: Recorder;
   readonly feed: Feed;
+  /** The events of single documents. */
+  readonly history: History;
   /** Limits the reads of the log by clients: feeds, and subscriptions that resume. One place for each read. */
   readonly readers: FairSemaphore;
   readonly retention: Retention;
@@ -100,6 +103,7 @@ export async function openEvents(mongo: { data: Db; log: Db }, settings: EventSe
     tail,
     recorder,
     feed: new Feed(tail, log, readers),
+    history: new History(tail, log, readers),
     readers,
     retention,
     consumer: (options) => new Consumer({ log, tail, allowed: () => lease.held(), onNote, ...options }),

@@ -1,6 +1,6 @@
 /**
- * The routes of events, both long polls: `/events` for principals that may see all events, and
- * `/api/{collection}/_changes` for the readers of one collection. Not here: what a reader may see
+ * The routes of events: the long polls `/events`, for principals that may see all events, and `/api/{collection}/_changes`, for
+ * the readers of one collection; and the history of one document. Not here: what a reader may see
  * (read/visible-row.ts).
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -19,14 +19,15 @@ import { costOf, isHeavy } from '../query/evaluate/cost.ts';
 import { compileMatch, type Match } from '../query/evaluate/match.ts';
 import { Turnstile } from '../query/evaluate/turnstile.ts';
 import { pathsOf } from '../query/filter.ts';
-import { FOLLOW_ALL, FOLLOW_CHANGES } from './event-operations.ts';
+import { FOLLOW_ALL, FOLLOW_CHANGES, HISTORY } from './event-operations.ts';
 import { encodeEvent } from './log/event.ts';
 import { type LogRow, wholeBytes } from './log/row.ts';
 import { placesOfRow } from './log/row-audience.ts';
 import type { Feed, FeedPage, PageQuery } from './read/feed.ts';
-import { parseChangesQuery, parseEventsQuery } from './read/feed-query.ts';
+import { parseChangesQuery, parseEventsQuery, parseHistoryQuery } from './read/feed-query.ts';
 import { feedReader } from './read/feed-reader.ts';
 import { hearable } from './read/hearing.ts';
+import type { History } from './read/history.ts';
 import { namedRow, visibleRow } from './read/visible-row.ts';
 import { wanting, wantsRow } from './read/wanted-types.ts';
 
@@ -36,6 +37,7 @@ export interface EventRoutesOptions {
   readonly lookingAs: LookingAs;
   readonly events: {
     readonly feed: Feed;
+    readonly history: History;
     /** Adds the document as it is now to a row whose own documents were too large. */
     readonly completed: (row: LogRow) => Promise<LogRow>;
     /** Refuses a collection for which the database has no change events. */
@@ -47,11 +49,15 @@ interface OnCollection {
   Params: { collection: string };
 }
 
+interface OnDocument {
+  Params: { collection: string; id: string };
+}
+
 export async function eventRoutes(
   app: FastifyInstance,
   { policies, authenticator, lookingAs, events }: EventRoutesOptions,
 ): Promise<void> {
-  const { feed, completed, requireChanges } = events;
+  const { feed, history, completed, requireChanges } = events;
   const closing = new AbortController();
   /** Gives turns to readers that scan much of the log, or use expensive filters on large documents. */
   const turnstile = new Turnstile();
@@ -141,14 +147,35 @@ export async function eventRoutes(
     });
     return answer(reply, page, 'changes');
   });
+
+  app.get<OnDocument>('/api/:collection/:id/_history', { config: HISTORY }, async (request, reply) => {
+    const query = parseHistoryQuery(request);
+    const collection = parseCollectionName(request.params.collection);
+    const scope = policies.scope(request.principal, 'read', collection);
+    await requireChanges(collection);
+    const whose = clientOf(request.asker, request.ip);
+    const lane = turnstile.lane(request.socket);
+    const turn = () => turnstile.pass(request.socket);
+    const pick = async (row: LogRow) => {
+      const seen = await visibleRow(await completed(row), scope, null, turn);
+      return seen && encodeEvent(seen);
+    };
+    const { items, next } = await history.page({ ...query, collection, id: request.params.id, pick, whose, lane });
+    return send(reply, 'events', items, { next });
+  });
 }
 
-/** Sends a page of events, which are JSON already. */
+/** Sends a page of a feed. */
 function answer(reply: FastifyReply, { items, position }: FeedPage<Buffer>, name: string): FastifyReply {
+  return send(reply.header('millrace-position', position), name, items, { position });
+}
+
+/** Sends events, which are JSON already, and another member after them. */
+function send(reply: FastifyReply, name: string, items: readonly Buffer[], last: object): FastifyReply {
   const listed = items.flatMap((item, index) => (index === 0 ? [item] : [COMMA, item]));
-  const end = Buffer.from(`],"position":${JSON.stringify(position)}}`);
+  const end = Buffer.from(`],${JSON.stringify(last).slice(1)}`);
   const body = Buffer.concat([Buffer.from(`{"${name}":[`), ...listed, end]);
-  return reply.header('millrace-position', position).type('application/json; charset=utf-8').send(body);
+  return reply.type('application/json; charset=utf-8').send(body);
 }
 
 const COMMA = Buffer.from(',');

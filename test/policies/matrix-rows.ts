@@ -117,6 +117,7 @@ export const ROWS: readonly Row[] = [
   row('POST /api/:collection/_query', 'documents', 200, { send: {}, body: [POST], reads: true, as: true }),
   row('GET /api/:collection/_changes', 'documents', 200, { body: { changes: [], position: /.+/ }, as: true }),
   row('GET /api/:collection/:id', 'documents', 200, { body: POST, as: true }),
+  row('GET /api/:collection/:id/_history', 'documents', 200, { body: { events: [] }, as: true }),
   row('POST /api/:collection', 'documents', 201, { send: { title: 'new' }, body: POST }),
   row('PATCH /api/:collection', 'documents', 200, {
     url: '/api/posts?team=a',

@@ -1,18 +1,21 @@
 /**
- * Parses the parameters of the feeds: position, wait, limit, types and filter. Pure. Unknown parameters are refused by
+ * Parses the parameters of the feeds (position, wait, limit, types, filter) and of histories (limit, cursor). Pure. Unknown parameters are refused by
  * name, because an ignored one would silently give a different answer.
  */
 import { MillraceError } from '../../kernel/errors.ts';
-import { queryText } from '../../kernel/request.ts';
+import { parameters, queryText, type RequestLike } from '../../kernel/request.ts';
 import { affordable } from '../../query/evaluate/cost.ts';
 import type { OpenFilter } from '../../query/filter.ts';
 import { LIMITS } from '../../query/limits.ts';
 import { type QueryParameter, readParameters } from '../../query/parse/parameters.ts';
 import { parseQuery, RESERVED } from '../../query/parse/parse-query.ts';
+import { parsePosition } from '../log/position.ts';
 import { requireTypes } from './wanted-types.ts';
 
 export const MAX_LIMIT = 1000;
 export const MAX_WAIT_S = 60;
+/** Events of one page of a document's history, when the client names no number. */
+const HISTORY_LIMIT = 50;
 const MAX_TYPES = 50;
 const MAX_TYPE_LENGTH = 200;
 
@@ -43,6 +46,24 @@ export function parseChangesQuery(url: string): FeedQuery & { readonly filter: O
     ...common(found.filter(([name]) => own.includes(name))),
     filter: affordable(parseQuery(rest).filter, LIMITS.liveCost),
   };
+}
+
+export interface HistoryParameters {
+  readonly limit: number;
+  /** The number in the log below which the page begins; null for the newest events. */
+  readonly cursor: number | null;
+}
+
+/** Reads `limit` and `cursor`. Throws MillraceError `unknown-parameter`, `invalid-parameter`, `cursor-mismatch`. */
+export function parseHistoryQuery(request: RequestLike): HistoryParameters {
+  const found = parameters(request, ['limit', 'cursor']);
+  const cursor = found.get('cursor');
+  const place = cursor === null ? null : parsePosition(cursor);
+  if (cursor !== null && place === null) {
+    throw new MillraceError('cursor-mismatch', 'The cursor is not one of this list');
+  }
+  const limit = integer(new Map(found), 'limit', HISTORY_LIMIT, 1, MAX_LIMIT);
+  return { limit, cursor: place?.number ?? null };
 }
 
 function unknown(name: string, known: readonly string[]): MillraceError {

@@ -1,0 +1,88 @@
+/**
+ * The history of one document: its events, the newest first, in pages. Not here: what a reader may see, which the caller passes in as
+ * a function, and events in their order (feed.ts).
+ */
+import type { FairSemaphore } from '../../kernel/concurrency/fair-semaphore.ts';
+import type { Lane } from '../../query/evaluate/turnstile.ts';
+import { type DocumentRows, documentRows } from '../log/document-rows.ts';
+import type { EventLog } from '../log/event-log.ts';
+import { formatPosition } from '../log/position.ts';
+import { type LogRow, wholeBytes } from '../log/row.ts';
+import type { Tail } from '../log/tail.ts';
+
+/** A page ends after so much time, in milliseconds; the next one goes on. */
+const PAGE_MS = 1_000;
+/** A page ends after so many bytes of documents. */
+const PAGE_BYTES = 16 * 1024 * 1024;
+/** Rows that the first call looks at. */
+const FIRST_CALL = 2_000;
+/** How long a call should take, in milliseconds: the next one looks at more rows or at fewer. */
+const CALL_MS = 100;
+
+export interface HistoryQuery<T> {
+  readonly collection: string;
+  /** The document's id as clients see it. */
+  readonly id: string;
+  /** The end of the last page; null for the newest events. */
+  readonly cursor: number | null;
+  readonly limit: number;
+  /** The item that a reader gets for a row; null for none. */
+  readonly pick: (row: LogRow) => Promise<T | null>;
+  /** The client that reads: any value that is the same for all its reads. */
+  readonly whose: unknown;
+  readonly lane: Lane;
+}
+
+export interface HistoryPage<T> {
+  readonly items: readonly T[];
+  /** Where the next page begins; null when the log has no older events. */
+  readonly next: string | null;
+}
+
+export class History {
+  readonly #tail: Tail;
+  readonly #log: EventLog;
+  readonly #readers: FairSemaphore;
+
+  /** @param readers limits the reads of the log by clients */
+  constructor(tail: Tail, log: EventLog, readers: FairSemaphore) {
+    this.#tail = tail;
+    this.#log = log;
+    this.#readers = readers;
+  }
+
+  /**
+   * A page of events. It may have fewer than asked for, or none, although there are more: then the log is long, and the next page
+   * goes on.
+   * @throws MillraceError `query-timeout`
+   */
+  page<T>(query: HistoryQuery<T>): Promise<HistoryPage<T>> {
+    return this.#readers.run(query.whose, () => this.#gather(query));
+  }
+
+  async #gather<T>({ collection, id, cursor, limit, pick, lane }: HistoryQuery<T>): Promise<HistoryPage<T>> {
+    const until = performance.now() + PAGE_MS;
+    const { epoch, number: newest } = this.#tail.position;
+    const floor = Math.max(1, await this.#log.floor());
+    const items: T[] = [];
+    let bytes = PAGE_BYTES;
+    let from = Math.min(newest, (cursor ?? Number.POSITIVE_INFINITY) - 1);
+    for (let size = FIRST_CALL; from >= floor; ) {
+      const begun = performance.now();
+      const down = Math.max(floor, from - size + 1);
+      const asked = { from, down, collection, id, limit: limit - items.length, maxBytes: bytes };
+      const found: DocumentRows = await documentRows(this.#log.db, asked);
+      const took = performance.now() - begun;
+      for (const row of found.rows) {
+        if (lane.isOver) await lane.pass();
+        const item = await pick(row);
+        if (item !== null) items.push(item);
+        bytes -= wholeBytes(row);
+      }
+      from = found.down - 1;
+      if (items.length >= limit || bytes <= 0 || performance.now() > until) break;
+      size = Math.ceil(size * Math.min(4, Math.max(0.25, CALL_MS / took)));
+    }
+    return { items, next: from < floor ? null : formatPosition({ epoch, number: from + 1 }) };
+  }
+}
