@@ -11,7 +11,7 @@ export const FIRST_BATCH = 16;
  * The wanted size of a reply, in bytes. The server only takes a number of documents, which is computed from the last
  * reply.
  */
-const REPLY_BYTES = 1_048_576;
+export const REPLY_BYTES = 1_048_576;
 /** A reply may hold so many times as many documents as the reply before it. */
 const GROWTH = 8;
 
@@ -39,6 +39,11 @@ export class OpenCursor {
     this.#parts = parts;
     this.#id = id;
     this.#batchSize = first === undefined ? parts.batchSize : this.#after(first);
+  }
+
+  /** Whether the server has more documents. */
+  get isOpen(): boolean {
+    return this.#id !== 0n;
   }
 
   /** The documents after the first reply, in batches that are not empty. Throws the driver's errors. */

@@ -5,7 +5,7 @@
 import type { ClientSession, Db, Document, Timestamp } from 'mongodb';
 import { readStored } from '../../database/bson/stored.ts';
 import { type CursorReply, RAW_ENTRIES, readCursorReply } from '../../database/cursors/cursor-reply.ts';
-import { OpenCursor } from '../../database/cursors/open-cursor.ts';
+import { FIRST_BATCH, OpenCursor, REPLY_BYTES } from '../../database/cursors/open-cursor.ts';
 import { serverCode, translateError } from '../../database/errors.ts';
 import { requireChanges } from '../../events/read/followable.ts';
 import { within } from '../../kernel/concurrency/deadline.ts';
@@ -27,6 +27,7 @@ const QUERY_PLAN_KILLED = 175;
 const NOT_AT_THAT_TIME: ReadonlySet<number> = new Set([239, SNAPSHOT_UNAVAILABLE, QUERY_PLAN_KILLED]);
 /** The errors of a read under way when its collection has been dropped, renamed or created again. */
 const DROPPED: ReadonlySet<number> = new Set([SNAPSHOT_UNAVAILABLE, QUERY_PLAN_KILLED]);
+/** The most documents of one reply; fewer if they are large. */
 const BATCH = 1_000;
 /** The most bytes that are read to refill a window; a window that needs more begins anew. */
 const MOST_AT_ONCE = 16 * 1024 * 1024;
@@ -56,7 +57,7 @@ export function voidBy(error: unknown, report: (error: unknown) => void): 'dropp
 export interface SnapshotRead {
   /** The moment; null when the collection does not exist. */
   readonly time: Timestamp | null;
-  /** The first documents, raw. */
+  /** The first documents, raw: about 1,000 of them or 1 MB. */
   readonly first: readonly Buffer[];
   /** Whether there are more than the first ones. */
   readonly more: boolean;
@@ -95,7 +96,7 @@ export class SnapshotStore {
       filter: filterOf(question),
       ...(question.keyed ? { sort: toMongoSort(question.sort) } : {}),
       ...(limit === null ? {} : { limit }),
-      batchSize: limit ?? BATCH,
+      batchSize: Math.min(limit ?? BATCH, FIRST_BATCH),
       ...BY_CODE_POINT,
       maxTimeMS: this.#timeoutMs,
     };
@@ -103,7 +104,7 @@ export class SnapshotStore {
     const followable = this.requireFollowable(question.collection);
     try {
       const [reply] = await Promise.all([this.#atOrNow(session, find, at), followable]);
-      return await judged(question, this.#read(question.collection, session, reply));
+      return await judged(question, await this.#read(question.collection, session, reply));
     } catch (error) {
       await session.endSession();
       // That the collection cannot be followed is a better error than how the read failed.
@@ -144,7 +145,8 @@ export class SnapshotStore {
    * can the index of ids be used, and no two ids are equal in it. Throws when that is impossible, or not in time.
    */
   byIds(collection: string, ids: readonly unknown[], at: Timestamp, limitMs?: number): Promise<readonly Buffer[]> {
-    return this.#all({ find: collection, filter: { _id: { $in: ids } }, batchSize: ids.length + 1 }, at, limitMs);
+    const batchSize = Math.min(ids.length + 1, FIRST_BATCH);
+    return this.#all({ find: collection, filter: { _id: { $in: ids } }, batchSize }, at, limitMs);
   }
 
   /**
@@ -160,7 +162,7 @@ export class SnapshotStore {
   ): Promise<readonly Buffer[]> {
     const position = key === null ? null : ({ direction: 'next', values: key } as const);
     const { filter, sort } = requestPage(filterOf(question), question.sort, position);
-    const options = { limit, batchSize: limit, ...BY_CODE_POINT };
+    const options = { limit, batchSize: Math.min(limit, FIRST_BATCH), ...BY_CODE_POINT };
     const find = { find: question.collection, filter, sort: toMongoSort(sort), ...options };
     return this.#all(find, at, limitMs);
   }
@@ -169,7 +171,8 @@ export class SnapshotStore {
     const session = this.#data.client.startSession({ causalConsistency: false });
     try {
       const command = { ...find, maxTimeMS: limitMs, ...concern(at) };
-      const read = this.#read(String(find['find']), session, await this.#ask(session, command, limitMs));
+      const reply = await this.#ask(session, command, limitMs);
+      const read = await this.#read(String(find['find']), session, reply, limitMs);
       // For a collection that has been dropped since, the server returns an empty result without a cluster time.
       if (read.time === null) throw new Dropped(`'${String(find['find'])}' was dropped`);
       const found: Buffer[] = [];
@@ -200,11 +203,10 @@ export class SnapshotStore {
     return await retry(ask, { limitMs: this.#timeoutMs, delayMs: 10, maxDelayMs: 200, retryable });
   }
 
-  #read(collection: string, session: ClientSession, { id, entries, time }: CursorReply): SnapshotRead {
-    const ask = (command: Document) => this.#ask(session, command);
-    const cursor = new OpenCursor({ db: this.#data, collection, session, batchSize: BATCH, ask }, id);
-    const more = id !== 0n;
-    if (!more) void cursor.close();
+  /** Reads on until the first documents are together. No reply is larger than 1 MB, if single documents are not. */
+  async #read(collection: string, session: ClientSession, reply: CursorReply, limitMs?: number): Promise<SnapshotRead> {
+    const ask = (command: Document) => this.#ask(session, command, limitMs);
+    const cursor = new OpenCursor({ db: this.#data, collection, session, batchSize: BATCH, ask }, reply.id, reply);
     async function* rest(): AsyncGenerator<readonly Buffer[]> {
       try {
         yield* cursor.rest();
@@ -213,7 +215,16 @@ export class SnapshotStore {
         throw translateError(error);
       }
     }
-    return { time, first: entries, more, rest, close: () => cursor.close() };
+    const replies = rest();
+    const first = [...reply.entries];
+    let { bytes } = reply;
+    while (cursor.isOpen && first.length < BATCH && bytes < REPLY_BYTES) {
+      const { value = [] } = await replies.next();
+      first.push(...value);
+      for (const raw of value) bytes += raw.length;
+    }
+    if (!cursor.isOpen) void cursor.close();
+    return { time: reply.time, first, more: cursor.isOpen, rest: () => replies, close: () => cursor.close() };
   }
 
   async #ask(session: ClientSession, command: Document, limitMs = this.#timeoutMs): Promise<CursorReply> {

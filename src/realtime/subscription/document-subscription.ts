@@ -6,6 +6,7 @@ import type { Principal } from '../../auth/identity/principal.ts';
 import { readInTurns } from '../../database/bson/stored.ts';
 import type { CollectionName } from '../../database/names.ts';
 import { formatPosition, type LogPosition } from '../../events/log/position.ts';
+import { mapInTurns } from '../../kernel/concurrency/pauses.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { costOf } from '../../query/evaluate/cost.ts';
 import { and } from '../../query/filter.ts';
@@ -13,7 +14,7 @@ import type { Judgement } from '../answer/live-answer.ts';
 import { LiveQuery } from '../answer/live-query.ts';
 import { type LiveQuestion, moves, type RequestedQuestion, toLiveQuestion } from '../answer/live-question.ts';
 import type { RowView } from '../answer/row-view.ts';
-import { type SnapshotRead, snapshotBatches } from '../answer/snapshot-store.ts';
+import type { SnapshotRead } from '../answer/snapshot-store.ts';
 import type { WindowMember } from '../answer/window.ts';
 import { toMember } from '../answer/window-member.ts';
 import { tell } from '../hub/group.ts';
@@ -21,10 +22,12 @@ import { type IndexKey, indexKeyOfFilter } from '../hub/index-key.ts';
 import { NOWHERE } from '../wire/protocol.ts';
 import type { Told } from '../wire/shared-message.ts';
 import { checkResume, type ResumeVerdict, rowAt } from './resume-check.ts';
-import { sendSnapshot } from './snapshot-sender.ts';
+import { heldBatches, sendSnapshot } from './snapshot-sender.ts';
 import { Subscription, type SubscriptionOptions } from './subscription.ts';
 
 const MOST_DOCUMENTS = 10_000;
+/** Bytes of the documents of a window that are sent again in one turn; a larger window begins anew, in parts. */
+const AGAIN_BYTES = 1024 * 1024;
 
 export interface DocumentOptions extends SubscriptionOptions {
   readonly collection: CollectionName;
@@ -107,7 +110,8 @@ export class DocumentSubscription extends Subscription {
       const cause = 'place' in verdict ? await this.#causeAt(verdict.place) : null;
       if (run.aborted) return;
       const again: Told[] = [];
-      const live = 'place' in verdict ? await this.#resumed(run, verdict, cause, again) : null;
+      const resumed = 'place' in verdict && (() => this.#resumed(run, verdict, cause, again));
+      const live = resumed ? await this.queue.paced(resumed) : null;
       if (run.aborted) return;
       if ('place' in verdict && live !== null) {
         this.say('subscribed', { from: 'resume' }, formatPosition(verdict.place));
@@ -136,7 +140,8 @@ export class DocumentSubscription extends Subscription {
     await this.queue.ready(run);
     if (run.aborted) return;
     const verdict = await this.#missed(formatPosition({ epoch: hub.position.epoch, number: this.after }));
-    const live = !run.aborted && 'place' in verdict ? await this.#resumed(run, verdict) : null;
+    const resumed = !run.aborted && 'place' in verdict && (() => this.#resumed(run, verdict));
+    const live = resumed ? await this.queue.paced(resumed) : null;
     if (run.aborted) return;
     if (live === null) return this.reset('reason' in verdict ? verdict.reason : 'window');
     await this.follow(run, live, this.#indexKey(), false);
@@ -198,17 +203,22 @@ export class DocumentSubscription extends Subscription {
     if (through.time === null) return null;
     const read = await this.#open(live, through.time);
     const members: WindowMember[] = [];
+    let bytes = 0;
     try {
       if (read.time === null || !read.time.equals(through.time)) return null;
-      for await (const batch of snapshotBatches(read)) {
-        for (const raw of batch) {
+      for await (const batch of heldBatches(read, this.queue.account)) {
+        await mapInTurns(batch, async (raw) => {
           const document = await readInTurns(raw);
           const member = toMember(document, live.question);
           live.reserve(member);
           members.push(member);
           const isShown = members.length <= (live.question.limit ?? 0);
-          if (cause !== null && isShown) again.push(await live.entering(document, raw, cause));
-        }
+          if (cause === null || !isShown || bytes > AGAIN_BYTES) return;
+          const told = await live.entering(document, raw, cause);
+          bytes += told.bytes;
+          again.push(told);
+        });
+        if (run.aborted || bytes > AGAIN_BYTES) return null;
       }
     } finally {
       await read.close();

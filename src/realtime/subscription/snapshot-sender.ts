@@ -14,6 +14,7 @@ import { toMember } from '../answer/window-member.ts';
 import { snapshotPart } from '../wire/messages.ts';
 import type { SendQueue } from '../wire/send-queue.ts';
 
+/** Bytes of documents and sort keys in one message; a single document may be larger. */
 const PART_BYTES = 256 * 1024;
 
 export interface Snapshot {
@@ -38,7 +39,7 @@ export async function sendSnapshot(
   const turn = () => lane.pass();
   const members: WindowMember[] = [];
   let documents: Buffer[] = [];
-  let keys: string[] = [];
+  let keys: Buffer[] = [];
   let bytes = 0;
   const part = (at: string | null) => {
     queue.push(snapshotPart(id, documents, question.keyed ? keys : null, at));
@@ -62,8 +63,12 @@ export async function sendSnapshot(
       const json = await renderedInTurns(question, raw, turn);
       if (run.aborted) return;
       documents.push(json);
-      if (document !== null && question.keyed) keys.push(keyText(question, document));
       bytes += json.length;
+      if (document !== null) {
+        const key = Buffer.from(keyText(question, document));
+        keys.push(key);
+        bytes += key.length;
+      }
       if (bytes < PART_BYTES) continue;
       part(null);
       await lane.pass();
@@ -77,7 +82,7 @@ export async function sendSnapshot(
 }
 
 /** Batches that count on an account while they are in use. */
-async function* heldBatches(read: SnapshotRead, account: Account): AsyncGenerator<readonly Buffer[]> {
+export async function* heldBatches(read: SnapshotRead, account: Account): AsyncGenerator<readonly Buffer[]> {
   for await (const batch of snapshotBatches(read)) {
     const bytes = batch.reduce((sum, { length }) => sum + length, 0);
     account.require(0);

@@ -23,14 +23,19 @@ export function toBytes(
 export function snapshotPart(
   id: string | null,
   documents: readonly Buffer[],
-  keys: readonly string[] | null,
+  keys: readonly Buffer[] | null,
   position: string | null,
 ): Buffer {
   const head = id === null ? '{"documents":[' : `{"type":"snapshot","id":${JSON.stringify(id)},"documents":[`;
-  const last = position === null ? '"last":false' : `"last":true,"position":"${position}"`;
-  const tail = `],${keys === null ? '' : `"sortKey":[${keys.join()}],`}${last}}`;
-  const comma = Buffer.from(',');
-  const list = documents.flatMap((one, index) => (index === 0 ? [one] : [comma, one]));
-  const parts = [Buffer.from(head), ...list, Buffer.from(tail)];
+  const last = position === null ? '"last":false}' : `"last":true,"position":"${position}"}`;
+  const sortKeys = keys === null ? [] : [Buffer.from('"sortKey":['), ...listed(keys), Buffer.from('],')];
+  const parts = [Buffer.from(head), ...listed(documents), Buffer.from('],'), ...sortKeys, Buffer.from(last)];
   return id === null ? streamChunk('snapshot', parts, position) : socketFrame(parts);
+}
+
+const COMMA = Buffer.from(',');
+
+/** The elements with a comma between any two. */
+function listed(elements: readonly Buffer[]): readonly Buffer[] {
+  return elements.flatMap((one, index) => (index === 0 ? [one] : [COMMA, one]));
 }

@@ -1,13 +1,14 @@
 /**
  * Loaded into a measured program with `--import`: appends a line of JSON to the file named by LOOP_HOLDS whenever the
- * program blocked its event loop for long. CPU time is measured, so that a busy machine changes nothing.
+ * program blocked its event loop for long. CPU time of the main thread is measured, so that a busy machine, other threads
+ * and other processes change nothing.
  */
 import { appendFileSync } from 'node:fs';
 
 export interface Hold {
   /** When the block ended, in milliseconds since 1970. */
   readonly at: number;
-  /** CPU time of the whole process, in milliseconds. */
+  /** CPU time of the main thread, in milliseconds. */
   readonly cpuMs: number;
 }
 
@@ -18,9 +19,9 @@ const file = process.env['LOOP_HOLDS'];
 if (file !== undefined) watch(file);
 
 function watch(path: string): void {
-  let before = process.cpuUsage();
+  let before = process.threadCpuUsage();
   const look = () => {
-    const now = process.cpuUsage();
+    const now = process.threadCpuUsage();
     const cpuMs = (now.user + now.system - before.user - before.system) / 1_000;
     before = now;
     const hold: Hold = { at: Date.now(), cpuMs };

@@ -1,8 +1,9 @@
 /**
  * A program in production under attack, and an honest client, the neighbour, that is signed in and keeps working
- * meanwhile. Measured: how much more memory the program takes than at rest, the longest wait of the neighbour, and
- * whether the neighbour holds the right documents in the end. Not here: the attacks.
+ * meanwhile. Measured: how much more memory the program takes than at rest, the longest wait of the neighbour, how long
+ * the program held its event loop, and whether the neighbour holds the right documents in the end. Not here: the attacks.
  */
+import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
@@ -15,6 +16,7 @@ import { LiveState, stateText } from '../live/live-state.ts';
 import { openSocket } from '../live/socket.ts';
 import { testMongo } from '../mongo.ts';
 import { until } from '../until.ts';
+import type { Hold } from './loop-holds.ts';
 import { type Program, startProgram } from './program.ts';
 
 const OWNER = 'ada@example.org';
@@ -26,6 +28,7 @@ const STRANGER = '127.0.0.2';
 const PROBE_MS = 20;
 /** The heap limit of the program, as in a container of 512 MB. */
 const HEAP = '--max-old-space-size=256';
+const WATCH = `--import ${new URL('./loop-holds.ts', import.meta.url).href}`;
 
 export interface Attacked {
   readonly program: Program;
@@ -47,6 +50,8 @@ export interface Figures {
    * ms.
    */
   readonly worstWaitMs: number;
+  /** The longest time that the program held its event loop, in milliseconds of CPU. */
+  readonly worstHoldMs: number;
   readonly probes: number;
   /** What the neighbour received wrongly. */
   readonly faults: readonly string[];
@@ -57,8 +62,10 @@ export async function startAttacked(t: Test): Promise<Attacked> {
   const { url, database } = await testMongo(t);
   const client = await new MongoClient(url).connect();
   t.teardown(() => client.close());
-  const secret = join(t.testdir(), 'password');
+  const folder = t.testdir();
+  const [secret, holdsFile] = [join(folder, 'password'), join(folder, 'holds')];
   await writeFile(secret, PASSWORD, { mode: 0o600 });
+  await writeFile(holdsFile, '');
   const program = await startProgram(t, {
     MONGODB_URL: url,
     MILLRACE_DB: database,
@@ -66,7 +73,8 @@ export async function startAttacked(t: Test): Promise<Attacked> {
     MILLRACE_OWNER_EMAIL: OWNER,
     MILLRACE_OWNER_PASSWORD_FILE: secret,
     MILLRACE_RATE_PRINCIPAL: '1000000',
-    NODE_OPTIONS: HEAP,
+    LOOP_HOLDS: holdsFile,
+    NODE_OPTIONS: `${HEAP} ${WATCH}`,
   });
   let token = '';
   const ask = async (method: string, path: string, body?: object) => {
@@ -100,13 +108,20 @@ export async function startAttacked(t: Test): Promise<Attacked> {
     return socket;
   };
   const attacked = { program, data: client.db(database), open, ask };
-  return { ...attacked, during: (attack) => during(t, attacked, token, attack) };
+  return { ...attacked, during: (attack) => during(t, attacked, { token, holdsFile }, attack) };
+}
+
+/** The longest hold that was noted from a moment on, in milliseconds. */
+function worstHold(file: string, from: number): number {
+  const lines = readFileSync(file, 'utf8').trim().split('\n').filter(Boolean);
+  const holds = lines.map((line): Hold => JSON.parse(line));
+  return Math.max(0, ...holds.filter(({ at }) => at >= from).map(({ cpuMs }) => cpuMs));
 }
 
 async function during(
   t: Test,
   { program, ask }: Omit<Attacked, 'during'>,
-  token: string,
+  { token, holdsFile }: { readonly token: string; readonly holdsFile: string },
   attack: () => Promise<void>,
 ): Promise<Figures> {
   const sort = '-n';
@@ -121,6 +136,7 @@ async function during(
   const bystander = await startBystander(t);
   for (let n = 0; n < 50; n++) await probe(ask, state, -1);
   const rest = program.rss();
+  const from = Date.now();
   let over = false;
   const attacking = attack().finally(() => {
     over = true;
@@ -141,7 +157,7 @@ async function during(
   if (!holds()) faults.push('The neighbour holds something else');
   if (socket.closed !== null) faults.push(`closed: ${JSON.stringify(socket.closed)}`);
   socket.socket.terminate();
-  return { memory, worstWaitMs, probes, faults };
+  return { memory, worstWaitMs, worstHoldMs: worstHold(holdsFile, from), probes, faults };
 }
 
 /** Writes a document, and waits until the neighbour receives its change. */

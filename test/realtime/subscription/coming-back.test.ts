@@ -61,6 +61,24 @@ t.test('coming back in the worst moments', async (t) => {
     t.match(whole.socket.of('s'), [{ from: 'resume' }, { type: 'live' }], 'whoever has it all is told nothing');
   });
 
+  await t.test('a window that is too large to be sent in one turn begins anew instead', async (t) => {
+    const text = 'x'.repeat(400_000);
+    for (const n of [1, 2, 3, 4, 5]) await write('POST', 'pages', { id: `p${n}`, n, text });
+    const query = { sort: 'n', limit: 4 };
+    const { socket } = await subscribe(null, 'pages', query);
+    await write('DELETE', 'pages/p1');
+    const left = await socket.frame({ op: 'leave' });
+    const back = await subscribe(String(left['event']), 'pages', query);
+    const frames = back.socket.of('s');
+    t.match(frames[0], { type: 'reset', reason: 'window' });
+    t.notOk(frames.some(({ type }) => type === 'change'));
+    const shown = frames.flatMap((frame) => (Array.isArray(frame['documents']) ? frame['documents'] : []));
+    t.strictSame(
+      shown.map(({ id }) => id),
+      ['p2', 'p3', 'p4', 'p5'],
+    );
+  });
+
   await t.test('a stream that was told to forget begins anew', async (t) => {
     await write('POST', 'items', { id: 'a' });
     const { position } = await subscribe(null, 'items');
