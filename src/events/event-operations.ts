@@ -1,7 +1,7 @@
 /** The operations of the events API for the contract, and the schema of an event. Not here: the routes (routes.ts). */
 import Type from 'typebox';
 import { type Answer, operation } from '../contract/operation.ts';
-import { idParameter, queryParameter } from '../contract/parameters.ts';
+import { idParameter, type Parameter, queryParameter } from '../contract/parameters.ts';
 import { listOf, nullable, shape, TIME } from '../contract/schema.ts';
 import { COLLECTION } from '../database/names.ts';
 import type { ErrorCode } from '../kernel/errors.ts';
@@ -60,14 +60,21 @@ const page = (member: string): Answer => ({
   },
 });
 
+const EVENT_FILTER: Parameter = {
+  name: 'filter',
+  in: 'query',
+  description: 'A filter of the event as JSON, such as {"actor.id":"u1","data.size":{"$gt":1000}}.',
+  content: { 'application/json': { schema: { type: 'object' } } },
+};
+
 export const FOLLOW_ALL = operation({
   id: 'events.list',
   tag,
   as: true,
   summary: 'Follow all events',
-  parameters: [...FEED, queryParameter('types', 'Event types, such as todos.created,system.file.*')],
+  parameters: [...FEED, queryParameter('types', 'Event types, such as todos.created,system.file.*'), EVENT_FILTER],
   answers: { 200: page('events') },
-  errors: FEED_ERRORS,
+  errors: [...FEED_ERRORS, ...QUERY_ERRORS],
 });
 
 export const FOLLOW_CHANGES = operation({

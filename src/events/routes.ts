@@ -20,7 +20,7 @@ import { compileMatch, type Match } from '../query/evaluate/match.ts';
 import { Turnstile } from '../query/evaluate/turnstile.ts';
 import { pathsOf } from '../query/filter.ts';
 import { FOLLOW_ALL, FOLLOW_CHANGES, HISTORY } from './event-operations.ts';
-import { encodeEvent } from './log/event.ts';
+import { encodeEvent, eventDocument } from './log/event.ts';
 import { type LogRow, wholeBytes } from './log/row.ts';
 import { placesOfRow } from './log/row-audience.ts';
 import type { Feed, FeedPage, PageQuery } from './read/feed.ts';
@@ -94,21 +94,33 @@ export async function eventRoutes(
   }
 
   app.get('/events', { config: FOLLOW_ALL }, async (request, reply) => {
-    const { types: asked, ...query } = parseEventsQuery(request.url);
+    const { types: asked, filter, ...query } = parseEventsQuery(request.url);
     const types = asked ?? ['*'];
     const turn = () => turnstile.pass(request.socket);
     // Checked before anything is read.
     if (isLimited(request.principal)) hearable(policies, request.principal, types);
     const wants = wanting(types);
+    const cost = costOf(filter);
+    const matchOf = (principal: ClientPrincipal): Match =>
+      compileMatch(bind(filter, bindingsOf(principal, new Date())).filter);
+    let tests = { by: request.principal, match: matchOf(request.principal) };
+    /** The event of a row as it is seen, if the filter lets it pass. */
+    const passed = async (row: LogRow, principal: ClientPrincipal): Promise<Buffer | null> => {
+      if (cost === 0) return encodeEvent(row);
+      if (tests.by !== principal) tests = { by: principal, match: matchOf(principal) };
+      const { match } = tests;
+      const passes = () => match(eventDocument(row));
+      return (isHeavy(cost, wholeBytes(row)) ? await inTurns(passes, turn) : passes()) ? encodeEvent(row) : null;
+    };
     const page = await pageFor(request, reply, { ...query, refuseGap: () => false }, async (row, principal) => {
       if (!wantsRow(wants, row)) return null;
       if (!isLimited(principal) && !placesOfRow(row).includes('admin:accounts'))
-        return encodeEvent(await completed(row));
+        return await passed(await completed(row), principal);
       const named = namedRow(row, (place) => policies.find(principal, 'read', place));
       if (named === null || !wantsRow(wants, named.row)) return null;
       const whole = await completed(named.row);
       const seen = await visibleRow(whole, named.scope, null, turn);
-      return seen && encodeEvent(seen);
+      return seen && (await passed(seen, principal));
     });
     return answer(reply, page, 'events');
   });

@@ -54,6 +54,23 @@ t.test('what clients and others write comes as events with states, authors and w
   t.same((await get(`/events?since=${position}`)).body.events, []);
 });
 
+t.test('events of all collections are filtered as they are shown', async (t) => {
+  const since = await now();
+  for (const n of [1, 2, 3]) await write('POST', '/api/numbers', { id: `n${n}`, n });
+  const { headers } = await write('PATCH', '/api/numbers/n3', { n: 4 });
+  await until(async () => (await get(`/events?since=${since}`)).body.events.length === 4, 'all told');
+  const told = async (filter: object) => {
+    const { body } = await get(`/events?since=${since}&filter=${encodeURIComponent(JSON.stringify(filter))}`);
+    return body.events?.map(({ data }: { data: { n: number } }) => data.n) ?? body.code;
+  };
+  t.strictSame(await told({ 'data.n': { $gte: 3 } }), [3, 4]);
+  t.strictSame(await told({ 'before.n': 3 }), [4]);
+  t.strictSame(await told({ request: headers['x-request-id'] }), [4]);
+  t.strictSame(await told({ n: 3 }), [], 'the members of a document are below data and before');
+  t.equal(await told({ n: { $gtt: 3 } }), 'unknown-operator');
+  t.equal((await get('/events?filter=no')).body.code, 'invalid-filter');
+});
+
 t.test('a poll that waits is answered by the next event', async (t) => {
   const since = await now();
   const waiting = get(`/api/later/_changes?since=${since}&wait=30`);

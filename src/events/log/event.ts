@@ -140,6 +140,12 @@ export function beforeOf(row: LogRow): Event['before'] {
   return row.before && toWire(readStored(row.before));
 }
 
+/** The event as a document for filters: its id has the name that the id of a stored document has. */
+export function eventDocument(row: LogRow): Readonly<Record<string, unknown>> {
+  const envelope = toEnvelope(row);
+  return { ...envelope, data: dataOf(row), before: beforeOf(row), _id: envelope?.id };
+}
+
 /** What the event of a row tells that is not about a document. */
 function notOfDocuments(row: LogRow): Record<string, unknown> | null {
   if (row.operation === 'gap') return { from: row.from, to: row.to };

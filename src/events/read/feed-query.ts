@@ -27,12 +27,16 @@ export interface FeedQuery {
   readonly types: readonly string[] | null;
 }
 
-/** Reads `since`, `types`, `wait` and `limit`. Throws MillraceError `unknown-parameter`, `invalid-parameter`. */
-export function parseEventsQuery(url: string): FeedQuery {
-  const known = ['since', 'types', 'wait', 'limit'];
+/** Reads `since`, `types`, `wait`, `limit`, and `filter` as JSON; throws the errors of these. */
+export function parseEventsQuery(url: string): FeedQuery & { readonly filter: OpenFilter } {
+  const known = ['since', 'types', 'wait', 'limit', 'filter'];
   const found = readParameters(queryText({ url }));
   for (const [name] of found) if (!known.includes(name)) throw unknown(name, known);
-  return common(found);
+  const isFilter = ([name]: QueryParameter) => name === 'filter';
+  return {
+    ...common(found.filter((one) => !isFilter(one))),
+    filter: affordable(parseQuery(found.filter(isFilter)).filter, LIMITS.liveCost),
+  };
 }
 
 /** Reads `since`, `wait`, `limit` and the conditions of a filter in the query language; throws the errors of these. */
