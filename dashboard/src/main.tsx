@@ -12,6 +12,9 @@ import { Problem } from '../../client/client.ts';
 import { session } from './api/session.ts';
 import { router } from './router.tsx';
 
+/** A dialog is not a page: its head is no banner. */
+const DIALOG = { closeButtonProps: { 'aria-label': 'Close' }, attributes: { header: { role: 'none' } } };
+
 const theme = createTheme({
   primaryColor: 'cyan',
   // Light enough on dark and dark enough on light for a contrast of 4.5.
@@ -21,13 +24,22 @@ const theme = createTheme({
   components: {
     // Colour alone does not tell a link from the text around it (WCAG 1.4.1).
     Anchor: { defaultProps: { underline: 'always' } },
+    Modal: { defaultProps: DIALOG },
+    Drawer: { defaultProps: DIALOG },
   },
 });
 
-/** Secondary text with a contrast of 4.5 or more; Mantine's own has less. */
+/** Secondary text and words on light badges with a contrast of 4.5 or more; Mantine's own have less. */
 const colours: CSSVariablesResolver = () => ({
   variables: {},
-  light: { '--mantine-color-dimmed': '#5b636b', '--mantine-color-placeholder': '#6b7280' },
+  light: {
+    '--mantine-color-dimmed': '#5b636b',
+    '--mantine-color-placeholder': '#6b7280',
+    '--mantine-color-teal-light-color': '#05573e',
+    '--mantine-color-yellow-light-color': '#7a4300',
+    '--mantine-color-red-light-color': '#a01818',
+    '--mantine-color-gray-light-color': '#343a40',
+  },
   dark: { '--mantine-color-dimmed': '#a6adb4', '--mantine-color-placeholder': '#9aa1a8' },
 });
 

@@ -1,12 +1,13 @@
 /** The addresses of the dashboard. Each page is loaded when it is opened first, and keeps its state in its address. */
 import { createRouter, type ErrorComponentProps } from '@tanstack/react-router';
 import { apiRoute } from './pages/api/route.ts';
+import { eventsRoute } from './pages/events/route.ts';
 import { Failure } from './parts/failure.tsx';
 import { Page } from './parts/page.tsx';
 import { shellRoute } from './shell/route.tsx';
 
 export const router = createRouter({
-  routeTree: shellRoute.addChildren([apiRoute]),
+  routeTree: shellRoute.addChildren([apiRoute, eventsRoute]),
   basepath: '/dashboard',
   defaultPreload: 'intent',
   defaultErrorComponent: ({ error, reset }: ErrorComponentProps) => <Failure error={error} again={reset} />,

@@ -1,0 +1,84 @@
+/** The rows of events. Only those in sight are in the page, so a thousand cost no more than a screen of them. */
+import { UnstyledButton } from '@mantine/core';
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { useRef } from 'react';
+import type { LoggedEvent } from '../../api/live.ts';
+import { When } from '../../parts/when.tsx';
+import classes from './events.module.css';
+
+const ROW_PX = 40;
+
+interface EventListProps {
+  /** Newest first. */
+  readonly rows: readonly LoggedEvent[];
+  /** The event that is open. */
+  readonly open: string | undefined;
+  readonly onOpen: (id: string) => void;
+}
+
+export function EventList({ rows, open, onOpen }: EventListProps) {
+  const frame = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => frame.current,
+    estimateSize: () => ROW_PX,
+    getItemKey: (index) => rows[index]?.id ?? index,
+    overscan: 10,
+  });
+  const items = virtual.getVirtualItems();
+  const above = items[0]?.start ?? 0;
+  const below = virtual.getTotalSize() - (items.at(-1)?.end ?? 0);
+  return (
+    <div ref={frame} className={classes.frame}>
+      <table className={classes.table} aria-label="Events" aria-rowcount={rows.length + 1}>
+        <thead className={classes.head}>
+          <tr className={classes.row}>
+            <th className={classes.when}>When</th>
+            <th className={classes.event}>Event</th>
+            <th>Document</th>
+            <th className={classes.wide}>By</th>
+            <th className={classes.wide}>Changed</th>
+          </tr>
+        </thead>
+        <tbody>
+          <Gap height={above} />
+          {items.map(({ index, key }) => {
+            const event = rows[index];
+            if (event === undefined) return null;
+            return (
+              <tr
+                key={key}
+                className={event.id === open ? `${classes.row} ${classes.open}` : classes.row}
+                aria-rowindex={index + 2}
+              >
+                <td>
+                  <When at={event.timestamp} />
+                </td>
+                <td>
+                  <UnstyledButton className={classes.button} fz="sm" onClick={() => onOpen(event.id)}>
+                    {event.type}
+                  </UnstyledButton>
+                </td>
+                <td>{event.documentId ?? ''}</td>
+                <td className={classes.wide}>{actorOf(event)}</td>
+                <td className={classes.wide}>{event.changed?.join(', ') ?? ''}</td>
+              </tr>
+            );
+          })}
+          <Gap height={below} />
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** The room of the rows that are not in the page. */
+function Gap({ height }: { readonly height: number }) {
+  return height <= 0 ? null : <tr aria-hidden style={{ height }} />;
+}
+
+/** Who made the change: `user u1`. */
+export function actorOf({ actor, request }: LoggedEvent): string {
+  if (actor !== null) return `${actor.kind} ${actor.id}`.trim();
+  return request === null ? 'another program' : 'nobody signed in';
+}

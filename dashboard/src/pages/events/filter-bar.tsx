@@ -1,0 +1,151 @@
+/** Which events are shown: types, a filter of the event, and from when on. */
+import { Button, Group, Popover, Stack, TagsInput, Text, TextInput } from '@mantine/core';
+import { IconHistory } from '@tabler/icons-react';
+import { useEffect, useState } from 'react';
+import { useResource } from '../../api/live.ts';
+import { Failure } from '../../parts/failure.tsx';
+import { positionAt } from './history.ts';
+import type { EventsSearch } from './route.ts';
+
+const SYSTEM_TYPES = ['system.*', 'system.file.*', 'system.user.*', 'system.policy.*', 'system.auth.failed'];
+
+interface FilterBarProps {
+  readonly search: EventsSearch;
+  readonly onChange: (changed: EventsSearch) => void;
+}
+
+export function FilterBar({ search, onChange }: FilterBarProps) {
+  const { data: collections = [] } = useResource<readonly { readonly name: string }[]>('/admin/collections');
+  const given = search.filter === undefined ? '' : JSON.stringify(search.filter);
+  const [text, setText] = useState(given);
+  const [fault, setFault] = useState<string | null>(null);
+  // The address may change by a link or by going back.
+  useEffect(() => {
+    setText(given);
+    setFault(null);
+  }, [given]);
+  const take = () => {
+    if (text.trim() === given) return;
+    const filter = text.trim() === '' ? undefined : toFilter(text);
+    if (filter === null) return setFault('This is not a JSON object');
+    setFault(null);
+    onChange({ filter });
+  };
+  return (
+    <Group align="flex-end" gap="sm">
+      <TagsInput
+        label="Types"
+        placeholder={search.types === undefined ? 'All. Try todos.* or system.*' : ''}
+        data={[...collections.map(({ name }) => `${name}.*`), ...SYSTEM_TYPES]}
+        value={search.types?.split(',') ?? []}
+        onChange={(types) => onChange({ types: types.length === 0 ? undefined : types.join(',') })}
+        clearable
+        flex="1 1 240px"
+      />
+      <form
+        style={{ flex: '2 1 260px' }}
+        onSubmit={(event) => {
+          event.preventDefault();
+          take();
+        }}
+      >
+        <TextInput
+          label="Filter"
+          placeholder={'{"data.done": true} or {"actor.kind": "user"}'}
+          value={text}
+          onChange={({ currentTarget }) => setText(currentTarget.value)}
+          onBlur={take}
+          error={fault}
+          spellCheck={false}
+        />
+      </form>
+      <Since since={search.since} onChange={(since) => onChange({ since })} />
+    </Group>
+  );
+}
+
+function toFilter(text: string): Readonly<Record<string, unknown>> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? (value as Readonly<Record<string, unknown>>) : null;
+  } catch {
+    return null;
+  }
+}
+
+interface SinceProps {
+  readonly since: string | undefined;
+  readonly onChange: (since: string | undefined) => void;
+}
+
+/** From when on: a moment, for which the position is looked up, or a position. */
+function Since({ since, onChange }: SinceProps) {
+  const [isOpen, setOpen] = useState(false);
+  const [time, setTime] = useState('');
+  const [position, setPosition] = useState('');
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  const go = async () => {
+    setBusy(true);
+    setError(null);
+    try {
+      onChange(position === '' ? await positionAt(Date.parse(time)) : position);
+      setOpen(false);
+    } catch (problem) {
+      setError(problem);
+    }
+    setBusy(false);
+  };
+  return (
+    <Popover opened={isOpen} onChange={setOpen} trapFocus position="bottom-end" withinPortal={false}>
+      <Popover.Target>
+        <Button variant="default" leftSection={<IconHistory size={16} />} onClick={() => setOpen(!isOpen)}>
+          {since === undefined ? 'Since now' : `Since ${since}`}
+        </Button>
+      </Popover.Target>
+      <Popover.Dropdown aria-label="Since when">
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            void go();
+          }}
+        >
+          <Stack gap="sm" w={260}>
+            <Text size="sm">Shows what came after a moment or a position, oldest page first.</Text>
+            <TextInput
+              label="Time"
+              type="datetime-local"
+              step={1}
+              value={time}
+              onChange={({ currentTarget }) => setTime(currentTarget.value)}
+            />
+            <TextInput
+              label="Or position"
+              placeholder="1-1042"
+              value={position}
+              onChange={({ currentTarget }) => setPosition(currentTarget.value.trim())}
+            />
+            {error === null ? null : <Failure error={error} />}
+            <Group justify="flex-end">
+              {since === undefined ? null : (
+                <Button
+                  variant="default"
+                  onClick={() => {
+                    onChange(undefined);
+                    setOpen(false);
+                  }}
+                >
+                  Back to now
+                </Button>
+              )}
+              <Button type="submit" loading={busy} disabled={time === '' && position === ''}>
+                Show
+              </Button>
+            </Group>
+          </Stack>
+        </form>
+      </Popover.Dropdown>
+    </Popover>
+  );
+}

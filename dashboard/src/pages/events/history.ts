@@ -1,0 +1,110 @@
+/** Reads the log of events page by page: forwards, backwards, and to find the position of a moment. */
+import { request, withQuery } from '../../api/client.ts';
+import type { LoggedEvent } from '../../api/live.ts';
+
+/** Which events are wanted. */
+export interface Wanted {
+  readonly types: readonly string[];
+  readonly filter: Readonly<Record<string, unknown>> | undefined;
+}
+
+export interface EventPage {
+  /** Oldest first. */
+  readonly events: readonly LoggedEvent[];
+  readonly position: string;
+}
+
+interface State {
+  readonly events: { readonly log: { readonly floor: number } };
+}
+
+/** The most events that one request asks for. */
+const MOST = 1_000;
+/** Older events are looked for until so many are found, or so many positions were looked at. */
+const ENOUGH = 100;
+const MOST_LOOKED_AT = 20_000;
+
+/** The number in a position `<epoch>-<number>`. */
+export function numberOf(position: string): number {
+  return Number(position.slice(position.indexOf('-') + 1));
+}
+
+/** A position of the same epoch with another number. */
+export function withNumber(position: string, number: number): string {
+  return `${position.slice(0, position.indexOf('-'))}-${number}`;
+}
+
+/** The events after a position. Without a position: none, and the newest position. */
+export async function pageAfter(since: string | undefined, wanted: Wanted | null, limit = MOST): Promise<EventPage> {
+  const asked = {
+    since,
+    limit,
+    types: wanted?.types.join(','),
+    filter: wanted?.filter === undefined ? undefined : JSON.stringify(wanted.filter),
+  };
+  return (await request<EventPage>('GET', withQuery('/events', asked))).body;
+}
+
+/** One event by its id; undefined when the log does not keep it. */
+export async function eventOf(id: string): Promise<LoggedEvent | undefined> {
+  const { events } = await pageAfter(withNumber(id, numberOf(id) - 1), null, 1);
+  return events.find((event) => event.id === id);
+}
+
+export interface Older {
+  /** Oldest first. */
+  readonly events: readonly LoggedEvent[];
+  /** Everything from this position on has been looked at. */
+  readonly before: string;
+  /** Nothing older is kept. */
+  readonly isAll: boolean;
+}
+
+/** The newest events before a position. */
+export async function pageBefore(before: string, wanted: Wanted): Promise<Older> {
+  const first = Math.max(1, await floor());
+  const { position } = await pageAfter(undefined, null);
+  let found: readonly LoggedEvent[] = [];
+  let upTo = numberOf(before);
+  const last = upTo - MOST_LOOKED_AT;
+  for (let span = ENOUGH; found.length < ENOUGH && upTo > first && upTo > last; span = Math.min(span * 2, MOST)) {
+    const from = Math.max(first, upTo - span);
+    found = [...(await range(withNumber(position, from - 1), upTo, wanted)), ...found];
+    upTo = from;
+  }
+  return { events: found, before: withNumber(position, upTo), isAll: upTo <= first };
+}
+
+/** The events after a position whose numbers are below `upTo`. */
+async function range(since: string, upTo: number, wanted: Wanted): Promise<LoggedEvent[]> {
+  const events: LoggedEvent[] = [];
+  for (let at = since; numberOf(at) < upTo - 1; ) {
+    const page = await pageAfter(at, wanted, Math.min(MOST, upTo - 1 - numberOf(at)));
+    events.push(...page.events.filter(({ id }) => numberOf(id) < upTo));
+    if (numberOf(page.position) <= numberOf(at)) break;
+    at = page.position;
+  }
+  return events;
+}
+
+/**
+ * The position before the first event at a moment or later. Positions follow time, so halving finds it.
+ * @param time milliseconds since 1970
+ */
+export async function positionAt(time: number): Promise<string> {
+  const { position } = await pageAfter(undefined, null);
+  let low = Math.max(1, await floor()) - 1;
+  let high = numberOf(position);
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const [event] = (await pageAfter(withNumber(position, middle), null, 1)).events;
+    if (event === undefined || Date.parse(event.timestamp) >= time) high = middle;
+    else low = middle + 1;
+  }
+  return withNumber(position, low);
+}
+
+/** The lowest number of an event that is kept. */
+async function floor(): Promise<number> {
+  return (await request<State>('GET', '/admin/state')).body.events.log.floor;
+}

@@ -1,0 +1,30 @@
+/** The page Events, with its state in the address. */
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { shellRoute } from '../../shell/route.tsx';
+
+export interface EventsSearch {
+  /** Types with commas, `*` for anything; all without it. */
+  readonly types?: string | undefined;
+  /** A filter of the event, in the language of lists. */
+  readonly filter?: Readonly<Record<string, unknown>> | undefined;
+  /** The position after which events are shown; those as they come without it. */
+  readonly since?: string | undefined;
+  /** The event that is open. */
+  readonly event?: string | undefined;
+}
+
+export const eventsRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/events',
+  validateSearch: ({ types, filter, since, event }: Record<string, unknown>): EventsSearch => ({
+    types: textOf(types),
+    filter: typeof filter === 'object' && filter !== null ? (filter as Record<string, unknown>) : undefined,
+    since: textOf(since),
+    event: textOf(event),
+  }),
+  component: lazyRouteComponent(() => import('./page.tsx'), 'EventsPage'),
+});
+
+function textOf(value: unknown): string | undefined {
+  return value === undefined || value === '' ? undefined : String(value);
+}
