@@ -24,23 +24,30 @@ const theme = createTheme({
   components: {
     // Colour alone does not tell a link from the text around it (WCAG 1.4.1).
     Anchor: { defaultProps: { underline: 'always' } },
+    // Buttons that show only a cross, as those of notes, need a name.
+    CloseButton: { defaultProps: { 'aria-label': 'Close' } },
     Modal: { defaultProps: DIALOG },
     Drawer: { defaultProps: DIALOG },
   },
 });
 
-/** Secondary text and words on light badges with a contrast of 4.5 or more; Mantine's own have less. */
+/** Secondary text, faults and words on light badges with a contrast of 4.5 or more; Mantine's own have less. */
 const colours: CSSVariablesResolver = () => ({
   variables: {},
   light: {
     '--mantine-color-dimmed': '#5b636b',
     '--mantine-color-placeholder': '#6b7280',
+    '--mantine-color-error': '#c92a2a',
     '--mantine-color-teal-light-color': '#05573e',
     '--mantine-color-yellow-light-color': '#7a4300',
     '--mantine-color-red-light-color': '#a01818',
     '--mantine-color-gray-light-color': '#343a40',
   },
-  dark: { '--mantine-color-dimmed': '#a6adb4', '--mantine-color-placeholder': '#9aa1a8' },
+  dark: {
+    '--mantine-color-dimmed': '#a6adb4',
+    '--mantine-color-placeholder': '#9aa1a8',
+    '--mantine-color-error': '#ff8787',
+  },
 });
 
 const queries = new QueryClient({

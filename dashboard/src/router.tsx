@@ -2,12 +2,13 @@
 import { createRouter, type ErrorComponentProps } from '@tanstack/react-router';
 import { apiRoute } from './pages/api/route.ts';
 import { eventsRoute } from './pages/events/route.ts';
+import { webhooksRoute } from './pages/webhooks/route.ts';
 import { Failure } from './parts/failure.tsx';
 import { Page } from './parts/page.tsx';
 import { shellRoute } from './shell/route.tsx';
 
 export const router = createRouter({
-  routeTree: shellRoute.addChildren([apiRoute, eventsRoute]),
+  routeTree: shellRoute.addChildren([apiRoute, eventsRoute, webhooksRoute]),
   basepath: '/dashboard',
   defaultPreload: 'intent',
   defaultErrorComponent: ({ error, reset }: ErrorComponentProps) => <Failure error={error} again={reset} />,

@@ -56,11 +56,49 @@ export function useEvents(query: EventQuery | null, onState: (state: EventState)
 /**
  * The answer of a GET, asked again when events of these types come.
  * @param follows types of events, such as `system.user.*`; none for what does not change
+ * @param everyMs asked again after so long, for what changes without an event; not while the page is in the background
  */
-export function useResource<T>(path: string, follows: readonly string[] = []): UseQueryResult<T, Problem> {
+export function useResource<T>(
+  path: string,
+  follows: readonly string[] = [],
+  everyMs: number | null = null,
+): UseQueryResult<T, Problem> {
+  return useAnswer(path, async () => (await request<T>('GET', path)).body, follows, everyMs);
+}
+
+/** A page of a list, and the cursor of the next one. */
+export interface ListPage<T> {
+  readonly items: readonly T[];
+  /** Null at the end. */
+  readonly next: string | null;
+}
+
+/**
+ * A page of a list that the server gives in pages (`Millrace-Next`).
+ * @param path with its `cursor`
+ */
+export function useListPage<T>(
+  path: string,
+  follows: readonly string[] = [],
+  everyMs: number | null = null,
+): UseQueryResult<ListPage<T>, Problem> {
+  const ask = async () => {
+    const { body, headers } = await request<readonly T[]>('GET', path);
+    return { items: body, next: headers.get('millrace-next') };
+  };
+  return useAnswer(path, ask, follows, everyMs, 'page');
+}
+
+function useAnswer<T>(
+  path: string,
+  ask: () => Promise<T>,
+  follows: readonly string[],
+  everyMs: number | null,
+  form: 'body' | 'page' = 'body',
+): UseQueryResult<T, Problem> {
   const { state, turn } = useSession();
   const cache = useQueryClient();
-  const key: QueryKey = [path, turn];
+  const key: QueryKey = form === 'body' ? [path, turn] : [path, turn, form];
   const waiting = useRef(false);
   useEvents(follows.length === 0 ? null : { types: follows }, ({ events, missed }) => {
     if ((events.length === 0 && missed === null) || waiting.current) return;
@@ -73,8 +111,9 @@ export function useResource<T>(path: string, follows: readonly string[] = []): U
   return useQuery({
     queryKey: key,
     enabled: state !== 'asked',
-    queryFn: async () => (await request<T>('GET', path)).body,
+    queryFn: ask,
     placeholderData: keepPreviousData,
+    refetchInterval: everyMs ?? false,
   });
 }
 

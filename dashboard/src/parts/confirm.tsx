@@ -1,4 +1,4 @@
-/** Asks before what cannot be undone. The most dangerous things want a name to be typed. */
+/** Asks before what cannot be undone, or for what an action needs. The most dangerous things want a name to be typed. */
 import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { Failure } from './failure.tsx';
@@ -11,12 +11,14 @@ interface ConfirmProps {
   readonly verb: string;
   /** A text that must be typed first. */
   readonly name?: string;
+  /** It can be undone, or changes nothing: the button is not red. */
+  readonly harmless?: boolean;
   readonly onConfirm: () => Promise<unknown>;
   readonly onClose: () => void;
 }
 
 /** Draw it while the question is open. */
-export function Confirm({ title, children, verb, name, onConfirm, onClose }: ConfirmProps) {
+export function Confirm({ title, children, verb, name, harmless = false, onConfirm, onClose }: ConfirmProps) {
   const [typed, setTyped] = useState('');
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
@@ -56,7 +58,12 @@ export function Confirm({ title, children, verb, name, onConfirm, onClose }: Con
             <Button variant="default" onClick={onClose}>
               Cancel
             </Button>
-            <Button type="submit" color="red" loading={busy} disabled={name !== undefined && typed !== name}>
+            <Button
+              type="submit"
+              {...(harmless ? {} : { color: 'red' })}
+              loading={busy}
+              disabled={name !== undefined && typed !== name}
+            >
               {verb}
             </Button>
           </Group>

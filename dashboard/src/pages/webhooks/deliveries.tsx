@@ -1,0 +1,183 @@
+/** Deliveries, the newest first, by endpoint, state and type. */
+import { Button, Group, Select, Stack, Table, Text, TextInput, Title } from '@mantine/core';
+import { useState } from 'react';
+import { withQuery } from '../../api/client.ts';
+import { useListPage } from '../../api/live.ts';
+import { Failure } from '../../parts/failure.tsx';
+import { Loading } from '../../parts/page.tsx';
+import { PageLink } from '../../parts/page-link.tsx';
+import { When } from '../../parts/when.tsx';
+import { DELIVERY_STATES, type Delivery, type Endpoint, nameOf } from './answers.ts';
+import { DeliveryBadge, outcomeOf } from './health.tsx';
+import { useWebhooksPlace } from './place.ts';
+
+/** No event tells of a try, so the newest page is asked for again. */
+const AGAIN_MS = 1_500;
+const PAGE = 25;
+
+export function Deliveries({ endpoints }: { readonly endpoints: readonly Endpoint[] }) {
+  const { search, go } = useWebhooksPlace();
+  const { endpoint, state, type, cursor } = search;
+  const path = withQuery('/webhooks/deliveries', { endpoint, state, type, cursor, limit: PAGE });
+  const follows = ['system.delivery.dead', 'system.endpoint.disabled'];
+  const everyMs = cursor === undefined ? AGAIN_MS : null;
+  const { data, error, refetch } = useListPage<Delivery>(path, follows, everyMs);
+  return (
+    <Stack gap="xs">
+      <Title order={2} size="h4">
+        Deliveries
+      </Title>
+      <Group gap="sm" align="flex-end">
+        <Select
+          label="Endpoint"
+          size="xs"
+          placeholder="All"
+          clearable
+          clearButtonProps={{ 'aria-label': 'All endpoints' }}
+          searchable
+          data={endpoints.map((one) => ({ value: one.id, label: nameOf(one) }))}
+          value={endpoint ?? null}
+          onChange={(value) => go({ endpoint: value ?? undefined, cursor: undefined, dialog: undefined })}
+        />
+        <Select
+          label="State"
+          size="xs"
+          placeholder="All"
+          clearable
+          clearButtonProps={{ 'aria-label': 'All states' }}
+          data={[...DELIVERY_STATES]}
+          value={state ?? null}
+          onChange={(value) => go({ state: value ?? undefined, cursor: undefined })}
+        />
+        <TypeFilter key={type} type={type} onType={(value) => go({ type: value, cursor: undefined })} />
+      </Group>
+      {error === null ? null : <Failure error={error} again={() => void refetch()} />}
+      {data === undefined && error === null ? <Loading /> : null}
+      {data === undefined || error !== null ? null : <DeliveryTable items={data.items} endpoints={endpoints} />}
+      {(data?.next ?? null) === null && cursor === undefined ? null : (
+        <Group gap="xs" justify="flex-end">
+          <Button size="xs" variant="default" disabled={cursor === undefined} onClick={() => go({ cursor: undefined })}>
+            Newest
+          </Button>
+          <Button
+            size="xs"
+            variant="default"
+            disabled={(data?.next ?? null) === null}
+            onClick={() => go({ cursor: data?.next ?? undefined })}
+          >
+            Older
+          </Button>
+        </Group>
+      )}
+    </Stack>
+  );
+}
+
+function TypeFilter({
+  type,
+  onType,
+}: {
+  readonly type: string | undefined;
+  readonly onType: (type: string | undefined) => void;
+}) {
+  const [typed, setTyped] = useState(type ?? '');
+  const apply = () => {
+    if (typed !== (type ?? '')) onType(typed === '' ? undefined : typed);
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        apply();
+      }}
+    >
+      <TextInput
+        label="Type of event"
+        size="xs"
+        placeholder="todos.*"
+        value={typed}
+        onChange={({ currentTarget }) => setTyped(currentTarget.value)}
+        onBlur={apply}
+      />
+    </form>
+  );
+}
+
+interface DeliveryTableProps {
+  readonly items: readonly Delivery[];
+  readonly endpoints: readonly Endpoint[];
+}
+
+function DeliveryTable({ items, endpoints }: DeliveryTableProps) {
+  const { search } = useWebhooksPlace();
+  if (items.length === 0) {
+    const isFiltered = search.state !== undefined || search.type !== undefined;
+    return (
+      <Text size="sm">
+        {isFiltered
+          ? 'No delivery is like this.'
+          : 'Nothing was sent yet. The next event that fits makes a delivery; “Send a test” makes one now.'}
+      </Text>
+    );
+  }
+  return (
+    <Table.ScrollContainer
+      minWidth={640}
+      scrollAreaProps={{ viewportProps: { tabIndex: 0, 'aria-label': 'Deliveries' } }}
+    >
+      <Table highlightOnHover aria-label="Deliveries">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>State</Table.Th>
+            <Table.Th>Event</Table.Th>
+            {search.endpoint === undefined ? <Table.Th>Endpoint</Table.Th> : null}
+            <Table.Th>Last try</Table.Th>
+            <Table.Th ta="right">Tries</Table.Th>
+            <Table.Th>Next try</Table.Th>
+            <Table.Th>Made</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {items.map((delivery) => {
+            const endpoint = endpoints.find(({ id }) => id === delivery.endpoint);
+            return (
+              <Table.Tr key={delivery.id}>
+                <Table.Td>
+                  <DeliveryBadge state={delivery.state} />
+                </Table.Td>
+                <Table.Td>
+                  <PageLink
+                    size="sm"
+                    to="/webhooks"
+                    search={{ ...search, delivery: delivery.id }}
+                    aria-label={`${delivery.type} ${delivery.event}`}
+                  >
+                    {delivery.type}
+                  </PageLink>
+                  <Text size="xs" c="dimmed" truncate maw={180}>
+                    {delivery.event}
+                  </Text>
+                </Table.Td>
+                {search.endpoint === undefined ? (
+                  <Table.Td maw={220}>
+                    <Text size="sm" truncate>
+                      {endpoint === undefined ? 'a deleted endpoint' : nameOf(endpoint)}
+                    </Text>
+                  </Table.Td>
+                ) : null}
+                <Table.Td>{delivery.last === null ? 'none yet' : outcomeOf(delivery.last)}</Table.Td>
+                <Table.Td ta="right">{delivery.attempts}</Table.Td>
+                <Table.Td>
+                  <When at={delivery.nextAttemptAt} never="–" />
+                </Table.Td>
+                <Table.Td>
+                  <When at={delivery.createdAt} />
+                </Table.Td>
+              </Table.Tr>
+            );
+          })}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  );
+}

@@ -1,0 +1,151 @@
+/** One delivery: its body, and each try with the request and the answer. */
+import { Badge, Button, Code, Drawer, Group, Stack, Text, Title } from '@mantine/core';
+import { IconRepeat } from '@tabler/icons-react';
+import { useState } from 'react';
+import { request } from '../../api/client.ts';
+import { useResource } from '../../api/live.ts';
+import { useRights } from '../../api/rights.ts';
+import { Copyable } from '../../parts/copy.tsx';
+import { Failure, tellFailure } from '../../parts/failure.tsx';
+import { Loading } from '../../parts/page.tsx';
+import { When } from '../../parts/when.tsx';
+import type { Attempt, Delivery } from './answers.ts';
+import { outcomeOf } from './health.tsx';
+import { useWebhooksAgain, useWebhooksPlace } from './place.ts';
+
+/** A try may come at any time while the drawer is open. */
+const AGAIN_MS = 1_500;
+
+export function DeliveryDrawer({ id }: { readonly id: string }) {
+  const { go } = useWebhooksPlace();
+  const path = `/webhooks/deliveries/${encodeURIComponent(id)}`;
+  const { data: delivery, error } = useResource<Delivery & { readonly body: string | null }>(path);
+  const { data: attempts } = useResource<readonly Attempt[]>(`${path}/attempts`, [], AGAIN_MS);
+  return (
+    <Drawer
+      opened
+      onClose={() => go({ delivery: undefined })}
+      position="right"
+      size="lg"
+      title={delivery === undefined ? 'Delivery' : `Delivery of ${delivery.type}`}
+      closeButtonProps={{ 'aria-label': 'Close the delivery' }}
+    >
+      {delivery === undefined && error === null ? <Loading /> : null}
+      {error === null ? null : <Failure error={error} />}
+      {delivery === undefined ? null : (
+        <Stack gap="md">
+          <About delivery={delivery} />
+          <Title order={3} size="sm">
+            Tries
+          </Title>
+          {attempts === undefined ? <Loading rows={2} /> : null}
+          {attempts?.length === 0 ? <Text size="sm">It was not tried yet.</Text> : null}
+          {attempts?.toReversed().map((attempt, index, all) => (
+            <Try key={attempt.at} attempt={attempt} number={all.length - index} />
+          ))}
+          <Title order={3} size="sm">
+            Body
+          </Title>
+          {delivery.body === null ? (
+            <Text size="sm">The body is no longer stored.</Text>
+          ) : (
+            <Copyable text={pretty(delivery.body)} what="the body" />
+          )}
+        </Stack>
+      )}
+    </Drawer>
+  );
+}
+
+function About({ delivery }: { readonly delivery: Delivery }) {
+  const { build, why } = useRights();
+  const again = useWebhooksAgain();
+  const [busy, setBusy] = useState(false);
+  const resend = async () => {
+    setBusy(true);
+    try {
+      await request('POST', `/webhooks/deliveries/${encodeURIComponent(delivery.id)}/resend`);
+      await again();
+    } catch (problem) {
+      tellFailure(problem);
+    }
+    setBusy(false);
+  };
+  return (
+    <Group justify="space-between">
+      <Stack gap={2}>
+        <Text size="sm" component="div">
+          Event <Code>{delivery.event}</Code>, made <When at={delivery.createdAt} />
+        </Text>
+        {delivery.nextAttemptAt === null ? null : (
+          <Text size="sm" component="div">
+            Tried again <When at={delivery.nextAttemptAt} />
+          </Text>
+        )}
+      </Stack>
+      <Button
+        size="xs"
+        leftSection={<IconRepeat size={16} />}
+        loading={busy}
+        disabled={!build}
+        title={build ? 'Sends it once more, with the same id' : why}
+        onClick={() => void resend()}
+      >
+        Send again
+      </Button>
+    </Group>
+  );
+}
+
+function Try({ attempt, number }: { readonly attempt: Attempt; readonly number: number }) {
+  const { request: sent, response } = attempt;
+  return (
+    <Stack gap={4}>
+      <Group gap="xs">
+        <Title order={4} size="sm">
+          Try {number}
+        </Title>
+        <Badge variant="dot" color={attempt.error === null ? 'teal' : 'red'}>
+          {outcomeOf(attempt)}
+        </Badge>
+        <Text size="sm" c="dimmed" component="span">
+          {Math.round(attempt.durationMs)} ms, <When at={attempt.at} />, by {attempt.trigger}
+        </Text>
+      </Group>
+      <details>
+        <Text size="sm" component="summary">
+          Request and answer
+        </Text>
+        <Stack gap="xs" mt="xs">
+          <Text size="sm">Headers of the request</Text>
+          <Copyable text={lines(sent.headers)} what="the headers of the request" />
+          {response === null ? (
+            <Text size="sm">There was no answer.</Text>
+          ) : (
+            <>
+              <Text size="sm">Answer {attempt.status}</Text>
+              <Copyable
+                text={`${lines(response.headers)}${response.body === '' ? '' : `\n\n${response.body}`}`}
+                what="the answer"
+              />
+            </>
+          )}
+        </Stack>
+      </details>
+    </Stack>
+  );
+}
+
+function lines(headers: Readonly<Record<string, string>>): string {
+  return Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join('\n');
+}
+
+function pretty(body: string): string {
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2);
+  } catch {
+    return body;
+  }
+}

@@ -1,0 +1,205 @@
+/** One endpoint: what it gets, how it is, and what can be done with it. */
+import { Alert, Button, Code, Group, SimpleGrid, Stack, Switch, Text, Title } from '@mantine/core';
+import { type ReactNode, useState } from 'react';
+import { request } from '../../api/client.ts';
+import { useRights } from '../../api/rights.ts';
+import { Confirm } from '../../parts/confirm.tsx';
+import { tellFailure } from '../../parts/failure.tsx';
+import { PageLink } from '../../parts/page-link.tsx';
+import { When } from '../../parts/when.tsx';
+import { type Endpoint, nameOf } from './answers.ts';
+import { Recover, Rotate, Test } from './endpoint-dialogs.tsx';
+import { EndpointForm } from './endpoint-form.tsx';
+import { HealthBadge, healthOf } from './health.tsx';
+import { useWebhooksAgain, useWebhooksPlace } from './place.ts';
+import { ReplayDialog, ReplayProgress } from './replay.tsx';
+import type { WebhookDialog } from './route.ts';
+
+interface EndpointDetailProps {
+  readonly id: string;
+  /** Undefined when there is none of this id. */
+  readonly endpoint: Endpoint | undefined;
+  readonly onSecret: (secret: string) => void;
+}
+
+export function EndpointDetail({ id, endpoint, onSecret }: EndpointDetailProps) {
+  const { search } = useWebhooksPlace();
+  return (
+    <Stack gap="md">
+      <PageLink to="/webhooks" search={{}} size="sm">
+        All endpoints
+      </PageLink>
+      {endpoint === undefined ? (
+        <Alert color="yellow" title="There is no such endpoint">
+          It may have been deleted. What was sent to {id} is still listed below.
+        </Alert>
+      ) : (
+        <>
+          <Actions endpoint={endpoint} />
+          <Facts endpoint={endpoint} />
+          {search.replay === undefined ? null : <ReplayProgress id={search.replay} />}
+          <OpenDialog endpoint={endpoint} onSecret={onSecret} />
+        </>
+      )}
+    </Stack>
+  );
+}
+
+function Actions({ endpoint }: { readonly endpoint: Endpoint }) {
+  const { go } = useWebhooksPlace();
+  const { build, why } = useRights();
+  const again = useWebhooksAgain();
+  const [busy, setBusy] = useState(false);
+  const isStopped = !endpoint.enabled;
+  const enable = async (enabled: boolean) => {
+    setBusy(true);
+    try {
+      await request('PATCH', `/webhooks/endpoints/${endpoint.id}`, { body: { enabled } });
+      await again();
+    } catch (problem) {
+      tellFailure(problem);
+    }
+    setBusy(false);
+  };
+  const button = (dialog: WebhookDialog, word: string, needsEnabled = false) => (
+    <Button
+      size="xs"
+      variant="default"
+      disabled={!build || (needsEnabled && isStopped)}
+      title={build ? (needsEnabled && isStopped ? 'Enable the endpoint first' : undefined) : why}
+      onClick={() => go({ dialog })}
+    >
+      {word}
+    </Button>
+  );
+  return (
+    <Group justify="space-between" align="flex-start">
+      <Group gap="sm">
+        <Title order={2} size="h4" style={{ overflowWrap: 'anywhere' }}>
+          {nameOf(endpoint)}
+        </Title>
+        <HealthBadge endpoint={endpoint} />
+      </Group>
+      <Group gap="xs">
+        <Switch
+          label="Enabled"
+          checked={endpoint.enabled}
+          disabled={!build || busy}
+          title={build ? 'Disabled, nothing is sent, and what was still to be sent is discarded' : why}
+          onChange={({ currentTarget }) => void enable(currentTarget.checked)}
+        />
+        {button('test', 'Send a test', true)}
+        {button('edit', 'Edit')}
+        {button('recover', 'Recover', true)}
+        {button('replay', 'Replay', true)}
+        {button('rotate', 'Rotate the secret')}
+        {button('delete', 'Delete')}
+      </Group>
+    </Group>
+  );
+}
+
+function Facts({ endpoint }: { readonly endpoint: Endpoint }) {
+  const { health, filter, headers, ratePerSecond, principal } = endpoint;
+  const names = Object.keys(headers);
+  return (
+    <SimpleGrid cols={{ base: 2, md: 4 }} spacing="sm">
+      <Fact name="Sends to">
+        <Code style={{ overflowWrap: 'anywhere' }}>{endpoint.url}</Code>
+      </Fact>
+      <Fact name="Types of events">
+        <Group gap={4}>
+          {endpoint.types.map((type) => (
+            <Code key={type}>{type}</Code>
+          ))}
+        </Group>
+      </Fact>
+      <Fact name="Documents">{filter === null ? 'all' : <Code>{JSON.stringify(filter)}</Code>}</Fact>
+      <Fact name="How it is">{healthOf(endpoint).title}</Fact>
+      <Fact name="Pending">{health.pending.toLocaleString('en')}</Fact>
+      <Fact name="Last success">
+        <When at={health.lastSuccessAt} />
+      </Fact>
+      <Fact name="Last failure">
+        <When at={health.lastFailureAt} />
+        {health.failingSince === null ? null : (
+          <>
+            , failing since <When at={health.failingSince} />
+          </>
+        )}
+      </Fact>
+      <Fact name="Tried again">
+        {endpoint.schedule === 'none'
+          ? 'never'
+          : endpoint.schedule === 'long'
+            ? 'ten tries in 75 hours'
+            : 'eight tries in 28 hours'}
+        {endpoint.ordering === 'document' ? ', each document in order' : ''}
+      </Fact>
+      {names.length === 0 ? null : <Fact name="Own headers">{names.join(', ')}</Fact>}
+      {ratePerSecond === null ? null : <Fact name="Calls a second">at most {ratePerSecond}</Fact>}
+      <Fact name="Sees what may be read by">
+        {principal.kind === 'anonymous' ? 'anonymous clients' : `${principal.kind} ${principal.id}`}
+      </Fact>
+      <Fact name="Made">
+        <When at={endpoint.createdAt} />
+      </Fact>
+    </SimpleGrid>
+  );
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+  return (
+    <div>
+      <Text size="xs" c="dimmed">
+        {name}
+      </Text>
+      <Text size="sm" component="div" style={{ overflowWrap: 'anywhere' }}>
+        {children}
+      </Text>
+    </div>
+  );
+}
+
+function OpenDialog({
+  endpoint,
+  onSecret,
+}: {
+  readonly endpoint: Endpoint;
+  readonly onSecret: (secret: string) => void;
+}) {
+  const { search, go } = useWebhooksPlace();
+  const { build } = useRights();
+  const again = useWebhooksAgain();
+  const onClose = () => go({ dialog: undefined });
+  if (!build) return null;
+  switch (search.dialog) {
+    case 'edit':
+      return <EndpointForm endpoint={endpoint} onClose={onClose} onSaved={onClose} />;
+    case 'test':
+      return <Test endpoint={endpoint} onClose={onClose} />;
+    case 'rotate':
+      return <Rotate endpoint={endpoint} onSecret={onSecret} onClose={onClose} />;
+    case 'recover':
+      return <Recover endpoint={endpoint} onClose={onClose} />;
+    case 'replay':
+      return <ReplayDialog endpoint={endpoint} onClose={onClose} />;
+    case 'delete':
+      return (
+        <Confirm
+          title="Delete the endpoint"
+          verb="Delete"
+          onConfirm={async () => {
+            await request('DELETE', `/webhooks/endpoints/${endpoint.id}`);
+            await again();
+            go({ dialog: undefined, endpoint: undefined });
+          }}
+          onClose={onClose}
+        >
+          Nothing more is sent to {endpoint.url}, also not what is pending.
+        </Confirm>
+      );
+    default:
+      return null;
+  }
+}

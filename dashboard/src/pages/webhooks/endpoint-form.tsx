@@ -1,0 +1,185 @@
+/** Makes an endpoint, or changes one: only what was changed is sent. */
+import {
+  Button,
+  Collapse,
+  Group,
+  Input,
+  Modal,
+  NumberInput,
+  Select,
+  Stack,
+  TagsInput,
+  Text,
+  TextInput,
+  UnstyledButton,
+} from '@mantine/core';
+import { useState } from 'react';
+import { Problem } from '../../../../client/client.ts';
+import { request } from '../../api/client.ts';
+import { CodeEditor } from '../../parts/code-editor.tsx';
+import { Failure } from '../../parts/failure.tsx';
+import type { Endpoint } from './answers.ts';
+import { changesOf, type FormValues, newBody, valuesOf } from './endpoint-values.ts';
+import { useEventTypes } from './event-types.ts';
+import { HeadersField } from './headers-field.tsx';
+import { useWebhooksAgain } from './place.ts';
+
+interface EndpointFormProps {
+  /** Absent for a new one. */
+  readonly endpoint?: Endpoint;
+  readonly onClose: () => void;
+  readonly onSaved: (saved: Endpoint & { readonly secret?: string }) => void;
+}
+
+export function EndpointForm({ endpoint, onClose, onSaved }: EndpointFormProps) {
+  const [values, setValues] = useState<FormValues>(() => valuesOf(endpoint));
+  const [showsMore, setShowsMore] = useState(endpoint !== undefined);
+  const [error, setError] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
+  const types = useEventTypes();
+  const again = useWebhooksAgain();
+  const set = (changes: Partial<FormValues>) => setValues((before) => ({ ...before, ...changes }));
+  const save = async () => {
+    setBusy(true);
+    try {
+      const { body: saved } =
+        endpoint === undefined
+          ? await request<Endpoint & { readonly secret: string }>('POST', '/webhooks/endpoints', {
+              body: newBody(values),
+            })
+          : await request<Endpoint>('PATCH', `/webhooks/endpoints/${endpoint.id}`, {
+              body: changesOf(endpoint, values),
+            });
+      await again();
+      onSaved(saved);
+    } catch (problem) {
+      setError(problem);
+      setBusy(false);
+    }
+  };
+  return (
+    <Modal opened onClose={onClose} size="lg" title={endpoint === undefined ? 'New endpoint' : 'Edit the endpoint'}>
+      <form
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          void save();
+        }}
+      >
+        <Stack gap="sm">
+          <TextInput
+            label="URL"
+            description="Where to send. In production https, and an address that is public"
+            placeholder="https://shop.example.com/hooks/millrace"
+            required
+            data-autofocus
+            value={values.url}
+            error={faultAt(error, '/url')}
+            onChange={({ currentTarget }) => set({ url: currentTarget.value })}
+          />
+          <TagsInput
+            label="Types of events"
+            description="A star stands for anything: todos.* is everything that happens to todos"
+            required
+            data={[...types]}
+            value={values.types}
+            error={faultAt(error, '/types')}
+            onChange={(chosen) => set({ types: chosen })}
+          />
+          <TextInput
+            label="Description"
+            description="For people"
+            value={values.name}
+            error={faultAt(error, '/name')}
+            onChange={({ currentTarget }) => set({ name: currentTarget.value })}
+          />
+          <UnstyledButton onClick={() => setShowsMore(!showsMore)} aria-expanded={showsMore}>
+            <Text size="sm" td="underline">
+              Filter, headers, schedule, rate
+            </Text>
+          </UnstyledButton>
+          <Collapse expanded={showsMore}>
+            {showsMore ? <More values={values} set={set} error={error} /> : null}
+          </Collapse>
+          {error === null ? null : <Failure error={error} />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={busy}>
+              {endpoint === undefined ? 'Make the endpoint' : 'Save'}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}
+
+interface MoreProps {
+  readonly values: FormValues;
+  readonly set: (changes: Partial<FormValues>) => void;
+  readonly error: unknown;
+}
+
+function More({ values, set, error }: MoreProps) {
+  return (
+    <Stack gap="sm">
+      <Input.Wrapper
+        label="Filter"
+        labelElement="div"
+        description={'Only events of documents that match, such as {"status":"paid"}. Empty: all'}
+        error={faultAt(error, '/filter')}
+      >
+        <CodeEditor
+          label="Filter"
+          language="json"
+          lines={3}
+          value={values.filter}
+          onChange={(filter) => set({ filter })}
+        />
+      </Input.Wrapper>
+      <HeadersField headers={values.headers} onHeaders={(headers) => set({ headers })} />
+      <Group grow align="flex-start">
+        <Select
+          label="Tried again"
+          data={[
+            { value: 'standard', label: '8 tries in 28 hours' },
+            { value: 'long', label: '10 tries in 75 hours' },
+            { value: 'none', label: 'never' },
+          ]}
+          allowDeselect={false}
+          value={values.schedule}
+          onChange={(schedule) => set({ schedule: schedule ?? 'standard' })}
+        />
+        <Select
+          label="Order"
+          data={[
+            { value: 'none', label: 'as fast as possible' },
+            { value: 'document', label: 'each document in order' },
+          ]}
+          allowDeselect={false}
+          value={values.ordering}
+          onChange={(ordering) => set({ ordering: ordering ?? 'none' })}
+        />
+        <NumberInput
+          label="Calls a second"
+          placeholder="no limit"
+          min={0.001}
+          max={1000}
+          value={values.rate}
+          error={faultAt(error, '/ratePerSecond')}
+          onChange={(rate) => set({ rate })}
+        />
+      </Group>
+    </Stack>
+  );
+}
+
+/** What the server says of one member. */
+function faultAt(error: unknown, pointer: string): string | undefined {
+  if (error instanceof SyntaxError) return pointer === '/filter' ? error.message : undefined;
+  if (!(error instanceof Problem)) return undefined;
+  return error.problem.errors?.find((fault) => fault.pointer === pointer || fault.pointer.startsWith(`${pointer}/`))
+    ?.detail;
+}

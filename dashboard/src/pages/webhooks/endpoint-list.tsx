@@ -1,0 +1,93 @@
+/** All endpoints with their health. */
+import { Code, Group, Stack, Table, Text, Title } from '@mantine/core';
+import { Empty } from '../../parts/empty.tsx';
+import { PageLink } from '../../parts/page-link.tsx';
+import { When } from '../../parts/when.tsx';
+import { type Endpoint, nameOf } from './answers.ts';
+import { HealthBadge } from './health.tsx';
+
+/** More would make a row higher than a phone. */
+const TYPES_SHOWN = 3;
+
+export function EndpointList({ endpoints }: { readonly endpoints: readonly Endpoint[] }) {
+  if (endpoints.length === 0) {
+    return (
+      <Empty title="No endpoint yet" command={`npm run webhooks -- listen 8080 --types '*' --url ${location.origin}`}>
+        An endpoint says where to send, which types of events, and for which documents. This command makes one that
+        leads to your machine and shows every request that arrives, with its signature verified.
+      </Empty>
+    );
+  }
+  return (
+    <Stack gap="xs">
+      <Title order={2} size="h4">
+        Endpoints
+      </Title>
+      <Table.ScrollContainer
+        minWidth={640}
+        scrollAreaProps={{ viewportProps: { tabIndex: 0, 'aria-label': 'Endpoints' } }}
+      >
+        <Table highlightOnHover aria-label="Endpoints">
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>Endpoint</Table.Th>
+              <Table.Th>Types</Table.Th>
+              <Table.Th>Health</Table.Th>
+              <Table.Th ta="right">Pending</Table.Th>
+              <Table.Th>Last success</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {endpoints.map((endpoint) => (
+              <Table.Tr key={endpoint.id}>
+                <Table.Td maw={320}>
+                  <PageLink
+                    size="sm"
+                    style={{ overflowWrap: 'anywhere' }}
+                    to="/webhooks"
+                    search={{ endpoint: endpoint.id }}
+                  >
+                    {nameOf(endpoint)}
+                  </PageLink>
+                  {endpoint.name === null ? null : (
+                    <Text size="xs" c="dimmed" truncate>
+                      {endpoint.url}
+                    </Text>
+                  )}
+                </Table.Td>
+                <Table.Td>
+                  <Types types={endpoint.types} />
+                </Table.Td>
+                <Table.Td>
+                  <HealthBadge endpoint={endpoint} />
+                </Table.Td>
+                <Table.Td ta="right">{endpoint.health.pending.toLocaleString('en')}</Table.Td>
+                <Table.Td>
+                  <Text size="sm" component="span">
+                    <When at={endpoint.health.lastSuccessAt} />
+                  </Text>
+                </Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </Table.ScrollContainer>
+    </Stack>
+  );
+}
+
+function Types({ types }: { readonly types: readonly string[] }) {
+  const more = types.length - TYPES_SHOWN;
+  return (
+    <Group gap={4}>
+      {types.slice(0, TYPES_SHOWN).map((type) => (
+        <Code key={type}>{type}</Code>
+      ))}
+      {more > 0 ? (
+        <Text size="xs" c="dimmed" title={types.join(', ')}>
+          and {more} more
+        </Text>
+      ) : null}
+    </Group>
+  );
+}

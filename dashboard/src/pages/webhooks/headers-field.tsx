@@ -1,0 +1,61 @@
+/** Header fields of an endpoint's own. Values that are kept already are shown as dots, and stay when they are not changed. */
+import { ActionIcon, Button, Group, Stack, Text, TextInput } from '@mantine/core';
+import { IconPlus, IconX } from '@tabler/icons-react';
+import type { OwnHeader } from './endpoint-values.ts';
+
+interface HeadersFieldProps {
+  readonly headers: readonly OwnHeader[];
+  readonly onHeaders: (headers: readonly OwnHeader[]) => void;
+}
+
+export function HeadersField({ headers, onHeaders }: HeadersFieldProps) {
+  const change = (key: number, changes: Partial<OwnHeader>) =>
+    onHeaders(headers.map((header) => (header.key === key ? { ...header, ...changes } : header)));
+  const next = Math.max(-1, ...headers.map(({ key }) => key)) + 1;
+  return (
+    <Stack gap={4} role="group" aria-label="Own headers">
+      <Text size="sm" fw={500}>
+        Own headers
+      </Text>
+      <Text size="xs" c="dimmed">
+        Sent with each call, such as authorization. Their values are encrypted and not shown again.
+      </Text>
+      {headers.map(({ key, name, value }) => (
+        <Group key={key} gap="xs" wrap="nowrap">
+          <TextInput
+            aria-label="Name of the header"
+            placeholder="authorization"
+            flex={1}
+            value={name}
+            onChange={({ currentTarget }) => change(key, { name: currentTarget.value })}
+          />
+          <TextInput
+            aria-label="Value of the header"
+            placeholder="Bearer …"
+            flex={2}
+            value={value}
+            autoComplete="off"
+            onChange={({ currentTarget }) => change(key, { value: currentTarget.value })}
+          />
+          <ActionIcon
+            variant="default"
+            aria-label={`Remove the header ${name}`}
+            onClick={() => onHeaders(headers.filter((header) => header.key !== key))}
+          >
+            <IconX size={16} />
+          </ActionIcon>
+        </Group>
+      ))}
+      <Group>
+        <Button
+          size="xs"
+          variant="default"
+          leftSection={<IconPlus size={14} />}
+          onClick={() => onHeaders([...headers, { key: next, name: '', value: '' }])}
+        >
+          Add a header
+        </Button>
+      </Group>
+    </Stack>
+  );
+}

@@ -1,0 +1,49 @@
+/** How a receiver verifies what arrives, and a command that does it on the person's own machine. */
+import { Anchor, Stack, Tabs, Text, Title } from '@mantine/core';
+import { Copyable } from '../../parts/copy.tsx';
+import type { Endpoint } from './answers.ts';
+
+const NODE = `import { Webhook } from 'standardwebhooks'; // or from 'svix': npm install svix
+
+// rawBody: the bytes as they came, not JSON that was parsed and written again
+const event = new Webhook(process.env.WEBHOOK_SECRET).verify(rawBody, request.headers);`;
+
+const PYTHON = `from standardwebhooks.webhooks import Webhook  # pip install standardwebhooks
+
+# raw_body: the bytes as they came
+event = Webhook(os.environ["WEBHOOK_SECRET"]).verify(raw_body, request.headers)`;
+
+export function Verify({ endpoint }: { readonly endpoint: Endpoint }) {
+  const listen = `npm run webhooks -- listen 8080 --types '${endpoint.types.join(',')}' --url ${location.origin}`;
+  return (
+    <Stack gap="xs">
+      <Title order={2} size="h4">
+        Verify a delivery
+      </Title>
+      <Text size="sm">
+        Each request is signed as <Anchor href="https://www.standardwebhooks.com/">Standard Webhooks</Anchor> says. A
+        library throws when the signature is wrong or the timestamp is old.
+      </Text>
+      <Tabs defaultValue="node" keepMounted={false}>
+        <Tabs.List>
+          <Tabs.Tab value="node">Node</Tabs.Tab>
+          <Tabs.Tab value="python">Python</Tabs.Tab>
+          <Tabs.Tab value="listen">On this machine</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="node" pt="xs">
+          <Copyable text={NODE} what="the code for Node" />
+        </Tabs.Panel>
+        <Tabs.Panel value="python" pt="xs">
+          <Copyable text={PYTHON} what="the code for Python" />
+        </Tabs.Panel>
+        <Tabs.Panel value="listen" pt="xs">
+          <Text size="sm" mb="xs">
+            Makes an endpoint of its own for the same types, shows each request, and says whether its signature is
+            right.
+          </Text>
+          <Copyable text={listen} what="the command" />
+        </Tabs.Panel>
+      </Tabs>
+    </Stack>
+  );
+}
