@@ -253,6 +253,7 @@ async function makeOn(
       events,
       policies,
       authenticator: auth.authenticator,
+      lookingAs,
       requestRate,
       onError,
     }),

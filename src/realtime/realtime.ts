@@ -11,6 +11,7 @@ import { FairSemaphore } from '../kernel/concurrency/fair-semaphore.ts';
 import { networkOf } from '../kernel/config/addresses.ts';
 import { Account, type ByteBudget } from '../kernel/memory/byte-budget.ts';
 import type { Policies } from '../policies/policies.ts';
+import type { LookingAs } from '../policies/standing/looking-as.ts';
 import { Turnstile } from '../query/evaluate/turnstile.ts';
 import { SnapshotStore } from './answer/snapshot-store.ts';
 import { CLIENT_BYTES, type Client } from './client/client.ts';
@@ -33,6 +34,7 @@ export interface RealtimeOptions {
   readonly events: Pick<EventParts, 'tail' | 'feed' | 'log' | 'completed' | 'readers'>;
   readonly policies: Policies;
   readonly authenticator: Authenticator;
+  readonly lookingAs: LookingAs;
   readonly requestRate: RequestRate;
   readonly queryTimeoutMs: number;
   /** The most clients; more are refused. */
@@ -52,7 +54,7 @@ export class Realtime {
   #closing = false;
 
   constructor(options: RealtimeOptions) {
-    const { events, policies, authenticator, requestRate, onError } = options;
+    const { events, policies, authenticator, lookingAs, requestRate, onError } = options;
     const { tail, feed, log, completed, readers } = events;
     const timing = timingOf(options.heartbeatMs);
     const hub = new Hub({ tail, completed, onError });
@@ -66,6 +68,7 @@ export class Realtime {
       feed,
       policies,
       authenticator,
+      lookingAs,
       requestRate,
       turns: new FlushScheduler(),
       slots,

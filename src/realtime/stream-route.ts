@@ -41,7 +41,7 @@ export function listStream(realtime: Realtime): ListStream {
     const question = toRequestedQuestion(parseQuery(asked), keyed, new Date());
     if (!realtime.hasRoom) throw refusal(realtime.closing);
     const account = realtime.accountOf(request.ip);
-    account.move(actorOf(request.principal));
+    account.move(actorOf(request.asker));
     const bytes = weightOf(request.url.length);
     account.require(CLIENT_BYTES + bytes);
 
@@ -50,7 +50,8 @@ export function listStream(realtime: Realtime): ListStream {
     if (raw.destroyed) return reply.hijack();
     const queue = new SendQueue(raw, realtime.parts.turns, account);
     const stream = new StreamClient(realtime.parts, queue, {
-      principal: request.principal,
+      principal: request.asker,
+      seen: request.as && { whom: request.as, principal: request.principal },
       credential: request.headers.authorization ?? null,
       collection: name,
       asked: question,

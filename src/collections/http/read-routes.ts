@@ -87,7 +87,6 @@ export async function readRoutes(app: FastifyInstance, options: CollectionRoutes
     const found = readParameters(queryText(request));
     if (!asksForStream(request)) return answerList(request, reply, parseQuery(found));
     const [, name] = access(policies, request, 'read');
-    if (request.as !== null) throw new MillraceError('forbidden', 'A stream is not opened as another principal');
     return live(request, reply, found, name);
   });
 

@@ -6,11 +6,11 @@
 import { actorOf, type ClientPrincipal, type Principal, type ProvenPrincipal } from '../../auth/identity/principal.ts';
 import { formatPosition } from '../../events/log/position.ts';
 import { MillraceError } from '../../kernel/errors.ts';
-import type { DocumentSubscription } from '../subscription/document-subscription.ts';
 import { EventSubscription } from '../subscription/event-subscription.ts';
 import type { RealtimeParts } from '../subscription/realtime-parts.ts';
 import { CLOSE, type CloseCode } from '../wire/protocol.ts';
 import type { SendQueue } from '../wire/send-queue.ts';
+import { type ClientSubscription, Views } from './views.ts';
 
 /** Heartbeats of silence after which a position is sent even when some subscriptions are further than it. */
 const PATIENCE = 1.2;
@@ -29,12 +29,12 @@ export function weightOf(bytes: number): number {
   return SUBSCRIPTION_BYTES + OF_JSON * bytes;
 }
 
-export type ClientSubscription = DocumentSubscription | EventSubscription;
-
 export abstract class Client {
   protected readonly parts: RealtimeParts;
   readonly queue: SendQueue;
   protected readonly subscriptions = new Map<string, ClientSubscription>();
+  /** Those that it opened as another principal. */
+  protected readonly views: Views;
   /** Null until the client is authenticated. */
   principal: ClientPrincipal | null = null;
   /** When its last message came; monotonic milliseconds. */
@@ -49,6 +49,7 @@ export abstract class Client {
   constructor(parts: RealtimeParts, queue: SendQueue) {
     this.parts = parts;
     this.queue = queue;
+    this.views = new Views(parts.lookingAs);
     queue.onFull = () => this.#full();
     queue.onDrained = () => {
       this.#fullSince = null;
@@ -91,6 +92,7 @@ export abstract class Client {
     if (this.#closed) return;
     this.look(now);
     if (this.#closed || this.principal === null) return;
+    for (const subscription of this.subscriptions.values()) this.views.look(subscription, Date.now());
     this.#lookAtCredential(this.principal);
     this.#lookAtScopes();
     if (this.#closed) return;
@@ -156,7 +158,7 @@ export abstract class Client {
   rescope(): void {
     const { principal } = this;
     if (principal === null) return;
-    for (const subscription of [...this.subscriptions.values()]) subscription.rescope(principal);
+    for (const subscription of [...this.subscriptions.values()]) this.views.rescope(subscription, principal);
     this.noteScopes();
   }
 
@@ -172,7 +174,10 @@ export abstract class Client {
    */
   async revoked(still: (principal: Principal) => boolean): Promise<void> {
     const { principal } = this;
-    if (principal === null || principal.kind === 'anonymous' || still(principal) || this.#closed) return;
+    if (principal === null || this.#closed) return;
+    for (const subscription of this.subscriptions.values())
+      if (this.views.isDoubtful(subscription, still)) void this.views.renew(subscription, principal);
+    if (principal.kind === 'anonymous' || still(principal)) return;
     // The client may have authenticated as another principal meanwhile; then this result no longer concerns it.
     const isMeant = () => !this.#closed && this.principal === principal;
     try {
@@ -208,8 +213,13 @@ export abstract class Client {
     this.#announcedEnd = false;
     const { account } = this.queue;
     account.move(actorOf(principal));
-    if (account.hasRoom(0)) this.rescope();
-    else this.overloaded();
+    if (!account.hasRoom(0)) {
+      this.overloaded();
+      return;
+    }
+    this.rescope();
+    // It may be another owner, for whom looking as others has not been noted yet.
+    for (const subscription of this.subscriptions.values()) void this.views.renew(subscription, principal);
   }
 
   /** Called when its principal holds more memory than it may. */

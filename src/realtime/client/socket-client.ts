@@ -24,10 +24,11 @@ import {
   type Wish,
 } from '../wire/protocol.ts';
 import type { SendQueue } from '../wire/send-queue.ts';
-import { Client, type ClientSubscription, weightOf } from './client.ts';
+import { Client, weightOf } from './client.ts';
+import { MessageRate } from './message-rate.ts';
+import type { ClientSubscription } from './views.ts';
 
 const SOCKET_LIMITS = { subscriptions: 200, frameBytes: 65_536, messagesPerSecond: 50 } as const;
-const BURST = 100;
 /** Messages that may wait while an earlier one is carried out. */
 const MOST_WAITING = 200;
 const BYE_MS = 50;
@@ -46,8 +47,7 @@ export class SocketClient extends Client {
   readonly #socket: Socket;
   readonly #openedAt = performance.now();
   protected credential: string | null = null;
-  #tokens = BURST;
-  #tokensAt = performance.now();
+  readonly #rate = new MessageRate(SOCKET_LIMITS.messagesPerSecond);
   #waiting = 0;
   #last: Promise<void> = Promise.resolve();
 
@@ -90,7 +90,7 @@ export class SocketClient extends Client {
   hear(bytes: Buffer, isBinary: boolean): void {
     if (this.closed) return;
     this.heardAt = performance.now();
-    if (!this.#spend()) {
+    if (!this.#rate.take()) {
       this.close(CLOSE.rate, 'Too many messages');
       return;
     }
@@ -150,7 +150,7 @@ export class SocketClient extends Client {
   /** Called when a control frame has come: it counts as a message, and as a sign of life. */
   heard(): void {
     this.heardAt = performance.now();
-    if (!this.#spend()) this.close(CLOSE.rate, 'Too many messages');
+    if (!this.#rate.take()) this.close(CLOSE.rate, 'Too many messages');
   }
 
   async #do(message: ClientMessage, bytes: number): Promise<void> {
@@ -169,7 +169,7 @@ export class SocketClient extends Client {
       case 'authenticate':
         return await this.#signIn(message.token);
       case 'subscribe':
-        return this.#subscribe(message.wish, bytes);
+        return await this.#subscribe(message.wish, bytes);
       case 'unsubscribe':
         return this.#unsubscribe(message.id);
       case 'pong':
@@ -191,8 +191,8 @@ export class SocketClient extends Client {
     }
   }
 
-  #subscribe(wish: Wish, bytes: number): void {
-    const { id } = wish;
+  async #subscribe(wish: Wish, bytes: number): Promise<void> {
+    const { id, as } = wish;
     if (this.subscriptions.has(id)) {
       const fault = new MillraceError('subscription-exists', `The subscription '${id}' exists`);
       this.#refuse(new BadMessage(fault, id));
@@ -205,12 +205,18 @@ export class SocketClient extends Client {
           `A connection may have at most ${SOCKET_LIMITS.subscriptions} subscriptions`,
         );
       }
-      this.parts.requestRate.draw(this.principal ?? ANONYMOUS, this.queue.account.key);
-      const subscription = this.#make(wish);
+      const asker = this.principal ?? ANONYMOUS;
+      this.parts.requestRate.draw(asker, this.queue.account.key);
+      const principal = as === null ? asker : await this.parts.lookingAs.begin(asker, as, null);
+      if (this.closed) return;
+      const subscription = this.#make(wish, principal);
       this.#requireAffordable(subscription);
       this.subscriptions.set(id, subscription);
+      if (as !== null) this.views.add(subscription, as, principal);
       this.noteScopes();
       subscription.start(wish.since, weightOf(bytes));
+      // Once more: this client was not told of changes between the reading of that principal and now.
+      if (as !== null) void this.views.renew(subscription, this.principal ?? ANONYMOUS);
     } catch (error) {
       if (!(error instanceof MillraceError)) throw error;
       this.subscriptions.get(id)?.stop();
@@ -229,14 +235,14 @@ export class SocketClient extends Client {
     );
   }
 
-  #make(wish: Wish): ClientSubscription {
+  #make(wish: Wish, principal: ClientPrincipal): ClientSubscription {
     const { id } = wish;
-    const { principal, parts, queue } = this;
+    const { parts, queue } = this;
     const common = {
       id,
       queue,
       parts,
-      principal: principal ?? ANONYMOUS,
+      principal,
       onEnd: () => this.subscriptions.delete(id),
       onTooSlow: () => this.close(CLOSE.tooSlow, 'Too slow'),
     } as const;
@@ -263,14 +269,6 @@ export class SocketClient extends Client {
     if (subscribes && id !== null && !this.subscriptions.has(id)) {
       this.queue.push(toBytes(id, 'unsubscribed', { problem, retryable: ERRORS[fault.code].retryable }));
     } else this.queue.push(toBytes(id ?? undefined, 'error', { problem }));
-  }
-
-  #spend(): boolean {
-    const now = performance.now();
-    this.#tokens = Math.min(BURST, this.#tokens + ((now - this.#tokensAt) * SOCKET_LIMITS.messagesPerSecond) / 1_000);
-    this.#tokensAt = now;
-    this.#tokens -= 1;
-    return this.#tokens >= 0;
   }
 
   protected look(now: number): void {

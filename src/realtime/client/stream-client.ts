@@ -4,6 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { ClientPrincipal } from '../../auth/identity/principal.ts';
+import type { Whom } from '../../auth/identity/whom.ts';
 import type { CollectionName } from '../../database/names.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { problemMembers } from '../../kernel/problem.ts';
@@ -17,6 +18,8 @@ import { Client } from './client.ts';
 
 export interface StreamClientOptions {
   readonly principal: ClientPrincipal;
+  /** As whom an owner opened it; null as itself. */
+  readonly seen: { readonly whom: Whom; readonly principal: ClientPrincipal } | null;
   /** The Authorization header; null for a ticket and for anonymous. */
   readonly credential: string | null;
   readonly collection: CollectionName;
@@ -39,18 +42,19 @@ export class StreamClient extends Client {
     this.#options = options;
     this.credential = options.credential;
     this.principal = options.principal;
-    const { collection, asked, principal } = options;
+    const { collection, asked, seen } = options;
     const subscription = new DocumentSubscription({
       id: null,
       queue,
       parts,
-      principal,
+      principal: seen?.principal ?? options.principal,
       collection,
       asked,
       onEnd: () => this.#finish(),
       onTooSlow: () => this.close(CLOSE.tooSlow, 'Too slow'),
     });
     this.subscriptions.set('', subscription);
+    if (seen !== null) this.views.add(subscription, seen.whom, seen.principal);
     this.noteScopes();
   }
 
@@ -62,6 +66,8 @@ export class StreamClient extends Client {
   /** Authenticates once more: this client was not told of a revocation between the authentication and now. */
   async #confirm(): Promise<void> {
     const { principal } = this.#options;
+    const subscription = this.subscriptions.get('');
+    if (subscription !== undefined) await this.views.renew(subscription, principal);
     if (principal.kind === 'anonymous') return;
     const now = await this.renewed(principal);
     if (!this.closed && this.principal === principal && !isDeepStrictEqual(now, principal)) this.become(now);

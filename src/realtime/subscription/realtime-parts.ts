@@ -5,6 +5,7 @@ import type { Feed } from '../../events/read/feed.ts';
 import type { FairSemaphore } from '../../kernel/concurrency/fair-semaphore.ts';
 import type { ByteBudget } from '../../kernel/memory/byte-budget.ts';
 import type { Policies } from '../../policies/policies.ts';
+import type { LookingAs } from '../../policies/standing/looking-as.ts';
 import type { Turnstile } from '../../query/evaluate/turnstile.ts';
 import type { SnapshotStore } from '../answer/snapshot-store.ts';
 import type { Hub } from '../hub/hub.ts';
@@ -20,6 +21,8 @@ export interface RealtimeParts {
   readonly feed: Pick<Feed, 'usable'>;
   readonly policies: Policies;
   readonly authenticator: Authenticator;
+  /** For subscriptions of owners as another principal. */
+  readonly lookingAs: LookingAs;
   /** Each subscription counts against it like a request. */
   readonly requestRate: RequestRate;
   readonly turns: FlushScheduler;

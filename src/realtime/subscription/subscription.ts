@@ -172,7 +172,7 @@ export abstract class Subscription implements GroupMember {
   }
 
   /** Ends the subscription and sends the client the reason. */
-  protected end(cause: unknown): void {
+  end(cause: unknown): void {
     this.stop();
     const error = translateError(cause);
     const known = error instanceof MillraceError;

@@ -2,6 +2,7 @@
  * The protocol `millrace.v1` as types, and the parser for messages of clients. Pure. docs/protocol.md says what the
  * messages mean. Not here: how messages of the server become bytes (frames.ts), what they cause (socket-client.ts).
  */
+import { parseWhom, WHOM_FORMS, type Whom } from '../../auth/identity/whom.ts';
 import { parseJson } from '../../database/json/json.ts';
 import { requireTypes } from '../../events/read/wanted-types.ts';
 import { MillraceError } from '../../kernel/errors.ts';
@@ -51,6 +52,8 @@ export interface DocumentWish {
   /** As `parseQueryJson` takes it. */
   readonly query: unknown;
   readonly since: string | null;
+  /** As whom an owner subscribes; null as itself. */
+  readonly as: Whom | null;
 }
 
 /** A request for a subscription to events. */
@@ -62,6 +65,8 @@ export interface EventWish {
   /** As `parseFilterJson` takes it. */
   readonly filter: unknown;
   readonly since: string | null;
+  /** As whom an owner subscribes; null as itself. */
+  readonly as: Whom | null;
 }
 
 export type Wish = DocumentWish | EventWish;
@@ -150,8 +155,8 @@ function token({ token }: Record<string, unknown>, id: string | null): string {
   throw new BadMessage(invalid("'token' must be a string"), id);
 }
 
-const DOCUMENT_MEMBERS = ['type', 'id', 'collection', 'query', 'since'];
-const EVENT_MEMBERS = ['type', 'id', 'events', 'filter', 'since'];
+const DOCUMENT_MEMBERS = ['type', 'id', 'collection', 'query', 'since', 'as'];
+const EVENT_MEMBERS = ['type', 'id', 'events', 'filter', 'since', 'as'];
 
 function readWish(message: Record<string, unknown>, id: string): Wish {
   try {
@@ -167,7 +172,8 @@ function documentWish(message: Record<string, unknown>, id: string): DocumentWis
   if (typeof collection !== 'string' || collection.length > MAX_COLLECTION) {
     throw invalid("A subscription must name a 'collection', or a list of 'events'");
   }
-  return { kind: 'documents', id, collection, query: query === undefined ? {} : query, since: since(message) };
+  const read = { since: since(message), as: whom(message) };
+  return { kind: 'documents', id, collection, query: query === undefined ? {} : query, ...read };
 }
 
 function eventWish(message: Record<string, unknown>, id: string): EventWish {
@@ -180,7 +186,8 @@ function eventWish(message: Record<string, unknown>, id: string): EventWish {
     );
   }
   requireTypes(events);
-  return { kind: 'events', id, types: events, filter: filter === undefined ? {} : filter, since: since(message) };
+  const read = { since: since(message), as: whom(message) };
+  return { kind: 'events', id, types: events, filter: filter === undefined ? {} : filter, ...read };
 }
 
 function only(message: Record<string, unknown>, known: readonly string[]): void {
@@ -195,6 +202,13 @@ function since({ since }: Record<string, unknown>): string | null {
   if (since === undefined || since === null) return null;
   if (typeof since === 'string' && since !== '') return since;
   throw invalid("'since' must be a position, or be left out");
+}
+
+function whom({ as }: Record<string, unknown>): Whom | null {
+  if (as === undefined || as === null) return null;
+  const found = typeof as === 'string' ? parseWhom(as) : null;
+  if (found === null) throw invalid(`'as' must be ${WHOM_FORMS}`);
+  return found;
 }
 
 function invalid(message: string): MillraceError {

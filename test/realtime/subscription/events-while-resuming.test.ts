@@ -49,7 +49,7 @@ t.test('rights change while an event subscription looks for what it missed', asy
     principal,
     onEnd: () => t.fail('it goes on'),
     onTooSlow: () => t.fail('it is not too slow'),
-    wish: { kind: 'events', id: 's', types: ['todos.*'], filter: {}, since: position },
+    wish: { kind: 'events', id: 's', types: ['todos.*'], filter: {}, since: position, as: null },
   });
   subscription.start(position, 0);
   await until(() => held.length === 1, 'it looks for what it missed');

@@ -1,0 +1,22 @@
+/** How many messages a second one socket may send: tokens that refill steadily, with room for a burst. */
+
+const BURST = 100;
+
+export class MessageRate {
+  readonly #perSecond: number;
+  #tokens = BURST;
+  #at = performance.now();
+
+  constructor(perSecond: number) {
+    this.#perSecond = perSecond;
+  }
+
+  /** Takes the token of one message. False when the client sends too many. */
+  take(): boolean {
+    const now = performance.now();
+    this.#tokens = Math.min(BURST, this.#tokens + ((now - this.#at) * this.#perSecond) / 1_000);
+    this.#at = now;
+    this.#tokens -= 1;
+    return this.#tokens >= 0;
+  }
+}
