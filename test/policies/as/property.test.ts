@@ -1,0 +1,204 @@
+/**
+ * To look as another principal equals being that principal, over HTTP and live: random policies, documents and queries,
+ * each asked by an owner as somebody and by that one with its own credential. MILLRACE_SEED repeats a run, MILLRACE_RUNS
+ * says how many sets of policies there are; each is asked as six principals.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import t from 'tap';
+import { ask, PASSWORD, signIn, signInOwner } from '../../helpers/accounts.ts';
+import { buildTestApp } from '../../helpers/app.ts';
+import { type Frame, openSocket, type TestSocket } from '../../helpers/live/socket.ts';
+import { withPolicies } from '../../helpers/policies.ts';
+import { Random, runCount, runSeed } from '../../helpers/random.ts';
+import { until } from '../../helpers/until.ts';
+import { type Json, randomBody, randomDocument, randomFilter, randomPolicies } from '../agreement/random-policies.ts';
+
+const SETS = runCount(50, 1_000);
+const SEED = runSeed();
+const IDS = ['d1', 'd2', 'd3', 'd4', 'd5', 'd6'];
+const SHAPES: readonly Json[] = [
+  {},
+  { sort: '-n' },
+  { sort: 'team', limit: 3 },
+  { sort: 'box.a' },
+  { fields: ['n', 'team'] },
+];
+const NOBODY = { by: null, request: null };
+
+interface Somebody {
+  readonly as: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly socket: TestSocket;
+  /** A socket of the owner who looks as this one: each has a rate of messages. */
+  readonly looking: TestSocket;
+}
+
+t.setTimeout(120_000 + SETS * 2_000);
+t.test('looking as a principal equals being it', async (t) => {
+  t.comment(`MILLRACE_SEED=${SEED}, ${SETS} sets of policies`);
+  const { app, parts } = await buildTestApp(t, {
+    MILLRACE_MODE: 'production',
+    MILLRACE_RATE_ANONYMOUS: '1000000',
+    MILLRACE_RATE_PRINCIPAL: '1000000',
+  });
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const boss = await signInOwner(app, parts);
+  const enter = (token?: string) => openSocket(t, url, { hello: { type: 'hello', ...(token && { token }) } });
+  const look = () => enter(boss.accessToken);
+  const ids = new Map<string, string>();
+
+  const account = async (name: string, roles: readonly string[] = [], claims = {}): Promise<Somebody> => {
+    const { _id } = await parts.auth.users.create(
+      { kind: 'user', username: name, password: PASSWORD, roles, claims },
+      NOBODY,
+    );
+    ids.set(name, _id);
+    const { headers, accessToken } = await signIn(app, name);
+    return { as: `user:${_id}`, headers, socket: await enter(accessToken), looking: await look() };
+  };
+  const keyOf = async (): Promise<Somebody> => {
+    const key = (await ask(app, 'POST /admin/keys', { name: 'k', roles: ['red'] }, boss)).json();
+    ids.set('k1', key.id);
+    const headers = { authorization: `Bearer ${key.key}` };
+    return { as: `key:${key.id}`, headers, socket: await enter(key.key), looking: await look() };
+  };
+  const principals = [
+    { as: 'anonymous', headers: {}, socket: await enter(), looking: await look() },
+    await account('u1', ['red'], { team: 'red' }),
+    await account('u2', ['blue', 'red']),
+    await account('u3', [], { team: 'blue' }),
+    await keyOf(),
+    // An account that nothing names, with this role alone.
+    { ...(await account('u4', ['blue'])), as: 'role:blue' },
+  ];
+  /** The same with the real ids in the place of `u1`, `k1` and so on. */
+  const real = <T>(value: T): T =>
+    JSON.parse(JSON.stringify(value).replaceAll(/"(u[123]|k1)"/g, (_, name: string) => JSON.stringify(ids.get(name))));
+
+  await ask(app, 'POST /api/things', {}, boss);
+  const stored = parts.mongo.data.collection<{ _id: string }>('things');
+  const reset = async (documents: readonly Json[]) => {
+    await stored.deleteMany({});
+    await stored.insertMany(
+      documents.map(({ id, ...members }) => ({ _id: String(id), ...members, _meta: { revision: 1 } })),
+    );
+  };
+  const counts = { asked: 0, shown: 0, refused: 0, live: 0, told: 0, ended: 0 };
+  let world: object = {};
+  const same = (found: unknown, expected: unknown, what: string) => {
+    if (isDeepStrictEqual(found, expected)) return;
+    throw new Error(`${what}\n${JSON.stringify({ found, expected, ...world }, null, 1)}`);
+  };
+
+  /** What an answer tells besides the id of its request, and how far the log is. */
+  async function told(headers: Somebody['headers'], path: string, payload?: object) {
+    const method = payload === undefined ? 'GET' : 'POST';
+    const answer = await app.inject({ method, url: path, headers, ...(payload && { payload }) });
+    const { 'x-request-id': _, date: __, 'millrace-position': ___, 'content-length': ____, ...rest } = answer.headers;
+    return { status: answer.statusCode, headers: rest, body: answer.body.replace(/,"request":"[^"]*"/, '') };
+  }
+
+  async function compareAnswers({ as, headers }: Somebody, query: Json, one: string): Promise<void> {
+    const sort = typeof query['sort'] === 'string' ? `sort=${query['sort']}&` : '';
+    const questions: [string, object?][] = [
+      [`/api/things?${sort}filter=${encodeURIComponent(JSON.stringify(query['filter']))}`],
+      ['/api/things/_query', { ...query, count: 'exact' }],
+      [`/api/things/${one}`],
+    ];
+    for (const [path, payload] of questions) {
+      const own = await told(headers, path, payload);
+      same(await told({ ...boss.headers, 'millrace-as': as }, path, payload), own, `${as}: ${path}`);
+      counts.asked += 1;
+      if (own.status === 200) counts.shown += 1;
+      else counts.refused += 1;
+    }
+  }
+
+  /** A subscription of each principal, and of the owner as each, through changes of documents. */
+  async function compareLive(queries: readonly Json[], run: number, random: Random): Promise<void> {
+    const pairs = principals.map((who, index) => ({ who, id: `${run} ${index}`, query: queries[index] }));
+    const settled = (socket: TestSocket, id: string) =>
+      socket.frame((frame) => frame['id'] === id && /^(?:live|unsubscribed)$/.test(frame.type));
+    for (const { who, id, query } of pairs) {
+      who.socket.send({ type: 'subscribe', id, collection: 'things', query });
+      who.looking.send({ type: 'subscribe', id, collection: 'things', query, as: who.as });
+    }
+    for (const { who, id } of pairs) {
+      await settled(who.socket, id);
+      await settled(who.looking, id);
+    }
+    for (const id of ['d1', 'd2']) {
+      if (random.once(4)) await stored.deleteOne({ _id: id });
+      else await stored.updateOne({ _id: id }, { $set: { ...real(randomBody(random)), changed: run } });
+    }
+    for (const { who, id, query } of pairs) {
+      const shows = async (socket: TestSocket) => {
+        const list = await told(who.headers, '/api/things/_query', query);
+        return list.status === 200 && isDeepStrictEqual(held(socket.of(id)), byId(JSON.parse(list.body)));
+      };
+      const [first] = who.socket.of(id);
+      if (first?.type === 'unsubscribed') {
+        same(who.looking.of(id), who.socket.of(id), `${who.as}: the refusal`);
+        counts.ended += 1;
+        continue;
+      }
+      const both = async () => (await shows(who.socket)) && (await shows(who.looking));
+      await until(both, `${who.as} ${id}: ${JSON.stringify(who.looking.of(id))}`, 10_000).catch((error: unknown) => {
+        throw new Error(JSON.stringify(world, null, 1), { cause: error });
+      });
+      const [own, seen] = [who.socket.of(id).map(plain), who.looking.of(id).map(plain)];
+      same(seen, own, `${who.as}: what was told`);
+      counts.live += 1;
+      counts.told += own.filter(({ type }) => type === 'change').length;
+    }
+    for (const { who, id } of pairs) {
+      for (const socket of [who.socket, who.looking])
+        if (socket.of(id).at(-1)?.type !== 'unsubscribed') socket.send({ type: 'unsubscribe', id });
+    }
+    for (const { socket, looking } of principals) for (const one of [socket, looking]) one.frames.length = 0;
+  }
+
+  for (let run = 0, made = 0; made < SETS; run++) {
+    const random = new Random(SEED + run);
+    const policies = real(randomPolicies(random));
+    try {
+      withPolicies(parts, policies);
+    } catch {
+      // What contradicts itself is refused; chance finds another one.
+      continue;
+    }
+    made += 1;
+    const documents = real(IDS.map((id) => randomDocument(random, id)));
+    await reset(documents);
+    const queries = principals.map((): Json => {
+      return { filter: random.once(3) ? {} : real(randomFilter(random)), ...random.pick(SHAPES) };
+    });
+    world = { seed: SEED + run, policies, documents, queries };
+    for (const [index, who] of principals.entries()) await compareAnswers(who, queries[index] ?? {}, random.pick(IDS));
+    await compareLive(queries, run, random);
+  }
+  t.comment(JSON.stringify(counts));
+  const { asked, shown, refused, live, told: changes, ended } = counts;
+  t.ok(asked >= SETS * 15 && shown > SETS && refused > SETS && live > SETS && changes > SETS && ended > SETS / 2);
+});
+
+/** The documents that a client holds after these frames. */
+function held(frames: readonly Frame[]): Json[] {
+  const documents = new Map<string, Json>();
+  for (const { type, documents: all, op, documentId, document } of frames) {
+    if (type === 'reset') documents.clear();
+    if (type === 'snapshot') for (const one of all as Json[]) documents.set(String(one['id']), one);
+    if (type === 'change' && op === 'leave') documents.delete(String(documentId));
+    else if (type === 'change') documents.set(String(documentId), document as Json);
+  }
+  return byId([...documents.values()]);
+}
+
+function byId(documents: readonly Json[]): Json[] {
+  return documents.toSorted((a, b) => String(a['id']).localeCompare(String(b['id'])));
+}
+
+/** A frame without the place in the log up to which it is true. */
+function plain({ position: _, ...frame }: Frame): Json {
+  return { ...frame, type: frame.type };
+}
