@@ -196,3 +196,35 @@ t.test('live data as another principal', async (t) => {
     t.strictSame(idsOf(await second.frame({ type: 'snapshot', id: 'p' })), ['a']);
   });
 });
+
+t.test('in development strangers look as others while policies let them read accounts', async (t) => {
+  const { app, parts } = await buildTestApp(t);
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  await app.inject({ method: 'POST', url: '/api/posts', payload: { id: 'a' } });
+  const socket = await openSocket(t, url);
+  const stream = await openStream(t, `${url}/api/posts`, { 'millrace-as': 'role:editor' });
+  socket.send({ type: 'subscribe', id: 'p', collection: 'posts', as: 'role:editor' });
+  socket.send({ type: 'subscribe', id: 'e', events: ['posts.*'], as: 'role:editor' });
+  for (const id of ['p', 'e']) await socket.frame({ type: 'live', id });
+  await stream.event('live');
+  const list = await app.inject({ url: '/api/posts', headers: { 'millrace-as': 'role:editor' } });
+  t.equal(list.statusCode, 200);
+  const { authenticator } = parts.auth;
+  const { onRevoked } = authenticator;
+  const watching = new Promise<void>((resolve) => {
+    authenticator.onRevoked = (listener) => {
+      resolve();
+      return onRevoked.call(authenticator, listener);
+    };
+  });
+  const feed = `/api/posts/_changes?wait=20&since=${parts.events.feed.position}`;
+  const waiting = app.inject({ url: feed, headers: { 'millrace-as': 'role:editor' } });
+  await watching;
+  withPolicies(parts, [{ collections: ['*'], actions: ['read', 'create'] }]);
+  const ends = { type: 'unsubscribed', problem: { code: 'not-authenticated' }, retryable: false };
+  for (const id of ['p', 'e']) t.match(await socket.frame({ id, type: 'unsubscribed' }), ends);
+  t.match((await stream.event('unsubscribed')).data, { problem: { code: 'not-authenticated' } });
+  await app.inject({ method: 'POST', url: '/api/posts', payload: { id: 'b' } });
+  const told = await waiting;
+  t.equal(told.json().code, 'not-authenticated', told.body);
+});
