@@ -1,6 +1,7 @@
 /** The addresses of the dashboard. Each page is loaded when it is opened first, and keeps its state in its address. */
 import { createRouter, type ErrorComponentProps } from '@tanstack/react-router';
 import { apiRoute } from './pages/api/route.ts';
+import { collectionRoute, collectionsRoute } from './pages/data/route.ts';
 import { eventsRoute } from './pages/events/route.ts';
 import { webhooksRoute } from './pages/webhooks/route.ts';
 import { Failure } from './parts/failure.tsx';
@@ -8,7 +9,7 @@ import { Page } from './parts/page.tsx';
 import { shellRoute } from './shell/route.tsx';
 
 export const router = createRouter({
-  routeTree: shellRoute.addChildren([apiRoute, eventsRoute, webhooksRoute]),
+  routeTree: shellRoute.addChildren([collectionsRoute, collectionRoute, apiRoute, eventsRoute, webhooksRoute]),
   basepath: '/dashboard',
   defaultPreload: 'intent',
   defaultErrorComponent: ({ error, reset }: ErrorComponentProps) => <Failure error={error} again={reset} />,

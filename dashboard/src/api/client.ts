@@ -4,6 +4,13 @@ import { session } from './session.ts';
 
 export const client = createClient(location.origin, { token: session.source });
 
+interface RequestOptions {
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Whose answer is wanted, for reads: `user:<id>`, `role:<name>`, `key:<id>` or `anonymous` (docs/policies.md). */
+  readonly as?: string | undefined;
+}
+
 /**
  * A request to a route of the server.
  * @param path with its parameters
@@ -12,9 +19,10 @@ export const client = createClient(location.origin, { token: session.source });
 export async function request<T>(
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
   path: string,
-  { body, headers = {} }: { readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> } = {},
+  { body, headers: given = {}, as }: RequestOptions = {},
 ): Promise<{ readonly body: T; readonly headers: Headers }> {
   try {
+    const headers = as === undefined ? given : { ...given, 'millrace-as': as };
     const asked = body === undefined ? { headers } : { body, headers };
     return (await client.request(method, path, asked)) as Answered & { readonly body: T };
   } catch (error) {

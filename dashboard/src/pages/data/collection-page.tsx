@@ -1,0 +1,50 @@
+/** One collection: its documents as a grid that follows changes, its indexes, and what can be done with them. */
+import { Anchor, Button } from '@mantine/core';
+import { IconPlus } from '@tabler/icons-react';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { useRights } from '../../api/rights.ts';
+import { Page } from '../../parts/page.tsx';
+import { DocumentsTab } from './documents-tab.tsx';
+import { type DataSearch, NEW } from './search.ts';
+
+const route = getRouteApi('/data/$collection');
+
+export function CollectionPage() {
+  const { collection } = route.useParams();
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const { build, why } = useRights();
+  const change = (part: DataSearch, replace = false) =>
+    void navigate({ search: (now) => ({ ...now, ...part }), replace });
+  const reason = search.as === undefined ? why : 'You look as somebody else: this is for reading only';
+  const mayWrite = build && search.as === undefined;
+  return (
+    <Page
+      title={collection}
+      about={
+        <Anchor component={Link} to="/data" size="sm">
+          All collections
+        </Anchor>
+      }
+      actions={
+        <Button
+          leftSection={<IconPlus size={16} />}
+          disabled={!mayWrite}
+          {...(mayWrite ? {} : { title: reason })}
+          onClick={() => change({ doc: NEW, copy: undefined, side: undefined })}
+        >
+          New document
+        </Button>
+      }
+    >
+      <DocumentsTab
+        key={collection}
+        collection={collection}
+        search={search}
+        mayWrite={mayWrite}
+        reason={reason}
+        onChange={change}
+      />
+    </Page>
+  );
+}

@@ -1,0 +1,173 @@
+/** All collections with their size; a new one, renaming and dropping. */
+import { ActionIcon, Anchor, Button, Menu, Modal, Stack, Table, Text, TextInput } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { IconDots, IconPencil, IconPlus, IconTrash } from '@tabler/icons-react';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { request } from '../../api/client.ts';
+import { useResource } from '../../api/live.ts';
+import { useRights } from '../../api/rights.ts';
+import { Confirm } from '../../parts/confirm.tsx';
+import { Empty } from '../../parts/empty.tsx';
+import { Failure } from '../../parts/failure.tsx';
+import { Loading, Page } from '../../parts/page.tsx';
+import { NewCollection } from './new-collection.tsx';
+
+interface SizedCollection {
+  readonly name: string;
+  readonly documents: number;
+  /** Of the documents, without indexes. */
+  readonly bytes: number;
+}
+
+/** Whatever changes the list or a count in it. */
+const FOLLOWED = ['*.created', '*.deleted', '*.dropped', '*.renamed'];
+
+type Asked = { readonly what: 'create' } | { readonly what: 'rename' | 'drop'; readonly name: string };
+
+export function CollectionsPage() {
+  const { data, error, refetch } = useResource<readonly SizedCollection[]>('/admin/collections', FOLLOWED);
+  const [asked, setAsked] = useState<Asked | null>(null);
+  const { build, why } = useRights();
+  const close = () => setAsked(null);
+  return (
+    <Page
+      title="Data"
+      about="Collections of documents. The first document makes its collection; nothing has to be declared."
+      actions={
+        <Button
+          leftSection={<IconPlus size={16} />}
+          disabled={!build}
+          {...(build ? {} : { title: why })}
+          onClick={() => setAsked({ what: 'create' })}
+        >
+          New collection
+        </Button>
+      }
+    >
+      {error === null ? null : <Failure error={error} again={() => void refetch()} />}
+      {data === undefined && error === null ? <Loading /> : null}
+      {data?.length === 0 ? (
+        <Empty
+          title="No collections yet"
+          command={`curl ${location.origin}/api/todos -H 'content-type: application/json' -d '{"title":"First"}'`}
+        >
+          A collection holds documents of one kind, such as todos. This request makes one, and it appears here at once.
+          You can also make it with the button above.
+        </Empty>
+      ) : null}
+      {data === undefined || data.length === 0 ? null : (
+        <Table.ScrollContainer minWidth={340}>
+          <Table highlightOnHover verticalSpacing="xs">
+            <Table.Thead>
+              <Table.Tr>
+                <Table.Th>Collection</Table.Th>
+                <Table.Th ta="right">Documents</Table.Th>
+                <Table.Th ta="right">Size</Table.Th>
+                <Table.Td w={48} />
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {data.map(({ name, documents, bytes }) => (
+                <Table.Tr key={name}>
+                  <Table.Td>
+                    <Anchor component={Link} to={`/data/${encodeURIComponent(name)}`} fw={500}>
+                      {name}
+                    </Anchor>
+                  </Table.Td>
+                  <Table.Td ta="right">{documents.toLocaleString('en')}</Table.Td>
+                  <Table.Td ta="right">{sizeOf(bytes)}</Table.Td>
+                  <Table.Td ta="right">{build ? <CollectionMenu name={name} onAsk={setAsked} /> : null}</Table.Td>
+                </Table.Tr>
+              ))}
+            </Table.Tbody>
+          </Table>
+        </Table.ScrollContainer>
+      )}
+      {asked?.what === 'create' ? <NewCollection onClose={close} /> : null}
+      {asked?.what === 'rename' ? <Rename name={asked.name} onClose={close} /> : null}
+      {asked?.what === 'drop' ? <Drop name={asked.name} onClose={close} /> : null}
+    </Page>
+  );
+}
+
+function CollectionMenu({ name, onAsk }: { readonly name: string; readonly onAsk: (asked: Asked) => void }) {
+  return (
+    <Menu position="bottom-end">
+      <Menu.Target>
+        <ActionIcon variant="subtle" color="gray" aria-label={`Actions for ${name}`}>
+          <IconDots size={16} />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item leftSection={<IconPencil size={14} />} onClick={() => onAsk({ what: 'rename', name })}>
+          Rename
+        </Menu.Item>
+        <Menu.Item color="red" leftSection={<IconTrash size={14} />} onClick={() => onAsk({ what: 'drop', name })}>
+          Drop
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+function Rename({ name, onClose }: { readonly name: string; readonly onClose: () => void }) {
+  const [to, setTo] = useState(name);
+  const [error, setError] = useState<unknown>(null);
+  const navigate = useNavigate();
+  const rename = async () => {
+    try {
+      await request('PATCH', `/admin/collections/${encodeURIComponent(name)}`, { body: { name: to } });
+      onClose();
+      notifications.show({ message: `${name} is now ${to}. Policies and clients keep the old name.` });
+      await navigate({ href: '/data' });
+    } catch (problem) {
+      setError(problem);
+    }
+  };
+  return (
+    <Modal opened onClose={onClose} title={`Rename ${name}`} centered>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void rename();
+        }}
+      >
+        <Stack>
+          <TextInput
+            label="New name"
+            value={to}
+            onChange={({ currentTarget }) => setTo(currentTarget.value)}
+            data-autofocus
+          />
+          <Text size="sm">Subscriptions and policies keep the old name. Change them as well.</Text>
+          {error === null ? null : <Failure error={error} />}
+          <Button type="submit" disabled={to === name || to === ''}>
+            Rename
+          </Button>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}
+
+function Drop({ name, onClose }: { readonly name: string; readonly onClose: () => void }) {
+  return (
+    <Confirm
+      title={`Drop ${name}`}
+      verb="Drop"
+      name={name}
+      onClose={onClose}
+      onConfirm={() => request('DELETE', `/admin/collections/${encodeURIComponent(name)}`)}
+    >
+      All documents and indexes of {name} are deleted. This cannot be undone.
+    </Confirm>
+  );
+}
+
+const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
+
+function sizeOf(bytes: number): string {
+  const power = bytes < 1 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), UNITS.length - 1);
+  return `${(bytes / 1000 ** power).toLocaleString('en', { maximumFractionDigits: power === 0 ? 0 : 1 })} ${UNITS[power]}`;
+}

@@ -1,0 +1,101 @@
+/** The columns of the grid: from the shape of the collection, or those that the address names. */
+
+/** The answer of `GET /admin/collections/{collection}/shape`. */
+export interface Shape {
+  readonly sampled: number;
+  readonly complete: boolean;
+  readonly members: readonly ShapeMember[];
+}
+
+export interface ShapeMember {
+  readonly path: string;
+  readonly documents: number;
+  readonly types: readonly { readonly type: string; readonly documents: number }[];
+  readonly format?: string;
+  readonly example?: unknown;
+  readonly reference?: { readonly collection: string };
+}
+
+export interface GridColumn {
+  readonly path: string;
+  /** For the badge: `string`, `date-time`; empty when no document of the sample has it. */
+  readonly type: string;
+  /** The collection whose documents its values name. */
+  readonly reference: string | null;
+  /** In pixels. */
+  readonly width: number;
+}
+
+/** More are cut off anyway; the menu of the columns has the others. */
+const SHOWN_AT_FIRST = 14;
+
+/** Members that can be columns: those of objects, not of the elements of arrays. */
+export function choices(shape: Shape | undefined): readonly ShapeMember[] {
+  return (shape?.members ?? []).filter(({ path }) => !/\[\]|\*|,/.test(path));
+}
+
+/** @param named the columns of the address, with commas */
+export function columnsOf(shape: Shape | undefined, named: string | undefined): readonly GridColumn[] {
+  const known = choices(shape);
+  const paths =
+    named?.split(',').filter((path) => path !== '' && path !== 'id') ??
+    known
+      .filter(({ path }) => path !== 'id' && !known.some((other) => path.startsWith(`${other.path}.`)))
+      .toSorted((one, other) => Number(isRare(one, shape)) - Number(isRare(other, shape)))
+      .slice(0, SHOWN_AT_FIRST)
+      .map(({ path }) => path);
+  return ['id', ...paths].map((path) =>
+    toColumn(
+      path,
+      known.find((member) => member.path === path),
+    ),
+  );
+}
+
+/** In few documents: shown behind the others. */
+function isRare({ documents }: ShapeMember, shape: Shape | undefined): boolean {
+  return documents < (shape?.sampled ?? 0) / 10;
+}
+
+function toColumn(path: string, member: ShapeMember | undefined): GridColumn {
+  const type = path.startsWith('_meta.') ? metaType(path) : typeOf(member);
+  return { path, type, reference: member?.reference?.collection ?? null, width: widthOf(path, type) };
+}
+
+/** The type that most documents have. */
+export function typeOf(member: ShapeMember | undefined): string {
+  const [first] = (member?.types ?? [])
+    .filter(({ type }) => type !== 'null')
+    .toSorted((one, other) => other.documents - one.documents);
+  if (first === undefined) return member === undefined ? '' : 'null';
+  return first.type === 'string' && member?.format !== undefined ? member.format : first.type;
+}
+
+function metaType(path: string): string {
+  if (path.endsWith('At')) return 'date-time';
+  return path.endsWith('revision') ? 'int' : 'string';
+}
+
+/** The name of the type for people. */
+export function typeLabel(type: string): string {
+  if (/^(?:int|long|double|decimal|number)$/.test(type)) return 'number';
+  if (type === 'date-time' || type === 'date') return 'date';
+  return { string: 'text', bool: 'boolean', objectId: 'id' }[type] ?? type;
+}
+
+function widthOf(path: string, type: string): number {
+  const heading = (path.length + typeLabel(type).length) * 8 + 60;
+  const value = { number: 110, date: 160, boolean: 90, id: 220, text: 200, object: 260, array: 220 }[typeLabel(type)];
+  return path === 'id' ? 210 : Math.min(Math.max(heading, value ?? 160), 320);
+}
+
+/** The value at a path: a member with this very name, else the members along the dots. */
+export function valueAt(document: Readonly<Record<string, unknown>>, path: string): unknown {
+  if (Object.hasOwn(document, path)) return document[path];
+  let value: unknown = document;
+  for (const name of path.split('.')) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
+    value = Reflect.get(value, name);
+  }
+  return value;
+}

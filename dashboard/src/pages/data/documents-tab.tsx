@@ -1,0 +1,102 @@
+/** The documents of a collection: filter, grid, and the drawer of the open one. */
+import { Button, Group, Indicator, Text } from '@mantine/core';
+import { IconFilter } from '@tabler/icons-react';
+import { useState } from 'react';
+import { Problem } from '../../../../client/client.ts';
+import { request } from '../../api/client.ts';
+import { useResource } from '../../api/live.ts';
+import { Empty } from '../../parts/empty.tsx';
+import { Failure, tellFailure } from '../../parts/failure.tsx';
+import { Loading } from '../../parts/page.tsx';
+import { ColumnMenu } from './column-menu.tsx';
+import { choices, columnsOf, type Shape } from './columns.ts';
+import { FilterBar } from './filter-bar.tsx';
+import { type CellTarget, patchOf } from './grid/cell-editor.tsx';
+import { DocumentGrid } from './grid/document-grid.tsx';
+import { useDocuments } from './grid/use-documents.ts';
+import { curlOf, type DataSearch, NEWEST_FIRST, pathOf } from './search.ts';
+
+interface DocumentsTabProps {
+  readonly collection: string;
+  readonly search: DataSearch;
+  readonly mayWrite: boolean;
+  /** Why not, when the documents cannot be changed. */
+  readonly reason: string;
+  readonly onChange: (part: DataSearch, replace?: boolean) => void;
+}
+
+/** Nothing is hidden from whoever looks as himself. */
+const NONE: ReadonlySet<string> = new Set();
+
+export function DocumentsTab({ collection, search, mayWrite, onChange }: DocumentsTabProps) {
+  const { q = '', sort, columns: named, doc } = search;
+  const [isFiltering, setFiltering] = useState(q !== '');
+  const { data: shape } = useResource<Shape>(`/admin/collections/${encodeURIComponent(collection)}/shape`);
+  const { pages, total, isOffline } = useDocuments(collection, search);
+  const columns = columnsOf(shape, named);
+  const isMissing = pages.error instanceof Problem && pages.error.code === 'resource-not-available';
+  const isEmpty = pages.isComplete && pages.rows.length === 0;
+  if (isMissing || (isEmpty && q === '' && search.as === undefined)) {
+    return (
+      <Empty
+        title={isMissing ? `There is no collection ${collection}` : `${collection} has no documents`}
+        command={`curl ${location.origin}${pathOf(collection)} -H 'content-type: application/json' -d '{"title":"First"}'`}
+      >
+        The first document makes the collection. It appears here at once.
+      </Empty>
+    );
+  }
+  const save = (target: CellTarget, value: unknown) => {
+    request('PATCH', pathOf(collection, target.document.id), { body: patchOf(target, value) }).catch(tellFailure);
+  };
+  return (
+    <>
+      <Group gap="xs">
+        <Indicator disabled={q === ''} size={8}>
+          <Button
+            size="xs"
+            variant="default"
+            leftSection={<IconFilter size={16} />}
+            aria-expanded={isFiltering}
+            onClick={() => setFiltering(!isFiltering)}
+          >
+            Filter
+          </Button>
+        </Indicator>
+        <ColumnMenu
+          members={choices(shape)}
+          shown={columns}
+          onChange={(chosen) => onChange({ columns: chosen }, true)}
+        />
+        <Text size="sm" c="dimmed" role="status">
+          {total === null ? '' : `${total.toLocaleString('en')} ${total === 1 ? 'document' : 'documents'}`}
+          {isOffline ? ' · not connected, it goes on by itself' : ''}
+        </Text>
+      </Group>
+      {isFiltering ? (
+        <FilterBar
+          q={q}
+          members={shape?.members ?? []}
+          command={curlOf(collection, search)}
+          onChange={(next) => onChange({ q: next }, true)}
+        />
+      ) : null}
+      {pages.error === null ? null : <Failure error={pages.error} again={() => pages.again()} />}
+      {pages.rows.length === 0 && !pages.isComplete && pages.error === null ? <Loading rows={10} /> : null}
+      {isEmpty ? <Text size="sm">No document matches the filter.</Text> : null}
+      <DocumentGrid
+        label={`Documents of ${collection}`}
+        pages={pages}
+        total={total}
+        columns={columns}
+        hidden={NONE}
+        sort={sort ?? NEWEST_FIRST}
+        opened={doc}
+        mayEdit={mayWrite}
+        onSort={(next) => onChange({ sort: next }, true)}
+        onOpen={(id) => onChange({ doc: id })}
+        onSave={save}
+      />
+    </>
+  );
+}

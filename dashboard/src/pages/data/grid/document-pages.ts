@@ -1,0 +1,187 @@
+/**
+ * A long list that is read page by page while somebody scrolls, and follows changes. Each page begins at a cursor, which
+ * is a position in the order of the list and stays right whatever is created or deleted. So each page can be read again by
+ * itself: from its own position up to that of the next one. Only pages that are visible are read again after a change;
+ * the others when they come into view.
+ */
+
+export type GridDocument = Readonly<Record<string, unknown>> & { readonly id: string };
+
+export interface DocumentPage {
+  readonly documents: readonly GridDocument[];
+  /** The cursor of the next page; null at the end. */
+  readonly next: string | null;
+}
+
+type ReadPage = (cursor: string | null, limit: number) => Promise<DocumentPage>;
+
+interface Part {
+  readonly cursor: string | null;
+  readonly limit: number;
+  documents: readonly GridDocument[];
+  next: string | null;
+  isStale: boolean;
+  /** When it was read, by `performance.now()`. */
+  readAt: number;
+}
+
+const PAGE = 200;
+/** When somebody drags the scroll bar far down. Also the most that the server gives at once. */
+const FAR_PAGE = 1_000;
+/** A page that changes all the time is read again at most so often, in milliseconds. */
+const PAUSE_MS = 200;
+/** How long a changed row is marked, in milliseconds. */
+const MARK_MS = 1_600;
+
+export class DocumentPages {
+  /** All documents read so far, in order. */
+  rows: readonly GridDocument[] = [];
+  isComplete = false;
+  error: unknown = null;
+  /** Ids of documents that have just changed or come. */
+  marked: ReadonlySet<string> = new Set();
+  /** Grows with each change, for React. */
+  version = 0;
+  readonly #read: ReadPage;
+  #parts: Part[] = [];
+  #first = 0;
+  #last = 0;
+  #working = false;
+  #closed = false;
+  readonly #listeners = new Set<() => void>();
+
+  constructor(read: ReadPage) {
+    this.#read = read;
+  }
+
+  subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  /** Says which rows are visible. What is missing there is read, and what is old is read again. */
+  show(first: number, last: number): void {
+    this.#first = first;
+    this.#last = last;
+    void this.#work();
+  }
+
+  /** Says that something in the collection has changed. */
+  changed(): void {
+    for (const part of this.#parts) part.isStale = true;
+    void this.#work();
+  }
+
+  /** Tries again after an error. */
+  again(): void {
+    this.error = null;
+    this.#tell();
+    void this.#work();
+  }
+
+  close(): void {
+    this.#closed = true;
+  }
+
+  open(): void {
+    this.#closed = false;
+    void this.#work();
+  }
+
+  /** One request after another until everything visible is there and current. */
+  async #work(): Promise<void> {
+    if (this.#working) return;
+    this.#working = true;
+    try {
+      while (!this.#closed && this.error === null && (await this.#step()));
+    } catch (error) {
+      this.error = error;
+      this.#tell();
+    } finally {
+      this.#working = false;
+    }
+  }
+
+  /** @returns whether there was something to do */
+  async #step(): Promise<boolean> {
+    const stale = this.#staleVisible();
+    if (stale !== undefined) {
+      const wait = stale.readAt + PAUSE_MS - performance.now();
+      if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
+      await this.#refresh(stale);
+      return true;
+    }
+    if (this.isComplete || this.rows.length > this.#last + PAGE) return false;
+    await this.#readNext();
+    return true;
+  }
+
+  #staleVisible(): Part | undefined {
+    let start = 0;
+    for (const part of this.#parts) {
+      const end = start + part.documents.length;
+      // An empty page may have got documents.
+      if (part.isStale && start <= this.#last && end >= this.#first) return part;
+      start = end;
+    }
+    return undefined;
+  }
+
+  async #readNext(): Promise<void> {
+    const cursor = this.#parts.at(-1)?.next ?? null;
+    const limit = this.#last > this.rows.length + FAR_PAGE ? FAR_PAGE : PAGE;
+    const part: Part = { cursor, limit, documents: [], next: null, isStale: false, readAt: performance.now() };
+    const { documents, next } = await this.#read(cursor, limit);
+    Object.assign(part, { documents, next });
+    this.#parts.push(part);
+    this.#put();
+  }
+
+  /** Reads a page again, up to the first document behind the position at which the next page begins. */
+  async #refresh(part: Part): Promise<void> {
+    const following = this.#parts[this.#parts.indexOf(part) + 1];
+    part.isStale = false;
+    part.readAt = performance.now();
+    const limit = following === undefined ? part.limit : FAR_PAGE;
+    const [page, behind] = await Promise.all([
+      this.#read(part.cursor, limit),
+      following === undefined ? null : this.#read(following.cursor, 1),
+    ]);
+    const before = part.documents;
+    const at = this.#parts.indexOf(part);
+    const end = behind?.documents[0]?.id;
+    const cut = end === undefined ? -1 : page.documents.findIndex(({ id }) => id === end);
+    if (cut >= 0) {
+      part.documents = page.documents.slice(0, cut);
+    } else {
+      part.documents = page.documents;
+      part.next = page.next;
+      // Nothing is behind, or so much came between that the pages in between are read anew.
+      this.#parts.length = at + 1;
+    }
+    this.#mark(before, part.documents);
+    this.#put();
+  }
+
+  #put(): void {
+    this.rows = this.#parts.flatMap(({ documents }) => documents);
+    this.isComplete = this.#parts.length > 0 && this.#parts.at(-1)?.next === null;
+    this.#tell();
+  }
+
+  #mark(before: readonly GridDocument[], after: readonly GridDocument[]): void {
+    const known = new Map(before.map((document) => [document.id, JSON.stringify(document)]));
+    const fresh = after.filter((document) => known.get(document.id) !== JSON.stringify(document)).map(({ id }) => id);
+    if (fresh.length === 0) return;
+    this.marked = new Set([...this.marked, ...fresh]);
+    setTimeout(() => {
+      this.marked = new Set([...this.marked].filter((id) => !fresh.includes(id)));
+      this.#tell();
+    }, MARK_MS);
+  }
+
+  #tell(): void {
+    this.version += 1;
+    for (const listener of this.#listeners) listener();
+  }
+}

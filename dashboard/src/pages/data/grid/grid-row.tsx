@@ -1,0 +1,77 @@
+/** One row of the grid. It is drawn again only when something of it changes, so that scrolling stays smooth. */
+import { memo } from 'react';
+import { type GridColumn, valueAt } from '../columns.ts';
+import { CellEditor, type CellTarget } from './cell-editor.tsx';
+import { CellValue } from './cell-value.tsx';
+import type { GridDocument } from './document-pages.ts';
+import classes from './grid.module.css';
+
+/** What can be done in a cell. The same object through all drawings. */
+export interface CellActions {
+  readonly focus: (row: number, column: number) => void;
+  readonly open: (id: string) => void;
+  readonly edit: (row: number, column: number) => void;
+  readonly save: (target: CellTarget, value: unknown) => void;
+  readonly stop: () => void;
+}
+
+interface GridRowProps {
+  /** Counted from 0. */
+  readonly index: number;
+  /** In pixels from the top. */
+  readonly start: number;
+  /** Undefined while it is on its way. */
+  readonly document: GridDocument | undefined;
+  readonly columns: readonly GridColumn[];
+  readonly widths: Readonly<Record<string, number>>;
+  readonly isOpen: boolean;
+  readonly isMarked: boolean;
+  /** The column with the cursor, or null. */
+  readonly active: number | null;
+  readonly isEdited: boolean;
+  readonly actions: CellActions;
+}
+
+export const GridRow = memo(function GridRow(props: GridRowProps) {
+  const { index, start, document, columns, widths, isOpen, isMarked, active, isEdited, actions } = props;
+  const look = [classes.row, isOpen ? classes.open : '', isMarked ? classes.marked : ''].join(' ');
+  return (
+    <div role="row" className={look} style={{ transform: `translateY(${start}px)` }} aria-rowindex={index + 2}>
+      {columns.map((column, at) => {
+        const value = document === undefined ? undefined : valueAt(document, column.path);
+        return (
+          <div
+            key={column.path}
+            id={cellId(index, at)}
+            role="gridcell"
+            aria-colindex={at + 1}
+            className={[
+              classes.cell,
+              active === at ? classes.active : '',
+              typeof value === 'number' ? classes.number : '',
+            ].join(' ')}
+            style={{ width: widths[column.path] ?? column.width }}
+            onClick={() => actions.focus(index, at)}
+            onDoubleClick={() => actions.edit(index, at)}
+          >
+            {document === undefined ? (
+              <span className={classes.waiting} />
+            ) : isEdited && active === at ? (
+              <CellEditor document={document} path={column.path} value={value} actions={actions} />
+            ) : at === 0 ? (
+              <span className={classes.id} onClick={() => actions.open(document.id)} title="Open the document">
+                {document.id}
+              </span>
+            ) : (
+              <CellValue value={value} type={column.type} reference={column.reference} />
+            )}
+          </div>
+        );
+      })}
+    </div>
+  );
+});
+
+export function cellId(row: number, column: number): string {
+  return `cell-${row}-${column}`;
+}

@@ -1,0 +1,86 @@
+/** The documents of the grid and how many there are, live. */
+import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
+import { request } from '../../../api/client.ts';
+import { useEvents, useSession } from '../../../api/live.ts';
+import { type DataSearch, listPath } from '../search.ts';
+import { DocumentPages, type GridDocument } from './document-pages.ts';
+
+/** A count costs a search, so it is repeated at most so often, in milliseconds. */
+const COUNT_MS = 500;
+
+export interface GridDocuments {
+  readonly pages: DocumentPages;
+  /** How many documents the filter finds; null before it is known. */
+  readonly total: number | null;
+  /** Whether the connection is lost, so that changes may be missing for now. */
+  readonly isOffline: boolean;
+}
+
+export function useDocuments(collection: string, search: DataSearch): GridDocuments {
+  const { state, turn } = useSession();
+  const { as } = search;
+  const path = listPath(collection, search);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another sign-in may see another list
+  const pages = useMemo(
+    () =>
+      new DocumentPages(async (cursor, limit) => {
+        const after = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+        const { body, headers } = await request<readonly GridDocument[]>('GET', `${path}&limit=${limit}${after}`, {
+          as,
+        });
+        return { documents: body, next: headers.get('millrace-next') };
+      }),
+    [path, as, turn],
+  );
+  useSyncExternalStore(pages.subscribe, () => pages.version);
+  const isAsked = state === 'asked';
+  useEffect(() => {
+    if (isAsked) return;
+    pages.open();
+    return () => pages.close();
+  }, [pages, isAsked]);
+
+  const [total, recount] = useCount(path, as, search.q);
+  const [isOffline, setOffline] = useState(false);
+  const wasOffline = useRef(false);
+  useEvents({ types: [`${collection}.*`] }, ({ status, events, missed }) => {
+    const isBack = wasOffline.current && status === 'live';
+    wasOffline.current = status === 'offline';
+    setOffline(status === 'offline');
+    if (events.length === 0 && missed === null && !isBack) return;
+    if (pages.error === null) pages.changed();
+    else pages.again();
+    recount();
+  });
+  return { pages, total, isOffline };
+}
+
+function useCount(path: string, as: string | undefined, q: string | undefined): readonly [number | null, () => void] {
+  const { state, turn } = useSession();
+  const [total, setTotal] = useState<number | null>(null);
+  const [asked, setAsked] = useState(0);
+  const waiting = useRef(false);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: asked again by `asked` and after another sign-in
+  useEffect(() => {
+    if (state === 'asked') return;
+    let isOver = false;
+    const kind = q === undefined && as === undefined ? 'estimated' : 'exact';
+    void request('GET', `${path}&limit=0&count=${kind}`, { as }).then(
+      ({ headers }) => isOver || setTotal(Number(headers.get('millrace-count') ?? 0)),
+      // The list says what is wrong.
+      () => isOver || setTotal(null),
+    );
+    return () => {
+      isOver = true;
+    };
+  }, [path, as, turn, asked, state === 'asked']);
+  const recount = () => {
+    if (waiting.current) return;
+    waiting.current = true;
+    setTimeout(() => {
+      waiting.current = false;
+      setAsked((count) => count + 1);
+    }, COUNT_MS);
+  };
+  return [total, recount];
+}

@@ -1,0 +1,62 @@
+/** A new collection: its name and its first document. */
+import { Button, Modal, Stack, Text, TextInput } from '@mantine/core';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { request } from '../../api/client.ts';
+import { CodeEditor } from '../../parts/code-editor.tsx';
+import { Failure } from '../../parts/failure.tsx';
+import { pathOf } from './search.ts';
+
+const FIRST = '{\n  "title": "First"\n}';
+
+export function NewCollection({ onClose }: { readonly onClose: () => void }) {
+  const [name, setName] = useState('');
+  const [text, setText] = useState(FIRST);
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  const navigate = useNavigate();
+  const create = async () => {
+    setBusy(true);
+    setError(null);
+    try {
+      await request('POST', pathOf(name), { body: JSON.parse(text) as unknown });
+      await navigate({ href: `/data/${encodeURIComponent(name)}` });
+    } catch (problem) {
+      setError(problem);
+      setBusy(false);
+    }
+  };
+  return (
+    <Modal opened onClose={onClose} title="New collection" size="lg" centered>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void create();
+        }}
+      >
+        <Stack>
+          <TextInput
+            label="Name"
+            description="The plural of what it holds: a letter, then letters, digits, _ or -"
+            placeholder="todos"
+            required
+            value={name}
+            onChange={({ currentTarget }) => setName(currentTarget.value)}
+            autoComplete="off"
+            data-autofocus
+          />
+          <div>
+            <Text size="sm" fw={500} mb={4}>
+              First document
+            </Text>
+            <CodeEditor label="First document" language="json" value={text} onChange={setText} lines={5} />
+          </div>
+          {error === null ? null : <Failure error={error} />}
+          <Button type="submit" loading={busy}>
+            Create
+          </Button>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}

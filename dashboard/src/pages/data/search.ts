@@ -1,0 +1,71 @@
+/**
+ * What the address of the page holds: the filter in the words of the REST query, the sort, the columns, the open document. So
+ * a view is a link, and the filter is what a program sends. Not here: the conditions of a filter (conditions.ts).
+ */
+
+export const TABS = ['documents', 'indexes'] as const;
+export const SIDES = ['form', 'json', 'history'] as const;
+
+export interface DataSearch {
+  /** Conditions as in a list: `done=false&seq[gte]=3` (docs/api.md). */
+  readonly q?: string | undefined;
+  /** `-year,title`; without it the newest ids come first. */
+  readonly sort?: string | undefined;
+  /** Members with commas; without it those that most documents have. */
+  readonly columns?: string | undefined;
+  /** The id of the open document; NEW for one that is being made. */
+  readonly doc?: string | undefined;
+  /** How the open document is shown. */
+  readonly side?: (typeof SIDES)[number] | undefined;
+  /** The document that a new one is a copy of. */
+  readonly copy?: string | undefined;
+  readonly tab?: (typeof TABS)[number] | undefined;
+  /** Whose answer is shown: the value of `Millrace-As`. */
+  readonly as?: string | undefined;
+}
+
+/** No id begins with `_`. */
+export const NEW = '_new';
+/** Ids that the server makes grow with time. */
+export const NEWEST_FIRST = '-id';
+
+/** Addresses are written by hand, too: what is not understood is left out. */
+export function readSearch(given: Record<string, unknown>): DataSearch {
+  const text = (name: string) => {
+    const value = given[name];
+    return value === undefined || value === null || value === '' ? undefined : String(value);
+  };
+  return {
+    q: text('q'),
+    sort: text('sort'),
+    columns: text('columns'),
+    doc: text('doc'),
+    side: SIDES.find((side) => side === given['side']),
+    copy: text('copy'),
+    tab: TABS.find((tab) => tab === given['tab']),
+    as: text('as'),
+  };
+}
+
+export function pathOf(collection: string, id?: string): string {
+  const path = `/api/${encodeURIComponent(collection)}`;
+  return id === undefined ? path : `${path}/${encodeURIComponent(id)}`;
+}
+
+/** The address of the list that is shown, without limit and cursor. */
+export function listPath(collection: string, { q, sort = NEWEST_FIRST, columns }: DataSearch): string {
+  const rest = new URLSearchParams({ sort, ...(columns === undefined ? {} : { fields: columns }) });
+  return `${pathOf(collection)}?${[q, rest.toString()].filter((part) => part !== undefined && part !== '').join('&')}`;
+}
+
+/** The same list as a command, readable: brackets and commas as they are. */
+export function curlOf(collection: string, search: DataSearch): string {
+  const path = listPath(collection, search).replaceAll('%2C', ',').replaceAll('%5B', '[').replaceAll('%5D', ']');
+  const header = search.as === undefined ? '' : ` -H ${quoted(`millrace-as: ${search.as}`)}`;
+  return `curl -g ${quoted(location.origin + path)}${header}`;
+}
+
+/** As one word of a shell. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,209 @@
+/** The page Data in Chromium, with real films: the grid, its filter, live changes, documents, import and export. */
+import type { Page } from 'playwright-core';
+import t from 'tap';
+import { bodies, SEED_SETS } from '../../scripts/seed-sets.ts';
+import { ask, PASSWORD, signInOwner } from '../helpers/accounts.ts';
+import { buildTestApp } from '../helpers/app.ts';
+import { dashboardPage } from '../helpers/dashboard/dashboard-page.ts';
+import { inPage, testBrowser, whyNoBrowser } from '../helpers/programs/browser.ts';
+
+const options = { skip: whyNoBrowser() ?? false, timeout: 300_000 };
+
+/** Rows of the long list; with MILLRACE_LONG as many as the design asks for. */
+const LONG = process.env['MILLRACE_LONG'] === '1' ? 100_000 : 5_000;
+
+t.test('the page Data', options, async (t) => {
+  const { app, parts } = await buildTestApp(t, { MILLRACE_MODE: 'production', MILLRACE_RATE_PRINCIPAL: '100000' });
+  const origin = await app.listen({ host: '127.0.0.1', port: 0 });
+  const owner = await signInOwner(app, parts);
+  const viewer = await signInOwner(app, parts, ['viewer']);
+  const fill = async (collection: string, documents: Iterable<unknown>) => {
+    for (const { text } of bodies(documents)) {
+      const headers = { ...owner.headers, 'content-type': 'application/json', prefer: 'return=minimal' };
+      const answer = await app.inject({ method: 'POST', url: `/api/${collection}`, headers, payload: text });
+      t.equal(answer.statusCode, 201);
+    }
+  };
+  const films = (await SEED_SETS.find(({ name }) => name === 'movies')?.read()) ?? [];
+  await fill(
+    'movies',
+    films.map((film, at) => ({ id: `film-${String(at).padStart(4, '0')}`, ...film })),
+  );
+  const browser = await testBrowser(t);
+  const desk = await dashboardPage(t, browser, origin);
+  const { page, complaints, open, picture, violations } = desk;
+  await open('/data');
+  await signInAt(page, 'owner@example.org');
+
+  await t.test('collections: new, renamed, dropped, counted live', async (t) => {
+    await page.getByRole('row', { name: /^movies 3,201/ }).waitFor();
+    await ask(app, 'POST /api/notes', { text: 'one' }, owner);
+    await page.getByRole('row', { name: /^notes 1 / }).waitFor();
+    await picture('collections');
+    t.strictSame(await violations(), []);
+
+    await page.getByRole('button', { name: 'New collection' }).click();
+    await page.getByRole('textbox', { name: 'Name' }).fill('todos');
+    await page.getByRole('textbox', { name: 'First document' }).fill('{"title":"Milk"}');
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByRole('gridcell', { name: 'Milk' }).waitFor();
+    await page.getByRole('link', { name: 'All collections' }).click();
+
+    await page.getByRole('button', { name: 'Actions for notes' }).click();
+    await page.getByRole('menuitem', { name: 'Rename' }).click();
+    await page.getByRole('textbox', { name: 'New name' }).fill('memos');
+    await page.keyboard.press('Enter');
+    await page.getByRole('row', { name: /^memos 1 / }).waitFor();
+
+    await page.getByRole('button', { name: 'Actions for memos' }).click();
+    await page.getByRole('menuitem', { name: 'Drop' }).click();
+    t.equal(
+      await page.getByRole('button', { name: 'Drop', exact: true }).isDisabled(),
+      true,
+      'the name is typed first',
+    );
+    await page.getByRole('textbox', { name: 'Type memos to go on' }).fill('memos');
+    await page.keyboard.press('Enter');
+    await page.getByRole('row', { name: /^memos/ }).waitFor({ state: 'detached' });
+    t.equal((await ask(app, 'GET /api/memos', undefined, owner)).statusCode, 404);
+  });
+
+  const grid = page.getByRole('grid', { name: 'Documents of movies' });
+
+  await t.test('the grid sorts, filters by its address, and shows a write from elsewhere at once', async (t) => {
+    await page.getByRole('link', { name: 'movies' }).click();
+    await page.getByText('3,201 documents').waitFor();
+    await grid.getByRole('columnheader', { name: 'Title' }).waitFor();
+    await picture('data');
+    t.strictSame(await violations(), []);
+
+    await grid.getByRole('button', { name: /^Title/ }).click();
+    await page.waitForURL(/sort=Title/);
+    await page.getByRole('button', { name: 'Filter' }).click();
+    await page.getByRole('combobox', { name: 'Member of condition 1' }).fill('Director');
+    await page.getByRole('textbox', { name: 'Value of condition 1' }).fill('Steven Spielberg');
+    const his = films.filter((film) => film['Director'] === 'Steven Spielberg');
+    const great = his.filter((film) => Number(film['US Gross']) > 300_000_000).length;
+    await page.getByText(`${his.length} documents`).waitFor();
+    t.match(decodeURIComponent(page.url()), /q=Director=Steven\+Spielberg/);
+    await page.getByLabel('As words of the address').fill('Director=Steven+Spielberg&US+Gross[gt]=300000000');
+    await page.getByText(`${great} documents`).waitFor();
+    const command = (await page.getByLabel('the command', { exact: true }).textContent()) ?? '';
+    const [, copied = ''] = /'http:\/\/[^/]+([^']+)'/.exec(command) ?? [];
+    const listed = (await ask(app, `GET /${copied.slice(1)}`, undefined, owner)).json();
+    t.equal(listed.length, great, 'the command gets the same list');
+    await grid.getByRole('row').nth(great).waitFor();
+    await grid
+      .getByRole('row')
+      .nth(great + 1)
+      .waitFor({ state: 'detached' });
+    t.equal(await grid.getByRole('row').nth(1).getByRole('gridcell').nth(1).textContent(), listed[0].Title);
+    await picture('data-filter');
+    t.strictSame(await violations(), []);
+
+    const film = { id: 'new-film', Title: 'A New Film', Director: 'Steven Spielberg', 'US Gross': 400_000_000 };
+    const began = performance.now();
+    await ask(app, 'POST /api/movies', film, owner);
+    const written = performance.now();
+    await grid.getByText('A New Film').waitFor();
+    t.comment(
+      `write → grid: ${Math.round(performance.now() - began)} ms, of which the write ${Math.round(written - began)}`,
+    );
+    await page.getByText(`${great + 1} documents`).waitFor();
+    await ask(app, 'PATCH /api/movies/new-film', { Title: 'Renamed' }, owner);
+    await grid.getByText('Renamed').waitFor();
+    await ask(app, 'DELETE /api/movies/new-film', undefined, owner);
+    await grid.getByText('Renamed').waitFor({ state: 'detached' });
+
+    await page.goBack();
+    await page.getByRole('link', { name: 'movies' }).waitFor();
+    await open('/data/movies?sort=-US+Gross&columns=Title,US+Gross&q=Distributor=Universal');
+    await grid.getByText('Jurassic Park', { exact: true }).waitFor();
+    t.equal(await grid.getByRole('columnheader').count(), 3);
+  });
+
+  await t.test('a value is changed in its cell, by keys alone', async (t) => {
+    await open('/data/movies?sort=id&columns=Title,US+Gross');
+    await grid.getByText('film-0000').waitFor();
+    await grid.focus();
+    for (const key of ['ArrowRight', 'ArrowDown', 'ArrowDown', 'F2']) await page.keyboard.press(key);
+    await page.getByRole('textbox', { name: 'Title of film-0002' }).fill('Changed here');
+    await page.keyboard.press('Enter');
+    await grid.getByText('Changed here').waitFor();
+    t.equal((await ask(app, 'GET /api/movies/film-0002', undefined, owner)).json().Title, 'Changed here');
+  });
+
+  await t.test(`a list of ${LONG} documents scrolls to its end, and its middle stays right`, async (t) => {
+    await fill('long', rows(LONG));
+    await open('/data/long?sort=id');
+    const list = page.getByRole('grid', { name: 'Documents of long' });
+    await list.getByText('row-000000').waitFor();
+    const frames = await inPage<readonly number[]>(page, SCROLL, LONG);
+    const late = frames.filter((ms) => ms > 20).length;
+    const share = (100 - (100 * late) / frames.length).toFixed(1);
+    t.comment(`${frames.length} frames, ${share} % under 20 ms, longest ${Math.round(Math.max(...frames))} ms`);
+    await list.getByText(idOf(LONG - 1)).waitFor();
+    await inPage(page, `(row) => { document.querySelector('[role=grid]').scrollTop = row * 34; }`, LONG / 2);
+    await list.getByText(idOf(LONG / 2), { exact: true }).waitFor();
+    const between = `${idOf(LONG / 2)}-and-a-half`;
+    await ask(app, 'POST /api/long', { id: between, seq: -1 }, owner);
+    await list.getByText(between).waitFor();
+    await ask(app, `DELETE /api/long/${idOf(LONG / 2 + 1)}`, undefined, owner);
+    await list.getByText(idOf(LONG / 2 + 1), { exact: true }).waitFor({ state: 'detached' });
+  });
+
+  await t.test('a viewer looks and cannot change; a phone shows it all', async (t) => {
+    const phone = await dashboardPage(t, browser, origin, {
+      viewport: { width: 390, height: 800 },
+      colorScheme: 'dark',
+    });
+    await phone.open('/data');
+    await signInAt(phone.page, 'viewer@example.org');
+    await phone.page.getByRole('link', { name: 'movies' }).waitFor();
+    t.equal(await phone.page.getByRole('button', { name: 'New collection' }).isDisabled(), true);
+    t.equal(await phone.page.evaluate('document.documentElement.scrollWidth'), 390);
+    t.strictSame(await phone.violations(), []);
+    await phone.page.getByRole('link', { name: 'movies' }).click();
+    await phone.page.getByRole('gridcell', { name: 'film-3200' }).waitFor();
+    t.equal(await phone.page.getByRole('button', { name: 'New document' }).isDisabled(), true);
+    t.equal(await phone.page.evaluate('document.documentElement.scrollWidth'), 390);
+    t.strictSame(await phone.violations(), []);
+    await phone.picture('data-phone');
+    t.strictSame(phone.complaints, []);
+    t.equal((await ask(app, 'POST /api/movies', { Title: 'No' }, viewer)).statusCode, 403);
+    t.equal((await ask(app, 'DELETE /admin/collections/movies', undefined, viewer)).statusCode, 403);
+  });
+
+  t.strictSame(complaints, []);
+});
+
+async function signInAt(page: Page, name: string): Promise<void> {
+  await page.getByLabel('User name or e-mail address').fill(name);
+  await page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
+  await page.keyboard.press('Enter');
+}
+
+function idOf(row: number): string {
+  return `row-${String(row).padStart(6, '0')}`;
+}
+
+function* rows(count: number) {
+  for (let row = 0; row < count; row++) {
+    yield { id: idOf(row), seq: row, even: row % 2 === 0, name: `Number ${row}`, at: { x: row, y: [row] } };
+  }
+}
+
+/** Scrolls by 100 rows a frame, at most 600 frames, then to the end. Answers the milliseconds of each frame. */
+const SCROLL = `async (rows) => {
+  const grid = document.querySelector('[role=grid]');
+  const times = [];
+  let last = await new Promise(requestAnimationFrame);
+  for (let row = 0; row < rows && times.length < 600; row += 10) {
+    grid.scrollTop = row * 34;
+    const now = await new Promise(requestAnimationFrame);
+    times.push(now - last);
+    last = now;
+  }
+  grid.scrollTop = rows * 34;
+  return times;
+}`;
