@@ -28,6 +28,7 @@ const theme = createTheme({
     CloseButton: { defaultProps: { 'aria-label': 'Close' } },
     Modal: { defaultProps: DIALOG },
     Drawer: { defaultProps: DIALOG },
+    Notification: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },
   },
 });
 

@@ -1,10 +1,10 @@
 /** The page Data in Chromium, with real films: the grid, its filter, live changes, documents, import and export. */
-import type { Page } from 'playwright-core';
 import t from 'tap';
 import { bodies, SEED_SETS } from '../../scripts/seed-sets.ts';
-import { ask, PASSWORD, signInOwner } from '../helpers/accounts.ts';
+import { ask, signInOwner } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { dashboardPage } from '../helpers/dashboard/dashboard-page.ts';
+import { signInAt } from '../helpers/dashboard/sign-in.ts';
 import { inPage, testBrowser, whyNoBrowser } from '../helpers/programs/browser.ts';
 
 const options = { skip: whyNoBrowser() ?? false, timeout: 300_000 };
@@ -72,7 +72,7 @@ t.test('the page Data', options, async (t) => {
 
   await t.test('the grid sorts, filters by its address, and shows a write from elsewhere at once', async (t) => {
     await page.getByRole('link', { name: 'movies' }).click();
-    await page.getByText('3,201 documents').waitFor();
+    await page.getByText('3,201 documents', { exact: true }).waitFor();
     await grid.getByRole('columnheader', { name: 'Title' }).waitFor();
     await picture('data');
     t.strictSame(await violations(), []);
@@ -84,10 +84,10 @@ t.test('the page Data', options, async (t) => {
     await page.getByRole('textbox', { name: 'Value of condition 1' }).fill('Steven Spielberg');
     const his = films.filter((film) => film['Director'] === 'Steven Spielberg');
     const great = his.filter((film) => Number(film['US Gross']) > 300_000_000).length;
-    await page.getByText(`${his.length} documents`).waitFor();
+    await page.getByText(`${his.length} documents`, { exact: true }).waitFor();
     t.match(decodeURIComponent(page.url()), /q=Director=Steven\+Spielberg/);
     await page.getByLabel('As words of the address').fill('Director=Steven+Spielberg&US+Gross[gt]=300000000');
-    await page.getByText(`${great} documents`).waitFor();
+    await page.getByText(`${great} documents`, { exact: true }).waitFor();
     const command = (await page.getByLabel('the command', { exact: true }).textContent()) ?? '';
     const [, copied = ''] = /'http:\/\/[^/]+([^']+)'/.exec(command) ?? [];
     const listed = (await ask(app, `GET /${copied.slice(1)}`, undefined, owner)).json();
@@ -109,7 +109,7 @@ t.test('the page Data', options, async (t) => {
     t.comment(
       `write → grid: ${Math.round(performance.now() - began)} ms, of which the write ${Math.round(written - began)}`,
     );
-    await page.getByText(`${great + 1} documents`).waitFor();
+    await page.getByText(`${great + 1} documents`, { exact: true }).waitFor();
     await ask(app, 'PATCH /api/movies/new-film', { Title: 'Renamed' }, owner);
     await grid.getByText('Renamed').waitFor();
     await ask(app, 'DELETE /api/movies/new-film', undefined, owner);
@@ -176,12 +176,6 @@ t.test('the page Data', options, async (t) => {
 
   t.strictSame(complaints, []);
 });
-
-async function signInAt(page: Page, name: string): Promise<void> {
-  await page.getByLabel('User name or e-mail address').fill(name);
-  await page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
-  await page.keyboard.press('Enter');
-}
 
 function idOf(row: number): string {
   return `row-${String(row).padStart(6, '0')}`;
