@@ -12,6 +12,7 @@ import { ManagedKeys } from './admin/accounts/managed-keys.ts';
 import { userRoutes } from './admin/accounts/user-routes.ts';
 import { auditRoutes } from './admin/audit-routes.ts';
 import { collectionAdminRoutes } from './admin/collection-routes.ts';
+import { draftRoutes } from './admin/drafts/draft-routes.ts';
 import { indexRoutes } from './admin/index-routes.ts';
 import { policyRoutes } from './admin/policy-routes.ts';
 import { adminRoutes } from './admin/routes.ts';
@@ -159,6 +160,8 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
       await context.register(collectionAdminRoutes, { ...parts, shapes: new Shapes(parts) });
       await context.register(indexRoutes, parts);
       await context.register(policyRoutes, parts);
+      const subscriptions = () => parts.realtime.open();
+      await context.register(draftRoutes, { ...parts, ...parts.auth, mode: config.mode, subscriptions });
       await context.register(signRoutes, { ...parts, publicUrl: config.publicUrl });
       const position = () => parts.events.feed.position;
       await context.register(endpointRoutes, { ...parts, mode: config.mode, position });

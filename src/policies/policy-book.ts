@@ -11,7 +11,7 @@ import { Reloader } from '../kernel/concurrency/reloader.ts';
 import type { Mode } from '../kernel/config/config.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import type { Policies } from './policies.ts';
-import { OPEN, OPEN_ID, toPolicySet, type WrittenPolicy } from './policy-set.ts';
+import { OPEN, OPEN_ID, type PolicySet, toPolicySet, type WrittenPolicy } from './policy-set.ts';
 import { POLICIES_COLLECTION, type PolicyStore, type Version } from './policy-store.ts';
 import type { Scope } from './scope.ts';
 
@@ -19,7 +19,7 @@ import type { Scope } from './scope.ts';
 const ACCOUNTS = '_users';
 const ID = /^[a-z0-9][a-z0-9-]{0,63}$/;
 /** Ids that a policy cannot have, because the addresses of policies use these words. */
-const TAKEN: readonly string[] = ['versions', 'test', 'check'];
+const TAKEN: readonly string[] = ['versions', 'test', 'check', 'draft'];
 
 export interface PolicyBookParts {
   readonly store: PolicyStore;
@@ -36,6 +36,12 @@ export interface PolicyBookParts {
 export interface Current {
   readonly version: number;
   readonly policies: readonly WrittenPolicy[];
+}
+
+/** The policies as they are, and as they would be. */
+export interface DraftedSets {
+  readonly now: PolicySet;
+  readonly next: PolicySet;
 }
 
 export class PolicyBook {
@@ -125,6 +131,19 @@ export class PolicyBook {
     });
   }
 
+  /**
+   * What saving a policy, new or changed, or removing one (null) would make of the policies. Nothing is stored.
+   * @throws MillraceError `invalid-policy`, `too-many-policies`, `policy-not-found`, as saving would
+   */
+  async draft(_scope: Scope<'update', 'admin'>, id: string, policy: object | null): Promise<DraftedSets> {
+    const before = await this.#parts.store.all();
+    if (policy === null) requirePolicy(before, id);
+    else if (!before.some((one) => one.id === id)) readId(id);
+    const others = before.filter((one) => one.id !== id);
+    const next = policy === null ? toPolicySet(others) : toPolicySet([...others, { id, policy }], id);
+    return { now: toPolicySet(before), next };
+  }
+
   /** Makes an earlier version the newest. @throws MillraceError `policy-not-found` when it is not kept */
   async restore(scope: Scope<'update', 'admin'>, version: number, request: string): Promise<Current> {
     const wanted = (await this.#parts.store.versions()).find((one) => one.version === version);
@@ -198,7 +217,7 @@ function requirePolicy(policies: readonly WrittenPolicy[], id: string): void {
 
 function readId(id: unknown): string {
   if (typeof id === 'string' && ID.test(id) && !TAKEN.includes(id)) return id;
-  const detail = 'An id is up to 64 small letters, digits and -, and not versions, test or check';
+  const detail = 'An id is up to 64 small letters, digits and -, and not versions, test, check or draft';
   throw new MillraceError('invalid-policy', detail, { faults: [{ pointer: '/id', code: 'invalid-policy', detail }] });
 }
 

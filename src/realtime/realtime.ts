@@ -96,6 +96,11 @@ export class Realtime {
     return this.#clients.size;
   }
 
+  /** The open subscriptions of all clients of this process. */
+  *open(): Generator<Client['open'][number]> {
+    for (const client of this.#clients) yield* client.open;
+  }
+
   /** Whether another client can be taken. */
   get hasRoom(): boolean {
     return !this.#closing && this.#clients.size < this.#maxClients;

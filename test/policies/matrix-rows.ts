@@ -163,6 +163,10 @@ export const ROWS: readonly Row[] = [
   row('GET /admin/policies/versions', 'build', 200, { body: [{ version: Number }] }),
   row('POST /admin/policies/versions/:version/restore', 'build', 200, { body: { version: Number } }),
   row('POST /admin/policies/test', 'build', 200, { send: QUESTION, body: { verdict: 'deny' }, reads: true }),
+  row('POST /admin/policies/draft', 'build', 200, {
+    send: { id: 'drafted', policy: { ...POLICY, name: 'Drafted' } },
+    body: { events: { complete: true }, principals: { looked: ['anonymous'] }, hidden: { count: 0 } },
+  }),
   row('POST /admin/policies/check', 'build', 200, { send: { cases: [CASE] }, body: { passed: 1 }, reads: true }),
 
   row('GET /admin/runs', 'build', 200, { body: [] }),

@@ -11,6 +11,7 @@ import { MillraceError } from '../../kernel/errors.ts';
 import type { Policies } from '../policies.ts';
 import type { Scope } from '../scope.ts';
 import type { LookingAs, Viewing } from './looking-as.ts';
+import { sameRights } from './same-rights.ts';
 
 export interface RightsParts {
   readonly authenticator: Pick<Authenticator, 'onRevoked' | 'present' | 'recall'>;
@@ -90,21 +91,11 @@ export class StandingRights {
     const { generation } = this.#parts.policies;
     const { scopes, again } = this.#grants;
     const now = again(principal);
-    if (!scopes.every((scope, index) => same(scope, now[index] ?? null))) {
+    if (!scopes.every((scope, index) => sameRights(scope, now[index] ?? null))) {
       throw new MillraceError('policy-revoked', 'Your rights changed during the request', {
         hint: 'Send the request again',
       });
     }
     this.#generation = generation;
   }
-}
-
-/** True if two Scopes reach, show and set the same, whichever policies grant it. */
-function same(a: Scope | null, b: Scope | null): boolean {
-  if (a === null || b === null) return a === b;
-  return isDeepStrictEqual(rightsOf(a), rightsOf(b)) && same(a.reader, b.reader);
-}
-
-function rightsOf({ grants, denied }: Scope): object {
-  return { denied, grants: grants.map(({ filter, read, write, set }) => ({ filter, read, write, set })) };
 }

@@ -162,6 +162,11 @@ export abstract class Client {
     this.noteScopes();
   }
 
+  /** Whose rights decide what its open subscriptions are sent, and of which collections; null for events of any. */
+  get open(): readonly Pick<ClientSubscription, 'principal' | 'collections'>[] {
+    return [...this.subscriptions.values()];
+  }
+
   /** Notes when the first Scope ends, because a policy names the time. */
   protected noteScopes(): void {
     const times = [...this.subscriptions.values()].flatMap(({ scopeUntil }) => scopeUntil ?? []);

@@ -41,7 +41,7 @@ export class DocumentSubscription extends Subscription {
   #principal: Principal;
   #question: LiveQuestion;
   readonly cost: number;
-  protected readonly collections: readonly string[];
+  readonly collections: readonly string[];
 
   /** @throws MillraceError `not-authenticated`, `forbidden`, `field-hidden` */
   constructor(options: DocumentOptions) {
@@ -53,6 +53,10 @@ export class DocumentSubscription extends Subscription {
     this.collections = [options.collection];
     const scope = this.parts.policies.scope(options.principal, 'read', options.collection);
     this.#question = toLiveQuestion(options.collection, options.asked, scope);
+  }
+
+  get principal(): Principal {
+    return this.#principal;
   }
 
   /** When its Scope ends because a policy names the time; milliseconds since 1970, or null. */

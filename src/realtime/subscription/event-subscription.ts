@@ -36,7 +36,7 @@ export class EventSubscription extends Subscription {
   #since: string | null = null;
   #begun = false;
   readonly cost: number;
-  protected collections: readonly string[] | null;
+  collections: readonly string[] | null;
 
   /** @throws MillraceError `invalid-filter`, `too-expensive`, `not-authenticated`, `forbidden` */
   constructor(options: EventOptions) {
@@ -48,6 +48,10 @@ export class EventSubscription extends Subscription {
     this.#principal = principal;
     this.collections = this.#hearable();
     this.#filter = this.#bound();
+  }
+
+  get principal(): Principal {
+    return this.#principal;
   }
 
   /** Null: the policies are applied to each event when it comes. */

@@ -88,7 +88,7 @@ export abstract class Subscription implements GroupMember {
   abstract readonly cost: number;
 
   /** The collections whose rows it reads to catch up; null for all. */
-  protected abstract readonly collections: readonly string[] | null;
+  abstract readonly collections: readonly string[] | null;
 
   /** Begins, or begins anew. */
   protected abstract begin(run: AbortSignal, since: string | null): Promise<void>;

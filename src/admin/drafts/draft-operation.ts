@@ -1,0 +1,74 @@
+/** The operation of a draft as the contract describes it. Not here: the route (draft-routes.ts). */
+import Type from 'typebox';
+import { answer, CHECKED_ERRORS, jsonBody, operation } from '../../contract/operation.ts';
+import { listOf, nullable } from '../../contract/schema.ts';
+import { POLICY } from '../../policies/policy-schema.ts';
+
+/** A policy that may be saved, or null for one that may be removed. Its own faults are those of saving it. */
+export const DRAFT = Type.Object(
+  {
+    id: Type.String({ minLength: 1, maxLength: 64, description: 'The id under which it would be saved.' }),
+    policy: nullable(Type.Object({}, { additionalProperties: true })),
+  },
+  { additionalProperties: false },
+);
+
+const COUNT = { type: 'integer', minimum: 0 };
+const TEXTS = listOf({ type: 'string' });
+const COMPLETE = { type: 'boolean', description: 'False if not all could be looked at in time.' };
+const EXAMPLE = Type.Object({
+  event: Type.String({ description: 'Id of the event.' }),
+  type: Type.String(),
+  collection: nullable(Type.String()),
+  documentId: nullable(Type.String()),
+  principal: Type.String({ description: 'As `Millrace-As` takes it.' }),
+  members: Type.Optional(Type.Array(Type.String(), { description: 'Members that would be shown or hidden.' })),
+});
+const changes = (description: string) => ({
+  type: 'object',
+  description,
+  required: ['count', 'examples'],
+  properties: { count: COUNT, examples: listOf(EXAMPLE) },
+});
+const looked = (what: object) => ({
+  type: 'object',
+  required: ['looked', 'complete'],
+  properties: { looked: what, complete: COMPLETE },
+});
+
+export const TRY_DRAFT = operation({
+  id: 'policies.draft',
+  tag: 'Running it',
+  summary: 'See what a policy would change before it is saved',
+  description:
+    'For each of up to 50 principals: which of the newest 1,000 events it would see or no longer see, and which open ' +
+    'subscriptions would be affected. Nothing is stored.',
+  body: jsonBody({ ...DRAFT, properties: { ...DRAFT.properties, policy: { anyOf: [POLICY, { type: 'null' }] } } }),
+  answers: answer('What would change.', {
+    type: 'object',
+    required: ['events', 'principals', 'visible', 'hidden', 'changed', 'subscriptions'],
+    properties: {
+      warnings: TEXTS,
+      events: looked(COUNT),
+      principals: looked(TEXTS),
+      visible: changes('Events that a principal would see.'),
+      hidden: changes('Events that a principal would no longer see.'),
+      changed: changes('Events that a principal would see with other members.'),
+      subscriptions: {
+        type: 'object',
+        description: 'Open subscriptions of the process that answers.',
+        required: ['open', 'affected', 'by'],
+        properties: {
+          open: COUNT,
+          affected: COUNT,
+          by: listOf({
+            type: 'object',
+            required: ['principal', 'collection', 'count'],
+            properties: { principal: { type: 'string' }, collection: { type: ['string', 'null'] }, count: COUNT },
+          }),
+        },
+      },
+    },
+  }),
+  errors: [...CHECKED_ERRORS, 'invalid-policy', 'too-many-policies', 'policy-not-found'],
+});
