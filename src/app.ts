@@ -14,6 +14,7 @@ import { auditRoutes } from './admin/audit-routes.ts';
 import { collectionAdminRoutes } from './admin/collection-routes.ts';
 import { draftRoutes } from './admin/drafts/draft-routes.ts';
 import { indexRoutes } from './admin/index-routes.ts';
+import { installationRoutes } from './admin/installation/installation-routes.ts';
 import { policyRoutes } from './admin/policy-routes.ts';
 import { adminRoutes } from './admin/routes.ts';
 import { providerRoutes } from './admin/sign-in/provider-routes.ts';
@@ -187,6 +188,12 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
       await context.register(keyRoutes, { ...parts, keys: new ManagedKeys(parts.auth) });
       await context.register(providerRoutes, { ...parts, base: parts.config.auth.base });
       await context.register(settingsRoutes, parts);
+      await context.register(installationRoutes, {
+        ...parts,
+        ...parts.auth,
+        version: VERSION,
+        databaseVersion: parts.mongo.version,
+      });
       await context.register(auditRoutes, parts);
     });
     const onError = (err: unknown, collection: string) =>

@@ -3,13 +3,21 @@ import { createRouter, type ErrorComponentProps } from '@tanstack/react-router';
 import { apiRoute } from './pages/api/route.ts';
 import { collectionRoute, collectionsRoute } from './pages/data/route.ts';
 import { eventsRoute } from './pages/events/route.ts';
+import { setupRoute } from './pages/setup/route.ts';
 import { webhooksRoute } from './pages/webhooks/route.ts';
 import { Failure } from './parts/failure.tsx';
 import { Page } from './parts/page.tsx';
 import { shellRoute } from './shell/route.tsx';
 
 export const router = createRouter({
-  routeTree: shellRoute.addChildren([collectionsRoute, collectionRoute, apiRoute, eventsRoute, webhooksRoute]),
+  routeTree: shellRoute.addChildren([
+    apiRoute,
+    collectionRoute,
+    collectionsRoute,
+    eventsRoute,
+    setupRoute,
+    webhooksRoute,
+  ]),
   basepath: '/dashboard',
   defaultPreload: 'intent',
   defaultErrorComponent: ({ error, reset }: ErrorComponentProps) => <Failure error={error} again={reset} />,

@@ -31,6 +31,7 @@ import { SignIn } from './sign-in/sign-in.ts';
 import { SignInDelays } from './sign-in/sign-in-delays.ts';
 import { SingleUse } from './sign-in/single-use.ts';
 import { SingleUseStore } from './sign-in/single-use-store.ts';
+import { type MailWay, TestLetters } from './sign-in/test-letters.ts';
 import { ACCESS_MS, AccessTokens } from './tokens/access-tokens.ts';
 import { ApiKeyStore } from './tokens/api-key-store.ts';
 import { ApiKeys } from './tokens/api-keys.ts';
@@ -52,6 +53,7 @@ export interface AuthParts {
   readonly users: Users;
   readonly passwords: Passwords;
   readonly owners: Owners;
+  readonly testLetters: TestLetters;
   readonly keys: ApiKeys;
   readonly keyRing: KeyRing;
   readonly activity: Activity;
@@ -141,6 +143,8 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
   });
   const { base, registration } = settings.auth;
   const signInDelays = new SignInDelays(delays, (account, network) => sessions.openedFrom(account, network));
+  const mail = await openMail(settings);
+  const testLetters = new TestLetters({ way: mailWay(settings), mail, singleUse, base });
   const signIn = new SignIn({
     users: accounts,
     passwords,
@@ -148,7 +152,7 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
     delays: signInDelays,
     singleUse,
     activity,
-    mail: await openMail(settings),
+    mail,
     base,
     registration,
     onError,
@@ -171,6 +175,7 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
     users: accounts,
     passwords,
     owners,
+    testLetters,
     keys,
     keyRing,
     activity,
@@ -237,6 +242,12 @@ async function readSecret(setting: string, path: string): Promise<string> {
     throw new ConfigError([`${setting}: ${error instanceof Error ? error.message : String(error)}`]);
   });
   return text.replace(/\r?\n$/, '');
+}
+
+/** What takes the letters of an installation. */
+function mailWay({ mode, auth }: Pick<AuthSettings, 'mode' | 'auth'>): MailWay {
+  if (auth.mail !== null) return 'smtp';
+  return mode === 'development' ? 'terminal' : 'none';
 }
 
 async function openMail({ mode, auth, onLetter, onError }: AuthSettings): Promise<Mail> {

@@ -14,7 +14,7 @@ t.test('a first start in production', async (t) => {
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   const env = { MILLRACE_MODE: 'production' };
   const program = await startMillrace(t, { folder, env });
-  const link = () => /Set-up +(http:\S+)\/setup#([\w-]{43})/.exec(program.output());
+  const link = () => /Set-up +(http:\S+)\/dashboard\/setup#([\w-]{43})/.exec(program.output());
   await until(() => link() !== null, 'the link is printed');
   const [, base = '', old = ''] = link() ?? [];
   t.equal(base, program.url);
@@ -41,7 +41,7 @@ t.test('a first start in production', async (t) => {
   for (const path of [
     '/healthz',
     '/readyz',
-    '/setup',
+    '/dashboard/setup',
     '/reset',
     '/verify',
     '/auth/providers',

@@ -68,7 +68,7 @@ t.test(
     const app = new URL(await otherOrigin(t)).origin;
     const env = { ...Object.fromEntries(settings), PORT: String(port), MILLRACE_CORS_ORIGINS: app };
     const program = await startMillrace(t, { folder, entry: 'scripts/start.mjs', env });
-    const link = () => /Set-up +(http:\S+)\/setup#([\w-]{43})/.exec(program.output());
+    const link = () => /Set-up +(http:\S+)\/dashboard\/setup#([\w-]{43})/.exec(program.output());
     await until(() => link() !== null, 'the link is printed');
     t.equal(link()?.[1], base);
     const [, , token] = link() ?? [];

@@ -66,7 +66,7 @@ export const ROWS: readonly Row[] = [
   row('GET /healthz', 'public', 200, { body: { status: 'ok' } }),
   row('GET /readyz', 'public', 200, { body: { status: 'ready' } }),
   row('GET /.well-known/jwks.json', 'public', 200, { body: { keys: [{ d: undefined }] } }),
-  row('GET /setup', 'public', 200),
+  row('GET /setup', 'public', 302),
   row('POST /setup', 'public', 400, { send: {} }),
   row('GET /verify', 'public', 200),
   row('GET /reset', 'public', 200),
@@ -243,6 +243,8 @@ export const ROWS: readonly Row[] = [
     send: { redirects: ['https://app.example.org/in'] },
     body: { redirects: ['https://app.example.org/in'] },
   }),
+  row('GET /admin/settings/effective', 'accounts', 200, { body: { mode: /.+/, mail: { way: /.+/ } } }),
+  row('POST /admin/mail/test', 'accounts', 200, { body: { sent: Boolean, verdict: /.+/ } }),
   row('GET /admin/audit', 'accounts', 200, { body: [] }),
 ];
 

@@ -117,4 +117,4 @@ function useAnswer<T>(
   });
 }
 
-export type { Doc, LiveState, LoggedEvent };
+export type { Doc, EventState, LiveState, LoggedEvent };

@@ -3,12 +3,19 @@ import { ActionIcon, Box, Code, CopyButton, Tooltip } from '@mantine/core';
 import { IconCheck, IconCopy } from '@tabler/icons-react';
 import classes from './copy.module.css';
 
-/** @param what what is copied, for the name of the button: `the command` */
-export function Copyable({ text, what }: { readonly text: string; readonly what: string }) {
+interface CopyableProps {
+  readonly text: string;
+  /** What is copied, for the name of the button: `the command`. */
+  readonly what: string;
+  /** Is shown in place of the text, when that holds a secret. */
+  readonly shown?: string;
+}
+
+export function Copyable({ text, what, shown = text }: CopyableProps) {
   return (
     <Box className={classes.frame}>
       <Code block className={classes.text} tabIndex={0} aria-label={what}>
-        {text}
+        {shown}
       </Code>
       <CopyButton value={text}>
         {({ copied, copy }) => (

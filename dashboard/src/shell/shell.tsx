@@ -20,6 +20,7 @@ export function Shell() {
   // The rights of the person may change at any time. The subscription also tells at once when the session ends.
   useResource(state === 'signed-in' ? '/auth/me' : '/dashboard/session', ['system.policy.*']);
   if (state === 'beginning') return null;
+  if (path === '/setup') return <Outlet />;
   // Without a session at the start there is nothing to show below the sign-in.
   if (state === 'asked' && !wasSignedIn) return <SignIn />;
   return (

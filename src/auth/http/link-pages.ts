@@ -1,5 +1,5 @@
 /**
- * The three small pages behind links in letters and logs: set-up, a new password, a confirmed address. The
+ * The two small pages behind links in letters: a new password, a confirmed address. The
  * secret stands after `#`, which browsers never send. Pure. Not here: the frame that all pages have (small-page.ts).
  */
 import { type SmallPage, smallPage } from './small-page.ts';
@@ -11,7 +11,6 @@ interface Plan {
   readonly done: string;
   /** Where the form goes. */
   readonly target: string;
-  readonly email?: true;
   readonly password?: true;
 }
 
@@ -21,24 +20,18 @@ if(!token){says.textContent='The link is not complete. Open it once more as it w
 form.addEventListener('submit',async(event)=>{event.preventDefault();const button=form.querySelector('button');
 button.disabled=true;says.textContent='';try{const answer=await fetch(form.dataset.target,{method:'POST',
 headers:{'content-type':'application/json'},body:JSON.stringify({...Object.fromEntries(new FormData(form)),token})});
-if(answer.ok){const text=await answer.text(),{note}=text?JSON.parse(text):{};form.hidden=true;
-says.textContent=form.dataset.done+(note?' '+note+'.':'')}
+if(answer.ok){form.hidden=true;says.textContent=form.dataset.done}
 else{const problem=await answer.json();says.textContent=problem.detail+(problem.hint?'. '+problem.hint+'.':'.')}}
 catch{says.textContent='The server does not answer. Try again.'}button.disabled=false});`;
 
-function linkPage({ title, intro, button, done, target, email, password }: Plan): SmallPage {
-  const fields = [
-    email
-      ? '<label for="email">E-mail address</label><input id="email" name="email" type="email" autocomplete="username" required>'
-      : '',
-    password
-      ? '<label for="password">New password</label><input id="password" name="password" type="password" autocomplete="new-password" minlength="8" maxlength="256" required>'
-      : '',
-  ].join('\n');
+function linkPage({ title, intro, button, done, target, password }: Plan): SmallPage {
+  const field = password
+    ? '<label for="password">New password</label><input id="password" name="password" type="password" autocomplete="new-password" minlength="8" maxlength="256" required>'
+    : '';
   return smallPage(
     title,
     `<form data-target="${target}" data-done="${done}"><p>${intro}</p>
-${fields}
+${field}
 <button>${button}</button></form><p id="says" role="status"></p>`,
     SCRIPT,
   );
@@ -46,15 +39,6 @@ ${fields}
 
 /** The pages by their path. */
 export const LINK_PAGES: Readonly<Record<string, SmallPage>> = {
-  '/setup': linkPage({
-    title: 'Set up this server',
-    intro: 'The first owner decides who may do what here. The link works once.',
-    button: 'Become the owner',
-    done: 'Done. Sign in with this address and password.',
-    target: '/setup',
-    email: true,
-    password: true,
-  }),
   '/reset': linkPage({
     title: 'Set a new password',
     intro: 'All devices that are signed in now will have to sign in again. The link works once.',

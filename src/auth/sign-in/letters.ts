@@ -1,5 +1,6 @@
 /**
- * The text of letters: to confirm an address, and to set a new password. Pure. Not here: how they are sent (mail.ts).
+ * The text of letters: to confirm an address, to set a new password, and to try whether mail works. Pure. Not here: how they
+ * are sent (mail.ts).
  */
 import type { Letter } from './mail.ts';
 
@@ -29,6 +30,16 @@ To do so, open within 30 minutes:
 ${base}/reset#${token}
 
 It works once. If it was not you, there is nothing to do: your password stays.
+`,
+  };
+}
+
+/** @param base scheme and authority under which people reach this server */
+export function testLetter(to: string, base: string): Letter {
+  return {
+    to,
+    subject: 'Mail works',
+    text: `You asked for this letter at ${base}/dashboard, to see whether mail works. It does.
 `,
   };
 }

@@ -62,7 +62,7 @@ export class Owners {
   async link(base: string): Promise<string> {
     const token = await this.#parts.singleUse.make('setup', null, { alone: true });
     await this.#parts.activity.record('system.auth.setup-link', {}, ITSELF);
-    return `${base}/setup#${token}`;
+    return `${base}/dashboard/setup#${token}`;
   }
 
   /**

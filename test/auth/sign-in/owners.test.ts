@@ -19,7 +19,7 @@ const BASE = 'https://app.example.org';
 t.test('a set-up link', async (t) => {
   const { app, parts } = await buildTestApp(t, PRODUCTION);
   const link = async () => {
-    const [, token = ''] = (await parts.auth.owners.link(BASE)).split(`${BASE}/setup#`);
+    const [, token = ''] = (await parts.auth.owners.link(BASE)).split(`${BASE}/dashboard/setup#`);
     return token;
   };
   const setUp = (token: string, email: string, password = PASSWORD) =>
@@ -61,7 +61,8 @@ t.test('a set-up link', async (t) => {
   });
 
   await t.test('opens a page that runs nothing but itself', async (t) => {
-    for (const path of ['/setup', '/reset', '/verify'] as const) {
+    t.match((await ask(app, 'GET /setup')).headers, { location: '/dashboard/setup' });
+    for (const path of ['/reset', '/verify'] as const) {
       const page = await ask(app, `GET ${path}`);
       t.equal(page.statusCode, 200);
       const policy = String(page.headers['content-security-policy']);
@@ -154,7 +155,7 @@ t.test('millrace owner', async (t) => {
   const run = (...words: string[]) =>
     promisify(execFile)(process.execPath, [main, 'owner', ...words], { env: { ...env, MILLRACE_PUBLIC_URL: BASE } });
   const { stdout } = await run('--link');
-  const [, token = ''] = /^https:\/\/app\.example\.org\/setup#([\w-]{43})\n$/.exec(stdout) ?? [];
+  const [, token = ''] = /^https:\/\/app\.example\.org\/dashboard\/setup#([\w-]{43})\n$/.exec(stdout) ?? [];
   t.equal((await ask(app, 'POST /setup', { token, email: 'a@example.org', password: PASSWORD })).statusCode, 201);
   const folder = await mkdtemp(join(tmpdir(), 'millrace-owner-'));
   t.teardown(() => rm(folder, { recursive: true }));

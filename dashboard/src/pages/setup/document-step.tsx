@@ -1,0 +1,96 @@
+/** The last step: one command that makes a first document, whose event appears here by itself. */
+import { Badge, Button, Card, Code, Group, Stack, Text } from '@mantine/core';
+import { useEffect, useState } from 'react';
+import { type EventState, type LoggedEvent, useEvents } from '../../api/live.ts';
+import { session } from '../../api/session.ts';
+import { Copyable } from '../../parts/copy.tsx';
+import { Failure } from '../../parts/failure.tsx';
+import { When } from '../../parts/when.tsx';
+import classes from './setup.module.css';
+
+/** The token in the command is replaced in time: it ends after ten minutes. */
+const RENEW_MS = 60_000;
+const MASKED = '••••••';
+const MAX_SHOWN = 5;
+
+export function DocumentStep() {
+  const token = useAccessToken();
+  const [shown, setShown] = useState(false);
+  const [events, setEvents] = useState<readonly LoggedEvent[]>([]);
+  const [status, setStatus] = useState<EventState['status']>('connecting');
+  const [problem, setProblem] = useState<unknown>(null);
+  useEvents({ types: ['*.created'] }, ({ events: more, ...told }) => {
+    setStatus(told.status);
+    setProblem(told.problem);
+    const documents = more.filter(({ type }) => !type.startsWith('system.'));
+    if (documents.length > 0) setEvents((before) => [...documents.toReversed(), ...before].slice(0, MAX_SHOWN));
+  });
+  const command = (secret: string) =>
+    [
+      `curl ${location.origin}/api/todos`,
+      ...(token === null ? [] : [`-H 'authorization: Bearer ${secret}'`]),
+      `-H 'content-type: application/json' -d '{"title":"Buy milk"}'`,
+    ].join(' \\\n  ');
+  return (
+    <Stack gap="sm">
+      <Text size="sm">
+        Run this command anywhere. It makes the collection <Code>todos</Code> and its first document.
+      </Text>
+      <Copyable text={command(token ?? '')} shown={command(shown ? (token ?? '') : MASKED)} what="the command" />
+      {token === null ? null : (
+        <Group justify="space-between">
+          <Text size="sm" c="dimmed">
+            It holds your access token, which ends within ten minutes.
+          </Text>
+          <Button variant="subtle" size="compact-sm" onClick={() => setShown(!shown)}>
+            {shown ? 'Hide the token' : 'Show the token'}
+          </Button>
+        </Group>
+      )}
+      {problem === null ? null : <Failure error={problem} />}
+      <Card withBorder padding="sm" aria-live="polite">
+        {events.length === 0 ? (
+          <Text size="sm" c="dimmed">
+            {status === 'live' ? 'Waiting for the first event …' : 'Connecting …'}
+          </Text>
+        ) : (
+          <Stack gap="sm">
+            {events.map((event) => (
+              <Created key={event.id} event={event} />
+            ))}
+          </Stack>
+        )}
+      </Card>
+    </Stack>
+  );
+}
+
+function Created({ event }: { readonly event: LoggedEvent }) {
+  return (
+    <Stack gap={4}>
+      <Group gap="xs">
+        <Badge variant="default" tt="none">
+          {event.type}
+        </Badge>
+        <Text size="xs" c="dimmed">
+          <When at={event.timestamp} />
+        </Text>
+      </Group>
+      <Code block className={classes.event}>
+        {JSON.stringify(event.data, null, 2)}
+      </Code>
+    </Stack>
+  );
+}
+
+/** The token of the person, as a request would send it now; null without an account. */
+function useAccessToken(): string | null {
+  const [token, setToken] = useState<string | null>(null);
+  useEffect(() => {
+    const renew = () => void Promise.resolve(session.source(null)).then(setToken, () => undefined);
+    renew();
+    const timer = setInterval(renew, RENEW_MS);
+    return () => clearInterval(timer);
+  }, []);
+  return token;
+}
