@@ -1,5 +1,6 @@
 /** The operations on collections and their indexes as the contract describes them. Not here: the routes. */
 import Type from 'typebox';
+import { COLLECTION_KINDS } from '../collections/catalogue.ts';
 import { INDEX, INDEXES } from '../collections/index-plan.ts';
 import { ASKED_ERRORS, answer, jsonBody, operation } from '../contract/operation.ts';
 import { listOf, shape } from '../contract/schema.ts';
@@ -13,7 +14,13 @@ export const RENAME = Type.Object(
   { name: Type.String({ description: 'The new name.' }) },
   { additionalProperties: false },
 );
-const SUMMARY = Type.Object({ name: Type.String(), documents: Type.Integer(), bytes: Type.Integer() });
+const SUMMARY = Type.Object({
+  name: Type.String(),
+  documents: Type.Integer({ description: 'As the database estimates. 0 for a time series.' }),
+  bytes: Type.Integer(),
+  indexes: Type.Integer({ description: 'Besides that of the id.' }),
+  kind: Type.Enum([...COLLECTION_KINDS]),
+});
 const COUNTED = { type: 'integer', minimum: 0 };
 const SHAPE = shape('CollectionShape', {
   type: 'object',

@@ -2,6 +2,7 @@
  * The list of collections: listed with their size, dropped, and renamed. Dropping and renaming are events like any
  * other, `todos.dropped` and `todos.renamed`. Not here: documents (collections.ts) and indexes (indexes.ts).
  */
+import type { Document } from 'mongodb';
 import { CODE, serverCode, translated } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
 import type { CollectionName } from '../database/names.ts';
@@ -19,7 +20,15 @@ export interface CollectionSummary {
   readonly documents: number;
   /** Size of the documents as BSON. */
   readonly bytes: number;
+  /** Number of indexes besides that of the id, also of kinds that only other programs make. */
+  readonly indexes: number;
+  readonly kind: CollectionKind;
 }
+
+/** Kinds of collections. Only other programs make capped collections and time series. */
+export const COLLECTION_KINDS = ['collection', 'capped', 'timeseries'] as const;
+
+export type CollectionKind = (typeof COLLECTION_KINDS)[number];
 
 export class Catalogue {
   readonly #mongo: Mongo;
@@ -77,8 +86,7 @@ export class Catalogue {
       try {
         const stages = [{ $collStats: { storageStats: {} } }];
         const [stats] = await this.#mongo.data.collection(name).aggregate(stages).toArray();
-        const { count = 0, size = 0 } = stats?.['storageStats'] ?? {};
-        return { name, documents: Number(count), bytes: Number(size) };
+        return summaryOf(name, stats?.['storageStats'] ?? {});
       } catch (error) {
         const code = serverCode(error);
         if (code === CODE.commandNotSupportedOnView || code === CODE.namespaceNotFound) return null;
@@ -86,4 +94,17 @@ export class Catalogue {
       }
     });
   }
+}
+
+function summaryOf(name: CollectionName, stats: Document): CollectionSummary {
+  const { count = 0, size = 0, nindexes = 0, capped, timeseries, clustered } = stats;
+  // These two keep their documents in the order of the id, without an index for it.
+  const ofId = timeseries !== undefined || clustered === true ? 0 : 1;
+  return {
+    name,
+    documents: Number(count),
+    bytes: Number(size),
+    indexes: Math.max(0, Number(nindexes) - ofId),
+    kind: timeseries !== undefined ? 'timeseries' : capped === true ? 'capped' : 'collection',
+  };
 }

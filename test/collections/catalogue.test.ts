@@ -8,7 +8,7 @@ t.test('collections', async (t) => {
   const place = await testMongo(t);
   const { app, parts } = await buildTestApp(t, {}, place);
   const other = await buildTestApp(t, {}, place);
-  const ask = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, payload?: object) => {
+  const ask = async (method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', url: string, payload?: object) => {
     const answer = await app.inject({ method, url, ...(payload === undefined ? {} : { payload }) });
     return { status: answer.statusCode, json: answer.body === '' ? null : answer.json() };
   };
@@ -20,6 +20,22 @@ t.test('collections', async (t) => {
     { name: 'lists', documents: 1 },
     { name: 'todos', documents: 2, bytes: Number },
   ]);
+
+  await t.test('each with its kind and the number of its indexes', async (t) => {
+    const { data } = parts.mongo;
+    await ask('PUT', '/admin/collections/lists/indexes', [{ fields: ['title'] }, { fields: ['due'] }]);
+    await data.createCollection('measured', { timeseries: { timeField: 't' } });
+    await data.createCollection('round', { capped: true, size: 4096 });
+    await data.createCollection('ordered', { clusteredIndex: { key: { _id: 1 }, unique: true } });
+    t.match((await ask('GET', '/admin/collections')).json, [
+      { name: 'lists', indexes: 2, kind: 'collection' },
+      { name: 'measured', kind: 'timeseries' },
+      { name: 'ordered', indexes: 0, kind: 'collection' },
+      { name: 'round', indexes: 0, kind: 'capped' },
+      { name: 'todos', indexes: 0, kind: 'collection' },
+    ]);
+    for (const name of ['measured', 'ordered', 'round']) await data.collection(name).drop();
+  });
 
   await t.test('a view of others is no collection, and does not hide them', async (t) => {
     await parts.mongo.data.createCollection('seen', { viewOn: 'todos', pipeline: [] });
