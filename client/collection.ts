@@ -43,8 +43,9 @@ export class Collection<T extends object> {
   }
 
   /** All documents that a query finds, or a page of them with `limit`. */
-  async list(query: ListQuery = {}): Promise<Page<T>> {
-    const { body, headers } = await this.#requests.send('POST', `${this.#path()}/_query`, { body: query });
+  async list({ as, ...query }: ListQuery = {}): Promise<Page<T>> {
+    const asked = { body: query, headers: as === undefined ? {} : { 'millrace-as': as } };
+    const { body, headers } = await this.#requests.send('POST', `${this.#path()}/_query`, asked);
     return { documents: body as Doc<T>[], next: headers.get('millrace-next') };
   }
 

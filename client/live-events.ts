@@ -10,6 +10,8 @@ export interface EventQuery {
   readonly filter?: object;
   /** The position after which events are wanted; only new ones without it. */
   readonly since?: string;
+  /** For owners: the events as this principal gets them, such as `user:<id>` (see `Query`). */
+  readonly as?: string;
 }
 
 export interface EventState {
@@ -42,13 +44,14 @@ export class LiveEvents implements Followed {
   }
 
   request(resume: boolean): object {
-    const { types, filter, since } = this.#query;
+    const { types, filter, since, as } = this.#query;
     const from = resume ? this.#position : (since ?? null);
     return {
       type: 'subscribe',
       id: this.id,
       events: types,
       ...(filter === undefined ? {} : { filter }),
+      ...(as === undefined ? {} : { as }),
       ...(from === null ? {} : { since: from }),
     };
   }

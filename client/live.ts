@@ -41,7 +41,7 @@ export class Live implements Followed {
   }
 
   request(resume: boolean): object {
-    const { filter, sort = BY_ID, limit, fields } = this.query;
+    const { filter, sort = BY_ID, limit, fields, as } = this.query;
     const since = resume && !this.#moves ? this.#answer.position : null;
     return {
       type: 'subscribe',
@@ -53,6 +53,7 @@ export class Live implements Followed {
         ...(limit === undefined ? {} : { limit }),
         ...(fields === undefined ? {} : { fields }),
       },
+      ...(as === undefined ? {} : { as }),
       ...(since === null ? {} : { since }),
     };
   }

@@ -7,6 +7,8 @@ export interface Query {
   readonly sort?: string;
   readonly limit?: number;
   readonly fields?: readonly string[];
+  /** For owners: the answer as this principal gets it, `user:<id>`, `role:<name>`, `key:<id>` or `anonymous`. */
+  readonly as?: string;
 }
 
 export interface ListQuery extends Query {

@@ -143,7 +143,7 @@ t.test('looking as a principal equals being it', async (t) => {
         continue;
       }
       const both = async () => (await shows(who.socket)) && (await shows(who.looking));
-      await until(both, `${who.as} ${id}: ${JSON.stringify(who.looking.of(id))}`, 10_000).catch((error: unknown) => {
+      await until(both, `${who.as} ${id}: ${JSON.stringify(who.looking.of(id))}`).catch((error: unknown) => {
         throw new Error(JSON.stringify(world, null, 1), { cause: error });
       });
       const [own, seen] = [who.socket.of(id).map(plain), who.looking.of(id).map(plain)];
