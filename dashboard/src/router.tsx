@@ -3,6 +3,7 @@ import { createRouter, type ErrorComponentProps } from '@tanstack/react-router';
 import { apiRoute } from './pages/api/route.ts';
 import { collectionRoute, collectionsRoute } from './pages/data/route.ts';
 import { eventsRoute } from './pages/events/route.ts';
+import { filesRoute } from './pages/files/route.ts';
 import { setupRoute } from './pages/setup/route.ts';
 import { webhooksRoute } from './pages/webhooks/route.ts';
 import { Failure } from './parts/failure.tsx';
@@ -15,6 +16,7 @@ export const router = createRouter({
     collectionRoute,
     collectionsRoute,
     eventsRoute,
+    filesRoute,
     setupRoute,
     webhooksRoute,
   ]),

@@ -63,13 +63,13 @@ function wordsOf(error: unknown): Words {
     return { title: 'It did not work', detail, hint: null, faults: [], request: null };
   }
   const { title, detail, hint, errors = [], ...rest } = error.problem;
-  const instance: unknown = Reflect.get(rest, 'instance');
+  const id: unknown = Reflect.get(rest, 'request');
   const faults = errors.filter((fault) => fault.detail !== detail || errors.length > 1);
   return {
     title,
     detail: detail ?? null,
     hint: hint ?? null,
     faults,
-    request: typeof instance === 'string' ? instance : null,
+    request: typeof id === 'string' ? id : null,
   };
 }

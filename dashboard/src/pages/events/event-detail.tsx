@@ -8,7 +8,7 @@ import { Copyable } from '../../parts/copy.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { JsonDiff } from '../../parts/json-diff.tsx';
 import { Loading } from '../../parts/page.tsx';
-import { PathLink } from '../../parts/path-link.tsx';
+import { PageLink } from '../../parts/page-link.tsx';
 import { When } from '../../parts/when.tsx';
 import { actorOf } from './event-list.tsx';
 import { eventOf, numberOf, withNumber } from './history.ts';
@@ -53,7 +53,6 @@ interface WholeProps extends Pick<EventDetailProps, 'onNarrow' | 'onReplay'> {
 
 function Whole({ event, onNarrow, onReplay }: WholeProps) {
   const { id, timestamp, collection, documentId, revision, actor, request, transaction, data, before } = event;
-  const document = collection === null ? null : `/data/${encodeURIComponent(collection)}`;
   return (
     <Stack>
       <Table variant="vertical" layout="fixed">
@@ -66,12 +65,12 @@ function Whole({ event, onNarrow, onReplay }: WholeProps) {
           </Row>
           {documentId === null ? null : (
             <Row name="Document">
-              {document === null ? (
+              {collection === null ? (
                 <Code>{documentId}</Code>
               ) : (
-                <PathLink to={`${document as `/${string}`}?doc=${encodeURIComponent(documentId)}`}>
+                <PageLink to="/data/$collection" params={{ collection }} search={{ doc: documentId }} size="sm">
                   {documentId} in {collection}
-                </PathLink>
+                </PageLink>
               )}
               {revision === null ? '' : `, revision ${revision}`}
             </Row>

@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { request } from '../../api/client.ts';
 import { useResource } from '../../api/live.ts';
 import { Failure } from '../../parts/failure.tsx';
-import { PathLink } from '../../parts/path-link.tsx';
+import { PageLink } from '../../parts/page-link.tsx';
 import { numberOf, pageAfter } from './history.ts';
 
 interface Replay {
@@ -70,8 +70,11 @@ export function ReplayForm({
       ) : endpoints.data !== undefined && usable.length === 0 ? (
         <Stack>
           <Text size="sm">
-            There is no endpoint that is enabled. <PathLink to="/webhooks">Make one</PathLink>, then send it what has
-            happened.
+            There is no endpoint that is enabled.{' '}
+            <PageLink to="/webhooks" size="sm">
+              Make one
+            </PageLink>
+            , then send it what has happened.
           </Text>
         </Stack>
       ) : (
@@ -151,7 +154,9 @@ function Running({ begun, onClose }: { readonly begun: Begun; readonly onClose: 
       )}
       {asked.error === null ? null : <Failure error={asked.error} />}
       <Group justify="space-between">
-        <PathLink to="/webhooks">Show the deliveries</PathLink>
+        <PageLink to="/webhooks" size="sm">
+          Show the deliveries
+        </PageLink>
         <Button variant="default" onClick={onClose}>
           Close
         </Button>

@@ -1,0 +1,156 @@
+/** One file: what is known of it, an address to give away, and its deletion. */
+import { Button, Code, Drawer, Group, Select, Stack, Table, Text } from '@mantine/core';
+import { useState } from 'react';
+import { request } from '../../api/client.ts';
+import { useResource } from '../../api/live.ts';
+import { useRights } from '../../api/rights.ts';
+import { Confirm } from '../../parts/confirm.tsx';
+import { Copyable } from '../../parts/copy.tsx';
+import { Failure } from '../../parts/failure.tsx';
+import { Loading } from '../../parts/page.tsx';
+import { PageLink } from '../../parts/page-link.tsx';
+import { When } from '../../parts/when.tsx';
+import { type ShownFile, sizeText } from './file-list.ts';
+import { Preview } from './preview.tsx';
+
+interface FileDetailProps {
+  readonly id: string;
+  readonly onClose: () => void;
+}
+
+export function FileDetail({ id, onClose }: FileDetailProps) {
+  const { data: file, error } = useResource<ShownFile>(`/files/${encodeURIComponent(id)}`, ['system.file.*']);
+  return (
+    <Drawer opened onClose={onClose} position="right" size="lg" title={file?.name ?? 'File'}>
+      {error !== null ? (
+        <Failure error={error} />
+      ) : file === undefined ? (
+        <Loading />
+      ) : (
+        <Whole key={file.id} file={file} onClose={onClose} />
+      )}
+    </Drawer>
+  );
+}
+
+function Whole({ file, onClose }: { readonly file: ShownFile; readonly onClose: () => void }) {
+  const { build, why } = useRights();
+  const [isAsked, setAsked] = useState(false);
+  const { id, name, type, size, sha256, createdAt, createdBy, custom } = file;
+  return (
+    <Stack>
+      <Preview file={file} large />
+      <Table variant="vertical" layout="fixed">
+        <Table.Tbody>
+          <Row name="Id">
+            <Code>{id}</Code>
+          </Row>
+          <Row name="Type">{type}</Row>
+          <Row name="Size">
+            {sizeText(size)}
+            {size < 1_000 ? '' : ` (${size.toLocaleString('en')} bytes)`}
+          </Row>
+          <Row name="SHA-256">
+            <Code>{sha256}</Code>
+          </Row>
+          <Row name="Uploaded">
+            <When at={createdAt} />
+            {createdBy === null ? '' : ` by ${createdBy}`}
+          </Row>
+          <Row name="Custom">
+            {custom === null || custom === undefined ? 'nothing' : <Code>{JSON.stringify(custom)}</Code>}
+          </Row>
+        </Table.Tbody>
+      </Table>
+      <SignedAddress id={id} />
+      <Group justify="space-between">
+        <PageLink to="/events" search={{ types: 'system.file.*', filter: { documentId: id } }} size="sm">
+          Events of this file
+        </PageLink>
+        <Button
+          color="red"
+          variant="outline"
+          disabled={!build}
+          title={build ? undefined : why}
+          onClick={() => setAsked(true)}
+        >
+          Delete
+        </Button>
+      </Group>
+      {isAsked ? (
+        <Confirm
+          title={`Delete ${name}?`}
+          verb="Delete"
+          onClose={() => setAsked(false)}
+          onConfirm={async () => {
+            await request('DELETE', `/files/${encodeURIComponent(id)}`);
+            onClose();
+          }}
+        >
+          Its bytes are gone for good. Documents that name it keep an address that leads nowhere.
+        </Confirm>
+      ) : null}
+    </Stack>
+  );
+}
+
+/** For how long an address can be valid, in seconds. */
+const SPANS = [
+  { value: '300', label: '5 minutes' },
+  { value: '3600', label: '1 hour' },
+];
+
+interface Signed {
+  readonly url: string;
+  readonly expiresAt: string;
+}
+
+function SignedAddress({ id }: { readonly id: string }) {
+  const [span, setSpan] = useState<string | null>('300');
+  const [signed, setSigned] = useState<Signed | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  const sign = async () => {
+    setError(null);
+    try {
+      const body = { expiresIn: Number(span) };
+      setSigned((await request<Signed>('POST', `/files/${encodeURIComponent(id)}/sign`, { body })).body);
+    } catch (problem) {
+      setError(problem);
+    }
+  };
+  return (
+    <Stack gap="xs">
+      <Group align="flex-end" gap="xs">
+        <Select
+          label="Signed address, valid for"
+          data={SPANS}
+          value={span}
+          onChange={setSpan}
+          allowDeselect={false}
+          w={190}
+        />
+        <Button variant="default" onClick={() => void sign()}>
+          Make the address
+        </Button>
+      </Group>
+      {error === null ? null : <Failure error={error} />}
+      {signed === null ? null : (
+        <>
+          <Copyable text={signed.url} what="the address" />
+          <Text size="sm" c="dimmed">
+            Everybody who has it can read the file until {new Date(signed.expiresAt).toLocaleTimeString()}.
+          </Text>
+        </>
+      )}
+    </Stack>
+  );
+}
+
+function Row({ name, children }: { readonly name: string; readonly children: React.ReactNode }) {
+  return (
+    <Table.Tr>
+      <Table.Th w={100}>{name}</Table.Th>
+      <Table.Td style={{ overflowWrap: 'anywhere' }}>{children}</Table.Td>
+    </Table.Tr>
+  );
+}

@@ -1,0 +1,189 @@
+/** The files of the installation: a grid that follows, uploads by dropping, and each file with its metadata. */
+import {
+  Box,
+  Button,
+  FileButton,
+  Group,
+  Select,
+  SimpleGrid,
+  Text,
+  TextInput,
+  Title,
+  UnstyledButton,
+} from '@mantine/core';
+import { useDebouncedCallback } from '@mantine/hooks';
+import { IconUpload } from '@tabler/icons-react';
+import { type DragEvent, useEffect, useState } from 'react';
+import { useRights } from '../../api/rights.ts';
+import { Empty } from '../../parts/empty.tsx';
+import { Failure } from '../../parts/failure.tsx';
+import { Loading, Page } from '../../parts/page.tsx';
+import { When } from '../../parts/when.tsx';
+import { FileDetail } from './file-detail.tsx';
+import { type ShownFile, sizeText, useFiles } from './file-list.ts';
+import classes from './files.module.css';
+import { Preview } from './preview.tsx';
+import { type FilesSearch, filesRoute } from './route.ts';
+import { UploadList } from './upload-list.tsx';
+import { useUploads } from './uploads.ts';
+
+const KINDS = [
+  { value: 'image/', label: 'Images' },
+  { value: 'video/', label: 'Videos' },
+  { value: 'audio/', label: 'Sounds' },
+  { value: 'text/', label: 'Texts' },
+  { value: 'application/', label: 'Others' },
+];
+/** A request is sent when nothing was typed for this time, in milliseconds. */
+const TYPED_MS = 250;
+
+export function FilesPage() {
+  const search = filesRoute.useSearch();
+  const navigate = filesRoute.useNavigate();
+  const { build, why } = useRights();
+  const { uploads, add, remove, clear } = useUploads();
+  const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } = useFiles(search);
+  const set = (changed: FilesSearch) => void navigate({ search: (before) => ({ ...before, ...changed }) });
+  const files = data?.pages.flatMap((page) => page.files) ?? [];
+  const isNarrowed = search.name !== undefined || search.type !== undefined;
+  return (
+    <Page
+      title="Files"
+      about="Uploads with their metadata. Drop files on the page to upload them."
+      actions={
+        <FileButton onChange={add} multiple disabled={!build}>
+          {(props) => (
+            <Button {...props} leftSection={<IconUpload size={16} />} disabled={!build} title={build ? undefined : why}>
+              Upload
+            </Button>
+          )}
+        </FileButton>
+      }
+    >
+      <DropArea onFiles={build ? add : null}>
+        <Group align="flex-end" gap="sm" mb="md">
+          <NameFilter name={search.name} onChange={(name) => set({ name })} />
+          <Select
+            label="Type"
+            placeholder="All"
+            data={KINDS}
+            value={search.type ?? null}
+            onChange={(type) => set({ type: type ?? undefined })}
+            clearable
+            clearButtonProps={{ 'aria-label': 'Show all types' }}
+            w={150}
+          />
+        </Group>
+        <Box mb={uploads.length === 0 ? 0 : 'md'}>
+          <UploadList uploads={uploads} onRemove={remove} onClear={clear} />
+        </Box>
+        {error !== null ? (
+          <Failure error={error} again={() => void refetch()} />
+        ) : data === undefined ? (
+          <Loading />
+        ) : files.length === 0 ? (
+          <Empty
+            title={isNarrowed ? 'No file matches' : 'No files yet'}
+            {...(isNarrowed ? {} : { command: `curl ${location.origin}/files -F 'file=@picture.png'` })}
+          >
+            {isNarrowed ? 'Change the name or the type.' : 'Drop some here, choose Upload, or send one with a program.'}
+          </Empty>
+        ) : (
+          <>
+            <Title order={2} size="h5" mb="sm">
+              {countText(data.pages[0]?.count ?? files.length)}
+            </Title>
+            <SimpleGrid cols={{ base: 2, xs: 3, md: 4, lg: 5, xl: 6 }} spacing="sm" component="ul" p={0} m={0}>
+              {files.map((file) => (
+                <FileCard key={file.id} file={file} onOpen={() => set({ file: file.id })} />
+              ))}
+            </SimpleGrid>
+            {hasNextPage ? (
+              <Button variant="default" mt="md" onClick={() => void fetchNextPage()} loading={isFetchingNextPage}>
+                Load more
+              </Button>
+            ) : null}
+          </>
+        )}
+      </DropArea>
+      {search.file === undefined ? null : <FileDetail id={search.file} onClose={() => set({ file: undefined })} />}
+    </Page>
+  );
+}
+
+function countText(count: number): string {
+  return count === 1 ? '1 file' : `${count.toLocaleString('en')} files`;
+}
+
+function FileCard({ file, onOpen }: { readonly file: ShownFile; readonly onOpen: () => void }) {
+  return (
+    <li style={{ listStyle: 'none', minWidth: 0 }}>
+      <UnstyledButton className={classes.card} onClick={onOpen} aria-label={file.name}>
+        <Preview file={file} />
+        <Box p="xs">
+          <Text size="sm" fw={500} truncate title={file.name}>
+            {file.name}
+          </Text>
+          <Text size="xs" c="dimmed" truncate>
+            {sizeText(file.size)} · <When at={file.createdAt} />
+          </Text>
+        </Box>
+      </UnstyledButton>
+    </li>
+  );
+}
+
+interface NameFilterProps {
+  readonly name: string | undefined;
+  readonly onChange: (name: string | undefined) => void;
+}
+
+function NameFilter({ name, onChange }: NameFilterProps) {
+  const [text, setText] = useState(name ?? '');
+  const tell = useDebouncedCallback((value: string) => onChange(value === '' ? undefined : value), TYPED_MS);
+  // The address may change by a link or by going back.
+  useEffect(() => setText(name ?? ''), [name]);
+  return (
+    <TextInput
+      label="Name"
+      placeholder="A part of the name"
+      value={text}
+      onChange={({ currentTarget: { value } }) => {
+        setText(value);
+        tell(value);
+      }}
+      flex="1 1 200px"
+      maw={420}
+    />
+  );
+}
+
+interface DropAreaProps {
+  /** Null for those who may not upload. */
+  readonly onFiles: ((files: readonly File[]) => void) | null;
+  readonly children: React.ReactNode;
+}
+
+function DropArea({ onFiles, children }: DropAreaProps) {
+  const [isOver, setOver] = useState(false);
+  const drag = (event: DragEvent, over: boolean) => {
+    // Otherwise the browser leaves the page and shows the file that is dropped.
+    event.preventDefault();
+    setOver(over && onFiles !== null);
+  };
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: dropping is one of two ways; the button Upload is the other
+    <div
+      className={isOver ? `${classes.area} ${classes.over}` : classes.area}
+      data-drop
+      onDragOver={(event) => drag(event, true)}
+      onDragLeave={(event) => drag(event, false)}
+      onDrop={(event) => {
+        drag(event, false);
+        onFiles?.([...event.dataTransfer.files]);
+      }}
+    >
+      {children}
+    </div>
+  );
+}

@@ -1,0 +1,27 @@
+/** The page Files, with its state in the address. */
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { shellRoute } from '../../shell/route.tsx';
+
+export interface FilesSearch {
+  /** A part of the name. */
+  readonly name?: string | undefined;
+  /** The beginning of the type: `image/`. */
+  readonly type?: string | undefined;
+  /** The file that is open. */
+  readonly file?: string | undefined;
+}
+
+export const filesRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/files',
+  validateSearch: ({ name, type, file }: Record<string, unknown>): FilesSearch => ({
+    name: textOf(name),
+    type: textOf(type),
+    file: textOf(file),
+  }),
+  component: lazyRouteComponent(() => import('./page.tsx'), 'FilesPage'),
+});
+
+function textOf(value: unknown): string | undefined {
+  return value === undefined || value === '' ? undefined : String(value);
+}
