@@ -56,24 +56,25 @@ t.test('in a second process', async (t) => {
     t.ok(await signIn(there.app, 'grace'));
   });
 
-  await t.test('roles that change', async (t) => {
+  await t.test('roles that change, and claims', async (t) => {
     const account = await signUp(here.app, 'edsger');
-    const held = await hold(account.headers.authorization);
-    t.match(held.principal, { kind: 'user', roles: [] });
-    const changed = await ask(
-      here.app,
-      `PATCH /admin/users/${account.id}`,
-      { roles: ['author'], claims: { tenant: 'north' } },
-      owner,
-    );
-    t.match(changed.json(), { roles: ['author'] }, changed.body);
     const now = async () => there.parts.auth.authenticator.authenticate(account.headers.authorization);
-    took['roles'] = await within(
-      async () => 'roles' in (await now()) && (await now()) !== held.principal,
-      'other roles',
-    );
-    t.match(await now(), { kind: 'user', roles: ['author'], claims: { tenant: 'north' }, session: account.session });
-    await until(() => !held.still, 'whoever holds the principal is told');
+    const first = await now();
+    // Each alone: either must be told.
+    for (const [what, change] of [
+      ['roles', { roles: ['author'] }],
+      ['claims', { claims: { tenant: 'north' } }],
+      ['no roles', { roles: [] }],
+      ['no claims', { claims: {} }],
+    ] as const) {
+      const held = await hold(account.headers.authorization);
+      const changed = await ask(here.app, `PATCH /admin/users/${account.id}`, change, owner);
+      t.match(changed.json(), change, changed.body);
+      took[what] = await within(async () => (await now()) !== held.principal, `${what}: another principal`);
+      t.match(await now(), { kind: 'user', ...change, session: account.session });
+      await until(() => !held.still, 'whoever holds the principal is told');
+    }
+    t.strictSame(await now(), first, 'in the end as in the beginning');
     const again = await hold(account.headers.authorization);
     await ask(here.app, 'PATCH /auth/me', { profile: { city: 'Austin' } }, account);
     await until(async () => (await here.parts.events.inShort()).behind === 0, 'the change is told');
