@@ -25,7 +25,7 @@ export async function auditRoutes(app: FastifyInstance, { policies, audit }: Aud
   app.get('/admin/audit', { config: OPERATION }, async (request, reply) => {
     const scope = policies.scope(request.principal, 'read', 'admin:accounts');
     const { limit, after, chosen } = parseListQuery(request, 'type');
-    const found = await audit.list(scope, after, chosen, limit + 1);
+    const found = await audit.list(scope, after, chosen('type'), limit + 1);
     const page = found.slice(0, limit);
     if (found.length > limit) reply.header('millrace-next', page.at(-1)?.id ?? '');
     return page;

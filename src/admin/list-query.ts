@@ -1,4 +1,4 @@
-/** What the lists of this folder read from a URL: how many, from where on, and what kind. Pure. */
+/** What the lists of this folder read from a URL: how many, from where on, and which ones. Pure. */
 import type { FastifyRequest } from 'fastify';
 import { type Answer, ASKED_ERRORS } from '../contract/operation.ts';
 import { queryParameter } from '../contract/parameters.ts';
@@ -22,24 +22,24 @@ export function adminPage(items: object): Readonly<Record<number, Answer>> {
   return { 200: { description: 'A page.', schema: listOf(items), headers: ['Millrace-Next'] } };
 }
 
-export interface ListQuery {
+export interface ListQuery<N extends string> {
   readonly limit: number;
   /** The last one of the page before; null for the first page. */
   readonly after: string | null;
-  /** A further parameter, if the list has one. */
-  readonly chosen: string | null;
+  /** The value of a further parameter of the list; null if it is absent. */
+  readonly chosen: (name: N) => string | null;
 }
 
 /**
- * Reads `limit`, `after` and one more parameter.
+ * Reads `limit`, `after` and the further parameters of a list.
  * @throws MillraceError `unknown-parameter`, `invalid-parameter`
  */
-export function parseListQuery(request: FastifyRequest, choice?: string): ListQuery {
-  const found = parameters(request, ['limit', 'after', ...(choice === undefined ? [] : [choice])]);
+export function parseListQuery<N extends string>(request: FastifyRequest, ...further: readonly N[]): ListQuery<N> {
+  const found = parameters(request, ['limit', 'after', ...further]);
   const text = found.get('limit') ?? String(DEFAULT_LIMIT);
   const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
   if (limit < 1 || limit > MAX_LIMIT) {
     throw new MillraceError('invalid-parameter', `The parameter 'limit' must be a number from 1 to ${MAX_LIMIT}`);
   }
-  return { limit, after: found.get('after'), chosen: choice === undefined ? null : found.get(choice) };
+  return { limit, after: found.get('after'), chosen: (name) => found.get(name) };
 }

@@ -221,6 +221,7 @@ export const ROWS: readonly Row[] = [
   }),
   row('GET /admin/users/:id', 'accounts', 200, { body: { id: /.+/ } }),
   row('PATCH /admin/users/:id', 'accounts', 200, { send: { roles: ['x'] }, body: { roles: ['x'] } }),
+  row('GET /admin/users/:id/identities', 'accounts', 200, { body: [] }),
   row('GET /admin/users/:id/sessions', 'accounts', 200, { body: [{ id: /.+/ }] }),
   row('DELETE /admin/users/:id/sessions/:session', 'accounts', 204),
   row('DELETE /admin/users/:id/sessions', 'accounts', 204),

@@ -3,6 +3,7 @@
  * that allows it. Owners are made and changed by owners alone. Not here: what an account is (auth/accounts/users.ts),
  * and what accounts do with themselves (auth/http).
  */
+import type { UserSearch } from '../../auth/accounts/user-store.ts';
 import type { NewUser, Users } from '../../auth/accounts/users.ts';
 import { type Action, OWNER_ROLES, type Principal, stampBy } from '../../auth/identity/principal.ts';
 import type { User } from '../../auth/identity/user.ts';
@@ -27,11 +28,11 @@ export class ManagedAccounts {
   /** @param after id of the last one of the page before */
   list(
     _scope: AccountsScope<'read'>,
-    kind: User['kind'] | null,
+    wanted: UserSearch,
     after: string | null,
     limit: number,
   ): Promise<readonly User[]> {
-    return this.#users.list(kind, after, limit);
+    return this.#users.list(wanted, after, limit);
   }
 
   /** @throws MillraceError `document-not-found` */

@@ -1,5 +1,5 @@
 /** The operations on accounts as the contract describes them. Not here: the routes (user-routes.ts). */
-import { NAMING_ERRORS, SESSION_SHAPE, USER_SHAPE } from '../../auth/http/account-contract.ts';
+import { IDENTITY_SHAPE, NAMING_ERRORS, SESSION_SHAPE, USER_SHAPE } from '../../auth/http/account-contract.ts';
 import { CHANGE_USER, NEW_USER } from '../../auth/http/schema.ts';
 import { ASKED_ERRORS, answer, CHECKED_ERRORS, DONE, jsonBody, operation } from '../../contract/operation.ts';
 import { idParameter, queryParameter } from '../../contract/parameters.ts';
@@ -14,7 +14,11 @@ export const USERS = {
     id: 'users.list',
     tag,
     summary: 'List accounts',
-    parameters: [...LIST_PARAMETERS, queryParameter('kind', 'Only these.', { enum: ['user', 'owner'] })],
+    parameters: [
+      ...LIST_PARAMETERS,
+      queryParameter('kind', 'Only these.', { enum: ['user', 'owner'] }),
+      queryParameter('search', 'How the user name or the e-mail address begins, or the whole id.'),
+    ],
     answers: adminPage(USER_SHAPE),
     errors: LIST_ERRORS,
   }),
@@ -50,6 +54,14 @@ export const USERS = {
     parameters: ONE,
     answers: DONE,
     errors: [...ASKED_ERRORS, 'document-not-found', 'last-owner'],
+  }),
+  identities: operation({
+    id: 'users.identities',
+    tag,
+    summary: 'List the identities that sign in to an account',
+    parameters: ONE,
+    answers: answer('The identities, oldest first.', listOf(IDENTITY_SHAPE)),
+    errors: [...ASKED_ERRORS, 'document-not-found'],
   }),
   sessions: operation({
     id: 'users.sessions',

@@ -3,6 +3,7 @@
  * the rules of it (managed-accounts.ts).
  */
 import type { FastifyInstance } from 'fastify';
+import { shownIdentities } from '../../auth/accounts/identities.ts';
 import { requireSmall } from '../../auth/http/requests.ts';
 import { CHANGE_USER, NEW_USER } from '../../auth/http/schema.ts';
 import { toShown } from '../../auth/identity/user.ts';
@@ -32,11 +33,12 @@ export async function userRoutes(app: FastifyInstance, { policies, accounts }: U
 
   app.get('/admin/users', { config: USERS.list }, async (request, reply) => {
     const scope = policies.scope(request.principal, 'read', 'admin:accounts');
-    const { limit, after, chosen } = parseListQuery(request, 'kind');
-    if (chosen !== null && chosen !== 'user' && chosen !== 'owner') {
+    const { limit, after, chosen } = parseListQuery(request, 'kind', 'search');
+    const kind = chosen('kind');
+    if (kind !== null && kind !== 'user' && kind !== 'owner') {
       throw new MillraceError('invalid-parameter', "The parameter 'kind' is user or owner");
     }
-    const found = await accounts.list(scope, chosen, after, limit + 1);
+    const found = await accounts.list(scope, { kind, search: chosen('search') }, after, limit + 1);
     const page = found.slice(0, limit);
     if (found.length > limit) reply.header('millrace-next', page.at(-1)?._id ?? '');
     return page.map(toShown);
@@ -66,6 +68,10 @@ export async function userRoutes(app: FastifyInstance, { policies, accounts }: U
     await accounts.remove(enter(request, 'delete'), request.params.id, request.id);
     return reply.code(204).send();
   });
+
+  app.get<OnUser>('/admin/users/:id/identities', { config: USERS.identities }, async (request) =>
+    shownIdentities(await accounts.get(enter(request, 'read'), request.params.id)),
+  );
 
   app.get<OnUser>('/admin/users/:id/sessions', { config: USERS.sessions }, async (request) =>
     accounts.sessions(enter(request, 'read'), request.params.id),

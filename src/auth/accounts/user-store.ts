@@ -12,7 +12,7 @@ import {
 } from '../../database/system-collection.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import type { ProviderIdentity } from '../identity/provider-identity.ts';
-import type { User } from '../identity/user.ts';
+import { foldName, type User } from '../identity/user.ts';
 import { skeletonOf } from './look-alikes.ts';
 
 const USERS = '_users';
@@ -20,6 +20,13 @@ const USERS = '_users';
 const BATCH = 500;
 
 export type UserChange = Partial<Omit<User, '_id' | '_meta' | 'kind'>>;
+
+/** Which accounts a list shows. */
+export interface UserSearch {
+  readonly kind: User['kind'] | null;
+  /** How one of the sign-in names begins, or the whole id; null for all. */
+  readonly search: string | null;
+}
 
 export class UserStore {
   readonly #mongo: Mongo;
@@ -134,8 +141,12 @@ export class UserStore {
   }
 
   /** Accounts in the order of their ids, after one of them. */
-  list(kind: User['kind'] | null, after: string | null, limit: number): Promise<User[]> {
-    const filter: Filter<User> = { ...(kind && { kind }), ...(after !== null && { _id: { $gt: after } }) };
+  list({ kind, search }: UserSearch, after: string | null, limit: number): Promise<User[]> {
+    const filter: Filter<User> = {
+      ...(kind && { kind }),
+      ...(after !== null && { _id: { $gt: after } }),
+      ...(search !== null && { $or: [{ names: beginningWith(foldName(search)) }, { _id: search }] }),
+    };
     const options = { sort: { _id: 1 }, limit, raw: true } as const;
     return translated(async () => (await this.#users.find(filter, options).toArray()).map(readUser));
   }
@@ -197,6 +208,11 @@ function readUser(raw: unknown): User {
     ...(skeleton === undefined ? {} : { skeleton }),
     ...(identities === undefined ? {} : { identities }),
   };
+}
+
+/** A range that the index of the names serves. */
+function beginningWith(text: string): Filter<string> {
+  return { $elemMatch: { $gte: text, $lt: `${text}\u{10ffff}` } };
 }
 
 /** Two user names that could be mistaken for one another cannot both exist. */

@@ -12,7 +12,7 @@ import type { EndReason } from '../tokens/session.ts';
 import type { Sessions } from '../tokens/sessions.ts';
 import { requireOneScript, skeletonOf } from './look-alikes.ts';
 import { checkPassword, type Passwords } from './passwords.ts';
-import type { UserChange, UserStore } from './user-store.ts';
+import type { UserChange, UserSearch, UserStore } from './user-store.ts';
 
 /**
  * How often a change of names is tried again because another change came first: each time, one of the changes succeeds.
@@ -94,8 +94,8 @@ export class Users {
     return this.#parts.store.findByIdentity(identity);
   }
 
-  list(kind: User['kind'] | null, after: string | null, limit: number): Promise<User[]> {
-    return this.#parts.store.list(kind, after, limit);
+  list(wanted: UserSearch, after: string | null, limit: number): Promise<User[]> {
+    return this.#parts.store.list(wanted, after, limit);
   }
 
   /**

@@ -9,6 +9,7 @@ import * as schema from './schema.ts';
 export const USER_SHAPE = shape('User', schema.USER);
 export const SIGNED_IN_SHAPE = shape('SignedIn', schema.SIGNED_IN);
 export const SESSION_SHAPE = shape('Session', schema.SESSION);
+export const IDENTITY_SHAPE = shape('Identity', schema.IDENTITY);
 export const API_KEY_SHAPE = shape('ApiKey', schema.API_KEY);
 export const TICKET_SHAPE = shape('Ticket', schema.TICKET);
 

@@ -9,15 +9,14 @@ import {
   operation,
 } from '../../contract/operation.ts';
 import { pathParameter, queryParameter } from '../../contract/parameters.ts';
-import { listOf, shape } from '../../contract/schema.ts';
+import { listOf } from '../../contract/schema.ts';
 import type { ErrorCode } from '../../kernel/errors.ts';
-import { SIGNED_IN_SHAPE } from './account-contract.ts';
-import { EXCHANGE, IDENTITY, JOIN, JOIN_ADDRESS, LOG_OUT, LOG_OUT_ADDRESS } from './schema.ts';
+import { IDENTITY_SHAPE, SIGNED_IN_SHAPE } from './account-contract.ts';
+import { EXCHANGE, JOIN, JOIN_ADDRESS, LOG_OUT, LOG_OUT_ADDRESS } from './schema.ts';
 
 const tag = 'Sign-in';
 
 const PROVIDER = pathParameter('provider', 'Name of a provider.', { type: 'string', minLength: 1, maxLength: 64 });
-const IDENTITY_SHAPE = shape('Identity', IDENTITY);
 
 const ONWARD: Readonly<Record<number, Answer>> = {
   302: { description: 'Where the browser goes next. Refusals go to `redirect` as `error` too.', headers: ['Location'] },

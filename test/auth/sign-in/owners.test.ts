@@ -247,6 +247,19 @@ t.test('roles', async (t) => {
     t.equal((await ask(app, `DELETE /admin/users/${made.json().id}`, undefined, as.owner)).statusCode, 204);
   });
 
+  await t.test('find accounts by how a name or an address begins, and by id', async (t) => {
+    const found = async (query: string) => {
+      const answer = await ask(app, `GET /admin/users?${query}`, undefined, as.admin);
+      return answer.json().map((user: { username: string; email: string }) => user.username ?? user.email);
+    };
+    t.strictSame(await found('search=AD'), ['admin@example.org', 'ada'], 'letter case does not matter');
+    t.strictSame(await found('search=ad&kind=user'), ['ada']);
+    t.strictSame(await found(`search=${as.viewer.id}`), ['viewer@example.org']);
+    t.strictSame(await found('search=da'), []);
+    t.strictSame(await found('search=.*%00'), [], 'only as text');
+    t.strictSame((await ask(app, `GET /admin/users/${as.user.id}/identities`, undefined, as.admin)).json(), []);
+  });
+
   await t.test('the last owner stays', async (t) => {
     for (const change of [{ disabled: true }, { roles: ['viewer'] }]) {
       const answer = await ask(app, `PATCH /admin/users/${as.owner.id}`, change, as.owner);
@@ -263,12 +276,12 @@ t.test('owners who end each other in the same moment do not both end', async (t)
   const make = (n: number) =>
     users.create({ kind: 'owner', email: `${n}@example.org`, password: PASSWORD, roles: ['owner'] }, stamp);
   for (let round = 0; round < 12; round++) {
-    for (const user of await users.list('owner', null, 10)) {
+    for (const user of await users.list({ kind: 'owner', search: null }, null, 10)) {
       await users.change(user._id, { disabled: false, roles: ['owner'] }, stamp);
     }
-    const there = await users.list('owner', null, 10);
+    const there = await users.list({ kind: 'owner', search: null }, null, 10);
     const pair = [...there, await make(2 * round), await make(2 * round + 1)].slice(0, 2);
-    for (const other of (await users.list('owner', null, 10)).filter(
+    for (const other of (await users.list({ kind: 'owner', search: null }, null, 10)).filter(
       ({ _id }) => !pair.some((one) => one._id === _id),
     )) {
       await users.remove(other._id, stamp);
@@ -276,7 +289,7 @@ t.test('owners who end each other in the same moment do not both end', async (t)
     const end = (id: string, n: number) =>
       n % 3 === 0 ? users.remove(id, stamp) : users.change(id, n % 3 === 1 ? { disabled: true } : { roles: [] }, stamp);
     await Promise.allSettled(pair.map(({ _id }, index) => end(_id, round + index)));
-    const left = (await users.list('owner', null, 10)).filter(
+    const left = (await users.list({ kind: 'owner', search: null }, null, 10)).filter(
       ({ disabled, roles }) => !disabled && roles.includes('owner'),
     );
     t.ok(left.length > 0, `round ${round}: ${left.length} left`);
