@@ -12,8 +12,12 @@ import { Problem } from '../../client/client.ts';
 import { session } from './api/session.ts';
 import { router } from './router.tsx';
 
-/** A dialog is not a page: its head is no banner. */
-const DIALOG = { closeButtonProps: { 'aria-label': 'Close' }, attributes: { header: { role: 'none' } } };
+/** A dialog is not a page: its head is no banner. Its title looks like a heading. */
+const DIALOG = {
+  closeButtonProps: { 'aria-label': 'Close' },
+  attributes: { header: { role: 'none' } },
+  styles: { title: { fontWeight: 600, fontSize: '1.25rem' } },
+};
 
 const theme = createTheme({
   primaryColor: 'cyan',

@@ -5,6 +5,7 @@ import { collectionRoute, collectionsRoute } from './pages/data/route.ts';
 import { eventsRoute } from './pages/events/route.ts';
 import { filesRoute } from './pages/files/route.ts';
 import { setupRoute } from './pages/setup/route.ts';
+import { usersRoute } from './pages/users/route.ts';
 import { webhooksRoute } from './pages/webhooks/route.ts';
 import { Failure } from './parts/failure.tsx';
 import { Page } from './parts/page.tsx';
@@ -19,6 +20,7 @@ export const router = createRouter({
     filesRoute,
     setupRoute,
     webhooksRoute,
+    usersRoute,
   ]),
   basepath: '/dashboard',
   defaultPreload: 'intent',

@@ -10,10 +10,14 @@ export interface Account {
 }
 
 export interface Rights {
+  /** False until the server has said who the person is. */
+  readonly known: boolean;
   /** May change what is built: policies, functions, webhooks, indexes, collections. */
   readonly build: boolean;
   /** May read and change accounts, keys and settings. */
   readonly accounts: boolean;
+  /** May make and change owners. */
+  readonly owners: boolean;
   /** Why not, for the title of what is disabled. */
   readonly why: string;
 }
@@ -29,12 +33,14 @@ export function useAccount(): Account | undefined {
 export function useRights(): Rights {
   const { state } = useSession();
   const account = useAccount();
-  if (state === 'open') return { build: true, accounts: true, why: '' };
+  if (state === 'open') return { known: true, build: true, accounts: true, owners: false, why: '' };
   const has = (...roles: string[]) => account?.kind === 'owner' && account.roles.some((role) => roles.includes(role));
   const build = has('owner', 'admin', 'developer');
   return {
+    known: account !== undefined,
     build,
     accounts: has('owner', 'admin'),
+    owners: has('owner'),
     why: build ? 'Owners and admins may do this' : 'You may look, but not change: your role is viewer',
   };
 }

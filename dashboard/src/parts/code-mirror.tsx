@@ -63,7 +63,9 @@ export function CodeMirror(props: CodeMirrorProps) {
           EditorState.readOnly.of(readOnly),
           EditorView.contentAttributes.of({ 'aria-label': label }),
           EditorView.updateListener.of((update) => {
-            if (update.docChanged) latest.current.onChange?.(update.state.doc.toString());
+            const text = update.state.doc.toString();
+            // A text that the page itself put there is no change by the person.
+            if (update.docChanged && text !== latest.current.value) latest.current.onChange?.(text);
           }),
           colours.current.of(coloursOf(scheme)),
         ],

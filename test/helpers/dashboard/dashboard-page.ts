@@ -11,8 +11,8 @@ import type { Test } from 'tap';
 
 const SCREENSHOTS = fileURLToPath(new URL('../../../dashboard/screenshots/', import.meta.url));
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-/** Rules of WCAG 2.2 up to AA, and good practice. */
-const AXE_RUN = `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice'] })`;
+/** Rules of WCAG 2.2 up to AA, and good practice. Without copies of style sheets, which the page's own policy would report. */
+const AXE_RUN = `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice'], preload: false })`;
 
 export interface DashboardPage {
   readonly page: Page;

@@ -1,0 +1,132 @@
+/** The pages Users and Keys in Chromium: made, changed and ended there, followed live, and closed to those who may not. */
+import type { Page } from 'playwright-core';
+import t from 'tap';
+import { ask, PASSWORD, signIn, signInOwner, toAccount } from '../helpers/accounts.ts';
+import { buildTestApp } from '../helpers/app.ts';
+import { dashboardPage } from '../helpers/dashboard/dashboard-page.ts';
+import { testBrowser, whyNoBrowser } from '../helpers/programs/browser.ts';
+
+/** Must be shown as text. */
+const MARKUP = '<img src=x onerror=alert(1)>';
+const options = { skip: whyNoBrowser() ?? false, timeout: 120_000 };
+
+async function enter(page: Page, name: string): Promise<void> {
+  await page.getByLabel('User name or e-mail address').fill(name);
+  await page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
+  await page.keyboard.press('Enter');
+}
+
+t.test('accounts and keys in the dashboard', options, async (t) => {
+  const { app, parts } = await buildTestApp(t, { MILLRACE_MODE: 'production' });
+  const origin = await app.listen({ host: '127.0.0.1', port: 0 });
+  const owner = await signInOwner(app, parts);
+  await signInOwner(app, parts, ['viewer']);
+  const browser = await testBrowser(t);
+  const { page, complaints, open, picture, violations } = await dashboardPage(t, browser, origin);
+  page.setDefaultTimeout(10_000);
+  const dialog = (name: string | RegExp) => page.getByRole('dialog', { name });
+
+  await t.test('an owner makes an account, changes it, ends its sessions and deletes it', async (t) => {
+    await open('/users');
+    await enter(page, 'owner@example.org');
+    await page.getByRole('heading', { name: 'Users', level: 1 }).waitFor();
+    await page.getByRole('button', { name: 'New account' }).click();
+    const form = dialog('New account');
+    await form.getByLabel('User name').fill('ada');
+    await form.getByLabel('E-mail address').fill('ada@example.org');
+    await form.getByRole('textbox', { name: 'Password' }).fill('password');
+    await form.getByRole('combobox', { name: 'Roles' }).fill('author');
+    await page.keyboard.press('Enter');
+    await form.getByRole('button', { name: 'Make the account' }).click();
+    await form.getByRole('alert').waitFor();
+    t.strictSame(await violations(), [], 'the form with a refusal');
+    await form.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
+    await form.getByRole('button', { name: 'Make the account' }).click();
+
+    const account = dialog('Account ada');
+    await account.waitFor();
+    const headers = { 'user-agent': MARKUP };
+    const payload = { username: 'ada', password: PASSWORD };
+    const ada = toAccount(await app.inject({ method: 'POST', url: '/auth/login', headers, payload }));
+    await account.getByText(MARKUP).waitFor();
+    const claims = account.getByRole('textbox', { name: 'Claims' });
+    await claims.fill('{"tenant": }');
+    t.ok(await account.getByRole('button', { name: 'Save roles and claims' }).isDisabled(), 'not valid JSON');
+    await claims.fill('{"tenant":"north"}');
+    await account.getByRole('button', { name: 'Save roles and claims' }).click();
+    await account.getByRole('button', { name: 'Discard' }).waitFor({ state: 'detached' });
+    await account.getByText('north').waitFor();
+    const stored = (await ask(app, `GET /admin/users/${ada.id}`, undefined, owner)).json();
+    t.match(stored, { roles: ['author'], claims: { tenant: 'north' } });
+    t.strictSame(await violations(), [], 'the drawer');
+    await picture('user');
+
+    await account.getByRole('button', { name: 'End the session from' }).click();
+    await account.getByText('Nobody is signed in to this account').waitFor();
+    t.equal((await ask(app, 'GET /auth/me', undefined, ada)).statusCode, 401);
+    await account.getByRole('button', { name: 'Disable' }).click();
+    await account.getByRole('button', { name: 'Enable' }).waitFor();
+    await account.getByRole('button', { name: 'Delete' }).click();
+    const question = dialog('Delete ada');
+    await question.getByLabel('Type ada to go on').fill('ada');
+    await question.getByRole('button', { name: 'Delete' }).click();
+    await account.waitFor({ state: 'detached' });
+    t.equal((await ask(app, `GET /admin/users/${ada.id}`, undefined, owner)).statusCode, 404);
+  });
+
+  await t.test('the list is live, can be searched, and is a deep link', async (t) => {
+    const row = (name: string) => page.getByRole('row').filter({ hasText: name });
+    await ask(app, 'POST /admin/users', { username: 'grace', roles: ['staff'], password: PASSWORD }, owner);
+    await row('grace').getByText('staff').waitFor();
+    await ask(app, 'POST /admin/users', { username: 'linus', password: PASSWORD }, owner);
+    await row('linus').waitFor();
+    await page.getByLabel('Search accounts').fill('GRA');
+    await row('linus').waitFor({ state: 'detached' });
+    await row('grace').getByRole('link', { name: 'grace' }).click();
+    await dialog('Account grace').waitFor();
+    t.match(page.url(), /search=GRA.*user=/);
+    await page.reload();
+    await dialog('Account grace').waitFor();
+    await page.goBack();
+    await dialog('Account grace').waitFor({ state: 'detached' });
+    t.equal(await page.getByLabel('Search accounts').inputValue(), 'GRA');
+    await open('/users');
+    await row('linus').waitFor();
+    t.strictSame(await violations(), []);
+    await picture('users');
+  });
+
+  await t.test('the last owner stays, in the words of the server', async () => {
+    await page.getByRole('link', { name: 'owner@example.org', exact: true }).click();
+    const account = dialog('Account owner@example.org');
+    await account.getByRole('button', { name: 'Disable' }).click();
+    await account.getByRole('alert').filter({ hasText: 'last owner' }).waitFor();
+    await page.keyboard.press('Escape');
+    await account.waitFor({ state: 'detached' });
+  });
+
+  await t.test('a viewer sees neither, on a phone in the dark', async (t) => {
+    const phone = { viewport: { width: 390, height: 800 }, colorScheme: 'dark' } as const;
+    const other = await dashboardPage(t, browser, origin, phone);
+    await other.open('/users');
+    await enter(other.page, 'viewer@example.org');
+    await other.page.getByText('This page is for owners and admins').waitFor();
+    t.equal(await other.page.getByRole('button', { name: 'New account' }).count(), 0);
+    t.equal((await ask(app, 'GET /admin/users', undefined, await signIn(app, 'viewer@example.org'))).statusCode, 403);
+    t.strictSame(await other.violations(), []);
+    t.strictSame(other.complaints, []);
+    await page.setViewportSize(phone.viewport);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    for (const path of ['/users', `/users?user=${owner.id}`]) {
+      await open(path);
+      await page
+        .getByRole(path.includes('?') ? 'dialog' : 'row')
+        .first()
+        .waitFor();
+      t.equal(await page.evaluate('document.documentElement.scrollWidth'), 390, path);
+      t.strictSame(await violations(), [], path);
+    }
+    await picture('user-phone');
+  });
+  t.strictSame(complaints, []);
+});
