@@ -3,7 +3,6 @@
  * that allows it. Owners are made and changed by owners alone. Not here: what an account is (auth/accounts/users.ts),
  * and what accounts do with themselves (auth/http).
  */
-import type { UserSearch } from '../../auth/accounts/user-store.ts';
 import type { NewUser, Users } from '../../auth/accounts/users.ts';
 import { type Action, OWNER_ROLES, type Principal, stampBy } from '../../auth/identity/principal.ts';
 import type { User } from '../../auth/identity/user.ts';
@@ -11,6 +10,7 @@ import type { Sessions, ShownSession } from '../../auth/tokens/sessions.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import type { Scope } from '../../policies/scope.ts';
 
+type UserSearch = Parameters<Users['list']>[0];
 type UserChanges = Parameters<Users['change']>[1];
 
 /** The right to do something with the accounts and keys of others. */
