@@ -119,6 +119,35 @@ t.test('the contract', async (t) => {
     for (const status of [409, 503]) t.ok(refusal(status).headers['Retry-After'], `${status}`);
   });
 
+  await t.test('names Millrace-As where it is taken, and nowhere else', async (t) => {
+    const as = Object.entries<{ name: string }>(contract.components.parameters).filter(
+      ([, { name }]) => name === 'Millrace-As',
+    );
+    t.equal(as.length, 1);
+    const reference = `#/components/parameters/${as[0]?.[0]}`;
+    const takes = Object.entries<Record<string, { parameters?: { $ref: string }[] }>>(contract.paths).flatMap(
+      ([path, methods]) =>
+        Object.entries(methods).flatMap(([method, { parameters = [] }]) =>
+          parameters.some(({ $ref }) => $ref === reference) ? [`${method.toUpperCase()} ${path}`] : [],
+        ),
+    );
+    t.strictSame(takes.filter((route) => !route.includes('/api/books')).sort(), [
+      'GET /api/{collection}',
+      'GET /api/{collection}/_changes',
+      'GET /api/{collection}/{id}',
+      'GET /api/{collection}/{id}/_history',
+      'GET /events',
+      'GET /files',
+      'GET /files/{id}',
+      'GET /files/{id}/{name}',
+      'POST /api/{collection}/_query',
+    ]);
+    const asks = { origin: 'http://localhost:5173', 'access-control-request-method': 'GET' };
+    const headers = { ...asks, 'access-control-request-headers': 'authorization,millrace-as' };
+    const preflight = await app.inject({ method: 'OPTIONS', url: '/api/books', headers });
+    t.match(preflight.headers['access-control-allow-headers'], /millrace-as/, 'browsers may send it');
+  });
+
   await t.test('tells a collection as its newest documents are', async (t) => {
     t.ok(contract.paths['/api/books/{id}'].patch);
     t.match(contract.components.schemas['books.Document'], {

@@ -147,6 +147,14 @@ t.test('looking as another principal', async (t) => {
     }
   });
 
+  await t.test('no function is called as somebody else, by any method', async (t) => {
+    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const) {
+      const answer = await app.inject({ method, url: '/fn/shop', headers: as('anonymous') });
+      t.equal(answer.statusCode, 403, method);
+      t.equal(answer.json().code, 'forbidden', method);
+    }
+  });
+
   await t.test('only owners who may read accounts', async (t) => {
     const others = { ann: ann.headers, holder };
     for (const role of ['viewer', 'developer']) {
