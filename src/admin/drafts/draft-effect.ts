@@ -141,6 +141,7 @@ class Tally implements Changes {
 class Views {
   readonly #row: LogRow;
   readonly #states: ReadonlyMap<Buffer, Document>;
+  readonly #byGrants = new Map<Scope['grants'], LogRow | null>();
   readonly #known = new Map<FieldTree | null, Map<FieldTree | null, LogRow | null>>();
   readonly #compared = new Map<LogRow, Map<LogRow, readonly string[]>>();
 
@@ -152,6 +153,13 @@ class Views {
   /** The row as a reader sees it; null when it sees nothing of it. Equal views are mostly the same object. */
   async of(scope: Scope<'read'> | null): Promise<LogRow | null> {
     if (scope === null) return null;
+    const known = this.#byGrants.get(scope.grants);
+    const view = known === undefined ? await this.#made(scope) : known;
+    this.#byGrants.set(scope.grants, view);
+    return view;
+  }
+
+  async #made(scope: Scope<'read'>): Promise<LogRow | null> {
     const trees = new Map<Buffer, FieldTree | null>();
     for (const [state, document] of this.#states) trees.set(state, await fieldsInTurns(scope, document));
     const { after, before } = this.#row;
