@@ -9,6 +9,7 @@ import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { Problem } from '../../client/client.ts';
+import { comeBack } from './api/by-provider.ts';
 import { session } from './api/session.ts';
 import { router } from './router.tsx';
 
@@ -71,8 +72,14 @@ const nonce = document.querySelector<HTMLMetaElement>('meta[property=csp-nonce]'
 // The library that keeps the page still behind a dialog reads it here.
 Reflect.set(globalThis, '__webpack_nonce__', nonce);
 
+/** Who comes back from a provider is signed in before anything is drawn. */
+async function begin(): Promise<void> {
+  await session.begin();
+  await comeBack();
+}
+
 const root = createRoot(document.getElementById('root') ?? document.body);
-void session.begin().finally(() =>
+void begin().finally(() =>
   root.render(
     <StrictMode>
       <MantineProvider

@@ -1,6 +1,20 @@
 /** The sign-in: a page at the start, and over the page when a session has ended elsewhere. */
-import { Button, Center, Modal, Paper, PasswordInput, Stack, Text, TextInput, Title } from '@mantine/core';
+import {
+  Anchor,
+  Button,
+  Center,
+  Divider,
+  Modal,
+  Paper,
+  PasswordInput,
+  Stack,
+  Text,
+  TextInput,
+  Title,
+} from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { returned, signInBy, type UsableProvider, usableProviders } from '../api/by-provider.ts';
 import { useSession } from '../api/live.ts';
 import { session } from '../api/session.ts';
 import { Failure } from '../parts/failure.tsx';
@@ -39,7 +53,7 @@ function SignInForm({ note }: { readonly note?: string }) {
   const [username, setUsername] = useState('');
   const [password, setPassword] = useState('');
   const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
+  const [error, setError] = useState<unknown>(returned.problem);
   const signIn = async () => {
     setBusy(true);
     setError(null);
@@ -78,7 +92,45 @@ function SignInForm({ note }: { readonly note?: string }) {
         <Button type="submit" loading={busy}>
           Sign in
         </Button>
+        <Providers />
       </Stack>
     </form>
+  );
+}
+
+/** The providers of this installation. A sign-in by one can only end at the public address of the server. */
+function Providers() {
+  const { data: providers = [] } = useQuery({ queryKey: ['/auth/providers'], queryFn: usableProviders });
+  const [first] = providers;
+  if (first === undefined) return null;
+  const { origin } = new URL(first.address);
+  return (
+    <>
+      <Divider label="or" />
+      {origin === location.origin ? (
+        providers.map((provider) => <ProviderButton key={provider.name} {...provider} />)
+      ) : (
+        <Text size="sm">
+          By {providers.map(({ title }) => title).join(', ')} you can sign in at{' '}
+          <Anchor href={`${origin}/dashboard`}>{origin}</Anchor>, the public address of this server.
+        </Text>
+      )}
+    </>
+  );
+}
+
+function ProviderButton({ name, title }: UsableProvider) {
+  const [busy, setBusy] = useState(false);
+  return (
+    <Button
+      variant="default"
+      loading={busy}
+      onClick={() => {
+        setBusy(true);
+        void signInBy(name);
+      }}
+    >
+      Sign in with {title}
+    </Button>
   );
 }

@@ -21,8 +21,10 @@ import type { ProviderAttempts } from './provider-attempts.ts';
 import { redirectNotAllowed } from './provider-refusal.ts';
 
 const MAX_CLIENT_STATE = 512;
-/** Our own page, at which a sign-in may always end. */
+/** Our own page to sign in at. */
 export const SIGN_IN_PATH = '/signin';
+/** Pages of our own, at which a sign-in may always end. Both take the code by a script of this server alone. */
+const OWN_PAGES = [SIGN_IN_PATH, '/dashboard'] as const;
 
 export interface ProviderBook {
   /**
@@ -198,7 +200,8 @@ export class ProviderSignIn {
 
   #allowed(redirect: string | null, base: string): string {
     if (redirect === null) throw wrongParameter("'redirect' is missing: the address where the sign-in ends");
-    if (redirect === `${base}${SIGN_IN_PATH}` || this.#parts.isAllowedRedirect(redirect)) return redirect;
+    if (OWN_PAGES.some((page) => redirect === `${base}${page}`)) return redirect;
+    if (this.#parts.isAllowedRedirect(redirect)) return redirect;
     throw redirectNotAllowed();
   }
 }

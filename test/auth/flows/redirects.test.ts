@@ -42,6 +42,13 @@ t.test('where a flow may end, and what it needs to begin', async (t) => {
     'javascript:alert(1)',
     'data:text/html,x',
     '/signin',
+    '/dashboard',
+    'http://localhost/dashboard/',
+    'http://localhost/dashboard/settings',
+    'http://localhost/dashboard?next=https://attacker.example',
+    'http://localhost/dashboard#',
+    'http://localhost.attacker.example/dashboard',
+    'https://attacker.example/dashboard',
     '',
   ];
   for (const redirect of FOREIGN) {
@@ -54,6 +61,12 @@ t.test('where a flow may end, and what it needs to begin', async (t) => {
       t.match((await begin({ redirect }, 'application/json')).json(), { code: 'redirect-not-allowed' });
     });
   }
+
+  await t.test('at the pages of this server', async (t) => {
+    for (const redirect of ['http://localhost/signin', 'http://localhost/dashboard']) {
+      t.equal((await begin({ redirect })).statusCode, 302, redirect);
+    }
+  });
 
   await t.test('a stranger who sends HTML sees it as text', async (t) => {
     const page = await newBrowser().goto(`${world.url}/auth/%3Cscript%3Ealert(1)%3C%2Fscript%3E?redirect=x`);
