@@ -31,6 +31,8 @@ const theme = createTheme({
     Anchor: { defaultProps: { underline: 'always' } },
     // Buttons that show only a cross, as those of notes, need a name.
     CloseButton: { defaultProps: { 'aria-label': 'Close' } },
+    // What is suggested belongs to the dialog or the content that the field is in.
+    TagsInput: { defaultProps: { comboboxProps: { withinPortal: false } } },
     Modal: { defaultProps: DIALOG },
     Drawer: { defaultProps: DIALOG },
     Notification: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },

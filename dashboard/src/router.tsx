@@ -4,6 +4,7 @@ import { apiRoute } from './pages/api/route.ts';
 import { collectionRoute, collectionsRoute } from './pages/data/route.ts';
 import { eventsRoute } from './pages/events/route.ts';
 import { filesRoute } from './pages/files/route.ts';
+import { keysRoute } from './pages/keys/route.ts';
 import { setupRoute } from './pages/setup/route.ts';
 import { usersRoute } from './pages/users/route.ts';
 import { webhooksRoute } from './pages/webhooks/route.ts';
@@ -21,6 +22,7 @@ export const router = createRouter({
     setupRoute,
     webhooksRoute,
     usersRoute,
+    keysRoute,
   ]),
   basepath: '/dashboard',
   defaultPreload: 'intent',

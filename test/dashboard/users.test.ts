@@ -105,6 +105,38 @@ t.test('accounts and keys in the dashboard', options, async (t) => {
     await account.waitFor({ state: 'detached' });
   });
 
+  await t.test('a key is made, shown once, works, and is revoked', async (t) => {
+    await open('/keys');
+    await page.getByText('There are no keys yet').waitFor();
+    await page.getByRole('button', { name: 'New key' }).click();
+    const form = dialog('New key');
+    await form.getByLabel('Name').fill('nightly');
+    await form.getByLabel('read').check();
+    await form.getByRole('combobox', { name: 'Places' }).fill('todos');
+    await page.keyboard.press('Enter');
+    t.strictSame(await violations(), [], 'the form');
+    await form.getByRole('button', { name: 'Make the key' }).click();
+    const shown = dialog('The key is made');
+    const key = (await shown.getByLabel('the key', { exact: true }).textContent()) ?? '';
+    t.match(await shown.getByLabel('the command', { exact: true }).textContent(), `/api/todos`);
+    t.strictSame(await violations(), [], 'the key');
+    await picture('key');
+    await shown.getByRole('button', { name: 'I have kept it' }).click();
+    const row = page.getByRole('row').filter({ hasText: 'nightly' });
+    await row.getByText('in 3 months').waitFor();
+    t.notMatch(await page.content(), key, 'not shown again');
+    const headers = { authorization: `Bearer ${key}` };
+    t.equal((await app.inject({ url: '/api/todos', headers })).statusCode, 403, 'known, and not allowed yet');
+    await ask(app, 'POST /admin/keys', { name: 'from outside' }, owner);
+    await page.getByRole('row').filter({ hasText: 'from outside' }).waitFor();
+    t.strictSame(await violations(), []);
+    await picture('keys');
+    await page.getByRole('button', { name: 'Revoke nightly' }).click();
+    await dialog('Revoke nightly').getByRole('button', { name: 'Revoke' }).click();
+    await row.waitFor({ state: 'detached' });
+    t.equal((await app.inject({ url: '/api/todos', headers })).statusCode, 401);
+  });
+
   await t.test('a viewer sees neither, on a phone in the dark', async (t) => {
     const phone = { viewport: { width: 390, height: 800 }, colorScheme: 'dark' } as const;
     const other = await dashboardPage(t, browser, origin, phone);
@@ -112,12 +144,14 @@ t.test('accounts and keys in the dashboard', options, async (t) => {
     await enter(other.page, 'viewer@example.org');
     await other.page.getByText('This page is for owners and admins').waitFor();
     t.equal(await other.page.getByRole('button', { name: 'New account' }).count(), 0);
+    await other.open('/keys');
+    await other.page.getByText('This page is for owners and admins').waitFor();
     t.equal((await ask(app, 'GET /admin/users', undefined, await signIn(app, 'viewer@example.org'))).statusCode, 403);
     t.strictSame(await other.violations(), []);
     t.strictSame(other.complaints, []);
     await page.setViewportSize(phone.viewport);
     await page.emulateMedia({ colorScheme: 'dark' });
-    for (const path of ['/users', `/users?user=${owner.id}`]) {
+    for (const path of ['/users', '/keys', `/users?user=${owner.id}`]) {
       await open(path);
       await page
         .getByRole(path.includes('?') ? 'dialog' : 'row')

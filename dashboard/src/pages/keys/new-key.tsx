@@ -1,0 +1,131 @@
+/** Makes an API key, and shows it this one time. */
+import { Button, Checkbox, Group, Modal, NativeSelect, Stack, TagsInput, TextInput } from '@mantine/core';
+import { type FormEvent, useState } from 'react';
+import { request } from '../../api/client.ts';
+import { useKnownRoles, usePlaces } from '../../api/known-names.ts';
+import { Failure } from '../../parts/failure.tsx';
+import { useAction } from '../../parts/use-action.ts';
+import { KeyShown } from './key-shown.tsx';
+
+const ACTIONS = ['read', 'create', 'update', 'delete', 'call'] as const;
+const DAY_MS = 86_400_000;
+const DAYS = [
+  { value: '7', label: 'In 7 days' },
+  { value: '30', label: 'In 30 days' },
+  { value: '90', label: 'In 90 days' },
+  { value: '365', label: 'In a year' },
+  { value: '', label: 'Never' },
+  { value: 'date', label: 'On a date …' },
+];
+
+interface Made {
+  readonly key: string;
+  readonly collections: readonly string[] | null;
+}
+
+export function NewKey({ onClose }: { readonly onClose: () => void }) {
+  const { busy, error, run } = useAction();
+  const [name, setName] = useState('');
+  const [roles, setRoles] = useState<string[]>([]);
+  const [collections, setCollections] = useState<string[]>([]);
+  const [actions, setActions] = useState<string[]>([]);
+  const [days, setDays] = useState('90');
+  const [date, setDate] = useState('');
+  const [made, setMade] = useState<Made | null>(null);
+  const knownRoles = useKnownRoles();
+  const places = usePlaces();
+  if (made !== null) return <KeyShown secret={made.key} place={made.collections?.[0] ?? 'todos'} onClose={onClose} />;
+
+  const make = async () => {
+    const body = {
+      name,
+      roles,
+      ...(collections.length === 0 ? {} : { collections }),
+      ...(actions.length === 0 ? {} : { actions }),
+      expiresAt: endOf(days, date),
+    };
+    setMade((await request<Made>('POST', '/admin/keys', { body })).body);
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void run(make);
+  };
+
+  return (
+    <Modal opened onClose={onClose} title="New key" size="lg">
+      <form onSubmit={submit}>
+        <Stack>
+          <TextInput
+            label="Name"
+            description="What it is for; people read it in lists"
+            value={name}
+            required
+            maxLength={100}
+            onChange={({ currentTarget }) => setName(currentTarget.value)}
+            autoComplete="off"
+            data-autofocus
+          />
+          <TagsInput
+            label="Roles"
+            description="Policies for these roles apply to the key. Enter adds one."
+            data={[...knownRoles]}
+            value={roles}
+            onChange={setRoles}
+          />
+          <TagsInput
+            label="Places"
+            description="Collections, files, functions, webhooks that it may reach at most. Empty: all that policies allow."
+            data={[...places]}
+            value={collections}
+            onChange={setCollections}
+          />
+          <Checkbox.Group
+            label="Actions"
+            description="What it may do at most. None chosen: all that policies allow."
+            value={actions}
+            onChange={setActions}
+          >
+            <Group mt={6}>
+              {ACTIONS.map((action) => (
+                <Checkbox key={action} value={action} label={action} />
+              ))}
+            </Group>
+          </Checkbox.Group>
+          <Group align="flex-end">
+            <NativeSelect
+              label="Ends"
+              data={DAYS}
+              value={days}
+              onChange={({ currentTarget }) => setDays(currentTarget.value)}
+            />
+            {days === 'date' ? (
+              <TextInput
+                label="Date"
+                type="date"
+                required
+                value={date}
+                onChange={({ currentTarget }) => setDate(currentTarget.value)}
+              />
+            ) : null}
+          </Group>
+          {error === null ? null : <Failure error={error} />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={busy}>
+              Make the key
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}
+
+/** ISO 8601, or null for a key that does not end. */
+function endOf(days: string, date: string): string | null {
+  if (days === '') return null;
+  if (days === 'date') return `${date}T00:00:00Z`;
+  return new Date(Date.now() + Number(days) * DAY_MS).toISOString();
+}
