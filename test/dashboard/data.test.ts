@@ -6,6 +6,7 @@ import { buildTestApp } from '../helpers/app.ts';
 import { dashboardPage } from '../helpers/dashboard/dashboard-page.ts';
 import { signInAt } from '../helpers/dashboard/sign-in.ts';
 import { inPage, testBrowser, whyNoBrowser } from '../helpers/programs/browser.ts';
+import { until } from '../helpers/until.ts';
 
 const options = { skip: whyNoBrowser() ?? false, timeout: 300_000 };
 
@@ -131,6 +132,62 @@ t.test('the page Data', options, async (t) => {
     await page.keyboard.press('Enter');
     await grid.getByText('Changed here').waitFor();
     t.equal((await ask(app, 'GET /api/movies/film-0002', undefined, owner)).json().Title, 'Changed here');
+  });
+
+  await t.test('a document: form, JSON, conflict, history, restore, copy, delete and undo', async (t) => {
+    const stored = async (id: string) => (await ask(app, `GET /api/movies/${id}`, undefined, owner)).json();
+    await open('/data/movies?doc=film-0010');
+    const drawer = page.getByRole('dialog', { name: 'film-0010' });
+    await drawer.getByLabel('Title', { exact: true }).fill('By the form');
+    await drawer.getByLabel('Type of US DVD Sales').selectOption('number');
+    await drawer.getByLabel('US DVD Sales', { exact: true }).fill('12');
+    await picture('document');
+    t.strictSame(await violations(), []);
+    await drawer.getByRole('button', { name: 'Save' }).click();
+    await drawer.getByText('Revision 2').waitFor();
+    t.match(await stored('film-0010'), { Title: 'By the form', 'US DVD Sales': 12 });
+
+    await ask(app, 'PATCH /api/movies/film-0010', { Distributor: 'Elsewhere' }, owner);
+    await drawer.getByText('Elsewhere').waitFor();
+    await drawer.getByText('JSON', { exact: true }).click();
+    await page.waitForURL(/side=json/);
+    const json = drawer.getByRole('textbox', { name: 'Document as JSON' });
+    await json.fill('{"Title":');
+    t.equal(await drawer.getByRole('button', { name: 'Save' }).isDisabled(), true, 'not valid');
+    await json.fill('{"Title":"Mine","Source":"Mine"}');
+    await ask(app, 'PATCH /api/movies/film-0010', { Title: 'Theirs' }, owner);
+    await drawer.getByText('Somebody has changed this document', { exact: true }).waitFor();
+    await drawer.getByRole('button', { name: 'Save' }).click();
+    await drawer.getByText('Nothing is lost').waitFor();
+    await picture('document-conflict');
+    t.strictSame(await violations(), []);
+    await drawer.getByRole('radiogroup', { name: 'Which Title stays' }).getByText('Theirs').click();
+    await drawer.getByRole('button', { name: 'Save this' }).click();
+    await drawer.getByText('Revision 5').waitFor();
+    const { id, _meta, ...merged } = await stored('film-0010');
+    t.strictSame(merged, { Title: 'Theirs', Source: 'Mine' });
+
+    await drawer.getByText('History', { exact: true }).click();
+    const changes = drawer.getByRole('button', { name: /^(?:updated|created)/ });
+    await changes.nth(4).waitFor();
+    await changes.nth(3).click();
+    await drawer.getByRole('button', { name: 'Restore' }).click();
+    await changes.nth(5).waitFor();
+    await picture('document-history');
+    t.strictSame(await violations(), []);
+    t.match(await stored('film-0010'), { Title: 'By the form', 'US DVD Sales': 12 });
+
+    await drawer.getByText('Form', { exact: true }).click();
+    await drawer.getByRole('button', { name: 'Duplicate' }).click();
+    const fresh = page.getByRole('dialog', { name: 'New document in movies' });
+    await fresh.getByLabel('id', { exact: true }).fill('a-copy');
+    await fresh.getByRole('button', { name: 'Create' }).click();
+    const copy = page.getByRole('dialog', { name: 'a-copy' });
+    await copy.getByRole('button', { name: 'Delete' }).click();
+    await copy.waitFor({ state: 'detached' });
+    t.equal((await ask(app, 'GET /api/movies/a-copy', undefined, owner)).statusCode, 404);
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await until(async () => (await stored('a-copy')).Title === 'By the form', 'the document is back');
   });
 
   await t.test(`a list of ${LONG} documents scrolls to its end, and its middle stays right`, async (t) => {

@@ -10,6 +10,7 @@ import { Failure, tellFailure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/page.tsx';
 import { ColumnMenu } from './column-menu.tsx';
 import { choices, columnsOf, type Shape } from './columns.ts';
+import { DocumentDrawer } from './document/document-drawer.tsx';
 import { FilterBar } from './filter-bar.tsx';
 import { type CellTarget, patchOf } from './grid/cell-editor.tsx';
 import { DocumentGrid } from './grid/document-grid.tsx';
@@ -28,7 +29,8 @@ interface DocumentsTabProps {
 /** Nothing is hidden from whoever looks as himself. */
 const NONE: ReadonlySet<string> = new Set();
 
-export function DocumentsTab({ collection, search, mayWrite, onChange }: DocumentsTabProps) {
+export function DocumentsTab(props: DocumentsTabProps) {
+  const { collection, search, mayWrite, onChange } = props;
   const { q = '', sort, columns: named, doc } = search;
   const [isFiltering, setFiltering] = useState(q !== '');
   const { data: shape } = useResource<Shape>(`/admin/collections/${encodeURIComponent(collection)}/shape`);
@@ -36,14 +38,18 @@ export function DocumentsTab({ collection, search, mayWrite, onChange }: Documen
   const columns = columnsOf(shape, named);
   const isMissing = pages.error instanceof Problem && pages.error.code === 'resource-not-available';
   const isEmpty = pages.isComplete && pages.rows.length === 0;
+  const drawer = <DocumentDrawer {...props} members={choices(shape)} />;
   if (isMissing || (isEmpty && q === '' && search.as === undefined)) {
     return (
-      <Empty
-        title={isMissing ? `There is no collection ${collection}` : `${collection} has no documents`}
-        command={`curl ${location.origin}${pathOf(collection)} -H 'content-type: application/json' -d '{"title":"First"}'`}
-      >
-        The first document makes the collection. It appears here at once.
-      </Empty>
+      <>
+        <Empty
+          title={isMissing ? `There is no collection ${collection}` : `${collection} has no documents`}
+          command={`curl ${location.origin}${pathOf(collection)} -H 'content-type: application/json' -d '{"title":"First"}'`}
+        >
+          The first document makes the collection. It appears here at once.
+        </Empty>
+        {drawer}
+      </>
     );
   }
   const save = (target: CellTarget, value: unknown) => {
@@ -97,6 +103,7 @@ export function DocumentsTab({ collection, search, mayWrite, onChange }: Documen
         onOpen={(id) => onChange({ doc: id })}
         onSave={save}
       />
+      {drawer}
     </>
   );
 }

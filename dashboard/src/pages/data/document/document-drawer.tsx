@@ -1,0 +1,99 @@
+/** The drawer of one document: its form, its JSON, its history. Its state stands in the address. */
+import { Drawer, Group, SegmentedControl, Stack, Text } from '@mantine/core';
+import { Problem } from '../../../../../client/client.ts';
+import { Failure } from '../../../parts/failure.tsx';
+import { Loading } from '../../../parts/page.tsx';
+import { When } from '../../../parts/when.tsx';
+import type { ShapeMember } from '../columns.ts';
+import { type DataSearch, NEW, SIDES } from '../search.ts';
+import { DocumentEditor } from './document-editor.tsx';
+import { History } from './history.tsx';
+import { type Members, membersOf, type Tagged, useDocument } from './use-document.ts';
+
+interface DocumentDrawerProps {
+  readonly collection: string;
+  readonly search: DataSearch;
+  readonly members: readonly ShapeMember[];
+  readonly mayWrite: boolean;
+  readonly reason: string;
+  readonly onChange: (part: DataSearch, replace?: boolean) => void;
+}
+
+const TITLES = { form: 'Form', json: 'JSON', history: 'History' };
+const CLOSED: DataSearch = { doc: undefined, side: undefined, copy: undefined };
+
+export function DocumentDrawer(props: DocumentDrawerProps) {
+  const { collection, search, onChange } = props;
+  const { doc, side = 'form', copy, as } = search;
+  const isNew = doc === NEW;
+  const source = isNew ? (copy ?? null) : (doc ?? null);
+  const { data, error, refetch } = useDocument(collection, source, as);
+  const isGone = error instanceof Problem && error.code === 'document-not-found';
+  const shown = isGone ? 'history' : side;
+  const isReady = data !== undefined || (isNew && copy === undefined);
+  return (
+    <Drawer
+      opened={doc !== undefined}
+      onClose={() => onChange(CLOSED)}
+      position="right"
+      size="xl"
+      title={isNew ? `New document in ${collection}` : doc}
+      styles={{ title: { overflowWrap: 'anywhere', fontWeight: 600 } }}
+    >
+      <Stack>
+        {isNew ? null : (
+          <Group justify="space-between" gap="xs">
+            <SegmentedControl
+              size="xs"
+              aria-label="How the document is shown"
+              data={SIDES.map((value) => ({ value, label: TITLES[value], disabled: isGone && value !== 'history' }))}
+              value={shown}
+              onChange={(value) => onChange({ side: SIDES.find((known) => known === value) }, true)}
+            />
+            {data === undefined || isGone ? null : <Revision tagged={data} />}
+          </Group>
+        )}
+        {isGone ? (
+          <Text size="sm">There is no such document now. What is known of it stands below, and can be put back.</Text>
+        ) : null}
+        {error === null || isGone ? null : <Failure error={error} again={() => void refetch()} />}
+        {isReady || error !== null || doc === undefined ? null : <Loading />}
+        {shown === 'history' && doc !== undefined && !isNew ? (
+          <History
+            collection={collection}
+            id={doc}
+            etag={isGone ? null : (data?.etag ?? null)}
+            as={as}
+            mayWrite={props.mayWrite}
+            reason={props.reason}
+          />
+        ) : null}
+        {shown !== 'history' && isReady && error === null ? (
+          <DocumentEditor
+            key={`${doc} ${copy}`}
+            {...props}
+            asJson={shown === 'json'}
+            stored={isNew ? null : (data ?? null)}
+            initial={initialOf(data)}
+          />
+        ) : null}
+      </Stack>
+    </Drawer>
+  );
+}
+
+function Revision({ tagged: { document } }: { readonly tagged: Tagged }) {
+  const meta: unknown = document['_meta'];
+  if (typeof meta !== 'object' || meta === null) return null;
+  const [revision, at, by]: unknown[] = ['revision', 'updatedAt', 'updatedBy'].map((name) => Reflect.get(meta, name));
+  return (
+    <Text size="xs" c="dimmed">
+      Revision {String(revision)}, <When at={typeof at === 'string' ? at : null} />
+      {typeof by === 'string' ? ` by ${by}` : ''}
+    </Text>
+  );
+}
+
+function initialOf(tagged: Tagged | undefined): Members {
+  return tagged === undefined ? {} : membersOf(tagged.document);
+}

@@ -1,0 +1,148 @@
+/** What happened to a document: its events with what each changed, and the way back to an older state. */
+import { Accordion, Badge, Button, Group, Stack, Text } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { IconArrowBackUp } from '@tabler/icons-react';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { request, withQuery } from '../../../api/client.ts';
+import type { LoggedEvent } from '../../../api/live.ts';
+import { Failure, tellFailure } from '../../../parts/failure.tsx';
+import { JsonDiff } from '../../../parts/json-diff.tsx';
+import { Loading } from '../../../parts/page.tsx';
+import { PathLink } from '../../../parts/path-link.tsx';
+import { When } from '../../../parts/when.tsx';
+import { pathOf } from '../search.ts';
+import { createDocument, historyKey, membersOf, replaceDocument } from './use-document.ts';
+
+/** The answer of `GET /api/{collection}/{id}/_history`: newest first. */
+interface HistoryPage {
+  readonly events: readonly LoggedEvent[];
+  readonly next: string | null;
+}
+
+interface HistoryProps {
+  readonly collection: string;
+  readonly id: string;
+  /** The tag of the document as it is; null when it does not exist. */
+  readonly etag: string | null;
+  readonly as: string | undefined;
+  readonly mayWrite: boolean;
+  readonly reason: string;
+}
+
+const COLOURS: Readonly<Record<string, string>> = { created: 'teal', updated: 'blue', deleted: 'red' };
+const PAGE = 50;
+
+export function History({ collection, id, etag, as, mayWrite, reason }: HistoryProps) {
+  const { data, error, hasNextPage, isFetching, fetchNextPage, refetch } = useInfiniteQuery({
+    queryKey: [...historyKey(collection, id), as],
+    initialPageParam: undefined as string | undefined,
+    queryFn: async ({ pageParam }) => {
+      const path = withQuery(`${pathOf(collection, id)}/_history`, { limit: PAGE, cursor: pageParam });
+      return (await request<HistoryPage>('GET', path, { as })).body;
+    },
+    getNextPageParam: ({ next }) => next ?? undefined,
+  });
+  if (error !== null) return <Failure error={error} again={() => void refetch()} />;
+  if (data === undefined) return <Loading />;
+  const events = data.pages.flatMap((page) => page.events);
+  const restore = async (state: Readonly<Record<string, unknown>>) => {
+    try {
+      const body = membersOf(state);
+      if (etag === null) await createDocument(collection, id, body);
+      else await replaceDocument(collection, id, body, etag);
+      notifications.show({ message: `${id} is as it was` });
+    } catch (problem) {
+      tellFailure(problem);
+    }
+  };
+  return (
+    <Stack>
+      {events.length === 0 && !hasNextPage ? (
+        <Text size="sm">No event of this document is kept any more.</Text>
+      ) : (
+        <Accordion
+          variant="separated"
+          chevronPosition="left"
+          multiple
+          defaultValue={events.slice(0, 1).map((one) => one.id)}
+        >
+          {events.map((event, at) => (
+            <Accordion.Item key={event.id} value={event.id}>
+              <Accordion.Control>
+                <Group gap="xs">
+                  <Badge size="sm" variant="light" color={COLOURS[kindOfEvent(event)] ?? 'gray'}>
+                    {kindOfEvent(event)}
+                  </Badge>
+                  <Text size="sm">
+                    {event.revision === null ? null : `revision ${event.revision}, `}
+                    <When at={event.timestamp} />
+                  </Text>
+                  <Text size="sm" c="dimmed">
+                    {event.actor === null ? 'by another program or nobody' : `by ${event.actor.kind} ${event.actor.id}`}
+                  </Text>
+                </Group>
+              </Accordion.Control>
+              <Accordion.Panel>
+                <Stack gap="xs">
+                  <JsonDiff before={withoutMeta(event.before)} after={withoutMeta(event.data)} />
+                  <Group justify="space-between">
+                    <PathLink to={`/events?event=${encodeURIComponent(event.id)}`}>Open the event</PathLink>
+                    <Restore
+                      event={event}
+                      isCurrent={at === 0 && etag !== null}
+                      mayWrite={mayWrite}
+                      reason={reason}
+                      onRestore={(state) => void restore(state)}
+                    />
+                  </Group>
+                </Stack>
+              </Accordion.Panel>
+            </Accordion.Item>
+          ))}
+        </Accordion>
+      )}
+      {hasNextPage ? (
+        <Button variant="default" loading={isFetching} onClick={() => void fetchNextPage()}>
+          Older
+        </Button>
+      ) : null}
+    </Stack>
+  );
+}
+
+interface RestoreProps {
+  readonly event: LoggedEvent;
+  /** The newest event of a document that exists. */
+  readonly isCurrent: boolean;
+  readonly mayWrite: boolean;
+  readonly reason: string;
+  readonly onRestore: (state: Readonly<Record<string, unknown>>) => void;
+}
+
+/** A deletion gives back what was deleted; every other event the state that it left. */
+function Restore({ event, isCurrent, mayWrite, reason, onRestore }: RestoreProps) {
+  const state = kindOfEvent(event) === 'deleted' ? event.before : event.data;
+  if (isCurrent) return <Text size="sm">This is how it is now</Text>;
+  const why = mayWrite ? 'This event does not hold the document' : reason;
+  const may = mayWrite && state !== null;
+  return (
+    <Button
+      size="xs"
+      variant="default"
+      leftSection={<IconArrowBackUp size={14} />}
+      disabled={!may}
+      {...(may ? {} : { title: why })}
+      onClick={() => state !== null && onRestore(state)}
+    >
+      Restore
+    </Button>
+  );
+}
+
+function kindOfEvent({ type }: LoggedEvent): string {
+  return type.slice(type.lastIndexOf('.') + 1);
+}
+
+function withoutMeta(state: Readonly<Record<string, unknown>> | null): Readonly<Record<string, unknown>> | null {
+  return state === null ? null : membersOf(state);
+}
