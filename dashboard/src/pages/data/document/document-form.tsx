@@ -2,7 +2,7 @@
 import { Autocomplete, Button, Group, NativeSelect, Stack, Text } from '@mantine/core';
 import { IconPlus } from '@tabler/icons-react';
 import { useRef, useState } from 'react';
-import { PathLink } from '../../../parts/path-link.tsx';
+import { PageLink } from '../../../parts/page-link.tsx';
 import { type ShapeMember, typeLabel, typeOf } from '../columns.ts';
 import { MemberInput } from './member-input.tsx';
 import { EMPTY_VALUES, KINDS, type Kind, kindOf } from './member-kinds.ts';
@@ -65,7 +65,9 @@ export function DocumentForm({ draft, members, readOnly, onChange, onFaulty }: D
               />
             </Group>
             {reference !== undefined && typeof value === 'string' && value !== '' ? (
-              <PathLink to={`/data/${reference}?doc=${encodeURIComponent(value)}`}>Open in {reference}</PathLink>
+              <PageLink to="/data/$collection" params={{ collection: reference }} search={{ doc: value }} size="sm">
+                Open in {reference}
+              </PageLink>
             ) : null}
           </div>
         );

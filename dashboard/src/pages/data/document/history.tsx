@@ -8,7 +8,7 @@ import type { LoggedEvent } from '../../../api/live.ts';
 import { Failure, tellFailure } from '../../../parts/failure.tsx';
 import { JsonDiff } from '../../../parts/json-diff.tsx';
 import { Loading } from '../../../parts/page.tsx';
-import { PathLink } from '../../../parts/path-link.tsx';
+import { PageLink } from '../../../parts/page-link.tsx';
 import { When } from '../../../parts/when.tsx';
 import { pathOf } from '../search.ts';
 import { createDocument, historyKey, membersOf, replaceDocument } from './use-document.ts';
@@ -86,7 +86,9 @@ export function History({ collection, id, etag, as, mayWrite, reason }: HistoryP
                 <Stack gap="xs">
                   <JsonDiff before={withoutMeta(event.before)} after={withoutMeta(event.data)} />
                   <Group justify="space-between">
-                    <PathLink to={`/events?event=${encodeURIComponent(event.id)}`}>Open the event</PathLink>
+                    <PageLink to="/events" search={{ event: event.id }} size="sm">
+                      Open the event
+                    </PageLink>
                     <Restore
                       event={event}
                       isCurrent={at === 0 && etag !== null}
