@@ -17,6 +17,7 @@ const SOURCES = [
   'dashboard/vite.config.ts',
   'dashboard/package-lock.json',
   'client',
+  'src/commands/functions/templates.ts',
 ];
 
 /** Where the build for this clone lies. */

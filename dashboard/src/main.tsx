@@ -46,6 +46,7 @@ const colours: CSSVariablesResolver = () => ({
     '--mantine-color-dimmed': '#5b636b',
     '--mantine-color-placeholder': '#6b7280',
     '--mantine-color-error': '#c92a2a',
+    '--mantine-color-cyan-filled-hover': '#095e6b',
     '--mantine-color-teal-light-color': '#05573e',
     '--mantine-color-yellow-light-color': '#7a4300',
     '--mantine-color-red-light-color': '#a01818',

@@ -4,6 +4,7 @@ import { apiRoute } from './pages/api/route.ts';
 import { collectionRoute, collectionsRoute } from './pages/data/route.ts';
 import { eventsRoute } from './pages/events/route.ts';
 import { filesRoute } from './pages/files/route.ts';
+import { functionsRoute, pluginRoute } from './pages/functions/route.ts';
 import { keysRoute } from './pages/keys/route.ts';
 import { setupRoute } from './pages/setup/route.ts';
 import { usersRoute } from './pages/users/route.ts';
@@ -23,6 +24,8 @@ export const router = createRouter({
     webhooksRoute,
     usersRoute,
     keysRoute,
+    functionsRoute,
+    pluginRoute,
   ]),
   basepath: '/dashboard',
   defaultPreload: 'intent',

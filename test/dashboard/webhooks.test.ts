@@ -19,7 +19,6 @@ t.test('endpoints are made, tried, changed and looked at, live', options, async 
   const receiver = await startReceiver(t);
   const browser = await testBrowser(t);
   const { page, complaints, open, picture, violations } = await dashboardPage(t, browser, origin);
-  page.setDefaultTimeout(8000);
   const signIn = async (email: string, on = page) => {
     await on.getByLabel('User name or e-mail address').fill(email);
     await on.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);

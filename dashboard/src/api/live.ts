@@ -89,12 +89,27 @@ export function useListPage<T>(
   return useAnswer(path, ask, follows, everyMs, 'page');
 }
 
+/** An answer with its entity tag, for a change that must not undo another one. */
+export interface Tagged<T> {
+  readonly body: T;
+  readonly tag: string | null;
+}
+
+/** Like useResource, with the entity tag. */
+export function useTagged<T>(path: string, follows: readonly string[] = []): UseQueryResult<Tagged<T>, Problem> {
+  const ask = async () => {
+    const { body, headers } = await request<T>('GET', path);
+    return { body, tag: headers.get('etag') };
+  };
+  return useAnswer(path, ask, follows, null, 'tagged');
+}
+
 function useAnswer<T>(
   path: string,
   ask: () => Promise<T>,
   follows: readonly string[],
   everyMs: number | null,
-  form: 'body' | 'page' = 'body',
+  form: 'body' | 'page' | 'tagged' = 'body',
 ): UseQueryResult<T, Problem> {
   const { state, turn } = useSession();
   const cache = useQueryClient();

@@ -1,5 +1,4 @@
 /** A moment, relative to now; the exact time is shown on hover. */
-import { Text } from '@mantine/core';
 import { useEffect, useState } from 'react';
 
 const UNITS = [
@@ -18,7 +17,7 @@ export function When({ at, never = 'never' }: { readonly at: string | null | und
     const timer = setInterval(() => redraw((count) => count + 1), 30_000);
     return () => clearInterval(timer);
   }, []);
-  if (at === null || at === undefined) return <Text span>{never}</Text>;
+  if (at === null || at === undefined) return <>{never}</>;
   return (
     <time dateTime={at} title={new Date(at).toLocaleString()}>
       {relative(at)}

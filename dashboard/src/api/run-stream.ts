@@ -1,0 +1,57 @@
+/** What functions do now: runs that begin, change or end, and lines that they log (GET /admin/runs/live). */
+import { useEffect, useRef } from 'react';
+import { withQuery } from './client.ts';
+import { useSession } from './live.ts';
+import { session } from './session.ts';
+
+/** A stream that ended is asked for again after so long, in milliseconds. */
+const AGAIN_MS = 2_000;
+
+/**
+ * Calls `onMessage` with each message of the stream. It begins again after a restart of the server; what happened meanwhile
+ * is in the list of runs.
+ * @param plugin only of this plugin
+ */
+export function useRunStream(plugin: string | undefined, onMessage: (event: string, message: unknown) => void): void {
+  const { state, turn } = useSession();
+  const listener = useRef(onMessage);
+  listener.current = onMessage;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: after another sign-in it begins anew
+  useEffect(() => {
+    if (state === 'asked') return;
+    const ending = new AbortController();
+    void follow(withQuery('/admin/runs/live', { plugin }), ending.signal, (...message) => listener.current(...message));
+    return () => ending.abort();
+  }, [plugin, state === 'asked', turn]);
+}
+
+async function follow(path: string, signal: AbortSignal, tell: (event: string, message: unknown) => void) {
+  let refused: string | null = null;
+  while (!signal.aborted) {
+    try {
+      const token = await session.source(refused);
+      const headers: HeadersInit = token === null ? {} : { authorization: `Bearer ${token}` };
+      const answer = await fetch(path, { headers, signal });
+      refused = answer.status === 401 ? token : null;
+      if (answer.ok && answer.body !== null) await read(answer.body, tell);
+    } catch {
+      // The server has gone for a while, or the page has closed the stream.
+    }
+    if (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+  }
+}
+
+/** Server-Sent Events (HTML standard): messages are parted by an empty line. */
+async function read(body: ReadableStream<Uint8Array<ArrayBuffer>>, tell: (event: string, message: unknown) => void) {
+  let rest = '';
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    const messages = (rest + part.value).split('\n\n');
+    rest = messages.pop() ?? '';
+    for (const message of messages) {
+      const event = /^event: (.*)$/m.exec(message)?.[1];
+      const text = /^data: (.*)$/m.exec(message)?.[1];
+      if (event !== undefined && text !== undefined) tell(event, JSON.parse(text));
+    }
+  }
+}

@@ -1,0 +1,57 @@
+/** Adds a script to a plugin. */
+import { Button, Group, Popover, Stack, TextInput } from '@mantine/core';
+import { IconPlus } from '@tabler/icons-react';
+import { useState } from 'react';
+
+interface AddFileProps {
+  /** Names that are taken. */
+  readonly names: readonly string[];
+  readonly onAdd: (name: string) => void;
+}
+
+export function AddFile({ names, onAdd }: AddFileProps) {
+  const [isOpen, setOpen] = useState(false);
+  const [name, setName] = useState('');
+  const fault = faultOf(name.trim(), names);
+  return (
+    <Popover opened={isOpen} onChange={setOpen} trapFocus withinPortal={false} position="bottom-end">
+      <Popover.Target>
+        <Button size="xs" variant="default" leftSection={<IconPlus size={14} />} onClick={() => setOpen(!isOpen)}>
+          Add a file
+        </Button>
+      </Popover.Target>
+      <Popover.Dropdown aria-label="A new file">
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            if (fault !== null) return;
+            onAdd(name.trim());
+            setName('');
+            setOpen(false);
+          }}
+        >
+          <Stack gap="xs">
+            <TextInput
+              label="Path"
+              placeholder="lib/tax.ts"
+              data-autofocus
+              value={name}
+              error={name === '' ? undefined : fault}
+              onChange={({ currentTarget }) => setName(currentTarget.value)}
+            />
+            <Group justify="flex-end">
+              <Button type="submit" size="xs" disabled={fault !== null}>
+                Add
+              </Button>
+            </Group>
+          </Stack>
+        </form>
+      </Popover.Dropdown>
+    </Popover>
+  );
+}
+
+function faultOf(name: string, names: readonly string[]): string | null {
+  if (!/\.(?:ts|js|mjs)$/.test(name)) return 'Scripts end in .ts, .js or .mjs';
+  return names.includes(name) ? 'There is such a file' : null;
+}

@@ -1,0 +1,107 @@
+/** Calls an endpoint for real, with the rights of the person at the page. */
+import { Alert, Badge, Button, Code, Group, Select, Stack, Text, TextInput, Title } from '@mantine/core';
+import { IconSend } from '@tabler/icons-react';
+import { useState } from 'react';
+import { type PlainAnswer, plainRequest } from '../../../api/plain-request.ts';
+import { CodeEditor } from '../../../parts/code-editor.tsx';
+import { Copyable } from '../../../parts/copy.tsx';
+import { tellFailure } from '../../../parts/failure.tsx';
+import type { PluginFunction } from '../answers.ts';
+import { usePluginPlace } from '../place.ts';
+
+/** Where nothing can be sent. */
+const WITHOUT_BODY = new Set(['GET', 'HEAD', 'DELETE']);
+
+export function CallEndpoint({ route }: { readonly route: NonNullable<PluginFunction['route']> }) {
+  const { go } = usePluginPlace();
+  const [method, setMethod] = useState(route.methods[0] ?? 'GET');
+  const [path, setPath] = useState(route.path);
+  const [body, setBody] = useState('{}');
+  const [answer, setAnswer] = useState<PlainAnswer | null>(null);
+  const [busy, setBusy] = useState(false);
+  const takesBody = !WITHOUT_BODY.has(method);
+  const open = /:\w+/.exec(path)?.[0];
+  const isOurs = path.startsWith('/fn/');
+  const call = async () => {
+    setBusy(true);
+    try {
+      setAnswer(await plainRequest(method, path, takesBody ? body : undefined));
+    } catch (problem) {
+      tellFailure(problem);
+    }
+    setBusy(false);
+  };
+  const command = takesBody
+    ? `curl -X ${method} ${location.origin}${path} -H 'content-type: application/json' -d '${body.replaceAll("'", "'\\''")}'`
+    : `curl ${method === 'GET' ? '' : `-X ${method} `}'${location.origin}${path}'`;
+  const run = answer?.headers.get('millrace-run') ?? null;
+  return (
+    <Stack gap="sm">
+      <Title order={3} size="h5">
+        Call the endpoint
+      </Title>
+      <Text size="sm">A real request with your rights: what it writes stays.</Text>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void call();
+        }}
+      >
+        <Group align="flex-end" gap="xs">
+          <Select
+            label="Method"
+            w={110}
+            data={[...route.methods]}
+            value={method}
+            allowDeselect={false}
+            onChange={(value) => setMethod(value ?? 'GET')}
+          />
+          <TextInput
+            label="Path"
+            flex={1}
+            miw={180}
+            value={path}
+            error={isOurs ? undefined : 'It begins with /fn/'}
+            onChange={({ currentTarget }) => setPath(currentTarget.value)}
+          />
+          <Button
+            type="submit"
+            leftSection={<IconSend size={16} />}
+            loading={busy}
+            disabled={!isOurs || open !== undefined}
+            title={open === undefined ? undefined : `Write a value for ${open}`}
+          >
+            Call
+          </Button>
+        </Group>
+      </form>
+      {open === undefined ? null : <Text size="xs">Write a value for {open} in the path.</Text>}
+      {takesBody ? <CodeEditor label="Body" language="json" lines={3} value={body} onChange={setBody} /> : null}
+      <Copyable text={command} what="the command" />
+      {answer === null ? null : (
+        <Alert
+          color={answer.status < 400 ? 'teal' : 'red'}
+          variant="light"
+          role="status"
+          title={
+            <Group gap="xs">
+              <Badge variant="dot" color={answer.status < 400 ? 'teal' : 'red'} miw="max-content">
+                {answer.status}
+              </Badge>
+              <span>{Math.round(answer.durationMs)} ms</span>
+            </Group>
+          }
+        >
+          <Code block style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
+            {answer.text === '' ? 'without a body' : answer.text}
+          </Code>
+          {run === null ? null : (
+            <Button size="xs" mt="xs" variant="default" onClick={() => go({ tab: 'runs', run })}>
+              Show the run
+            </Button>
+          )}
+        </Alert>
+      )}
+    </Stack>
+  );
+}

@@ -1,0 +1,41 @@
+/** Two states of a file, line by line. Long parts that are the same are left out. */
+import { ScrollArea } from '@mantine/core';
+import classes from './file-diff.module.css';
+import { type DiffLine, lineDiff } from './line-diff.ts';
+
+/** Lines that are shown around a difference. */
+const AROUND = 3;
+const SIGNS = { same: ' ', removed: '-', added: '+' } as const;
+
+interface FileDiffProps {
+  readonly name: string;
+  readonly before: string;
+  readonly after: string;
+}
+
+export function FileDiff({ name, before, after }: FileDiffProps) {
+  const lines = lineDiff(before, after);
+  return (
+    <ScrollArea viewportProps={{ tabIndex: 0, 'aria-label': `Changes of ${name}` }}>
+      <pre className={classes.diff}>
+        {lines.map((line, index) =>
+          isNear(lines, index) ? (
+            // biome-ignore lint/suspicious/noArrayIndexKey: the lines are made anew when the texts change
+            <span key={index} className={classes[line.kind]}>
+              {`${SIGNS[line.kind]} ${line.text}\n`}
+            </span>
+          ) : isNear(lines, index - 1) ? (
+            // biome-ignore lint/suspicious/noArrayIndexKey: the lines are made anew when the texts change
+            <span key={index} className={classes.same}>
+              {'  …\n'}
+            </span>
+          ) : null,
+        )}
+      </pre>
+    </ScrollArea>
+  );
+}
+
+function isNear(lines: readonly DiffLine[], index: number): boolean {
+  return lines.slice(Math.max(0, index - AROUND), index + AROUND + 1).some(({ kind }) => kind !== 'same');
+}

@@ -1,0 +1,96 @@
+/** The functions of a plugin: when each runs, how it is, and how its runs ended. */
+import { Button, Table, Text } from '@mantine/core';
+import { useState } from 'react';
+import { request } from '../../api/client.ts';
+import { useRights } from '../../api/rights.ts';
+import { tellFailure } from '../../parts/failure.tsx';
+import { When } from '../../parts/when.tsx';
+import { occasionOf, type PluginFunction, type WholePlugin } from './answers.ts';
+import { useFunctionsAgain } from './place.ts';
+import { FunctionBadge } from './state-badge.tsx';
+
+export function FunctionTable({ plugin }: { readonly plugin: WholePlugin }) {
+  return (
+    <Table.ScrollContainer
+      minWidth={640}
+      scrollAreaProps={{ viewportProps: { tabIndex: 0, 'aria-label': 'Functions' } }}
+    >
+      <Table aria-label="Functions">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Function</Table.Th>
+            <Table.Th>Runs</Table.Th>
+            <Table.Th>State</Table.Th>
+            <Table.Th ta="right">7 days</Table.Th>
+            <Table.Th ta="right">95 % within</Table.Th>
+            <Table.Th>Last run</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {plugin.functions.map((fn) => (
+            <Table.Tr key={fn.name}>
+              <Table.Td>{fn.name}</Table.Td>
+              <Table.Td>
+                <Text size="sm">{occasionOf(fn)}</Text>
+                {fn.nextRunAt === null ? null : (
+                  <Text size="xs" c="dimmed" component="div">
+                    next <When at={fn.nextRunAt} />
+                  </Text>
+                )}
+              </Table.Td>
+              <Table.Td>
+                <FunctionBadge state={fn.state} />
+                {fn.error === null ? null : (
+                  <Text size="xs" c="dimmed" maw={260}>
+                    {fn.error}
+                  </Text>
+                )}
+                {fn.state === 'quarantined' ? <Release plugin={plugin.name} fn={fn} /> : null}
+              </Table.Td>
+              <Table.Td ta="right">
+                {fn.runs.ok.toLocaleString('en')}
+                {fn.runs.failed === 0 ? '' : `, ${fn.runs.failed.toLocaleString('en')} failed`}
+              </Table.Td>
+              <Table.Td ta="right">{fn.runs.p95Ms === null ? '–' : `${Math.round(fn.runs.p95Ms)} ms`}</Table.Td>
+              <Table.Td>
+                <When at={fn.lastRunAt} />
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  );
+}
+
+function Release({ plugin, fn }: { readonly plugin: string; readonly fn: PluginFunction }) {
+  const { build, why } = useRights();
+  const again = useFunctionsAgain();
+  const [busy, setBusy] = useState(false);
+  const release = async () => {
+    setBusy(true);
+    try {
+      await request(
+        'POST',
+        `/admin/plugins/${encodeURIComponent(plugin)}/functions/${encodeURIComponent(fn.name)}/release`,
+      );
+      await again();
+    } catch (problem) {
+      tellFailure(problem);
+    }
+    setBusy(false);
+  };
+  return (
+    <Button
+      size="compact-xs"
+      variant="default"
+      mt={4}
+      loading={busy}
+      disabled={!build}
+      title={build ? 'It runs again' : why}
+      onClick={() => void release()}
+    >
+      Release
+    </Button>
+  );
+}

@@ -1,0 +1,85 @@
+/** Makes a plugin in the database from a template that works as it is. */
+import { Button, Group, Modal, Radio, Stack, Text, TextInput } from '@mantine/core';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+// The texts of the templates are pure, and the same as those of the command line (decision 0157).
+import { templateOf } from '../../../../src/commands/functions/templates.ts';
+import { request } from '../../api/client.ts';
+import { Failure } from '../../parts/failure.tsx';
+import type { FunctionKind } from './answers.ts';
+import { useFunctionsAgain } from './place.ts';
+
+const KINDS: readonly { readonly kind: FunctionKind; readonly about: string }[] = [
+  { kind: 'endpoint', about: 'answers requests below /fn' },
+  { kind: 'trigger', about: 'runs after events' },
+  { kind: 'cron', about: 'runs at times of the day' },
+  { kind: 'before', about: 'sees writes before they are made' },
+  { kind: 'job', about: 'runs later, when other code asks for it' },
+];
+
+export function NewPlugin({ onClose }: { readonly onClose: () => void }) {
+  const [name, setName] = useState('');
+  const [kind, setKind] = useState<FunctionKind>('endpoint');
+  const [error, setError] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
+  const navigate = useNavigate();
+  const again = useFunctionsAgain();
+  const make = async () => {
+    setBusy(true);
+    try {
+      const { functions, scripts } = templateOf(kind, name);
+      await request('PUT', `/admin/plugins/${encodeURIComponent(name)}`, {
+        body: { manifest: { name, functions }, files: scripts, note: `Made from the template for ${kind}` },
+        headers: { 'if-none-match': '*' },
+      });
+      await again();
+      await navigate({ to: '/functions/$plugin', params: { plugin: name } });
+    } catch (problem) {
+      setError(problem);
+      setBusy(false);
+    }
+  };
+  return (
+    <Modal opened onClose={onClose} title="New plugin">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void make();
+        }}
+      >
+        <Stack>
+          <TextInput
+            label="Name"
+            description="Small letters, digits and single hyphens"
+            placeholder="hello"
+            required
+            data-autofocus
+            value={name}
+            onChange={({ currentTarget }) => setName(currentTarget.value)}
+          />
+          <Radio.Group
+            label="Its first function"
+            value={kind}
+            onChange={(value) => setKind(KINDS.find((one) => one.kind === value)?.kind ?? 'endpoint')}
+          >
+            <Stack gap={6} mt={4}>
+              {KINDS.map((one) => (
+                <Radio key={one.kind} value={one.kind} label={`${one.kind}: ${one.about}`} />
+              ))}
+            </Stack>
+          </Radio.Group>
+          <Text size="sm">It is in force at once. {templateOf(kind, name || 'name').about.replaceAll('`', '')}</Text>
+          {error === null ? null : <Failure error={error} />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={busy}>
+              Make the plugin
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}

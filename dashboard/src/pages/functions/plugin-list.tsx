@@ -1,0 +1,98 @@
+/** All plugins: where each is from, what is in force, and how its functions run. */
+import { Badge, Group, Stack, Table, Text } from '@mantine/core';
+import { Empty } from '../../parts/empty.tsx';
+import { PageLink } from '../../parts/page-link.tsx';
+import { When } from '../../parts/when.tsx';
+import type { Plugin } from './answers.ts';
+import { occasionOf } from './answers.ts';
+import { FunctionBadge } from './state-badge.tsx';
+
+export function PluginList({ plugins }: { readonly plugins: readonly Plugin[] }) {
+  if (plugins.length === 0) {
+    return (
+      <Empty title="No plugin yet" command="npm run functions -- new hello">
+        A plugin is a folder with scripts and a manifest that says when each function runs. “New plugin” makes one here,
+        in the database; this command makes one in the folder of the server, for your own editor.
+      </Empty>
+    );
+  }
+  return (
+    <Table.ScrollContainer minWidth={680} scrollAreaProps={{ viewportProps: { tabIndex: 0, 'aria-label': 'Plugins' } }}>
+      <Table highlightOnHover aria-label="Plugins">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Plugin</Table.Th>
+            <Table.Th>Functions</Table.Th>
+            <Table.Th ta="right">Runs, 7 days</Table.Th>
+            <Table.Th>Last run</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {plugins.map((plugin) => (
+            <PluginRow key={plugin.name} plugin={plugin} />
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  );
+}
+
+function PluginRow({ plugin }: { readonly plugin: Plugin }) {
+  const { name, functions, enabled, faults } = plugin;
+  const [ok, failed] = [
+    functions.reduce((sum, { runs }) => sum + runs.ok, 0),
+    functions.reduce((sum, { runs }) => sum + runs.failed, 0),
+  ];
+  const last = functions
+    .flatMap(({ lastRunAt }) => (lastRunAt === null ? [] : [lastRunAt]))
+    .sort()
+    .at(-1);
+  return (
+    <Table.Tr>
+      <Table.Td style={{ verticalAlign: 'top' }}>
+        <PageLink size="sm" to="/functions/$plugin" params={{ plugin: name }}>
+          {name}
+        </PageLink>
+        <Text size="xs" c="dimmed">
+          {plugin.from === 'folder' ? 'in a folder' : 'in the database'}, version {plugin.version.slice(0, 8)}
+        </Text>
+        {enabled && faults.length === 0 ? null : (
+          <Group gap={4} mt={4}>
+            {enabled ? null : (
+              <Badge variant="dot" color="gray" miw="max-content">
+                switched off
+              </Badge>
+            )}
+            {faults.length === 0 ? null : (
+              <Badge variant="dot" color="red" miw="max-content" title={faults.join('\n')}>
+                {faults.length === 1 ? 'a fault' : `${faults.length} faults`}
+              </Badge>
+            )}
+          </Group>
+        )}
+      </Table.Td>
+      <Table.Td>
+        <Stack gap={4}>
+          {functions.map((fn) => (
+            <Group key={fn.name} gap="xs" wrap="nowrap">
+              <FunctionBadge state={fn.state} />
+              <Text size="sm">
+                {fn.name}{' '}
+                <Text span size="sm" c="dimmed">
+                  {occasionOf(fn)}
+                </Text>
+              </Text>
+            </Group>
+          ))}
+        </Stack>
+      </Table.Td>
+      <Table.Td ta="right" style={{ verticalAlign: 'top' }}>
+        {ok.toLocaleString('en')}
+        {failed === 0 ? '' : `, ${failed.toLocaleString('en')} failed`}
+      </Table.Td>
+      <Table.Td style={{ verticalAlign: 'top' }}>
+        <When at={last} />
+      </Table.Td>
+    </Table.Tr>
+  );
+}

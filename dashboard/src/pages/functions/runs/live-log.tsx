@@ -1,0 +1,52 @@
+/** Lines that functions log, as they come. */
+import { Box, Code, ScrollArea, Stack, Text, Title } from '@mantine/core';
+import type { LogLine } from '../answers.ts';
+
+/** A line as the stream of runs tells it. */
+export interface ToldLine extends LogLine {
+  /** Id of the run. */
+  readonly run: string;
+  readonly plugin: string;
+  readonly function: string;
+}
+
+export function LiveLog({ lines }: { readonly lines: readonly ToldLine[] }) {
+  return (
+    <Stack gap={4}>
+      <Title order={2} size="h5">
+        Log
+      </Title>
+      {lines.length === 0 ? (
+        <Text size="sm" c="dimmed">
+          What functions log from now on stands here: ctx.log.info('…').
+        </Text>
+      ) : (
+        <ScrollArea.Autosize mah={240} viewportProps={{ tabIndex: 0, 'aria-label': 'Log' }}>
+          <Box role="log" aria-label="Lines that are logged now">
+            <Lines lines={lines} shown={(line) => `${line.plugin}/${line.function}`} />
+          </Box>
+        </ScrollArea.Autosize>
+      )}
+    </Stack>
+  );
+}
+
+interface LinesProps<L extends LogLine> {
+  readonly lines: readonly L[];
+  /** What stands before the text of a line. */
+  readonly shown?: (line: L) => string;
+}
+
+/** Lines of a log, the oldest first. */
+export function Lines<L extends LogLine>({ lines, shown }: LinesProps<L>) {
+  return (
+    <Code block style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
+      {lines
+        .map((line) => {
+          const place = shown === undefined ? '' : `${shown(line)}  `;
+          return `${new Date(line.at).toLocaleTimeString()}  ${line.level.padEnd(5)}  ${place}${line.text}`;
+        })
+        .join('\n')}
+    </Code>
+  );
+}

@@ -1,0 +1,221 @@
+/** Runs, the newest first: those that are kept, and what happens now. */
+import { Button, Group, Select, Stack, Table, Text, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { withQuery } from '../../../api/client.ts';
+import { useListPage } from '../../../api/live.ts';
+import { useRunStream } from '../../../api/run-stream.ts';
+import { Failure } from '../../../parts/failure.tsx';
+import { Loading } from '../../../parts/page.tsx';
+import { When } from '../../../parts/when.tsx';
+import { RUN_STATES, type Run } from '../answers.ts';
+import type { RunsSearch } from '../route.ts';
+import { RunBadge } from '../state-badge.tsx';
+import { LiveLog, type ToldLine } from './live-log.tsx';
+import { RunDrawer } from './run-drawer.tsx';
+
+const PAGE = 50;
+/** What the page keeps of what it was told live. */
+const MOST_RUNS = 200;
+const MOST_LINES = 500;
+/** What other processes run is stored a moment later than it is told. */
+const AGAIN_MS = 5_000;
+
+interface RunsProps {
+  readonly search: RunsSearch;
+  readonly go: (changes: RunsSearch) => void;
+  /** Only runs of this plugin; without it those of all. */
+  readonly plugin?: string;
+  /** Names of the functions to choose from. */
+  readonly functions?: readonly string[];
+}
+
+export function Runs({ search, go, plugin, functions = [] }: RunsProps) {
+  const { function: fn, state, event, cursor } = search;
+  const [told, setTold] = useState<ReadonlyMap<string, Run>>(new Map());
+  const [lines, setLines] = useState<readonly ToldLine[]>([]);
+  useRunStream(plugin, (kind, message) => {
+    if (kind === 'run') setTold((before) => withRun(before, message as Run));
+    else setLines((before) => [...before, message as ToldLine].slice(-MOST_LINES));
+  });
+  const path = withQuery('/admin/runs', { plugin, function: fn, state, event, cursor, limit: PAGE });
+  const { data, error, refetch } = useListPage<Run>(path, [], cursor === undefined ? AGAIN_MS : null);
+  const kept = data?.items ?? [];
+  const isWanted = (run: Run) =>
+    (plugin === undefined || run.plugin === plugin) &&
+    (fn === undefined || run.function === fn) &&
+    (state === undefined || run.state === state) &&
+    (event === undefined || run.event === event);
+  const ids = new Set(kept.map(({ id }) => id));
+  const fresh = cursor === undefined ? [...told.values()].filter((run) => !ids.has(run.id)) : [];
+  const items = [...fresh, ...kept.map((run) => newerOf(run, told.get(run.id)))]
+    .filter(isWanted)
+    .sort((one, other) => other.createdAt.localeCompare(one.createdAt));
+  return (
+    <Stack gap="sm">
+      <Group gap="sm" align="flex-end">
+        {plugin === undefined ? null : (
+          <Select
+            label="Function"
+            size="xs"
+            placeholder="All"
+            clearable
+            data={[...functions]}
+            value={fn ?? null}
+            onChange={(value) => go({ function: value ?? undefined, cursor: undefined })}
+          />
+        )}
+        <Select
+          label="State"
+          size="xs"
+          placeholder="All"
+          clearable
+          data={[...RUN_STATES]}
+          value={state ?? null}
+          onChange={(value) => go({ state: value ?? undefined, cursor: undefined })}
+        />
+        <EventFilter key={event} event={event} onEvent={(value) => go({ event: value, cursor: undefined })} />
+      </Group>
+      {error === null ? null : <Failure error={error} again={() => void refetch()} />}
+      {data === undefined && error === null ? <Loading /> : null}
+      {data === undefined ? null : <RunTable items={items} search={search} go={go} plugin={plugin} />}
+      {(data?.next ?? null) === null && cursor === undefined ? null : (
+        <Group gap="xs" justify="flex-end">
+          <Button size="xs" variant="default" disabled={cursor === undefined} onClick={() => go({ cursor: undefined })}>
+            Newest
+          </Button>
+          <Button
+            size="xs"
+            variant="default"
+            disabled={(data?.next ?? null) === null}
+            onClick={() => go({ cursor: data?.next ?? undefined })}
+          >
+            Older
+          </Button>
+        </Group>
+      )}
+      <LiveLog lines={lines.filter((line) => fn === undefined || line.function === fn)} />
+      {search.run === undefined ? null : (
+        <RunDrawer
+          key={search.run}
+          id={search.run}
+          told={told.get(search.run)}
+          lines={lines.filter(({ run }) => run === search.run)}
+          onOther={(run) => go({ run })}
+          onClose={() => go({ run: undefined })}
+        />
+      )}
+    </Stack>
+  );
+}
+
+function withRun(before: ReadonlyMap<string, Run>, run: Run): ReadonlyMap<string, Run> {
+  const all = new Map(before);
+  // At the end, so that the oldest ones are given up first.
+  all.delete(run.id);
+  all.set(run.id, run);
+  return new Map([...all].slice(-MOST_RUNS));
+}
+
+/** A run that has ended does not go back. */
+function newerOf(kept: Run, told: Run | undefined): Run {
+  if (told === undefined || told.attempt < kept.attempt) return kept;
+  const isOver = kept.state !== 'waiting' && kept.state !== 'running';
+  return isOver && told.attempt === kept.attempt ? kept : told;
+}
+
+interface EventFilterProps {
+  readonly event: string | undefined;
+  readonly onEvent: (event: string | undefined) => void;
+}
+
+function EventFilter({ event, onEvent }: EventFilterProps) {
+  const [typed, setTyped] = useState(event ?? '');
+  const apply = () => {
+    if (typed !== (event ?? '')) onEvent(typed === '' ? undefined : typed);
+  };
+  return (
+    <form
+      onSubmit={(submitted) => {
+        submitted.preventDefault();
+        apply();
+      }}
+    >
+      <TextInput
+        label="Event"
+        size="xs"
+        placeholder="1-1042"
+        value={typed}
+        onChange={({ currentTarget }) => setTyped(currentTarget.value)}
+        onBlur={apply}
+      />
+    </form>
+  );
+}
+
+interface RunTableProps {
+  readonly items: readonly Run[];
+  readonly search: RunsSearch;
+  readonly go: (changes: RunsSearch) => void;
+  readonly plugin: string | undefined;
+}
+
+function RunTable({ items, search, go, plugin }: RunTableProps) {
+  if (items.length === 0) {
+    const isFiltered = search.function !== undefined || search.state !== undefined || search.event !== undefined;
+    return (
+      <Text size="sm">
+        {isFiltered ? 'No run is like this.' : 'Nothing has run yet. Runs appear here as they begin.'}
+      </Text>
+    );
+  }
+  return (
+    <Table.ScrollContainer minWidth={600} scrollAreaProps={{ viewportProps: { tabIndex: 0, 'aria-label': 'Runs' } }}>
+      <Table highlightOnHover aria-label="Runs">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>State</Table.Th>
+            <Table.Th>Function</Table.Th>
+            <Table.Th>Begun</Table.Th>
+            <Table.Th ta="right">Took</Table.Th>
+            <Table.Th ta="right">Attempt</Table.Th>
+            <Table.Th>Error</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {items.map((run) => (
+            <Table.Tr key={run.id}>
+              <Table.Td>
+                <RunBadge state={run.state} />
+              </Table.Td>
+              <Table.Td>
+                <Button
+                  size="compact-sm"
+                  variant="subtle"
+                  px={0}
+                  onClick={() => go({ run: run.id })}
+                  aria-label={`Run ${run.id} of ${run.plugin}/${run.function}`}
+                >
+                  {plugin === undefined ? `${run.plugin}/${run.function}` : run.function}
+                </Button>
+                <Text size="xs" c="dimmed">
+                  {run.kind}
+                  {run.event === null ? '' : ` of ${run.event}`}
+                </Text>
+              </Table.Td>
+              <Table.Td>
+                <When at={run.startedAt ?? run.createdAt} />
+              </Table.Td>
+              <Table.Td ta="right">{run.durationMs === null ? '–' : `${Math.round(run.durationMs)} ms`}</Table.Td>
+              <Table.Td ta="right">{run.attempt}</Table.Td>
+              <Table.Td maw={260}>
+                <Text size="sm" truncate title={run.error?.message}>
+                  {run.error === null ? '' : `${run.error.code}: ${run.error.message}`}
+                </Text>
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  );
+}

@@ -1,0 +1,122 @@
+/** Versions of a plugin in the database: what differs from the one in force, and going back. */
+import { Badge, Button, Code, Group, Stack, Table, Text, Title } from '@mantine/core';
+import { useState } from 'react';
+import { request } from '../../api/client.ts';
+import { useResource } from '../../api/live.ts';
+import { useRights } from '../../api/rights.ts';
+import { Failure, tellFailure } from '../../parts/failure.tsx';
+import { Loading } from '../../parts/page.tsx';
+import { When } from '../../parts/when.tsx';
+import type { PluginVersion, WholePlugin, WholeVersion } from './answers.ts';
+import { FileDiff } from './editor/file-diff.tsx';
+import { OF_PLUGINS, useFunctionsAgain, usePluginPlace } from './place.ts';
+
+export function Versions({ plugin }: { readonly plugin: WholePlugin }) {
+  const { search, go } = usePluginPlace();
+  const { build, why } = useRights();
+  const again = useFunctionsAgain();
+  const [busy, setBusy] = useState(false);
+  const path = `/admin/plugins/${encodeURIComponent(plugin.name)}/versions`;
+  const { data, error } = useResource<readonly PluginVersion[]>(path, OF_PLUGINS);
+  const activate = async (version: number) => {
+    setBusy(true);
+    try {
+      await request('POST', `${path}/${version}/activate`);
+      await again();
+      go({ version: undefined });
+    } catch (problem) {
+      tellFailure(problem);
+    }
+    setBusy(false);
+  };
+  if (error !== null) return <Failure error={error} />;
+  if (data === undefined) return <Loading />;
+  return (
+    <Stack>
+      <Table.ScrollContainer
+        minWidth={520}
+        scrollAreaProps={{ viewportProps: { tabIndex: 0, 'aria-label': 'Versions' } }}
+      >
+        <Table aria-label="Versions">
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>Version</Table.Th>
+              <Table.Th>Stored</Table.Th>
+              <Table.Th>Note</Table.Th>
+              <Table.Th>Actions</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {data.map(({ version, at, by, note }) => (
+              <Table.Tr key={version}>
+                <Table.Td>
+                  {version}{' '}
+                  {String(version) === plugin.version ? (
+                    <Badge variant="dot" color="teal" miw="max-content">
+                      in force
+                    </Badge>
+                  ) : null}
+                </Table.Td>
+                <Table.Td>
+                  <When at={at} />
+                  <Text size="xs" c="dimmed">
+                    {by === null ? '' : `by ${by}`}
+                  </Text>
+                </Table.Td>
+                <Table.Td>{note}</Table.Td>
+                <Table.Td>
+                  {String(version) === plugin.version ? null : (
+                    <Group gap="xs" wrap="nowrap">
+                      <Button size="compact-xs" variant="default" onClick={() => go({ version: String(version) })}>
+                        Compare {version}
+                      </Button>
+                      <Button
+                        size="compact-xs"
+                        variant="default"
+                        disabled={!build || busy}
+                        title={build ? 'Puts it in force at once' : why}
+                        onClick={() => void activate(version)}
+                      >
+                        Return to {version}
+                      </Button>
+                    </Group>
+                  )}
+                </Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </Table.ScrollContainer>
+      {search.version === undefined ? null : <Compared plugin={plugin} path={`${path}/${search.version}`} />}
+    </Stack>
+  );
+}
+
+function Compared({ plugin, path }: { readonly plugin: WholePlugin; readonly path: string }) {
+  const { data: other, error } = useResource<WholeVersion>(path);
+  if (error !== null) return <Failure error={error} />;
+  if (other === undefined) return <Loading rows={3} />;
+  const [before, after] = [textsOf(other), textsOf(plugin)];
+  const changed = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(
+    (name) => before[name] !== after[name],
+  );
+  return (
+    <Stack gap="sm">
+      <Title order={3} size="h5">
+        From version {other.version} to the one in force
+      </Title>
+      {changed.length === 0 ? <Text size="sm">Nothing differs.</Text> : null}
+      {changed.map((name) => (
+        <div key={name}>
+          <Code>{name}</Code>
+          <FileDiff name={name} before={before[name] ?? ''} after={after[name] ?? ''} />
+        </div>
+      ))}
+    </Stack>
+  );
+}
+
+/** Its files, with the manifest as one of them. */
+function textsOf({ manifest, files }: Pick<WholeVersion, 'manifest' | 'files'>): Readonly<Record<string, string>> {
+  return { 'plugin.json': JSON.stringify(manifest, null, 2), ...files };
+}
