@@ -1,5 +1,5 @@
 /**
- * Runs the test files, three at a time, and those that measure alone, with one MongoDB for all of them. The last line says what
+ * Runs the test files, four at a time, and those that measure alone, with one MongoDB for all of them. The last line says what
  * they counted: `N passed, N failed, N skipped`. A test file is a program that writes TAP. Not here: what a fresh clone needs first
  * (test.mjs), which files there are (test-files.ts), how a run is shown (test-progress.ts, tap-lines.ts).
  */
@@ -22,8 +22,8 @@ const FILE_TIMEOUT_S = 300;
 /** A file that has not ended itself by then is killed. */
 const KILL_MS = 2_400_000;
 const TICK_MS = 1_000;
-/** Files at a time: for two processors one more than they are, because a file waits for a third of its time. */
-const LANES = 3;
+/** Files at a time: for two processors twice as many, because a file waits for half of its time. */
+const LANES = 4;
 /**
  * How long the database can answer as of an earlier moment, in seconds; MongoDB's default is 300. It keeps the tables of dropped
  * databases as long. With 9,000 of them it used half a processor at rest, and every test makes dozens.
