@@ -12,7 +12,7 @@ import { until } from '../../helpers/until.ts';
 const WINDOW = { sort: 'n', limit: 2 };
 
 t.test('coming back in the worst moments', async (t) => {
-  const { app, parts } = await buildTestApp(t, { MILLRACE_HEARTBEAT_MS: '250' });
+  const { app, parts } = await buildTestApp(t, { MILLRACE_HEARTBEAT_MS: '500' });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   const write = async (method: 'POST' | 'DELETE', path: string, payload?: object) => {
     const answer = await app.inject({ method, url: `/api/${path}`, ...(payload ? { payload } : {}) });
