@@ -25,8 +25,8 @@ import { FlushScheduler } from './wire/send-queue.ts';
 
 /** How many snapshots may begin to read the database at one time. */
 const SNAPSHOTS_AT_ONCE = 16;
-/** How many of these for one client; all of its questions may be slow. */
-const SNAPSHOTS_OF_ONE = 4;
+/** How many of these for one client. All of its questions may be slow, and each keeps a core of the database busy. */
+const SNAPSHOTS_OF_ONE = 2;
 const TICKS_PER_HEARTBEAT = 50;
 
 export interface RealtimeOptions {
