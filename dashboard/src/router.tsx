@@ -6,6 +6,7 @@ import { eventsRoute } from './pages/events/route.ts';
 import { filesRoute } from './pages/files/route.ts';
 import { functionsRoute, pluginRoute } from './pages/functions/route.ts';
 import { keysRoute } from './pages/keys/route.ts';
+import { overviewRoute } from './pages/overview/route.ts';
 import { setupRoute } from './pages/setup/route.ts';
 import { usersRoute } from './pages/users/route.ts';
 import { webhooksRoute } from './pages/webhooks/route.ts';
@@ -20,6 +21,7 @@ export const router = createRouter({
     collectionsRoute,
     eventsRoute,
     filesRoute,
+    overviewRoute,
     setupRoute,
     webhooksRoute,
     usersRoute,

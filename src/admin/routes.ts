@@ -13,7 +13,7 @@ const OPERATION = operation({
   summary: 'The state of the parts of the server',
   answers: answer('The state.', {
     type: 'object',
-    required: ['events', 'functions'],
+    required: ['events', 'functions', 'realtime'],
     properties: {
       events: { type: 'object', description: 'How the event log is doing.' },
       functions: {
@@ -24,6 +24,13 @@ const OPERATION = operation({
             type: 'integer',
             description: 'Runs that were to be kept and could not be stored, since the process began.',
           },
+        },
+      },
+      realtime: {
+        type: 'object',
+        required: ['connections'],
+        properties: {
+          connections: { type: 'integer', description: 'Sockets and streams that are open at this process.' },
         },
       },
     },
@@ -38,14 +45,16 @@ export interface AdminRoutesOptions {
     readonly state: (scope: Scope<'read', 'admin'>) => Promise<object>;
   };
   readonly functions: { readonly runs: { readonly dropped: () => number } };
+  readonly realtime: { readonly connections: number };
 }
 
 export async function adminRoutes(app: FastifyInstance, options: AdminRoutesOptions): Promise<void> {
-  const { policies, events, functions } = options;
+  const { policies, events, functions, realtime } = options;
   const enter = enterAt(policies, 'admin');
 
   app.get('/admin/state', { config: OPERATION }, async (request) => ({
     events: await events.state(enter(request, 'read')),
     functions: { droppedRuns: functions.runs.dropped() },
+    realtime: { connections: realtime.connections },
   }));
 }

@@ -148,7 +148,7 @@ export const ROWS: readonly Row[] = [
 
   row('GET /events', 'build', 200, { body: { events: [], position: /.+/ }, as: true }),
   row('GET /openapi.json', 'build', 200, { body: { openapi: '3.1.0' } }),
-  row('GET /admin/state', 'build', 200, { body: { events: {} } }),
+  row('GET /admin/state', 'build', 200, { body: { events: {}, realtime: { connections: Number } } }),
   row('GET /admin/collections', 'build', 200, { body: [{ name: /.+/ }] }),
   row('GET /admin/collections/:collection/shape', 'build', 200, { body: { sampled: 2, members: [{ path: 'id' }] } }),
   row('PATCH /admin/collections/:collection', 'build', 200, { send: { name: 'posts2' }, body: { name: 'posts2' } }),

@@ -19,7 +19,7 @@ export function Copyable({ text, what, shown = text }: CopyableProps) {
       </Code>
       <CopyButton value={text}>
         {({ copied, copy }) => (
-          <Tooltip label={copied ? 'Copied' : `Copy ${what}`}>
+          <Tooltip label={copied ? 'Copied' : `Copy ${what}`} withinPortal={false}>
             <ActionIcon className={classes.button} variant="default" onClick={copy} aria-label={`Copy ${what}`}>
               {copied ? <IconCheck size={16} /> : <IconCopy size={16} />}
             </ActionIcon>

@@ -5,13 +5,13 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useState } from 'react';
 import { useSession } from '../../api/live.ts';
 import { Failure } from '../../parts/failure.tsx';
+import { FirstDocument } from '../../parts/first-document.tsx';
 import { AddressCheck } from '../../parts/installation/address-check.tsx';
 import { type EffectiveSettings, useEffectiveSettings } from '../../parts/installation/effective-settings.ts';
 import { FilesCheck } from '../../parts/installation/files-check.tsx';
 import { MailCheck } from '../../parts/installation/mail-check.tsx';
 import { Loading } from '../../parts/page.tsx';
 import { SignIn } from '../../shell/sign-in.tsx';
-import { DocumentStep } from './document-step.tsx';
 import { OwnerStep } from './owner-step.tsx';
 import classes from './setup.module.css';
 import { STEPS, type Step } from './steps.ts';
@@ -157,7 +157,7 @@ function Check({ step, settings }: { readonly step: Step; readonly settings: Eff
   if (step === 'document') {
     return (
       <Section title="Your first document">
-        <DocumentStep />
+        <FirstDocument />
       </Section>
     );
   }

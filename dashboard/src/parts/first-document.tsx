@@ -1,19 +1,18 @@
-/** The last step: one command that makes a first document, whose event appears here by itself. */
+/** One command that makes a first document, whose event appears here by itself. */
 import { Badge, Button, Card, Code, Group, Stack, Text } from '@mantine/core';
 import { useEffect, useState } from 'react';
-import { type EventState, type LoggedEvent, useEvents } from '../../api/live.ts';
-import { session } from '../../api/session.ts';
-import { Copyable } from '../../parts/copy.tsx';
-import { Failure } from '../../parts/failure.tsx';
-import { When } from '../../parts/when.tsx';
-import classes from './setup.module.css';
+import { type EventState, type LoggedEvent, useEvents } from '../api/live.ts';
+import { session } from '../api/session.ts';
+import { Copyable } from './copy.tsx';
+import { Failure } from './failure.tsx';
+import { When } from './when.tsx';
 
 /** The token in the command is replaced in time: it ends after ten minutes. */
 const RENEW_MS = 60_000;
 const MASKED = '••••••';
 const MAX_SHOWN = 5;
 
-export function DocumentStep() {
+export function FirstDocument() {
   const token = useAccessToken();
   const [shown, setShown] = useState(false);
   const [events, setEvents] = useState<readonly LoggedEvent[]>([]);
@@ -76,7 +75,7 @@ function Created({ event }: { readonly event: LoggedEvent }) {
           <When at={event.timestamp} />
         </Text>
       </Group>
-      <Code block className={classes.event}>
+      <Code block style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
         {JSON.stringify(event.data, null, 2)}
       </Code>
     </Stack>

@@ -1,0 +1,87 @@
+/** Sentences on what needs attention, with the page where it can be mended. Pure. */
+import type { Facts } from './facts.ts';
+
+export interface Advice {
+  readonly text: string;
+  /** The page to go to; null where there is none. */
+  readonly to: string | null;
+  /** Something does not work now; otherwise it should be looked at. */
+  readonly urgent: boolean;
+}
+
+/** A consumer that is so many events behind does not keep up. */
+const MANY_BEHIND = 1_000;
+const DAY_S = 86_400;
+
+export function adviceFor(facts: Facts): Advice[] {
+  return [...ofServer(facts), ...ofParts(facts), ...ofSettings(facts)];
+}
+
+function ofServer({ ready, state }: Facts): Advice[] {
+  const found: Advice[] = [];
+  if (ready === false) found.push({ text: 'The server is not ready: it cannot serve now.', to: null, urgent: true });
+  if (state === undefined) return found;
+  const { recorder, consumers, oplogSeconds } = state.events;
+  if (recorder.fault !== null) {
+    found.push({ text: `Events are not recorded: ${recorder.fault}.`, to: null, urgent: true });
+  }
+  for (const { name, behind } of consumers) {
+    if (behind <= MANY_BEHIND) continue;
+    found.push({ text: `The consumer ${name} is ${counted(behind, 'event')} behind.`, to: '/events', urgent: true });
+  }
+  if (state.functions.droppedRuns > 0) {
+    const text = `${counted(state.functions.droppedRuns, 'run')} of functions could not be stored.`;
+    found.push({ text, to: '/functions', urgent: true });
+  }
+  // The oplog of a young database spans little, and grows.
+  const isLong = oplogSeconds === null || oplogSeconds > DAY_S;
+  if (!isLong && state.events.log.rows > 100_000) {
+    const text = 'The oplog of MongoDB spans less than a day: a longer pause of all processes would lose events.';
+    found.push({ text, to: null, urgent: false });
+  }
+  return found;
+}
+
+function ofParts({ endpoints, plugins, policies, deadDelivery, parkedRun }: Facts): Advice[] {
+  const found: Advice[] = [];
+  const failing = endpoints.filter(({ enabled, health }) => enabled && health.failingSince !== null).length;
+  if (failing > 0) found.push({ text: `${counted(failing, 'endpoint')} failing.`, to: '/webhooks', urgent: true });
+  const disabled = endpoints.filter((one) => !one.enabled && one.disabledReason !== 'owner').length;
+  if (disabled > 0) {
+    const text = `${counted(disabled, 'endpoint')} disabled by the server, because of what it answered.`;
+    found.push({ text, to: '/webhooks', urgent: true });
+  }
+  if (deadDelivery) {
+    found.push({ text: 'Deliveries are dead: all their tries failed.', to: '/webhooks', urgent: false });
+  }
+  const functions = plugins.flatMap((plugin) => plugin.functions);
+  const held = functions.filter(({ state }) => state === 'quarantined').length;
+  if (held > 0) found.push({ text: `${counted(held, 'function')} in quarantine.`, to: '/functions', urgent: true });
+  const faulty = plugins.filter(({ faults }) => faults.length > 0).map(({ name }) => name);
+  if (faulty.length > 0) {
+    found.push({ text: `Not in force because of faults: ${faulty.join(', ')}.`, to: '/functions', urgent: true });
+  }
+  if (parkedRun) {
+    found.push({ text: 'Runs of functions are parked: all their attempts failed.', to: '/functions', urgent: false });
+  }
+  if (policies === 0) {
+    found.push({ text: 'No policy yet: only owners can do something.', to: '/policies', urgent: false });
+  }
+  return found;
+}
+
+function ofSettings({ settings }: Facts): Advice[] {
+  if (settings?.mode !== 'production') return [];
+  const found: Advice[] = [];
+  const advise = (text: string) => found.push({ text, to: '/settings', urgent: false });
+  if (settings.publicUrl === null)
+    advise('Set MILLRACE_PUBLIC_URL, so that letters, files and webhooks name an address.');
+  if (!settings.masterKey) advise('Set MILLRACE_MASTER_KEY, so that secrets in the database are encrypted.');
+  if (settings.mail.way === 'none') advise('No mail: passwords cannot be reset by letter.');
+  return found;
+}
+
+/** `1 endpoint`, `3 endpoints`. */
+function counted(count: number, word: string): string {
+  return `${count.toLocaleString('en')} ${word}${count === 1 ? '' : 's'}`;
+}

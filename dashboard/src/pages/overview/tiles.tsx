@@ -1,0 +1,70 @@
+/** How the server is doing, in numbers. */
+import { Card, SimpleGrid, Skeleton, Text } from '@mantine/core';
+import type { Facts, ServerState } from './facts.ts';
+
+interface Tile {
+  readonly name: string;
+  readonly value: string;
+  readonly note: string;
+}
+
+export function Tiles(facts: Facts) {
+  const { state } = facts;
+  if (state === undefined) return <Skeleton height={88} />;
+  return (
+    <SimpleGrid cols={{ base: 2, md: 3, xl: 6 }} spacing="sm" component="ul" p={0} m={0}>
+      {tilesOf(facts, state).map(({ name, value, note }) => (
+        <Card key={name} withBorder padding="sm" component="li" style={{ listStyle: 'none' }}>
+          <Text size="sm" c="dimmed">
+            {name}
+          </Text>
+          <Text size="lg" fw={600} style={{ overflowWrap: 'anywhere' }}>
+            {value}
+          </Text>
+          <Text size="xs" c="dimmed">
+            {note}
+          </Text>
+        </Card>
+      ))}
+    </SimpleGrid>
+  );
+}
+
+function tilesOf({ ready, endpoints, plugins }: Facts, { events, realtime }: ServerState): Tile[] {
+  const behind = Math.max(events.tail.behind, ...events.consumers.map((one) => one.behind));
+  const pending = endpoints.reduce((sum, { health }) => sum + health.pending, 0);
+  const functions = plugins.flatMap((plugin) => plugin.functions);
+  const failed = functions.reduce((sum, { runs }) => sum + runs.failed, 0);
+  const isHere = events.recorder.status === 'recording';
+  return [
+    { name: 'Server', value: ready === false ? 'Not ready' : 'Ready', note: 'It answers, and its database does.' },
+    {
+      name: 'Recorder',
+      value: events.recorder.holder === null ? 'Nobody records' : 'Recording',
+      note: isHere ? 'In this process.' : events.recorder.holder === null ? 'Events wait.' : 'In another process.',
+    },
+    {
+      name: 'Events kept',
+      value: events.log.rows.toLocaleString('en'),
+      note: behind === 0 ? `${events.consumers.length} consumers are up to date.` : `Readers are ${behind} behind.`,
+    },
+    {
+      name: 'Connections',
+      value: realtime.connections.toLocaleString('en'),
+      note: 'Sockets and streams, this process.',
+    },
+    {
+      name: 'Deliveries waiting',
+      value: pending.toLocaleString('en'),
+      note:
+        endpoints.length === 0
+          ? 'No webhooks yet.'
+          : `For ${endpoints.length} ${endpoints.length === 1 ? 'webhook' : 'webhooks'}.`,
+    },
+    {
+      name: 'Functions',
+      value: functions.length.toLocaleString('en'),
+      note: functions.length === 0 ? 'No plugins yet.' : `${failed.toLocaleString('en')} failed runs.`,
+    },
+  ];
+}
