@@ -7,6 +7,7 @@ import { filesRoute } from './pages/files/route.ts';
 import { functionsRoute, pluginRoute } from './pages/functions/route.ts';
 import { keysRoute } from './pages/keys/route.ts';
 import { overviewRoute } from './pages/overview/route.ts';
+import { settingsRoute } from './pages/settings/route.ts';
 import { setupRoute } from './pages/setup/route.ts';
 import { usersRoute } from './pages/users/route.ts';
 import { webhooksRoute } from './pages/webhooks/route.ts';
@@ -22,6 +23,7 @@ export const router = createRouter({
     eventsRoute,
     filesRoute,
     overviewRoute,
+    settingsRoute,
     setupRoute,
     webhooksRoute,
     usersRoute,

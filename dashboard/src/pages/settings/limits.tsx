@@ -1,0 +1,71 @@
+/** The limits that are in force, with the environment variable that sets each. */
+import { Code, Stack, Table, Text, Title } from '@mantine/core';
+import { Failure } from '../../parts/failure.tsx';
+import { type EffectiveSettings, useEffectiveSettings } from '../../parts/installation/effective-settings.ts';
+import { Loading } from '../../parts/page.tsx';
+
+export function Limits() {
+  const { data: settings, error, refetch } = useEffectiveSettings();
+  if (error !== null) return <Failure error={error} again={() => void refetch()} />;
+  if (settings === undefined) return <Loading />;
+  return (
+    <Stack>
+      <Title order={2} size="h4">
+        Limits in force
+      </Title>
+      <Table.ScrollContainer minWidth={560} scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}>
+        <Table>
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>Setting</Table.Th>
+              <Table.Th>Value</Table.Th>
+              <Table.Th>What it limits</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {settings.limits.map((limit) => (
+              <Limit key={limit.setting} {...limit} />
+            ))}
+          </Table.Tbody>
+        </Table>
+      </Table.ScrollContainer>
+    </Stack>
+  );
+}
+
+function Limit({ setting, about, value }: EffectiveSettings['limits'][number]) {
+  return (
+    <Table.Tr>
+      <Table.Td>
+        <Code>{setting}</Code>
+      </Table.Td>
+      <Table.Td>
+        <Text size="sm" title={value === null ? undefined : value.toLocaleString('en')}>
+          {readable(setting, value)}
+        </Text>
+      </Table.Td>
+      <Table.Td>
+        <Text size="sm">{about}</Text>
+      </Table.Td>
+    </Table.Tr>
+  );
+}
+
+/** A number in the unit that its setting has. */
+function readable(setting: string, value: number | null): string {
+  if (value === null) return setting.includes('HELD') ? 'by the memory' : 'no limit';
+  if (setting.includes('BYTES')) return bytes(value);
+  if (setting.endsWith('_MS')) return time(value);
+  return value.toLocaleString('en');
+}
+
+function bytes(value: number): string {
+  const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
+  const step = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, value)) / 10));
+  return `${(value / 1024 ** step).toLocaleString('en', { maximumFractionDigits: 1 })} ${units[step]}`;
+}
+
+function time(milliseconds: number): string {
+  if (milliseconds >= 3_600_000) return `${(milliseconds / 3_600_000).toLocaleString('en')} hours`;
+  return milliseconds >= 1_000 ? `${(milliseconds / 1_000).toLocaleString('en')} s` : `${milliseconds} ms`;
+}

@@ -1,0 +1,166 @@
+/** Makes a provider, or changes one. A secret is never shown; an empty field keeps it. */
+import {
+  Alert,
+  Button,
+  Group,
+  Modal,
+  PasswordInput,
+  Select,
+  Stack,
+  Switch,
+  Text,
+  Textarea,
+  TextInput,
+} from '@mantine/core';
+import { useState } from 'react';
+import { request } from '../../api/client.ts';
+import { Copyable } from '../../parts/copy.tsx';
+import { Failure } from '../../parts/failure.tsx';
+import { useAction } from '../../parts/use-action.ts';
+import { type ListedProvider, PROVIDER_KINDS, type ProviderKind, restOf } from './providers.ts';
+
+interface ProviderFormProps {
+  /** Absent for a new one. */
+  readonly provider?: ListedProvider;
+  /** Where people reach the server. */
+  readonly base: string;
+  readonly onClose: () => void;
+  readonly onSaved: () => void;
+}
+
+export function ProviderForm({ provider, base, onClose, onSaved }: ProviderFormProps) {
+  const { busy, error, run } = useAction();
+  const [kind, setKind] = useState<ProviderKind>(provider?.kind ?? 'google');
+  const [texts, setTexts] = useState<Readonly<Record<string, string>>>({
+    name: provider?.name ?? 'google',
+    clientId: provider?.clientId ?? '',
+    issuer: provider?.issuer ?? '',
+    teamId: provider?.teamId ?? '',
+    keyId: provider?.keyId ?? '',
+  });
+  const [register, setRegister] = useState(provider?.register ?? false);
+  const [enabled, setEnabled] = useState(provider?.enabled ?? true);
+  const [rest, setRest] = useState(restOf(provider));
+  const place = PROVIDER_KINDS.find((one) => one.kind === kind)?.place;
+  const field = (member: string) => ({
+    value: texts[member] ?? '',
+    onChange: ({ currentTarget: { value } }: { readonly currentTarget: { readonly value: string } }) =>
+      setTexts((now) => ({ ...now, [member]: value })),
+    autoComplete: 'off',
+  });
+  const save = async () => {
+    // What is empty is left out: a secret is then kept, and everything else is as the kind has it.
+    const given = Object.fromEntries(Object.entries(texts).filter(([, value]) => value !== ''));
+    const body = { ...(rest.trim() === '' ? {} : (JSON.parse(rest) as object)), ...given, kind, register, enabled };
+    if (provider === undefined) await request('POST', '/admin/providers', { body });
+    else await request('PUT', `/admin/providers/${provider.name}`, { body });
+    onSaved();
+  };
+  const kept = provider === undefined ? '' : 'Empty: the secret stays as it is. It is never shown';
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      size="lg"
+      title={provider === undefined ? 'Add a provider' : `Change ${provider.name}`}
+    >
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void run(save);
+        }}
+      >
+        <Stack gap="sm">
+          <Group grow align="flex-start">
+            <Select
+              label="Kind"
+              data={PROVIDER_KINDS.map((one) => ({ value: one.kind, label: one.title }))}
+              value={kind}
+              allowDeselect={false}
+              disabled={provider !== undefined}
+              onChange={(value) => {
+                const chosen = PROVIDER_KINDS.find((one) => one.kind === value);
+                if (chosen === undefined) return;
+                setKind(chosen.kind);
+                setTexts((now) => ({ ...now, name: chosen.name }));
+              }}
+            />
+            <TextInput label="Name" required disabled={provider !== undefined} {...field('name')} />
+          </Group>
+          <Text size="sm">
+            At the provider ({place}), enter this redirect address and copy the client id and the secret from there:
+          </Text>
+          <Copyable text={`${base}/auth/${texts['name']}/callback`} what="the redirect address" />
+          {kind === 'oidc' ? (
+            <TextInput
+              label="Issuer"
+              description="The address to which /.well-known/openid-configuration is added"
+              required
+              {...field('issuer')}
+            />
+          ) : null}
+          <TextInput label="Client id" required {...field('clientId')} />
+          {kind === 'apple' ? (
+            <>
+              <Group grow>
+                <TextInput label="Team id" required {...field('teamId')} />
+                <TextInput label="Key id" required {...field('keyId')} />
+              </Group>
+              <Textarea
+                label="Private key"
+                description={kept || 'The content of AuthKey_….p8'}
+                required={provider === undefined}
+                autosize
+                minRows={3}
+                {...field('privateKey')}
+              />
+            </>
+          ) : (
+            <PasswordInput
+              label="Client secret"
+              description={kept}
+              required={provider === undefined && kind !== 'oidc'}
+              {...field('clientSecret')}
+            />
+          )}
+          <Switch
+            label="A first sign-in makes an account"
+            description="For everybody with an account at the provider, unless more is required below"
+            checked={register}
+            onChange={({ currentTarget }) => setRegister(currentTarget.checked)}
+          />
+          <Switch
+            label="Enabled"
+            checked={enabled}
+            onChange={({ currentTarget }) => setEnabled(currentTarget.checked)}
+          />
+          <Textarea
+            label="More, as JSON"
+            description="Such as scopes, mapping, require, roles: docs/providers.md has an example for each provider"
+            placeholder={'{ "require": { "hd": "example.org" } }'}
+            autosize
+            minRows={2}
+            maxRows={12}
+            value={rest}
+            onChange={({ currentTarget }) => setRest(currentTarget.value)}
+          />
+          {error instanceof SyntaxError ? (
+            <Alert color="red" title="The field More is not JSON" role="alert">
+              {error.message}
+            </Alert>
+          ) : error === null ? null : (
+            <Failure error={error} />
+          )}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={busy}>
+              {provider === undefined ? 'Add the provider' : 'Save'}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}

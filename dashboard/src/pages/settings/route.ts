@@ -1,0 +1,26 @@
+/** The page Settings: which of its parts is shown, and which provider is open. */
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { shellRoute } from '../../shell/route.tsx';
+
+const SETTINGS_TABS = ['sign-in', 'team', 'installation', 'limits'] as const;
+
+export type SettingsTab = (typeof SETTINGS_TABS)[number];
+
+export interface SettingsSearch {
+  readonly tab?: SettingsTab | undefined;
+  /** Name of the provider that is open. */
+  readonly provider?: string | undefined;
+  /** A new provider is being made. */
+  readonly create?: true | undefined;
+}
+
+export const settingsRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/settings',
+  validateSearch: ({ tab, provider, create }: Record<string, unknown>): SettingsSearch => ({
+    tab: SETTINGS_TABS.find((one) => one === tab),
+    provider: provider === undefined ? undefined : String(provider),
+    create: create === true ? true : undefined,
+  }),
+  component: lazyRouteComponent(() => import('./page.tsx'), 'SettingsPage'),
+});

@@ -1,0 +1,86 @@
+/** By which providers people sign in, and where such a sign-in may end. */
+import { Button, Group, SimpleGrid, Stack, Text, Title } from '@mantine/core';
+import { IconPlus } from '@tabler/icons-react';
+import { returned } from '../../api/by-provider.ts';
+import { useResource, useSession } from '../../api/live.ts';
+import { Empty } from '../../parts/empty.tsx';
+import { Failure } from '../../parts/failure.tsx';
+import { useEffectiveSettings } from '../../parts/installation/effective-settings.ts';
+import { Loading } from '../../parts/page.tsx';
+import { ProviderCard } from './provider-card.tsx';
+import { ProviderForm } from './provider-form.tsx';
+import type { ListedProvider } from './providers.ts';
+import { Redirects } from './redirects.tsx';
+import { settingsRoute } from './route.ts';
+
+interface JoinedIdentity {
+  readonly provider: string;
+}
+
+export function SignInSettings() {
+  const { state } = useSession();
+  const isAccount = state === 'signed-in';
+  const { provider: open, create } = settingsRoute.useSearch();
+  const navigate = settingsRoute.useNavigate();
+  const { data: settings } = useEffectiveSettings();
+  const providers = useResource<readonly ListedProvider[]>('/admin/providers', ['system.provider.*']);
+  const own = useResource<readonly JoinedIdentity[]>(
+    isAccount ? '/auth/identities' : '/admin/providers',
+    isAccount ? ['system.identity.*'] : [],
+  );
+  const close = () => void navigate({ search: ({ tab }) => ({ tab }) });
+  const again = () => void Promise.all([providers.refetch(), own.refetch()]);
+  if (providers.error !== null) return <Failure error={providers.error} again={again} />;
+  if (providers.data === undefined) return <Loading />;
+  const edited = providers.data.find(({ name }) => name === open);
+  return (
+    <Stack>
+      <Group justify="space-between">
+        <Title order={2} size="h4">
+          Providers
+        </Title>
+        <Button
+          leftSection={<IconPlus size={16} />}
+          onClick={() => void navigate({ search: { tab: 'sign-in', create: true } })}
+        >
+          Add a provider
+        </Button>
+      </Group>
+      {returned.problem === null ? null : <Failure error={returned.problem} />}
+      {providers.data.length === 0 ? (
+        <Empty title="People sign in with a password" command="npm run openid-provider">
+          A provider lets them sign in with an account that they have at Google, GitHub, Apple, Facebook, Entra, Okta,
+          Keycloak and others. In a clone, this command starts one on your own machine, to try it.
+        </Empty>
+      ) : (
+        <SimpleGrid cols={{ base: 1, md: 2 }}>
+          {providers.data.map((provider) => (
+            <ProviderCard
+              key={provider.name}
+              provider={provider}
+              joined={isAccount ? (own.data?.some((one) => one.provider === provider.name) ?? false) : null}
+              onEdit={() => void navigate({ search: { tab: 'sign-in', provider: provider.name } })}
+              onChanged={again}
+            />
+          ))}
+        </SimpleGrid>
+      )}
+      <Text size="sm" c="dimmed">
+        Registration with a password is {settings?.registration ?? '…'}
+        {settings?.registration === 'open' ? ': anybody may make an account' : ''}.
+      </Text>
+      <Redirects />
+      {create === true || edited !== undefined ? (
+        <ProviderForm
+          {...(edited === undefined ? {} : { provider: edited })}
+          base={settings?.publicUrl ?? location.origin}
+          onClose={close}
+          onSaved={() => {
+            again();
+            close();
+          }}
+        />
+      ) : null}
+    </Stack>
+  );
+}
