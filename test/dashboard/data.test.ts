@@ -1,4 +1,5 @@
 /** The page Data in Chromium, with real films: the grid, its filter, live changes, documents, import and export. */
+import { readFile } from 'node:fs/promises';
 import t from 'tap';
 import { bodies, SEED_SETS } from '../../scripts/seed-sets.ts';
 import { ask, signInOwner } from '../helpers/accounts.ts';
@@ -188,6 +189,105 @@ t.test('the page Data', options, async (t) => {
     t.equal((await ask(app, 'GET /api/movies/a-copy', undefined, owner)).statusCode, 404);
     await page.getByRole('button', { name: 'Undo' }).click();
     await until(async () => (await stored('a-copy')).Title === 'By the form', 'the document is back');
+  });
+
+  await t.test('import, export, and writes by filter', async (t) => {
+    await ask(app, 'POST /api/people', { name: 'Ada' }, owner);
+    await open('/data/people');
+    const choose = async (item: RegExp) => {
+      await page.getByRole('button', { name: 'More' }).click();
+      await page.getByRole('menuitem', { name: item }).click();
+    };
+    await choose(/^Import/);
+    const lines = Array.from({ length: 1_200 }, (_, at) => `p-${at},Person ${at},${at % 90},0${at},,true`);
+    const buffer = Buffer.from(`id,full name,age,code,note,active\n${lines.join('\n')}\n`);
+    const dialog = page.getByRole('dialog', { name: 'Import into people' });
+    await dialog.locator('input[type=file]').setInputFiles({ name: 'people.csv', mimeType: 'text/csv', buffer });
+    await dialog.getByLabel('Member for full name').fill('name');
+    await dialog.getByLabel('Type of active').selectOption('leave out');
+    await picture('import');
+    t.strictSame(await violations(), []);
+    await dialog.getByRole('button', { name: 'Import 1,200 documents' }).click();
+    await page.getByText('1,201 documents', { exact: true }).waitFor();
+    const { _meta, ...imported } = (await ask(app, 'GET /api/people/p-7', undefined, owner)).json();
+    t.strictSame(
+      imported,
+      { id: 'p-7', name: 'Person 7', age: 7, code: '07' },
+      'digits stay, empty cells are left out',
+    );
+    await choose(/^Import/);
+    await dialog.locator('input[type=file]').setInputFiles({
+      name: 'more.ndjson',
+      mimeType: 'application/x-ndjson',
+      buffer: Buffer.from('{"id":"x-1","name":"X"}\n{"id":"p-7"}\n'),
+    });
+    await dialog.getByRole('button', { name: 'Import 2 documents' }).click();
+    await dialog.getByRole('alert').waitFor();
+    await dialog.getByText('0 of 2 documents are stored').waitFor();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+
+    await open('/data/people?q=age[lt]=30&sort=id');
+    await choose(/^Export/);
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Export', exact: true }).click(),
+    ]);
+    const exported = (await readFile(await file.path(), 'utf8')).trimEnd().split('\n');
+    const young = lines.filter((_, at) => at % 90 < 30).length;
+    t.equal(exported.length, young);
+    t.strictSame(JSON.parse(exported[0] ?? ''), { id: 'p-0', name: 'Person 0', age: 0, code: '00' });
+
+    await choose(/^Change/);
+    await page.getByRole('textbox', { name: 'Members to change, as JSON' }).fill('{"young":true}');
+    await page.getByRole('button', { name: /^Change \d+/ }).click();
+    await page.getByText(`${young} documents are changed`).waitFor();
+    await open('/data/people?q=young=true');
+    await choose(/^Delete/);
+    await page.getByRole('textbox', { name: 'Type people to go on' }).fill('people');
+    await page.keyboard.press('Enter');
+    await page.getByText('No document matches the filter').waitFor();
+    const left = await ask(app, 'GET /api/people?limit=0&count=exact', undefined, owner);
+    t.equal(left.headers['millrace-count'], String(1_201 - young));
+  });
+
+  await t.test('indexes: listed, created, dropped', async (t) => {
+    await open('/data/movies?tab=indexes');
+    await page.getByLabel('Members of a new index').fill('Director,-US Gross');
+    await page.getByRole('button', { name: 'Create index' }).click();
+    await page.getByRole('cell', { name: 'Director, -US Gross', exact: true }).waitFor();
+    t.strictSame(await violations(), []);
+    await picture('indexes');
+    await page.getByRole('button', { name: 'Drop the index Director, -US Gross' }).click();
+    await page.getByRole('button', { name: 'Drop', exact: true }).click();
+    await page.getByText('No indexes yet').waitFor();
+    t.strictSame((await ask(app, 'GET /admin/collections/movies/indexes', undefined, owner)).json(), []);
+  });
+
+  await t.test('the list as somebody else gets it', async (t) => {
+    const policy = {
+      name: 'Members see good films without money',
+      collections: ['movies'],
+      actions: ['read'],
+      effect: 'allow',
+      principals: { roles: ['member'] },
+      where: { 'IMDB Rating': { $gte: 9 } },
+      fields: { read: ['*', '-US Gross'] },
+    };
+    t.equal((await ask(app, 'POST /admin/policies', policy, owner)).statusCode, 201);
+    await open('/data/movies?sort=Title&columns=Title,US+Gross');
+    await page.getByRole('button', { name: 'View as…' }).click();
+    await page.getByRole('combobox', { name: 'View as' }).selectOption('role');
+    await page.getByLabel('Role', { exact: true }).fill('member');
+    await page.getByRole('button', { name: 'Look' }).click();
+    await page.getByText('This is what role:member gets').waitFor();
+    const seen = films.filter((film) => Number(film['IMDB Rating']) >= 9).length;
+    await page.getByText(`${seen} documents`, { exact: true }).waitFor();
+    await grid.getByRole('columnheader', { name: 'US Gross hidden' }).waitFor();
+    await picture('data-as');
+    t.strictSame(await violations(), []);
+    t.equal(await page.getByRole('button', { name: 'New document' }).isDisabled(), true);
+    await page.getByRole('button', { name: 'Back to my own view' }).click();
+    await page.getByText('This is what role:member gets').waitFor({ state: 'detached' });
   });
 
   await t.test(`a list of ${LONG} documents scrolls to its end, and its middle stays right`, async (t) => {

@@ -1,11 +1,13 @@
 /** One collection: its documents as a grid that follows changes, its indexes, and what can be done with them. */
-import { Anchor, Button } from '@mantine/core';
+import { Anchor, Button, Tabs } from '@mantine/core';
 import { IconPlus } from '@tabler/icons-react';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useRights } from '../../api/rights.ts';
 import { Page } from '../../parts/page.tsx';
+import { CollectionActions } from './collection-actions.tsx';
 import { DocumentsTab } from './documents-tab.tsx';
-import { type DataSearch, NEW } from './search.ts';
+import { IndexesTab } from './indexes-tab.tsx';
+import { type DataSearch, NEW, TABS } from './search.ts';
 
 const route = getRouteApi('/data/$collection');
 
@@ -27,24 +29,42 @@ export function CollectionPage() {
         </Anchor>
       }
       actions={
-        <Button
-          leftSection={<IconPlus size={16} />}
-          disabled={!mayWrite}
-          {...(mayWrite ? {} : { title: reason })}
-          onClick={() => change({ doc: NEW, copy: undefined, side: undefined })}
-        >
-          New document
-        </Button>
+        <>
+          <CollectionActions collection={collection} search={search} mayWrite={mayWrite} reason={reason} />
+          <Button
+            leftSection={<IconPlus size={16} />}
+            disabled={!mayWrite}
+            {...(mayWrite ? {} : { title: reason })}
+            onClick={() => change({ doc: NEW, copy: undefined, side: undefined })}
+          >
+            New document
+          </Button>
+        </>
       }
     >
-      <DocumentsTab
-        key={collection}
-        collection={collection}
-        search={search}
-        mayWrite={mayWrite}
-        reason={reason}
-        onChange={change}
-      />
+      <Tabs
+        value={search.tab ?? 'documents'}
+        onChange={(value) => change({ tab: TABS.find((tab) => tab === value && tab !== 'documents') })}
+        keepMounted={false}
+      >
+        <Tabs.List>
+          <Tabs.Tab value="documents">Documents</Tabs.Tab>
+          <Tabs.Tab value="indexes">Indexes</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="documents" pt="sm">
+          <DocumentsTab
+            key={collection}
+            collection={collection}
+            search={search}
+            mayWrite={mayWrite}
+            reason={reason}
+            onChange={change}
+          />
+        </Tabs.Panel>
+        <Tabs.Panel value="indexes" pt="sm">
+          <IndexesTab key={collection} collection={collection} mayWrite={build} reason={why} />
+        </Tabs.Panel>
+      </Tabs>
     </Page>
   );
 }

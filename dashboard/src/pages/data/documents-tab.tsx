@@ -1,10 +1,11 @@
 /** The documents of a collection: filter, grid, and the drawer of the open one. */
-import { Button, Group, Indicator, Text } from '@mantine/core';
+import { Button, Group, Indicator, Stack, Text } from '@mantine/core';
 import { IconFilter } from '@tabler/icons-react';
 import { useState } from 'react';
 import { Problem } from '../../../../client/client.ts';
 import { request } from '../../api/client.ts';
 import { useResource } from '../../api/live.ts';
+import { useRights } from '../../api/rights.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { Failure, tellFailure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/page.tsx';
@@ -16,6 +17,8 @@ import { type CellTarget, patchOf } from './grid/cell-editor.tsx';
 import { DocumentGrid } from './grid/document-grid.tsx';
 import { useDocuments } from './grid/use-documents.ts';
 import { curlOf, type DataSearch, NEWEST_FIRST, pathOf } from './search.ts';
+import { useHidden } from './use-hidden.ts';
+import { ViewAs, ViewedAs } from './view-as.tsx';
 
 interface DocumentsTabProps {
   readonly collection: string;
@@ -26,9 +29,6 @@ interface DocumentsTabProps {
   readonly onChange: (part: DataSearch, replace?: boolean) => void;
 }
 
-/** Nothing is hidden from whoever looks as himself. */
-const NONE: ReadonlySet<string> = new Set();
-
 export function DocumentsTab(props: DocumentsTabProps) {
   const { collection, search, mayWrite, onChange } = props;
   const { q = '', sort, columns: named, doc } = search;
@@ -36,6 +36,8 @@ export function DocumentsTab(props: DocumentsTabProps) {
   const { data: shape } = useResource<Shape>(`/admin/collections/${encodeURIComponent(collection)}/shape`);
   const { pages, total, isOffline } = useDocuments(collection, search);
   const columns = columnsOf(shape, named);
+  const hidden = useHidden(collection, search.as, pages.rows, columns);
+  const { accounts, why } = useRights();
   const isMissing = pages.error instanceof Problem && pages.error.code === 'resource-not-available';
   const isEmpty = pages.isComplete && pages.rows.length === 0;
   const drawer = <DocumentDrawer {...props} members={choices(shape)} />;
@@ -56,7 +58,7 @@ export function DocumentsTab(props: DocumentsTabProps) {
     request('PATCH', pathOf(collection, target.document.id), { body: patchOf(target, value) }).catch(tellFailure);
   };
   return (
-    <>
+    <Stack gap="sm">
       <Group gap="xs">
         <Indicator disabled={q === ''} size={8}>
           <Button
@@ -74,6 +76,7 @@ export function DocumentsTab(props: DocumentsTabProps) {
           shown={columns}
           onChange={(chosen) => onChange({ columns: chosen }, true)}
         />
+        <ViewAs may={accounts} why={why} as={search.as} onChange={(as) => onChange({ as, doc: undefined })} />
         <Text size="sm" c="dimmed" role="status">
           {total === null ? '' : `${total.toLocaleString('en')} ${total === 1 ? 'document' : 'documents'}`}
           {isOffline ? ' · not connected, it goes on by itself' : ''}
@@ -87,6 +90,7 @@ export function DocumentsTab(props: DocumentsTabProps) {
           onChange={(next) => onChange({ q: next }, true)}
         />
       ) : null}
+      {search.as === undefined ? null : <ViewedAs as={search.as} onEnd={() => onChange({ as: undefined })} />}
       {pages.error === null ? null : <Failure error={pages.error} again={() => pages.again()} />}
       {pages.rows.length === 0 && !pages.isComplete && pages.error === null ? <Loading rows={10} /> : null}
       {isEmpty ? <Text size="sm">No document matches the filter.</Text> : null}
@@ -95,7 +99,7 @@ export function DocumentsTab(props: DocumentsTabProps) {
         pages={pages}
         total={total}
         columns={columns}
-        hidden={NONE}
+        hidden={hidden}
         sort={sort ?? NEWEST_FIRST}
         opened={doc}
         mayEdit={mayWrite}
@@ -104,6 +108,6 @@ export function DocumentsTab(props: DocumentsTabProps) {
         onSave={save}
       />
       {drawer}
-    </>
+    </Stack>
   );
 }

@@ -52,9 +52,12 @@ export function pathOf(collection: string, id?: string): string {
   return id === undefined ? path : `${path}/${encodeURIComponent(id)}`;
 }
 
-/** The address of the list that is shown, without limit and cursor. */
-export function listPath(collection: string, { q, sort = NEWEST_FIRST, columns }: DataSearch): string {
-  const rest = new URLSearchParams({ sort, ...(columns === undefined ? {} : { fields: columns }) });
+/**
+ * The address of the list that is shown, without limit and cursor. As somebody else all members are asked for: naming one that
+ * is hidden from them would be refused.
+ */
+export function listPath(collection: string, { q, sort = NEWEST_FIRST, columns, as }: DataSearch): string {
+  const rest = new URLSearchParams({ sort, ...(columns === undefined || as !== undefined ? {} : { fields: columns }) });
   return `${pathOf(collection)}?${[q, rest.toString()].filter((part) => part !== undefined && part !== '').join('&')}`;
 }
 

@@ -8,6 +8,7 @@ import { request } from '../../../api/client.ts';
 import { CodeEditor } from '../../../parts/code-editor.tsx';
 import type { CodeFault } from '../../../parts/code-mirror.tsx';
 import { Failure, tellFailure } from '../../../parts/failure.tsx';
+import { faultOfJson, parseJson } from '../../../parts/json-text.ts';
 import type { ShapeMember } from '../columns.ts';
 import { type DataSearch, NEW, pathOf } from '../search.ts';
 import { Conflict } from './conflict.tsx';
@@ -225,15 +226,12 @@ function toText(members: Members): string {
   return JSON.stringify(members, null, 2);
 }
 
-/** Chromium and Firefox say the place of a fault in their message. */
 function fromText(text: string): { readonly members: Members } | { readonly fault: CodeFault } {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error('A document is an object');
+  const fault = faultOfJson(text);
+  if (fault !== null) return { fault };
+  const value = parseJson(text);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
     return { members: membersOf(value as Members) };
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    const [, line = '1', column = '1'] = /line (\d+) column (\d+)/.exec(message) ?? [];
-    return { fault: { line: Number(line), column: Number(column), message } };
   }
+  return { fault: { line: 1, column: 1, message: 'A document is an object' } };
 }

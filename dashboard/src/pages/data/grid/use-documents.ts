@@ -43,7 +43,9 @@ export function useDocuments(collection: string, search: DataSearch): GridDocume
   const [total, recount] = useCount(path, as, search.q);
   const [isOffline, setOffline] = useState(false);
   const wasOffline = useRef(false);
-  useEvents({ types: [`${collection}.*`] }, ({ status, events, missed }) => {
+  // What somebody else sees changes with the policies, too.
+  const types = [`${collection}.*`, ...(as === undefined ? [] : ['system.policy.*', 'system.user.*', 'system.key.*'])];
+  useEvents({ types }, ({ status, events, missed }) => {
     const isBack = wasOffline.current && status === 'live';
     wasOffline.current = status === 'offline';
     setOffline(status === 'offline');

@@ -1,0 +1,154 @@
+/** The indexes of a collection: which there are, a new one, dropping one. */
+import { ActionIcon, Badge, Button, Card, Checkbox, Code, Group, Stack, Table, Text, TextInput } from '@mantine/core';
+import { IconTrash } from '@tabler/icons-react';
+import { useState } from 'react';
+import { request } from '../../api/client.ts';
+import { useResource } from '../../api/live.ts';
+import { Confirm } from '../../parts/confirm.tsx';
+import { Empty } from '../../parts/empty.tsx';
+import { Failure } from '../../parts/failure.tsx';
+import { Loading } from '../../parts/page.tsx';
+import { useAction } from '../../parts/use-action.ts';
+
+interface ListedIndex {
+  /** A leading `-` is descending. */
+  readonly fields: readonly string[];
+  readonly unique?: boolean;
+  readonly sparse?: boolean;
+}
+
+interface IndexesTabProps {
+  readonly collection: string;
+  readonly mayWrite: boolean;
+  readonly reason: string;
+}
+
+export function IndexesTab({ collection, mayWrite, reason }: IndexesTabProps) {
+  const path = `/admin/collections/${encodeURIComponent(collection)}/indexes`;
+  const { data, error, refetch } = useResource<readonly ListedIndex[]>(path);
+  const [dropped, setDropped] = useState<ListedIndex | null>(null);
+  const put = async (wanted: readonly ListedIndex[]) => {
+    await request('PUT', path, { body: wanted });
+    await refetch();
+  };
+  if (error !== null) return <Failure error={error} again={() => void refetch()} />;
+  if (data === undefined) return <Loading rows={3} />;
+  return (
+    <Stack>
+      {data.length === 0 ? (
+        <Empty
+          title="No indexes yet"
+          command={`curl -X PUT ${location.origin}${path} -H 'content-type: application/json' -d '[{"fields":["createdAt"]}]'`}
+        >
+          An index makes lists fast that are filtered or sorted by its members. The id has one of its own.
+        </Empty>
+      ) : (
+        <Table.ScrollContainer minWidth={320}>
+          <Table>
+            <Table.Thead>
+              <Table.Tr>
+                <Table.Th>Members, in order</Table.Th>
+                <Table.Th>Kind</Table.Th>
+                <Table.Td w={48} />
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {data.map((index) => (
+                <Table.Tr key={JSON.stringify(index)}>
+                  <Table.Td>
+                    <Code>{index.fields.join(', ')}</Code>
+                  </Table.Td>
+                  <Table.Td>
+                    <Group gap={6}>
+                      {index.unique === true ? <Badge variant="light">unique</Badge> : null}
+                      {index.sparse === true ? (
+                        <Badge variant="light" color="gray">
+                          sparse
+                        </Badge>
+                      ) : null}
+                    </Group>
+                  </Table.Td>
+                  <Table.Td ta="right">
+                    {mayWrite ? (
+                      <ActionIcon
+                        variant="subtle"
+                        color="red"
+                        aria-label={`Drop the index ${index.fields.join(', ')}`}
+                        onClick={() => setDropped(index)}
+                      >
+                        <IconTrash size={16} />
+                      </ActionIcon>
+                    ) : null}
+                  </Table.Td>
+                </Table.Tr>
+              ))}
+            </Table.Tbody>
+          </Table>
+        </Table.ScrollContainer>
+      )}
+      {mayWrite ? <NewIndex onCreate={(index) => put([...data, index])} /> : <Text size="sm">{reason}</Text>}
+      {dropped === null ? null : (
+        <Confirm
+          title="Drop an index"
+          verb="Drop"
+          onClose={() => setDropped(null)}
+          onConfirm={() => put(data.filter((index) => index !== dropped))}
+        >
+          Lists that use <Code>{dropped.fields.join(', ')}</Code> become slower.
+          {dropped.unique === true ? ' Two documents may then have the same values.' : ''} Building it again can take
+          long.
+        </Confirm>
+      )}
+    </Stack>
+  );
+}
+
+function NewIndex({ onCreate }: { readonly onCreate: (index: ListedIndex) => Promise<void> }) {
+  const [fields, setFields] = useState('');
+  const [unique, setUnique] = useState(false);
+  const [sparse, setSparse] = useState(false);
+  const { busy, error, run } = useAction();
+  const names = fields.split(',').flatMap((name) => (name.trim() === '' ? [] : [name.trim()]));
+  const create = async () => {
+    const chosen = { ...(unique ? { unique } : {}), ...(sparse ? { sparse } : {}) };
+    if (await run(() => onCreate({ fields: names, ...chosen }))) setFields('');
+  };
+  return (
+    <Card withBorder>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void create();
+        }}
+      >
+        <Stack gap="sm">
+          <TextInput
+            label="Members of a new index"
+            description="With commas, a - before the name for descending: author,-createdAt"
+            value={fields}
+            onChange={({ currentTarget }) => setFields(currentTarget.value)}
+            autoComplete="off"
+          />
+          <Group>
+            <Checkbox
+              label="unique: no two documents have the same values"
+              checked={unique}
+              onChange={({ currentTarget }) => setUnique(currentTarget.checked)}
+            />
+            <Checkbox
+              label="sparse: without documents that have none of them"
+              checked={sparse}
+              onChange={({ currentTarget }) => setSparse(currentTarget.checked)}
+            />
+          </Group>
+          {error === null ? null : <Failure error={error} />}
+          <Group>
+            <Button type="submit" loading={busy} disabled={names.length === 0}>
+              Create index
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Card>
+  );
+}

@@ -1,0 +1,193 @@
+/** Import of a file: what is in it, how columns become members, and how far it is. */
+import { Button, FileInput, Group, Modal, NativeSelect, Progress, Stack, Table, Text, TextInput } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useRef, useState } from 'react';
+import { Failure } from '../../../parts/failure.tsx';
+import {
+  COLUMN_TYPES,
+  type ColumnPlan,
+  type FileContent,
+  FORMATS,
+  firstPlan,
+  formatOf,
+  readContent,
+  toDocument,
+} from './read-file.ts';
+import { sendDocuments } from './send-documents.ts';
+
+/** Documents of the preview. */
+const SHOWN = 5;
+
+export function ImportDialog({ collection, onClose }: { readonly collection: string; readonly onClose: () => void }) {
+  const [file, setFile] = useState<{ readonly name: string; readonly text: string } | null>(null);
+  const [content, setContent] = useState<FileContent | null>(null);
+  const [plan, setPlan] = useState<readonly ColumnPlan[]>([]);
+  const [sent, setSent] = useState<number | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  const stop = useRef(new AbortController());
+
+  const read = (text: string, format: FileContent['format']) => {
+    setError(null);
+    setContent(null);
+    try {
+      const next = readContent(text, format);
+      setContent(next);
+      setPlan(firstPlan(next.columns));
+    } catch (problem) {
+      setError(problem instanceof Error ? problem.message : problem);
+    }
+  };
+  const choose = async (chosen: File | null) => {
+    if (chosen === null) return;
+    const text = await chosen.text();
+    setFile({ name: chosen.name, text });
+    read(text, formatOf(chosen.name, text));
+  };
+  const documentsOf = ({ format, rows }: FileContent, count = rows.length): readonly object[] =>
+    rows.slice(0, count).map((row, at) => {
+      try {
+        return format === 'csv' ? toDocument(row, plan) : row;
+      } catch (problem) {
+        throw new Error(`Row ${at + 1}: ${problem instanceof Error ? problem.message : String(problem)}`);
+      }
+    });
+  const send = async (from: FileContent) => {
+    setError(null);
+    stop.current = new AbortController();
+    try {
+      const documents = documentsOf(from);
+      setSent(0);
+      await sendDocuments(collection, documents, stop.current.signal, setSent);
+      if (stop.current.signal.aborted) return;
+      notifications.show({ message: `${documents.length.toLocaleString('en')} documents are imported` });
+      onClose();
+    } catch (problem) {
+      setError(problem);
+    }
+  };
+  const close = () => {
+    stop.current.abort();
+    onClose();
+  };
+  const total = content?.rows.length ?? 0;
+  const isSending = sent !== null && error === null && !stop.current.signal.aborted;
+  return (
+    <Modal opened onClose={close} title={`Import into ${collection}`} size="xl">
+      <Stack>
+        <FileInput
+          label="File"
+          description="A JSON array, NDJSON (one document a line), or CSV with a line of names"
+          placeholder="Choose a file"
+          accept=".json,.ndjson,.jsonl,.csv,.tsv,.txt"
+          disabled={isSending}
+          onChange={(chosen) => void choose(chosen)}
+        />
+        {file === null || sent !== null ? null : (
+          <NativeSelect
+            label="Format"
+            data={[...FORMATS]}
+            value={content?.format ?? formatOf(file.name, file.text)}
+            onChange={({ currentTarget }) =>
+              read(file.text, FORMATS.find((format) => format === currentTarget.value) ?? 'json')
+            }
+          />
+        )}
+        {content?.format === 'csv' && sent === null ? <Mapping plan={plan} onChange={setPlan} /> : null}
+        {content === null || sent !== null ? null : <Preview documents={() => documentsOf(content, SHOWN)} />}
+        {sent === null ? null : (
+          <Stack gap={4}>
+            <Progress value={(100 * sent) / Math.max(total, 1)} aria-label="Documents sent" />
+            <Text size="sm" role="status">
+              {sent.toLocaleString('en')} of {total.toLocaleString('en')} documents are stored.
+              {isSending ? '' : ' The rest is not.'}
+            </Text>
+          </Stack>
+        )}
+        {error === null ? null : <Failure error={error} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={close}>
+            {isSending ? 'Stop' : 'Cancel'}
+          </Button>
+          <Button
+            loading={isSending}
+            disabled={content === null || total === 0 || sent !== null}
+            onClick={() => content !== null && void send(content)}
+          >
+            Import {total.toLocaleString('en')} documents
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}
+
+interface MappingProps {
+  readonly plan: readonly ColumnPlan[];
+  readonly onChange: (plan: readonly ColumnPlan[]) => void;
+}
+
+function Mapping({ plan, onChange }: MappingProps) {
+  const put = (at: number, part: Partial<ColumnPlan>) =>
+    onChange(plan.map((column, index) => (index === at ? { ...column, ...part } : column)));
+  return (
+    <Table.ScrollContainer minWidth={420} maxHeight={260}>
+      <Table withTableBorder verticalSpacing={4}>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Column</Table.Th>
+            <Table.Th>Member</Table.Th>
+            <Table.Th>As</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {plan.map(({ column, member, type }, at) => (
+            <Table.Tr key={column}>
+              <Table.Td>{column}</Table.Td>
+              <Table.Td>
+                <TextInput
+                  size="xs"
+                  aria-label={`Member for ${column}`}
+                  value={member}
+                  onChange={({ currentTarget }) => put(at, { member: currentTarget.value })}
+                />
+              </Table.Td>
+              <Table.Td>
+                <NativeSelect
+                  size="xs"
+                  aria-label={`Type of ${column}`}
+                  data={[...COLUMN_TYPES]}
+                  value={type}
+                  onChange={({ currentTarget }) =>
+                    put(at, { type: COLUMN_TYPES.find((one) => one === currentTarget.value) ?? 'text' })
+                  }
+                />
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  );
+}
+
+/** The first documents as they will be stored, or what is wrong with them. */
+function Preview({ documents }: { readonly documents: () => readonly object[] }) {
+  try {
+    const text = documents().map((document) => JSON.stringify(document));
+    return (
+      <div>
+        <Text size="sm" fw={500}>
+          The first documents
+        </Text>
+        {text.map((line, at) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: a document is nothing but its place
+          <Text key={at} size="xs" ff="monospace" truncate>
+            {line}
+          </Text>
+        ))}
+      </div>
+    );
+  } catch (error) {
+    return <Failure error={error instanceof Error ? error.message : error} />;
+  }
+}

@@ -1,0 +1,33 @@
+/** Which columns a principal does not see: documents of the view are compared with the same ones as the owner gets them. */
+import { useQuery } from '@tanstack/react-query';
+import { request } from '../../api/client.ts';
+import { type GridColumn, valueAt } from './columns.ts';
+import type { GridDocument } from './grid/document-pages.ts';
+import { pathOf } from './search.ts';
+
+/** Documents that are compared. */
+const COMPARED = 50;
+const NONE: ReadonlySet<string> = new Set();
+
+/** @param as undefined for the owner, from whom nothing is hidden */
+export function useHidden(
+  collection: string,
+  as: string | undefined,
+  rows: readonly GridDocument[],
+  columns: readonly GridColumn[],
+): ReadonlySet<string> {
+  const ids = rows.slice(0, COMPARED).map(({ id }) => id);
+  const { data: whole } = useQuery({
+    queryKey: ['whole', collection, as, ids],
+    enabled: as !== undefined && ids.length > 0,
+    queryFn: async () => {
+      const body = { filter: { id: { $in: ids } }, limit: COMPARED };
+      return (await request<readonly GridDocument[]>('POST', `${pathOf(collection)}/_query`, { body })).body;
+    },
+  });
+  if (as === undefined || whole === undefined) return NONE;
+  const shown = rows.slice(0, COMPARED);
+  const has = (documents: readonly GridDocument[], path: string) =>
+    documents.some((document) => valueAt(document, path) !== undefined);
+  return new Set(columns.map(({ path }) => path).filter((path) => has(whole, path) && !has(shown, path)));
+}

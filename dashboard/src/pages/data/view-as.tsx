@@ -1,0 +1,148 @@
+/** Looks at the list as somebody else: a user, a role, a key, or nobody. */
+import { Alert, Button, Group, NativeSelect, Popover, Select, Stack, TextInput } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { IconEye } from '@tabler/icons-react';
+import { useState } from 'react';
+import { withQuery } from '../../api/client.ts';
+import { useResource } from '../../api/live.ts';
+
+interface ViewAsProps {
+  readonly may: boolean;
+  readonly why: string;
+  /** The value of `Millrace-As`; undefined for oneself. */
+  readonly as: string | undefined;
+  readonly onChange: (as: string | undefined) => void;
+}
+
+const KINDS = [
+  { value: 'user', label: 'A user' },
+  { value: 'role', label: 'A role' },
+  { value: 'key', label: 'An API key' },
+  { value: 'anonymous', label: 'Anybody, without an account' },
+];
+
+export function ViewAs({ may, why, as, onChange }: ViewAsProps) {
+  const [isOpen, setOpen] = useState(false);
+  const [kind, setKind] = useState('user');
+  const [value, setValue] = useState<string | null>(null);
+  const chosen = kind === 'anonymous' ? kind : value === null || value === '' ? undefined : `${kind}:${value}`;
+  return (
+    <Popover position="bottom-start" width={300} opened={isOpen} onChange={setOpen} trapFocus withinPortal>
+      <Popover.Target>
+        <Button
+          size="xs"
+          variant="default"
+          leftSection={<IconEye size={16} />}
+          disabled={!may}
+          {...(may ? {} : { title: why })}
+          onClick={() => setOpen(!isOpen)}
+        >
+          {as === undefined ? 'View as…' : `As ${as}`}
+        </Button>
+      </Popover.Target>
+      <Popover.Dropdown aria-label="View as">
+        <Stack gap="xs">
+          <NativeSelect
+            size="xs"
+            label="View as"
+            data={KINDS}
+            value={kind}
+            onChange={({ currentTarget }) => {
+              setKind(currentTarget.value);
+              setValue(null);
+            }}
+          />
+          {kind === 'user' ? <ChooseUser value={value} onChange={setValue} /> : null}
+          {kind === 'key' ? <ChooseKey value={value} onChange={setValue} /> : null}
+          {kind === 'role' ? (
+            <TextInput
+              size="xs"
+              label="Role"
+              value={value ?? ''}
+              onChange={({ currentTarget }) => setValue(currentTarget.value)}
+            />
+          ) : null}
+          <Button
+            size="xs"
+            disabled={chosen === undefined}
+            onClick={() => {
+              onChange(chosen);
+              setOpen(false);
+            }}
+          >
+            Look
+          </Button>
+        </Stack>
+      </Popover.Dropdown>
+    </Popover>
+  );
+}
+
+/** Says over the grid whose view it is. */
+export function ViewedAs({ as, onEnd }: { readonly as: string; readonly onEnd: () => void }) {
+  return (
+    <Alert color="yellow" py="xs" icon={<IconEye size={18} />} title={`This is what ${as} gets`}>
+      <Group justify="space-between">
+        Documents that they may not read are left out; members that they do not see are struck out in the headings.
+        <Button size="xs" variant="default" onClick={onEnd}>
+          Back to my own view
+        </Button>
+      </Group>
+    </Alert>
+  );
+}
+
+interface ChooseProps {
+  readonly value: string | null;
+  readonly onChange: (value: string | null) => void;
+}
+
+interface ListedUser {
+  readonly id: string;
+  readonly username: string | null;
+  readonly email: string | null;
+  readonly roles: readonly string[];
+}
+
+function ChooseUser({ value, onChange }: ChooseProps) {
+  const [typed, setTyped] = useState('');
+  const [search] = useDebouncedValue(typed, 200);
+  const path = withQuery('/admin/users', { limit: 20, search: search === '' || value !== null ? undefined : search });
+  const { data } = useResource<readonly ListedUser[]>(path);
+  return (
+    <Select
+      size="xs"
+      label="User"
+      placeholder="Name or e-mail address"
+      searchable
+      comboboxProps={{ withinPortal: false }}
+      data={(data ?? []).map(({ id, username, email, roles }) => ({
+        value: id,
+        label: [username ?? email ?? id, roles.join(', ')].filter((part) => part !== '').join(' · '),
+      }))}
+      value={value}
+      onChange={onChange}
+      onSearchChange={setTyped}
+    />
+  );
+}
+
+interface ListedKey {
+  readonly id: string;
+  readonly name: string;
+}
+
+function ChooseKey({ value, onChange }: ChooseProps) {
+  const { data } = useResource<readonly ListedKey[]>('/admin/keys');
+  return (
+    <Select
+      size="xs"
+      label="Key"
+      searchable
+      comboboxProps={{ withinPortal: false }}
+      data={(data ?? []).map(({ id, name }) => ({ value: id, label: name }))}
+      value={value}
+      onChange={onChange}
+    />
+  );
+}
