@@ -56,6 +56,7 @@ const colours: CSSVariablesResolver = () => ({
     '--mantine-color-dimmed': '#a6adb4',
     '--mantine-color-placeholder': '#9aa1a8',
     '--mantine-color-error': '#ff8787',
+    '--mantine-color-cyan-filled-hover': '#095e6b',
   },
 });
 

@@ -91,6 +91,15 @@ t.test('plugins are made, changed, tried and called, and their runs are followed
   await picture('function-code');
   t.strictSame(await violations(), [], 'the editor');
 
+  await page.getByRole('tab', { name: 'plugin.json' }).click();
+  await page.getByRole('textbox', { name: 'plugin.json' }).click();
+  await page.keyboard.press('Control+Home');
+  await page.keyboard.press('End');
+  await page.keyboard.type('"fe');
+  await page.getByRole('option', { name: /fetch/ }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Discard' }).click();
+
   // Live: a call from elsewhere is among the runs, with its line.
   await page.getByRole('tab', { name: 'Runs' }).click();
   await page.getByRole('log').or(page.getByText('What functions log from now on')).first().waitFor();
@@ -115,6 +124,12 @@ t.test('plugins are made, changed, tried and called, and their runs are followed
   await page.getByRole('button', { name: 'Return to 2' }).waitFor();
   await ask(app, 'POST /admin/plugins/hello/versions/2/activate', undefined, owner);
   await page.getByRole('button', { name: 'Return to 1' }).waitFor();
+
+  // Quarantine is seen when it begins, and ended here.
+  await parts.functions.plugins.plugins.quarantine('hello/greet', 'It used too much memory');
+  await page.getByText('It used too much memory').waitFor();
+  await page.getByRole('button', { name: 'Release' }).click();
+  await page.getByText('quarantined').waitFor({ state: 'detached' });
 
   // A trigger, whose run follows a document that another client writes.
   await make('remember', /^trigger/);
@@ -152,6 +167,16 @@ t.test('plugins are made, changed, tried and called, and their runs are followed
   await page.getByRole('button', { name: 'Set' }).click();
   await page.getByText('It is set. A new value').waitFor();
   t.notMatch(await page.content(), /a very private word/);
+
+  // A run that has ended is repeated on its input.
+  await ask(app, 'POST /api/todos', { id: 'bread', title: 'Buy bread' }, owner);
+  await page.getByRole('tab', { name: 'Runs' }).click();
+  const ended = page.getByRole('row').filter({ has: page.getByText('ok', { exact: true }) });
+  await ended.getByRole('button').click();
+  const first = page.url();
+  await page.getByRole('button', { name: 'Repeat' }).click();
+  await page.waitForURL((now) => now.href !== first);
+  await page.getByRole('dialog').getByText('ok', { exact: true }).waitFor();
 
   // A job that waits is cancelled.
   await make('later', /^job/);

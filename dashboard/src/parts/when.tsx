@@ -30,5 +30,7 @@ function relative(at: string): string {
   for (const [unit, length] of UNITS) {
     if (Math.abs(seconds) >= length) return RELATIVE.format(Math.round(seconds / length), unit);
   }
-  return Math.abs(seconds) < 10 ? 'just now' : RELATIVE.format(Math.round(seconds), 'second');
+  if (Math.abs(seconds) >= 10) return RELATIVE.format(Math.round(seconds), 'second');
+  // The clocks of the server and of this machine may differ a little.
+  return seconds > 2 ? 'in a moment' : 'just now';
 }

@@ -24,6 +24,7 @@ export function NewPlugin({ onClose }: { readonly onClose: () => void }) {
   const [busy, setBusy] = useState(false);
   const navigate = useNavigate();
   const again = useFunctionsAgain();
+  const hasRole = templateOf(kind, 'name').functions.some((fn) => 'roles' in fn);
   const make = async () => {
     setBusy(true);
     try {
@@ -68,7 +69,12 @@ export function NewPlugin({ onClose }: { readonly onClose: () => void }) {
               ))}
             </Stack>
           </Radio.Group>
-          <Text size="sm">It is in force at once. {templateOf(kind, name || 'name').about.replaceAll('`', '')}</Text>
+          <Text size="sm">
+            It is in force at once. {templateOf(kind, name || 'name').about.replaceAll('`', '')}
+            {hasRole
+              ? ` In production the role ${name || 'of its name'} needs a policy for what it reads and writes.`
+              : ''}
+          </Text>
           {error === null ? null : <Failure error={error} />}
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>

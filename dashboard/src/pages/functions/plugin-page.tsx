@@ -1,6 +1,6 @@
 /** One plugin: its functions, code, tries, runs, versions and secrets. */
 import { Alert, Button, Code, Group, List, Stack, Switch, Tabs, Text, Title } from '@mantine/core';
-import { useNavigate } from '@tanstack/react-router';
+import { useBlocker, useNavigate } from '@tanstack/react-router';
 import { useRef, useState } from 'react';
 import { request } from '../../api/client.ts';
 import { type Tagged, useTagged } from '../../api/live.ts';
@@ -41,6 +41,15 @@ function PluginView({ tagged }: { readonly tagged: Tagged<WholePlugin> }) {
   /** It was deleted: this page has nothing to show any more. */
   const isGone = useRef(false);
   const [draft, setDraft] = useState<Draft | null>(null);
+  // Another tab of this page keeps the draft; another page would lose it.
+  useBlocker({
+    shouldBlockFn: ({ current, next }) =>
+      draft !== null &&
+      !isGone.current &&
+      current.pathname !== next.pathname &&
+      !window.confirm('What you have changed is not saved. Leave it?'),
+    enableBeforeUnload: () => draft !== null,
+  });
   const { body: plugin } = tagged;
   const tab: PluginTab = search.tab ?? 'code';
   const isInFolder = plugin.from === 'folder';

@@ -1,5 +1,6 @@
 /** Makes an endpoint, or changes one: only what was changed is sent. */
 import {
+  Box,
   Button,
   Collapse,
   Group,
@@ -131,13 +132,15 @@ function More({ values, set, error }: MoreProps) {
         description={'Only events of documents that match, such as {"status":"paid"}. Empty: all'}
         error={faultAt(error, '/filter')}
       >
-        <CodeEditor
-          label="Filter"
-          language="json"
-          lines={3}
-          value={values.filter}
-          onChange={(filter) => set({ filter })}
-        />
+        <Box mt={4}>
+          <CodeEditor
+            label="Filter"
+            language="json"
+            lines={3}
+            value={values.filter}
+            onChange={(filter) => set({ filter })}
+          />
+        </Box>
       </Input.Wrapper>
       <HeadersField headers={values.headers} onHeaders={(headers) => set({ headers })} />
       <Group grow align="flex-start">

@@ -14,7 +14,7 @@ export function HeadersField({ headers, onHeaders }: HeadersFieldProps) {
   const next = Math.max(-1, ...headers.map(({ key }) => key)) + 1;
   return (
     <Stack gap={4} role="group" aria-label="Own headers">
-      <Text size="sm" fw={500}>
+      <Text size="sm" fw={600}>
         Own headers
       </Text>
       <Text size="xs" c="dimmed">

@@ -76,7 +76,14 @@ export function CallEndpoint({ route }: { readonly route: NonNullable<PluginFunc
         </Group>
       </form>
       {open === undefined ? null : <Text size="xs">Write a value for {open} in the path.</Text>}
-      {takesBody ? <CodeEditor label="Body" language="json" lines={3} value={body} onChange={setBody} /> : null}
+      {takesBody ? (
+        <div>
+          <Text size="sm" fw={600} mb={4}>
+            Body
+          </Text>
+          <CodeEditor label="Body" language="json" lines={3} value={body} onChange={setBody} />
+        </div>
+      ) : null}
       <Copyable text={command} what="the command" />
       {answer === null ? null : (
         <Alert

@@ -1,5 +1,6 @@
 /** The scripts and the manifest of a plugin: read, changed, and stored as a new version. */
 import { Alert, Anchor, Button, Group, List, Stack, Tabs, Text, TextInput } from '@mantine/core';
+import { useHotkeys } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
@@ -150,7 +151,7 @@ function SaveBar({ plugin, tag, draft, onError, onDone }: SaveBarProps) {
   const [note, setNote] = useState('');
   const [busy, setBusy] = useState(false);
   const save = async () => {
-    if (draft === null) return;
+    if (draft === null || busy) return;
     setBusy(true);
     try {
       const { body } = await request<WholePlugin>('PUT', `/admin/plugins/${encodeURIComponent(plugin.name)}`, {
@@ -168,6 +169,7 @@ function SaveBar({ plugin, tag, draft, onError, onDone }: SaveBarProps) {
     }
     setBusy(false);
   };
+  useHotkeys([['mod+S', () => void save()]], [], true);
   return (
     <form
       onSubmit={(event) => {
@@ -198,7 +200,8 @@ function SaveBar({ plugin, tag, draft, onError, onDone }: SaveBarProps) {
         </Button>
       </Group>
       <Text size="xs" c="dimmed" mt={4}>
-        It is in force at once, in every process. Versions can be compared and put back. Ctrl+Space completes.
+        It is in force at once, in every process. Versions can be compared and put back. Ctrl+Space completes, Ctrl+S
+        saves.
       </Text>
     </form>
   );

@@ -105,7 +105,7 @@ function Trial({ plugin, fn, draft }: TryTabProps & { readonly fn: PluginFunctio
         />
       )}
       <div>
-        <Text size="sm" fw={500}>
+        <Text size="sm" fw={600} mb={4}>
           Input
         </Text>
         <CodeEditor label="Input" language="json" lines={6} value={input} onChange={setInput} />

@@ -74,6 +74,7 @@ function About({ run, onOther }: { readonly run: Run; readonly onOther: (id: str
   const { build, why } = useRights();
   const again = useFunctionsAgain();
   const [busy, setBusy] = useState(false);
+  const isBefore = run.kind === 'before';
   const repeat = async () => {
     setBusy(true);
     try {
@@ -110,8 +111,14 @@ function About({ run, onOther }: { readonly run: Run; readonly onOther: (id: str
         size="xs"
         leftSection={<IconRepeat size={16} />}
         loading={busy}
-        disabled={!build}
-        title={build ? 'A new run of the version in force, on the same input' : why}
+        disabled={!build || isBefore}
+        title={
+          build
+            ? isBefore
+              ? 'What runs before a write is not repeated: the write is not there any more'
+              : 'A new run of the version in force, on the same input'
+            : why
+        }
         onClick={() => void repeat()}
       >
         Repeat
