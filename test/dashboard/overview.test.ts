@@ -1,5 +1,7 @@
-/** The first page in Chromium: how one begins, the state of the server, what needs attention, and what happens. */
+/** The pages Overview and API in Chromium: how one begins, what needs attention, what happens, and requests that work as they stand. */
+import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { promisify } from 'node:util';
 import t from 'tap';
 import { ask, signInOwner } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
@@ -16,7 +18,7 @@ t.test('overview', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t
   });
   const origin = await app.listen({ host: '127.0.0.1', port: 0 });
   const owner = await signInOwner(app, parts);
-  await signInOwner(app, parts, ['viewer']);
+  const viewer = await signInOwner(app, parts, ['viewer']);
   const browser = await testBrowser(t);
   const receiver = await startReceiver(t);
   receiver.answer = () => 500;
@@ -73,6 +75,48 @@ t.test('overview', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t
     await page.goBack();
     await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
   });
+  await t.test('writes requests as commands and in TypeScript, and the commands work', async (t) => {
+    await open('/api');
+    const code = page.getByLabel('the request', { exact: true });
+    await page.getByText('export interface Todos').waitFor();
+    t.match(await code.innerText(), /^curl http.*\/api\/todos[\s\S]*limit=10/);
+    await page.getByRole('textbox', { name: 'Filter' }).fill('{"title": {"$in": ["Buy milk", "it\'s"]}}');
+    const env = { ...process.env, TOKEN: owner.accessToken };
+    const { stdout } = await promisify(execFile)('sh', ['-c', await code.innerText()], { env });
+    t.match(JSON.parse(stdout), [{ id: 'milk' }], 'also with a quote in it');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByRole('status').getByText('200').waitFor();
+    t.match(JSON.parse(await page.getByLabel('the answer', { exact: true }).innerText()), [{ id: 'milk' }]);
+    await page.getByText('TypeScript', { exact: true }).click();
+    await page.waitForURL(/language=typescript/);
+    t.match(await code.innerText(), /collection\.list\(\{ filter: \{"title":.*limit: 10 \}\)/);
+    t.match(await page.getByLabel('the type', { exact: true }).innerText(), /title: string;\n {2}done: boolean;/);
+    await picture('api');
+    t.strictSame(await violations(), []);
+  });
+
+  await t.test('tries the requests that write, and follows a subscription', async (t) => {
+    await open('/api?collection=todos&request=create');
+    await page.getByRole('textbox', { name: 'Document' }).fill('{"id":"tea","title":"Buy tea"}');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByRole('status').getByText('201').waitFor();
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByRole('status').getByText('409').waitFor();
+    await page.getByRole('tab', { name: 'Change' }).click();
+    await page.getByRole('textbox', { name: 'Id' }).fill('tea');
+    await page.getByRole('textbox', { name: 'Changes' }).fill('{"done":true}');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByRole('status').getByText('200').waitFor();
+    t.match((await ask(app, 'GET /api/todos/tea', undefined, owner)).json(), { title: 'Buy tea', done: true });
+    await page.getByRole('tab', { name: 'Subscribe' }).click();
+    await page.getByRole('button', { name: 'Subscribe' }).click();
+    await page.getByText('2 documents').waitFor();
+    await page.getByRole('tab', { name: 'Delete' }).click();
+    t.strictSame(await violations(), []);
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByRole('status').getByText('204').waitFor();
+    t.equal((await ask(app, 'GET /api/todos/tea', undefined, owner)).statusCode, 404);
+  });
   t.strictSame(complaints, []);
 
   await t.test('a viewer on a phone sees it without what owners are advised', async (t) => {
@@ -88,6 +132,12 @@ t.test('overview', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t
     t.equal(await phone.page.evaluate('document.documentElement.scrollWidth'), 390, 'nothing is wider than a phone');
     t.strictSame(await phone.violations(), []);
     await phone.picture('overview-phone');
+    await phone.open('/api?request=create');
+    await phone.page.getByRole('heading', { name: 'Create todos' }).waitFor();
+    t.ok(await phone.page.getByRole('button', { name: 'Send' }).isDisabled());
+    t.equal((await ask(app, 'POST /api/todos', {}, viewer)).statusCode, 403);
+    t.equal(await phone.page.evaluate('document.documentElement.scrollWidth'), 390, 'nothing is wider than a phone');
+    t.strictSame(await phone.violations(), []);
     t.strictSame(phone.complaints, []);
   });
 });

@@ -1,9 +1,23 @@
-/** The page API. */
+/** The page API, with its state in the address. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { shellRoute } from '../../shell/route.tsx';
+import { LANGUAGES, type Language, REQUESTS, type RequestName } from './requests.ts';
+
+export interface ApiSearch {
+  readonly collection?: string | undefined;
+  /** Which request is shown; the list without it. */
+  readonly request?: RequestName | undefined;
+  /** How it is written; as a command without it. */
+  readonly language?: Language | undefined;
+}
 
 export const apiRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: '/api',
+  validateSearch: ({ collection, request, language }: Record<string, unknown>): ApiSearch => ({
+    collection: collection === undefined || collection === '' ? undefined : String(collection),
+    request: REQUESTS.find(({ name }) => name === request)?.name,
+    language: LANGUAGES.find(({ value }) => value === language)?.value,
+  }),
   component: lazyRouteComponent(() => import('./page.tsx'), 'ApiPage'),
 });

@@ -1,0 +1,162 @@
+/** Sends a request from the page, and shows the answer with its status and time. */
+import { Alert, Badge, Button, Code, Group, Stack, Text } from '@mantine/core';
+import { useState } from 'react';
+import { useLive } from '../../api/live.ts';
+import { session } from '../../api/session.ts';
+import { Copyable } from '../../parts/copy.tsx';
+import { Failure } from '../../parts/failure.tsx';
+import { asksBody, type Inputs, isRead, pathOf, type RequestName, requestOf } from './requests.ts';
+
+interface Answer {
+  readonly status: number;
+  readonly ms: number;
+  readonly text: string;
+}
+
+interface TryItProps {
+  readonly name: RequestName;
+  readonly collection: string;
+  readonly inputs: Inputs;
+  /** Why the person may not write; null when they may. */
+  readonly refused: string | null;
+}
+
+export function TryIt({ name, collection, inputs, refused }: TryItProps) {
+  const [answer, setAnswer] = useState<Answer | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
+  const [follows, setFollows] = useState(false);
+  const why = isRead(name) ? null : refused;
+  const send = async () => {
+    setBusy(true);
+    setError(null);
+    try {
+      setAnswer(await ask(name, collection, inputs));
+    } catch (problem) {
+      setError(problem);
+    }
+    setBusy(false);
+  };
+  if (name === 'subscribe') {
+    return (
+      <Stack gap="sm">
+        <Group>
+          <Button onClick={() => setFollows(!follows)} variant={follows ? 'default' : 'filled'}>
+            {follows ? 'Stop' : 'Subscribe'}
+          </Button>
+        </Group>
+        {follows ? <Live collection={collection} inputs={inputs} /> : null}
+      </Stack>
+    );
+  }
+  return (
+    <Stack gap="sm">
+      <Group gap="sm">
+        <Button
+          onClick={() => void send()}
+          loading={busy}
+          disabled={why !== null}
+          {...(why === null ? {} : { title: why })}
+        >
+          Send
+        </Button>
+        {isRead(name) ? null : (
+          <Text size="sm" c="dimmed">
+            This really writes, in your name.
+          </Text>
+        )}
+      </Group>
+      {error === null ? null : <Failure error={error} />}
+      {answer === null ? null : <Shown {...answer} />}
+    </Stack>
+  );
+}
+
+function Shown({ status, ms, text }: Answer) {
+  return (
+    <Stack gap="xs">
+      <Group gap="xs" role="status">
+        <Badge color={status < 300 ? 'teal' : 'red'} variant="light">
+          {status}
+        </Badge>
+        <Text size="sm">{ms.toFixed(0)} ms</Text>
+      </Group>
+      {text === '' ? (
+        <Text size="sm">The answer has no body.</Text>
+      ) : (
+        <Copyable text={pretty(text)} what="the answer" />
+      )}
+    </Stack>
+  );
+}
+
+/** The documents of a subscription, as they are now. */
+function Live({ collection, inputs }: { readonly collection: string; readonly inputs: Inputs }) {
+  const query = queryOf(inputs);
+  if (query === null) return <Alert color="red" title="The filter is not a JSON object" />;
+  return <Followed collection={collection} query={query} />;
+}
+
+interface LiveQuery {
+  readonly filter?: Readonly<Record<string, unknown>>;
+  readonly sort?: string;
+  readonly limit?: number;
+}
+
+function Followed({ collection, query }: { readonly collection: string; readonly query: LiveQuery }) {
+  const { status, documents, problem } = useLive(collection, query);
+  return (
+    <Stack gap="xs">
+      <Group gap="xs" role="status">
+        <Badge color={status === 'live' ? 'teal' : 'yellow'} variant="light">
+          {status}
+        </Badge>
+        <Text size="sm">
+          {documents.length} {documents.length === 1 ? 'document' : 'documents'}
+        </Text>
+      </Group>
+      {problem === null ? (
+        <Code block style={{ maxHeight: 420, overflow: 'auto' }} tabIndex={0} aria-label="the documents">
+          {JSON.stringify(documents, null, 2)}
+        </Code>
+      ) : (
+        <Failure error={problem} />
+      )}
+    </Stack>
+  );
+}
+
+function queryOf({ filter, sort, limit }: Inputs): LiveQuery | null {
+  const rest = { ...(sort === '' ? {} : { sort }), ...(limit === '' ? {} : { limit: Number(limit) }) };
+  if (filter.trim() === '') return rest;
+  try {
+    const value: unknown = JSON.parse(filter);
+    return typeof value === 'object' && value !== null ? { ...rest, filter: value as Record<string, unknown> } : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Refusals are answers here, so they are shown as they come. */
+async function ask(name: RequestName, collection: string, inputs: Inputs): Promise<Answer> {
+  const token = await session.source(null);
+  const begun = performance.now();
+  const answer = await fetch(pathOf(name, collection, inputs), {
+    method: requestOf(name).method,
+    headers: {
+      ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+      ...(asksBody(name) ? { 'content-type': 'application/json' } : {}),
+    },
+    ...(asksBody(name) ? { body: inputs.body } : {}),
+  });
+  const text = await answer.text();
+  return { status: answer.status, ms: performance.now() - begun, text };
+}
+
+function pretty(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}
