@@ -35,7 +35,12 @@ const theme = createTheme({
     TagsInput: { defaultProps: { comboboxProps: { withinPortal: false } } },
     Modal: { defaultProps: DIALOG },
     Drawer: { defaultProps: DIALOG },
-    Notification: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },
+    Notification: {
+      defaultProps: {
+        closeButtonProps: { 'aria-label': 'Close' },
+        styles: { description: { color: 'var(--mantine-color-dimmed)' } },
+      },
+    },
   },
 });
 

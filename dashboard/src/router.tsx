@@ -7,6 +7,7 @@ import { filesRoute } from './pages/files/route.ts';
 import { functionsRoute, pluginRoute } from './pages/functions/route.ts';
 import { keysRoute } from './pages/keys/route.ts';
 import { overviewRoute } from './pages/overview/route.ts';
+import { policiesRoute } from './pages/policies/route.ts';
 import { settingsRoute } from './pages/settings/route.ts';
 import { setupRoute } from './pages/setup/route.ts';
 import { usersRoute } from './pages/users/route.ts';
@@ -30,6 +31,7 @@ export const router = createRouter({
     keysRoute,
     functionsRoute,
     pluginRoute,
+    policiesRoute,
   ]),
   basepath: '/dashboard',
   defaultPreload: 'intent',

@@ -57,7 +57,11 @@ export function CodeMirror(props: CodeMirrorProps) {
           bracketMatching(),
           language === 'json' ? json() : javascript({ typescript: true }),
           lintGutter(),
-          autocompletion({ override: [(context) => latest.current.complete?.(context) ?? null] }),
+          autocompletion({
+            override: [(context) => latest.current.complete?.(context) ?? null],
+            // Within quotes Enter never means a new line, so it need not wait until a person has seen the suggestion.
+            interactionDelay: language === 'json' ? 0 : 75,
+          }),
           keymap.of([...completionKeymap, ...defaultKeymap, ...historyKeymap, indentWithTab]),
           EditorView.lineWrapping,
           EditorState.readOnly.of(readOnly),

@@ -55,7 +55,7 @@ export function UserRights({ user, path, mayChange, onSaved }: UserRightsProps) 
         />
         {user.kind === 'owner' ? null : (
           <Box>
-            <Text size="sm" fw={500}>
+            <Text size="sm" fw={600}>
               Claims
             </Text>
             <Text size="xs" c="dimmed" mb={4}>

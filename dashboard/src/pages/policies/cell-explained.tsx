@@ -1,0 +1,65 @@
+/** Why a cell of the matrix says what it says: the verdict, the policy that decides, and all that speak about it. */
+import { Card, Code, Drawer, Group, Stack, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { request } from '../../api/client.ts';
+import { PageLink } from '../../parts/page-link.tsx';
+import { type PolicySet, type SavedPolicy, whereInWords } from './policies.ts';
+import { Effect } from './policy-list.tsx';
+import { type Judged, VerdictShown } from './verdict-shown.tsx';
+import { applyingTo, type Cell } from './verdicts.ts';
+
+interface CellExplainedProps {
+  readonly cell: Cell;
+  readonly set: PolicySet;
+  readonly onClose: () => void;
+}
+
+export function CellExplained({ cell: { principal, action, place, verdict }, set, onClose }: CellExplainedProps) {
+  const body = { principal: principal.trial, action, collection: place };
+  const { data } = useQuery({
+    queryKey: ['verdict', set.version, body],
+    queryFn: async () => (await request<Judged>('POST', '/admin/policies/test', { body })).body,
+  });
+  const applying = applyingTo(set.policies, principal.trial, action, place);
+  return (
+    <Drawer opened onClose={onClose} position="right" title={`${principal.title}: ${action} ${place}`}>
+      <Stack>
+        {data === undefined ? null : <VerdictShown judged={data} policies={set.policies} />}
+        {verdict === 'some' ? (
+          <Text size="sm">It depends on the document: the conditions below decide about each one.</Text>
+        ) : null}
+        <Title order={3} size="h5">
+          Policies that speak about it
+        </Title>
+        {applying.length === 0 ? (
+          <Text size="sm">None. What no policy allows is refused.</Text>
+        ) : (
+          applying.map((policy) => <Applying key={policy.id} policy={policy} />)
+        )}
+        <PageLink to="/policies" search={{ view: 'tester', principal: principal.name, action, place }} size="sm">
+          Try it with a document
+        </PageLink>
+      </Stack>
+    </Drawer>
+  );
+}
+
+function Applying({ policy }: { readonly policy: SavedPolicy }) {
+  const { id, name, effect, fields } = policy;
+  return (
+    <Card withBorder padding="sm">
+      <Group gap="xs" mb={4}>
+        <Effect effect={effect} />
+        <PageLink to="/policies" search={{ policy: id }} size="sm">
+          {name}
+        </PageLink>
+      </Group>
+      <Code block>{whereInWords(policy)}</Code>
+      {fields === undefined ? null : (
+        <Text size="xs" mt={4}>
+          Members: {JSON.stringify(fields)}
+        </Text>
+      )}
+    </Card>
+  );
+}

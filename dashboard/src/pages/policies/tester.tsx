@@ -1,0 +1,166 @@
+/** The tester: what the policies decide about a principal, an action and a document. */
+import { Box, Button, Group, NativeSelect, Stack, TagsInput, Text, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { request } from '../../api/client.ts';
+import { useKnownRoles, usePlaces } from '../../api/known-names.ts';
+import { CodeEditor } from '../../parts/code-editor.tsx';
+import { Failure } from '../../parts/failure.tsx';
+import { faultOfJson, parseJson } from '../../parts/json-text.ts';
+import { useAction } from '../../parts/use-action.ts';
+import type { PolicySet } from './policies.ts';
+import { principalOf, type TrialPrincipal } from './principals.ts';
+import type { ChangePlace, PoliciesSearch } from './route.ts';
+import { type Judged, VerdictShown } from './verdict-shown.tsx';
+import { actionsOf } from './verdicts.ts';
+
+interface TesterProps {
+  readonly set: PolicySet;
+  readonly search: PoliciesSearch;
+  readonly change: ChangePlace;
+}
+
+const KINDS = ['anonymous', 'user', 'key', 'function', 'owner'] as const;
+
+export function Tester({ set, search, change }: TesterProps) {
+  const start: TrialPrincipal = principalOf(search.principal ?? '')?.trial ?? { kind: 'user' };
+  const [kind, setKind] = useState(start.kind);
+  const [id, setId] = useState(start.id ?? '');
+  const [roles, setRoles] = useState<string[]>([...(start.roles ?? [])]);
+  const [claims, setClaims] = useState('{}');
+  const [document, setDocument] = useState('{\n  \n}');
+  const [before, setBefore] = useState('');
+  const [judged, setJudged] = useState<Judged | null>(null);
+  const { busy, error, run } = useAction();
+  const knownRoles = useKnownRoles();
+  const places = usePlaces();
+  const place = search.place ?? places[0] ?? '';
+  const actions = [...actionsOf(place), ...(place === 'files' ? ['get'] : [])];
+  const action = actions.includes(search.action ?? '') ? (search.action ?? '') : (actions[0] ?? '');
+  const texts = [claims, document, before].map((text) => (text.trim() === '' ? null : faultOfJson(text)));
+  const isReady = texts.every((fault) => fault === null) && place !== '';
+
+  const judge = async () => {
+    const principal = {
+      kind,
+      ...(kind === 'anonymous' || id === '' ? {} : { id }),
+      ...(kind === 'anonymous' ? {} : { roles }),
+      ...(kind === 'user' && claims.trim() !== '' ? { claims: parseJson(claims) } : {}),
+    };
+    const body = {
+      principal,
+      action,
+      collection: place,
+      ...(document.trim() === '' ? {} : { document: parseJson(document) }),
+      ...(action === 'update' && before.trim() !== '' ? { before: parseJson(before) } : {}),
+    };
+    setJudged((await request<Judged>('POST', '/admin/policies/test', { body })).body);
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void run(judge);
+      }}
+    >
+      <Stack maw={760}>
+        <Text size="sm" c="dimmed">
+          It decides as real requests do, and changes nothing. Without a document it answers about the place as a whole.
+        </Text>
+        <Group align="flex-end">
+          <NativeSelect
+            label="Principal"
+            data={[...KINDS]}
+            value={kind}
+            onChange={({ currentTarget }) => setKind(KINDS.find((one) => one === currentTarget.value) ?? 'user')}
+          />
+          <NativeSelect
+            label="Action"
+            data={actions}
+            value={action}
+            onChange={({ currentTarget }) => change({ action: currentTarget.value }, true)}
+          />
+          <NativeSelect
+            label="Place"
+            data={[...new Set([...places, place])]}
+            value={place}
+            onChange={({ currentTarget }) => change({ place: currentTarget.value }, true)}
+          />
+        </Group>
+        {kind === 'anonymous' ? null : (
+          <Group grow align="flex-start">
+            <TextInput
+              label="Id"
+              description="What $user.id is"
+              value={id}
+              onChange={({ currentTarget }) => setId(currentTarget.value)}
+              autoComplete="off"
+            />
+            <TagsInput
+              label="Roles"
+              description="Enter adds one"
+              data={[...knownRoles]}
+              value={roles}
+              onChange={setRoles}
+            />
+          </Group>
+        )}
+        {kind === 'user' ? (
+          <Json label="Claims" about="What $user.claims is" value={claims} onChange={setClaims} lines={2} />
+        ) : null}
+        <Json
+          label="Document"
+          about={action === 'update' ? 'After the change' : 'The document that it is about'}
+          value={document}
+          onChange={setDocument}
+          lines={5}
+        />
+        {action === 'update' ? (
+          <Json
+            label="Document before the change"
+            about="Empty: the same as after it"
+            value={before}
+            onChange={setBefore}
+            lines={3}
+          />
+        ) : null}
+        <Group>
+          <Button type="submit" loading={busy} disabled={!isReady}>
+            Try it
+          </Button>
+        </Group>
+        {error === null ? null : <Failure error={error} />}
+        {judged === null || error !== null ? null : <VerdictShown judged={judged} policies={set.policies} />}
+      </Stack>
+    </form>
+  );
+}
+
+interface JsonProps {
+  readonly label: string;
+  readonly about: string;
+  readonly value: string;
+  readonly onChange: (text: string) => void;
+  readonly lines: number;
+}
+
+function Json({ label, about, value, onChange, lines }: JsonProps) {
+  const fault = value.trim() === '' ? null : faultOfJson(value);
+  return (
+    <Box>
+      <Text size="sm" fw={600}>
+        {label}
+      </Text>
+      <Text size="xs" c="dimmed" mb={4}>
+        {about}
+      </Text>
+      <CodeEditor
+        label={label}
+        language="json"
+        lines={lines}
+        value={value}
+        onChange={onChange}
+        faults={fault === null ? [] : [fault]}
+      />
+    </Box>
+  );
+}
