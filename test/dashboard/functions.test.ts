@@ -81,6 +81,10 @@ t.test('plugins are made, changed, tried and called, and their runs are followed
   await page.getByText('It was not stored').waitFor();
   await page.getByRole('button', { name: 'greet.ts:2:' }).waitFor();
   await page.getByRole('tab', { name: /not saved/ }).waitFor();
+  const asked = page.waitForEvent('dialog').then((dialog) => dialog.dismiss());
+  await page.getByRole('link', { name: 'Webhooks' }).click();
+  await asked;
+  t.match(page.url(), /functions\/hello/, 'what is not saved is not left without a question');
   await write(
     'greet.ts',
     'export default async ({ params }, ctx) => {\n  ctx.log.info("Hi", params.who);\n  return { text: "Hi, " + params.who };\n};\n',
