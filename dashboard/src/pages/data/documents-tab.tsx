@@ -1,7 +1,7 @@
 /** The documents of a collection: filter, grid, and the drawer of the open one. */
 import { Button, Group, Indicator, Stack, Text } from '@mantine/core';
 import { IconFilter } from '@tabler/icons-react';
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
 import { Problem } from '../../../../client/client.ts';
 import { request } from '../../api/client.ts';
 import { useResource } from '../../api/live.ts';
@@ -35,8 +35,9 @@ export function DocumentsTab(props: DocumentsTabProps) {
   const [isFiltering, setFiltering] = useState(q !== '');
   const { data: shape } = useResource<Shape>(`/admin/collections/${encodeURIComponent(collection)}/shape`);
   const { pages, total, isOffline } = useDocuments(collection, search);
-  const columns = columnsOf(shape, named);
-  const hidden = useHidden(collection, search.as, pages.rows, columns);
+  // The same list while nothing changes, so that rows are not drawn again.
+  const columns = useMemo(() => columnsOf(shape, named), [shape, named]);
+  const hidden = useHidden(collection, search.as, pages, columns);
   const { accounts, why } = useRights();
   const isMissing = pages.error instanceof Problem && pages.error.code === 'resource-not-available';
   const isEmpty = pages.isComplete && pages.rows.length === 0;

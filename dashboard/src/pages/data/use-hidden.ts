@@ -1,8 +1,9 @@
 /** Which columns a principal does not see: documents of the view are compared with the same ones as the owner gets them. */
 import { useQuery } from '@tanstack/react-query';
+import { useSyncExternalStore } from 'react';
 import { request } from '../../api/client.ts';
 import { type GridColumn, valueAt } from './columns.ts';
-import type { GridDocument } from './grid/document-pages.ts';
+import type { DocumentPages, GridDocument } from './grid/document-pages.ts';
 import { pathOf } from './search.ts';
 
 /** Documents that are compared. */
@@ -13,9 +14,11 @@ const NONE: ReadonlySet<string> = new Set();
 export function useHidden(
   collection: string,
   as: string | undefined,
-  rows: readonly GridDocument[],
+  pages: DocumentPages,
   columns: readonly GridColumn[],
 ): ReadonlySet<string> {
+  useSyncExternalStore(pages.subscribe, () => (as === undefined ? 0 : pages.version));
+  const { rows } = pages;
   const ids = rows.slice(0, COMPARED).map(({ id }) => id);
   const { data: whole } = useQuery({
     queryKey: ['whole', collection, as, ids],

@@ -1,6 +1,6 @@
 /** The grid: rows for all documents of which only the visible ones are drawn; arrow keys, Enter and F2 work in it. */
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { useEffect, useMemo, useRef, useState } from 'react';
+import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { type GridColumn, valueAt } from '../columns.ts';
 import { type CellTarget, isSimple } from './cell-editor.tsx';
 import type { DocumentPages } from './document-pages.ts';
@@ -31,11 +31,12 @@ interface DocumentGridProps {
 }
 
 export function DocumentGrid(props: DocumentGridProps) {
-  const { label, pages, total, columns, hidden, sort, opened, onSort } = props;
+  const { label, pages, total, columns, hidden, sort, opened } = props;
   const frame = useRef<HTMLDivElement>(null);
   const [widths, setWidths] = useState<Readonly<Record<string, number>>>({});
   const [cursor, setCursor] = useState<{ readonly row: number; readonly column: number } | null>(null);
   const [isEditing, setEditing] = useState(false);
+  useSyncExternalStore(pages.subscribe, () => pages.version);
   const { rows, isComplete } = pages;
   const count = Math.min(isComplete ? rows.length : Math.max(total ?? 0, rows.length), MAX_ROWS);
   const virtual = useVirtualizer({
@@ -72,6 +73,9 @@ export function DocumentGrid(props: DocumentGridProps) {
     };
   }, []);
 
+  const widen = useCallback((path: string, wide: number) => setWidths((now) => ({ ...now, [path]: wide })), []);
+  const sortBy = useCallback((next: string | undefined) => latest.current.onSort(next), []);
+
   const keys = (event: React.KeyboardEvent) => {
     if (event.target !== frame.current) return;
     const { row, column } = cursor ?? { row: startIndex, column: 0 };
@@ -103,14 +107,7 @@ export function DocumentGrid(props: DocumentGridProps) {
       onKeyDown={keys}
     >
       <div className={classes.sheet} style={{ width }} role="presentation">
-        <GridHead
-          columns={columns}
-          widths={widths}
-          sort={sort}
-          hidden={hidden}
-          onSort={onSort}
-          onWidth={(path, wide) => setWidths((now) => ({ ...now, [path]: wide }))}
-        />
+        <GridHead columns={columns} widths={widths} sort={sort} hidden={hidden} onSort={sortBy} onWidth={widen} />
         <div role="rowgroup" style={{ position: 'relative', height: virtual.getTotalSize() }}>
           {virtual.getVirtualItems().map(({ index, start }) => {
             const document = rows[index];

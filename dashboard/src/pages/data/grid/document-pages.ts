@@ -59,6 +59,13 @@ export class DocumentPages {
     return () => this.#listeners.delete(listener);
   };
 
+  /** Changes seldom, so that what is around the grid is not drawn again with each page: the error, or how full the list is. */
+  get situation(): unknown {
+    if (this.error !== null) return this.error;
+    if (this.rows.length > 0) return 'filled';
+    return this.isComplete ? 'empty' : 'reading';
+  }
+
   /** Says which rows are visible. What is missing there is read, and what is old is read again. */
   show(first: number, last: number): void {
     this.#first = first;

@@ -1,6 +1,7 @@
 /** The headings of the grid: sort by a click, wider by dragging an edge. */
 import { UnstyledButton } from '@mantine/core';
 import { IconArrowDown, IconArrowUp } from '@tabler/icons-react';
+import { memo } from 'react';
 import { type GridColumn, typeLabel } from '../columns.ts';
 import classes from './grid.module.css';
 
@@ -17,7 +18,9 @@ interface GridHeadProps {
   readonly onWidth: (path: string, width: number) => void;
 }
 
-export function GridHead({ columns, widths, sort, hidden, onSort, onWidth }: GridHeadProps) {
+/** Drawn again only when something of it changes: not while somebody scrolls. */
+export const GridHead = memo(function GridHead(props: GridHeadProps) {
+  const { columns, widths, sort, hidden, onSort, onWidth } = props;
   const [key = ''] = sort.split(',');
   return (
     <div role="row" className={classes.head} aria-rowindex={1}>
@@ -60,7 +63,7 @@ export function GridHead({ columns, widths, sort, hidden, onSort, onWidth }: Gri
       })}
     </div>
   );
-}
+});
 
 /** Ascending, descending, and back to the order without a sort. */
 function next(path: string, direction: string): string | undefined {

@@ -32,7 +32,7 @@ export function useDocuments(collection: string, search: DataSearch): GridDocume
       }),
     [path, as, turn],
   );
-  useSyncExternalStore(pages.subscribe, () => pages.version);
+  useSyncExternalStore(pages.subscribe, () => pages.situation);
   const isAsked = state === 'asked';
   useEffect(() => {
     if (isAsked) return;
