@@ -11,7 +11,8 @@ import { Loading } from '../../parts/page.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
 import { When } from '../../parts/when.tsx';
 import { actorOf } from './event-list.tsx';
-import { eventOf, numberOf, withNumber } from './history.ts';
+import { eventOf } from './history.ts';
+import { numberOf, withNumber } from './position.ts';
 
 interface EventDetailProps {
   readonly id: string;

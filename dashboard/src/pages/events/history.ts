@@ -1,17 +1,13 @@
 /** Reads the log of events page by page: forwards, backwards, and to find the position of a moment. */
 import { request, withQuery } from '../../api/client.ts';
 import type { LoggedEvent } from '../../api/live.ts';
+import { numberOf, withNumber } from './position.ts';
+import type { EventPage, Older } from './tail.ts';
 
 /** Which events are wanted. */
 export interface Wanted {
   readonly types: readonly string[];
   readonly filter: Readonly<Record<string, unknown>> | undefined;
-}
-
-export interface EventPage {
-  /** Oldest first. */
-  readonly events: readonly LoggedEvent[];
-  readonly position: string;
 }
 
 interface State {
@@ -23,16 +19,6 @@ const MOST = 1_000;
 /** Older events are looked for until so many are found, or so many positions were looked at. */
 const ENOUGH = 100;
 const MOST_LOOKED_AT = 20_000;
-
-/** The number in a position `<epoch>-<number>`. */
-export function numberOf(position: string): number {
-  return Number(position.slice(position.indexOf('-') + 1));
-}
-
-/** A position of the same epoch with another number. */
-export function withNumber(position: string, number: number): string {
-  return `${position.slice(0, position.indexOf('-'))}-${number}`;
-}
 
 /** The events after a position. Without a position: none, and the newest position. */
 export async function pageAfter(since: string | undefined, wanted: Wanted | null, limit = MOST): Promise<EventPage> {
@@ -49,15 +35,6 @@ export async function pageAfter(since: string | undefined, wanted: Wanted | null
 export async function eventOf(id: string): Promise<LoggedEvent | undefined> {
   const { events } = await pageAfter(withNumber(id, numberOf(id) - 1), null, 1);
   return events.find((event) => event.id === id);
-}
-
-export interface Older {
-  /** Oldest first. */
-  readonly events: readonly LoggedEvent[];
-  /** Everything from this position on has been looked at. */
-  readonly before: string;
-  /** Nothing older is kept. */
-  readonly isAll: boolean;
 }
 
 /** The newest events before a position. */

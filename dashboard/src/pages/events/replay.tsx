@@ -6,23 +6,9 @@ import { request } from '../../api/client.ts';
 import { useResource } from '../../api/live.ts';
 import { Failure } from '../../parts/failure.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
-import { numberOf, pageAfter } from './history.ts';
-
-interface Replay {
-  readonly id: string;
-  readonly state: 'running' | 'done' | 'cancelled';
-  /** Deliveries that were made so far. */
-  readonly sent: number;
-  /** How far the log was read. */
-  readonly position: string;
-}
-
-interface Endpoint {
-  readonly id: string;
-  readonly name: string | null;
-  readonly url: string;
-  readonly enabled: boolean;
-}
+import type { Endpoint, Replay } from '../webhooks/answers.ts';
+import { pageAfter } from './history.ts';
+import { numberOf } from './position.ts';
 
 /** How often the progress is asked for, in milliseconds. */
 const EACH_MS = 500;

@@ -1,9 +1,24 @@
 /** What the list of events holds, and how it changes. Pure: the hook in use-tail.ts reads and follows. */
-import type { LoggedEvent } from '../../api/live.ts';
-import { type EventPage, numberOf, type Older } from './history.ts';
+import type { LoggedEvent } from '../../../../client/client.ts';
+import { numberOf } from './position.ts';
 
 /** Rows that are kept: more would fill the memory of a page that stays open. */
 export const MAX_ROWS = 1_000;
+
+export interface EventPage {
+  /** Oldest first. */
+  readonly events: readonly LoggedEvent[];
+  readonly position: string;
+}
+
+export interface Older {
+  /** Oldest first. */
+  readonly events: readonly LoggedEvent[];
+  /** Everything from this position on has been looked at. */
+  readonly before: string;
+  /** Nothing older is kept. */
+  readonly isAll: boolean;
+}
 
 export interface Tail {
   /** Newest first. */

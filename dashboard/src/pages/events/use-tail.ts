@@ -1,7 +1,8 @@
 /** The list of events that a page shows: begins with what was last or with a position, follows, and loads what is older. */
 import { useEffect, useReducer, useRef, useState } from 'react';
 import { type LiveState, useEvents, useSession } from '../../api/live.ts';
-import { numberOf, pageAfter, pageBefore, type Wanted } from './history.ts';
+import { pageAfter, pageBefore, type Wanted } from './history.ts';
+import { numberOf } from './position.ts';
 import { changedTail, EMPTY_TAIL, type Tail } from './tail.ts';
 
 export interface ShownTail {

@@ -11,22 +11,30 @@ interface Tile {
 export function Tiles(facts: Facts) {
   const { state } = facts;
   if (state === undefined) return <Skeleton height={88} />;
+  const { consumers } = state.events;
   return (
-    <SimpleGrid cols={{ base: 2, md: 3, xl: 6 }} spacing="sm" component="ul" p={0} m={0}>
-      {tilesOf(facts, state).map(({ name, value, note }) => (
-        <Card key={name} withBorder padding="sm" component="li" style={{ listStyle: 'none' }}>
-          <Text size="sm" c="dimmed">
-            {name}
-          </Text>
-          <Text size="lg" fw={600} style={{ overflowWrap: 'anywhere' }}>
-            {value}
-          </Text>
-          <Text size="xs" c="dimmed">
-            {note}
-          </Text>
-        </Card>
-      ))}
-    </SimpleGrid>
+    <>
+      <SimpleGrid cols={{ base: 2, md: 3, xl: 6 }} spacing="sm" component="ul" p={0} m={0}>
+        {tilesOf(facts, state).map(({ name, value, note }) => (
+          <Card key={name} withBorder padding="sm" component="li" style={{ listStyle: 'none' }}>
+            <Text size="sm" c="dimmed">
+              {name}
+            </Text>
+            <Text size="lg" fw={600} style={{ overflowWrap: 'anywhere' }}>
+              {value}
+            </Text>
+            <Text size="xs" c="dimmed">
+              {note}
+            </Text>
+          </Card>
+        ))}
+      </SimpleGrid>
+      {consumers.length === 0 ? null : (
+        <Text size="sm" c="dimmed">
+          Consumers of events: {consumers.map(({ name, behind }) => `${name}, ${behind} behind`).join('; ')}.
+        </Text>
+      )}
+    </>
   );
 }
 
