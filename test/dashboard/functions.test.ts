@@ -28,7 +28,7 @@ t.test('plugins are made, changed, tried and called, and their runs are followed
   const { app, parts } = await buildTestApp(t, { MILLRACE_MODE: 'production', MILLRACE_PLUGINS: folderOfPlugins() });
   const origin = await app.listen({ host: '127.0.0.1', port: 0 });
   const owner = await signInOwner(app, parts);
-  await signInOwner(app, parts, ['viewer']);
+  const viewer = await signInOwner(app, parts, ['viewer']);
   const browser = await testBrowser(t);
   const { page, complaints, open, picture, violations } = await dashboardPage(t, browser, origin);
   const signIn = async (email: string, on = page) => {
@@ -213,6 +213,8 @@ t.test('plugins are made, changed, tried and called, and their runs are followed
   t.equal(await phone.page.evaluate('document.documentElement.scrollWidth'), 390, 'nothing is wider than a phone');
   t.strictSame(await phone.violations(), []);
   await phone.picture('functions-phone');
+  const tried = await ask(app, 'PATCH /admin/plugins/hello', { enabled: false }, viewer);
+  t.equal(tried.statusCode, 403, 'the server refuses it, too');
 
   await open('/functions/hello?dialog=delete');
   await page.getByRole('textbox', { name: 'Type hello to go on' }).fill('hello');

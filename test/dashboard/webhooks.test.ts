@@ -15,7 +15,7 @@ t.test('endpoints are made, tried, changed and looked at, live', options, async 
   });
   const origin = await app.listen({ host: '127.0.0.1', port: 0 });
   const owner = await signInOwner(app, parts);
-  await signInOwner(app, parts, ['viewer']);
+  const viewer = await signInOwner(app, parts, ['viewer']);
   const receiver = await startReceiver(t);
   const browser = await testBrowser(t);
   const { page, complaints, open, picture, violations } = await dashboardPage(t, browser, origin);
@@ -89,6 +89,8 @@ t.test('endpoints are made, tried, changed and looked at, live', options, async 
   await page.getByRole('textbox', { name: 'Type of event' }).fill('');
   await page.keyboard.press('Enter');
 
+  await picture('webhook');
+
   // Pages of the list, with the place in the address.
   const many = Array.from({ length: 30 }, (_, number) => ({ id: `order-${number}` }));
   for (const order of many) await ask(app, 'POST /api/orders', order, owner);
@@ -118,7 +120,6 @@ t.test('endpoints are made, tried, changed and looked at, live', options, async 
   await page.getByRole('heading', { name: 'The big shop', level: 2 }).waitFor();
   const [endpoint] = (await ask(app, 'GET /webhooks/endpoints', undefined, owner)).json();
   t.match(endpoint, { name: 'The big shop', headers: { 'x-shop': '•••' }, url: receiver.url });
-  await picture('webhook');
   t.strictSame(await violations(), [], 'an endpoint');
 
   // A change from outside, seen at once.
@@ -145,6 +146,8 @@ t.test('endpoints are made, tried, changed and looked at, live', options, async 
   t.equal(await phone.page.evaluate('document.documentElement.scrollWidth'), 390, 'nothing is wider than a phone');
   t.strictSame(await phone.violations(), []);
   await phone.picture('webhooks-phone');
+  const tried = await ask(app, `PATCH /webhooks/endpoints/${endpoint.id}`, { name: 'Mine' }, viewer);
+  t.equal(tried.statusCode, 403, 'the server refuses it, too');
 
   await page.getByRole('link', { name: 'The big shop' }).click();
   await page.getByRole('button', { name: 'Delete' }).click();
