@@ -81,6 +81,7 @@ t.test('policies in the dashboard', options, async (t) => {
       await keyboard.type('}');
       await page.getByText('role:author: posts.created').waitFor();
       await page.getByText('+ 1', { exact: true }).waitFor();
+      await page.evaluate('scrollTo(0, 0)');
       await picture('policy-draft');
       t.strictSame(await violations(), [], 'with its effect');
       // Without Escape the editor takes Tab for itself.
@@ -129,6 +130,10 @@ t.test('policies in the dashboard', options, async (t) => {
     const cell = page.getByRole('button', { name: 'author, read posts: allowed for some documents' });
     await cell.waitFor();
     t.strictSame(await violations(), []);
+    const { id } = (await ask(app, 'POST /admin/users', { username: 'ann', roles: ['author'] }, owner)).json();
+    await page.getByLabel('Add an account or a key to the matrix').fill(`user:${id}`);
+    await page.getByRole('button', { name: 'Show' }).click();
+    await page.getByRole('button', { name: 'ann, read posts: allowed for some documents' }).waitFor();
     await picture('policy-matrix');
     await cell.click();
     const reason = page.getByRole('dialog', { name: 'author: read posts' });

@@ -1,5 +1,5 @@
 /** The list of API keys. */
-import { Badge, Button, Card, Code, Group, Table, Text, VisuallyHidden } from '@mantine/core';
+import { Badge, Button, Card, Code, Group, Table, VisuallyHidden } from '@mantine/core';
 import { useState } from 'react';
 import { request, withQuery } from '../../api/client.ts';
 import { useListPage } from '../../api/live.ts';
@@ -7,6 +7,7 @@ import { Confirm } from '../../parts/confirm.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/page.tsx';
+import { PageLink } from '../../parts/page-link.tsx';
 import { When } from '../../parts/when.tsx';
 import type { KeysSearch } from './route.ts';
 
@@ -73,9 +74,15 @@ export function KeyList({ after, change }: KeyListProps) {
                 {data.items.map((key) => (
                   <Table.Tr key={key.id}>
                     <Table.Td>
-                      <Text size="sm" fw={500} style={{ overflowWrap: 'anywhere' }}>
+                      <PageLink
+                        to="/policies"
+                        search={{ view: 'matrix', as: `key:${key.id}` }}
+                        size="sm"
+                        display="block"
+                        title="What policies allow it"
+                      >
                         {key.name}
-                      </Text>
+                      </PageLink>
                       <Code>{key.prefix}…</Code>
                     </Table.Td>
                     <Table.Td>

@@ -59,10 +59,11 @@ export function ChosenPrincipal({ chosen, error, onChange }: ChosenPrincipalProp
       <Group align="flex-end" gap="xs">
         <TextInput
           label="Add an account or a key to the matrix"
+          description="The pages Users and Keys lead here with one, too"
           placeholder="user:<id> or key:<id>"
           value={typed}
           onChange={({ currentTarget }) => setTyped(currentTarget.value.trim())}
-          w={300}
+          w={340}
           autoComplete="off"
         />
         <Button type="submit" variant="default">

@@ -80,7 +80,7 @@ export function Versions({ open, change }: VersionsProps) {
             </Group>
             <Text size="sm" mt={4}>
               {changes.length === 0
-                ? `${version.policies.length} policies`
+                ? `The oldest version that is kept, with ${version.policies.length === 1 ? '1 policy' : `${version.policies.length} policies`}`
                 : changes.map(({ id, kind }) => `${kind} ${id}`).join(', ')}
             </Text>
             {isOpen

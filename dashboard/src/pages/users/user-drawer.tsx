@@ -5,6 +5,7 @@ import { useRights } from '../../api/rights.ts';
 import { Copyable } from '../../parts/copy.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/page.tsx';
+import { PageLink } from '../../parts/page-link.tsx';
 import { When } from '../../parts/when.tsx';
 import { type ListedUser, nameOf, OWNERS_ONLY, USER_EVENTS } from './accounts.ts';
 import { UserAccess } from './user-access.tsx';
@@ -51,6 +52,11 @@ export function UserDrawer({ id, onClose }: { readonly id: string; readonly onCl
               </Text>
             )}
             <Copyable text={user.id} what="the id" />
+            {user.kind === 'owner' ? null : (
+              <PageLink to="/policies" search={{ view: 'matrix', as: `user:${user.id}` }} size="sm">
+                What policies allow it
+              </PageLink>
+            )}
             {mayChange ? null : <Alert color="gray">{OWNERS_ONLY}.</Alert>}
           </Stack>
           <UserRights user={user} path={path} mayChange={mayChange} onSaved={refetch} />

@@ -6,6 +6,7 @@ import { faultOfJson } from '../../../parts/json-text.ts';
 import type { Policy, Principals } from '../policies.ts';
 import { completePolicy, type KnownNames } from './completion.ts';
 import { type PointedFault, placeFaults } from './json-places.ts';
+import classes from './policy-form.module.css';
 
 interface PolicyFormProps {
   readonly policy: Policy;
@@ -33,7 +34,7 @@ export function PolicyForm({ policy, edit, faults, known, readOnly }: PolicyForm
     change({ fields: Object.keys(next).length === 0 ? undefined : next });
   };
   return (
-    <fieldset disabled={readOnly} style={{ border: 0, padding: 0, margin: 0, minWidth: 0 }}>
+    <fieldset disabled={readOnly} className={classes.form}>
       <Stack>
         <TextInput
           label="Name"
