@@ -13,6 +13,7 @@ import { type EmbeddedDatabase, startEmbedded } from './database/embedded/embedd
 import { UnusableDatabase } from './database/unusable.ts';
 import { HELP, summary, unknownSettings, VERSION } from './greeting.ts';
 import { consoleLog, LISTENING } from './http/console-log.ts';
+import { NEVER_LOGGED } from './http/log-secrets.ts';
 import { type Config, ConfigError, loadConfig } from './kernel/config/config.ts';
 import { MillraceError } from './kernel/errors.ts';
 import { onStopSignal } from './kernel/stop-signal.ts';
@@ -164,7 +165,7 @@ function serveUnheard(): void {
 }
 
 function makeLog(config: Config): Logger {
-  const options = { level: config.logLevel };
+  const options = { level: config.logLevel, redact: NEVER_LOGGED };
   return config.mode === 'development' ? pino(options, consoleLog(process.stdout)) : pino(options);
 }
 

@@ -131,7 +131,7 @@ function Sentence({ text, to }: Advice) {
       {to === null ? (
         text
       ) : (
-        <PageLink to={to} size="sm">
+        <PageLink to={to} size="sm" c="inherit">
           {text}
         </PageLink>
       )}
