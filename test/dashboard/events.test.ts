@@ -71,6 +71,7 @@ t.test('events', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t) 
     t.match(page.url(), /event=\d+-\d+/);
     await page.reload();
     await detail.getByText(request).waitFor();
+    await picture('events-detail');
     t.strictSame(await violations(), []);
     t.equal(
       await detail.getByRole('link', { name: 'o3 in orders' }).getAttribute('href'),

@@ -95,6 +95,9 @@ t.test('files', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t) =
     await detail.getByText('7 bytes').waitFor();
     await detail.getByRole('button', { name: 'Make the address' }).click();
     const address = await detail.getByLabel('the address', { exact: true }).innerText();
+    const opened = await detail.getByRole('link', { name: 'Open the file' }).getAttribute('href');
+    t.equal(await (await fetch(`${origin}${opened}`)).text(), 'numbers');
+    await picture('files-detail');
     t.equal(await (await fetch(address)).text(), 'numbers', 'works without a credential');
     t.strictSame(await violations(), []);
     await detail.getByRole('button', { name: 'Delete' }).click();

@@ -1,5 +1,5 @@
 /** One file: what is known of it, an address to give away, and its deletion. */
-import { Button, Code, Drawer, Group, Select, Stack, Table, Text } from '@mantine/core';
+import { Anchor, Button, Code, Drawer, Group, Select, Stack, Table, Text } from '@mantine/core';
 import { useState } from 'react';
 import { request } from '../../api/client.ts';
 import { useResource } from '../../api/live.ts';
@@ -11,7 +11,7 @@ import { Loading } from '../../parts/page.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
 import { When } from '../../parts/when.tsx';
 import { type ShownFile, sizeText } from './file-list.ts';
-import { Preview } from './preview.tsx';
+import { Preview, useAddress } from './preview.tsx';
 
 interface FileDetailProps {
   readonly id: string;
@@ -36,6 +36,7 @@ export function FileDetail({ id, onClose }: FileDetailProps) {
 function Whole({ file, onClose }: { readonly file: ShownFile; readonly onClose: () => void }) {
   const { build, why } = useRights();
   const [isAsked, setAsked] = useState(false);
+  const address = useAddress(file.id);
   const { id, name, type, size, sha256, createdAt, createdBy, custom } = file;
   return (
     <Stack>
@@ -64,9 +65,16 @@ function Whole({ file, onClose }: { readonly file: ShownFile; readonly onClose: 
       </Table>
       <SignedAddress id={id} />
       <Group justify="space-between">
-        <PageLink to="/events" search={{ types: 'system.file.*', filter: { documentId: id } }} size="sm">
-          Events of this file
-        </PageLink>
+        <Group gap="md">
+          {address === null ? null : (
+            <Anchor href={address} target="_blank" rel="noreferrer" size="sm">
+              Open the file
+            </Anchor>
+          )}
+          <PageLink to="/events" search={{ types: 'system.file.*', filter: { documentId: id } }} size="sm">
+            Events of this file
+          </PageLink>
+        </Group>
         <Button
           color="red"
           variant="outline"
@@ -127,7 +135,7 @@ function SignedAddress({ id }: { readonly id: string }) {
           value={span}
           onChange={setSpan}
           allowDeselect={false}
-          w={190}
+          w={230}
         />
         <Button variant="default" onClick={() => void sign()}>
           Make the address

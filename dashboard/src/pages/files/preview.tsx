@@ -45,7 +45,7 @@ export function Preview({ file, large = false }: { readonly file: ShownFile; rea
 }
 
 /** An address that needs no credential; null before it is known, and for no file. */
-function useAddress(id: string | null): string | null {
+export function useAddress(id: string | null): string | null {
   const [address, setAddress] = useState<string | null>(null);
   useEffect(() => {
     setAddress(null);
