@@ -1,5 +1,5 @@
 /** The addresses of the dashboard. Each page is loaded when it is opened first, and keeps its state in its address. */
-import { createRouter, type ErrorComponentProps } from '@tanstack/react-router';
+import { createRouter, type ErrorComponentProps, parseSearchWith, stringifySearchWith } from '@tanstack/react-router';
 import { apiRoute } from './pages/api/route.ts';
 import { collectionRoute, collectionsRoute } from './pages/data/route.ts';
 import { eventsRoute } from './pages/events/route.ts';
@@ -15,6 +15,13 @@ import { webhooksRoute } from './pages/webhooks/route.ts';
 import { Failure } from './parts/failure.tsx';
 import { Page } from './parts/page.tsx';
 import { shellRoute } from './shell/route.tsx';
+
+/** Values of an address are JSON. But an id such as `1e5` or `1.0` stays the text that it is. */
+function parseValue(text: string): unknown {
+  const value: unknown = JSON.parse(text);
+  if (typeof value === 'number' && String(value) !== text) throw new SyntaxError('A text that looks like a number');
+  return value;
+}
 
 export const router = createRouter({
   routeTree: shellRoute.addChildren([
@@ -34,6 +41,8 @@ export const router = createRouter({
     policiesRoute,
   ]),
   basepath: '/dashboard',
+  parseSearch: parseSearchWith(parseValue),
+  stringifySearch: stringifySearchWith(JSON.stringify, parseValue),
   defaultPreload: 'intent',
   defaultErrorComponent: ({ error, reset }: ErrorComponentProps) => <Failure error={error} again={reset} />,
   defaultNotFoundComponent: () => (

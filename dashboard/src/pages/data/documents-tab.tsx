@@ -1,5 +1,6 @@
 /** The documents of a collection: filter, grid, and the drawer of the open one. */
 import { Button, Group, Indicator, Stack, Text } from '@mantine/core';
+import { useThrottledCallback } from '@mantine/hooks';
 import { IconFilter } from '@tabler/icons-react';
 import { useMemo, useState } from 'react';
 import { Problem } from '../../../../client/client.ts';
@@ -29,12 +30,18 @@ interface DocumentsTabProps {
   readonly onChange: (part: DataSearch, replace?: boolean) => void;
 }
 
+/** New members become columns. The server looks for them at most so often, in milliseconds. */
+const LOOK_MS = 3_000;
+
 export function DocumentsTab(props: DocumentsTabProps) {
   const { collection, search, mayWrite, onChange } = props;
   const { q = '', sort, columns: named, doc } = search;
   const [isFiltering, setFiltering] = useState(q !== '');
-  const { data: shape } = useResource<Shape>(`/admin/collections/${encodeURIComponent(collection)}/shape`);
-  const { pages, total, isOffline } = useDocuments(collection, search);
+  const { data: shape, refetch } = useResource<Shape>(`/admin/collections/${encodeURIComponent(collection)}/shape`);
+  const look = useThrottledCallback(() => void refetch(), LOOK_MS);
+  const { pages, total, isOffline } = useDocuments(collection, search, (events) => {
+    if (shape === undefined || events.some(({ data }) => hasUnknown(data, shape))) look();
+  });
   // The same list while nothing changes, so that rows are not drawn again.
   const columns = useMemo(() => columnsOf(shape, named), [shape, named]);
   const hidden = useHidden(collection, search.as, pages, columns);
@@ -111,4 +118,8 @@ export function DocumentsTab(props: DocumentsTabProps) {
       {drawer}
     </Stack>
   );
+}
+
+function hasUnknown(document: Readonly<Record<string, unknown>> | null, { members }: Shape): boolean {
+  return Object.keys(document ?? {}).some((name) => name !== '_meta' && !members.some(({ path }) => path === name));
 }

@@ -1,7 +1,7 @@
 /** The documents of the grid and how many there are, live. */
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { request } from '../../../api/client.ts';
-import { useEvents, useSession } from '../../../api/live.ts';
+import { type LoggedEvent, useEvents, useSession } from '../../../api/live.ts';
 import { type DataSearch, listPath } from '../search.ts';
 import { DocumentPages, type GridDocument } from './document-pages.ts';
 
@@ -16,7 +16,12 @@ export interface GridDocuments {
   readonly isOffline: boolean;
 }
 
-export function useDocuments(collection: string, search: DataSearch): GridDocuments {
+/** @param onEvents called with what has happened in the collection */
+export function useDocuments(
+  collection: string,
+  search: DataSearch,
+  onEvents: (events: readonly LoggedEvent[]) => void,
+): GridDocuments {
   const { state, turn } = useSession();
   const { as } = search;
   const path = listPath(collection, search);
@@ -53,6 +58,7 @@ export function useDocuments(collection: string, search: DataSearch): GridDocume
     if (pages.error === null) pages.changed();
     else pages.again();
     recount();
+    onEvents(events);
   });
   return { pages, total, isOffline };
 }
