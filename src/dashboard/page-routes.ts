@@ -15,19 +15,22 @@ const PAGE = outsideContract('A page for people');
 /** Built again with another name when its content changes. */
 const ASSET = /^[\w.-]+$/;
 
-const BEING_BUILT = `<!doctype html>
+/** A script loads it again: browsers do not follow `http-equiv="refresh"` where the address has a fragment, as set-up links have. */
+function beingBuilt(nonce: string): string {
+  return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
-<meta http-equiv="refresh" content="2">
 <title>Millrace</title>
 <p>The dashboard is being built. This page loads again by itself.</p>
+<script nonce="${nonce}">setTimeout(() => location.reload(), 2000)</script>
 `;
+}
 
 /** Scripts of this server only; styles too, and those that carry the nonce. Files are shown from memory (`blob:`). */
-function policyOf(nonce: string): string {
+function policyOf(nonce: string, scripts = "'self'"): string {
   return [
     "default-src 'none'",
-    "script-src 'self'",
+    `script-src ${scripts}`,
     `style-src 'self' 'nonce-${nonce}'`,
     "img-src 'self' blob: data:",
     "media-src 'self' blob:",
@@ -57,10 +60,10 @@ export async function dashboardRoutes(app: FastifyInstance): Promise<void> {
       const html = await built.html(nonce);
       return reply
         .code(html === null ? 503 : 200)
-        .header('content-security-policy', policyOf(nonce))
+        .header('content-security-policy', policyOf(nonce, html === null ? `'nonce-${nonce}'` : undefined))
         .header('cache-control', 'no-store')
         .type('text/html; charset=utf-8')
-        .send(html ?? BEING_BUILT);
+        .send(html ?? beingBuilt(nonce));
     });
   }
 }
