@@ -67,7 +67,7 @@ t.test('events', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t) 
       .getByRole('row', { name: /status changed/ })
       .getByText('"sent"')
       .waitFor();
-    await detail.getByText(`owner ${owner.id}`).waitFor();
+    await detail.getByRole('link', { name: 'owner owner@example.org' }).waitFor();
     t.match(page.url(), /event=\d+-\d+/);
     await page.reload();
     await detail.getByText(request).waitFor();

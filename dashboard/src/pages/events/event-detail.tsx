@@ -4,13 +4,13 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import type { LoggedEvent } from '../../api/live.ts';
 import { useSession } from '../../api/live.ts';
+import { ActorOfEvent } from '../../parts/actor.tsx';
 import { Copyable } from '../../parts/copy.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { JsonDiff } from '../../parts/json-diff.tsx';
 import { Loading } from '../../parts/page.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
 import { When } from '../../parts/when.tsx';
-import { actorOf } from './event-list.tsx';
 import { eventOf } from './history.ts';
 import { numberOf, withNumber } from './position.ts';
 
@@ -77,7 +77,7 @@ function Whole({ event, onNarrow, onReplay }: WholeProps) {
             </Row>
           )}
           <Row name="By" narrow={actor === null ? null : ['Only of this actor', () => onNarrow('actor.id', actor.id)]}>
-            {actorOf(event)}
+            <ActorOfEvent event={event} />
           </Row>
           {request === null ? null : (
             <Row name="Request" narrow={['Only of this request', () => onNarrow('request', request)]}>

@@ -3,6 +3,7 @@ import { UnstyledButton } from '@mantine/core';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useRef } from 'react';
 import type { LoggedEvent } from '../../api/live.ts';
+import { ActorOfEvent } from '../../parts/actor.tsx';
 import { When } from '../../parts/when.tsx';
 import classes from './events.module.css';
 
@@ -60,7 +61,9 @@ export function EventList({ rows, open, onOpen }: EventListProps) {
                   </UnstyledButton>
                 </td>
                 <td>{event.documentId ?? ''}</td>
-                <td className={classes.wide}>{actorOf(event)}</td>
+                <td className={classes.wide}>
+                  <ActorOfEvent event={event} />
+                </td>
                 <td className={classes.wide}>{event.changed?.join(', ') ?? ''}</td>
               </tr>
             );
@@ -75,10 +78,4 @@ export function EventList({ rows, open, onOpen }: EventListProps) {
 /** The room of the rows that are not in the page. */
 function Gap({ height }: { readonly height: number }) {
   return height <= 0 ? null : <tr aria-hidden style={{ height }} />;
-}
-
-/** Who made the change: `user u1`. */
-export function actorOf({ actor, request }: LoggedEvent): string {
-  if (actor !== null) return `${actor.kind} ${actor.id}`.trim();
-  return request === null ? 'another program' : 'nobody signed in';
 }

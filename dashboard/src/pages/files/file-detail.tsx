@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { request } from '../../api/client.ts';
 import { useResource } from '../../api/live.ts';
 import { useRights } from '../../api/rights.ts';
+import { Actor } from '../../parts/actor.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Copyable } from '../../parts/copy.tsx';
 import { Failure } from '../../parts/failure.tsx';
@@ -56,7 +57,12 @@ function Whole({ file, onClose }: { readonly file: ShownFile; readonly onClose: 
           </Row>
           <Row name="Uploaded">
             <When at={createdAt} />
-            {createdBy === null ? '' : ` by ${createdBy}`}
+            {createdBy === null ? null : (
+              <>
+                {' '}
+                by <Actor kind={null} id={createdBy} />
+              </>
+            )}
           </Row>
           <Row name="Custom">
             {custom === null || custom === undefined ? 'nothing' : <Code>{JSON.stringify(custom)}</Code>}

@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { request } from '../../api/client.ts';
 import { useResource } from '../../api/live.ts';
 import { useRights } from '../../api/rights.ts';
+import { ActorText } from '../../parts/actor.tsx';
 import { Failure, tellFailure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/page.tsx';
 import { When } from '../../parts/when.tsx';
@@ -60,7 +61,11 @@ export function Versions({ plugin }: { readonly plugin: WholePlugin }) {
                 <Table.Td>
                   <When at={at} />
                   <Text size="xs" c="dimmed">
-                    {by === null ? '' : `by ${by}`}
+                    {by === null ? null : (
+                      <>
+                        by <ActorText text={by} />
+                      </>
+                    )}
                   </Text>
                 </Table.Td>
                 <Table.Td>{note}</Table.Td>

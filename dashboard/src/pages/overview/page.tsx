@@ -3,12 +3,12 @@ import { Alert, Badge, Card, Group, List, SimpleGrid, Stack, Table, Text, Title 
 import { IconAlertTriangle, IconCircleCheck } from '@tabler/icons-react';
 import { type ReactNode, useEffect, useState } from 'react';
 import { useResource } from '../../api/live.ts';
+import { ActorOfEvent } from '../../parts/actor.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { FirstDocument } from '../../parts/first-document.tsx';
 import { Loading, Page } from '../../parts/page.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
 import { When } from '../../parts/when.tsx';
-import { actorOf } from '../events/event-list.tsx';
 import { useTail } from '../events/use-tail.ts';
 import { type Advice, adviceFor } from './advice.ts';
 import { type Facts, useFacts } from './facts.ts';
@@ -155,7 +155,7 @@ function Newest() {
                   {event.type}
                 </PageLink>
                 <Text size="xs" c="dimmed" truncate>
-                  {event.documentId ?? actorOf(event)}
+                  {event.documentId ?? <ActorOfEvent event={event} plain />}
                 </Text>
               </Table.Td>
               <Table.Td w={130} ta="right">

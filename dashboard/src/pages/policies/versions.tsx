@@ -3,6 +3,7 @@ import { Badge, Button, Card, Group, Stack, Text, Title } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { request } from '../../api/client.ts';
 import { useRights } from '../../api/rights.ts';
+import { ActorText } from '../../parts/actor.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { JsonDiff } from '../../parts/json-diff.tsx';
 import { Loading } from '../../parts/page.tsx';
@@ -50,7 +51,12 @@ export function Versions({ open, change }: VersionsProps) {
                 ) : null}
                 <Text size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
                   <When at={version.at} />
-                  {version.by === null ? '' : ` by ${version.by}`}
+                  {version.by === null ? null : (
+                    <>
+                      {' '}
+                      by <ActorText text={version.by} />
+                    </>
+                  )}
                 </Text>
               </Group>
               <Group gap="xs">

@@ -3,6 +3,7 @@ import { Alert, Button, Code, Group, SimpleGrid, Stack, Switch, Text, Title } fr
 import { type ReactNode, useState } from 'react';
 import { request } from '../../api/client.ts';
 import { useRights } from '../../api/rights.ts';
+import { Actor } from '../../parts/actor.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
 import { tellFailure } from '../../parts/failure.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
@@ -139,7 +140,7 @@ function Facts({ endpoint }: { readonly endpoint: Endpoint }) {
       {names.length === 0 ? null : <Fact name="Own headers">{names.join(', ')}</Fact>}
       {ratePerSecond === null ? null : <Fact name="Calls a second">at most {ratePerSecond}</Fact>}
       <Fact name="Sees what may be read by">
-        {principal.kind === 'anonymous' ? 'anonymous clients' : `${principal.kind} ${principal.id}`}
+        {principal.kind === 'anonymous' ? 'anonymous clients' : <Actor kind={principal.kind} id={principal.id} />}
       </Fact>
       <Fact name="Made">
         <When at={endpoint.createdAt} />

@@ -5,6 +5,7 @@ import { IconArrowBackUp } from '@tabler/icons-react';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { request, withQuery } from '../../../api/client.ts';
 import type { LoggedEvent } from '../../../api/live.ts';
+import { ActorOfEvent } from '../../../parts/actor.tsx';
 import { Failure, tellFailure } from '../../../parts/failure.tsx';
 import { JsonDiff } from '../../../parts/json-diff.tsx';
 import { Loading } from '../../../parts/page.tsx';
@@ -78,7 +79,7 @@ export function History({ collection, id, etag, as, mayWrite, reason }: HistoryP
                     <When at={event.timestamp} />
                   </Text>
                   <Text size="sm" c="dimmed">
-                    {event.actor === null ? 'by another program or nobody' : `by ${event.actor.kind} ${event.actor.id}`}
+                    by <ActorOfEvent event={event} plain />
                   </Text>
                 </Group>
               </Accordion.Control>
