@@ -119,6 +119,10 @@ t.test('policies in the dashboard', options, async (t) => {
     t.strictSame(await violations(), []);
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('heading', { name: 'Own posts' }).waitFor();
+    await page.getByRole('button', { name: 'Delete' }).click();
+    const question = page.getByRole('dialog', { name: 'Delete Own posts' });
+    await question.getByText('− 1', { exact: true }).waitFor();
+    await question.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('link', { name: 'All policies' }).click();
     await page.getByRole('row').filter({ hasText: POLICY }).waitFor();
     await picture('policies');

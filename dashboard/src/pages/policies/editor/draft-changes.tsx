@@ -56,6 +56,18 @@ export function useDraft(id: string, policy: Policy | null, isAsked: boolean): T
   });
 }
 
+/** What would change without a policy, for the question before it is deleted. */
+export function DeleteChanges({ id }: { readonly id: string }) {
+  const body = { id, policy: null };
+  const { data } = useQuery({
+    queryKey: ['draft', body],
+    // The events have moved on by the next time.
+    gcTime: 0,
+    queryFn: async () => (await request<Effect>('POST', '/admin/policies/draft', { body })).body,
+  });
+  return data === undefined ? null : <EffectShown effect={data} />;
+}
+
 interface DraftChangesProps {
   readonly tried: Tried;
   /** False where the same refusal stands elsewhere. */

@@ -16,7 +16,7 @@ import { useAction } from '../../../parts/use-action.ts';
 import { type Policy, type SavedPolicy, withoutId } from '../policies.ts';
 import type { ChangePlace } from '../route.ts';
 import { completePolicy } from './completion.ts';
-import { DraftChanges, useDraft } from './draft-changes.tsx';
+import { DeleteChanges, DraftChanges, useDraft } from './draft-changes.tsx';
 import { placeFaults } from './json-places.ts';
 import { useMembers } from './known-members.ts';
 import { PolicyForm } from './policy-form.tsx';
@@ -162,7 +162,12 @@ export function PolicyEditor({ id, policies, change }: PolicyEditorProps) {
           }}
           onClose={() => setAsked(false)}
         >
-          It is no longer in force within a second. The versions of the set keep it, so it can be restored.
+          <Stack gap="sm">
+            <span>
+              It is no longer in force within a second. The versions of the set keep it, so it can be restored.
+            </span>
+            <DeleteChanges id={id} />
+          </Stack>
         </Confirm>
       ) : null}
     </Stack>
