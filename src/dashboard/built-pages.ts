@@ -7,10 +7,20 @@ import { fileURLToPath } from 'node:url';
 
 const COMPILED = !import.meta.url.endsWith('.ts');
 
-/** Where the built files lie. */
-export const BUILT = fileURLToPath(
-  new URL(COMPILED ? '../browser/dashboard/' : '../../dashboard/dist/', import.meta.url),
-);
+const BUILT = fileURLToPath(new URL(COMPILED ? '../browser/dashboard/' : '../../dashboard/dist/', import.meta.url));
+
+/** A script, style or picture of the page. Built again under another name when its content changes. */
+const ASSET = /^[\w.-]+\.(js|css|svg)$/;
+const TYPES: Readonly<Record<string, string>> = {
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  svg: 'image/svg+xml',
+};
+/** The compressed copies that the build makes, the smaller first. */
+const COPIES = [
+  { encoding: 'br', ending: '.br' },
+  { encoding: 'gzip', ending: '.gz' },
+];
 
 /** What the build wrote instead of the nonce of a response. */
 const NONCE = /__NONCE__/g;
@@ -33,4 +43,27 @@ export class BuiltPage {
     if (this.#kept?.changedAt !== changedAt) this.#kept = { changedAt, html: await readFile(place, 'utf8') };
     return this.#kept.html.replaceAll(NONCE, nonce);
   }
+}
+
+export interface BuiltAsset {
+  readonly type: string;
+  /** Of the bytes; null when they are not compressed. */
+  readonly encoding: string | null;
+  readonly bytes: Buffer;
+}
+
+/**
+ * @param name as it came in the address
+ * @param accepted the header `Accept-Encoding`
+ * @returns null where there is none of that name
+ */
+export async function builtAsset(name: string, accepted: string): Promise<BuiltAsset | null> {
+  const type = TYPES[ASSET.exec(name)?.[1] ?? ''];
+  if (type === undefined) return null;
+  const copies = COPIES.filter(({ encoding }) => new RegExp(`\\b${encoding}\\b`).test(accepted));
+  for (const { encoding, ending } of [...copies, { encoding: null, ending: '' }]) {
+    const bytes = await readFile(`${BUILT}assets/${name}${ending}`).catch(() => null);
+    if (bytes !== null) return { type, encoding, bytes };
+  }
+  return null;
 }

@@ -3,17 +3,12 @@
  * the session of the person at it (session-routes.ts), the page itself (the folder `dashboard`).
  */
 import { randomBytes } from 'node:crypto';
-import { stat } from 'node:fs/promises';
-import fastifyStatic from '@fastify/static';
 import type { FastifyInstance } from 'fastify';
 import { outsideContract } from '../contract/operation.ts';
 import { MillraceError } from '../kernel/errors.ts';
-import { BUILT, BuiltPage } from './built-pages.ts';
+import { BuiltPage, builtAsset } from './built-pages.ts';
 
 const PAGE = outsideContract('A page for people');
-
-/** Built again with another name when its content changes. */
-const ASSET = /^[\w.-]+$/;
 
 /** A script loads it again: browsers do not follow `http-equiv="refresh"` where the address has a fragment, as set-up links have. */
 function beingBuilt(nonce: string): string {
@@ -45,13 +40,17 @@ function policyOf(nonce: string, scripts = "'self'"): string {
 
 export async function dashboardRoutes(app: FastifyInstance): Promise<void> {
   const built = new BuiltPage();
-  await app.register(fastifyStatic, { root: BUILT, serve: false, preCompressed: true });
 
   app.get<{ Params: { name: string } }>('/dashboard/assets/:name', { config: PAGE }, async (request, reply) => {
-    const { name } = request.params;
-    const isThere = ASSET.test(name) && (await stat(`${BUILT}assets/${name}`).catch(() => null)) !== null;
-    if (!isThere) throw new MillraceError('route-not-found', 'The dashboard has no such file. Load its page again');
-    return reply.sendFile(name, `${BUILT}assets`, { maxAge: 31_536_000_000, immutable: true });
+    const asset = await builtAsset(request.params.name, String(request.headers['accept-encoding']));
+    if (asset === null)
+      throw new MillraceError('route-not-found', 'The dashboard has no such file. Load its page again');
+    if (asset.encoding !== null) reply.header('content-encoding', asset.encoding);
+    return reply
+      .header('vary', 'Accept-Encoding')
+      .header('cache-control', 'public, max-age=31536000, immutable')
+      .type(asset.type)
+      .send(asset.bytes);
   });
 
   for (const url of ['/dashboard', '/dashboard/*']) {
