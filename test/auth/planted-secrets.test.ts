@@ -156,6 +156,7 @@ t.test('secrets stay secret', async (t) => {
   });
   refusals.push(broken.body);
   await ask(app, `DELETE /admin/keys/${key.id}`, undefined, owner);
+  await app.inject({ url: '/api/posts', headers: { ...owner.headers, 'millrace-as': `user:${ada.id}` } });
 
   await parts.auth.rotateKeys(false);
 

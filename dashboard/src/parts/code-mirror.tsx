@@ -105,10 +105,21 @@ export function CodeMirror(props: CodeMirrorProps) {
   return <div ref={host} className={classes.editor} style={{ minHeight: `${lines * 1.4 + 1}em` }} />;
 }
 
+/**
+ * A frame around the bracket that belongs to the one at the cursor. With a background, as CodeMirror has it, Chromium writes
+ * that colour into the line as a style when the text is replaced, which the content security policy refuses.
+ */
+const BRACKETS = {
+  '&.cm-focused .cm-matchingBracket, &.cm-focused .cm-nonmatchingBracket': {
+    backgroundColor: 'transparent',
+    outline: '1px solid currentColor',
+  },
+};
+
 function coloursOf(scheme: 'light' | 'dark') {
   return [
     syntaxHighlighting(scheme === 'dark' ? DARK_COLOURS : defaultHighlightStyle),
-    EditorView.theme({}, { dark: scheme === 'dark' }),
+    EditorView.theme(BRACKETS, { dark: scheme === 'dark' }),
   ];
 }
 

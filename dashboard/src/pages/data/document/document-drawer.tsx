@@ -20,6 +20,8 @@ interface DocumentDrawerProps {
 }
 
 const TITLES = { form: 'Form', json: 'JSON', history: 'History' };
+/** A document that is not stored yet has no history. */
+const NEW_SIDES = SIDES.filter((side) => side !== 'history');
 const CLOSED: DataSearch = { doc: undefined, side: undefined, copy: undefined };
 
 export function DocumentDrawer(props: DocumentDrawerProps) {
@@ -29,7 +31,7 @@ export function DocumentDrawer(props: DocumentDrawerProps) {
   const source = isNew ? (copy ?? null) : (doc ?? null);
   const { data, error, refetch } = useDocument(collection, source, as);
   const isGone = error instanceof Problem && error.code === 'document-not-found';
-  const shown = isGone ? 'history' : side;
+  const shown = isGone ? 'history' : isNew && side === 'history' ? 'form' : side;
   const isReady = data !== undefined || (isNew && copy === undefined);
   return (
     <Drawer
@@ -41,18 +43,20 @@ export function DocumentDrawer(props: DocumentDrawerProps) {
       styles={{ title: { overflowWrap: 'anywhere', fontWeight: 600 } }}
     >
       <Stack>
-        {isNew ? null : (
-          <Group justify="space-between" gap="xs">
-            <SegmentedControl
-              size="xs"
-              aria-label="How the document is shown"
-              data={SIDES.map((value) => ({ value, label: TITLES[value], disabled: isGone && value !== 'history' }))}
-              value={shown}
-              onChange={(value) => onChange({ side: SIDES.find((known) => known === value) }, true)}
-            />
-            {data === undefined || isGone ? null : <Revision tagged={data} />}
-          </Group>
-        )}
+        <Group justify="space-between" gap="xs">
+          <SegmentedControl
+            size="xs"
+            aria-label="How the document is shown"
+            data={(isNew ? NEW_SIDES : SIDES).map((value) => ({
+              value,
+              label: TITLES[value],
+              disabled: isGone && value !== 'history',
+            }))}
+            value={shown}
+            onChange={(value) => onChange({ side: SIDES.find((known) => known === value) }, true)}
+          />
+          {data === undefined || isGone || isNew ? null : <Revision tagged={data} />}
+        </Group>
         {isGone ? (
           <Text size="sm">There is no such document now. What is known of it stands below, and can be put back.</Text>
         ) : null}

@@ -1,11 +1,11 @@
 /** Sign-in to the dashboard by a provider, in Chromium, with a real OpenID provider: back where one was, and nothing left behind. */
 import t from 'tap';
-import { ask, signInOwner } from '../helpers/accounts.ts';
-import { buildTestApp } from '../helpers/app.ts';
-import { dashboardPage } from '../helpers/dashboard/dashboard-page.ts';
-import { testBrowser, whyNoBrowser } from '../helpers/programs/browser.ts';
-import { startOpenIdProvider } from '../helpers/providers/openid-provider.ts';
-import { leadingTo } from '../helpers/providers/sign-in-world.ts';
+import { ask, signInOwner } from '../../helpers/accounts.ts';
+import { buildTestApp } from '../../helpers/app.ts';
+import { dashboardPage } from '../../helpers/dashboard/dashboard-page.ts';
+import { testBrowser, whyNoBrowser } from '../../helpers/programs/browser.ts';
+import { startOpenIdProvider } from '../../helpers/providers/openid-provider.ts';
+import { leadingTo } from '../../helpers/providers/sign-in-world.ts';
 
 const options = { skip: whyNoBrowser() ?? false, timeout: 120_000 };
 

@@ -2,11 +2,11 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import t from 'tap';
-import { ask, PASSWORD, signInOwner, toAccount } from '../helpers/accounts.ts';
-import { buildTestApp } from '../helpers/app.ts';
-import { dashboardPage } from '../helpers/dashboard/dashboard-page.ts';
-import { testSmtp } from '../helpers/network/smtp.ts';
-import { testBrowser, whyNoBrowser } from '../helpers/programs/browser.ts';
+import { ask, PASSWORD, signInOwner, toAccount } from '../../helpers/accounts.ts';
+import { buildTestApp } from '../../helpers/app.ts';
+import { dashboardPage } from '../../helpers/dashboard/dashboard-page.ts';
+import { testSmtp } from '../../helpers/network/smtp.ts';
+import { testBrowser, whyNoBrowser } from '../../helpers/programs/browser.ts';
 
 const options = { skip: whyNoBrowser() ?? false, timeout: 120_000 };
 

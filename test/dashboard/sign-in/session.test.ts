@@ -1,7 +1,7 @@
 /** `/dashboard/session` over HTTP: the cookie, which pages may ask, and that no other route reads it. */
 import t, { type Test } from 'tap';
-import { ask, PASSWORD, signInOwner } from '../helpers/accounts.ts';
-import { buildTestApp } from '../helpers/app.ts';
+import { ask, PASSWORD, signInOwner } from '../../helpers/accounts.ts';
+import { buildTestApp } from '../../helpers/app.ts';
 
 const ORIGIN = 'https://backend.example.org';
 

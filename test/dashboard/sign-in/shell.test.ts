@@ -1,9 +1,9 @@
 /** The frame of the dashboard in Chromium: sign-in, sessions that end elsewhere, navigation, and what is kept where. */
 import t from 'tap';
-import { ask, PASSWORD, signInOwner } from '../helpers/accounts.ts';
-import { buildTestApp } from '../helpers/app.ts';
-import { dashboardPage } from '../helpers/dashboard/dashboard-page.ts';
-import { testBrowser, whyNoBrowser } from '../helpers/programs/browser.ts';
+import { ask, PASSWORD, signInOwner } from '../../helpers/accounts.ts';
+import { buildTestApp } from '../../helpers/app.ts';
+import { dashboardPage } from '../../helpers/dashboard/dashboard-page.ts';
+import { testBrowser, whyNoBrowser } from '../../helpers/programs/browser.ts';
 
 const options = { skip: whyNoBrowser() ?? false, timeout: 120_000 };
 
