@@ -2,6 +2,7 @@
 import t from 'tap';
 import { ask, signInOwner } from '../../helpers/accounts.ts';
 import { buildTestApp } from '../../helpers/app.ts';
+import { nextRow } from '../../helpers/events/log-rows.ts';
 
 const SECRET = 'sk_live_4eC39HqLyjWDarjtT1zdP7dc';
 
@@ -45,10 +46,12 @@ t.test('functions are tried', async (t) => {
   const { app, parts } = await buildTestApp(t, { MILLRACE_PLUGINS: '' });
   const boss = await signInOwner(app, parts);
   // A trigger counts from a place of the log: what is written before must have passed it.
-  const passed = Promise.withResolvers<void>();
-  parts.events.tail.attach({ rows: (rows) => rows.some((row) => row.collection === 'orders') && passed.resolve() });
+  const passed = nextRow(
+    parts.events.tail,
+    ({ collection, operation }) => collection === 'orders' && operation === 'insert',
+  );
   await ask(app, 'POST /api/orders', { id: 'old', n: 1 }, boss);
-  await passed.promise;
+  await passed;
   const orders = parts.mongo.data.collection<{ _id: string }>('orders');
   const draft = { manifest: MANIFEST, files: FILES };
   const tried = async (fn: string, input: unknown = null, more: object = {}) => {

@@ -134,6 +134,7 @@ t.test('what happens to accounts is told only to plugins that may know', async (
   node.use(said, { readsAccounts: false });
   await node.queue.quiet();
   await signUp(app, 'ann');
+  await markLog(app, parts.events.tail);
   await planned(node);
   t.equal((await world.runs()).length, 0);
   node.use(said, { readsAccounts: true });
