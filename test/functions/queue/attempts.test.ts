@@ -85,6 +85,7 @@ t.test('a run that keeps failing is tried five times, and leaves nothing', async
   t.strictSame([await counted('tries'), await counted('good')], [1, 1], 'only the run that succeeded has written');
   await until(async () => (await events('system.function.parked')) === 1, 'that it is parked is told');
   t.equal(await events('system.function.failed'), 5);
+  await until(() => node.ended.length === 6, 'the end of each attempt is told');
   t.strictSame(
     node.ended.map(({ state }) => state),
     ['waiting', 'waiting', 'waiting', 'waiting', 'parked', 'ok'],
