@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { request } from '../../api/client.ts';
 import { useResource, useSession } from '../../api/live.ts';
 import { useRights } from '../../api/rights.ts';
-import { CodeEditor } from '../../parts/code-editor.tsx';
+import { CodeEditor } from '../../parts/code/code-editor.tsx';
 import { Copyable } from '../../parts/copy.tsx';
 import { tellFailure } from '../../parts/failure.tsx';
 import { Page } from '../../parts/page.tsx';

@@ -4,10 +4,10 @@ import { notifications } from '@mantine/notifications';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { request } from '../../api/client.ts';
-import { CodeEditor } from '../../parts/code-editor.tsx';
+import { CodeEditor } from '../../parts/code/code-editor.tsx';
+import { faultOfJson, parseJson } from '../../parts/code/json-text.ts';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Failure } from '../../parts/failure.tsx';
-import { faultOfJson, parseJson } from '../../parts/json-text.ts';
 import { useAction } from '../../parts/use-action.ts';
 import { pathOf } from './search.ts';
 

@@ -3,7 +3,7 @@ import { Button, Modal, Stack, Text, TextInput } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { request } from '../../api/client.ts';
-import { CodeEditor } from '../../parts/code-editor.tsx';
+import { CodeEditor } from '../../parts/code/code-editor.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { pathOf } from './search.ts';
 

@@ -3,9 +3,9 @@ import { Box, Button, Group, NativeSelect, Stack, TagsInput, Text, TextInput } f
 import { useState } from 'react';
 import { request } from '../../api/client.ts';
 import { useKnownRoles, usePlaces } from '../../api/known-names.ts';
-import { CodeEditor } from '../../parts/code-editor.tsx';
+import { CodeEditor } from '../../parts/code/code-editor.tsx';
+import { faultOfJson, parseJson } from '../../parts/code/json-text.ts';
 import { Failure } from '../../parts/failure.tsx';
-import { faultOfJson, parseJson } from '../../parts/json-text.ts';
 import { useAction } from '../../parts/use-action.ts';
 import type { PolicySet } from './policies.ts';
 import { principalOf, type TrialPrincipal } from './principals.ts';

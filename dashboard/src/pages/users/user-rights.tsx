@@ -2,9 +2,9 @@
 import { Box, Button, Group, Stack, Text, Title } from '@mantine/core';
 import { useState } from 'react';
 import { request } from '../../api/client.ts';
-import { CodeEditor } from '../../parts/code-editor.tsx';
+import { CodeEditor } from '../../parts/code/code-editor.tsx';
+import { faultOfJson, parseJson } from '../../parts/code/json-text.ts';
 import { Failure } from '../../parts/failure.tsx';
-import { faultOfJson, parseJson } from '../../parts/json-text.ts';
 import { useAction } from '../../parts/use-action.ts';
 import type { ListedUser } from './accounts.ts';
 import { RolesInput } from './roles-input.tsx';

@@ -7,13 +7,13 @@ import { useRights } from '../../api/rights.ts';
 import { Failure } from '../../parts/failure.tsx';
 import { Loading, Page } from '../../parts/page.tsx';
 import type { Endpoint } from './answers.ts';
-import { Deliveries } from './deliveries.tsx';
-import { DeliveryDrawer } from './delivery-drawer.tsx';
-import { EndpointDetail } from './endpoint-detail.tsx';
-import { EndpointForm } from './endpoint-form.tsx';
+import { Deliveries } from './deliveries/deliveries.tsx';
+import { DeliveryDrawer } from './deliveries/delivery-drawer.tsx';
+import { EndpointDetail } from './endpoint/endpoint-detail.tsx';
+import { EndpointForm } from './endpoint/endpoint-form.tsx';
+import { SecretShown } from './endpoint/secret-shown.tsx';
 import { EndpointList } from './endpoint-list.tsx';
 import { useWebhooksPlace } from './place.ts';
-import { SecretShown } from './secret-shown.tsx';
 import { Verify } from './verify.tsx';
 
 /** Health changes with every try, and no event tells of it. */

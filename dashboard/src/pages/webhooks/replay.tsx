@@ -6,7 +6,7 @@ import { useResource } from '../../api/live.ts';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import type { Endpoint, Replay } from './answers.ts';
-import { useEventTypes } from './event-types.ts';
+import { useEventTypes } from './endpoint/event-types.ts';
 import { useWebhooksAgain, useWebhooksPlace } from './place.ts';
 
 const PROGRESS_MS = 500;

@@ -3,7 +3,7 @@ import { Alert, Badge, Button, Code, Group, Select, Stack, Text, TextInput, Titl
 import { IconSend } from '@tabler/icons-react';
 import { useState } from 'react';
 import { type PlainAnswer, plainRequest } from '../../../api/plain-request.ts';
-import { CodeEditor } from '../../../parts/code-editor.tsx';
+import { CodeEditor } from '../../../parts/code/code-editor.tsx';
 import { Copyable } from '../../../parts/copy.tsx';
 import { tellFailure } from '../../../parts/failure.tsx';
 import type { PluginFunction } from '../answers.ts';

@@ -9,7 +9,7 @@ import { request } from '../../../api/client.ts';
 import { type Tagged, useResource } from '../../../api/live.ts';
 import { plainRequest } from '../../../api/plain-request.ts';
 import { useRights } from '../../../api/rights.ts';
-import { CodeEditor } from '../../../parts/code-editor.tsx';
+import { CodeEditor } from '../../../parts/code/code-editor.tsx';
 import { Failure } from '../../../parts/failure.tsx';
 import type { WholePlugin } from '../answers.ts';
 import { useFunctionsAgain, usePluginPlace } from '../place.ts';

@@ -1,7 +1,7 @@
 /** Where the server found faults in a plugin: in which file, at which line and column. */
 import { jsonLanguage } from '@codemirror/lang-json';
 import { Problem } from '../../../../../client/client.ts';
-import type { CodeFault } from '../../../parts/code-mirror.tsx';
+import type { CodeFault } from '../../../parts/code/code-mirror.tsx';
 import { type Draft, MANIFEST } from './draft.ts';
 
 export interface PlacedFault extends CodeFault {

@@ -4,7 +4,7 @@ import { IconPlayerPlay } from '@tabler/icons-react';
 import { useState } from 'react';
 import { request } from '../../../api/client.ts';
 import { useRights } from '../../../api/rights.ts';
-import { CodeEditor } from '../../../parts/code-editor.tsx';
+import { CodeEditor } from '../../../parts/code/code-editor.tsx';
 import { Copyable } from '../../../parts/copy.tsx';
 import { Failure } from '../../../parts/failure.tsx';
 import type { PluginFunction, TryAnswer, WholePlugin } from '../answers.ts';

@@ -1,5 +1,5 @@
 /** Where things are in a text of JSON, also in one that is not finished: for faults of the server, and for completion. */
-import type { CodeFault } from '../../../parts/code-mirror.tsx';
+import type { CodeFault } from '../../../parts/code/code-mirror.tsx';
 
 interface Level {
   readonly isObject: boolean;

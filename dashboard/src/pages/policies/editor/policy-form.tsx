@@ -1,8 +1,8 @@
 /** A policy as a form. Each change makes the next state of the whole policy. */
 import { Box, Checkbox, Group, NativeSelect, SegmentedControl, Stack, TagsInput, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
-import { CodeEditor } from '../../../parts/code-editor.tsx';
-import { faultOfJson } from '../../../parts/json-text.ts';
+import { CodeEditor } from '../../../parts/code/code-editor.tsx';
+import { faultOfJson } from '../../../parts/code/json-text.ts';
 import type { Policy, Principals } from '../policies.ts';
 import { completePolicy, type KnownNames } from './completion.ts';
 import { type PointedFault, placeFaults } from './json-places.ts';

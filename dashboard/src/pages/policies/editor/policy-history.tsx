@@ -1,8 +1,8 @@
 /** The history of one policy, from the versions of the set: what changed and who did it; an older state can be put back. */
 import { Button, Card, Group, Stack, Text, Title } from '@mantine/core';
 import { useState } from 'react';
+import { JsonDiff } from '../../../parts/code/json-diff.tsx';
 import { Failure } from '../../../parts/failure.tsx';
-import { JsonDiff } from '../../../parts/json-diff.tsx';
 import { When } from '../../../parts/when.tsx';
 import { type Policy, type PolicyVersion, useVersions, withoutId } from '../policies.ts';
 

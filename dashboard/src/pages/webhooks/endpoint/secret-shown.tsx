@@ -1,6 +1,6 @@
 /** A new secret, shown this one time. */
 import { Alert, Button, Group, Modal, Stack, Text } from '@mantine/core';
-import { Copyable } from '../../parts/copy.tsx';
+import { Copyable } from '../../../parts/copy.tsx';
 
 export function SecretShown({ secret, onClose }: { readonly secret: string; readonly onClose: () => void }) {
   return (

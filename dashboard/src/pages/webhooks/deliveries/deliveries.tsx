@@ -1,15 +1,15 @@
 /** Deliveries, the newest first, by endpoint, state and type. */
 import { Button, Group, Select, Stack, Table, Text, TextInput, Title } from '@mantine/core';
 import { useState } from 'react';
-import { withQuery } from '../../api/client.ts';
-import { useListPage } from '../../api/live.ts';
-import { Failure } from '../../parts/failure.tsx';
-import { Loading } from '../../parts/page.tsx';
-import { PageLink } from '../../parts/page-link.tsx';
-import { When } from '../../parts/when.tsx';
-import { DELIVERY_STATES, type Delivery, type Endpoint, nameOf } from './answers.ts';
-import { DeliveryBadge, outcomeOf } from './health.tsx';
-import { useWebhooksPlace } from './place.ts';
+import { withQuery } from '../../../api/client.ts';
+import { useListPage } from '../../../api/live.ts';
+import { Failure } from '../../../parts/failure.tsx';
+import { Loading } from '../../../parts/page.tsx';
+import { PageLink } from '../../../parts/page-link.tsx';
+import { When } from '../../../parts/when.tsx';
+import { DELIVERY_STATES, type Delivery, type Endpoint, nameOf } from '../answers.ts';
+import { DeliveryBadge, outcomeOf } from '../health.tsx';
+import { useWebhooksPlace } from '../place.ts';
 
 /** No event tells of a try, so the newest page is asked for again. */
 const AGAIN_MS = 1_500;

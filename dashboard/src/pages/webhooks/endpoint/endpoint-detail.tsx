@@ -1,20 +1,20 @@
 /** One endpoint: what it gets, how it is, and what can be done with it. */
 import { Alert, Button, Code, Group, SimpleGrid, Stack, Switch, Text, Title } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
-import { request } from '../../api/client.ts';
-import { useRights } from '../../api/rights.ts';
-import { Actor } from '../../parts/actor.tsx';
-import { Confirm } from '../../parts/confirm.tsx';
-import { tellFailure } from '../../parts/failure.tsx';
-import { PageLink } from '../../parts/page-link.tsx';
-import { When } from '../../parts/when.tsx';
-import { type Endpoint, nameOf } from './answers.ts';
+import { request } from '../../../api/client.ts';
+import { useRights } from '../../../api/rights.ts';
+import { Actor } from '../../../parts/actor.tsx';
+import { Confirm } from '../../../parts/confirm.tsx';
+import { tellFailure } from '../../../parts/failure.tsx';
+import { PageLink } from '../../../parts/page-link.tsx';
+import { When } from '../../../parts/when.tsx';
+import { type Endpoint, nameOf } from '../answers.ts';
+import { HealthBadge, healthOf } from '../health.tsx';
+import { useWebhooksAgain, useWebhooksPlace } from '../place.ts';
+import { ReplayDialog, ReplayProgress } from '../replay.tsx';
+import type { WebhookDialog } from '../route.ts';
 import { Recover, Rotate, Test } from './endpoint-dialogs.tsx';
 import { EndpointForm } from './endpoint-form.tsx';
-import { HealthBadge, healthOf } from './health.tsx';
-import { useWebhooksAgain, useWebhooksPlace } from './place.ts';
-import { ReplayDialog, ReplayProgress } from './replay.tsx';
-import type { WebhookDialog } from './route.ts';
 
 interface EndpointDetailProps {
   readonly id: string;

@@ -1,5 +1,5 @@
 /** Types of events to choose from: those of the collections that there are, and the ones of the system that people want. */
-import { useResource } from '../../api/live.ts';
+import { useResource } from '../../../api/live.ts';
 
 const OF_SYSTEM = [
   'system.file.created',

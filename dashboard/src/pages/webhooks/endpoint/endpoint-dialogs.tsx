@@ -2,11 +2,11 @@
 import { Autocomplete, Select, Stack, Text, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
-import { request } from '../../api/client.ts';
-import { Confirm } from '../../parts/confirm.tsx';
-import type { Delivery, Endpoint } from './answers.ts';
+import { request } from '../../../api/client.ts';
+import { Confirm } from '../../../parts/confirm.tsx';
+import type { Delivery, Endpoint } from '../answers.ts';
+import { useWebhooksAgain, useWebhooksPlace } from '../place.ts';
 import { useEventTypes } from './event-types.ts';
-import { useWebhooksAgain, useWebhooksPlace } from './place.ts';
 
 interface DialogProps {
   readonly endpoint: Endpoint;

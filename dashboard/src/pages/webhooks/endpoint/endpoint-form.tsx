@@ -15,15 +15,15 @@ import {
   UnstyledButton,
 } from '@mantine/core';
 import { useState } from 'react';
-import { Problem } from '../../../../client/client.ts';
-import { request } from '../../api/client.ts';
-import { CodeEditor } from '../../parts/code-editor.tsx';
-import { Failure } from '../../parts/failure.tsx';
-import type { Endpoint } from './answers.ts';
+import { Problem } from '../../../../../client/client.ts';
+import { request } from '../../../api/client.ts';
+import { CodeEditor } from '../../../parts/code/code-editor.tsx';
+import { Failure } from '../../../parts/failure.tsx';
+import type { Endpoint } from '../answers.ts';
+import { useWebhooksAgain } from '../place.ts';
 import { changesOf, type FormValues, newBody, valuesOf } from './endpoint-values.ts';
 import { useEventTypes } from './event-types.ts';
 import { HeadersField } from './headers-field.tsx';
-import { useWebhooksAgain } from './place.ts';
 
 interface EndpointFormProps {
   /** Absent for a new one. */

@@ -2,16 +2,16 @@
 import { Badge, Button, Code, Drawer, Group, Stack, Text, Title } from '@mantine/core';
 import { IconRepeat } from '@tabler/icons-react';
 import { useState } from 'react';
-import { request } from '../../api/client.ts';
-import { useResource } from '../../api/live.ts';
-import { useRights } from '../../api/rights.ts';
-import { Copyable } from '../../parts/copy.tsx';
-import { Failure, tellFailure } from '../../parts/failure.tsx';
-import { Loading } from '../../parts/page.tsx';
-import { When } from '../../parts/when.tsx';
-import type { Attempt, Delivery } from './answers.ts';
-import { outcomeOf } from './health.tsx';
-import { useWebhooksAgain, useWebhooksPlace } from './place.ts';
+import { request } from '../../../api/client.ts';
+import { useResource } from '../../../api/live.ts';
+import { useRights } from '../../../api/rights.ts';
+import { Copyable } from '../../../parts/copy.tsx';
+import { Failure, tellFailure } from '../../../parts/failure.tsx';
+import { Loading } from '../../../parts/page.tsx';
+import { When } from '../../../parts/when.tsx';
+import type { Attempt, Delivery } from '../answers.ts';
+import { outcomeOf } from '../health.tsx';
+import { useWebhooksAgain, useWebhooksPlace } from '../place.ts';
 
 /** A try may come at any time while the drawer is open. */
 const AGAIN_MS = 1_500;
