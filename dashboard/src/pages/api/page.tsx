@@ -9,7 +9,7 @@ import { Copyable } from '../../parts/copy.tsx';
 import { tellFailure } from '../../parts/failure.tsx';
 import { Page } from '../../parts/page.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
-import type { Shape } from '../data/columns.ts';
+import type { Shape } from '../data/parts/columns.ts';
 import {
   asksBody,
   asksId,

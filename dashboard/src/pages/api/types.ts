@@ -1,5 +1,5 @@
 /** A TypeScript type of the documents of a collection, from what its documents look like. Pure. */
-import type { Shape, ShapeMember } from '../data/columns.ts';
+import type { Shape, ShapeMember } from '../data/parts/columns.ts';
 
 /** Types of the database as the API shows their values; others are `unknown`. */
 const WRITTEN: Readonly<Record<string, string>> = {

@@ -9,7 +9,7 @@ import { faultOfJson, parseJson } from '../../parts/code/json-text.ts';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { useAction } from '../../parts/use-action.ts';
-import { pathOf } from './search.ts';
+import { pathOf } from './parts/search.ts';
 
 interface BulkDialogProps {
   readonly collection: string;

@@ -3,7 +3,7 @@ import { Button, Menu } from '@mantine/core';
 import { IconDownload, IconPencil, IconTrash, IconUpload } from '@tabler/icons-react';
 import { lazy, Suspense, useState } from 'react';
 import { BulkDialog } from './bulk-dialog.tsx';
-import type { DataSearch } from './search.ts';
+import type { DataSearch } from './parts/search.ts';
 import { ExportDialog } from './transfer/export-dialog.tsx';
 
 const ImportDialog = lazy(async () => ({ default: (await import('./transfer/import-dialog.tsx')).ImportDialog }));

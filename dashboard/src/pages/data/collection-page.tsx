@@ -7,7 +7,7 @@ import { Page } from '../../parts/page.tsx';
 import { CollectionActions } from './collection-actions.tsx';
 import { DocumentsTab } from './documents-tab.tsx';
 import { IndexesTab } from './indexes-tab.tsx';
-import { type DataSearch, NEW, TABS } from './search.ts';
+import { type DataSearch, NEW, TABS } from './parts/search.ts';
 
 const route = getRouteApi('/data/$collection');
 

@@ -2,7 +2,7 @@
 import { Button, Checkbox, Popover, ScrollArea, Stack, TextInput } from '@mantine/core';
 import { IconColumns } from '@tabler/icons-react';
 import { useState } from 'react';
-import { type GridColumn, type ShapeMember, typeLabel, typeOf } from './columns.ts';
+import { type GridColumn, type ShapeMember, typeLabel, typeOf } from './parts/columns.ts';
 
 interface ColumnMenuProps {
   readonly members: readonly ShapeMember[];

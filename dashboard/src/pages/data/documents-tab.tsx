@@ -11,13 +11,13 @@ import { Empty } from '../../parts/empty.tsx';
 import { Failure, tellFailure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/page.tsx';
 import { ColumnMenu } from './column-menu.tsx';
-import { choices, columnsOf, type Shape } from './columns.ts';
 import { DocumentDrawer } from './document/document-drawer.tsx';
 import { FilterBar } from './filter-bar.tsx';
 import { type CellTarget, patchOf } from './grid/cell-editor.tsx';
 import { DocumentGrid } from './grid/document-grid.tsx';
 import { useDocuments } from './grid/use-documents.ts';
-import { curlOf, type DataSearch, NEWEST_FIRST, pathOf } from './search.ts';
+import { choices, columnsOf, type Shape } from './parts/columns.ts';
+import { curlOf, type DataSearch, NEWEST_FIRST, pathOf } from './parts/search.ts';
 import { useHidden } from './use-hidden.ts';
 import { ViewAs, ViewedAs } from './view-as.tsx';
 

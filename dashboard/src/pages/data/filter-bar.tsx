@@ -4,8 +4,8 @@ import { useDebouncedCallback } from '@mantine/hooks';
 import { IconPlus, IconX } from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
 import { Copyable } from '../../parts/copy.tsx';
-import type { ShapeMember } from './columns.ts';
 import { type Condition, JSON_FILTER, OPERATORS, readConditions, writeConditions } from './conditions.ts';
+import type { ShapeMember } from './parts/columns.ts';
 
 /** The list is asked for when nobody has typed for this long, in milliseconds. */
 const TYPING_MS = 300;

@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { request } from '../../api/client.ts';
 import { CodeEditor } from '../../parts/code/code-editor.tsx';
 import { Failure } from '../../parts/failure.tsx';
-import { pathOf } from './search.ts';
+import { pathOf } from './parts/search.ts';
 
 const FIRST = '{\n  "title": "First"\n}';
 

@@ -1,7 +1,7 @@
 /** The page Data: all collections, and the documents of one. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { shellRoute } from '../../shell/route.tsx';
-import { readSearch } from './search.ts';
+import { readSearch } from './parts/search.ts';
 
 export const collectionsRoute = createRoute({
   getParentRoute: () => shellRoute,

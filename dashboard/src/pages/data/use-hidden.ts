@@ -2,9 +2,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { useSyncExternalStore } from 'react';
 import { request } from '../../api/client.ts';
-import { type GridColumn, valueAt } from './columns.ts';
 import type { DocumentPages, GridDocument } from './grid/document-pages.ts';
-import { pathOf } from './search.ts';
+import { type GridColumn, valueAt } from './parts/columns.ts';
+import { pathOf } from './parts/search.ts';
 
 /** Documents that are compared. */
 const COMPARED = 50;

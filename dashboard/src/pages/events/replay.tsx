@@ -6,7 +6,7 @@ import { request } from '../../api/client.ts';
 import { useResource } from '../../api/live.ts';
 import { Failure } from '../../parts/failure.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
-import type { Endpoint, Replay } from '../webhooks/answers.ts';
+import type { Endpoint, Replay } from '../webhooks/parts/answers.ts';
 import { pageAfter } from './history.ts';
 import { numberOf } from './position.ts';
 

@@ -5,9 +5,9 @@ import { request } from '../../api/client.ts';
 import { useRights } from '../../api/rights.ts';
 import { tellFailure } from '../../parts/failure.tsx';
 import { When } from '../../parts/when.tsx';
-import { occasionOf, type PluginFunction, type WholePlugin } from './answers.ts';
-import { useFunctionsAgain } from './place.ts';
-import { FunctionBadge } from './state-badge.tsx';
+import { occasionOf, type PluginFunction, type WholePlugin } from './parts/answers.ts';
+import { useFunctionsAgain } from './parts/place.ts';
+import { FunctionBadge } from './parts/state-badge.tsx';
 
 export function FunctionTable({ plugin }: { readonly plugin: WholePlugin }) {
   return (

@@ -10,8 +10,8 @@ import { Failure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/page.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
 import { When } from '../../parts/when.tsx';
-import type { Job } from './answers.ts';
-import { useFunctionsAgain, useFunctionsPlace } from './place.ts';
+import type { Job } from './parts/answers.ts';
+import { useFunctionsAgain, useFunctionsPlace } from './parts/place.ts';
 
 const PAGE = 50;
 /** No event tells that a job has begun or ended. */

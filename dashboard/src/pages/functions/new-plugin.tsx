@@ -6,8 +6,8 @@ import { useState } from 'react';
 import { templateOf } from '../../../../src/commands/functions/templates.ts';
 import { request } from '../../api/client.ts';
 import { Failure } from '../../parts/failure.tsx';
-import type { FunctionKind } from './answers.ts';
-import { useFunctionsAgain } from './place.ts';
+import type { FunctionKind } from './parts/answers.ts';
+import { useFunctionsAgain } from './parts/place.ts';
 
 const KINDS: readonly { readonly kind: FunctionKind; readonly about: string }[] = [
   { kind: 'endpoint', about: 'answers requests below /fn' },

@@ -5,10 +5,10 @@ import { useResource } from '../../api/live.ts';
 import { useRights } from '../../api/rights.ts';
 import { Failure } from '../../parts/failure.tsx';
 import { Loading, Page } from '../../parts/page.tsx';
-import type { Plugin } from './answers.ts';
 import { Jobs } from './jobs.tsx';
 import { NewPlugin } from './new-plugin.tsx';
-import { OF_PLUGINS, useFunctionsPlace } from './place.ts';
+import type { Plugin } from './parts/answers.ts';
+import { OF_PLUGINS, useFunctionsPlace } from './parts/place.ts';
 import { PluginList } from './plugin-list.tsx';
 import { Runs } from './runs/runs.tsx';
 

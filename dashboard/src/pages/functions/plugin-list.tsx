@@ -3,9 +3,9 @@ import { Badge, Group, Stack, Table, Text } from '@mantine/core';
 import { Empty } from '../../parts/empty.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
 import { When } from '../../parts/when.tsx';
-import type { Plugin } from './answers.ts';
-import { occasionOf } from './answers.ts';
-import { FunctionBadge } from './state-badge.tsx';
+import type { Plugin } from './parts/answers.ts';
+import { occasionOf } from './parts/answers.ts';
+import { FunctionBadge } from './parts/state-badge.tsx';
 
 export function PluginList({ plugins }: { readonly plugins: readonly Plugin[] }) {
   if (plugins.length === 0) {

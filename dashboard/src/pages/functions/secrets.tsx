@@ -7,8 +7,8 @@ import { useRights } from '../../api/rights.ts';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { tellFailure } from '../../parts/failure.tsx';
-import type { WholePlugin } from './answers.ts';
-import { useFunctionsAgain } from './place.ts';
+import type { WholePlugin } from './parts/answers.ts';
+import { useFunctionsAgain } from './parts/place.ts';
 
 export function Secrets({ plugin }: { readonly plugin: WholePlugin }) {
   if (plugin.secrets.length === 0) {

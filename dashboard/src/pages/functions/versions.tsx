@@ -8,9 +8,9 @@ import { ActorText } from '../../parts/actor.tsx';
 import { Failure, tellFailure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/page.tsx';
 import { When } from '../../parts/when.tsx';
-import type { PluginVersion, WholePlugin, WholeVersion } from './answers.ts';
 import { FileDiff } from './editor/file-diff.tsx';
-import { OF_PLUGINS, useFunctionsAgain, usePluginPlace } from './place.ts';
+import type { PluginVersion, WholePlugin, WholeVersion } from './parts/answers.ts';
+import { OF_PLUGINS, useFunctionsAgain, usePluginPlace } from './parts/place.ts';
 
 export function Versions({ plugin }: { readonly plugin: WholePlugin }) {
   const { search, go } = usePluginPlace();

@@ -3,7 +3,7 @@ import { Card, Code, Drawer, Group, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { request } from '../../api/client.ts';
 import { PageLink } from '../../parts/page-link.tsx';
-import { type PolicySet, type SavedPolicy, whereInWords } from './policies.ts';
+import { type PolicySet, type SavedPolicy, whereInWords } from './parts/policies.ts';
 import { Effect } from './policy-list.tsx';
 import { type Judged, VerdictShown } from './verdict-shown.tsx';
 import { applyingTo, type Cell } from './verdicts.ts';

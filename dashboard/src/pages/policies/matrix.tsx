@@ -6,9 +6,9 @@ import { Loading } from '../../parts/page.tsx';
 import { CellExplained } from './cell-explained.tsx';
 import { ChosenPrincipal, useChosenPrincipal } from './chosen-principal.tsx';
 import classes from './matrix.module.css';
-import type { PolicySet } from './policies.ts';
+import type { PolicySet } from './parts/policies.ts';
+import type { ChangePlace, PoliciesSearch } from './parts/route.ts';
 import { commonPrincipals } from './principals.ts';
-import type { ChangePlace, PoliciesSearch } from './route.ts';
 import { actionsOf, type Cell, useVerdicts, type Verdict } from './verdicts.ts';
 
 interface MatrixProps {

@@ -6,7 +6,7 @@ import { request } from '../../api/client.ts';
 import { useSession } from '../../api/live.ts';
 import { useRights } from '../../api/rights.ts';
 import { Confirm } from '../../parts/confirm.tsx';
-import { OPEN_ID, type SavedPolicy } from './policies.ts';
+import { OPEN_ID, type SavedPolicy } from './parts/policies.ts';
 
 export function OpenPolicy({ policies }: { readonly policies: readonly SavedPolicy[] }) {
   const { beginning, state } = useSession();

@@ -7,9 +7,9 @@ import { Loading, Page } from '../../parts/page.tsx';
 import { PolicyEditor } from './editor/policy-editor.tsx';
 import { Matrix } from './matrix.tsx';
 import { OpenPolicy } from './open-policy.tsx';
-import { usePolicies } from './policies.ts';
+import { usePolicies } from './parts/policies.ts';
+import { type ChangePlace, type PoliciesView, policiesRoute } from './parts/route.ts';
 import { PolicyList } from './policy-list.tsx';
-import { type ChangePlace, type PoliciesView, policiesRoute } from './route.ts';
 import { Tester } from './tester.tsx';
 import { Versions } from './versions.tsx';
 

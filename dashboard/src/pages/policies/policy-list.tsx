@@ -2,7 +2,7 @@
 import { Badge, Card, Group, Table, Text } from '@mantine/core';
 import { Empty } from '../../parts/empty.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
-import { principalsInWords, type SavedPolicy, whereInWords } from './policies.ts';
+import { principalsInWords, type SavedPolicy, whereInWords } from './parts/policies.ts';
 
 export function PolicyList({ policies }: { readonly policies: readonly SavedPolicy[] }) {
   if (policies.length === 0) {

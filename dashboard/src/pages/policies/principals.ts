@@ -1,5 +1,5 @@
 /** Principals of the matrix and of the tester: how they are named in addresses and asked about. */
-import type { Policy, SavedPolicy } from './policies.ts';
+import type { Policy, SavedPolicy } from './parts/policies.ts';
 
 /** A principal as `/admin/policies/test` takes it. */
 export interface TrialPrincipal {

@@ -7,9 +7,9 @@ import { CodeEditor } from '../../parts/code/code-editor.tsx';
 import { faultOfJson, parseJson } from '../../parts/code/json-text.ts';
 import { Failure } from '../../parts/failure.tsx';
 import { useAction } from '../../parts/use-action.ts';
-import type { PolicySet } from './policies.ts';
+import type { PolicySet } from './parts/policies.ts';
+import type { ChangePlace, PoliciesSearch } from './parts/route.ts';
 import { principalOf, type TrialPrincipal } from './principals.ts';
-import type { ChangePlace, PoliciesSearch } from './route.ts';
 import { type Judged, VerdictShown } from './verdict-shown.tsx';
 import { actionsOf } from './verdicts.ts';
 

@@ -1,7 +1,7 @@
 /** A verdict of the server: allowed or refused, which policy decided, and which members are seen and set. */
 import { Alert, Badge, Group, Text } from '@mantine/core';
 import { PageLink } from '../../parts/page-link.tsx';
-import type { SavedPolicy } from './policies.ts';
+import type { SavedPolicy } from './parts/policies.ts';
 
 /** The answer of `/admin/policies/test`. */
 export interface Judged {

@@ -2,7 +2,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { request } from '../../api/client.ts';
 import { useSession } from '../../api/live.ts';
-import { ACTIONS_OF, DOCUMENT_ACTIONS, type PolicySet } from './policies.ts';
+import { ACTIONS_OF, DOCUMENT_ACTIONS, type PolicySet } from './parts/policies.ts';
 import { type NamedPrincipal, speaksOf, type TrialPrincipal } from './principals.ts';
 
 /** The most cases that `/admin/policies/check` takes. */

@@ -9,8 +9,8 @@ import { Failure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/page.tsx';
 import { useAction } from '../../parts/use-action.ts';
 import { When } from '../../parts/when.tsx';
-import { type PolicyVersion, type SavedPolicy, useVersions, withoutId } from './policies.ts';
-import type { ChangePlace } from './route.ts';
+import { type PolicyVersion, type SavedPolicy, useVersions, withoutId } from './parts/policies.ts';
+import type { ChangePlace } from './parts/route.ts';
 
 interface VersionsProps {
   readonly open: number | undefined;

@@ -3,8 +3,8 @@ import { Code, Group, Stack, Table, Text, Title } from '@mantine/core';
 import { Empty } from '../../parts/empty.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
 import { When } from '../../parts/when.tsx';
-import { type Endpoint, nameOf } from './answers.ts';
-import { HealthBadge } from './health.tsx';
+import { type Endpoint, nameOf } from './parts/answers.ts';
+import { HealthBadge } from './parts/health.tsx';
 
 /** More would make a row higher than a phone. */
 const TYPES_SHOWN = 3;

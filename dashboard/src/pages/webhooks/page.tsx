@@ -6,14 +6,14 @@ import { useResource } from '../../api/live.ts';
 import { useRights } from '../../api/rights.ts';
 import { Failure } from '../../parts/failure.tsx';
 import { Loading, Page } from '../../parts/page.tsx';
-import type { Endpoint } from './answers.ts';
 import { Deliveries } from './deliveries/deliveries.tsx';
 import { DeliveryDrawer } from './deliveries/delivery-drawer.tsx';
 import { EndpointDetail } from './endpoint/endpoint-detail.tsx';
 import { EndpointForm } from './endpoint/endpoint-form.tsx';
 import { SecretShown } from './endpoint/secret-shown.tsx';
 import { EndpointList } from './endpoint-list.tsx';
-import { useWebhooksPlace } from './place.ts';
+import type { Endpoint } from './parts/answers.ts';
+import { useWebhooksPlace } from './parts/place.ts';
 import { Verify } from './verify.tsx';
 
 /** Health changes with every try, and no event tells of it. */

@@ -1,7 +1,7 @@
 /** How a receiver verifies what arrives, and a command that does it on the person's own machine. */
 import { Anchor, Stack, Tabs, Text, Title } from '@mantine/core';
 import { Copyable } from '../../parts/copy.tsx';
-import type { Endpoint } from './answers.ts';
+import type { Endpoint } from './parts/answers.ts';
 
 const NODE = `import { Webhook } from 'standardwebhooks'; // or from 'svix': npm install svix
 

@@ -3,7 +3,7 @@ import { Autocomplete, Button, Group, NativeSelect, Stack, Text } from '@mantine
 import { IconPlus } from '@tabler/icons-react';
 import { useRef, useState } from 'react';
 import { PageLink } from '../../../parts/page-link.tsx';
-import { type ShapeMember, typeLabel, typeOf } from '../columns.ts';
+import { type ShapeMember, typeLabel, typeOf } from '../parts/columns.ts';
 import { MemberInput } from './member-input.tsx';
 import { EMPTY_VALUES, KINDS, type Kind, kindOf } from './member-kinds.ts';
 import type { Members } from './use-document.ts';

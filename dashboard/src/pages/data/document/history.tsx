@@ -11,7 +11,7 @@ import { Failure, tellFailure } from '../../../parts/failure.tsx';
 import { Loading } from '../../../parts/page.tsx';
 import { PageLink } from '../../../parts/page-link.tsx';
 import { When } from '../../../parts/when.tsx';
-import { pathOf } from '../search.ts';
+import { pathOf } from '../parts/search.ts';
 import { createDocument, historyKey, membersOf, replaceDocument } from './use-document.ts';
 
 /** The answer of `GET /api/{collection}/{id}/_history`: newest first. */

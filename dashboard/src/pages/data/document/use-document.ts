@@ -4,7 +4,7 @@ import type { Problem } from '../../../../../client/client.ts';
 import { request } from '../../../api/client.ts';
 import { useEvents, useSession } from '../../../api/live.ts';
 import type { GridDocument } from '../grid/document-pages.ts';
-import { pathOf } from '../search.ts';
+import { pathOf } from '../parts/search.ts';
 
 export interface Tagged {
   readonly document: GridDocument;

@@ -2,11 +2,19 @@
 import { useState } from 'react';
 import type { GridDocument } from './document-pages.ts';
 import classes from './grid.module.css';
-import type { CellActions } from './grid-row.tsx';
 
 export interface CellTarget {
   readonly document: GridDocument;
   readonly path: string;
+}
+
+/** What can be done in a cell. The same object through all drawings. */
+export interface CellActions {
+  readonly focus: (row: number, column: number) => void;
+  readonly open: (id: string) => void;
+  readonly edit: (row: number, column: number) => void;
+  readonly save: (target: CellTarget, value: unknown) => void;
+  readonly stop: () => void;
 }
 
 interface CellEditorProps extends CellTarget {

@@ -1,6 +1,6 @@
 /** A value in a cell: short, and always as text. */
 import { Link } from '@tanstack/react-router';
-import { typeLabel } from '../columns.ts';
+import { typeLabel } from '../parts/columns.ts';
 import classes from './grid.module.css';
 
 /** More does not fit into a cell. */

@@ -1,12 +1,12 @@
 /** The grid: rows for all documents of which only the visible ones are drawn; arrow keys, Enter and F2 work in it. */
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
-import { type GridColumn, valueAt } from '../columns.ts';
-import { type CellTarget, isSimple } from './cell-editor.tsx';
+import { type GridColumn, valueAt } from '../parts/columns.ts';
+import { type CellActions, type CellTarget, isSimple } from './cell-editor.tsx';
 import type { DocumentPages } from './document-pages.ts';
 import classes from './grid.module.css';
 import { GridHead } from './grid-head.tsx';
-import { type CellActions, cellId, GridRow } from './grid-row.tsx';
+import { cellId, GridRow } from './grid-row.tsx';
 
 const ROW_HEIGHT = 34;
 const HEAD_HEIGHT = 38;

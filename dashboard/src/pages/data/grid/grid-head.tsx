@@ -2,7 +2,7 @@
 import { UnstyledButton } from '@mantine/core';
 import { IconArrowDown, IconArrowUp } from '@tabler/icons-react';
 import { memo } from 'react';
-import { type GridColumn, typeLabel } from '../columns.ts';
+import { type GridColumn, typeLabel } from '../parts/columns.ts';
 import classes from './grid.module.css';
 
 const MIN_WIDTH = 60;

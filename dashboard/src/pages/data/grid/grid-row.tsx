@@ -1,19 +1,10 @@
 /** One row of the grid. It is drawn again only when something of it changes, so that scrolling stays smooth. */
 import { memo } from 'react';
-import { type GridColumn, valueAt } from '../columns.ts';
-import { CellEditor, type CellTarget } from './cell-editor.tsx';
+import { type GridColumn, valueAt } from '../parts/columns.ts';
+import { type CellActions, CellEditor } from './cell-editor.tsx';
 import { CellValue } from './cell-value.tsx';
 import type { GridDocument } from './document-pages.ts';
 import classes from './grid.module.css';
-
-/** What can be done in a cell. The same object through all drawings. */
-export interface CellActions {
-  readonly focus: (row: number, column: number) => void;
-  readonly open: (id: string) => void;
-  readonly edit: (row: number, column: number) => void;
-  readonly save: (target: CellTarget, value: unknown) => void;
-  readonly stop: () => void;
-}
 
 interface GridRowProps {
   /** Counted from 0. */

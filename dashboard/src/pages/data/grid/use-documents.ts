@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { request } from '../../../api/client.ts';
 import { type LoggedEvent, useEvents, useSession } from '../../../api/live.ts';
-import { type DataSearch, listPath } from '../search.ts';
+import { type DataSearch, listPath } from '../parts/search.ts';
 import { DocumentPages, type GridDocument } from './document-pages.ts';
 
 /** A count costs a search, so it is repeated at most so often, in milliseconds. */

@@ -4,7 +4,7 @@ import { useRef, useState } from 'react';
 import { request } from '../../../api/client.ts';
 import { Failure } from '../../../parts/failure.tsx';
 import type { GridDocument } from '../grid/document-pages.ts';
-import { type DataSearch, listPath } from '../search.ts';
+import { type DataSearch, listPath } from '../parts/search.ts';
 import { type FileFormat, FORMATS } from './read-file.ts';
 
 interface ExportDialogProps {

@@ -1,6 +1,6 @@
 /** Sends many documents in requests that the server takes. Not here: where they come from (read-file.ts). */
 import { request } from '../../../api/client.ts';
-import { pathOf } from '../search.ts';
+import { pathOf } from '../parts/search.ts';
 
 /** Documents and bytes of one request; the server takes 1,000 and 1 MiB. */
 const MAX_DOCUMENTS = 500;

@@ -6,8 +6,8 @@ import { type PlainAnswer, plainRequest } from '../../../api/plain-request.ts';
 import { CodeEditor } from '../../../parts/code/code-editor.tsx';
 import { Copyable } from '../../../parts/copy.tsx';
 import { tellFailure } from '../../../parts/failure.tsx';
-import type { PluginFunction } from '../answers.ts';
-import { usePluginPlace } from '../place.ts';
+import type { PluginFunction } from '../parts/answers.ts';
+import { usePluginPlace } from '../parts/place.ts';
 
 /** Where nothing can be sent. */
 const WITHOUT_BODY = new Set(['GET', 'HEAD', 'DELETE']);

@@ -1,5 +1,5 @@
 /** A plugin as it stands in the editor. Pure. */
-import type { Files, WholePlugin } from '../answers.ts';
+import type { Files, WholePlugin } from '../parts/answers.ts';
 
 /** The name by which the editor shows the manifest. */
 export const MANIFEST = 'plugin.json';

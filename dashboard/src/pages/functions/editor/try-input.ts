@@ -1,6 +1,6 @@
 /** What a function gets when it is tried: an example for each kind, or a recorded event. Pure. */
 import type { LoggedEvent } from '../../../../../client/client.ts';
-import type { PluginFunction } from '../answers.ts';
+import type { PluginFunction } from '../parts/answers.ts';
 
 /** An input that fits the function, to be changed. */
 export function exampleOf(fn: PluginFunction): unknown {

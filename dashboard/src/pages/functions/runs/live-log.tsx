@@ -1,6 +1,6 @@
 /** Lines that functions log, as they come. */
 import { Box, Code, ScrollArea, Stack, Text, Title } from '@mantine/core';
-import type { LogLine } from '../answers.ts';
+import type { LogLine } from '../parts/answers.ts';
 
 /** A line as the stream of runs tells it. */
 export interface ToldLine extends LogLine {

@@ -1,6 +1,6 @@
 /** What a run or a try did: its operations, and how it failed. */
 import { Alert, Code, Table, Text } from '@mantine/core';
-import type { RunFault, RunOperation } from '../answers.ts';
+import type { RunFault, RunOperation } from '../parts/answers.ts';
 
 export function ErrorOfRun({ error }: { readonly error: RunFault }) {
   return (

@@ -10,9 +10,9 @@ import { Copyable } from '../../../parts/copy.tsx';
 import { Failure, tellFailure } from '../../../parts/failure.tsx';
 import { Loading } from '../../../parts/page.tsx';
 import { When } from '../../../parts/when.tsx';
-import type { Run, WholeRun } from '../answers.ts';
-import { useFunctionsAgain } from '../place.ts';
-import { RunBadge } from '../state-badge.tsx';
+import type { Run, WholeRun } from '../parts/answers.ts';
+import { useFunctionsAgain } from '../parts/place.ts';
+import { RunBadge } from '../parts/state-badge.tsx';
 import { Lines, type ToldLine } from './live-log.tsx';
 import { ErrorOfRun, Operations } from './outcome.tsx';
 

@@ -7,9 +7,9 @@ import { useRunStream } from '../../../api/run-stream.ts';
 import { Failure } from '../../../parts/failure.tsx';
 import { Loading } from '../../../parts/page.tsx';
 import { When } from '../../../parts/when.tsx';
-import { RUN_STATES, type Run } from '../answers.ts';
-import type { RunsSearch } from '../route.ts';
-import { RunBadge } from '../state-badge.tsx';
+import { RUN_STATES, type Run } from '../parts/answers.ts';
+import type { RunsSearch } from '../parts/route.ts';
+import { RunBadge } from '../parts/state-badge.tsx';
 import { LiveLog, type ToldLine } from './live-log.tsx';
 import { RunDrawer } from './run-drawer.tsx';
 

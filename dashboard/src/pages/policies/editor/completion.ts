@@ -1,6 +1,6 @@
 /** What the editor of a policy suggests: members of the policy and of documents, operators, variables, names. */
 import type { Completion, CompletionContext, CompletionResult } from '@codemirror/autocomplete';
-import { ACTIONS_OF, DOCUMENT_ACTIONS } from '../policies.ts';
+import { ACTIONS_OF, DOCUMENT_ACTIONS } from '../parts/policies.ts';
 import { scanJson } from './json-places.ts';
 
 const POLICY_MEMBERS = ['name', 'collections', 'actions', 'principals', 'effect', 'where', 'fields', 'set', 'mode'];

@@ -5,7 +5,7 @@ import { keepPreviousData, type UseQueryResult, useQuery } from '@tanstack/react
 import { request } from '../../../api/client.ts';
 import { useSession } from '../../../api/live.ts';
 import { Failure } from '../../../parts/failure.tsx';
-import type { Policy } from '../policies.ts';
+import type { Policy } from '../parts/policies.ts';
 
 interface Example {
   readonly event: string;

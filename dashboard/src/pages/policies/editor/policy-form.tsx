@@ -3,7 +3,7 @@ import { Box, Checkbox, Group, NativeSelect, SegmentedControl, Stack, TagsInput,
 import { useState } from 'react';
 import { CodeEditor } from '../../../parts/code/code-editor.tsx';
 import { faultOfJson } from '../../../parts/code/json-text.ts';
-import type { Policy, Principals } from '../policies.ts';
+import type { Policy, Principals } from '../parts/policies.ts';
 import { completePolicy, type KnownNames } from './completion.ts';
 import { type PointedFault, placeFaults } from './json-places.ts';
 import classes from './policy-form.module.css';

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { JsonDiff } from '../../../parts/code/json-diff.tsx';
 import { Failure } from '../../../parts/failure.tsx';
 import { When } from '../../../parts/when.tsx';
-import { type Policy, type PolicyVersion, useVersions, withoutId } from '../policies.ts';
+import { type Policy, type PolicyVersion, useVersions, withoutId } from '../parts/policies.ts';
 
 interface PolicyHistoryProps {
   readonly id: string;

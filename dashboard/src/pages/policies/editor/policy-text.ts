@@ -1,5 +1,5 @@
 /** A policy as the text that a person edits. */
-import type { Policy } from '../policies.ts';
+import type { Policy } from '../parts/policies.ts';
 
 /** What the editor of a new policy begins with. */
 export const NEW_POLICY: Policy = { name: '', collections: [], actions: ['read'], effect: 'allow' };

@@ -7,9 +7,9 @@ import { Failure } from '../../../parts/failure.tsx';
 import { Loading } from '../../../parts/page.tsx';
 import { PageLink } from '../../../parts/page-link.tsx';
 import { When } from '../../../parts/when.tsx';
-import { DELIVERY_STATES, type Delivery, type Endpoint, nameOf } from '../answers.ts';
-import { DeliveryBadge, outcomeOf } from '../health.tsx';
-import { useWebhooksPlace } from '../place.ts';
+import { DELIVERY_STATES, type Delivery, type Endpoint, nameOf } from '../parts/answers.ts';
+import { DeliveryBadge, outcomeOf } from '../parts/health.tsx';
+import { useWebhooksPlace } from '../parts/place.ts';
 
 /** No event tells of a try, so the newest page is asked for again. */
 const AGAIN_MS = 1_500;

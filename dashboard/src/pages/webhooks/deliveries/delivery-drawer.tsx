@@ -9,9 +9,9 @@ import { Copyable } from '../../../parts/copy.tsx';
 import { Failure, tellFailure } from '../../../parts/failure.tsx';
 import { Loading } from '../../../parts/page.tsx';
 import { When } from '../../../parts/when.tsx';
-import type { Attempt, Delivery } from '../answers.ts';
-import { outcomeOf } from '../health.tsx';
-import { useWebhooksAgain, useWebhooksPlace } from '../place.ts';
+import type { Attempt, Delivery } from '../parts/answers.ts';
+import { outcomeOf } from '../parts/health.tsx';
+import { useWebhooksAgain, useWebhooksPlace } from '../parts/place.ts';
 
 /** A try may come at any time while the drawer is open. */
 const AGAIN_MS = 1_500;

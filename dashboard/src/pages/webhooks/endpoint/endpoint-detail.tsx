@@ -8,13 +8,13 @@ import { Confirm } from '../../../parts/confirm.tsx';
 import { tellFailure } from '../../../parts/failure.tsx';
 import { PageLink } from '../../../parts/page-link.tsx';
 import { When } from '../../../parts/when.tsx';
-import { type Endpoint, nameOf } from '../answers.ts';
-import { HealthBadge, healthOf } from '../health.tsx';
-import { useWebhooksAgain, useWebhooksPlace } from '../place.ts';
-import { ReplayDialog, ReplayProgress } from '../replay.tsx';
-import type { WebhookDialog } from '../route.ts';
+import { type Endpoint, nameOf } from '../parts/answers.ts';
+import { HealthBadge, healthOf } from '../parts/health.tsx';
+import { useWebhooksAgain, useWebhooksPlace } from '../parts/place.ts';
+import type { WebhookDialog } from '../parts/route.ts';
 import { Recover, Rotate, Test } from './endpoint-dialogs.tsx';
 import { EndpointForm } from './endpoint-form.tsx';
+import { ReplayDialog, ReplayProgress } from './replay.tsx';
 
 interface EndpointDetailProps {
   readonly id: string;

@@ -4,8 +4,8 @@ import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
 import { request } from '../../../api/client.ts';
 import { Confirm } from '../../../parts/confirm.tsx';
-import type { Delivery, Endpoint } from '../answers.ts';
-import { useWebhooksAgain, useWebhooksPlace } from '../place.ts';
+import type { Delivery, Endpoint } from '../parts/answers.ts';
+import { useWebhooksAgain, useWebhooksPlace } from '../parts/place.ts';
 import { useEventTypes } from './event-types.ts';
 
 interface DialogProps {

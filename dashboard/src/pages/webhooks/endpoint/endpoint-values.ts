@@ -1,5 +1,5 @@
 /** An endpoint as its form holds it, and as it is sent. Pure. */
-import type { Endpoint } from '../answers.ts';
+import type { Endpoint } from '../parts/answers.ts';
 
 export interface OwnHeader {
   /** Tells the rows of the form apart. */

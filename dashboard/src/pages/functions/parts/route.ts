@@ -1,6 +1,6 @@
 /** The pages Functions and one plugin. Their addresses say which tab, file, version and run are open. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
-import { shellRoute } from '../../shell/route.tsx';
+import { shellRoute } from '../../../shell/route.tsx';
 
 /** Runs as they are filtered, in both pages. */
 export interface RunsSearch {
@@ -37,7 +37,7 @@ export const functionsRoute = createRoute({
     tab: (['plugins', 'runs', 'jobs'] as const).find((one) => one === search['tab']),
     dialog: search['dialog'] === 'new' ? 'new' : undefined,
   }),
-  component: lazyRouteComponent(() => import('./page.tsx'), 'FunctionsPage'),
+  component: lazyRouteComponent(() => import('../page.tsx'), 'FunctionsPage'),
 });
 
 export const pluginRoute = createRoute({
@@ -50,7 +50,7 @@ export const pluginRoute = createRoute({
     version: text(search['version']),
     dialog: search['dialog'] === 'delete' ? 'delete' : undefined,
   }),
-  component: lazyRouteComponent(() => import('./plugin-page.tsx'), 'PluginPage'),
+  component: lazyRouteComponent(() => import('../plugin-page.tsx'), 'PluginPage'),
 });
 
 function runsSearch(search: Record<string, unknown>): RunsSearch {

@@ -1,5 +1,5 @@
 /** Policies as `/admin/policies` sends them, and which of them speak about a question. */
-import { useResource } from '../../api/live.ts';
+import { useResource } from '../../../api/live.ts';
 
 export interface Principals {
   readonly anonymous?: true;

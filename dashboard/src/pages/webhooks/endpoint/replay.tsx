@@ -1,13 +1,13 @@
 /** Events of the log that are sent to an endpoint once more, and how far that is. */
 import { Alert, Progress, Stack, TagsInput, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
-import { request } from '../../api/client.ts';
-import { useResource } from '../../api/live.ts';
-import { Confirm } from '../../parts/confirm.tsx';
-import { Failure } from '../../parts/failure.tsx';
-import type { Endpoint, Replay } from './answers.ts';
-import { useEventTypes } from './endpoint/event-types.ts';
-import { useWebhooksAgain, useWebhooksPlace } from './place.ts';
+import { request } from '../../../api/client.ts';
+import { useResource } from '../../../api/live.ts';
+import { Confirm } from '../../../parts/confirm.tsx';
+import { Failure } from '../../../parts/failure.tsx';
+import type { Endpoint, Replay } from '../parts/answers.ts';
+import { useWebhooksAgain, useWebhooksPlace } from '../parts/place.ts';
+import { useEventTypes } from './event-types.ts';
 
 const PROGRESS_MS = 500;
 

@@ -1,6 +1,6 @@
 /** The page Policies: which view, which policy, which cell of the matrix. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
-import { shellRoute } from '../../shell/route.tsx';
+import { shellRoute } from '../../../shell/route.tsx';
 
 const VIEWS = ['list', 'matrix', 'tester', 'versions'] as const;
 
@@ -36,7 +36,7 @@ export const policiesRoute = createRoute({
     place: textOf(given['place']),
     version: typeof given['version'] === 'number' ? given['version'] : undefined,
   }),
-  component: lazyRouteComponent(() => import('./page.tsx'), 'PoliciesPage'),
+  component: lazyRouteComponent(() => import('../page.tsx'), 'PoliciesPage'),
 });
 
 function textOf(value: unknown): string | undefined {

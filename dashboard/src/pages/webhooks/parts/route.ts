@@ -1,6 +1,6 @@
 /** The page Webhooks. Its address says which endpoint, which deliveries and which dialog are open. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
-import { shellRoute } from '../../shell/route.tsx';
+import { shellRoute } from '../../../shell/route.tsx';
 
 const DIALOGS = ['new', 'edit', 'test', 'rotate', 'recover', 'replay', 'delete'] as const;
 
@@ -32,7 +32,7 @@ export const webhooksRoute = createRoute({
     dialog: DIALOGS.find((one) => one === search['dialog']),
     replay: text(search['replay']),
   }),
-  component: lazyRouteComponent(() => import('./page.tsx'), 'WebhooksPage'),
+  component: lazyRouteComponent(() => import('../page.tsx'), 'WebhooksPage'),
 });
 
 function text(value: unknown): string | undefined {
