@@ -14,8 +14,8 @@ import type { SocketClass } from './socket.ts';
 
 export type { Collection, Doc, Meta, Page, WriteOptions } from './collection.ts';
 export type { AddressOptions, Files } from './files.ts';
-export type { LoggedEvent } from './followed.ts';
-export type { LiveState, LiveStatus } from './live.ts';
+export type { LiveStatus, LoggedEvent } from './followed.ts';
+export type { LiveState } from './live.ts';
 export type { EventQuery, EventState } from './live-events.ts';
 export type { Answered } from './problem.ts';
 export { Problem, type ProblemDocument } from './problem.ts';

@@ -1,4 +1,7 @@
-/** The frames of a subscription, to documents or to events, and what the connection knows of it. Types only. */
+/**
+ * A subscription, to documents or to events: its frames, what the connection knows of it, and when its listener is called.
+ * Not here: what it holds (live.ts, live-events.ts).
+ */
 import type { SortKey } from './order.ts';
 import type { Problem } from './problem.ts';
 
@@ -46,19 +49,69 @@ export interface LoggedEvent {
   readonly before: Readonly<Record<string, unknown>> | null;
 }
 
-export interface Followed {
+/**
+ * `live`: complete and current. `offline`: without a connection; the documents may be old, and it goes on by itself.
+ * `ended`: `problem` says why.
+ */
+export type LiveStatus = 'connecting' | 'live' | 'offline' | 'ended';
+
+export abstract class Followed {
   /** Its id on the connection. */
   readonly id: string;
   /** How many times in a row the server could not answer it. */
-  failures: number;
+  failures = 0;
+  protected status: LiveStatus = 'connecting';
+  protected problem: Problem | null = null;
+  #telling = false;
+  #closed = false;
+
+  constructor(id: string) {
+    this.id = id;
+  }
+
   /** The frame that subscribes: from the last position, or from the beginning. */
-  request(resume: boolean): object;
-  take(frame: Frame): void;
+  abstract request(resume: boolean): object;
+
+  abstract take(frame: Frame): void;
+
   /** Notes that everything up to this position has arrived. */
-  passed(position: string): void;
+  abstract passed(position: string): void;
+
+  /** Calls the listener with what there is now. */
+  protected abstract call(): void;
+
   /** The connection is lost; it comes back by itself. */
-  interrupt(): void;
-  end(problem: Problem): void;
+  interrupt(): void {
+    if (this.status === 'offline') return;
+    this.status = 'offline';
+    this.tell();
+  }
+
+  end(problem: Problem): void {
+    this.status = 'ended';
+    this.problem = problem;
+    this.tell();
+  }
+
   /** Ends it without calling the listener again. */
-  close(): void;
+  close(): void {
+    this.#closed = true;
+  }
+
+  /** The server has answered it, and what it holds is complete. */
+  protected answered(): void {
+    this.failures = 0;
+    this.status = 'live';
+    this.tell();
+  }
+
+  /** Frames come in bursts: the listener is called once for all that arrived together. */
+  protected tell(): void {
+    if (this.#telling) return;
+    this.#telling = true;
+    queueMicrotask(() => {
+      this.#telling = false;
+      if (!this.#closed) this.call();
+    });
+  }
 }

@@ -1,6 +1,5 @@
 /** One subscription of an application to events: its types, the position it has reached, and the listener to call. */
-import type { Followed, Frame, LoggedEvent } from './followed.ts';
-import type { LiveStatus } from './live.ts';
+import { Followed, type Frame, type LiveStatus, type LoggedEvent } from './followed.ts';
 import type { Problem } from './problem.ts';
 
 export interface EventQuery {
@@ -23,21 +22,15 @@ export interface EventState {
   readonly problem: Problem | null;
 }
 
-export class LiveEvents implements Followed {
-  readonly id: string;
-  failures = 0;
+export class LiveEvents extends Followed {
   readonly #query: EventQuery;
   readonly #onState: (state: EventState) => void;
   #position: string | null;
-  #status: LiveStatus = 'connecting';
-  #problem: Problem | null = null;
   #events: LoggedEvent[] = [];
   #missed: string | null = null;
-  #telling = false;
-  #closed = false;
 
   constructor(id: string, query: EventQuery, onState: (state: EventState) => void) {
-    this.id = id;
+    super(id);
     this.#query = query;
     this.#onState = onState;
     this.#position = query.since ?? null;
@@ -69,46 +62,22 @@ export class LiveEvents implements Followed {
         break;
       case 'live':
         this.#position = frame.position ?? this.#position;
-        this.failures = 0;
-        this.#status = 'live';
-        break;
+        this.answered();
+        return;
       default:
         return;
     }
-    this.#tell();
+    this.tell();
   }
 
   passed(position: string): void {
-    if (this.#status === 'live') this.#position = position;
+    if (this.status === 'live') this.#position = position;
   }
 
-  interrupt(): void {
-    if (this.#status === 'offline') return;
-    this.#status = 'offline';
-    this.#tell();
-  }
-
-  end(problem: Problem): void {
-    this.#status = 'ended';
-    this.#problem = problem;
-    this.#tell();
-  }
-
-  close(): void {
-    this.#closed = true;
-  }
-
-  /** Events come in bursts: the listener is called once for all that arrived together. */
-  #tell(): void {
-    if (this.#telling) return;
-    this.#telling = true;
-    queueMicrotask(() => {
-      this.#telling = false;
-      if (this.#closed) return;
-      const [events, missed] = [this.#events, this.#missed];
-      this.#events = [];
-      this.#missed = null;
-      this.#onState({ status: this.#status, events, missed, problem: this.#problem });
-    });
+  protected call(): void {
+    const [events, missed] = [this.#events, this.#missed];
+    this.#events = [];
+    this.#missed = null;
+    this.#onState({ status: this.status, events, missed, problem: this.problem });
   }
 }

@@ -1,14 +1,8 @@
 /** One live answer of an application: its query, its documents so far, and the listener to call. */
-import type { Followed, Frame, Stored } from './followed.ts';
+import { Followed, type Frame, type LiveStatus, type Stored } from './followed.ts';
 import { LiveAnswer } from './live-answer.ts';
 import type { Problem } from './problem.ts';
 import type { Query } from './query.ts';
-
-/**
- * `live`: complete and current. `offline`: without a connection; the documents may be old, and it goes on by itself.
- * `ended`: `problem` says why.
- */
-export type LiveStatus = 'connecting' | 'live' | 'offline' | 'ended';
 
 export interface LiveState<T> {
   readonly status: LiveStatus;
@@ -20,20 +14,14 @@ export interface LiveState<T> {
 /** The order of a list without a sort. It is sent as a sort, because only subscriptions with a sort get sort keys. */
 const BY_ID = 'id';
 
-export class Live implements Followed {
-  readonly id: string;
+export class Live extends Followed {
   readonly collection: string;
   readonly query: Query;
   readonly #onState: (state: LiveState<Stored>) => void;
   readonly #answer: LiveAnswer;
-  #status: LiveStatus = 'connecting';
-  #problem: Problem | null = null;
-  #telling = false;
-  #closed = false;
-  failures = 0;
 
   constructor(id: string, collection: string, query: Query, onState: (state: LiveState<Stored>) => void) {
-    this.id = id;
+    super(id);
     this.collection = collection;
     this.query = query;
     this.#onState = onState;
@@ -65,43 +53,25 @@ export class Live implements Followed {
 
   take(frame: Frame): void {
     this.#answer.apply(frame);
-    if (!this.#answer.live) return;
-    this.failures = 0;
-    this.#status = 'live';
-    this.#tell();
+    if (this.#answer.live) this.answered();
   }
 
   passed(position: string): void {
     this.#answer.passed(position);
   }
 
-  interrupt(): void {
+  override interrupt(): void {
     this.#answer.interrupt();
-    if (this.#status === 'offline') return;
-    this.#status = 'offline';
-    this.#tell();
+    super.interrupt();
   }
 
   /** Ends the answer with a problem. Its documents are dropped: the principal may no longer be allowed to see them. */
-  end(problem: Problem): void {
+  override end(problem: Problem): void {
     this.#answer.clear();
-    this.#status = 'ended';
-    this.#problem = problem;
-    this.#tell();
+    super.end(problem);
   }
 
-  close(): void {
-    this.#closed = true;
-  }
-
-  /** Frames come in bursts: the listener is called once for all that arrived together. */
-  #tell(): void {
-    if (this.#telling) return;
-    this.#telling = true;
-    queueMicrotask(() => {
-      this.#telling = false;
-      if (this.#closed) return;
-      this.#onState({ status: this.#status, documents: this.#answer.documents(), problem: this.#problem });
-    });
+  protected call(): void {
+    this.#onState({ status: this.status, documents: this.#answer.documents(), problem: this.problem });
   }
 }
