@@ -6,6 +6,7 @@ import { Problem } from '../../../client/client.ts';
 import { beginningOf, endingOf } from '../../../client/provider-sign-in.ts';
 import { request } from './client.ts';
 import { session } from './session.ts';
+import { withoutSession } from './without-session.ts';
 
 export interface UsableProvider {
   readonly name: string;
@@ -30,8 +31,8 @@ export const returned: { problem: Problem | null; joined: boolean } = { problem:
 
 /** The ways to sign in besides a password. */
 export async function usableProviders(): Promise<readonly UsableProvider[]> {
-  const answer = await fetch('/auth/providers');
-  return ((await answer.json()) as { readonly providers: readonly UsableProvider[] }).providers;
+  const { body } = await withoutSession.request('GET', '/auth/providers');
+  return (body as { readonly providers: readonly UsableProvider[] }).providers;
 }
 
 /** Leaves the page for the provider. */

@@ -3,6 +3,7 @@
  * only here, in memory. Pages ask for it through the client (client.ts).
  */
 import { Problem, type ProblemDocument, type TokenSource } from '../../../client/client.ts';
+import { withoutSession } from './without-session.ts';
 
 /** What the server says before anybody has signed in. */
 export interface Beginning {
@@ -56,15 +57,14 @@ class DashboardSession {
 
   /** Finds out how the person can go on. Called once, before anything is drawn. */
   async begin(): Promise<void> {
-    const answer = await fetch(PATH);
-    this.beginning = (await read(answer)) as Beginning;
+    this.beginning = await ask<Beginning>('GET');
     if (this.beginning.signedIn && (await this.#tryRenew())) this.#become('signed-in');
     else this.#become(this.beginning.open ? 'open' : 'asked');
   }
 
   /** @throws Problem `sign-in-failed`, `rate-limited` */
   async signIn(credentials: Credentials): Promise<void> {
-    this.#take((await ask('POST', credentials)) as Access);
+    this.#take(await ask<Access>('POST', credentials));
     this.#become('signed-in');
   }
 
@@ -83,7 +83,7 @@ class DashboardSession {
 
   async #tryRenew(): Promise<boolean> {
     try {
-      this.#take((await ask('PUT')) as Access);
+      this.#take(await ask<Access>('PUT'));
       return true;
     } catch {
       return false;
@@ -92,8 +92,8 @@ class DashboardSession {
 
   /** Calls at the same time share one request. Only a refusal by the server ends the session, not a lost network. */
   async #renew(): Promise<void> {
-    this.#renewing ??= ask('PUT')
-      .then((access) => this.#take(access as Access))
+    this.#renewing ??= ask<Access>('PUT')
+      .then((access) => this.#take(access))
       .catch((error: unknown) => {
         if (error instanceof Problem && error.status === 401) this.ended();
         throw error;
@@ -117,17 +117,9 @@ class DashboardSession {
 
 const SIGNED_OUT: ProblemDocument = { status: 401, code: 'not-authenticated', title: 'Sign in to go on' };
 
-async function ask(method: string, body?: object): Promise<unknown> {
-  const sent =
-    body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
-  return await read(await fetch(PATH, { method, ...sent }));
-}
-
-async function read(answer: Response): Promise<unknown> {
-  const text = await answer.text();
-  const body: unknown = text === '' ? null : JSON.parse(text);
-  if (!answer.ok) throw new Problem(body as ProblemDocument);
-  return body;
+/** The cookie goes along, as with every request of the page. */
+async function ask<T>(method: string, body?: object): Promise<T> {
+  return (await withoutSession.request(method, PATH, { body })).body as T;
 }
 
 export const session = new DashboardSession();

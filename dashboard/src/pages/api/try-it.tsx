@@ -2,16 +2,10 @@
 import { Alert, Badge, Button, Code, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useLive } from '../../api/live.ts';
-import { session } from '../../api/session.ts';
+import { type PlainAnswer, plainRequest } from '../../api/plain-request.ts';
 import { Copyable } from '../../parts/copy.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { asksBody, type Inputs, isRead, pathOf, type RequestName, requestOf } from './requests.ts';
-
-interface Answer {
-  readonly status: number;
-  readonly ms: number;
-  readonly text: string;
-}
 
 interface TryItProps {
   readonly name: RequestName;
@@ -22,7 +16,7 @@ interface TryItProps {
 }
 
 export function TryIt({ name, collection, inputs, refused }: TryItProps) {
-  const [answer, setAnswer] = useState<Answer | null>(null);
+  const [answer, setAnswer] = useState<PlainAnswer | null>(null);
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
   const [follows, setFollows] = useState(false);
@@ -31,7 +25,8 @@ export function TryIt({ name, collection, inputs, refused }: TryItProps) {
     setBusy(true);
     setError(null);
     try {
-      setAnswer(await ask(name, collection, inputs));
+      const path = pathOf(name, collection, inputs);
+      setAnswer(await plainRequest(requestOf(name).method, path, asksBody(name) ? inputs.body : undefined));
     } catch (problem) {
       setError(problem);
     }
@@ -72,14 +67,14 @@ export function TryIt({ name, collection, inputs, refused }: TryItProps) {
   );
 }
 
-function Shown({ status, ms, text }: Answer) {
+function Shown({ status, durationMs, text }: PlainAnswer) {
   return (
     <Stack gap="xs">
       <Group gap="xs" role="status">
         <Badge color={status < 300 ? 'teal' : 'red'} variant="light">
           {status}
         </Badge>
-        <Text size="sm">{ms.toFixed(0)} ms</Text>
+        <Text size="sm">{durationMs.toFixed(0)} ms</Text>
       </Group>
       {text === '' ? (
         <Text size="sm">The answer has no body.</Text>
@@ -135,22 +130,6 @@ function queryOf({ filter, sort, limit }: Inputs): LiveQuery | null {
   } catch {
     return null;
   }
-}
-
-/** Refusals are answers here, so they are shown as they come. */
-async function ask(name: RequestName, collection: string, inputs: Inputs): Promise<Answer> {
-  const token = await session.source(null);
-  const begun = performance.now();
-  const answer = await fetch(pathOf(name, collection, inputs), {
-    method: requestOf(name).method,
-    headers: {
-      ...(token === null ? {} : { authorization: `Bearer ${token}` }),
-      ...(asksBody(name) ? { 'content-type': 'application/json' } : {}),
-    },
-    ...(asksBody(name) ? { body: inputs.body } : {}),
-  });
-  const text = await answer.text();
-  return { status: answer.status, ms: performance.now() - begun, text };
 }
 
 function pretty(text: string): string {

@@ -1,9 +1,10 @@
 /** The first step: the account of the owner, by the secret of the link. */
 import { Alert, Button, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
-import { Problem, type ProblemDocument } from '../../../../client/client.ts';
+import { createClient } from '../../../../client/client.ts';
 import { useSession } from '../../api/live.ts';
 import { session } from '../../api/session.ts';
+import { withoutSession } from '../../api/without-session.ts';
 import { Failure } from '../../parts/failure.tsx';
 
 interface OwnerStepProps {
@@ -87,27 +88,16 @@ export function OwnerStep({ token, onDone }: OwnerStepProps) {
  * @throws Problem `link-unusable`, `password-refused`, `unique-violation`
  */
 async function becomeOwner(token: string, email: string, password: string): Promise<string | null> {
-  const made = await post('/setup', { token, email, password });
+  const { body } = await withoutSession.request('POST', '/setup', { body: { token, email, password } });
+  const { accessToken, note = null } = body as Made;
   await session.signIn({ username: email, password });
   // When this fails, the session ends by itself in a month.
-  await post('/auth/logout', undefined, { authorization: `Bearer ${made.accessToken}` }).catch(() => undefined);
-  return made.note ?? null;
+  const opened = createClient(location.origin, { token: accessToken });
+  await opened.request('POST', '/auth/logout').catch(() => undefined);
+  return note;
 }
 
 interface Made {
   readonly accessToken: string;
   readonly note?: string;
-}
-
-async function post(path: string, body?: object, headers: Record<string, string> = {}): Promise<Made> {
-  const sent = body === undefined ? headers : { ...headers, 'content-type': 'application/json' };
-  const answer = await fetch(path, {
-    method: 'POST',
-    headers: sent,
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  const text = await answer.text();
-  const read: unknown = text === '' ? {} : JSON.parse(text);
-  if (!answer.ok) throw new Problem(read as ProblemDocument);
-  return read as Made;
 }
