@@ -61,7 +61,7 @@ async function faultOfEntry(isolate: Isolate, files: BundleFiles, file: string):
   const name = 'check of the default export';
   const all = new Map([...files, [name, importing]]);
   try {
-    await linkGraph(context, all, await compileGraph(isolate, all, name, new Map()), name);
+    linkGraph(context, all, await compileGraph(isolate, all, name, new Map()), name);
     return null;
   } catch (error) {
     const fault = faultOf(error, file);

@@ -62,7 +62,8 @@ async function compileFile(isolate: Isolate, files: BundleFiles, path: string, c
   const text = files.get(path);
   if (text === undefined) throw new Error(`There is no file '${path}'`);
   const cachedData = code.get(path);
-  if (cachedData !== undefined) return isolate.compileModule(text, { filename: path, cachedData });
+  // What was compiled before is only read again: the way to another thread would cost more. The first time may take long.
+  if (cachedData !== undefined) return isolate.compileModuleSync(text, { filename: path, cachedData });
   const module = await isolate.compileModule(text, { filename: path, produceCachedData: true });
   const made = (module as { cachedData?: ExternalCopy<ArrayBuffer> }).cachedData;
   if (made !== undefined) code.set(path, made);
@@ -73,11 +74,11 @@ async function compileFile(isolate: Isolate, files: BundleFiles, path: string, c
  * Links a compiled graph in its context, so that it can be evaluated.
  * @throws what V8 says about an import of a name that is not exported
  */
-export async function linkGraph(context: Context, files: BundleFiles, graph: Graph, entry: string): Promise<Module> {
+export function linkGraph(context: Context, files: BundleFiles, graph: Graph, entry: string): Module {
   const paths = new Map([...graph].map(([path, module]) => [module, path]));
   const root = graph.get(entry);
   if (root === undefined) throw new Error(`There is no file '${entry}'`);
-  await root.instantiate(context, (specifier, referrer) => {
+  root.instantiateSync(context, (specifier, referrer) => {
     const path = resolveImport(files, paths.get(referrer) ?? entry, specifier);
     const module = path === null ? undefined : graph.get(path);
     if (module === undefined) throw new Error(`There is no file '${specifier}' to import`);
