@@ -1,9 +1,8 @@
 /** The functions of a plugin: when each runs, how it is, and how its runs ended. */
 import { Button, Table, Text } from '@mantine/core';
-import { useState } from 'react';
 import { request } from '../../api/client.ts';
 import { useRights } from '../../api/rights.ts';
-import { tellFailure } from '../../parts/failure.tsx';
+import { useToldAction } from '../../parts/use-action.ts';
 import { When } from '../../parts/when.tsx';
 import { occasionOf, type PluginFunction, type WholePlugin } from './parts/answers.ts';
 import { useFunctionsAgain } from './parts/place.ts';
@@ -66,19 +65,11 @@ export function FunctionTable({ plugin }: { readonly plugin: WholePlugin }) {
 function Release({ plugin, fn }: { readonly plugin: string; readonly fn: PluginFunction }) {
   const { build, why } = useRights();
   const again = useFunctionsAgain();
-  const [busy, setBusy] = useState(false);
+  const { busy, run } = useToldAction();
   const release = async () => {
-    setBusy(true);
-    try {
-      await request(
-        'POST',
-        `/admin/plugins/${encodeURIComponent(plugin)}/functions/${encodeURIComponent(fn.name)}/release`,
-      );
-      await again();
-    } catch (problem) {
-      tellFailure(problem);
-    }
-    setBusy(false);
+    const path = `/admin/plugins/${encodeURIComponent(plugin)}/functions/${encodeURIComponent(fn.name)}/release`;
+    await request('POST', path);
+    await again();
   };
   return (
     <Button
@@ -88,7 +79,7 @@ function Release({ plugin, fn }: { readonly plugin: string; readonly fn: PluginF
       loading={busy}
       disabled={!build}
       title={build ? 'It runs again' : why}
-      onClick={() => void release()}
+      onClick={() => void run(release)}
     >
       Release
     </Button>

@@ -6,9 +6,10 @@ import { request } from '../../api/client.ts';
 import { type Tagged, useTagged } from '../../api/live.ts';
 import { useRights } from '../../api/rights.ts';
 import { Confirm } from '../../parts/confirm.tsx';
-import { Failure, tellFailure } from '../../parts/failure.tsx';
+import { Failure } from '../../parts/failure.tsx';
 import { Loading, Page } from '../../parts/page.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
+import { useToldAction } from '../../parts/use-action.ts';
 import { CodeTab } from './editor/code-tab.tsx';
 import type { Draft } from './editor/draft.ts';
 import { TryTab } from './editor/try-tab.tsx';
@@ -115,17 +116,11 @@ function Head({ plugin }: { readonly plugin: WholePlugin }) {
   const { go } = usePluginPlace();
   const { build, why } = useRights();
   const again = useFunctionsAgain();
-  const [busy, setBusy] = useState(false);
+  const { busy, run } = useToldAction();
   const isInFolder = plugin.from === 'folder';
   const enable = async (enabled: boolean) => {
-    setBusy(true);
-    try {
-      await request('PATCH', `/admin/plugins/${encodeURIComponent(plugin.name)}`, { body: { enabled } });
-      await again();
-    } catch (problem) {
-      tellFailure(problem);
-    }
-    setBusy(false);
+    await request('PATCH', `/admin/plugins/${encodeURIComponent(plugin.name)}`, { body: { enabled } });
+    await again();
   };
   return (
     <Group justify="space-between" align="flex-start">
@@ -144,7 +139,7 @@ function Head({ plugin }: { readonly plugin: WholePlugin }) {
           checked={plugin.enabled}
           disabled={!build || busy}
           title={build ? 'Switched off, none of its functions runs' : why}
-          onChange={({ currentTarget }) => void enable(currentTarget.checked)}
+          onChange={({ currentTarget: { checked } }) => void run(() => enable(checked))}
         />
         <Button
           size="xs"

@@ -6,7 +6,7 @@ import { request } from '../../api/client.ts';
 import { useRights } from '../../api/rights.ts';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Empty } from '../../parts/empty.tsx';
-import { tellFailure } from '../../parts/failure.tsx';
+import { useToldAction } from '../../parts/use-action.ts';
 import type { WholePlugin } from './parts/answers.ts';
 import { useFunctionsAgain } from './parts/place.ts';
 
@@ -37,26 +37,20 @@ function Secret({ plugin, secret: { name, set } }: SecretProps) {
   const { build, why } = useRights();
   const again = useFunctionsAgain();
   const [value, setValue] = useState('');
-  const [busy, setBusy] = useState(false);
+  const { busy, run } = useToldAction();
   const [isRemoving, setRemoving] = useState(false);
   const path = `/admin/plugins/${encodeURIComponent(plugin)}/secrets/${encodeURIComponent(name)}`;
   const save = async () => {
-    setBusy(true);
-    try {
-      await request('PUT', path, { body: { value } });
-      setValue('');
-      await again();
-      notifications.show({ message: `${name} is set` });
-    } catch (problem) {
-      tellFailure(problem);
-    }
-    setBusy(false);
+    await request('PUT', path, { body: { value } });
+    setValue('');
+    await again();
+    notifications.show({ message: `${name} is set` });
   };
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        void save();
+        void run(save);
       }}
     >
       <Group align="flex-end" gap="xs">

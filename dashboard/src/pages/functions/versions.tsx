@@ -1,12 +1,12 @@
 /** Versions of a plugin in the database: what differs from the one in force, and going back. */
 import { Badge, Button, Code, Group, Stack, Table, Text, Title } from '@mantine/core';
-import { useState } from 'react';
 import { request } from '../../api/client.ts';
 import { useResource } from '../../api/live.ts';
 import { useRights } from '../../api/rights.ts';
 import { ActorText } from '../../parts/actor.tsx';
-import { Failure, tellFailure } from '../../parts/failure.tsx';
+import { Failure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/page.tsx';
+import { useToldAction } from '../../parts/use-action.ts';
 import { When } from '../../parts/when.tsx';
 import { FileDiff } from './editor/file-diff.tsx';
 import type { PluginVersion, WholePlugin, WholeVersion } from './parts/answers.ts';
@@ -16,19 +16,13 @@ export function Versions({ plugin }: { readonly plugin: WholePlugin }) {
   const { search, go } = usePluginPlace();
   const { build, why } = useRights();
   const again = useFunctionsAgain();
-  const [busy, setBusy] = useState(false);
+  const { busy, run } = useToldAction();
   const path = `/admin/plugins/${encodeURIComponent(plugin.name)}/versions`;
   const { data, error } = useResource<readonly PluginVersion[]>(path, OF_PLUGINS);
   const activate = async (version: number) => {
-    setBusy(true);
-    try {
-      await request('POST', `${path}/${version}/activate`);
-      await again();
-      go({ version: undefined });
-    } catch (problem) {
-      tellFailure(problem);
-    }
-    setBusy(false);
+    await request('POST', `${path}/${version}/activate`);
+    await again();
+    go({ version: undefined });
   };
   if (error !== null) return <Failure error={error} />;
   if (data === undefined) return <Loading />;
@@ -80,7 +74,7 @@ export function Versions({ plugin }: { readonly plugin: WholePlugin }) {
                         variant="default"
                         disabled={!build || busy}
                         title={build ? 'Puts it in force at once' : why}
-                        onClick={() => void activate(version)}
+                        onClick={() => void run(() => activate(version))}
                       >
                         Return to {version}
                       </Button>

@@ -7,9 +7,10 @@ import { request, withQuery } from '../../../api/client.ts';
 import type { LoggedEvent } from '../../../api/live.ts';
 import { ActorOfEvent } from '../../../parts/actor.tsx';
 import { JsonDiff } from '../../../parts/code/json-diff.tsx';
-import { Failure, tellFailure } from '../../../parts/failure.tsx';
+import { Failure } from '../../../parts/failure.tsx';
 import { Loading } from '../../../parts/page.tsx';
 import { PageLink } from '../../../parts/page-link.tsx';
+import { useToldAction } from '../../../parts/use-action.ts';
 import { When } from '../../../parts/when.tsx';
 import { pathOf } from '../parts/search.ts';
 import { createDocument, historyKey, membersOf, replaceDocument } from './use-document.ts';
@@ -34,6 +35,7 @@ const COLOURS: Readonly<Record<string, string>> = { created: 'teal', updated: 'b
 const PAGE = 50;
 
 export function History({ collection, id, etag, as, mayWrite, reason }: HistoryProps) {
+  const { run } = useToldAction();
   const { data, error, hasNextPage, isFetching, fetchNextPage, refetch } = useInfiniteQuery({
     queryKey: [...historyKey(collection, id), as],
     initialPageParam: undefined as string | undefined,
@@ -47,14 +49,10 @@ export function History({ collection, id, etag, as, mayWrite, reason }: HistoryP
   if (data === undefined) return <Loading />;
   const events = data.pages.flatMap((page) => page.events);
   const restore = async (state: Readonly<Record<string, unknown>>) => {
-    try {
-      const body = membersOf(state);
-      if (etag === null) await createDocument(collection, id, body);
-      else await replaceDocument(collection, id, body, etag);
-      notifications.show({ message: `${id} is as it was` });
-    } catch (problem) {
-      tellFailure(problem);
-    }
+    const body = membersOf(state);
+    if (etag === null) await createDocument(collection, id, body);
+    else await replaceDocument(collection, id, body, etag);
+    notifications.show({ message: `${id} is as it was` });
   };
   return (
     <Stack>
@@ -95,7 +93,7 @@ export function History({ collection, id, etag, as, mayWrite, reason }: HistoryP
                       isCurrent={at === 0 && etag !== null}
                       mayWrite={mayWrite}
                       reason={reason}
-                      onRestore={(state) => void restore(state)}
+                      onRestore={(state) => void run(() => restore(state))}
                     />
                   </Group>
                 </Stack>

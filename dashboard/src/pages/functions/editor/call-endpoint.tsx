@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { type PlainAnswer, plainRequest } from '../../../api/plain-request.ts';
 import { CodeEditor } from '../../../parts/code/code-editor.tsx';
 import { Copyable } from '../../../parts/copy.tsx';
-import { tellFailure } from '../../../parts/failure.tsx';
+import { useToldAction } from '../../../parts/use-action.ts';
 import type { PluginFunction } from '../parts/answers.ts';
 import { usePluginPlace } from '../parts/place.ts';
 
@@ -18,23 +18,17 @@ export function CallEndpoint({ route }: { readonly route: NonNullable<PluginFunc
   const [path, setPath] = useState(route.path);
   const [body, setBody] = useState('{}');
   const [answer, setAnswer] = useState<PlainAnswer | null>(null);
-  const [busy, setBusy] = useState(false);
+  const { busy, run } = useToldAction();
   const takesBody = !WITHOUT_BODY.has(method);
   const open = /:\w+/.exec(path)?.[0];
   const isOurs = path.startsWith('/fn/');
   const call = async () => {
-    setBusy(true);
-    try {
-      setAnswer(await plainRequest(method, path, takesBody ? body : undefined));
-    } catch (problem) {
-      tellFailure(problem);
-    }
-    setBusy(false);
+    setAnswer(await plainRequest(method, path, takesBody ? body : undefined));
   };
   const command = takesBody
     ? `curl -X ${method} ${location.origin}${path} -H 'content-type: application/json' -d '${body.replaceAll("'", "'\\''")}'`
     : `curl ${method === 'GET' ? '' : `-X ${method} `}'${location.origin}${path}'`;
-  const run = answer?.headers.get('millrace-run') ?? null;
+  const runId = answer?.headers.get('millrace-run') ?? null;
   return (
     <Stack gap="sm">
       <Title order={3} size="h5">
@@ -44,7 +38,7 @@ export function CallEndpoint({ route }: { readonly route: NonNullable<PluginFunc
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          void call();
+          void run(call);
         }}
       >
         <Group align="flex-end" gap="xs">
@@ -102,8 +96,8 @@ export function CallEndpoint({ route }: { readonly route: NonNullable<PluginFunc
           <Code block style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
             {answer.text === '' ? 'without a body' : answer.text}
           </Code>
-          {run === null ? null : (
-            <Button size="xs" mt="xs" variant="default" onClick={() => go({ tab: 'runs', run })}>
+          {runId === null ? null : (
+            <Button size="xs" mt="xs" variant="default" onClick={() => go({ tab: 'runs', run: runId })}>
               Show the run
             </Button>
           )}

@@ -11,6 +11,7 @@ import { plainRequest } from '../../../api/plain-request.ts';
 import { useRights } from '../../../api/rights.ts';
 import { CodeEditor } from '../../../parts/code/code-editor.tsx';
 import { Failure } from '../../../parts/failure.tsx';
+import { useToldAction } from '../../../parts/use-action.ts';
 import type { WholePlugin } from '../parts/answers.ts';
 import { useFunctionsAgain, usePluginPlace } from '../parts/place.ts';
 import { AddFile } from './add-file.tsx';
@@ -149,32 +150,35 @@ interface SaveBarProps {
 function SaveBar({ plugin, tag, draft, onError, onDone }: SaveBarProps) {
   const again = useFunctionsAgain();
   const [note, setNote] = useState('');
-  const [busy, setBusy] = useState(false);
-  const save = async () => {
-    if (draft === null || busy) return;
-    setBusy(true);
+  const { busy, run } = useToldAction(onError);
+  const put = async (changed: Draft) => {
+    const path = `/admin/plugins/${encodeURIComponent(plugin.name)}`;
+    const body = { ...bodyOf(changed), note: note === '' ? null : note };
+    const headers: Record<string, string> = tag === null ? {} : { 'if-match': tag };
     try {
-      const { body } = await request<WholePlugin>('PUT', `/admin/plugins/${encodeURIComponent(plugin.name)}`, {
-        body: { ...bodyOf(draft), note: note === '' ? null : note },
-        headers: tag === null ? {} : { 'if-match': tag },
-      });
-      await again();
-      onDone();
-      setNote('');
-      notifications.show({ message: `Version ${body.version} is in force` });
+      return (await request<WholePlugin>('PUT', path, { body, headers })).body;
     } catch (problem) {
       // What was stored meanwhile is shown above, so that the next try knows of it.
       if (problem instanceof Problem && problem.status === 412) await again();
-      onError(problem);
+      throw problem;
     }
-    setBusy(false);
   };
-  useHotkeys([['mod+S', () => void save()]], [], true);
+  const save = () => {
+    if (draft === null || busy) return;
+    void run(async () => {
+      const { version } = await put(draft);
+      await again();
+      onDone();
+      setNote('');
+      notifications.show({ message: `Version ${version} is in force` });
+    });
+  };
+  useHotkeys([['mod+S', save]], [], true);
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        void save();
+        save();
       }}
     >
       <Group gap="xs" align="flex-end">

@@ -1,14 +1,14 @@
 /** One run: what it logged, what it did, its input and result; and once more. */
 import { Button, Code, Drawer, Group, Stack, Text, Title } from '@mantine/core';
 import { IconRepeat } from '@tabler/icons-react';
-import { useState } from 'react';
 import { Problem } from '../../../../../client/client.ts';
 import { request } from '../../../api/client.ts';
 import { useResource } from '../../../api/live.ts';
 import { useRights } from '../../../api/rights.ts';
 import { Copyable } from '../../../parts/copy.tsx';
-import { Failure, tellFailure } from '../../../parts/failure.tsx';
+import { Failure } from '../../../parts/failure.tsx';
 import { Loading } from '../../../parts/page.tsx';
+import { useToldAction } from '../../../parts/use-action.ts';
 import { When } from '../../../parts/when.tsx';
 import type { Run, WholeRun } from '../parts/answers.ts';
 import { useFunctionsAgain } from '../parts/place.ts';
@@ -73,18 +73,12 @@ export function RunDrawer({ id, told, lines, onOther, onClose }: RunDrawerProps)
 function About({ run, onOther }: { readonly run: Run; readonly onOther: (id: string) => void }) {
   const { build, why } = useRights();
   const again = useFunctionsAgain();
-  const [busy, setBusy] = useState(false);
+  const { busy, run: act } = useToldAction();
   const isBefore = run.kind === 'before';
   const repeat = async () => {
-    setBusy(true);
-    try {
-      const { body } = await request<Run>('POST', `/admin/runs/${encodeURIComponent(run.id)}/repeat`);
-      await again();
-      onOther(body.id);
-    } catch (problem) {
-      tellFailure(problem);
-    }
-    setBusy(false);
+    const { body } = await request<Run>('POST', `/admin/runs/${encodeURIComponent(run.id)}/repeat`);
+    await again();
+    onOther(body.id);
   };
   return (
     <Group justify="space-between" align="flex-start">
@@ -119,7 +113,7 @@ function About({ run, onOther }: { readonly run: Run; readonly onOther: (id: str
               : 'A new run of the version in force, on the same input'
             : why
         }
-        onClick={() => void repeat()}
+        onClick={() => void act(repeat)}
       >
         Repeat
       </Button>

@@ -1,13 +1,13 @@
 /** One delivery: its body, and each try with the request and the answer. */
 import { Badge, Button, Code, Drawer, Group, Stack, Text, Title } from '@mantine/core';
 import { IconRepeat } from '@tabler/icons-react';
-import { useState } from 'react';
 import { request } from '../../../api/client.ts';
 import { useResource } from '../../../api/live.ts';
 import { useRights } from '../../../api/rights.ts';
 import { Copyable } from '../../../parts/copy.tsx';
-import { Failure, tellFailure } from '../../../parts/failure.tsx';
+import { Failure } from '../../../parts/failure.tsx';
 import { Loading } from '../../../parts/page.tsx';
+import { useToldAction } from '../../../parts/use-action.ts';
 import { When } from '../../../parts/when.tsx';
 import type { Attempt, Delivery } from '../parts/answers.ts';
 import { outcomeOf } from '../parts/health.tsx';
@@ -60,16 +60,10 @@ export function DeliveryDrawer({ id }: { readonly id: string }) {
 function About({ delivery }: { readonly delivery: Delivery }) {
   const { build, why } = useRights();
   const again = useWebhooksAgain();
-  const [busy, setBusy] = useState(false);
+  const { busy, run } = useToldAction();
   const resend = async () => {
-    setBusy(true);
-    try {
-      await request('POST', `/webhooks/deliveries/${encodeURIComponent(delivery.id)}/resend`);
-      await again();
-    } catch (problem) {
-      tellFailure(problem);
-    }
-    setBusy(false);
+    await request('POST', `/webhooks/deliveries/${encodeURIComponent(delivery.id)}/resend`);
+    await again();
   };
   return (
     <Group justify="space-between">
@@ -89,7 +83,7 @@ function About({ delivery }: { readonly delivery: Delivery }) {
         loading={busy}
         disabled={!build}
         title={build ? 'Sends it once more, with the same id' : why}
-        onClick={() => void resend()}
+        onClick={() => void run(resend)}
       >
         Send again
       </Button>

@@ -1,12 +1,12 @@
 /** One endpoint: what it gets, how it is, and what can be done with it. */
 import { Alert, Button, Code, Group, SimpleGrid, Stack, Switch, Text, Title } from '@mantine/core';
-import { type ReactNode, useState } from 'react';
+import type { ReactNode } from 'react';
 import { request } from '../../../api/client.ts';
 import { useRights } from '../../../api/rights.ts';
 import { Actor } from '../../../parts/actor.tsx';
 import { Confirm } from '../../../parts/confirm.tsx';
-import { tellFailure } from '../../../parts/failure.tsx';
 import { PageLink } from '../../../parts/page-link.tsx';
+import { useToldAction } from '../../../parts/use-action.ts';
 import { When } from '../../../parts/when.tsx';
 import { type Endpoint, nameOf } from '../parts/answers.ts';
 import { HealthBadge, healthOf } from '../parts/health.tsx';
@@ -50,17 +50,11 @@ function Actions({ endpoint }: { readonly endpoint: Endpoint }) {
   const { go } = useWebhooksPlace();
   const { build, why } = useRights();
   const again = useWebhooksAgain();
-  const [busy, setBusy] = useState(false);
+  const { busy, run } = useToldAction();
   const isStopped = !endpoint.enabled;
   const enable = async (enabled: boolean) => {
-    setBusy(true);
-    try {
-      await request('PATCH', `/webhooks/endpoints/${endpoint.id}`, { body: { enabled } });
-      await again();
-    } catch (problem) {
-      tellFailure(problem);
-    }
-    setBusy(false);
+    await request('PATCH', `/webhooks/endpoints/${endpoint.id}`, { body: { enabled } });
+    await again();
   };
   const button = (dialog: WebhookDialog, word: string, needsEnabled = false) => (
     <Button
@@ -87,7 +81,7 @@ function Actions({ endpoint }: { readonly endpoint: Endpoint }) {
           checked={endpoint.enabled}
           disabled={!build || busy}
           title={build ? 'Disabled, nothing is sent, and what was still to be sent is discarded' : why}
-          onChange={({ currentTarget }) => void enable(currentTarget.checked)}
+          onChange={({ currentTarget: { checked } }) => void run(() => enable(checked))}
         />
         {button('test', 'Send a test', true)}
         {button('edit', 'Edit')}
