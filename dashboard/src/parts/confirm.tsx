@@ -2,6 +2,7 @@
 import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { Failure } from './failure.tsx';
+import { useAction } from './use-action.ts';
 
 interface ConfirmProps {
   readonly title: string;
@@ -20,24 +21,17 @@ interface ConfirmProps {
 /** Draw it while the question is open. */
 export function Confirm({ title, children, verb, name, harmless = false, onConfirm, onClose }: ConfirmProps) {
   const [typed, setTyped] = useState('');
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
+  const { busy, error, run } = useAction();
   const confirm = async () => {
-    setBusy(true);
-    try {
-      await onConfirm();
-      onClose();
-    } catch (problem) {
-      setError(problem);
-      setBusy(false);
-    }
+    await onConfirm();
+    onClose();
   };
   return (
     <Modal opened onClose={onClose} title={title} centered>
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          void confirm();
+          void run(confirm);
         }}
       >
         <Stack>

@@ -18,6 +18,7 @@ import { returned, signInBy, type UsableProvider, usableProviders } from '../api
 import { useSession } from '../api/live.ts';
 import { session } from '../api/session.ts';
 import { Failure } from '../parts/failure.tsx';
+import { useAction } from '../parts/use-action.ts';
 
 /** @param over true over a page that goes on where it was */
 export function SignIn({ over = false }: { readonly over?: boolean }) {
@@ -52,23 +53,12 @@ export function SignIn({ over = false }: { readonly over?: boolean }) {
 function SignInForm({ note }: { readonly note?: string }) {
   const [username, setUsername] = useState('');
   const [password, setPassword] = useState('');
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(returned.problem);
-  const signIn = async () => {
-    setBusy(true);
-    setError(null);
-    try {
-      await session.signIn({ username, password });
-    } catch (problem) {
-      setError(problem);
-      setBusy(false);
-    }
-  };
+  const { busy, error, run } = useAction(returned.problem);
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        void signIn();
+        void run(() => session.signIn({ username, password }));
       }}
     >
       <Stack>

@@ -5,6 +5,7 @@ import { useLive } from '../../api/live.ts';
 import { type PlainAnswer, plainRequest } from '../../api/plain-request.ts';
 import { Copyable } from '../../parts/copy.tsx';
 import { Failure } from '../../parts/failure.tsx';
+import { useAction } from '../../parts/use-action.ts';
 import { asksBody, type Inputs, isRead, pathOf, type RequestName, requestOf } from './requests.ts';
 
 interface TryItProps {
@@ -17,20 +18,12 @@ interface TryItProps {
 
 export function TryIt({ name, collection, inputs, refused }: TryItProps) {
   const [answer, setAnswer] = useState<PlainAnswer | null>(null);
-  const [error, setError] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
+  const { busy, error, run } = useAction();
   const [follows, setFollows] = useState(false);
   const why = isRead(name) ? null : refused;
   const send = async () => {
-    setBusy(true);
-    setError(null);
-    try {
-      const path = pathOf(name, collection, inputs);
-      setAnswer(await plainRequest(requestOf(name).method, path, asksBody(name) ? inputs.body : undefined));
-    } catch (problem) {
-      setError(problem);
-    }
-    setBusy(false);
+    const path = pathOf(name, collection, inputs);
+    setAnswer(await plainRequest(requestOf(name).method, path, asksBody(name) ? inputs.body : undefined));
   };
   if (name === 'subscribe') {
     return (
@@ -48,7 +41,7 @@ export function TryIt({ name, collection, inputs, refused }: TryItProps) {
     <Stack gap="sm">
       <Group gap="sm">
         <Button
-          onClick={() => void send()}
+          onClick={() => void run(send)}
           loading={busy}
           disabled={why !== null}
           {...(why === null ? {} : { title: why })}

@@ -11,6 +11,7 @@ import { Confirm } from '../../parts/confirm.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { Loading, Page } from '../../parts/page.tsx';
+import { useAction } from '../../parts/use-action.ts';
 import { NewCollection } from './new-collection.tsx';
 
 interface SizedCollection {
@@ -113,24 +114,20 @@ function CollectionMenu({ name, onAsk }: { readonly name: string; readonly onAsk
 
 function Rename({ name, onClose }: { readonly name: string; readonly onClose: () => void }) {
   const [to, setTo] = useState(name);
-  const [error, setError] = useState<unknown>(null);
+  const { busy, error, run } = useAction();
   const navigate = useNavigate();
   const rename = async () => {
-    try {
-      await request('PATCH', `/admin/collections/${encodeURIComponent(name)}`, { body: { name: to } });
-      onClose();
-      notifications.show({ message: `${name} is now ${to}. Policies and clients keep the old name.` });
-      await navigate({ href: '/data' });
-    } catch (problem) {
-      setError(problem);
-    }
+    await request('PATCH', `/admin/collections/${encodeURIComponent(name)}`, { body: { name: to } });
+    onClose();
+    notifications.show({ message: `${name} is now ${to}. Policies and clients keep the old name.` });
+    await navigate({ href: '/data' });
   };
   return (
     <Modal opened onClose={onClose} title={`Rename ${name}`} centered>
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          void rename();
+          void run(rename);
         }}
       >
         <Stack>
@@ -142,7 +139,7 @@ function Rename({ name, onClose }: { readonly name: string; readonly onClose: ()
           />
           <Text size="sm">Subscriptions and policies keep the old name. Change them as well.</Text>
           {error === null ? null : <Failure error={error} />}
-          <Button type="submit" disabled={to === name || to === ''}>
+          <Button type="submit" loading={busy} disabled={to === name || to === ''}>
             Rename
           </Button>
         </Stack>

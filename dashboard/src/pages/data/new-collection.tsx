@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { request } from '../../api/client.ts';
 import { CodeEditor } from '../../parts/code/code-editor.tsx';
 import { Failure } from '../../parts/failure.tsx';
+import { useAction } from '../../parts/use-action.ts';
 import { pathOf } from './parts/search.ts';
 
 const FIRST = '{\n  "title": "First"\n}';
@@ -12,26 +13,18 @@ const FIRST = '{\n  "title": "First"\n}';
 export function NewCollection({ onClose }: { readonly onClose: () => void }) {
   const [name, setName] = useState('');
   const [text, setText] = useState(FIRST);
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
+  const { busy, error, run } = useAction();
   const navigate = useNavigate();
   const create = async () => {
-    setBusy(true);
-    setError(null);
-    try {
-      await request('POST', pathOf(name), { body: JSON.parse(text) as unknown });
-      await navigate({ href: `/data/${encodeURIComponent(name)}` });
-    } catch (problem) {
-      setError(problem);
-      setBusy(false);
-    }
+    await request('POST', pathOf(name), { body: JSON.parse(text) as unknown });
+    await navigate({ href: `/data/${encodeURIComponent(name)}` });
   };
   return (
     <Modal opened onClose={onClose} title="New collection" size="lg" centered>
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          void create();
+          void run(create);
         }}
       >
         <Stack>

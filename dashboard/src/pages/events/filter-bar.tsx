@@ -4,6 +4,7 @@ import { IconHistory } from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
 import { useResource } from '../../api/live.ts';
 import { Failure } from '../../parts/failure.tsx';
+import { useAction } from '../../parts/use-action.ts';
 import { positionAt } from './history.ts';
 import type { EventsSearch } from './route.ts';
 
@@ -84,18 +85,10 @@ function Since({ since, onChange }: SinceProps) {
   const [isOpen, setOpen] = useState(false);
   const [time, setTime] = useState('');
   const [position, setPosition] = useState('');
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
+  const { busy, error, run } = useAction();
   const go = async () => {
-    setBusy(true);
-    setError(null);
-    try {
-      onChange(position === '' ? await positionAt(Date.parse(time)) : position);
-      setOpen(false);
-    } catch (problem) {
-      setError(problem);
-    }
-    setBusy(false);
+    onChange(position === '' ? await positionAt(Date.parse(time)) : position);
+    setOpen(false);
   };
   return (
     <Popover opened={isOpen} onChange={setOpen} trapFocus position="bottom-end" withinPortal={false}>
@@ -108,7 +101,7 @@ function Since({ since, onChange }: SinceProps) {
         <form
           onSubmit={(event) => {
             event.preventDefault();
-            void go();
+            void run(go);
           }}
         >
           <Stack gap="sm" w={260}>

@@ -6,6 +6,7 @@ import { request } from '../../api/client.ts';
 import { useResource } from '../../api/live.ts';
 import { Failure } from '../../parts/failure.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
+import { useAction } from '../../parts/use-action.ts';
 import type { Endpoint, Replay } from '../webhooks/parts/answers.ts';
 import { pageAfter } from './history.ts';
 import { numberOf } from './position.ts';
@@ -32,21 +33,13 @@ export function ReplayForm({
   const [until, setUntil] = useState('');
   const [types, setTypes] = useState<string[]>([]);
   const [begun, setBegun] = useState<Begun | null>(null);
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
+  const { busy, error, run } = useAction();
   const begin = async () => {
-    setBusy(true);
-    setError(null);
-    try {
-      const { position: newest } = await pageAfter(undefined, null);
-      const body = { since, ...(until === '' ? {} : { until }), ...(types.length === 0 ? {} : { types }) };
-      const path = `/webhooks/endpoints/${encodeURIComponent(endpoint ?? '')}/replay`;
-      const { body: told } = await request<Replay>('POST', path, { body });
-      setBegun({ ...told, from: numberOf(since), to: numberOf(until === '' ? newest : until) });
-    } catch (problem) {
-      setError(problem);
-    }
-    setBusy(false);
+    const { position: newest } = await pageAfter(undefined, null);
+    const body = { since, ...(until === '' ? {} : { until }), ...(types.length === 0 ? {} : { types }) };
+    const path = `/webhooks/endpoints/${encodeURIComponent(endpoint ?? '')}/replay`;
+    const { body: told } = await request<Replay>('POST', path, { body });
+    setBegun({ ...told, from: numberOf(since), to: numberOf(until === '' ? newest : until) });
   };
   const usable = endpoints.data?.filter(({ enabled }) => enabled) ?? [];
   return (
@@ -67,7 +60,7 @@ export function ReplayForm({
         <form
           onSubmit={(event) => {
             event.preventDefault();
-            void begin();
+            void run(begin);
           }}
         >
           <Stack>

@@ -10,6 +10,7 @@ import { Copyable } from '../../parts/copy.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/page.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
+import { useAction } from '../../parts/use-action.ts';
 import { When } from '../../parts/when.tsx';
 import { type ShownFile, sizeText } from './file-list.ts';
 import { Preview, useAddress } from './preview.tsx';
@@ -122,15 +123,10 @@ interface Signed {
 function SignedAddress({ id }: { readonly id: string }) {
   const [span, setSpan] = useState<string | null>('300');
   const [signed, setSigned] = useState<Signed | null>(null);
-  const [error, setError] = useState<unknown>(null);
+  const { busy, error, run } = useAction();
   const sign = async () => {
-    setError(null);
-    try {
-      const body = { expiresIn: Number(span) };
-      setSigned((await request<Signed>('POST', `/files/${encodeURIComponent(id)}/sign`, { body })).body);
-    } catch (problem) {
-      setError(problem);
-    }
+    const body = { expiresIn: Number(span) };
+    setSigned((await request<Signed>('POST', `/files/${encodeURIComponent(id)}/sign`, { body })).body);
   };
   return (
     <Stack gap="xs">
@@ -143,7 +139,7 @@ function SignedAddress({ id }: { readonly id: string }) {
           allowDeselect={false}
           w={230}
         />
-        <Button variant="default" onClick={() => void sign()}>
+        <Button variant="default" onClick={() => void run(sign)} loading={busy}>
           Make the address
         </Button>
       </Group>

@@ -6,6 +6,7 @@ import { useState } from 'react';
 import { templateOf } from '../../../../src/commands/functions/templates.ts';
 import { request } from '../../api/client.ts';
 import { Failure } from '../../parts/failure.tsx';
+import { useAction } from '../../parts/use-action.ts';
 import type { FunctionKind } from './parts/answers.ts';
 import { useFunctionsAgain } from './parts/place.ts';
 
@@ -20,32 +21,25 @@ const KINDS: readonly { readonly kind: FunctionKind; readonly about: string }[] 
 export function NewPlugin({ onClose }: { readonly onClose: () => void }) {
   const [name, setName] = useState('');
   const [kind, setKind] = useState<FunctionKind>('endpoint');
-  const [error, setError] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
+  const { busy, error, run } = useAction();
   const navigate = useNavigate();
   const again = useFunctionsAgain();
   const hasRole = templateOf(kind, 'name').functions.some((fn) => 'roles' in fn);
   const make = async () => {
-    setBusy(true);
-    try {
-      const { functions, scripts } = templateOf(kind, name);
-      await request('PUT', `/admin/plugins/${encodeURIComponent(name)}`, {
-        body: { manifest: { name, functions }, files: scripts, note: `Made from the template for ${kind}` },
-        headers: { 'if-none-match': '*' },
-      });
-      await again();
-      await navigate({ to: '/functions/$plugin', params: { plugin: name } });
-    } catch (problem) {
-      setError(problem);
-      setBusy(false);
-    }
+    const { functions, scripts } = templateOf(kind, name);
+    await request('PUT', `/admin/plugins/${encodeURIComponent(name)}`, {
+      body: { manifest: { name, functions }, files: scripts, note: `Made from the template for ${kind}` },
+      headers: { 'if-none-match': '*' },
+    });
+    await again();
+    await navigate({ to: '/functions/$plugin', params: { plugin: name } });
   };
   return (
     <Modal opened onClose={onClose} title="New plugin">
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          void make();
+          void run(make);
         }}
       >
         <Stack>

@@ -99,10 +99,11 @@ function PluginView({ tagged }: { readonly tagged: Tagged<WholePlugin> }) {
           onConfirm={async () => {
             await request('DELETE', `/admin/plugins/${encodeURIComponent(plugin.name)}`);
             isGone.current = true;
+            await navigate({ to: '/functions' });
+            await again();
           }}
           onClose={() => {
-            if (!isGone.current) return go({ dialog: undefined });
-            void navigate({ to: '/functions' }).then(again);
+            if (!isGone.current) go({ dialog: undefined });
           }}
         >
           Its functions run no more. Its versions and secrets are deleted with it; its runs stay.

@@ -6,6 +6,7 @@ import { useSession } from '../../api/live.ts';
 import { session } from '../../api/session.ts';
 import { withoutSession } from '../../api/without-session.ts';
 import { Failure } from '../../parts/failure.tsx';
+import { useAction } from '../../parts/use-action.ts';
 
 interface OwnerStepProps {
   /** The secret of the link; empty when the address had none. */
@@ -18,8 +19,7 @@ export function OwnerStep({ token, onDone }: OwnerStepProps) {
   const { state } = useSession();
   const [email, setEmail] = useState('');
   const [password, setPassword] = useState('');
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
+  const { busy, error, run } = useAction();
   if (state === 'signed-in' && token === '') {
     return (
       <Stack align="flex-start">
@@ -35,21 +35,12 @@ export function OwnerStep({ token, onDone }: OwnerStepProps) {
       </Alert>
     );
   }
-  const become = async () => {
-    setBusy(true);
-    setError(null);
-    try {
-      onDone(await becomeOwner(token, email, password));
-    } catch (problem) {
-      setError(problem);
-      setBusy(false);
-    }
-  };
+  const become = async () => onDone(await becomeOwner(token, email, password));
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        void become();
+        void run(become);
       }}
     >
       <Stack>

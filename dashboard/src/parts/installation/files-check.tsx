@@ -3,6 +3,7 @@ import { Button, Code, Group, List, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { request } from '../../api/client.ts';
 import { Failure } from '../failure.tsx';
+import { useAction } from '../use-action.ts';
 import type { EffectiveSettings } from './effective-settings.ts';
 import { Verdict } from './verdict.tsx';
 
@@ -10,19 +11,11 @@ const KINDS = { gridfs: 'In MongoDB, database', s3: 'In the bucket' } as const;
 
 /** @param why why the person may not; empty when it may */
 export function FilesCheck({ settings, why = '' }: { readonly settings: EffectiveSettings; readonly why?: string }) {
-  const [busy, setBusy] = useState(false);
+  const { busy, error, run } = useAction();
   const [took, setTook] = useState<number | null>(null);
-  const [error, setError] = useState<unknown>(null);
   const tryUpload = async () => {
-    setBusy(true);
-    setError(null);
     setTook(null);
-    try {
-      setTook(await uploadAndDelete());
-    } catch (problem) {
-      setError(problem);
-    }
-    setBusy(false);
+    setTook(await uploadAndDelete());
   };
   return (
     <Stack gap="sm" align="flex-start">
@@ -41,7 +34,7 @@ export function FilesCheck({ settings, why = '' }: { readonly settings: Effectiv
         MongoDB suits thousands of files; for more, <Code>MILLRACE_FILES</Code> names a bucket of an S3 server.
       </Text>
       <Group>
-        <Button variant="default" onClick={() => void tryUpload()} loading={busy} disabled={why !== ''} title={why}>
+        <Button variant="default" onClick={() => void run(tryUpload)} loading={busy} disabled={why !== ''} title={why}>
           Upload a test file
         </Button>
       </Group>

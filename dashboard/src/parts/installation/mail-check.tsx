@@ -5,6 +5,7 @@ import type { MailVerdict } from '../../../../src/admin/installation/installatio
 import { request } from '../../api/client.ts';
 import { Copyable } from '../copy.tsx';
 import { Failure } from '../failure.tsx';
+import { useAction } from '../use-action.ts';
 import type { EffectiveSettings } from './effective-settings.ts';
 import { Verdict } from './verdict.tsx';
 
@@ -13,19 +14,11 @@ const SETTING = 'MILLRACE_SMTP_URL=smtps://user:password@mail.example.org';
 /** @param why why the person may not; empty when it may */
 export function MailCheck({ settings, why = '' }: { readonly settings: EffectiveSettings; readonly why?: string }) {
   const { way, server, from } = settings.mail;
-  const [busy, setBusy] = useState(false);
+  const { busy, error, run } = useAction();
   const [found, setFound] = useState<MailVerdict | null>(null);
-  const [error, setError] = useState<unknown>(null);
   const send = async () => {
-    setBusy(true);
-    setError(null);
     setFound(null);
-    try {
-      setFound((await request<MailVerdict>('POST', '/admin/mail/test')).body);
-    } catch (problem) {
-      setError(problem);
-    }
-    setBusy(false);
+    setFound((await request<MailVerdict>('POST', '/admin/mail/test')).body);
   };
   return (
     <Stack gap="sm" align="stretch">
@@ -46,7 +39,7 @@ export function MailCheck({ settings, why = '' }: { readonly settings: Effective
       <Group>
         <Button
           variant="default"
-          onClick={() => void send()}
+          onClick={() => void run(send)}
           loading={busy}
           disabled={why !== '' || way === 'none'}
           title={why}

@@ -9,6 +9,7 @@ import { CodeEditor } from '../../../parts/code/code-editor.tsx';
 import type { CodeFault } from '../../../parts/code/code-mirror.tsx';
 import { faultOfJson, parseJson } from '../../../parts/code/json-text.ts';
 import { Failure, tellFailure } from '../../../parts/failure.tsx';
+import { useAction } from '../../../parts/use-action.ts';
 import type { ShapeMember } from '../parts/columns.ts';
 import { type DataSearch, NEW, pathOf } from '../parts/search.ts';
 import { Conflict } from './conflict.tsx';
@@ -46,8 +47,7 @@ export function DocumentEditor(props: DocumentEditorProps) {
   const [faulty, setFaulty] = useState<ReadonlySet<string>>(new Set());
   const [newId, setNewId] = useState('');
   const [theirs, setTheirs] = useState<Tagged | null>(null);
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
+  const { busy, error, run } = useAction();
   const isChanged = base === null || !isSame(draft, membersOf(base.document));
   const isBehind = stored !== null && base !== null && stored.etag !== base.etag;
 
@@ -66,17 +66,6 @@ export function DocumentEditor(props: DocumentEditorProps) {
     if (stored !== null && (!isChanged || isSame(draft, membersOf(stored.document)))) take(stored);
   }, [stored]);
 
-  const run = async (work: () => Promise<void>) => {
-    setBusy(true);
-    setError(null);
-    try {
-      await work();
-    } catch (problem) {
-      setError(problem);
-    } finally {
-      setBusy(false);
-    }
-  };
   const compare = async () => {
     if (base !== null) setTheirs(await readDocument(collection, base.document.id));
   };

@@ -7,6 +7,7 @@ import { useRights } from '../../../api/rights.ts';
 import { CodeEditor } from '../../../parts/code/code-editor.tsx';
 import { Copyable } from '../../../parts/copy.tsx';
 import { Failure } from '../../../parts/failure.tsx';
+import { useAction } from '../../../parts/use-action.ts';
 import type { PluginFunction, TryAnswer, WholePlugin } from '../parts/answers.ts';
 import { usePluginPlace } from '../parts/place.ts';
 import { Lines } from '../runs/live-log.tsx';
@@ -56,29 +57,20 @@ function Trial({ plugin, fn, draft }: TryTabProps & { readonly fn: PluginFunctio
   const [input, setInput] = useState(() => JSON.stringify(exampleOf(fn), null, 2));
   const [as, setAs] = useState('caller');
   const [answer, setAnswer] = useState<TryAnswer | null>(null);
-  const [error, setError] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
+  const { busy, error, run } = useAction();
   const types = typesFor(fn);
   const events = useRecordedEvents(types);
-  const run = async () => {
-    setBusy(true);
-    setError(null);
-    try {
-      const principal = PRINCIPALS[as];
-      const body = {
-        function: fn.name,
-        input: JSON.parse(input) as unknown,
-        ...(draft === null ? {} : bodyOf(draft)),
-        ...(principal === undefined ? {} : { principal }),
-      };
-      setAnswer(
-        (await request<TryAnswer>('POST', `/admin/plugins/${encodeURIComponent(plugin.name)}/try`, { body })).body,
-      );
-    } catch (problem) {
-      setAnswer(null);
-      setError(problem);
-    }
-    setBusy(false);
+  const tryOnce = async () => {
+    const principal = PRINCIPALS[as];
+    const body = {
+      function: fn.name,
+      input: JSON.parse(input) as unknown,
+      ...(draft === null ? {} : bodyOf(draft)),
+      ...(principal === undefined ? {} : { principal }),
+    };
+    setAnswer(
+      (await request<TryAnswer>('POST', `/admin/plugins/${encodeURIComponent(plugin.name)}/try`, { body })).body,
+    );
   };
   return (
     <Stack gap="sm">
@@ -124,7 +116,9 @@ function Trial({ plugin, fn, draft }: TryTabProps & { readonly fn: PluginFunctio
           loading={busy}
           disabled={!build}
           title={build ? undefined : why}
-          onClick={() => void run()}
+          onClick={async () => {
+            if (!(await run(tryOnce))) setAnswer(null);
+          }}
         >
           Try it
         </Button>

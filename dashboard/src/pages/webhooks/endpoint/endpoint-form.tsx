@@ -19,6 +19,7 @@ import { Problem } from '../../../../../client/client.ts';
 import { request } from '../../../api/client.ts';
 import { CodeEditor } from '../../../parts/code/code-editor.tsx';
 import { Failure } from '../../../parts/failure.tsx';
+import { useAction } from '../../../parts/use-action.ts';
 import type { Endpoint } from '../parts/answers.ts';
 import { useWebhooksAgain } from '../parts/place.ts';
 import { changesOf, type FormValues, newBody, valuesOf } from './endpoint-values.ts';
@@ -35,28 +36,21 @@ interface EndpointFormProps {
 export function EndpointForm({ endpoint, onClose, onSaved }: EndpointFormProps) {
   const [values, setValues] = useState<FormValues>(() => valuesOf(endpoint));
   const [showsMore, setShowsMore] = useState(endpoint !== undefined);
-  const [error, setError] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
+  const { busy, error, run } = useAction();
   const types = useEventTypes();
   const again = useWebhooksAgain();
   const set = (changes: Partial<FormValues>) => setValues((before) => ({ ...before, ...changes }));
   const save = async () => {
-    setBusy(true);
-    try {
-      const { body: saved } =
-        endpoint === undefined
-          ? await request<Endpoint & { readonly secret: string }>('POST', '/webhooks/endpoints', {
-              body: newBody(values),
-            })
-          : await request<Endpoint>('PATCH', `/webhooks/endpoints/${endpoint.id}`, {
-              body: changesOf(endpoint, values),
-            });
-      await again();
-      onSaved(saved);
-    } catch (problem) {
-      setError(problem);
-      setBusy(false);
-    }
+    const { body: saved } =
+      endpoint === undefined
+        ? await request<Endpoint & { readonly secret: string }>('POST', '/webhooks/endpoints', {
+            body: newBody(values),
+          })
+        : await request<Endpoint>('PATCH', `/webhooks/endpoints/${endpoint.id}`, {
+            body: changesOf(endpoint, values),
+          });
+    await again();
+    onSaved(saved);
   };
   return (
     <Modal opened onClose={onClose} size="lg" title={endpoint === undefined ? 'New endpoint' : 'Edit the endpoint'}>
@@ -64,7 +58,7 @@ export function EndpointForm({ endpoint, onClose, onSaved }: EndpointFormProps) 
         noValidate
         onSubmit={(event) => {
           event.preventDefault();
-          void save();
+          void run(save);
         }}
       >
         <Stack gap="sm">
