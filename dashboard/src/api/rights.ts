@@ -22,10 +22,13 @@ export interface Rights {
   readonly why: string;
 }
 
-/** The account of the person; undefined without one, or before it is known. */
-export function useAccount(): Account | undefined {
+/**
+ * The account of the person; undefined without one, or before it is known.
+ * @param follows types of events after which it is asked for again, by all that use it
+ */
+export function useAccount(follows: readonly string[] = []): Account | undefined {
   const { state } = useSession();
-  const { data } = useResource<Account | null>(state === 'open' ? '/dashboard/session' : '/auth/me');
+  const { data } = useResource<Account | null>(state === 'open' ? '/dashboard/session' : '/auth/me', follows);
   return state === 'open' ? undefined : (data ?? undefined);
 }
 
@@ -41,6 +44,12 @@ export function useRights(): Rights {
     build,
     accounts: has('owner', 'admin'),
     owners: has('owner'),
-    why: build ? 'Owners and admins may do this' : 'You may look, but not change: your role is viewer',
+    why: build ? 'Owners and admins may do this' : WHY_NOT[account?.kind ?? 'owner'],
   };
 }
+
+/** By the kind of the account. */
+const WHY_NOT = {
+  owner: 'You may look, but not change: your role is viewer',
+  user: 'Only owners may do this: your account is that of a user',
+};

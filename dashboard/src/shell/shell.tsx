@@ -4,7 +4,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { spotlight } from '@mantine/spotlight';
 import { IconAlertTriangle, IconSearch, IconUser } from '@tabler/icons-react';
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
-import { useResource, useSession } from '../api/live.ts';
+import { useSession } from '../api/live.ts';
 import { useAccount } from '../api/rights.ts';
 import { session } from '../api/session.ts';
 import { PAGES } from './navigation.ts';
@@ -13,16 +13,15 @@ import classes from './shell.module.css';
 import { SignIn } from './sign-in.tsx';
 
 export function Shell() {
-  const { state, beginning } = useSession();
+  const { state, turn, beginning } = useSession();
   const [isOpen, { toggle, close }] = useDisclosure(false);
   const path = useRouterState({ select: ({ location }) => location.pathname });
-  const wasSignedIn = useSession().turn > 0;
   // The rights of the person may change at any time. The subscription also tells at once when the session ends.
-  useResource(state === 'signed-in' ? '/auth/me' : '/dashboard/session', ['system.policy.*']);
+  useAccount(['system.policy.*']);
   if (state === 'beginning') return null;
   if (path === '/setup') return <Outlet />;
   // Without a session at the start there is nothing to show below the sign-in.
-  if (state === 'asked' && !wasSignedIn) return <SignIn />;
+  if (state === 'asked' && turn === 0) return <SignIn />;
   return (
     <AppShell
       header={{ height: 52 }}
