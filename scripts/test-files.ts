@@ -49,7 +49,6 @@ export const LONGEST: readonly string[] = [
   'test/database/embedded-takeover.test.ts',
   'test/http/openapi/typed-client.test.ts',
   'test/functions/before/every-write.test.ts',
-  'test/functions/sandbox/hostile.test.ts',
   'test/torture/live.test.ts',
   'test/realtime/subscription/resume.test.ts',
   'test/scripts/start.test.ts',
@@ -57,6 +56,7 @@ export const LONGEST: readonly string[] = [
 
 /** Files that measure how long one client waits while others attack: they are run last, alone, one after the other. */
 export const MEASURING: readonly string[] = [
+  'test/functions/sandbox/attacks.test.ts',
   'test/realtime/attacks/expensive-questions.test.ts',
   'test/realtime/attacks/read-log-attack.test.ts',
   'test/torture/slow-readers.test.ts',

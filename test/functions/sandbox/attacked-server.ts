@@ -11,8 +11,8 @@ import { testMongo } from '../../helpers/mongo.ts';
 import { type Program, startProgram } from '../../helpers/programs/program.ts';
 
 const OWNER = 'ada@example.org';
-/** How long nothing is asked between two questions of health. */
-const BREATH_MS = 10;
+/** How long nothing is asked between two questions of health, or of a neighbour. */
+export const BREATH_MS = 10;
 
 export interface Told {
   readonly status: number;
@@ -22,6 +22,15 @@ export interface Told {
   readonly ms: number;
 }
 
+export interface AttackingProgram {
+  readonly code: string;
+  /** How long its endpoint may take. */
+  readonly timeoutMs: number;
+}
+
+/** How long an endpoint may take that does not say so. */
+export const TIMEOUT_MS = 1_500;
+
 export interface AttackedServer {
   readonly program: Program;
   /** Sends a request, as nobody or with a credential. */
@@ -29,9 +38,9 @@ export interface AttackedServer {
   /** The credential of the owner. */
   readonly owner: string;
   /** Stores a plugin with one endpoint for each program, at `/fn/<plugin>/<number>`. */
-  store(plugin: string, programs: readonly string[], more?: object): Promise<void>;
-  /** Ends the questions of health. @returns how long the answers took, in milliseconds, the slowest last */
-  health(): Promise<readonly number[]>;
+  store(plugin: string, programs: readonly (string | AttackingProgram)[], more?: object): Promise<void>;
+  /** How long the answers of `/healthz` took since this was asked last, in milliseconds, the slowest last. */
+  health(): readonly number[];
 }
 
 /** @param settings variables of the environment, for the server */
@@ -45,6 +54,7 @@ export async function startAttackedServer(t: Test, settings: Record<string, stri
     MILLRACE_MODE: 'production',
     MILLRACE_OWNER_EMAIL: OWNER,
     MILLRACE_OWNER_PASSWORD_FILE: password,
+    MILLRACE_RATE_ANONYMOUS: '1000000',
     MILLRACE_RATE_PRINCIPAL: '1000000',
     MILLRACE_PLUGINS: '',
     ...settings,
@@ -66,13 +76,14 @@ export async function startAttackedServer(t: Test, settings: Record<string, stri
   const signedIn = await ask('POST /auth/login', { username: OWNER, password: PASSWORD });
   const owner = String(JSON.parse(signedIn.text).accessToken);
   const store: AttackedServer['store'] = async (plugin, programs, more = {}) => {
-    const functions = programs.map((_, index) => ({
+    const all = programs.map((one) => (typeof one === 'string' ? { code: one, timeoutMs: TIMEOUT_MS } : one));
+    const functions = all.map(({ timeoutMs }, index) => ({
       name: `f${index}`,
       file: `f${index}.ts`,
-      timeoutMs: 1_500,
+      timeoutMs,
       http: { method: 'POST', path: `/${plugin}/${index}` },
     }));
-    const files = Object.fromEntries(programs.map((code, index) => [`f${index}.ts`, code]));
+    const files = Object.fromEntries(all.map(({ code }, index) => [`f${index}.ts`, code]));
     const body = { manifest: { name: plugin, functions, ...more }, files };
     const made = await ask(`PUT /admin/plugins/${plugin}`, body, owner);
     if (made.status !== 201) throw new Error(`${made.status}: ${made.text}`);
@@ -81,20 +92,23 @@ export async function startAttackedServer(t: Test, settings: Record<string, stri
   await ask('POST /admin/policies', everyone, owner);
   await ask('POST /admin/policies', { ...everyone, name: 'reads', collections: ['a'], actions: ['read'] }, owner);
   await ask('POST /api/a', { id: '1' }, owner);
-  const times: number[] = [];
+  let times: number[] = [];
   let over = false;
   const measuring = (async () => {
     while (!over) {
-      const { status, ms } = await ask('GET /healthz');
-      times.push(status === 200 ? ms : Number.POSITIVE_INFINITY);
+      const answer = await ask('GET /healthz').catch(() => null);
+      times.push(answer?.status === 200 ? answer.ms : Number.POSITIVE_INFINITY);
       await pause(BREATH_MS);
     }
   })();
-  const health = async () => {
+  t.teardown(() => {
     over = true;
-    await measuring;
-    return times.toSorted((a, b) => a - b);
+    return measuring;
+  });
+  const health = () => {
+    const asked = times;
+    times = [];
+    return asked.toSorted((a, b) => a - b);
   };
-  t.teardown(() => health().catch(() => []));
   return { program, ask, owner, store, health };
 }

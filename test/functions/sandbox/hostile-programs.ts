@@ -1,4 +1,4 @@
-/** Programs that try to harm whoever runs them, by name, and how each may end. Not here: running them (hostile.test.ts). */
+/** Programs that try to harm whoever runs them, by name, and how each may end. Not here: running them (attacks.test.ts, hostile.test.ts). */
 
 export interface HostileProgram {
   readonly code: string;

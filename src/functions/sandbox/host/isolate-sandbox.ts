@@ -62,6 +62,7 @@ export class IsolateSandbox implements Sandbox {
   readonly #events: SandboxEvents;
   readonly #options: Required<IsolateSandboxOptions>;
   readonly #lanes = new Lanes();
+  /** When runners have ended for which no function is to blame. The others are counted as strikes, and nobody waits for them. */
   readonly #ends: number[] = [];
   #starting: Promise<Running | null> | null = null;
   #running: Running | null = null;
@@ -234,17 +235,18 @@ export class IsolateSandbox implements Sandbox {
     if (why === 'time') guilty?.fail('function-timeout', 'The function took too long and could not be interrupted');
     else guilty?.fail('function-out-of-memory', 'The function used too much memory');
     const reason = why === 'time' ? 'It could not be interrupted' : 'It used too much memory';
-    if (guilty !== null) this.#events.onStrike(guilty.call, reason);
+    if (guilty === null) this.#ends.push(performance.now());
+    else this.#events.onStrike(guilty.call, reason);
     running.link.end();
   }
 
   /** A runner has ended: by itself, from outside, or by this class. */
   #ended(running: Running): void {
     if (this.#running === running) this.#running = null;
-    this.#ends.push(performance.now());
     const left = [...running.calls.values()].filter((live) => !live.isOver);
     const guilty = running.wasStruck || this.#isStopped ? null : blamed(running, 'end');
     if (guilty !== null) this.#events.onStrike(guilty.call, 'It ended the program that ran it');
+    else if (!running.wasStruck) this.#ends.push(performance.now());
     for (const live of left) live.fail('function-runtime-restarted', RESTARTED_MESSAGE);
     for (const resolve of running.checks.values()) resolve(null);
   }
