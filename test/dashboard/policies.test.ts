@@ -134,9 +134,9 @@ t.test('policies in the dashboard', options, async (t) => {
     const cell = page.getByRole('button', { name: 'author, read posts: allowed for some documents' });
     await cell.waitFor();
     t.strictSame(await violations(), []);
-    const { id } = (await ask(app, 'POST /admin/users', { username: 'ann', roles: ['author'] }, owner)).json();
-    await page.getByLabel('Add an account or a key to the matrix').fill(`user:${id}`);
-    await page.getByRole('button', { name: 'Show' }).click();
+    t.equal((await ask(app, 'POST /admin/users', { username: 'ann', roles: ['author'] }, owner)).statusCode, 201);
+    await page.getByRole('combobox', { name: 'Add a user to the matrix' }).fill('ann');
+    await page.getByRole('option', { name: 'ann · author' }).click();
     await page.getByRole('button', { name: 'ann, read posts: allowed for some documents' }).waitFor();
     await picture('policy-matrix');
     await cell.click();
@@ -156,6 +156,9 @@ t.test('policies in the dashboard', options, async (t) => {
       await page.getByRole('status').filter({ hasText: verdict }).waitFor();
     }
     t.strictSame(await violations(), [], 'the tester');
+    await page.getByRole('combobox', { name: 'Like this user' }).fill('ann');
+    await page.getByRole('option', { name: 'ann · author' }).click();
+    t.match(await page.getByLabel('Id', { exact: true }).inputValue(), /^[0-9a-f]{24}$/, 'found by name');
     await picture('policy-tester');
   });
 

@@ -1,10 +1,8 @@
 /** Looks at the list as somebody else: a user, a role, a key, or nobody. */
-import { Alert, Button, Group, NativeSelect, Popover, Select, Stack, TextInput } from '@mantine/core';
-import { useDebouncedValue } from '@mantine/hooks';
+import { Alert, Button, Group, NativeSelect, Popover, Stack, TextInput } from '@mantine/core';
 import { IconEye } from '@tabler/icons-react';
 import { useState } from 'react';
-import { withQuery } from '../../api/client.ts';
-import { useResource } from '../../api/live.ts';
+import { ChooseKey, ChooseUser } from '../../parts/choose-account.tsx';
 
 interface ViewAsProps {
   readonly may: boolean;
@@ -20,6 +18,9 @@ const KINDS = [
   { value: 'key', label: 'An API key' },
   { value: 'anonymous', label: 'Anybody, without an account' },
 ];
+
+/** The list must lie in the popover: it would close at a click outside. */
+const WITHIN = { size: 'xs', comboboxProps: { withinPortal: false } } as const;
 
 export function ViewAs({ may, why, as, onChange }: ViewAsProps) {
   const [isOpen, setOpen] = useState(false);
@@ -52,8 +53,8 @@ export function ViewAs({ may, why, as, onChange }: ViewAsProps) {
               setValue(null);
             }}
           />
-          {kind === 'user' ? <ChooseUser value={value} onChange={setValue} /> : null}
-          {kind === 'key' ? <ChooseKey value={value} onChange={setValue} /> : null}
+          {kind === 'user' ? <ChooseUser {...WITHIN} value={value} onChange={setValue} /> : null}
+          {kind === 'key' ? <ChooseKey {...WITHIN} value={value} onChange={setValue} /> : null}
           {kind === 'role' ? (
             <TextInput
               size="xs"
@@ -89,60 +90,5 @@ export function ViewedAs({ as, onEnd }: { readonly as: string; readonly onEnd: (
         </Button>
       </Group>
     </Alert>
-  );
-}
-
-interface ChooseProps {
-  readonly value: string | null;
-  readonly onChange: (value: string | null) => void;
-}
-
-interface ListedUser {
-  readonly id: string;
-  readonly username: string | null;
-  readonly email: string | null;
-  readonly roles: readonly string[];
-}
-
-function ChooseUser({ value, onChange }: ChooseProps) {
-  const [typed, setTyped] = useState('');
-  const [search] = useDebouncedValue(typed, 200);
-  const path = withQuery('/admin/users', { limit: 20, search: search === '' || value !== null ? undefined : search });
-  const { data } = useResource<readonly ListedUser[]>(path);
-  return (
-    <Select
-      size="xs"
-      label="User"
-      placeholder="Name or e-mail address"
-      searchable
-      comboboxProps={{ withinPortal: false }}
-      data={(data ?? []).map(({ id, username, email, roles }) => ({
-        value: id,
-        label: [username ?? email ?? id, roles.join(', ')].filter((part) => part !== '').join(' · '),
-      }))}
-      value={value}
-      onChange={onChange}
-      onSearchChange={setTyped}
-    />
-  );
-}
-
-interface ListedKey {
-  readonly id: string;
-  readonly name: string;
-}
-
-function ChooseKey({ value, onChange }: ChooseProps) {
-  const { data } = useResource<readonly ListedKey[]>('/admin/keys');
-  return (
-    <Select
-      size="xs"
-      label="Key"
-      searchable
-      comboboxProps={{ withinPortal: false }}
-      data={(data ?? []).map(({ id, name }) => ({ value: id, label: name }))}
-      value={value}
-      onChange={onChange}
-    />
   );
 }

@@ -1,9 +1,10 @@
 /** Which events are shown: types, a filter of the event, and from when on. */
-import { Button, Group, Popover, Stack, TagsInput, Text, TextInput } from '@mantine/core';
+import { Button, Group, Popover, Stack, Text, TextInput } from '@mantine/core';
 import { IconHistory } from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
 import { useResource } from '../../api/live.ts';
 import { Failure } from '../../parts/failure.tsx';
+import { NamesInput } from '../../parts/names-input.tsx';
 import { useAction } from '../../parts/use-action.ts';
 import { positionAt } from './history.ts';
 import type { EventsSearch } from './route.ts';
@@ -34,7 +35,7 @@ export function FilterBar({ search, onChange }: FilterBarProps) {
   };
   return (
     <Group align="flex-end" gap="sm">
-      <TagsInput
+      <NamesInput
         label="Types"
         placeholder={search.types === undefined ? 'All. Try todos.* or system.*' : ''}
         data={[...collections.map(({ name }) => `${name}.*`), ...SYSTEM_TYPES]}

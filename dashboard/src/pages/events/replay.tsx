@@ -1,10 +1,11 @@
 /** Sends a range of the log to an endpoint once more, and shows how far it is. */
-import { Alert, Button, Group, Modal, Progress, Select, Stack, TagsInput, Text, TextInput } from '@mantine/core';
+import { Alert, Button, Group, Modal, Progress, Select, Stack, Text, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { request } from '../../api/client.ts';
 import { useResource } from '../../api/live.ts';
 import { Failure } from '../../parts/failure.tsx';
+import { NamesInput } from '../../parts/names-input.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
 import { useAction } from '../../parts/use-action.ts';
 import type { Endpoint, Replay } from '../webhooks/parts/answers.ts';
@@ -89,7 +90,7 @@ export function ReplayForm({
               value={until}
               onChange={({ currentTarget }) => setUntil(currentTarget.value.trim())}
             />
-            <TagsInput label="Only these types" value={types} onChange={setTypes} placeholder="All of the endpoint" />
+            <NamesInput label="Only these types" value={types} onChange={setTypes} placeholder="All of the endpoint" />
             {error === null ? null : <Failure error={error} />}
             <Group justify="flex-end">
               <Button variant="default" onClick={onClose}>

@@ -2,6 +2,8 @@
 import { Button, Table, Text } from '@mantine/core';
 import { request } from '../../api/client.ts';
 import { useRights } from '../../api/rights.ts';
+import { numberText } from '../../parts/numbers.ts';
+import { PageLink } from '../../parts/page-link.tsx';
 import { useToldAction } from '../../parts/use-action.ts';
 import { When } from '../../parts/when.tsx';
 import { occasionOf, type PluginFunction, type WholePlugin } from './parts/answers.ts';
@@ -47,8 +49,20 @@ export function FunctionTable({ plugin }: { readonly plugin: WholePlugin }) {
                 {fn.state === 'quarantined' ? <Release plugin={plugin.name} fn={fn} /> : null}
               </Table.Td>
               <Table.Td ta="right">
-                {fn.runs.ok.toLocaleString('en')}
-                {fn.runs.failed === 0 ? '' : `, ${fn.runs.failed.toLocaleString('en')} failed`}
+                {numberText(fn.runs.ok)}
+                {fn.runs.failed === 0 ? null : (
+                  <>
+                    {', '}
+                    <PageLink
+                      to="/functions/$plugin"
+                      params={{ plugin: plugin.name }}
+                      search={{ tab: 'runs', function: fn.name, state: 'failed' }}
+                      size="sm"
+                    >
+                      {numberText(fn.runs.failed)} failed
+                    </PageLink>
+                  </>
+                )}
               </Table.Td>
               <Table.Td ta="right">{fn.runs.p95Ms === null ? '–' : `${Math.round(fn.runs.p95Ms)} ms`}</Table.Td>
               <Table.Td>

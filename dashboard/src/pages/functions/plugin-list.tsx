@@ -1,6 +1,7 @@
 /** All plugins: where each is from, what is in force, and how its functions run. */
 import { Badge, Group, Stack, Table, Text } from '@mantine/core';
 import { Empty } from '../../parts/empty.tsx';
+import { numberText } from '../../parts/numbers.ts';
 import { PageLink } from '../../parts/page-link.tsx';
 import { When } from '../../parts/when.tsx';
 import type { Plugin } from './parts/answers.ts';
@@ -87,8 +88,20 @@ function PluginRow({ plugin }: { readonly plugin: Plugin }) {
         </Stack>
       </Table.Td>
       <Table.Td ta="right" style={{ verticalAlign: 'top' }}>
-        {ok.toLocaleString('en')}
-        {failed === 0 ? '' : `, ${failed.toLocaleString('en')} failed`}
+        {numberText(ok)}
+        {failed === 0 ? null : (
+          <>
+            {', '}
+            <PageLink
+              to="/functions/$plugin"
+              params={{ plugin: name }}
+              search={{ tab: 'runs', state: 'failed' }}
+              size="sm"
+            >
+              {numberText(failed)} failed
+            </PageLink>
+          </>
+        )}
       </Table.Td>
       <Table.Td style={{ verticalAlign: 'top' }}>
         <When at={last} />

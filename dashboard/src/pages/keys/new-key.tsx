@@ -1,9 +1,10 @@
 /** Makes an API key, and shows it this one time. */
-import { Button, Checkbox, Group, Modal, NativeSelect, Stack, TagsInput, TextInput } from '@mantine/core';
+import { Button, Checkbox, Group, Modal, NativeSelect, Stack, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { request } from '../../api/client.ts';
 import { useKnownRoles, usePlaces } from '../../api/known-names.ts';
 import { Failure } from '../../parts/failure.tsx';
+import { NamesInput } from '../../parts/names-input.tsx';
 import { useAction } from '../../parts/use-action.ts';
 import { KeyShown } from './key-shown.tsx';
 
@@ -65,14 +66,14 @@ export function NewKey({ onClose }: { readonly onClose: () => void }) {
             autoComplete="off"
             data-autofocus
           />
-          <TagsInput
+          <NamesInput
             label="Roles"
             description="Policies for these roles apply to the key. Enter adds one."
             data={[...knownRoles]}
             value={roles}
             onChange={setRoles}
           />
-          <TagsInput
+          <NamesInput
             label="Places"
             description="Collections, files, functions, webhooks that it may reach at most. Empty: all that policies allow."
             data={[...places]}

@@ -1,10 +1,13 @@
 /** Sentences on what needs attention, with the page where it can be mended. Pure. */
+import { counted } from '../../parts/numbers.ts';
 import type { Facts } from './facts.ts';
 
 export interface Advice {
   readonly text: string;
   /** The page to go to; null where there is none. */
-  readonly to: string | null;
+  readonly to: '/events' | '/functions' | '/policies' | '/settings' | '/webhooks' | null;
+  /** What is filtered there. */
+  readonly search?: { readonly tab?: 'runs'; readonly state?: string };
   /** Something does not work now; otherwise it should be looked at. */
   readonly urgent: boolean;
 }
@@ -52,7 +55,8 @@ function ofParts({ endpoints, plugins, policies, deadDelivery, parkedRun }: Fact
     found.push({ text, to: '/webhooks', urgent: true });
   }
   if (deadDelivery) {
-    found.push({ text: 'Deliveries are dead: all their tries failed.', to: '/webhooks', urgent: false });
+    const text = 'Deliveries are dead: all their tries failed.';
+    found.push({ text, to: '/webhooks', search: { state: 'dead' }, urgent: false });
   }
   const functions = plugins.flatMap((plugin) => plugin.functions);
   const held = functions.filter(({ state }) => state === 'quarantined').length;
@@ -62,7 +66,8 @@ function ofParts({ endpoints, plugins, policies, deadDelivery, parkedRun }: Fact
     found.push({ text: `Not in force because of faults: ${faulty.join(', ')}.`, to: '/functions', urgent: true });
   }
   if (parkedRun) {
-    found.push({ text: 'Runs of functions are parked: all their attempts failed.', to: '/functions', urgent: false });
+    const text = 'Runs of functions are parked: all their attempts failed.';
+    found.push({ text, to: '/functions', search: { tab: 'runs', state: 'parked' }, urgent: false });
   }
   if (policies === 0) {
     found.push({ text: 'No policy yet: only owners can do something.', to: '/policies', urgent: false });
@@ -79,9 +84,4 @@ function ofSettings({ settings }: Facts): Advice[] {
   if (!settings.masterKey) advise('Set MILLRACE_MASTER_KEY, so that secrets in the database are encrypted.');
   if (settings.mail.way === 'none') advise('No mail: passwords cannot be reset by letter.');
   return found;
-}
-
-/** `1 endpoint`, `3 endpoints`. */
-function counted(count: number, word: string): string {
-  return `${count.toLocaleString('en')} ${word}${count === 1 ? '' : 's'}`;
 }

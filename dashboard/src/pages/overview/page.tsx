@@ -1,9 +1,9 @@
 /** What runs and what needs attention, the newest events, and how to begin where nothing is yet. */
 import { Alert, Badge, Card, Group, List, SimpleGrid, Stack, Table, Text, Title } from '@mantine/core';
-import { IconAlertTriangle, IconCircleCheck } from '@tabler/icons-react';
+import { IconAlertTriangle, IconBulb, IconCircleCheck } from '@tabler/icons-react';
 import { type ReactNode, useEffect, useState } from 'react';
-import { useResource } from '../../api/live.ts';
-import { ActorOfEvent } from '../../parts/actor.tsx';
+import { type LoggedEvent, useResource } from '../../api/live.ts';
+import { Actor, ActorOfEvent } from '../../parts/actor.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { FirstDocument } from '../../parts/first-document.tsx';
 import { Loading, Page } from '../../parts/page.tsx';
@@ -111,11 +111,37 @@ function Attention({ facts }: { readonly facts: Facts }) {
       />
     );
   }
-  const isUrgent = advice.some(({ urgent }) => urgent);
   return (
-    <Part title="Needs attention">
-      <Alert color={isUrgent ? 'red' : 'yellow'} variant="light" icon={<IconAlertTriangle size={18} />}>
-        <List size="sm" spacing={4} aria-label="Needs attention">
+    <>
+      <Advised
+        title="Needs attention"
+        color="red"
+        icon={<IconAlertTriangle size={18} />}
+        advice={advice.filter(({ urgent }) => urgent)}
+      />
+      <Advised
+        title="Worth a look"
+        color="gray"
+        icon={<IconBulb size={18} />}
+        advice={advice.filter(({ urgent }) => !urgent)}
+      />
+    </>
+  );
+}
+
+interface AdvisedProps {
+  readonly title: string;
+  readonly color: string;
+  readonly icon: ReactNode;
+  readonly advice: readonly Advice[];
+}
+
+function Advised({ title, color, icon, advice }: AdvisedProps) {
+  if (advice.length === 0) return null;
+  return (
+    <Part title={title}>
+      <Alert color={color} variant="light" icon={icon}>
+        <List size="sm" spacing={4} aria-label={title}>
           {advice.map((one) => (
             <Sentence key={one.text} {...one} />
           ))}
@@ -125,13 +151,13 @@ function Attention({ facts }: { readonly facts: Facts }) {
   );
 }
 
-function Sentence({ text, to }: Advice) {
+function Sentence({ text, to, search = {} }: Advice) {
   return (
     <List.Item>
       {to === null ? (
         text
       ) : (
-        <PageLink to={to} size="sm" c="inherit">
+        <PageLink to={to} search={search} size="sm" c="inherit">
           {text}
         </PageLink>
       )}
@@ -155,7 +181,7 @@ function Newest() {
                   {event.type}
                 </PageLink>
                 <Text size="xs" c="dimmed" truncate>
-                  {event.documentId ?? <ActorOfEvent event={event} plain />}
+                  <Subject event={event} />
                 </Text>
               </Table.Td>
               <Table.Td w={130} ta="right">
@@ -167,6 +193,16 @@ function Newest() {
       </Table>
     </Card>
   );
+}
+
+/** What an event is about: an account, a key or an endpoint by its name, and anything else by its id. */
+function Subject({ event }: { readonly event: LoggedEvent }) {
+  const { type, documentId, data, before } = event;
+  if (documentId === null || type.startsWith('system.session.')) return <ActorOfEvent event={event} plain />;
+  if (!type.startsWith('system.')) return <>{documentId}</>;
+  if (type.startsWith('system.user.')) return <Actor kind={null} id={documentId} plain />;
+  const names = [data, before].flatMap((state) => [state?.['name'], state?.['url']]);
+  return <>{names.find((name) => typeof name === 'string') ?? documentId}</>;
 }
 
 function Collections({ collections }: { readonly collections: readonly CountedCollection[] }) {

@@ -1,11 +1,14 @@
 /** How the server is doing, in numbers. */
 import { Card, SimpleGrid, Skeleton, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { counted, numberText } from '../../parts/numbers.ts';
+import { PageLink } from '../../parts/page-link.tsx';
 import type { Facts, ServerState } from './facts.ts';
 
 interface Tile {
   readonly name: string;
   readonly value: string;
-  readonly note: string;
+  readonly note: ReactNode;
 }
 
 export function Tiles(facts: Facts) {
@@ -31,7 +34,8 @@ export function Tiles(facts: Facts) {
       </SimpleGrid>
       {consumers.length === 0 ? null : (
         <Text size="sm" c="dimmed">
-          Consumers of events: {consumers.map(({ name, behind }) => `${name}, ${behind} behind`).join('; ')}.
+          Consumers of events: {consumers.map(({ name, behind }) => `${name}, ${numberText(behind)} behind`).join('; ')}
+          .
         </Text>
       )}
     </>
@@ -54,7 +58,10 @@ function tilesOf({ ready, endpoints, plugins }: Facts, { events, realtime }: Ser
     {
       name: 'Events kept',
       value: events.log.rows.toLocaleString('en'),
-      note: behind === 0 ? `${events.consumers.length} consumers are up to date.` : `Readers are ${behind} behind.`,
+      note:
+        behind === 0
+          ? `${counted(events.consumers.length, 'consumer')} up to date.`
+          : `Readers are ${numberText(behind)} behind.`,
     },
     {
       name: 'Connections',
@@ -64,15 +71,21 @@ function tilesOf({ ready, endpoints, plugins }: Facts, { events, realtime }: Ser
     {
       name: 'Deliveries waiting',
       value: pending.toLocaleString('en'),
-      note:
-        endpoints.length === 0
-          ? 'No webhooks yet.'
-          : `For ${endpoints.length} ${endpoints.length === 1 ? 'webhook' : 'webhooks'}.`,
+      note: endpoints.length === 0 ? 'No webhooks yet.' : `For ${counted(endpoints.length, 'webhook')}.`,
     },
     {
       name: 'Functions',
       value: functions.length.toLocaleString('en'),
-      note: functions.length === 0 ? 'No plugins yet.' : `${failed.toLocaleString('en')} failed runs.`,
+      note: functions.length === 0 ? 'No plugins yet.' : <FailedRuns failed={failed} />,
     },
   ];
+}
+
+function FailedRuns({ failed }: { readonly failed: number }) {
+  if (failed === 0) return 'No failed run in 7 days.';
+  return (
+    <PageLink to="/functions" search={{ tab: 'runs', state: 'failed' }} inherit>
+      {counted(failed, 'failed run')} in 7 days
+    </PageLink>
+  );
 }

@@ -1,8 +1,8 @@
 /** One more principal for the matrix: an account or a key, with the roles and claims that it has now. */
-import { Button, Group, TextInput } from '@mantine/core';
-import { useState } from 'react';
+import { Group, Stack } from '@mantine/core';
 import { useResource } from '../../api/live.ts';
 import { useRights } from '../../api/rights.ts';
+import { ChooseKey, ChooseUser } from '../../parts/choose-account.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import type { NamedPrincipal } from './principals.ts';
 
@@ -47,41 +47,29 @@ interface ChosenPrincipalProps {
 
 export function ChosenPrincipal({ chosen, error, onChange }: ChosenPrincipalProps) {
   const { accounts } = useRights();
-  const [typed, setTyped] = useState(chosen ?? '');
+  const [, kind, id = null] = /^(user|key):(.+)$/s.exec(chosen ?? '') ?? [];
   if (!accounts) return null;
+  const choose = (of: 'user' | 'key') => (found: string | null) =>
+    onChange(found === null ? undefined : `${of}:${found}`);
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        onChange(typed === '' ? undefined : typed);
-      }}
-    >
+    <Stack gap="xs">
       <Group align="flex-end" gap="xs">
-        <TextInput
-          label="Add an account or a key to the matrix"
-          description="The pages Users and Keys lead here with one, too"
-          placeholder="user:<id> or key:<id>"
-          value={typed}
-          onChange={({ currentTarget }) => setTyped(currentTarget.value.trim())}
-          w={340}
-          autoComplete="off"
+        <ChooseUser
+          label="Add a user to the matrix"
+          value={kind === 'user' ? id : null}
+          onChange={choose('user')}
+          clearable
+          w={300}
         />
-        <Button type="submit" variant="default">
-          Show
-        </Button>
-        {chosen === undefined ? null : (
-          <Button
-            variant="default"
-            onClick={() => {
-              setTyped('');
-              onChange(undefined);
-            }}
-          >
-            Remove
-          </Button>
-        )}
+        <ChooseKey
+          label="Or an API key"
+          value={kind === 'key' ? id : null}
+          onChange={choose('key')}
+          clearable
+          w={220}
+        />
       </Group>
       {error === null ? null : <Failure error={error} />}
-    </form>
+    </Stack>
   );
 }

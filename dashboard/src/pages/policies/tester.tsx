@@ -1,11 +1,14 @@
 /** The tester: what the policies decide about a principal, an action and a document. */
-import { Box, Button, Group, NativeSelect, Stack, TagsInput, Text, TextInput } from '@mantine/core';
+import { Box, Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { request } from '../../api/client.ts';
 import { useKnownRoles, usePlaces } from '../../api/known-names.ts';
+import { useRights } from '../../api/rights.ts';
+import { ChooseKey, ChooseUser } from '../../parts/choose-account.tsx';
 import { CodeEditor } from '../../parts/code/code-editor.tsx';
 import { faultOfJson, parseJson } from '../../parts/code/json-text.ts';
 import { Failure } from '../../parts/failure.tsx';
+import { NamesInput } from '../../parts/names-input.tsx';
 import { useAction } from '../../parts/use-action.ts';
 import type { PolicySet } from './parts/policies.ts';
 import type { ChangePlace, PoliciesSearch } from './parts/route.ts';
@@ -31,6 +34,9 @@ export function Tester({ set, search, change }: TesterProps) {
   const [before, setBefore] = useState('');
   const [judged, setJudged] = useState<Judged | null>(null);
   const { busy, error, run } = useAction();
+  /** The account or key that the person has chosen. */
+  const [like, setLike] = useState<string | null>(null);
+  const { accounts } = useRights();
   const knownRoles = useKnownRoles();
   const places = usePlaces();
   const place = search.place ?? places[0] ?? '';
@@ -71,7 +77,10 @@ export function Tester({ set, search, change }: TesterProps) {
             label="Principal"
             data={[...KINDS]}
             value={kind}
-            onChange={({ currentTarget }) => setKind(KINDS.find((one) => one === currentTarget.value) ?? 'user')}
+            onChange={({ currentTarget }) => {
+              setKind(KINDS.find((one) => one === currentTarget.value) ?? 'user');
+              setLike(null);
+            }}
           />
           <NativeSelect
             label="Action"
@@ -86,6 +95,36 @@ export function Tester({ set, search, change }: TesterProps) {
             onChange={({ currentTarget }) => change({ place: currentTarget.value }, true)}
           />
         </Group>
+        {accounts && kind === 'user' ? (
+          <ChooseUser
+            label="Like this user"
+            description="Fills in the id, roles and claims that the account has now"
+            clearable
+            value={like}
+            onChange={(chosen, found) => {
+              setLike(chosen);
+              if (found === undefined) return;
+              setKind(found.kind);
+              setId(found.id);
+              setRoles([...found.roles]);
+              setClaims(JSON.stringify(found.claims, null, 2));
+            }}
+          />
+        ) : null}
+        {accounts && kind === 'key' ? (
+          <ChooseKey
+            label="Like this key"
+            description="Fills in the id and the roles that the key has now"
+            clearable
+            value={like}
+            onChange={(chosen, found) => {
+              setLike(chosen);
+              if (found === undefined) return;
+              setId(found.id);
+              setRoles([...found.roles]);
+            }}
+          />
+        ) : null}
         {kind === 'anonymous' ? null : (
           <Group grow align="flex-start">
             <TextInput
@@ -95,7 +134,7 @@ export function Tester({ set, search, change }: TesterProps) {
               onChange={({ currentTarget }) => setId(currentTarget.value)}
               autoComplete="off"
             />
-            <TagsInput
+            <NamesInput
               label="Roles"
               description="Enter adds one"
               data={[...knownRoles]}

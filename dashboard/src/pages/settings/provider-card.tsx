@@ -39,23 +39,28 @@ export function ProviderCard({ provider, joined, onEdit, onChanged }: ProviderCa
   return (
     <Card withBorder padding="md">
       <Stack gap="sm">
-        <Group gap="xs">
-          <Title order={3} size="h5">
-            {titleOf(provider)}
-          </Title>
-          <Badge variant="default" tt="none">
-            {kind}
-          </Badge>
-          {enabled ? null : (
+        <Group gap="xs" wrap="nowrap" align="flex-start">
+          <Group gap="xs" flex={1} miw={0}>
+            <Title order={3} size="h5">
+              {titleOf(provider)}
+            </Title>
             <Badge variant="default" tt="none">
-              disabled
+              {kind}
             </Badge>
-          )}
-          {joined ? (
-            <Badge variant="default" tt="none">
-              joined to your account
-            </Badge>
-          ) : null}
+            {enabled ? null : (
+              <Badge variant="default" tt="none">
+                disabled
+              </Badge>
+            )}
+            {joined ? (
+              <Badge variant="default" tt="none">
+                joined to your account
+              </Badge>
+            ) : null}
+          </Group>
+          <Button size="compact-sm" variant="subtle" color="red" onClick={() => setRemoving(true)}>
+            Remove
+          </Button>
         </Group>
         <Text size="sm" c="dimmed">
           {register ? 'A first sign-in makes an account' : 'For accounts that have joined it'} · /auth/{name}
@@ -79,14 +84,11 @@ export function ProviderCard({ provider, joined, onEdit, onChanged }: ProviderCa
               Join to my account
             </Button>
           )}
-          <Button size="xs" variant="default" onClick={() => setRemoving(true)}>
-            Remove
-          </Button>
         </Group>
         {result === null ? null : (
           <Stack gap={6}>
             {result.checks.map(({ check: what, passed, verdict }) => (
-              <Verdict key={what} good={passed}>
+              <Verdict key={what} good={passed && what === 'redirect' ? null : passed}>
                 {verdict}
               </Verdict>
             ))}

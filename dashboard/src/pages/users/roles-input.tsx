@@ -1,6 +1,7 @@
 /** Roles of an account: free names for users, the four known ones for owners. */
-import { Checkbox, Stack, TagsInput } from '@mantine/core';
+import { Checkbox, Stack } from '@mantine/core';
 import { useKnownRoles } from '../../api/known-names.ts';
+import { NamesInput } from '../../parts/names-input.tsx';
 import { OWNER_ROLES } from './accounts.ts';
 
 interface RolesInputProps {
@@ -24,7 +25,7 @@ export function RolesInput({ kind, value, onChange, disabled = false }: RolesInp
     );
   }
   return (
-    <TagsInput
+    <NamesInput
       label="Roles"
       description="Names that you choose; policies say what each may do. Enter adds one."
       data={[...known]}

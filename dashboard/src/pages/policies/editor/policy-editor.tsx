@@ -19,6 +19,7 @@ import { completePolicy } from './completion.ts';
 import { DeleteChanges, DraftChanges, useDraft } from './draft-changes.tsx';
 import { placeFaults } from './json-places.ts';
 import { useMembers } from './known-members.ts';
+import classes from './policy-form.module.css';
 import { PolicyForm } from './policy-form.tsx';
 import { PolicyHistory } from './policy-history.tsx';
 import { idOf, isPolicy, NEW_POLICY, textOf } from './policy-text.ts';
@@ -84,7 +85,7 @@ export function PolicyEditor({ id, policies, change }: PolicyEditorProps) {
   return (
     <Stack>
       <Back />
-      <Group justify="space-between">
+      <Group justify="space-between" className={classes.head ?? ''}>
         <Title order={2} size="h3" style={{ overflowWrap: 'anywhere' }}>
           {isNew ? 'New policy' : saved?.name}
         </Title>

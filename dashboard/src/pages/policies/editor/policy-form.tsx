@@ -1,8 +1,9 @@
 /** A policy as a form. Each change makes the next state of the whole policy. */
-import { Box, Checkbox, Group, NativeSelect, SegmentedControl, Stack, TagsInput, Text, TextInput } from '@mantine/core';
+import { Box, Checkbox, Group, NativeSelect, SegmentedControl, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { CodeEditor } from '../../../parts/code/code-editor.tsx';
 import { faultOfJson } from '../../../parts/code/json-text.ts';
+import { NamesInput } from '../../../parts/names-input.tsx';
 import type { Policy, Principals } from '../parts/policies.ts';
 import { completePolicy, type KnownNames } from './completion.ts';
 import { type PointedFault, placeFaults } from './json-places.ts';
@@ -59,7 +60,7 @@ export function PolicyForm({ policy, edit, faults, known, readOnly }: PolicyForm
               : 'A deny wins over all allows: what it matches is out of reach.'}
           </Text>
         </Box>
-        <TagsInput
+        <NamesInput
           label="Places"
           description="Collections, * for all of them, files, functions, webhooks. Enter adds one."
           data={['*', ...known.places]}
@@ -98,7 +99,7 @@ export function PolicyForm({ policy, edit, faults, known, readOnly }: PolicyForm
           readOnly={readOnly}
           onChange={(value) => change({ where: value })}
         />
-        <TagsInput
+        <NamesInput
           label="Members that are seen"
           description="* for all, -secret to hide one, or names only. Empty: all members."
           data={['*', ...known.members, ...known.members.map((member) => `-${member}`)]}
@@ -106,7 +107,7 @@ export function PolicyForm({ policy, edit, faults, known, readOnly }: PolicyForm
           error={faultAt('/fields/read')}
           onChange={(rules) => changeFields('read', rules)}
         />
-        <TagsInput
+        <NamesInput
           label="Members that may be set"
           data={['*', ...known.members, ...known.members.map((member) => `-${member}`)]}
           value={[...(fields?.write ?? [])]}
@@ -171,15 +172,15 @@ function Who({ principals = {}, known, fault, change }: WhoProps) {
           <Checkbox value="authenticated" label="Every user, key and function" />
         </Group>
       </Checkbox.Group>
-      <TagsInput
+      <NamesInput
         label="With one of these roles"
         data={[...known.roles]}
         value={[...(principals.roles ?? [])]}
         onChange={(roles) => edit({ roles })}
       />
       <Group grow align="flex-start">
-        <TagsInput label="Users, by id" value={[...(principals.users ?? [])]} onChange={(users) => edit({ users })} />
-        <TagsInput label="Keys, by id" value={[...(principals.keys ?? [])]} onChange={(keys) => edit({ keys })} />
+        <NamesInput label="Users, by id" value={[...(principals.users ?? [])]} onChange={(users) => edit({ users })} />
+        <NamesInput label="Keys, by id" value={[...(principals.keys ?? [])]} onChange={(keys) => edit({ keys })} />
       </Group>
     </Stack>
   );

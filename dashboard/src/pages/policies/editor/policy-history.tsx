@@ -1,6 +1,7 @@
 /** The history of one policy, from the versions of the set: what changed and who did it; an older state can be put back. */
 import { Button, Card, Group, Stack, Text, Title } from '@mantine/core';
 import { useState } from 'react';
+import { ActorText } from '../../../parts/actor.tsx';
 import { JsonDiff } from '../../../parts/code/json-diff.tsx';
 import { Failure } from '../../../parts/failure.tsx';
 import { When } from '../../../parts/when.tsx';
@@ -37,7 +38,12 @@ export function PolicyHistory({ id, onPutBack }: PolicyHistoryProps) {
           <Group justify="space-between" gap="xs">
             <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
               Version {version}, <When at={at} />
-              {by === null ? '' : ` by ${by}`}
+              {by === null ? null : (
+                <>
+                  {' '}
+                  by <ActorText text={by} />
+                </>
+              )}
             </Text>
             <Group gap="xs">
               <Button

@@ -56,12 +56,12 @@ function Actions({ endpoint }: { readonly endpoint: Endpoint }) {
     await request('PATCH', `/webhooks/endpoints/${endpoint.id}`, { body: { enabled } });
     await again();
   };
-  const button = (dialog: WebhookDialog, word: string, needsEnabled = false) => (
+  const button = (dialog: WebhookDialog, word: string, needsEnabled = false, about?: string) => (
     <Button
       size="xs"
       variant="default"
       disabled={!build || (needsEnabled && isStopped)}
-      title={build ? (needsEnabled && isStopped ? 'Enable the endpoint first' : undefined) : why}
+      title={build ? (needsEnabled && isStopped ? 'Enable the endpoint first' : about) : why}
       onClick={() => go({ dialog })}
     >
       {word}
@@ -85,11 +85,14 @@ function Actions({ endpoint }: { readonly endpoint: Endpoint }) {
         />
         {button('test', 'Send a test', true)}
         {button('edit', 'Edit')}
-        {button('recover', 'Recover', true)}
-        {button('replay', 'Replay', true)}
+        {button('recover', 'Recover', true, 'Sends deliveries again that have failed')}
+        {button('replay', 'Replay', true, 'Sends events of the log, whether they were sent or not')}
         {button('rotate', 'Rotate the secret')}
         {button('delete', 'Delete')}
       </Group>
+      <Text size="xs" c="dimmed" w="100%">
+        Recover sends deliveries again that have failed. Replay sends events of the log, whether they were sent or not.
+      </Text>
     </Group>
   );
 }

@@ -97,7 +97,8 @@ export function Recover({ endpoint, onClose }: DialogProps) {
     <Confirm title="Recover deliveries" verb="Recover" harmless onConfirm={recover} onClose={onClose}>
       <Stack gap="xs">
         <Text size="sm">
-          Dead and discarded deliveries that were made since then are sent again, with the same ids.
+          Deliveries that have failed are sent again, with the same ids: those that are dead or discarded, and were made
+          since then. What has arrived is not sent again. To send that as well, use Replay.
         </Text>
         <TextInput
           type="datetime-local"

@@ -9,7 +9,6 @@ import {
   NumberInput,
   Select,
   Stack,
-  TagsInput,
   Text,
   TextInput,
   UnstyledButton,
@@ -19,6 +18,7 @@ import { Problem } from '../../../../../client/client.ts';
 import { request } from '../../../api/client.ts';
 import { CodeEditor } from '../../../parts/code/code-editor.tsx';
 import { Failure } from '../../../parts/failure.tsx';
+import { NamesInput } from '../../../parts/names-input.tsx';
 import { useAction } from '../../../parts/use-action.ts';
 import type { Endpoint } from '../parts/answers.ts';
 import { useWebhooksAgain } from '../parts/place.ts';
@@ -72,7 +72,7 @@ export function EndpointForm({ endpoint, onClose, onSaved }: EndpointFormProps) 
             error={faultAt(error, '/url')}
             onChange={({ currentTarget }) => set({ url: currentTarget.value })}
           />
-          <TagsInput
+          <NamesInput
             label="Types of events"
             description="A star stands for anything: todos.* is everything that happens to todos"
             required

@@ -1,10 +1,11 @@
 /** Events of the log that are sent to an endpoint once more, and how far that is. */
-import { Alert, Progress, Stack, TagsInput, Text, TextInput } from '@mantine/core';
+import { Alert, Progress, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { request } from '../../../api/client.ts';
 import { useResource } from '../../../api/live.ts';
 import { Confirm } from '../../../parts/confirm.tsx';
 import { Failure } from '../../../parts/failure.tsx';
+import { NamesInput } from '../../../parts/names-input.tsx';
 import type { Endpoint, Replay } from '../parts/answers.ts';
 import { useWebhooksAgain, useWebhooksPlace } from '../parts/place.ts';
 import { useEventTypes } from './event-types.ts';
@@ -40,8 +41,11 @@ export function ReplayDialog({ endpoint, onClose }: { readonly endpoint: Endpoin
     <Confirm title="Replay events" verb="Replay" harmless onConfirm={begin} onClose={onClose}>
       <Stack gap="xs">
         <Text size="sm">
-          Events of the log that match the endpoint are sent again, with the same ids. The log begins after {oldest} and
-          ends with {state?.events.log.newest ?? 'nothing'}.
+          Events of the log that match the endpoint are sent, whether they were sent before or not, with the same ids.
+          So a new endpoint gets what happened before it. For failed deliveries alone, use Recover.
+        </Text>
+        <Text size="sm">
+          The log begins after {oldest} and ends with {state?.events.log.newest ?? 'nothing'}.
         </Text>
         <TextInput
           label="After the position"
@@ -56,7 +60,7 @@ export function ReplayDialog({ endpoint, onClose }: { readonly endpoint: Endpoin
           value={until}
           onChange={({ currentTarget }) => setUntil(currentTarget.value)}
         />
-        <TagsInput
+        <NamesInput
           label="Only these types"
           description="Empty: all types of the endpoint"
           data={[...known]}

@@ -37,7 +37,10 @@ export function healthOf({ enabled, disabledReason, health }: Endpoint) {
   if (health.failingSince !== null) {
     return { color: 'orange', word: 'failing', title: 'The last try failed. It is tried again by the schedule.' };
   }
-  if (health.lastSuccessAt === null) return { color: 'gray', word: 'not tried', title: 'Nothing was sent yet.' };
+  if (health.lastSuccessAt === null) {
+    // Tests do not count: they say nothing about how events arrive.
+    return { color: 'gray', word: 'no events yet', title: 'No event was sent yet. Tests do not count.' };
+  }
   return { color: 'teal', word: 'healthy', title: 'The last try succeeded.' };
 }
 
