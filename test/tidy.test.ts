@@ -59,6 +59,8 @@ const DOORS: readonly { readonly vendor: RegExp; readonly doors: RegExp }[] = [
     doors: /^src\/(egress\/|http\/errors\.ts|commands\/webhooks\/receiver\.ts)/,
   },
   { vendor: /^openid-client$/, doors: /^src\/auth\/flows\// },
+  { vendor: /^otpauth$/, doors: /^src\/auth\/factors\/totp\.ts/ },
+  { vendor: /^uqr$/, doors: /^src\/auth\/factors\/qr\.ts/ },
   { vendor: /^isolated-vm$/, doors: /^src\/functions\/sandbox\/runner\// },
   { vendor: /^amaro$/, doors: /^src\/functions\/plugins\/compile\// },
   { vendor: /^nodemailer$/, doors: /^src\/auth\/sign-in\/smtp-mail\.ts/ },

@@ -19,6 +19,10 @@ import { Passwords } from './accounts/passwords.ts';
 import { UserStore } from './accounts/user-store.ts';
 import { Users } from './accounts/users.ts';
 import { Authenticator } from './authenticator.ts';
+import { FactorSignIn } from './factors/factor-sign-in.ts';
+import { FactorStore } from './factors/factor-store.ts';
+import { Factors } from './factors/factors.ts';
+import { SecondQuestion } from './factors/second-question.ts';
 import { type ByProviders, type ByProvidersNeeds, openFlows } from './open-flows.ts';
 import { KeptTokens } from './providers/kept-tokens.ts';
 import { ProviderStore } from './providers/provider-store.ts';
@@ -49,6 +53,8 @@ const ADDRESS_MS = 3_600_000;
 export interface AuthParts {
   readonly authenticator: Authenticator;
   readonly signIn: SignIn;
+  readonly factors: Factors;
+  readonly factorSignIn: FactorSignIn;
   readonly sessions: Sessions;
   readonly users: Users;
   readonly passwords: Passwords;
@@ -110,8 +116,9 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
   const passwords = new Passwords(new PasswordStore(mongo), () => new Date(now()));
   const [providerStore, redirectStore] = [new ProviderStore(mongo, sealer), new RedirectStore(mongo)];
   const tokens = new KeptTokens(mongo, sealer);
+  const factorStore = new FactorStore(mongo, sealer);
   const ownStores = [users, sessionStore, keyStore, activity, providerStore, redirectStore];
-  const stores = [...ownStores, delays, singleUseStore, keyRing, ...secrets, passwords, tokens];
+  const stores = [...ownStores, delays, singleUseStore, keyRing, ...secrets, passwords, tokens, factorStore];
   await Promise.all(stores.map((store) => store.start())).catch(explainSeal);
 
   const singleUse = new SingleUse(singleUseStore, now);
@@ -138,6 +145,7 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
     passwords,
     sessions,
     tokens,
+    factors: factorStore,
     onChanged: (id) => changed(`user:${id}`),
     ...clock,
   });
@@ -145,11 +153,14 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
   const signInDelays = new SignInDelays(delays, (account, network) => sessions.openedFrom(account, network));
   const mail = await openMail(settings);
   const testLetters = new TestLetters({ way: mailWay(settings), mail, singleUse, base });
+  const factors = new Factors({ store: factorStore, users: accounts, delays: signInDelays, activity, base, ...clock });
+  const secondStep = new SecondQuestion({ factors, passwords, singleUse });
   const signIn = new SignIn({
     users: accounts,
     passwords,
     sessions,
     delays: signInDelays,
+    secondStep,
     singleUse,
     activity,
     mail,
@@ -157,10 +168,11 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
     registration,
     onError,
   });
+  const factorSignIn = new FactorSignIn({ factors, users: accounts, passwords, singleUse, signIn });
   const left = { countPolicies, countProviders: () => providerStore.count() };
   const owners = new Owners({ mode, users: accounts, store: users, keys, ...left, signIn, singleUse, activity });
   const identities = new Identities({ store: users, passwords, activity, tokens, ...clock });
-  const flowParts = { identities, singleUse, delays: signInDelays, activity, tokens, ...clock };
+  const flowParts = { identities, secondStep, singleUse, delays: signInDelays, activity, tokens, ...clock };
   let byProviders: ByProviders | undefined;
   const leftBehind = await owners.leftBehind();
   await ensureOwner(owners, settings);
@@ -171,6 +183,8 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
   return {
     authenticator,
     signIn,
+    factors,
+    factorSignIn,
     sessions,
     users: accounts,
     passwords,

@@ -14,6 +14,7 @@ import { ProviderAttempts } from './flows/provider-attempts.ts';
 import { ProviderLogOut } from './flows/provider-log-out.ts';
 import { ProviderSignIn, type ProviderSignInParts } from './flows/provider-sign-in.ts';
 import type { KeptTokens } from './providers/kept-tokens.ts';
+import type { SecondStep } from './sign-in/second-step.ts';
 import type { SignIn } from './sign-in/sign-in.ts';
 import type { SignInDelays } from './sign-in/sign-in-delays.ts';
 import type { SingleUse } from './sign-in/single-use.ts';
@@ -24,6 +25,7 @@ export interface FlowParts {
   readonly identities: Identities;
   readonly sessions: Sessions;
   readonly signIn: SignIn;
+  readonly secondStep: SecondStep;
   readonly singleUse: SingleUse;
   readonly delays: SignInDelays;
   readonly activity: Activity;

@@ -1,12 +1,12 @@
 /** The session of the dashboard, as the contract describes it. Not here: the routes (session-routes.ts). */
 import Type from 'typebox';
-import { EXCHANGE, LOGIN } from '../auth/http/schema.ts';
+import { EXCHANGE, FACTOR_LOGIN, LOGIN } from '../auth/http/schema.ts';
 import { ASKED_ERRORS, answer, CHECKED_ERRORS, DONE, jsonBody, operation } from '../contract/operation.ts';
 
 const tag = 'Sign-in';
 
-/** By a password, or by the code with which a sign-in at a provider ended. */
-export const OPEN_SESSION = Type.Union([LOGIN, EXCHANGE]);
+/** By a password, by the code with which a sign-in at a provider ended, or by the second factor after one of these. */
+export const OPEN_SESSION = Type.Union([LOGIN, EXCHANGE, FACTOR_LOGIN]);
 
 const ACCESS = Type.Object(
   {
@@ -39,7 +39,7 @@ export const DASHBOARD_SESSION = {
     description: 'Only pages of this server may ask. The cookie holds the refresh token; no other route reads it.',
     body: jsonBody(OPEN_SESSION),
     answers: answer('Signed in.', ACCESS),
-    errors: [...CHECKED_ERRORS, 'sign-in-failed', 'invalid-credential', 'forbidden'],
+    errors: [...CHECKED_ERRORS, 'sign-in-failed', 'mfa-required', 'invalid-credential', 'forbidden'],
   }),
   renew: operation({
     id: 'dashboard.renew',

@@ -4,6 +4,7 @@
  * in does (auth/sign-in), the cookie (session-cookie.ts).
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FactorSignIn } from '../auth/factors/factor-sign-in.ts';
 import type { ClaimRenewals } from '../auth/flows/claim-renewals.ts';
 import type { OneTimeCodes } from '../auth/flows/one-time-codes.ts';
 import { refuseParameters, sessionOriginOf } from '../auth/http/requests.ts';
@@ -25,6 +26,7 @@ export interface SessionRoutesOptions {
   readonly config: Pick<ServerConfig, 'mode' | 'publicUrl'>;
   readonly policies: Policies;
   readonly signIn: SignIn;
+  readonly factorSignIn: FactorSignIn;
   readonly sessions: Sessions;
   readonly owners: Owners;
   readonly codes: OneTimeCodes;
@@ -33,7 +35,7 @@ export interface SessionRoutesOptions {
 }
 
 export async function sessionRoutes(app: FastifyInstance, options: SessionRoutesOptions): Promise<void> {
-  const { config, policies, signIn, sessions, owners, codes, claimRenewals, version } = options;
+  const { config, policies, signIn, factorSignIn, sessions, owners, codes, claimRenewals, version } = options;
   const isSecure = (request: FastifyRequest) => (config.publicUrl ?? requestBase(request)).startsWith('https:');
   const held = (request: FastifyRequest) => tokenOf(request.headers.cookie, isSecure(request));
 
@@ -57,10 +59,12 @@ export async function sessionRoutes(app: FastifyInstance, options: SessionRoutes
   app.post('/dashboard/session', { config: DASHBOARD_SESSION.open }, async (request, reply) => {
     const body = checked(OPEN_SESSION, request.body);
     const origin = sessionOriginOf(request);
-    const tokens =
-      'code' in body
-        ? await codes.exchange(body.code, body.codeVerifier, origin)
-        : await signIn.login(body.username, body.password, origin);
+    const open = () => {
+      if ('ticket' in body) return factorSignIn.enter(body.ticket, body.code, origin);
+      if ('codeVerifier' in body) return codes.exchange(body.code, body.codeVerifier, origin);
+      return signIn.login(body.username, body.password, body.code, origin);
+    };
+    const tokens = await open();
     return reply.header('set-cookie', sessionCookie(tokens.refreshToken, isSecure(request))).send(access(tokens));
   });
 

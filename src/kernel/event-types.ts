@@ -54,7 +54,7 @@ export const OCCURRENCES = {
       user: 'id of the account; null if there is none of that name',
       address: 'address of the client',
       provider: 'name of the identity provider; null for a password, and for a one-time code',
-      reason: 'what was wrong at the provider or with the code; null for a password',
+      reason: 'what was wrong at the provider or with the code, `second factor` for its code; null for a password',
     },
   },
   'system.auth.password-changed': {
@@ -79,6 +79,19 @@ export const OCCURRENCES = {
   'system.identity.removed': {
     audience: 'admin:accounts',
     details: { user: 'id of the account', provider: 'name of the provider', subject: 'the user at the provider' },
+  },
+  'system.factor.added': {
+    audience: 'admin:accounts',
+    details: { user: 'id of the account', kind: 'kind of the second factor: `totp`' },
+  },
+  'system.factor.removed': {
+    audience: 'admin:accounts',
+    details: { user: 'id of the account', kind: 'kind of the second factor: `totp`' },
+  },
+  'system.factor.codes-renewed': { audience: 'admin:accounts', details: { user: 'id of the account' } },
+  'system.factor.code-used': {
+    audience: 'admin:accounts',
+    details: { user: 'id of the account', left: 'how many recovery codes are left' },
   },
   'system.key-ring.rotated': {
     audience: 'admin:accounts',

@@ -9,8 +9,9 @@ import { buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/kernel/config/config.ts';
 import { OCCURRENCES } from '../../src/kernel/event-types.ts';
 import { makeParts } from '../../src/parts.ts';
-import { ask, signInOwner, signUp, toAccount } from '../helpers/accounts.ts';
+import { ask, PASSWORD, signInOwner, signUp, toAccount } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
+import { codeNow, setUpFactor, wrongCode } from '../helpers/factors/authenticator.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { testSmtp } from '../helpers/network/smtp.ts';
 import { Planted } from '../helpers/planted.ts';
@@ -114,6 +115,35 @@ t.test('secrets stay secret', async (t) => {
     }
   }
   await ask(app, 'PUT /admin/providers/hub', { ...hub, clientSecret: other }, owner);
+
+  // A second factor: its seed, its recovery codes, the tickets between the two steps.
+  const begun = (await ask(app, 'POST /auth/mfa/totp', undefined, owner)).json();
+  plant('seed that was begun', begun.secret);
+  const factor = await setUpFactor(app, parts, owner);
+  plant('seed', factor.secret);
+  const [recovery = '', spare = ''] = factor.recoveryCodes;
+  plant('recovery code', recovery);
+  plant('spare recovery code', spare);
+  const asOwner = { username: 'owner@example.org', password: PASSWORD };
+  const ticket = async () => {
+    const asked = await ask(app, 'POST /auth/login', asOwner);
+    return plant(`factor ticket ${planted.secrets.size}`, asked.json().ticket);
+  };
+  for (const code of [await factor.code(), recovery]) {
+    const entered = toAccount(await ask(app, 'POST /auth/mfa/login', { ticket: await ticket(), code }));
+    plant(`factor session ${planted.secrets.size}`, entered.refreshToken);
+  }
+  await refused('POST /auth/mfa/login', { ticket: await ticket(), code: wrongCode(factor.secret) });
+  await refused('POST /auth/mfa/login', { ticket: await ticket(), code: recovery });
+  await refused('POST /auth/mfa/login', { ticket: spare, code: spare });
+  await refused('POST /auth/mfa/totp/confirm', { code: codeNow(begun.secret) }, owner);
+  await refused('POST /auth/mfa/totp/confirm', { code: spare, more: spare }, owner);
+  for (const code of (await ask(app, 'POST /auth/mfa/recovery-codes', undefined, owner)).json().recoveryCodes) {
+    plant(`recovery code ${planted.secrets.size}`, code);
+  }
+  await ask(app, 'DELETE /auth/mfa/totp', undefined, owner);
+  const again = await setUpFactor(app, parts, owner);
+  plant('seed in force', again.secret);
 
   // Used wrongly.
   for (const wrongly of [

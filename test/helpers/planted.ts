@@ -14,7 +14,7 @@ export class Planted {
 
   /** Remembers a secret under a name for people. @returns the secret */
   plant(name: string, secret: string): string {
-    if (secret.length <= 20) throw new Error(`The secret '${name}' is too short to be looked for`);
+    if (secret.length <= 18) throw new Error(`The secret '${name}' is too short to be looked for`);
     this.secrets.set(name, secret);
     return secret;
   }

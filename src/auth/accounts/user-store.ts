@@ -201,11 +201,12 @@ export class UserStore {
 /** Claims and profiles have members of any name. */
 function readUser(raw: unknown): User {
   const { _id, kind, username, email, emailVerified, names, skeleton, ...rest } = readPromoted(raw);
-  const { roles, claims, profile, disabled, identities, _meta } = rest;
+  const { roles, claims, profile, disabled, secondFactor, identities, _meta } = rest;
   const known = { _id, kind, username, email, emailVerified, names, roles, claims, profile, disabled, _meta };
   return {
     ...known,
     ...(skeleton === undefined ? {} : { skeleton }),
+    ...(secondFactor === undefined ? {} : { secondFactor }),
     ...(identities === undefined ? {} : { identities }),
   };
 }

@@ -9,6 +9,7 @@ import { invalidCredential } from '../identity/refusals.ts';
 import type { User } from '../identity/user.ts';
 import type { KeptTokens } from '../providers/kept-tokens.ts';
 import type { Provider } from '../providers/provider.ts';
+import type { SecondStep } from '../sign-in/second-step.ts';
 import type { SignedIn, SignIn } from '../sign-in/sign-in.ts';
 import type { SingleUse } from '../sign-in/single-use.ts';
 import { type SessionOrigin, stampOf } from '../tokens/session.ts';
@@ -25,6 +26,7 @@ export interface OneTimeCodesParts {
   readonly users: Users;
   readonly identities: Identities;
   readonly signIn: SignIn;
+  readonly secondStep: SecondStep;
   readonly singleUse: SingleUse;
   readonly attempts: ProviderAttempts;
   readonly tokens: Pick<KeptTokens, 'save'>;
@@ -50,16 +52,21 @@ export class OneTimeCodes {
   /**
    * Exchanges a code for a session.
    * @param verifier the client's own, whose hash began the flow; a wrong one uses the code up
-   * @throws MillraceError `invalid-credential`, `sign-in-failed` for a disabled account, `rate-limited`
+   * @throws MillraceError `invalid-credential`, `sign-in-failed` for a disabled account, `mfa-required`, `rate-limited`
    */
   exchange(code: string, verifier: string, origin: SessionOrigin): Promise<SignedIn> {
-    const { attempts, users, signIn } = this.#parts;
+    const { attempts, users, signIn, secondStep } = this.#parts;
     return attempts.run(origin, null, async () => {
       const { account, identity, keep } = await this.#redeem('code', code, verifier);
       // It may have been removed from the account since, or joined to another one.
       const user = await users.byIdentity(identity);
       if (user?._id !== account) throw invalidCredential();
       if (user.disabled) throw accountDisabled();
+      if (await secondStep.stands(account)) {
+        // What the provider gave with its proof comes only once.
+        await keep();
+        throw await secondStep.question(user, identity);
+      }
       const holds = ({ disabled, identities = [] }: User) => !disabled && identities.some(({ id }) => id === identity);
       const signedIn = await signIn.welcome(user, origin, { holds, identity });
       await keep();

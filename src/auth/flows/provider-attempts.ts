@@ -9,7 +9,12 @@ import { type SignInAttempt, type SignInDelays, underNetwork } from '../sign-in/
 import { type SessionOrigin, stampOf } from '../tokens/session.ts';
 
 /** What is neither the fault of the client nor a reason to slow it down. */
-const HARMLESS: ReadonlySet<ErrorCode> = new Set(['provider-denied', 'provider-unavailable', 'database-unavailable']);
+const HARMLESS: ReadonlySet<ErrorCode> = new Set([
+  'mfa-required',
+  'provider-denied',
+  'provider-unavailable',
+  'database-unavailable',
+]);
 const MAX_REASON = 300;
 
 export class ProviderAttempts {

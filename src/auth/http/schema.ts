@@ -27,10 +27,18 @@ export const REGISTER = Type.Object(
   { username: USERNAME, password: PASSWORD, email: Type.Optional(EMAIL), profile: Type.Optional(KEPT) },
   closed,
 );
+/** A code of an authenticator app as it shows it, or a recovery code. */
+export const FACTOR_CODE = Type.String({
+  minLength: 6,
+  maxLength: 40,
+  description: 'Six digits of the authenticator app, or a recovery code.',
+});
+export const FACTOR_LOGIN = Type.Object({ ticket: TOKEN, code: FACTOR_CODE }, closed);
 export const LOGIN = Type.Object(
   {
     username: Type.String({ minLength: 1, maxLength: 254, description: 'User name or e-mail address.' }),
     password: PASSWORD,
+    code: Type.Optional(FACTOR_CODE),
   },
   closed,
 );
@@ -118,6 +126,7 @@ export const USER = Type.Object(
     claims: KEPT,
     profile: KEPT,
     disabled: Type.Boolean(),
+    secondFactor: Type.Boolean({ description: 'Whether sign-in asks for a second factor, too.' }),
     createdAt: Type.String(),
   },
   { description: 'An account.' },

@@ -30,9 +30,11 @@ export const SIGN_IN = {
     id: 'auth.login',
     tag,
     summary: 'Sign in',
+    description:
+      'If the account has a second factor, a request without `code` is refused with `mfa-required` and a ticket.',
     body: jsonBody(LOGIN),
     answers: answer('Signed in.', SIGNED_IN_SHAPE),
-    errors: [...CHECKED_ERRORS, 'sign-in-failed'],
+    errors: [...CHECKED_ERRORS, 'sign-in-failed', 'mfa-required'],
   }),
   refresh: operation({
     id: 'auth.refresh',

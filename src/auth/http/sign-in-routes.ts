@@ -51,8 +51,8 @@ export async function signInRoutes(app: FastifyInstance, options: SignInRoutesOp
   });
 
   app.post('/auth/login', { config: SIGN_IN.login }, async (request) => {
-    const { username, password } = checked(LOGIN, request.body);
-    return signIn.login(username, password, sessionOriginOf(request));
+    const { username, password, code } = checked(LOGIN, request.body);
+    return signIn.login(username, password, code, sessionOriginOf(request));
   });
 
   app.post('/auth/refresh', { config: SIGN_IN.refresh }, async (request) => {

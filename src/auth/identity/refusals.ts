@@ -8,6 +8,14 @@ export function signInFailed(): MillraceError {
   });
 }
 
+/** Told to a client that has proved the first factor. */
+export function wrongCode(): MillraceError {
+  return new MillraceError('sign-in-failed', 'The code is not right, or was used', {
+    hint: 'Wait for the next code of the authenticator, or use a recovery code',
+    headers: { 'www-authenticate': 'Bearer realm="millrace"' },
+  });
+}
+
 /** Told to the holder of an account that is signed in by providers alone. */
 export function noPassword(): MillraceError {
   return new MillraceError('sign-in-failed', 'The account has no password', {

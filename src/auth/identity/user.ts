@@ -25,6 +25,8 @@ export interface User {
   /** Kept for the user; Millrace itself does not use it. */
   readonly profile: Readonly<Record<string, unknown>>;
   readonly disabled: boolean;
+  /** Whether sign-in asks for a second factor, too; missing for no. The factor itself is a secret (factors/). */
+  readonly secondFactor?: boolean;
   /** The identities that it is signed in by, one of each provider. Missing in accounts of earlier versions. */
   readonly identities?: readonly ProviderIdentity[];
   readonly _meta: OwnMeta;
@@ -41,6 +43,7 @@ export interface ShownUser {
   readonly claims: Readonly<Record<string, unknown>>;
   readonly profile: Readonly<Record<string, unknown>>;
   readonly disabled: boolean;
+  readonly secondFactor: boolean;
   readonly createdAt: string;
 }
 
@@ -49,10 +52,11 @@ export function toShown({
   names: _names,
   skeleton: _skeleton,
   identities: _identities,
+  secondFactor = false,
   _meta,
   ...rest
 }: User): ShownUser {
-  return { id: _id, ...rest, createdAt: _meta.createdAt.toISOString() };
+  return { id: _id, ...rest, secondFactor, createdAt: _meta.createdAt.toISOString() };
 }
 
 /** A sign-in name in the form that is compared: without letter case, and in one Unicode form. */

@@ -14,10 +14,13 @@ import type { DelayStore, DelayTerms } from './delay-store.ts';
 const NETWORK: DelayTerms = { from: 5, firstMs: 1_000, maxMs: 60_000 };
 /** Bounds the guesses of all networks together; a single network is slowed much earlier by its own delay. */
 const NAME: DelayTerms = { ...NETWORK, maxMs: 4_000 };
+/** Longer than for names: a code has six digits, and only a client that has the password gets to try one. */
+const FACTOR: DelayTerms = NETWORK;
+const FACTOR_PREFIX = 'factor:';
 
 /** One attempt to sign in, or to confirm a password. */
 export interface SignInAttempt {
-  /** What its failures are counted under: {@link underName} or {@link underAccount}. */
+  /** What its failures are counted under: {@link underName}, {@link underAccount} or {@link underFactor}. */
   readonly under: string;
   /** Id of the account; null when no account has the name. */
   readonly account: string | null;
@@ -36,6 +39,11 @@ export function underName(name: string): string {
 /** The key for an account that is signed in already; attempts of strangers never count under it. */
 export function underAccount(id: string): string {
   return `account:${id}`;
+}
+
+/** The key for codes of the second factor of an account. */
+export function underFactor(id: string): string {
+  return `${FACTOR_PREFIX}${id}`;
 }
 
 /** The key for attempts that name no account: they count for their network alone. */
@@ -72,7 +80,7 @@ export class SignInDelays {
     const [name, network] = idsOf(attempt);
     await this.#store.count(
       new Map([
-        [name, NAME],
+        [name, name.startsWith(FACTOR_PREFIX) ? FACTOR : NAME],
         [network, NETWORK],
       ]),
     );

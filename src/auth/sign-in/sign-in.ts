@@ -13,6 +13,7 @@ import { type SessionOrigin, stampOf } from '../tokens/session.ts';
 import type { Sessions, Tokens } from '../tokens/sessions.ts';
 import { resetLetter, verifyLetter } from './letters.ts';
 import type { Mail } from './mail.ts';
+import type { SecondStep } from './second-step.ts';
 import { type SignInAttempt, type SignInDelays, underAccount, underName } from './sign-in-delays.ts';
 import type { SingleUse } from './single-use.ts';
 
@@ -33,7 +34,7 @@ export interface Opening {
    * Asked of the account once more when the session is open: what ends the sessions of an account, such as disabling it,
    * may have happened just before. It ends here when the answer is no.
    */
-  readonly holds?: (user: User) => boolean;
+  readonly holds?: (user: User) => boolean | Promise<boolean>;
 }
 
 export interface SignInParts {
@@ -41,6 +42,7 @@ export interface SignInParts {
   readonly passwords: Passwords;
   readonly sessions: Sessions;
   readonly delays: SignInDelays;
+  readonly secondStep: SecondStep;
   readonly singleUse: SingleUse;
   readonly activity: Activity;
   readonly mail: Mail;
@@ -73,15 +75,20 @@ export class SignIn {
 
   /**
    * @param username user name or e-mail address
-   * @throws MillraceError `sign-in-failed` for every cause, `rate-limited`, `overloaded`
+   * @param code of the second factor, if the client has one already
+   * @throws MillraceError `sign-in-failed` for every cause, `mfa-required`, `rate-limited`, `overloaded`
    */
-  async login(username: string, password: string, origin: SessionOrigin): Promise<SignedIn> {
+  async login(username: string, password: string, code: string | undefined, origin: SessionOrigin): Promise<SignedIn> {
     const name = foldName(username);
-    const { users, passwords, sessions } = this.#parts;
+    const { users, passwords, sessions, secondStep } = this.#parts;
     const user = await users.byName(name);
     const mark = await passwords.mark(user?._id ?? null);
     const attempt = { under: underName(name), account: user?._id ?? null, address: origin.address };
     if (!(await this.#isRight(user, password, attempt, origin)) || user === null) throw signInFailed();
+    if (await secondStep.stands(user._id)) {
+      if (code === undefined) throw await secondStep.question(user, null);
+      await secondStep.prove(user, code, origin);
+    }
     const { session, tokens } = await sessions.open(user, origin);
     // Disabling an account and a new password end the sessions that exist. A session opened just afterwards ends here.
     if ((await passwords.mark(user._id)) !== mark || (await users.get(user._id)).disabled) {
@@ -98,7 +105,7 @@ export class SignIn {
   async welcome(user: User, origin: SessionOrigin, { holds, identity }: Opening = {}): Promise<SignedIn> {
     const { sessions, users } = this.#parts;
     const { session, tokens } = await sessions.open(user, origin, identity);
-    if (holds !== undefined && !holds(await users.get(user._id))) {
+    if (holds !== undefined && !(await holds(await users.get(user._id)))) {
       await sessions.end(session, user._id, 'revoked', stampOf(origin));
       throw signInFailed();
     }

@@ -6,7 +6,17 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { SingleUseRow, SingleUseStore } from './single-use-store.ts';
 
-export type Purpose = 'setup' | 'verify' | 'reset' | 'ticket' | 'stream' | 'flow' | 'code' | 'join' | 'join-code';
+export type Purpose =
+  | 'setup'
+  | 'verify'
+  | 'reset'
+  | 'ticket'
+  | 'stream'
+  | 'flow'
+  | 'code'
+  | 'factor'
+  | 'join'
+  | 'join-code';
 
 /** Lifetime of each, in milliseconds. */
 export const SINGLE_USE_MS: Readonly<Record<Purpose, number>> = {
@@ -17,6 +27,7 @@ export const SINGLE_USE_MS: Readonly<Record<Purpose, number>> = {
   stream: 10 * 60_000,
   flow: 10 * 60_000,
   code: 60_000,
+  factor: 5 * 60_000,
   join: 5 * 60_000,
   'join-code': 60_000,
 };
@@ -83,7 +94,7 @@ export class SingleUse {
   }
 
   /** Looks at one that is not used up by that; null when there is none like this. */
-  async see(purpose: 'stream' | 'reset', secret: string): Promise<Taken | null> {
+  async see(purpose: 'stream' | 'reset' | 'factor', secret: string): Promise<Taken | null> {
     if (!SECRET.test(secret)) return null;
     const row = await this.#store.find(idOf(secret), purpose, new Date(this.#now()));
     return row && toTaken(row);

@@ -1,6 +1,7 @@
 /** Which account a proved identity signs in to, what it is made with, and how identities join and leave accounts. */
 import t from 'tap';
-import { ask, PASSWORD, signIn, signInOwner, signUp } from '../../helpers/accounts.ts';
+import { ask, PASSWORD, signIn, signInOwner, signUp, toAccount } from '../../helpers/accounts.ts';
+import { setUpFactor } from '../../helpers/factors/authenticator.ts';
 import { startLyingProvider } from '../../helpers/providers/lying-provider.ts';
 import {
   type Client,
@@ -47,6 +48,28 @@ t.test('the first sign-in', async (t) => {
     t.match((await world.enter('acme')).json(), { user: { email: 'closed@provider.example', roles: ['member'] } });
     await world.provide(leadingTo('acme', liar, { register: false }));
     t.equal((await world.enter('acme')).statusCode, 200, 'who has an account comes in');
+  });
+
+  await t.test('asks for the second factor of the account, too', async (t) => {
+    await world.provide(leadingTo('acme', liar, { register: true }));
+    person(liar, 'careful');
+    const account = toAccount(await world.enter('acme'));
+    const { code } = await setUpFactor(world.app, world.parts, account);
+    const asked = await world.enter('acme');
+    t.match(asked.json(), { status: 401, code: 'mfa-required', accessToken: undefined });
+    const send = { ticket: asked.json().ticket, code: await code() };
+    const entered = await ask(world.app, 'POST /auth/mfa/login', send);
+    t.equal(toAccount(entered).id, account.id);
+    const { identity } = (await world.parts.mongo.data
+      .collection<{ _id: string; identity?: string }>('_sessions')
+      .findOne({ _id: toAccount(entered).session })) ?? { identity: '' };
+    t.match(identity, /^acme:/, 'the session knows by which identity');
+    const { ticket } = (await world.enter('acme')).json();
+    await world.provide(leadingTo('other', liar, { register: true }));
+    await join(world, 'other', account);
+    await ask(world.app, 'DELETE /auth/identities/acme', undefined, account);
+    const late = await ask(world.app, 'POST /auth/mfa/login', { ticket, code: await code() });
+    t.match(late.json(), { code: 'invalid-credential' }, 'the identity left the account meanwhile');
   });
 
   await t.test('maps claims once, or each time', async (t) => {

@@ -1,0 +1,49 @@
+/**
+ * Goes on with a sign-in that waits for the second factor. Its ticket works once, and only as long as the first proof holds:
+ * the same password, the same identity, an account that is not disabled. Not here: making the ticket (second-question.ts).
+ */
+import type { Passwords } from '../accounts/passwords.ts';
+import type { Users } from '../accounts/users.ts';
+import { invalidCredential } from '../identity/refusals.ts';
+import type { User } from '../identity/user.ts';
+import type { SignedIn, SignIn } from '../sign-in/sign-in.ts';
+import type { SingleUse } from '../sign-in/single-use.ts';
+import type { SessionOrigin } from '../tokens/session.ts';
+import type { Factors } from './factors.ts';
+import { passwordStamp } from './second-question.ts';
+
+export interface FactorSignInParts {
+  readonly factors: Factors;
+  readonly users: Users;
+  readonly passwords: Pick<Passwords, 'mark'>;
+  readonly singleUse: SingleUse;
+  readonly signIn: SignIn;
+}
+
+export class FactorSignIn {
+  readonly #parts: FactorSignInParts;
+
+  constructor(parts: FactorSignInParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Opens the session. After a wrong code the ticket still works.
+   * @throws MillraceError `invalid-credential` for the ticket, `sign-in-failed`, `rate-limited`
+   */
+  async enter(ticket: string, code: string, origin: SessionOrigin): Promise<SignedIn> {
+    const { factors, users, passwords, singleUse, signIn } = this.#parts;
+    const seen = await singleUse.see('factor', ticket);
+    if (seen?.subject == null) throw invalidCredential();
+    const { password, identity } = seen.facts;
+    const holds = async ({ _id, disabled, identities = [] }: User) =>
+      !disabled &&
+      (identity === null || identities.some(({ id }) => id === identity)) &&
+      (await passwordStamp(passwords, _id)) === password;
+    const user = await users.get(seen.subject);
+    if (!(await holds(user))) throw invalidCredential();
+    await factors.prove(user, code, origin);
+    if ((await singleUse.take('factor', ticket)) === null) throw invalidCredential();
+    return signIn.welcome(user, origin, { holds, ...(typeof identity === 'string' ? { identity } : {}) });
+  }
+}

@@ -1,0 +1,164 @@
+/** Signing in with a second factor: by all ways, with codes that work once, and with a ticket that binds the two steps. */
+import t from 'tap';
+import type { User } from '../../../src/auth/identity/user.ts';
+import { ask, PASSWORD, signIn, signInOwner, signUp, toAccount } from '../../helpers/accounts.ts';
+import { buildTestApp } from '../../helpers/app.ts';
+import { codeNow, setUpFactor, wrongCode } from '../../helpers/factors/authenticator.ts';
+import { testMongo } from '../../helpers/mongo.ts';
+import { until } from '../../helpers/until.ts';
+
+const RACERS = 20;
+
+t.test('a second factor', async (t) => {
+  const place = await testMongo(t);
+  const [{ app, parts }, second] = [await buildTestApp(t, {}, place), await buildTestApp(t, {}, place)];
+  const login = (username: string, code?: string, at = app) =>
+    ask(at, 'POST /auth/login', { username, password: PASSWORD, ...(code === undefined ? {} : { code }) });
+  const ticketFor = async (username: string): Promise<string> => (await login(username)).json().ticket;
+  const goOn = (ticket: string, code: string, at = app) => ask(at, 'POST /auth/mfa/login', { ticket, code });
+  /** How many of those who bring one code at once, to two processes, are let in. */
+  const winners = async (user: User, code: string) => {
+    const racers = Array.from({ length: RACERS }, (_, n) => {
+      const origin = { address: `2001:db8:9:${n}::1`, agent: null, request: 'r' };
+      return (n % 2 === 0 ? parts : second.parts).auth.factors.prove(user, code, origin);
+    });
+    return (await Promise.allSettled(racers)).filter(({ status }) => status === 'fulfilled').length;
+  };
+
+  await t.test('is set up with a code, and shows its secrets once', async (t) => {
+    const ada = await signUp(app, 'ada', { email: 'ada@example.org' });
+    const confirm = (code: string) => ask(app, 'POST /auth/mfa/totp/confirm', { code }, ada);
+    t.match((await confirm('123456')).json(), { status: 409, code: 'factor-not-begun' });
+    const older = (await ask(app, 'POST /auth/mfa/totp', undefined, ada)).json().secret;
+    const begun = await ask(app, 'POST /auth/mfa/totp', undefined, ada);
+    t.equal(begun.statusCode, 201);
+    const { uri, secret, qr } = begun.json();
+    t.match(uri, /^otpauth:\/\/totp\/127\.0\.0\.1:ada%40example\.org\?/);
+    t.match(qr, /^<svg .*<\/svg>$/s);
+    t.notMatch(qr, secret);
+    t.ok((await signIn(app, 'ada')).accessToken, 'it asks nothing yet');
+    t.match((await confirm(wrongCode(secret))).json(), { status: 401, code: 'sign-in-failed' });
+    t.equal((await confirm(codeNow(older))).statusCode, 401, 'a newer one takes the place of one before');
+    const confirmed = await confirm(codeNow(secret));
+    t.equal(confirmed.statusCode, 200, confirmed.body);
+    t.equal(new Set(confirmed.json().recoveryCodes).size, 10);
+    t.match((await confirm(codeNow(secret, 30))).json(), { code: 'factor-exists' });
+    t.match((await ask(app, 'POST /auth/mfa/totp', undefined, ada)).json(), { code: 'factor-exists' });
+    t.match((await ask(app, 'GET /auth/mfa', undefined, ada)).json(), { since: /^20/, recoveryCodes: 10 });
+    t.equal((await ask(app, 'GET /auth/me', undefined, ada)).json().secondFactor, true);
+    t.match((await login('ada', codeNow(secret))).json(), { code: 'sign-in-failed' }, 'that code was used');
+    t.equal((await ask(app, 'DELETE /auth/mfa/totp', undefined, ada)).statusCode, 204);
+    t.equal((await ask(app, 'DELETE /auth/mfa/totp', undefined, ada)).statusCode, 404);
+    t.equal((await login('ada')).statusCode, 200);
+  });
+
+  await t.test('is asked for after the password', async (t) => {
+    const account = await signUp(app, 'grace');
+    const { code, secret } = await setUpFactor(app, parts, account);
+    const asked = await login('grace');
+    t.match(asked.json(), { status: 401, code: 'mfa-required', ticket: /^[\w-]{43}$/, expiresIn: 300 });
+    t.notMatch(asked.body, 'accessToken');
+    t.match(
+      (await ask(app, 'POST /auth/login', { username: 'grace', password: 'a wrong one', code: await code() })).json(),
+      { code: 'sign-in-failed', ticket: undefined },
+    );
+    t.equal((await login('grace', await code())).statusCode, 200, 'both at once');
+    const { ticket } = asked.json();
+    t.equal((await goOn(ticket, wrongCode(secret))).statusCode, 401);
+    const { id } = toAccount(await goOn(ticket, await code(), second.app));
+    t.equal(id, account.id, 'in another process, and after a wrong code');
+    t.match((await goOn(ticket, await code())).json(), { code: 'invalid-credential' }, 'the ticket works once');
+    t.match((await goOn('A'.repeat(43), await code())).json(), { code: 'invalid-credential' });
+  });
+
+  await t.test('a code works once, also in two processes at once', async (t) => {
+    const account = await signUp(app, 'once');
+    const { code } = await setUpFactor(app, parts, account);
+    const one = await code();
+    t.equal(await winners(await parts.auth.users.get(account.id), one), 1);
+    await parts.mongo.log.collection('delays').deleteMany({});
+    t.equal((await login('once', one)).statusCode, 401);
+  });
+
+  await t.test('a recovery code works once, also in two processes at once', async (t) => {
+    const account = await signUp(app, 'lost');
+    const { recoveryCodes } = await setUpFactor(app, parts, account);
+    const [first = '', next = ''] = recoveryCodes;
+    t.equal(await winners(await parts.auth.users.get(account.id), first), 1);
+    await parts.mongo.log.collection('delays').deleteMany({});
+    t.equal((await goOn(await ticketFor('lost'), next.toUpperCase())).statusCode, 200, 'with a ticket, too');
+    t.equal((await ask(app, 'GET /auth/mfa', undefined, account)).json().recoveryCodes, 8);
+    const renewed = (await ask(app, 'POST /auth/mfa/recovery-codes', undefined, account)).json().recoveryCodes;
+    t.equal(renewed.length, 10);
+    t.equal((await login('lost', recoveryCodes[5])).statusCode, 401, 'the older ones stopped working');
+    t.equal((await login('lost', renewed[5])).statusCode, 200);
+  });
+
+  await t.test('wrong codes are slowed down, in all processes', async (t) => {
+    const { code, secret } = await setUpFactor(app, parts, await signUp(app, 'guessed'));
+    const delays = parts.mongo.log.collection<{ _id: string; until: Date; at: Date }>('delays');
+    const seconds: number[] = [];
+    for (let n = 1; n <= 10; n++) {
+      t.equal((await login('guessed', wrongCode(secret), n % 2 === 0 ? app : second.app)).statusCode, 401, `${n}`);
+      const row = await delays.findOneAndUpdate({ _id: /^factor:/, failures: n }, { $set: { until: new Date(0) } });
+      seconds.push(((row?.until.getTime() ?? 0) - (row?.at.getTime() ?? 0)) / 1_000);
+    }
+    t.strictSame(seconds, [0, 0, 0, 0, 1, 2, 4, 8, 16, 32]);
+    await delays.updateMany({ _id: /^factor:/ }, { $set: { until: new Date(Date.now() + 60_000) } });
+    for (const at of [app, second.app]) {
+      const refused = await login('guessed', await code(), at);
+      t.match(refused.json(), { status: 429, code: 'rate-limited' }, 'also for the right one');
+      t.ok(Number(refused.headers['retry-after']) > 0);
+    }
+    await delays.deleteMany({});
+    t.equal((await login('guessed', await code())).statusCode, 200);
+  });
+
+  await t.test('a ticket ends with its time, the password, the account, and opens no other account', async (t) => {
+    const account = await signUp(app, 'rosa');
+    const other = await setUpFactor(app, parts, await signUp(app, 'mallory'));
+    const { code } = await setUpFactor(app, parts, account);
+    t.equal((await goOn(await ticketFor('rosa'), await other.code())).statusCode, 401, 'a code of another account');
+    const old = await ticketFor('rosa');
+    const tickets = parts.mongo.log.collection('single_use');
+    await tickets.updateMany({ purpose: 'factor' }, { $set: { expiresAt: new Date(Date.now() - 1) } });
+    t.match((await goOn(old, await code())).json(), { code: 'invalid-credential' }, 'old');
+    const before = await ticketFor('rosa');
+    await ask(app, 'POST /auth/password', { current: PASSWORD, password: 'another wooden ship' }, account);
+    t.match((await goOn(before, await code())).json(), { code: 'invalid-credential' }, 'of the old password');
+    await ask(app, 'POST /auth/password', { current: 'another wooden ship', password: PASSWORD }, account);
+    const last = await ticketFor('rosa');
+    await parts.auth.users.change(account.id, { disabled: true }, { by: null, request: null });
+    t.match((await goOn(last, await code())).json(), { code: 'invalid-credential' }, 'disabled');
+    for (const purpose of [account.accessToken, account.refreshToken])
+      t.ok((await goOn(purpose, '123456')).statusCode >= 400);
+    for (const body of [{}, { ticket: last }, { ticket: last, code: 1 }, { ticket: last, code: '1' }]) {
+      t.match((await ask(app, 'POST /auth/mfa/login', body)).json(), { code: 'invalid-body' });
+    }
+  });
+
+  await t.test('is asked for by the dashboard, with a ticket and at once', async (t) => {
+    const { code } = await setUpFactor(app, parts, await signInOwner(app, parts));
+    const open = (send: object) => ask(app, 'POST /dashboard/session', send);
+    const account = { username: 'owner@example.org', password: PASSWORD };
+    const asked = await open(account);
+    t.match(asked.json(), { code: 'mfa-required', ticket: /^[\w-]{43}$/ });
+    t.equal(asked.headers['set-cookie'], undefined);
+    const opened = await open({ ticket: asked.json().ticket, code: await code() });
+    t.match(opened.json(), { accessToken: /.+/, refreshToken: undefined });
+    t.match(opened.headers['set-cookie'], /^millrace=/);
+    t.equal((await open({ ...account, code: await code() })).statusCode, 200);
+  });
+
+  await t.test('leaves with its account, and is told', async (t) => {
+    const account = await signUp(app, 'gone');
+    await setUpFactor(app, parts, account);
+    await parts.auth.users.remove(account.id, { by: null, request: null });
+    t.equal(await parts.mongo.log.collection<{ _id: string }>('factors').findOne({ _id: account.id }), null);
+    const told = async () => (await ask(app, 'GET /admin/audit?type=system.factor.*')).json();
+    await until(async () => JSON.stringify(await told()).includes(account.id), 'the audit');
+    const types = new Set((await told()).map(({ type }: { type: string }) => type));
+    for (const what of ['added', 'removed', 'code-used', 'codes-renewed'])
+      t.ok(types.has(`system.factor.${what}`), what);
+  });
+});
