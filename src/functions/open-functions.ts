@@ -141,7 +141,7 @@ async function openOn(needs: FunctionNeeds, closers: Closers): Promise<FunctionP
   jobs.attach(queue.jobs);
   const tryOut = new TryOut(calls, reached.atomic);
   const endpoints = new EndpointCalls({ active, calling: calls, recorder: runs.recorder, onError });
-  const repeats = new RunRepeats({ active, endpoints, queue: queue.repeats });
+  const repeats = new RunRepeats({ active, endpoints, queue: queue.repeats, replays: queue.replays });
   const told = () => endpointOperations(active.ofKind('endpoint'));
   return {
     active,

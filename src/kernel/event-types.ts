@@ -143,6 +143,15 @@ export const OCCURRENCES = {
       at: 'when it is to begin; null for the repetition of a run, which begins at once',
     },
   },
+  'system.function.replayed': {
+    audience: 'events',
+    details: {
+      function: '`plugin/name` of a trigger',
+      runs: 'how many runs were made',
+      since: 'the position after which events were given to it once more',
+      until: 'the position of the last one',
+    },
+  },
   'system.function.quarantined': {
     audience: 'events',
     details: { function: '`plugin/name`', reason: 'what its calls did to the process that runs them' },

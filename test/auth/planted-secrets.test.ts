@@ -31,6 +31,7 @@ const ELSEWHERE = new Set([
   'system.function.failed',
   'system.function.parked',
   'system.function.scheduled',
+  'system.function.replayed',
   'system.function.quarantined',
 ]);
 

@@ -179,6 +179,10 @@ export const ROWS: readonly Row[] = [
   row('GET /admin/runs/live', 'build', 400, { url: '/admin/runs/live?state=ok' }),
   row('GET /admin/runs/:id', 'build', 404, { url: '/admin/runs/none' }),
   row('POST /admin/runs/:id/repeat', 'build', 404, { url: '/admin/runs/none/repeat' }),
+  row('POST /admin/plugins/:name/functions/:function/replay', 'build', 404, {
+    url: '/admin/plugins/none/functions/none/replay',
+    send: { since: '1-0' },
+  }),
 
   row('GET /webhooks/endpoints', 'build', 200, { body: [ENDPOINT] }),
   row('POST /webhooks/endpoints', 'build', 201, { send: NEW_ENDPOINT, body: { ...ENDPOINT, secret: /^whsec_/ } }),

@@ -1,9 +1,10 @@
 /** The operations on runs as the contract describes them. Not here: the routes (run-routes.ts). */
-import { ASKED_ERRORS, operation } from '../../contract/operation.ts';
+import { ASKED_ERRORS, CHECKED_ERRORS, jsonBody, operation } from '../../contract/operation.ts';
 import { pathParameter, queryParameter } from '../../contract/parameters.ts';
 import { listOf } from '../../contract/schema.ts';
+import { MOST_REPLAYED } from '../kinds/queue/trigger-replays.ts';
 import { RUN_STATES } from '../runs/run.ts';
-import { RUN_SHAPE, WHOLE_RUN_SHAPE } from './run-shapes.ts';
+import { REPLAY_RANGE, REPLAYED_SHAPE, RUN_SHAPE, WHOLE_RUN_SHAPE } from './run-shapes.ts';
 
 export const MAX_RUNS_OF_PAGE = 1_000;
 
@@ -52,6 +53,29 @@ export const RUN_OPERATIONS = {
     parameters: [ONE],
     answers: { 202: { description: 'The new run.', schema: RUN_SHAPE } },
     errors: [...ASKED_ERRORS, 'run-not-found', 'function-not-found', 'run-not-repeatable', 'function-quarantined'],
+  }),
+  replay: operation({
+    id: 'plugins.functions.replay',
+    tag,
+    summary: 'Give a range of the event log to a trigger once more',
+    description:
+      'Each event that the trigger wants by its types and its filter becomes a new run. One request reads at most ' +
+      `${MOST_REPLAYED.toLocaleString('en')} events; while \`done\` is false, the range goes on after \`position\`.`,
+    parameters: [
+      pathParameter('name', 'Name of the plugin.', { type: 'string', minLength: 1, maxLength: 40 }),
+      pathParameter('function', 'Name of the trigger.', { type: 'string', minLength: 1, maxLength: 40 }),
+    ],
+    body: jsonBody(REPLAY_RANGE),
+    answers: { 202: { description: 'How many runs were made, and how far.', schema: REPLAYED_SHAPE } },
+    errors: [
+      ...CHECKED_ERRORS,
+      'invalid-parameter',
+      'function-not-found',
+      'function-quarantined',
+      'position-expired',
+      'position-unknown',
+      'epoch-changed',
+    ],
   }),
   live: operation({
     id: 'runs.live',

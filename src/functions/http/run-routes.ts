@@ -1,13 +1,14 @@
 /**
- * Runs over HTTP, for owners: lists, one with what it logged and did, one more time, and the stream of what happens now. Not
+ * Runs over HTTP, for owners: lists, one with what it logged and did, one more time, a range of the log once more, and the stream of what happens now. Not
  * here: how runs are kept (runs/) and repeated (run-repeats.ts).
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { clientOf } from '../../auth/identity/principal.ts';
-import { systemTypesOf } from '../../events/read/wanted-types.ts';
+import { clientOf, stampBy } from '../../auth/identity/principal.ts';
+import { requireTypes, systemTypesOf } from '../../events/read/wanted-types.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { SYSTEM_TYPES } from '../../kernel/event-types.ts';
-import { parameters } from '../../kernel/request.ts';
+import { checked } from '../../kernel/parse-body.ts';
+import { parameters, requireMediaType } from '../../kernel/request.ts';
 import type { Policies } from '../../policies/policies.ts';
 import type { LongAnswers } from '../../policies/standing/long-answers.ts';
 import { pageLinks } from '../../query/page/page-links.ts';
@@ -19,6 +20,7 @@ import { RUN_STATES, type RunDetails } from '../runs/run.ts';
 import { type RunRow, toDetails, toRun } from '../runs/run-row.ts';
 import type { RunQuery } from '../runs/run-store.ts';
 import { MAX_RUNS_OF_PAGE, RUN_OPERATIONS as OPERATIONS } from './run-operations.ts';
+import { REPLAY_RANGE } from './run-shapes.ts';
 import { answerRunStream } from './run-stream.ts';
 
 const URL = '/admin/runs';
@@ -37,6 +39,10 @@ export interface RunRoutesOptions {
 
 interface OnRun {
   Params: { id: string };
+}
+
+interface OnFunction {
+  Params: { name: string; function: string };
 }
 
 export async function runRoutes(app: FastifyInstance, options: RunRoutesOptions): Promise<void> {
@@ -87,6 +93,20 @@ export async function runRoutes(app: FastifyInstance, options: RunRoutesOptions)
     const run = await repeats.repeat(await requireRun(request.params.id), clientOf(principal, ip));
     return reply.code(202).send(run);
   });
+
+  app.post<OnFunction>(
+    '/admin/plugins/:name/functions/:function/replay',
+    { config: OPERATIONS.replay },
+    async (request, reply) => {
+      parameters(request, []);
+      const stamp = stampBy(policies.scope(request.principal, 'create', 'admin'), request.id);
+      requireMediaType(request, ['application/json']);
+      const { since, until = null, types = null } = checked(REPLAY_RANGE, request.body);
+      if (types !== null) requireTypes(types);
+      const { name, function: fn } = request.params;
+      return reply.code(202).send(await repeats.replay(`${name}/${fn}`, { since, until, types }, stamp));
+    },
+  );
 
   app.get(`${URL}/live`, { config: { ...OPERATIONS.live, streams: true } }, (request, reply) =>
     answerRunStream(

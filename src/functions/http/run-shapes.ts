@@ -31,6 +31,35 @@ const RUN = {
 
 const LEVEL = oneOf(['info', 'warn', 'error'], 'Of the line.');
 
+const position = (description: string) =>
+  Type.String({ pattern: '^[1-9]\\d{0,14}-([1-9]\\d{0,14}|0)$', maxLength: 40, description });
+
+/** The body of a replay. */
+export const REPLAY_RANGE = Type.Object(
+  {
+    since: position('A position: events after it count.'),
+    until: Type.Optional(position('The position of the last event; without it, the end of the log.')),
+    types: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: 256 }), {
+        minItems: 1,
+        maxItems: 100,
+        description: 'Only events of these types, in which `*` stands for anything.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export const REPLAYED_SHAPE = shape(
+  'ReplayedRange',
+  Type.Object({
+    count: Type.Integer({ minimum: 0, description: 'Runs that were made.' }),
+    position: Type.String({ description: 'The position up to which the log was read.' }),
+    until: Type.String({ description: 'The last position of the range.' }),
+    done: Type.Boolean({ description: 'False when the range goes on: ask again, with `position` as `since`.' }),
+  }),
+);
+
 export const RUN_SHAPE = shape('Run', Type.Object(RUN));
 
 export const WHOLE_RUN_SHAPE = shape(

@@ -76,7 +76,7 @@ export async function endpointWorld(t: Test, settings: Record<string, string> = 
       return toRun(runRow(9_000, { _id: 'run_again', state: 'waiting' }));
     },
   };
-  const repeats = new RunRepeats({ active: book, endpoints, queue });
+  const repeats = new RunRepeats({ active: book, endpoints, queue, replays: made.functions.queue.replays });
   const told = () => endpointOperations(book.ofKind('endpoint'));
   const functions = { ...made.functions, active: book, endpoints, repeats, told };
   const parts = { ...made, functions };

@@ -1,5 +1,5 @@
 /**
- * Creates and connects the parts of the queue: the queue itself, jobs, repetitions, and the transactions of runs. What is
+ * Creates and connects the parts of the queue: the queue itself, jobs, repetitions, replays, and the transactions of runs. What is
  * started here is stopped here. No behaviour of its own. Not here: the other kinds of functions.
  */
 import type { Registry } from '../../../collections/registry.ts';
@@ -11,10 +11,12 @@ import { QueueRepeats } from './queue-repeats.ts';
 import { JobStore } from './running/job-store.ts';
 import { QueueStore } from './running/queue-store.ts';
 import { RunTransactions } from './running/run-transactions.ts';
+import { TriggerReplays, type TriggerReplaysParts } from './trigger-replays.ts';
 
 export interface QueueParts {
   readonly jobs: Jobs;
   readonly repeats: QueueRepeats;
+  readonly replays: TriggerReplays;
   close(): Promise<void>;
 }
 
@@ -22,6 +24,7 @@ export interface OpenQueueNeeds extends Omit<QueueNeeds, 'atomic' | 'onLog' | 'o
   /** False where functions are switched off: then what waits goes on waiting. */
   readonly runsFunctions: boolean;
   readonly registry: Registry;
+  readonly events: QueueNeeds['events'] & TriggerReplaysParts['events'];
   /** Told of what the queue runs. */
   readonly runs: Pick<RunParts, 'recorder'>;
 }
@@ -40,6 +43,7 @@ export function openQueue(needs: OpenQueueNeeds): QueueParts {
   return {
     jobs: new Jobs({ store: new JobStore(mongo), activity }),
     repeats: new QueueRepeats({ store: new QueueStore(mongo), activity }),
+    replays: new TriggerReplays({ ...needs, store: new QueueStore(mongo) }),
     close: async () => {
       await queue.stop();
       await transactions.stop();

@@ -32,6 +32,9 @@ const AGAIN_MS = 1_000;
 /** How long a run waits for a function that is not in force. */
 const ABANDONED_MS = 7 * 24 * 3_600_000;
 
+/** Events that tell that runs were stored by another process, or by a request. */
+const STORED: ReadonlySet<string> = new Set(['system.function.scheduled', 'system.function.replayed']);
+
 const NOT_FOUND: RunError = {
   code: 'function-not-found',
   message: 'The function has not been there for seven days',
@@ -177,7 +180,7 @@ export class Queue {
   #take(row: LogRow): void {
     if (row.collection === PLUGINS_COLLECTION) this.#mark ??= { epoch: row.epoch, number: row.number };
     if (row.collection !== '_activity' || this.#state !== 'working') return;
-    if (systemType(row) === 'system.function.scheduled') this.#told(this.#dispatch.look());
+    if (STORED.has(systemType(row) ?? '')) this.#told(this.#dispatch.look());
   }
 
   #change(): void {
