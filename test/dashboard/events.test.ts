@@ -1,4 +1,4 @@
-/** The page Events in Chromium: follows, holds, narrows, goes back in time, shows what changed, and replays to a webhook. */
+/** The page Events in Chromium: follows, holds, narrows, goes back in time, shows what changed, and replays to a webhook and a trigger. */
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
 import { ask, signInOwner } from '../helpers/accounts.ts';
@@ -117,9 +117,9 @@ t.test('events', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t) 
     await until(() => receiver.received.length >= 9, 'everything was delivered once');
     const before = receiver.received.length;
     await row('orders.created', 'o4').getByRole('button').click();
-    await page.getByRole('button', { name: 'Replay from here to a webhook' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Replay to a webhook' });
-    await dialog.getByRole('combobox', { name: 'Endpoint' }).click();
+    await page.getByRole('button', { name: 'Replay from here' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Replay events' });
+    await dialog.getByRole('combobox', { name: 'Endpoint or trigger' }).click();
     await page.getByRole('option', { name: 'Shop' }).click();
     t.strictSame(await violations(), []);
     await dialog.getByRole('button', { name: 'Replay' }).click();
@@ -133,6 +133,23 @@ t.test('events', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t) 
       ['later', 'o4', 'o5'],
     );
   });
+
+  await t.test('replays a range to a trigger', async (t) => {
+    const manifest = { name: 'shop', functions: [{ name: 'note', file: 'note.ts', on: ['orders.created'] }] };
+    const files = { 'note.ts': 'export default (event) => event.documentId;' };
+    await write('PUT /admin/plugins/shop', { manifest, files });
+    await open('/events?types=orders.*');
+    await row('orders.created', 'o4').getByRole('button').click();
+    await page.getByRole('button', { name: 'Replay from here' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Replay events' });
+    await dialog.getByRole('combobox', { name: 'Endpoint or trigger' }).click();
+    await page.getByRole('option', { name: 'shop/note' }).click();
+    t.strictSame(await violations(), []);
+    await dialog.getByRole('button', { name: 'Replay' }).click();
+    await dialog.getByText('Done: 3 runs made.').waitFor();
+    const ran = async () => (await ask(app, 'GET /admin/runs?plugin=shop&state=ok', undefined, owner)).json();
+    await until(async () => (await ran()).length === 3, 'they have run');
+  });
   t.strictSame(complaints, []);
 
   await t.test('a viewer on a phone looks and may not replay', async (t) => {
@@ -143,12 +160,14 @@ t.test('events', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t) 
     await phone.open('/events?types=orders.*');
     await signInAt(phone.page, 'viewer@example.org');
     await phone.page.getByRole('table', { name: 'Events' }).waitFor();
-    t.ok(await phone.page.getByRole('button', { name: 'Replay to a webhook' }).isDisabled());
+    t.ok(await phone.page.getByRole('button', { name: 'Replay events' }).isDisabled());
     t.equal(await phone.page.evaluate('document.documentElement.scrollWidth'), 390, 'nothing is wider than a phone');
     t.strictSame(await phone.violations(), []);
     const [{ id }] = (await ask(app, 'GET /webhooks/endpoints', undefined, owner)).json();
     const refused = await ask(app, `POST /webhooks/endpoints/${id}/replay`, { since: '1-1' }, viewer);
     t.equal(refused.statusCode, 403);
+    const trigger = 'POST /admin/plugins/shop/functions/note/replay';
+    t.equal((await ask(app, trigger, { since: '1-1' }, viewer)).statusCode, 403);
     await phone.picture('events-phone');
     t.strictSame(phone.complaints, []);
   });

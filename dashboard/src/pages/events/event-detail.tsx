@@ -110,7 +110,7 @@ function Whole({ event, onNarrow, onReplay }: WholeProps) {
       {onReplay === null ? null : (
         <Group>
           <Button variant="default" onClick={() => onReplay(withNumber(id, numberOf(id) - 1))}>
-            Replay from here to a webhook
+            Replay from here
           </Button>
         </Group>
       )}

@@ -56,7 +56,7 @@ export function EventsPage() {
             title={build ? undefined : why}
             onClick={() => setReplay({ since: search.since })}
           >
-            Replay to a webhook
+            Replay events
           </Button>
         </>
       }

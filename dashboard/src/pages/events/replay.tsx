@@ -1,16 +1,18 @@
-/** Sends a range of the log to an endpoint once more, and shows how far it is. */
+/** Gives a range of the log to an endpoint or a trigger once more, and shows how far it is. */
 import { Alert, Button, Group, Modal, Progress, Select, Stack, Text, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { request } from '../../api/client.ts';
 import { useResource } from '../../api/live.ts';
 import { Failure } from '../../parts/failure.tsx';
 import { NamesInput } from '../../parts/names-input.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
 import { useAction } from '../../parts/use-action.ts';
+import type { Plugin } from '../functions/parts/answers.ts';
 import type { Endpoint, Replay } from '../webhooks/parts/answers.ts';
 import { pageAfter } from './history.ts';
 import { numberOf } from './position.ts';
+import { isOfTrigger, type Replayed, ReplayedToTrigger, replayToTrigger, triggersOf } from './replay-to-trigger.tsx';
 
 /** How often the progress is asked for, in milliseconds. */
 const EACH_MS = 500;
@@ -29,51 +31,75 @@ export function ReplayForm({
   readonly onClose: () => void;
 }) {
   const endpoints = useResource<readonly Endpoint[]>('/webhooks/endpoints', ['system.endpoint.*']);
-  const [endpoint, setEndpoint] = useState<string | null>(null);
+  const plugins = useResource<readonly Plugin[]>('/admin/plugins', ['system.plugin.*']);
+  /** The address of the replay of an endpoint or of a trigger. */
+  const [path, setPath] = useState<string | null>(null);
   const [since, setSince] = useState(given ?? '');
   const [until, setUntil] = useState('');
   const [types, setTypes] = useState<string[]>([]);
   const [begun, setBegun] = useState<Begun | null>(null);
+  const [replayed, setReplayed] = useState<Replayed | null>(null);
+  const isClosed = useRef(false);
   const { busy, error, run } = useAction();
-  const begin = async () => {
-    const { position: newest } = await pageAfter(undefined, null);
+  const close = () => {
+    isClosed.current = true;
+    onClose();
+  };
+  const begin = async (target: string) => {
     const body = { since, ...(until === '' ? {} : { until }), ...(types.length === 0 ? {} : { types }) };
-    const path = `/webhooks/endpoints/${encodeURIComponent(endpoint ?? '')}/replay`;
-    const { body: told } = await request<Replay>('POST', path, { body });
+    if (isOfTrigger(target)) return await replayToTrigger(target, body, setReplayed, () => isClosed.current);
+    const { position: newest } = await pageAfter(undefined, null);
+    const { body: told } = await request<Replay>('POST', target, { body });
     setBegun({ ...told, from: numberOf(since), to: numberOf(until === '' ? newest : until) });
   };
   const usable = endpoints.data?.filter(({ enabled }) => enabled) ?? [];
+  const triggers = triggersOf(plugins.data ?? []);
+  const targets = [
+    {
+      group: 'Webhooks',
+      items: usable.map(({ id, name, url }) => ({ value: pathOfEndpoint(id), label: name ?? url })),
+    },
+    { group: 'Triggers', items: triggers },
+  ];
+  const isEmpty = endpoints.data !== undefined && plugins.data !== undefined && usable.length + triggers.length === 0;
   return (
-    <Modal opened onClose={onClose} title="Replay to a webhook" centered>
+    <Modal opened onClose={close} title="Replay events" centered>
       {begun !== null ? (
-        <Running begun={begun} onClose={onClose} />
-      ) : endpoints.data !== undefined && usable.length === 0 ? (
+        <Running begun={begun} onClose={close} />
+      ) : replayed !== null ? (
+        <ReplayedToTrigger replayed={replayed} error={error} onClose={close} />
+      ) : isEmpty ? (
         <Stack>
           <Text size="sm">
-            There is no endpoint that is enabled.{' '}
+            There is no endpoint that is enabled, and no trigger in force. Make an{' '}
             <PageLink to="/webhooks" size="sm">
-              Make one
+              endpoint
+            </PageLink>{' '}
+            or a{' '}
+            <PageLink to="/functions" size="sm">
+              function
             </PageLink>
-            , then send it what has happened.
+            , then give it what has happened.
           </Text>
         </Stack>
       ) : (
         <form
           onSubmit={(event) => {
             event.preventDefault();
-            void run(begin);
+            if (path !== null) void run(() => begin(path));
           }}
         >
           <Stack>
             <Text size="sm">
-              The events go to the endpoint once more, with the ids that they had. Its own types and filter still hold.
+              The events go to an endpoint once more, with the ids that they had, or become runs of a trigger. The types
+              and the filter of the endpoint or the trigger still hold.
             </Text>
             <Select
-              label="Endpoint"
+              label="Endpoint or trigger"
               required
-              data={usable.map(({ id, name, url }) => ({ value: id, label: name ?? url }))}
-              value={endpoint}
-              onChange={setEndpoint}
+              data={targets.filter(({ items }) => items.length > 0)}
+              value={path}
+              onChange={setPath}
               placeholder="Choose one"
             />
             <TextInput
@@ -90,13 +116,13 @@ export function ReplayForm({
               value={until}
               onChange={({ currentTarget }) => setUntil(currentTarget.value.trim())}
             />
-            <NamesInput label="Only these types" value={types} onChange={setTypes} placeholder="All of the endpoint" />
+            <NamesInput label="Only these types" value={types} onChange={setTypes} placeholder="All that it wants" />
             {error === null ? null : <Failure error={error} />}
             <Group justify="flex-end">
-              <Button variant="default" onClick={onClose}>
+              <Button variant="default" onClick={close}>
                 Cancel
               </Button>
-              <Button type="submit" loading={busy} disabled={endpoint === null}>
+              <Button type="submit" loading={busy} disabled={path === null}>
                 Replay
               </Button>
             </Group>
@@ -105,6 +131,10 @@ export function ReplayForm({
       )}
     </Modal>
   );
+}
+
+function pathOfEndpoint(id: string): string {
+  return `/webhooks/endpoints/${encodeURIComponent(id)}/replay`;
 }
 
 function Running({ begun, onClose }: { readonly begun: Begun; readonly onClose: () => void }) {
