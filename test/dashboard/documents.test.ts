@@ -1,6 +1,8 @@
-/** Documents of the page Data in Chromium: one in its drawer, many by import, export and filter; indexes; the view of others. */
+/** Documents of the page Data in Chromium: one in its drawer, many by import, export and filter; indexes; the view of others; keys. */
 import { readFile } from 'node:fs/promises';
+import type { Locator } from 'playwright-core';
 import t from 'tap';
+import { SEED_SETS } from '../../scripts/seed-sets.ts';
 import { ask } from '../helpers/accounts.ts';
 import { filmDesk } from '../helpers/dashboard/films.ts';
 import { whyNoBrowser } from '../helpers/programs/browser.ts';
@@ -9,7 +11,7 @@ import { until } from '../helpers/until.ts';
 const options = { skip: whyNoBrowser() ?? false, timeout: 300_000 };
 
 t.test('what can be done with documents', options, async (t) => {
-  const { app, page, owner, films, complaints, open, picture, violations } = await filmDesk(t);
+  const { app, page, owner, films, fill, complaints, open, picture, violations } = await filmDesk(t);
   const grid = page.getByRole('grid', { name: 'Documents of movies' });
 
   await t.test('a document: form, JSON, conflict, history, restore, copy, delete and undo', async (t) => {
@@ -168,10 +170,108 @@ t.test('what can be done with documents', options, async (t) => {
     await picture('data-as');
     t.strictSame(await violations(), []);
     t.equal(await page.getByRole('button', { name: 'New document' }).isDisabled(), true);
-    for (const rating of [8.9, 9.9]) await ask(app, 'POST /api/movies', { Title: 'New', 'IMDB Rating': rating }, owner);
-    await page.getByText(`${seen + 1} documents`, { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Back to my own view' }).click();
     await page.getByText('This is what role:member gets').waitFor({ state: 'detached' });
+  });
+
+  await t.test('countries: nested members as columns, in a filter, and as references', async (t) => {
+    const countries = (await SEED_SETS.find(({ name }) => name === 'countries')?.read()) ?? [];
+    const trips = ['CHE', 'NOR'].map((countryId, at) => ({ id: `trip-${at}`, countryId }));
+    await fill(
+      'countries',
+      countries.map((country) => ({ id: country['cca3'], ...country })),
+    );
+    await fill('trips', trips);
+    const list = page.getByRole('grid', { name: 'Documents of countries' });
+    const found = (count: number) =>
+      page.getByText(`${count} document${count === 1 ? '' : 's'}`, { exact: true }).waitFor();
+    await open('/data/countries?sort=-area&columns=name.common,currencies,borders,area');
+    await found(countries.length);
+    const largest = countries.toSorted((one, other) => Number(other['area']) - Number(one['area']))[0];
+    await list.getByRole('row').nth(1).getByText(String(largest?.['cca3']), { exact: true }).waitFor();
+    await list.getByRole('row').nth(1).getByText('{"RUB":{"name":"Russian ruble"').waitFor();
+
+    await page.getByRole('button', { name: 'Filter' }).click();
+    await page.getByRole('combobox', { name: 'Member of condition 1' }).fill('subregion');
+    await page.getByRole('textbox', { name: 'Value of condition 1' }).fill('Western Europe');
+    await found(countries.filter(({ subregion }) => subregion === 'Western Europe').length);
+    await page.getByLabel('As words of the address').fill('borders=CHE&name.common[ne]=Italy');
+    await list.getByText('Liechtenstein', { exact: true }).waitFor();
+    await found(countries.filter(({ borders }) => Array.isArray(borders) && borders.includes('CHE')).length - 1);
+    await page.getByLabel('As words of the address').fill('name.native.gsw.common=Schweiz');
+    await found(1);
+    await list.getByText('CHE', { exact: true }).waitFor();
+    t.strictSame(await violations(), []);
+
+    await open('/data/trips?sort=id');
+    await page.getByRole('link', { name: 'NOR', exact: true }).click();
+    const drawer = page.getByRole('dialog', { name: 'NOR' });
+    await drawer.getByLabel('region', { exact: true }).waitFor();
+    t.equal(await drawer.getByLabel('region', { exact: true }).inputValue(), 'Europe');
+  });
+
+  await t.test('everything by keys alone: a cell, the form, a new document, deleting and undoing', async (t) => {
+    const stored = async (id: string) => await ask(app, `GET /api/movies/${id}`, undefined, owner);
+    const press = async (...keys: readonly string[]) => {
+      for (const key of keys) await page.keyboard.press(key);
+    };
+    const hasFocus = async (place: Locator) => (await place.and(page.locator(':focus')).count()) === 1;
+    const tabTo = async (place: Locator, key = 'Tab') => {
+      for (let tabs = 0; !(await hasFocus(place)); tabs += 1) {
+        if (tabs > 60) throw new Error(`The key ${key} does not reach ${place}`);
+        await page.keyboard.press(key);
+      }
+    };
+    const write = async (place: Locator, text: string) => {
+      await tabTo(place);
+      await press('Control+a');
+      await page.keyboard.type(text);
+    };
+    await open('/data/movies?sort=id&columns=Title,US+Gross');
+    await grid.getByText('film-0000').waitFor();
+    await tabTo(grid);
+    await press('ArrowDown', 'ArrowDown', 'ArrowDown', 'ArrowRight', 'F2');
+    await until(() => hasFocus(page.getByRole('textbox', { name: 'Title of film-0003' })), 'the cell has the keys');
+    await press('Control+a');
+    await page.keyboard.type('Typed into its cell');
+    await press('Enter');
+    await until(async () => (await stored('film-0003')).json().Title === 'Typed into its cell', 'the cell is stored');
+    await grid.getByText('Typed into its cell').waitFor();
+
+    await press('ArrowDown', 'Enter');
+    const drawer = page.getByRole('dialog', { name: 'film-0004' });
+    await drawer.getByLabel('Title', { exact: true }).waitFor();
+    await write(drawer.getByLabel('Title', { exact: true }), 'Typed into its form');
+    await tabTo(drawer.getByRole('button', { name: 'Save' }));
+    await press('Enter');
+    await drawer.getByText('Revision 2').waitFor();
+    t.equal((await stored('film-0004')).json().Title, 'Typed into its form');
+    await press('Escape');
+    await drawer.waitFor({ state: 'detached' });
+    await until(() => hasFocus(grid), 'the grid has the keys again');
+
+    await tabTo(page.getByRole('button', { name: 'New document' }), 'Shift+Tab');
+    await press('Enter');
+    const fresh = page.getByRole('dialog', { name: 'New document in movies' });
+    await fresh.getByLabel('id', { exact: true }).waitFor();
+    await write(fresh.getByLabel('id', { exact: true }), 'by-keys');
+    await write(fresh.getByLabel('Another member'), 'Title');
+    await tabTo(fresh.getByRole('button', { name: 'Add', exact: true }));
+    await press('Enter');
+    await write(fresh.getByLabel('Title', { exact: true }), 'Made by keys');
+    await tabTo(fresh.getByRole('button', { name: 'Create' }));
+    await press('Enter');
+    const made = page.getByRole('dialog', { name: 'by-keys' });
+    await made.getByText('Revision 1').waitFor();
+
+    await tabTo(made.getByRole('button', { name: 'Delete' }));
+    await press('Enter');
+    await made.waitFor({ state: 'detached' });
+    t.equal((await stored('by-keys')).statusCode, 404);
+    await until(() => hasFocus(page.getByRole('button', { name: 'Undo' })), 'what can be undone has the keys');
+    await press('Enter');
+    await until(async () => (await stored('by-keys')).statusCode === 200, 'the document is back');
+    t.equal((await stored('by-keys')).json().Title, 'Made by keys');
   });
 
   t.strictSame(complaints, []);

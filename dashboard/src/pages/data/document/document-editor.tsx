@@ -37,6 +37,9 @@ interface DocumentEditorProps {
   readonly onChange: (part: DataSearch, replace?: boolean) => void;
 }
 
+/** How long the drawer takes to close, in milliseconds. */
+const KEYS_MS = 400;
+
 export function DocumentEditor(props: DocumentEditorProps) {
   const { collection, members, mayWrite, reason, asJson, stored, initial, onChange } = props;
   /** What the changes began from. */
@@ -197,12 +200,17 @@ async function removeWithUndo(collection: string, { document, etag }: Tagged): P
     message: (
       <Group justify="space-between">
         {document.id} is deleted
-        <Button size="compact-sm" variant="default" onClick={undo}>
+        <Button size="compact-sm" variant="default" onClick={undo} ref={takeKeys}>
           Undo
         </Button>
       </Group>
     ),
   });
+}
+
+/** Who works by keys alone would not come to the button in time. After the drawer has given the keys back to the page. */
+function takeKeys(button: HTMLButtonElement | null): void {
+  setTimeout(() => button?.focus(), KEYS_MS);
 }
 
 function titleOf(mayWrite: boolean, hasFault: boolean, isChanged: boolean, reason: string): string | undefined {
