@@ -16,7 +16,7 @@ export const RENAME = Type.Object(
 );
 const SUMMARY = Type.Object({
   name: Type.String(),
-  documents: Type.Integer({ description: 'As the database estimates. 0 for a time series.' }),
+  documents: Type.Integer({ description: 'As the database estimates. 0 for a time series and a view.' }),
   bytes: Type.Integer(),
   indexes: Type.Integer({ description: 'Besides that of the id.' }),
   kind: Type.Enum([...COLLECTION_KINDS]),
@@ -97,7 +97,7 @@ export const COLLECTIONS = {
     tag,
     summary: 'List the indexes of a collection',
     parameters: [COLLECTION],
-    answers: answer('The indexes.', listOf(ONE_INDEX)),
+    answers: answer('The indexes, with their sizes and uses.', listOf(ONE_INDEX)),
     errors: [...NAMED, 'resource-not-available'],
   }),
   replaceIndexes: operation({

@@ -25,8 +25,8 @@ export interface CollectionSummary {
   readonly kind: CollectionKind;
 }
 
-/** Kinds of collections. Only other programs make capped collections and time series. */
-export const COLLECTION_KINDS = ['collection', 'capped', 'timeseries'] as const;
+/** Kinds of collections. Only other programs make capped collections, time series and views. */
+export const COLLECTION_KINDS = ['collection', 'capped', 'timeseries', 'view'] as const;
 
 export type CollectionKind = (typeof COLLECTION_KINDS)[number];
 
@@ -39,7 +39,7 @@ export class Catalogue {
     this.#registry = registry;
   }
 
-  /** All collections that clients may name, by name. Views hold nothing of their own and are left out. */
+  /** All collections that clients may name, by name. A view holds nothing of its own: its numbers are 0. */
   async list(_scope: Scope<'read', 'admin'>): Promise<readonly CollectionSummary[]> {
     const names = await this.#registry.names();
     const found: CollectionSummary[] = [];
@@ -80,7 +80,7 @@ export class Catalogue {
     return summary;
   }
 
-  /** Null for a view, and for a collection that was dropped after it was listed. */
+  /** Null for a collection that was dropped after it was listed. */
   async #summary(name: CollectionName): Promise<CollectionSummary | null> {
     return translated(async () => {
       try {
@@ -89,7 +89,8 @@ export class Catalogue {
         return summaryOf(name, stats?.['storageStats'] ?? {});
       } catch (error) {
         const code = serverCode(error);
-        if (code === CODE.commandNotSupportedOnView || code === CODE.namespaceNotFound) return null;
+        if (code === CODE.namespaceNotFound) return null;
+        if (code === CODE.commandNotSupportedOnView) return { name, documents: 0, bytes: 0, indexes: 0, kind: 'view' };
         throw error;
       }
     });

@@ -12,6 +12,21 @@ import { askedPath } from '../query/paths.ts';
 const MAX_INDEXES = 32;
 const MAX_FIELDS = 8;
 
+/** What the list tells of an index besides. It is not read, so that a list can be sent back as it was read. */
+const USE = {
+  sizeBytes: Type.Optional(
+    Type.Union([Type.Integer(), Type.Null()], { description: 'Only in lists: its size; null where it is not known.' }),
+  ),
+  uses: Type.Optional(
+    Type.Union([Type.Integer(), Type.Null()], { description: 'Only in lists: how often it was used since `since`.' }),
+  ),
+  since: Type.Optional(
+    Type.Union([Type.String(), Type.Null()], {
+      description: 'Only in lists: when the database began to count its uses, at its start or when the index was made.',
+    }),
+  ),
+};
+
 /** One index: its fields in order; a leading `-` means descending. */
 export const INDEX = Type.Object(
   {
@@ -25,6 +40,7 @@ export const INDEX = Type.Object(
     sparse: Type.Optional(
       Type.Boolean({ description: 'Leaves out documents that have none of the fields.', default: false }),
     ),
+    ...USE,
   },
   { additionalProperties: false },
 );
@@ -33,7 +49,7 @@ export const INDEX = Type.Object(
 export const INDEXES = Type.Array(INDEX, { maxItems: MAX_INDEXES });
 
 /** An index in the wire's form, nothing left out. */
-export type Index = Readonly<Required<Static<typeof INDEX>>>;
+export type Index = Readonly<Required<Pick<Static<typeof INDEX>, 'fields' | 'unique' | 'sparse'>>>;
 
 /** An index as the database lists it, as far as it can be said in the wire's form. */
 export interface ExistingIndex {
@@ -99,8 +115,8 @@ export function planIndexes(wanted: readonly Index[], existing: readonly Existin
 }
 
 /** Each index once: others may have made one with the id at its end, and one without. */
-export function listed(existing: readonly ExistingIndex[]): readonly Index[] {
-  return [...new Map(existing.map(({ index }) => [signatureOf(index), index])).values()];
+export function listed<T extends ExistingIndex>(existing: readonly T[]): readonly T[] {
+  return [...new Map(existing.map((one) => [signatureOf(one.index), one])).values()];
 }
 
 /** Two indexes with the same signature are the same index, whatever it is called in the database. */

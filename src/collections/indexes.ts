@@ -19,6 +19,7 @@ import {
   listed,
   planIndexes,
 } from './index-plan.ts';
+import { type IndexUse, UNKNOWN_USE, usesOfIndexes } from './index-use.ts';
 import { notAvailable } from './refusals.ts';
 import type { Registry } from './registry.ts';
 import type { SortIndexes } from './store/sort-indexes.ts';
@@ -36,10 +37,12 @@ export class Indexes {
   }
 
   /** @throws MillraceError `resource-not-available` when the collection was never created */
-  async list(_scope: Scope<'read', 'admin'>, name: CollectionName): Promise<readonly Index[]> {
+  async list(_scope: Scope<'read', 'admin'>, name: CollectionName): Promise<readonly (Index & IndexUse)[]> {
     const existing = await this.#existing(name);
     if (existing === null) throw notAvailable(name);
-    return listed(existing);
+    if (existing.length === 0) return [];
+    const uses = await usesOfIndexes(this.#mongo, name);
+    return listed(existing).map((one) => ({ ...one.index, ...(uses.get(one.name) ?? UNKNOWN_USE) }));
   }
 
   /**
@@ -69,7 +72,7 @@ export class Indexes {
       }
       for (const index of drop) await translated(() => collection.dropIndex(index));
       this.#sortIndexes.forget(name);
-      return listed((await this.#existing(name)) ?? []);
+      return listed((await this.#existing(name)) ?? []).map(({ index }) => index);
     });
   }
 

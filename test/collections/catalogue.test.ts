@@ -37,10 +37,16 @@ t.test('collections', async (t) => {
     for (const name of ['measured', 'ordered', 'round']) await data.collection(name).drop();
   });
 
-  await t.test('a view of others is no collection, and does not hide them', async (t) => {
+  await t.test('a view of others is listed as what it is, without numbers', async (t) => {
     await parts.mongo.data.createCollection('seen', { viewOn: 'todos', pipeline: [] });
-    t.match((await ask('GET', '/admin/collections')).json, [{ name: 'lists' }, { name: 'todos' }]);
-    await parts.mongo.data.collection('seen').drop();
+    t.match((await ask('GET', '/admin/collections')).json, [
+      { name: 'lists' },
+      { name: 'seen', kind: 'view', documents: 0, bytes: 0, indexes: 0 },
+      { name: 'todos' },
+    ]);
+    t.equal((await ask('GET', '/api/seen')).json.length, 2, 'and read like any other');
+    t.strictSame((await ask('GET', '/admin/collections/seen/indexes')).json, []);
+    t.equal((await ask('DELETE', '/admin/collections/seen')).status, 204);
   });
 
   await t.test('renamed', async (t) => {

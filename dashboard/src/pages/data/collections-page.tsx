@@ -1,5 +1,5 @@
 /** All collections with their size; a new one, renaming and dropping. */
-import { ActionIcon, Anchor, Button, Menu, Modal, Stack, Table, Text, TextInput } from '@mantine/core';
+import { ActionIcon, Anchor, Badge, Button, Menu, Modal, Stack, Table, Text, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconDots, IconPencil, IconPlus, IconTrash } from '@tabler/icons-react';
 import { Link, useNavigate } from '@tanstack/react-router';
@@ -10,6 +10,7 @@ import { useRights } from '../../api/rights.ts';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Failure } from '../../parts/failure.tsx';
+import { numberText, sizeText } from '../../parts/numbers.ts';
 import { Loading, Page } from '../../parts/page.tsx';
 import { useAction } from '../../parts/use-action.ts';
 import { NewCollection } from './new-collection.tsx';
@@ -19,10 +20,20 @@ interface SizedCollection {
   readonly documents: number;
   /** Of the documents, without indexes. */
   readonly bytes: number;
+  readonly kind: string;
 }
 
 /** Whatever changes the list or a count in it. */
 const FOLLOWED = ['*.created', '*.deleted', '*.dropped', '*.renamed'];
+
+/** What other kinds than plain collections are. Only other programs make them. */
+const KINDS: Readonly<Record<string, string>> = {
+  view: 'What another collection holds, shown in another way; it holds nothing of its own',
+  capped: 'It has a fixed size: new documents take the place of the oldest ones',
+  timeseries: 'Measured values by their time',
+};
+/** Kinds whose documents the database does not count. */
+const UNCOUNTED = ['view', 'timeseries'];
 
 type Asked = { readonly what: 'create' } | { readonly what: 'rename' | 'drop'; readonly name: string };
 
@@ -69,16 +80,23 @@ export function CollectionsPage() {
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>
-              {data.map(({ name, documents, bytes }) => (
+              {data.map(({ name, documents, bytes, kind }) => (
                 <Table.Tr key={name}>
                   <Table.Td>
                     <Anchor component={Link} to={`/data/${encodeURIComponent(name)}`} fw={500}>
                       {name}
                     </Anchor>
+                    {kind === 'collection' ? null : (
+                      <Badge variant="default" tt="none" ml="xs" title={KINDS[kind]}>
+                        {kind}
+                      </Badge>
+                    )}
                   </Table.Td>
-                  <Table.Td ta="right">{documents.toLocaleString('en')}</Table.Td>
-                  <Table.Td ta="right">{sizeOf(bytes)}</Table.Td>
-                  <Table.Td ta="right">{build ? <CollectionMenu name={name} onAsk={setAsked} /> : null}</Table.Td>
+                  <Table.Td ta="right">{UNCOUNTED.includes(kind) ? '–' : numberText(documents)}</Table.Td>
+                  <Table.Td ta="right">{kind === 'view' ? '–' : sizeText(bytes)}</Table.Td>
+                  <Table.Td ta="right">
+                    {build ? <CollectionMenu name={name} isView={kind === 'view'} onAsk={setAsked} /> : null}
+                  </Table.Td>
                 </Table.Tr>
               ))}
             </Table.Tbody>
@@ -92,7 +110,13 @@ export function CollectionsPage() {
   );
 }
 
-function CollectionMenu({ name, onAsk }: { readonly name: string; readonly onAsk: (asked: Asked) => void }) {
+interface CollectionMenuProps {
+  readonly name: string;
+  readonly isView: boolean;
+  readonly onAsk: (asked: Asked) => void;
+}
+
+function CollectionMenu({ name, isView, onAsk }: CollectionMenuProps) {
   return (
     <Menu position="bottom-end">
       <Menu.Target>
@@ -101,9 +125,11 @@ function CollectionMenu({ name, onAsk }: { readonly name: string; readonly onAsk
         </ActionIcon>
       </Menu.Target>
       <Menu.Dropdown>
-        <Menu.Item leftSection={<IconPencil size={14} />} onClick={() => onAsk({ what: 'rename', name })}>
-          Rename
-        </Menu.Item>
+        {isView ? null : (
+          <Menu.Item leftSection={<IconPencil size={14} />} onClick={() => onAsk({ what: 'rename', name })}>
+            Rename
+          </Menu.Item>
+        )}
         <Menu.Item color="red" leftSection={<IconTrash size={14} />} onClick={() => onAsk({ what: 'drop', name })}>
           Drop
         </Menu.Item>
@@ -160,11 +186,4 @@ function Drop({ name, onClose }: { readonly name: string; readonly onClose: () =
       All documents and indexes of {name} are deleted. This cannot be undone.
     </Confirm>
   );
-}
-
-const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
-
-function sizeOf(bytes: number): string {
-  const power = bytes < 1 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), UNITS.length - 1);
-  return `${(bytes / 1000 ** power).toLocaleString('en', { maximumFractionDigits: power === 0 ? 0 : 1 })} ${UNITS[power]}`;
 }

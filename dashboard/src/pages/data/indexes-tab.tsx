@@ -7,14 +7,20 @@ import { useResource } from '../../api/live.ts';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Failure } from '../../parts/failure.tsx';
+import { numberText, sizeText } from '../../parts/numbers.ts';
 import { Loading } from '../../parts/page.tsx';
 import { useAction } from '../../parts/use-action.ts';
+import { When } from '../../parts/when.tsx';
 
 interface ListedIndex {
   /** A leading `-` is descending. */
   readonly fields: readonly string[];
   readonly unique?: boolean;
   readonly sparse?: boolean;
+  /** Null where the database does not tell. */
+  readonly sizeBytes?: number | null;
+  readonly uses?: number | null;
+  readonly since?: string | null;
 }
 
 interface IndexesTabProps {
@@ -49,12 +55,14 @@ export function IndexesTab({ collection, mayWrite, reason }: IndexesTabProps) {
               <Table.Tr>
                 <Table.Th>Members, in order</Table.Th>
                 <Table.Th>Kind</Table.Th>
+                <Table.Th ta="right">Size</Table.Th>
+                <Table.Th ta="right">Uses</Table.Th>
                 <Table.Td w={48} />
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>
               {data.map((index) => (
-                <Table.Tr key={JSON.stringify(index)}>
+                <Table.Tr key={JSON.stringify([index.fields, index.unique, index.sparse])}>
                   <Table.Td>
                     <Code>{index.fields.join(', ')}</Code>
                   </Table.Td>
@@ -67,6 +75,10 @@ export function IndexesTab({ collection, mayWrite, reason }: IndexesTabProps) {
                         </Badge>
                       ) : null}
                     </Group>
+                  </Table.Td>
+                  <Table.Td ta="right">{index.sizeBytes == null ? '–' : sizeText(index.sizeBytes)}</Table.Td>
+                  <Table.Td ta="right">
+                    <Uses index={index} />
                   </Table.Td>
                   <Table.Td ta="right">
                     {mayWrite ? (
@@ -100,6 +112,18 @@ export function IndexesTab({ collection, mayWrite, reason }: IndexesTabProps) {
         </Confirm>
       )}
     </Stack>
+  );
+}
+
+function Uses({ index: { uses, since } }: { readonly index: ListedIndex }) {
+  if (uses == null) return <span title="The account of this server may not ask the database for it">–</span>;
+  return (
+    <>
+      {numberText(uses)}
+      <Text size="xs" c="dimmed" component="div">
+        since <When at={since} />
+      </Text>
+    </>
   );
 }
 
