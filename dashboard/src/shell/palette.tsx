@@ -3,6 +3,7 @@ import { Spotlight, type SpotlightActionData } from '@mantine/spotlight';
 import { IconSearch, IconTable } from '@tabler/icons-react';
 import { useNavigate } from '@tanstack/react-router';
 import { useResource } from '../api/live.ts';
+import { numberText } from '../parts/numbers.ts';
 import { PAGES } from './navigation.ts';
 
 interface ListedCollection {
@@ -26,7 +27,7 @@ export function Palette() {
   const places: SpotlightActionData[] = collections.map(({ name, documents }) => ({
     id: `collection ${name}`,
     label: name,
-    description: `Collection · ${documents.toLocaleString('en')} documents`,
+    description: `Collection · ${numberText(documents)} documents`,
     leftSection: <IconTable size={18} />,
     onClick: () => void navigate({ href: `/data/${encodeURIComponent(name)}` }),
   }));

@@ -7,6 +7,7 @@ import { useRights } from '../../api/rights.ts';
 import { CodeEditor } from '../../parts/code/code-editor.tsx';
 import { Copyable } from '../../parts/copy.tsx';
 import { tellFailure } from '../../parts/failure.tsx';
+import { numberText } from '../../parts/numbers.ts';
 import { Page } from '../../parts/page.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
 import type { Shape } from '../data/parts/columns.ts';
@@ -124,9 +125,7 @@ function Requests({ collection, search, onChange }: RequestsProps) {
           <Title order={2} size="h4">
             Type of a document
           </Title>
-          <Text size="sm">
-            From a sample of {shape.sampled.toLocaleString('en')}. Others may differ: nothing is declared.
-          </Text>
+          <Text size="sm">From a sample of {numberText(shape.sampled)}. Others may differ: nothing is declared.</Text>
           <Copyable text={typeOf(collection, shape)} what="the type" />
         </Stack>
       )}

@@ -8,6 +8,7 @@ import { CodeEditor } from '../../parts/code/code-editor.tsx';
 import { faultOfJson, parseJson } from '../../parts/code/json-text.ts';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Failure } from '../../parts/failure.tsx';
+import { numberText } from '../../parts/numbers.ts';
 import { useAction } from '../../parts/use-action.ts';
 import { pathOf } from './parts/search.ts';
 
@@ -52,16 +53,16 @@ export function BulkDialog({ collection, q, what, onClose }: BulkDialogProps) {
   return (
     <Confirm
       title={TITLES.delete}
-      verb={`Delete ${count.toLocaleString('en')}`}
+      verb={`Delete ${numberText(count)}`}
       name={collection}
       onClose={onClose}
       onConfirm={async () => {
         await request('DELETE', path, { headers });
-        notifications.show({ message: `${count.toLocaleString('en')} documents are deleted` });
+        notifications.show({ message: `${numberText(count)} documents are deleted` });
       }}
     >
-      {count.toLocaleString('en')} documents are deleted: {words}. This cannot be undone at once; each document can be
-      restored from its history as long as events are kept.
+      {numberText(count)} documents are deleted: {words}. This cannot be undone at once; each document can be restored
+      from its history as long as events are kept.
     </Confirm>
   );
 }
@@ -70,7 +71,7 @@ const TITLES = { change: 'Change many documents', delete: 'Delete many documents
 
 function explain(count: number): string {
   if (count === 0) return 'No document matches the filter.';
-  return `${count.toLocaleString('en')} documents match. One write touches at most 10,000 documents: narrow the filter.`;
+  return `${numberText(count)} documents match. One write touches at most 10,000 documents: narrow the filter.`;
 }
 
 interface ChangeProps {
@@ -88,7 +89,7 @@ function Change({ path, headers, count, words, onClose }: ChangeProps) {
   const change = async () => {
     const isDone = await run(async () => {
       const { body } = await request<{ readonly modified: number }>('PATCH', path, { headers, body: parseJson(text) });
-      notifications.show({ message: `${body.modified.toLocaleString('en')} documents are changed` });
+      notifications.show({ message: `${numberText(body.modified)} documents are changed` });
     });
     if (isDone) onClose();
   };
@@ -96,8 +97,8 @@ function Change({ path, headers, count, words, onClose }: ChangeProps) {
     <Modal opened onClose={onClose} title={TITLES.change} size="lg" centered>
       <Stack>
         <Text size="sm">
-          {count.toLocaleString('en')} documents are changed: {words}. The members that you name get these values; null
-          removes a member.
+          {numberText(count)} documents are changed: {words}. The members that you name get these values; null removes a
+          member.
         </Text>
         <CodeEditor
           label="Members to change, as JSON"
@@ -113,7 +114,7 @@ function Change({ path, headers, count, words, onClose }: ChangeProps) {
             Cancel
           </Button>
           <Button loading={busy} disabled={fault !== null} onClick={() => void change()}>
-            Change {count.toLocaleString('en')}
+            Change {numberText(count)}
           </Button>
         </Group>
       </Stack>

@@ -9,6 +9,7 @@ import { useResource } from '../../api/live.ts';
 import { useRights } from '../../api/rights.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { Failure, tellFailure } from '../../parts/failure.tsx';
+import { numberText } from '../../parts/numbers.ts';
 import { Loading } from '../../parts/page.tsx';
 import { ColumnMenu } from './column-menu.tsx';
 import { DocumentDrawer } from './document/document-drawer.tsx';
@@ -86,7 +87,7 @@ export function DocumentsTab(props: DocumentsTabProps) {
         />
         <ViewAs may={accounts} why={why} as={search.as} onChange={(as) => onChange({ as, doc: undefined })} />
         <Text size="sm" c="dimmed" role="status">
-          {total === null ? '' : `${total.toLocaleString('en')} ${total === 1 ? 'document' : 'documents'}`}
+          {total === null ? '' : `${numberText(total)} ${total === 1 ? 'document' : 'documents'}`}
           {isOffline ? ' · not connected, it goes on by itself' : ''}
         </Text>
       </Group>

@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { useRights } from '../../api/rights.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { Failure } from '../../parts/failure.tsx';
+import { numberText } from '../../parts/numbers.ts';
 import { Loading, Page } from '../../parts/page.tsx';
 import { EventDetail } from './event-detail.tsx';
 import { EventList } from './event-list.tsx';
@@ -102,7 +103,7 @@ export function EventsPage() {
           </Button>
         )}
         <Text size="sm" c="dimmed">
-          {tail.rows.length.toLocaleString('en')} shown, {MAX_ROWS.toLocaleString('en')} at most
+          {numberText(tail.rows.length)} shown, {numberText(MAX_ROWS)} at most
         </Text>
       </Group>
       {search.event === undefined ? null : (

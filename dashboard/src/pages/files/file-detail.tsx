@@ -8,6 +8,7 @@ import { Actor } from '../../parts/actor.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Copyable } from '../../parts/copy.tsx';
 import { Failure } from '../../parts/failure.tsx';
+import { numberText } from '../../parts/numbers.ts';
 import { Loading } from '../../parts/page.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
 import { useAction } from '../../parts/use-action.ts';
@@ -51,7 +52,7 @@ function Whole({ file, onClose }: { readonly file: ShownFile; readonly onClose: 
           <Row name="Type">{type}</Row>
           <Row name="Size">
             {sizeText(size)}
-            {size < 1_000 ? '' : ` (${size.toLocaleString('en')} bytes)`}
+            {size < 1_000 ? '' : ` (${numberText(size)} bytes)`}
           </Row>
           <Row name="SHA-256">
             <Code>{sha256}</Code>

@@ -17,6 +17,7 @@ import { type DragEvent, useEffect, useState } from 'react';
 import { useRights } from '../../api/rights.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { Failure } from '../../parts/failure.tsx';
+import { numberText } from '../../parts/numbers.ts';
 import { Loading, Page } from '../../parts/page.tsx';
 import { When } from '../../parts/when.tsx';
 import { FileDetail } from './file-detail.tsx';
@@ -112,7 +113,7 @@ export function FilesPage() {
 }
 
 function countText(count: number): string {
-  return count === 1 ? '1 file' : `${count.toLocaleString('en')} files`;
+  return count === 1 ? '1 file' : `${numberText(count)} files`;
 }
 
 function FileCard({ file, onOpen }: { readonly file: ShownFile; readonly onOpen: () => void }) {

@@ -6,6 +6,7 @@ import { type LoggedEvent, useResource } from '../../api/live.ts';
 import { Actor, ActorOfEvent } from '../../parts/actor.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { FirstDocument } from '../../parts/first-document.tsx';
+import { numberText } from '../../parts/numbers.ts';
 import { Loading, Page } from '../../parts/page.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
 import { When } from '../../parts/when.tsx';
@@ -220,7 +221,7 @@ function Collections({ collections }: { readonly collections: readonly CountedCo
                 </PageLink>
               </Table.Td>
               <Table.Td w={130} ta="right">
-                <Badge variant="default">{documents.toLocaleString('en')}</Badge>
+                <Badge variant="default">{numberText(documents)}</Badge>
               </Table.Td>
             </Table.Tr>
           ))}

@@ -57,7 +57,7 @@ function tilesOf({ ready, endpoints, plugins }: Facts, { events, realtime }: Ser
     },
     {
       name: 'Events kept',
-      value: events.log.rows.toLocaleString('en'),
+      value: numberText(events.log.rows),
       note:
         behind === 0
           ? `${counted(events.consumers.length, 'consumer')} up to date.`
@@ -65,17 +65,17 @@ function tilesOf({ ready, endpoints, plugins }: Facts, { events, realtime }: Ser
     },
     {
       name: 'Connections',
-      value: realtime.connections.toLocaleString('en'),
+      value: numberText(realtime.connections),
       note: 'Sockets and streams, this process.',
     },
     {
       name: 'Deliveries waiting',
-      value: pending.toLocaleString('en'),
+      value: numberText(pending),
       note: endpoints.length === 0 ? 'No webhooks yet.' : `For ${counted(endpoints.length, 'webhook')}.`,
     },
     {
       name: 'Functions',
-      value: functions.length.toLocaleString('en'),
+      value: numberText(functions.length),
       note: functions.length === 0 ? 'No plugins yet.' : <FailedRuns failed={failed} />,
     },
   ];

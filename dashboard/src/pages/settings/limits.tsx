@@ -2,6 +2,7 @@
 import { Code, Stack, Table, Text, Title } from '@mantine/core';
 import { Failure } from '../../parts/failure.tsx';
 import { type EffectiveSettings, useEffectiveSettings } from '../../parts/installation/effective-settings.ts';
+import { numberText } from '../../parts/numbers.ts';
 import { Loading } from '../../parts/page.tsx';
 
 export function Limits() {
@@ -40,7 +41,7 @@ function Limit({ setting, about, value }: EffectiveSettings['limits'][number]) {
         <Code>{setting}</Code>
       </Table.Td>
       <Table.Td>
-        <Text size="sm" title={value === null ? undefined : value.toLocaleString('en')}>
+        <Text size="sm" title={value === null ? undefined : numberText(value)}>
           {readable(setting, value)}
         </Text>
       </Table.Td>
@@ -56,7 +57,7 @@ function readable(setting: string, value: number | null): string {
   if (value === null) return setting.includes('HELD') ? 'by the memory' : 'no limit';
   if (setting.includes('BYTES')) return bytes(value);
   if (setting.endsWith('_MS')) return time(value);
-  return value.toLocaleString('en');
+  return numberText(value);
 }
 
 function bytes(value: number): string {
@@ -66,6 +67,6 @@ function bytes(value: number): string {
 }
 
 function time(milliseconds: number): string {
-  if (milliseconds >= 3_600_000) return `${(milliseconds / 3_600_000).toLocaleString('en')} hours`;
-  return milliseconds >= 1_000 ? `${(milliseconds / 1_000).toLocaleString('en')} s` : `${milliseconds} ms`;
+  if (milliseconds >= 3_600_000) return `${numberText(milliseconds / 3_600_000)} hours`;
+  return milliseconds >= 1_000 ? `${numberText(milliseconds / 1_000)} s` : `${milliseconds} ms`;
 }

@@ -1,6 +1,7 @@
 /** All endpoints with their health. */
 import { Code, Group, Stack, Table, Text, Title } from '@mantine/core';
 import { Empty } from '../../parts/empty.tsx';
+import { numberText } from '../../parts/numbers.ts';
 import { PageLink } from '../../parts/page-link.tsx';
 import { When } from '../../parts/when.tsx';
 import { type Endpoint, nameOf } from './parts/answers.ts';
@@ -61,7 +62,7 @@ export function EndpointList({ endpoints }: { readonly endpoints: readonly Endpo
                 <Table.Td>
                   <HealthBadge endpoint={endpoint} />
                 </Table.Td>
-                <Table.Td ta="right">{endpoint.health.pending.toLocaleString('en')}</Table.Td>
+                <Table.Td ta="right">{numberText(endpoint.health.pending)}</Table.Td>
                 <Table.Td>
                   <Text size="sm" component="span">
                     <When at={endpoint.health.lastSuccessAt} />

@@ -3,6 +3,7 @@ import { Button, Group, Modal, NativeSelect, Progress, Stack, Text } from '@mant
 import { useRef, useState } from 'react';
 import { request } from '../../../api/client.ts';
 import { Failure } from '../../../parts/failure.tsx';
+import { numberText } from '../../../parts/numbers.ts';
 import type { GridDocument } from '../grid/document-pages.ts';
 import { type DataSearch, listPath } from '../parts/search.ts';
 import { type FileFormat, FORMATS } from './read-file.ts';
@@ -66,7 +67,7 @@ export function ExportDialog({ collection, search, onClose }: ExportDialogProps)
           <>
             <Progress value={(100 * done) / Math.max(total ?? done, 1)} aria-label="Documents read" />
             <Text size="sm" role="status">
-              {done.toLocaleString('en')} of {total === null ? '…' : total.toLocaleString('en')} documents are read
+              {numberText(done)} of {total === null ? '…' : numberText(total)} documents are read
             </Text>
           </>
         )}

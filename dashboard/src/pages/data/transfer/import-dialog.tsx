@@ -3,6 +3,7 @@ import { Button, FileInput, Group, Modal, NativeSelect, Progress, Stack, Table, 
 import { notifications } from '@mantine/notifications';
 import { useRef, useState } from 'react';
 import { Failure } from '../../../parts/failure.tsx';
+import { numberText } from '../../../parts/numbers.ts';
 import {
   COLUMN_TYPES,
   type ColumnPlan,
@@ -59,7 +60,7 @@ export function ImportDialog({ collection, onClose }: { readonly collection: str
       setSent(0);
       await sendDocuments(collection, documents, stop.current.signal, setSent);
       if (stop.current.signal.aborted) return;
-      notifications.show({ message: `${documents.length.toLocaleString('en')} documents are imported` });
+      notifications.show({ message: `${numberText(documents.length)} documents are imported` });
       onClose();
     } catch (problem) {
       setError(problem);
@@ -98,7 +99,7 @@ export function ImportDialog({ collection, onClose }: { readonly collection: str
           <Stack gap={4}>
             <Progress value={(100 * sent) / Math.max(total, 1)} aria-label="Documents sent" />
             <Text size="sm" role="status">
-              {sent.toLocaleString('en')} of {total.toLocaleString('en')} documents are stored.
+              {numberText(sent)} of {numberText(total)} documents are stored.
               {isSending ? '' : ' The rest is not.'}
             </Text>
           </Stack>
@@ -113,7 +114,7 @@ export function ImportDialog({ collection, onClose }: { readonly collection: str
             disabled={content === null || total === 0 || sent !== null}
             onClick={() => content !== null && void send(content)}
           >
-            Import {total.toLocaleString('en')} documents
+            Import {numberText(total)} documents
           </Button>
         </Group>
       </Stack>

@@ -7,6 +7,7 @@ import { useResource } from '../../../api/live.ts';
 import { useRights } from '../../../api/rights.ts';
 import { Copyable } from '../../../parts/copy.tsx';
 import { Failure } from '../../../parts/failure.tsx';
+import { numberText } from '../../../parts/numbers.ts';
 import { Loading } from '../../../parts/page.tsx';
 import { useToldAction } from '../../../parts/use-action.ts';
 import { When } from '../../../parts/when.tsx';
@@ -142,7 +143,7 @@ function Details({ run }: { readonly run: WholeRun }) {
 
 function Kept({ text, bytes, what }: { readonly text: string | null; readonly bytes: number; readonly what: string }) {
   if (text === null) {
-    return <Text size="sm">{bytes === 0 ? 'None.' : `${bytes.toLocaleString('en')} bytes, too long to be kept.`}</Text>;
+    return <Text size="sm">{bytes === 0 ? 'None.' : `${numberText(bytes)} bytes, too long to be kept.`}</Text>;
   }
   return <Copyable text={pretty(text)} what={what} />;
 }

@@ -5,6 +5,7 @@ import { keepPreviousData, type UseQueryResult, useQuery } from '@tanstack/react
 import { request } from '../../../api/client.ts';
 import { useSession } from '../../../api/live.ts';
 import { Failure } from '../../../parts/failure.tsx';
+import { numberText } from '../../../parts/numbers.ts';
 import type { Policy } from '../parts/policies.ts';
 
 interface Example {
@@ -108,20 +109,20 @@ function EffectShown({ effect }: { readonly effect: Effect }) {
       <ChangesShown title="would no longer be seen" changes={hidden} sign="−" />
       <ChangesShown title="would show other members" changes={changed} sign="~" />
       <Text size="sm">
-        <b>{subscriptions.affected}</b> of {subscriptions.open} open subscriptions would change
+        <b>{numberText(subscriptions.affected)}</b> of {numberText(subscriptions.open)} open subscriptions would change
         {subscriptions.by.length === 0 ? '.' : ':'}
       </Text>
       {subscriptions.by.length === 0 ? null : (
         <List size="sm">
           {subscriptions.by.slice(0, SHOWN).map(({ principal, collection, count }) => (
             <List.Item key={`${principal} ${collection}`}>
-              {principal}: {count} to {collection ?? 'events'}
+              {principal}: {numberText(count)} to {collection ?? 'events'}
             </List.Item>
           ))}
         </List>
       )}
       <Text size="xs" c="dimmed">
-        From the newest {events.looked} events, each for {principals.looked.length} principals (
+        From the newest {numberText(events.looked)} events, each for {principals.looked.length} principals (
         {principals.looked.slice(0, SHOWN).join(', ')}
         {principals.looked.length > SHOWN ? ', …' : ''}).
         {isComplete ? '' : ' Not all could be looked at in time.'} What they may write is not a part of it: use the
@@ -142,7 +143,7 @@ function ChangesShown({ title, changes: { count, examples }, sign }: ChangesShow
     <Stack gap={4}>
       <Group gap="xs">
         <Badge variant="default" tt="none">
-          {sign} {count}
+          {sign} {numberText(count)}
         </Badge>
         <Text size="sm">events {title}</Text>
       </Group>

@@ -5,6 +5,7 @@ import { request } from '../../../api/client.ts';
 import { useRights } from '../../../api/rights.ts';
 import { Actor } from '../../../parts/actor.tsx';
 import { Confirm } from '../../../parts/confirm.tsx';
+import { numberText } from '../../../parts/numbers.ts';
 import { PageLink } from '../../../parts/page-link.tsx';
 import { useToldAction } from '../../../parts/use-action.ts';
 import { When } from '../../../parts/when.tsx';
@@ -114,7 +115,7 @@ function Facts({ endpoint }: { readonly endpoint: Endpoint }) {
       </Fact>
       <Fact name="Documents">{filter === null ? 'all' : <Code>{JSON.stringify(filter)}</Code>}</Fact>
       <Fact name="How it is">{healthOf(endpoint).title}</Fact>
-      <Fact name="Pending">{health.pending.toLocaleString('en')}</Fact>
+      <Fact name="Pending">{numberText(health.pending)}</Fact>
       <Fact name="Last success">
         <When at={health.lastSuccessAt} />
       </Fact>

@@ -4,6 +4,7 @@ import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
 import { request } from '../../../api/client.ts';
 import { Confirm } from '../../../parts/confirm.tsx';
+import { numberText } from '../../../parts/numbers.ts';
 import type { Delivery, Endpoint } from '../parts/answers.ts';
 import { useWebhooksAgain, useWebhooksPlace } from '../parts/place.ts';
 import { useEventTypes } from './event-types.ts';
@@ -91,7 +92,7 @@ export function Recover({ endpoint, onClose }: DialogProps) {
       { body },
     );
     await again();
-    notifications.show({ message: `${made.count.toLocaleString('en')} deliveries are due again` });
+    notifications.show({ message: `${numberText(made.count)} deliveries are due again` });
   };
   return (
     <Confirm title="Recover deliveries" verb="Recover" harmless onConfirm={recover} onClose={onClose}>

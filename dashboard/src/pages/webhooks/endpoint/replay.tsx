@@ -6,6 +6,7 @@ import { useResource } from '../../../api/live.ts';
 import { Confirm } from '../../../parts/confirm.tsx';
 import { Failure } from '../../../parts/failure.tsx';
 import { NamesInput } from '../../../parts/names-input.tsx';
+import { numberText } from '../../../parts/numbers.ts';
 import type { Endpoint, Replay } from '../parts/answers.ts';
 import { useWebhooksAgain, useWebhooksPlace } from '../parts/place.ts';
 import { useEventTypes } from './event-types.ts';
@@ -104,7 +105,7 @@ export function ReplayProgress({ id }: { readonly id: string }) {
       onClose={() => go({ replay: undefined })}
     >
       <Text size="sm" mb={4}>
-        {replay.sent.toLocaleString('en')} deliveries made; the log was read up to {replay.position}.
+        {numberText(replay.sent)} deliveries made; the log was read up to {replay.position}.
       </Text>
       <Progress value={over ? 100 : shareOf(replay.position, state)} aria-label="How much of the log was read" />
     </Alert>
