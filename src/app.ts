@@ -48,6 +48,7 @@ import { authentication, strangers } from './http/access/authentication.ts';
 import { BadCredentials } from './http/access/bad-credentials.ts';
 import { explain } from './http/access/explain.ts';
 import { lookingAsOthers, onlyReadsAs } from './http/access/looking-as.ts';
+import { ownerFactor } from './http/access/owner-factor.ts';
 import { rateLimit } from './http/access/rate-limit.ts';
 import { readOnlyKeys } from './http/access/read-only-keys.ts';
 import { streamTickets } from './http/access/stream-tickets.ts';
@@ -146,6 +147,7 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
     const badCredentials = new BadCredentials(config.rate.anonymous);
     await context.register(authentication, { ...parts.auth, badCredentials });
     await context.register(streamTickets, { ...parts.auth, badCredentials });
+    await context.register(ownerFactor);
     await context.register(readOnlyKeys);
     await context.register(rateLimit, parts);
     await context.register(lookingAsOthers, parts);
@@ -189,7 +191,7 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
       await context.register(factorRoutes, parts.auth);
       await context.register(identityRoutes, { ...parts.byProviders, ...parts.auth, publicUrl: config.publicUrl });
       await context.register(userRoutes, { ...parts, accounts: new ManagedAccounts(parts.auth) });
-      await context.register(keyRoutes, { ...parts, keys: new ManagedKeys(parts.auth) });
+      await context.register(keyRoutes, { ...parts, ...parts.auth, keys: new ManagedKeys(parts.auth) });
       await context.register(providerRoutes, { ...parts, base: parts.config.auth.base });
       await context.register(settingsRoutes, parts);
       await context.register(installationRoutes, {

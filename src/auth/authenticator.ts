@@ -43,6 +43,8 @@ export interface AuthenticatorParts {
   readonly users: Pick<UserStore, 'find'>;
   readonly keys: Pick<ApiKeys, 'find' | 'current' | 'touch'>;
   readonly singleUse: SingleUse;
+  /** Whether owners must have a second factor; not by default. */
+  readonly ownerFactor?: 'optional' | 'required';
   readonly now?: () => number;
 }
 
@@ -258,7 +260,9 @@ export class Authenticator {
     const { sessions, users } = this.#parts;
     const [session, user] = await Promise.all([sessions.find(proof.session), users.find(proof.subject)]);
     if (session === null || user === null || user.disabled || session.user !== user._id) throw invalidCredential();
-    return toPrincipal(user, session._id, proof.expiresAt);
+    const principal = toPrincipal(user, session._id, proof.expiresAt);
+    const needs = principal.kind === 'owner' && this.#parts.ownerFactor === 'required' && user.secondFactor !== true;
+    return needs ? Object.freeze({ ...principal, roles: [], lacksFactor: true as const }) : principal;
   }
 
   async #byKey(text: string): Promise<KeyPrincipal> {

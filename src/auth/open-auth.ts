@@ -24,18 +24,18 @@ import { FactorStore } from './factors/factor-store.ts';
 import { Factors } from './factors/factors.ts';
 import { SecondQuestion } from './factors/second-question.ts';
 import { type ByProviders, type ByProvidersNeeds, openFlows } from './open-flows.ts';
+import { mailWay, openMail } from './open-mail.ts';
 import { KeptTokens } from './providers/kept-tokens.ts';
 import { ProviderStore } from './providers/provider-store.ts';
 import { RedirectStore } from './providers/redirect-store.ts';
 import { DelayStore } from './sign-in/delay-store.ts';
-import { logMail } from './sign-in/log-mail.ts';
-import type { Mail } from './sign-in/mail.ts';
+import { FreshSignIns } from './sign-in/fresh-sign-ins.ts';
 import { Owners } from './sign-in/owners.ts';
 import { SignIn } from './sign-in/sign-in.ts';
 import { SignInDelays } from './sign-in/sign-in-delays.ts';
 import { SingleUse } from './sign-in/single-use.ts';
 import { SingleUseStore } from './sign-in/single-use-store.ts';
-import { type MailWay, TestLetters } from './sign-in/test-letters.ts';
+import { TestLetters } from './sign-in/test-letters.ts';
 import { ACCESS_MS, AccessTokens } from './tokens/access-tokens.ts';
 import { ApiKeyStore } from './tokens/api-key-store.ts';
 import { ApiKeys } from './tokens/api-keys.ts';
@@ -55,6 +55,7 @@ export interface AuthParts {
   readonly signIn: SignIn;
   readonly factors: Factors;
   readonly factorSignIn: FactorSignIn;
+  readonly fresh: FreshSignIns;
   readonly sessions: Sessions;
   readonly users: Users;
   readonly passwords: Passwords;
@@ -130,6 +131,7 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
     users,
     keys,
     singleUse,
+    ownerFactor: settings.auth.ownerFactor,
     ...clock,
   });
   const sessions = new Sessions({
@@ -185,6 +187,7 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
     signIn,
     factors,
     factorSignIn,
+    fresh: new FreshSignIns(sessions, now),
     sessions,
     users: accounts,
     passwords,
@@ -256,25 +259,6 @@ async function readSecret(setting: string, path: string): Promise<string> {
     throw new ConfigError([`${setting}: ${error instanceof Error ? error.message : String(error)}`]);
   });
   return text.replace(/\r?\n$/, '');
-}
-
-/** What takes the letters of an installation. */
-function mailWay({ mode, auth }: Pick<AuthSettings, 'mode' | 'auth'>): MailWay {
-  if (auth.mail !== null) return 'smtp';
-  return mode === 'development' ? 'terminal' : 'none';
-}
-
-async function openMail({ mode, auth, onLetter, onError }: AuthSettings): Promise<Mail> {
-  if (auth.mail !== null) {
-    // Loaded only when it is used: loading takes a tenth of a second.
-    const { smtpMail } = await import('./sign-in/smtp-mail.ts');
-    return smtpMail(auth.mail.url, auth.mail.from);
-  }
-  if (mode === 'development') return logMail(onLetter ?? (() => {}));
-  return {
-    send: async () => onError(new Error('A letter was not sent: MILLRACE_SMTP_URL is not set')),
-    close: () => {},
-  };
 }
 
 /**

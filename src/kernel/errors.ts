@@ -57,6 +57,8 @@ export const ERRORS = {
   'invalid-credential': row(401, 'The credential is not valid'),
   'sign-in-failed': row(401, 'The sign-in failed'),
   'mfa-required': row(401, 'A second factor is required'),
+  'fresh-sign-in-required': row(403, 'A fresh sign-in is required'),
+  'factor-required': row(403, 'A second factor must be set up first'),
   'registration-closed': row(403, 'Registration is closed'),
   'provider-denied': row(403, 'The provider did not sign the user in'),
   'provider-account-refused': row(403, 'The account at the provider is not admitted'),

@@ -116,6 +116,7 @@ export const ROWS: readonly Row[] = [
   row('POST /auth/mfa/totp/confirm', 'account', 400, { send: {} }),
   row('DELETE /auth/mfa/totp', 'account', 404),
   row('POST /auth/mfa/recovery-codes', 'account', 404),
+  row('POST /auth/fresh', 'account', 204, { send: { password: PASSWORD } }),
   row('POST /auth/ticket', 'account', 200, { body: { ticket: /.+/ } }),
   row('POST /auth/logout', 'account', 204),
 
@@ -232,6 +233,7 @@ export const ROWS: readonly Row[] = [
   row('GET /admin/users/:id', 'accounts', 200, { body: { id: /.+/ } }),
   row('PATCH /admin/users/:id', 'accounts', 200, { send: { roles: ['x'] }, body: { roles: ['x'] } }),
   row('GET /admin/users/:id/identities', 'accounts', 200, { body: [] }),
+  row('DELETE /admin/users/:id/mfa', 'accounts', 404),
   row('GET /admin/users/:id/sessions', 'accounts', 200, { body: [{ id: /.+/ }] }),
   row('DELETE /admin/users/:id/sessions/:session', 'accounts', 204),
   row('DELETE /admin/users/:id/sessions', 'accounts', 204),

@@ -23,7 +23,7 @@ export const KEYS = {
     summary: 'Make an API key, which is shown once',
     body: jsonBody(NEW_KEY),
     answers: answer('Made.', API_KEY_SHAPE, 201, ['Location']),
-    errors: CHECKED_ERRORS,
+    errors: [...CHECKED_ERRORS, 'fresh-sign-in-required'],
   }),
   get: operation({
     id: 'keys.get',
@@ -39,6 +39,6 @@ export const KEYS = {
     summary: 'Revoke an API key',
     parameters: ONE,
     answers: DONE,
-    errors: [...ASKED_ERRORS, 'document-not-found'],
+    errors: [...ASKED_ERRORS, 'fresh-sign-in-required', 'document-not-found'],
   }),
 };

@@ -1,6 +1,7 @@
 /** API keys over HTTP for those who run the installation. Not here: what a key is (auth/tokens/api-keys.ts). */
 import type { FastifyInstance } from 'fastify';
 import { NEW_KEY } from '../../auth/http/schema.ts';
+import type { FreshSignIns } from '../../auth/sign-in/fresh-sign-ins.ts';
 import { isCollectionName } from '../../database/names.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { checked } from '../../kernel/parse-body.ts';
@@ -14,13 +15,14 @@ import type { ManagedKeys } from './managed-keys.ts';
 export interface KeyRoutesOptions {
   readonly policies: Policies;
   readonly keys: ManagedKeys;
+  readonly fresh: FreshSignIns;
 }
 
 interface OnKey {
   Params: { id: string };
 }
 
-export async function keyRoutes(app: FastifyInstance, { policies, keys }: KeyRoutesOptions): Promise<void> {
+export async function keyRoutes(app: FastifyInstance, { policies, keys, fresh }: KeyRoutesOptions): Promise<void> {
   const enter = enterAt(policies, 'admin:accounts');
 
   app.get('/admin/keys', { config: KEYS.list }, async (request, reply) => {
@@ -34,6 +36,7 @@ export async function keyRoutes(app: FastifyInstance, { policies, keys }: KeyRou
 
   app.post('/admin/keys', { config: KEYS.create }, async (request, reply) => {
     const scope = enter(request, 'create');
+    await fresh.require(request.principal);
     const { name, roles = [], collections = null, actions = null, expiresAt } = checked(NEW_KEY, request.body);
     requirePlaces(collections);
     const wanted = { name, roles, collections, actions, expiresAt: parseEnd(expiresAt ?? null) };
@@ -47,7 +50,9 @@ export async function keyRoutes(app: FastifyInstance, { policies, keys }: KeyRou
   });
 
   app.delete<OnKey>('/admin/keys/:id', { config: KEYS.remove }, async (request, reply) => {
-    if (!(await keys.remove(enter(request, 'delete'), request.params.id, request.id))) missing();
+    const scope = enter(request, 'delete');
+    await fresh.require(request.principal);
+    if (!(await keys.remove(scope, request.params.id, request.id))) missing();
     return reply.code(204).send();
   });
 }

@@ -4,8 +4,10 @@
  * and what accounts do with themselves (auth/http).
  */
 import type { NewUser, Users } from '../../auth/accounts/users.ts';
+import type { Factors } from '../../auth/factors/factors.ts';
 import { type Action, OWNER_ROLES, type Principal, stampBy } from '../../auth/identity/principal.ts';
 import type { User } from '../../auth/identity/user.ts';
+import type { FreshSignIns } from '../../auth/sign-in/fresh-sign-ins.ts';
 import type { Sessions, ShownSession } from '../../auth/tokens/sessions.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import type { Scope } from '../../policies/scope.ts';
@@ -16,13 +18,25 @@ type UserChanges = Parameters<Users['change']>[1];
 /** The right to do something with the accounts and keys of others. */
 export type AccountsScope<A extends Action> = Scope<A, 'admin:accounts'>;
 
+export interface ManagedAccountsParts {
+  readonly users: Users;
+  readonly sessions: Sessions;
+  readonly factors: Factors;
+  /** Asked before owners are made, changed or deleted, and before a second factor is removed. */
+  readonly fresh: FreshSignIns;
+}
+
 export class ManagedAccounts {
   readonly #users: Users;
   readonly #sessions: Sessions;
+  readonly #factors: Factors;
+  readonly #fresh: FreshSignIns;
 
-  constructor({ users, sessions }: { readonly users: Users; readonly sessions: Sessions }) {
+  constructor({ users, sessions, factors, fresh }: ManagedAccountsParts) {
     this.#users = users;
     this.#sessions = sessions;
+    this.#factors = factors;
+    this.#fresh = fresh;
   }
 
   /** @param after id of the last one of the page before */
@@ -40,10 +54,11 @@ export class ManagedAccounts {
     return this.#users.get(id);
   }
 
-  /** @throws MillraceError `forbidden` for an owner, `invalid-body`, and those of {@link Users.create} */
+  /** @throws MillraceError `forbidden` and `fresh-sign-in-required` for an owner, `invalid-body`, and those of {@link Users.create} */
   async create(scope: AccountsScope<'create'>, wanted: NewUser, request: string): Promise<User> {
     const { kind = 'user', roles, username, email } = wanted;
     requireOwnerFor(scope.principal, kind);
+    if (kind === 'owner') await this.#fresh.require(scope.principal);
     requireKnownRoles(kind, roles);
     if (username == null && email == null) {
       throw new MillraceError('invalid-body', 'An account needs a user name or an e-mail address');
@@ -51,17 +66,29 @@ export class ManagedAccounts {
     return this.#users.create(wanted, stampBy(scope, request));
   }
 
-  /** @throws MillraceError `forbidden` for an owner, `invalid-body`, and those of {@link Users.change} */
+  /** @throws MillraceError `forbidden` and `fresh-sign-in-required` for an owner, `invalid-body`, and those of {@link Users.change} */
   async change(scope: AccountsScope<'update'>, id: string, change: UserChanges, request: string): Promise<User> {
     const { kind } = await this.#reach(scope, id);
+    if (kind === 'owner') await this.#fresh.require(scope.principal);
     requireKnownRoles(kind, change.roles);
     return this.#users.change(id, change, stampBy(scope, request));
   }
 
-  /** @throws MillraceError `forbidden` for an owner, `document-not-found`, `last-owner` */
+  /** @throws MillraceError `forbidden` and `fresh-sign-in-required` for an owner, `document-not-found`, `last-owner` */
   async remove(scope: AccountsScope<'delete'>, id: string, request: string): Promise<void> {
-    await this.#reach(scope, id);
+    const { kind } = await this.#reach(scope, id);
+    if (kind === 'owner') await this.#fresh.require(scope.principal);
     await this.#users.remove(id, stampBy(scope, request));
+  }
+
+  /**
+   * Removes the second factor of an account, for a user who has lost it.
+   * @throws MillraceError `forbidden` for an owner, `fresh-sign-in-required`, `document-not-found`
+   */
+  async removeFactor(scope: AccountsScope<'delete'>, id: string, request: string): Promise<void> {
+    await this.#reach(scope, id);
+    await this.#fresh.require(scope.principal);
+    await this.#factors.remove(id, stampBy(scope, request));
   }
 
   /** @throws MillraceError `document-not-found` */

@@ -28,7 +28,7 @@ export const USERS = {
     summary: 'Make an account',
     body: jsonBody(NEW_USER),
     answers: answer('Made.', USER_SHAPE, 201, ['Location']),
-    errors: [...CHECKED_ERRORS, ...NAMING_ERRORS],
+    errors: [...CHECKED_ERRORS, ...NAMING_ERRORS, 'fresh-sign-in-required'],
   }),
   get: operation({
     id: 'users.get',
@@ -45,7 +45,7 @@ export const USERS = {
     parameters: ONE,
     body: jsonBody(CHANGE_USER),
     answers: answer('The account as it is now.', USER_SHAPE),
-    errors: [...CHECKED_ERRORS, 'document-not-found', 'last-owner'],
+    errors: [...CHECKED_ERRORS, 'fresh-sign-in-required', 'document-not-found', 'last-owner'],
   }),
   remove: operation({
     id: 'users.remove',
@@ -53,7 +53,7 @@ export const USERS = {
     summary: 'Delete an account',
     parameters: ONE,
     answers: DONE,
-    errors: [...ASKED_ERRORS, 'document-not-found', 'last-owner'],
+    errors: [...ASKED_ERRORS, 'fresh-sign-in-required', 'document-not-found', 'last-owner'],
   }),
   identities: operation({
     id: 'users.identities',
@@ -62,6 +62,15 @@ export const USERS = {
     parameters: ONE,
     answers: answer('The identities, oldest first.', listOf(IDENTITY_SHAPE)),
     errors: [...ASKED_ERRORS, 'document-not-found'],
+  }),
+  removeFactor: operation({
+    id: 'users.removeFactor',
+    tag,
+    summary: 'Remove the second factor of an account',
+    description: 'For a user who has lost the device and the recovery codes.',
+    parameters: ONE,
+    answers: DONE,
+    errors: [...ASKED_ERRORS, 'fresh-sign-in-required', 'document-not-found'],
   }),
   sessions: operation({
     id: 'users.sessions',

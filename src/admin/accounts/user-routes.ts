@@ -73,6 +73,11 @@ export async function userRoutes(app: FastifyInstance, { policies, accounts }: U
     shownIdentities(await accounts.get(enter(request, 'read'), request.params.id)),
   );
 
+  app.delete<OnUser>('/admin/users/:id/mfa', { config: USERS.removeFactor }, async (request, reply) => {
+    await accounts.removeFactor(enter(request, 'delete'), request.params.id, request.id);
+    return reply.code(204).send();
+  });
+
   app.get<OnUser>('/admin/users/:id/sessions', { config: USERS.sessions }, async (request) =>
     accounts.sessions(enter(request, 'read'), request.params.id),
   );

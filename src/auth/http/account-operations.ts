@@ -3,7 +3,7 @@ import { ASKED_ERRORS, answer, CHECKED_ERRORS, DONE, jsonBody, operation } from 
 import { idParameter } from '../../contract/parameters.ts';
 import { listOf } from '../../contract/schema.ts';
 import { NAMING_ERRORS, SESSION_SHAPE, TICKET_SHAPE, USER_SHAPE } from './account-contract.ts';
-import { CHANGE_ME, CHANGE_PASSWORD } from './schema.ts';
+import { CHANGE_ME, CHANGE_PASSWORD, FRESH } from './schema.ts';
 
 const tag = 'Sign-in';
 
@@ -31,6 +31,15 @@ export const ACCOUNT = {
     body: jsonBody(CHANGE_PASSWORD),
     answers: DONE,
     errors: [...CHECKED_ERRORS, 'password-refused', 'sign-in-failed', 'document-not-found'],
+  }),
+  fresh: operation({
+    id: 'auth.fresh',
+    tag,
+    summary: 'Prove again who you are, in this session',
+    description: 'By the password, or by a code of the second factor. The session then counts as fresh for 15 minutes.',
+    body: jsonBody(FRESH),
+    answers: DONE,
+    errors: [...CHECKED_ERRORS, 'sign-in-failed', 'document-not-found'],
   }),
   logout: operation({
     id: 'auth.logout',

@@ -8,23 +8,25 @@ import { MillraceError } from '../../kernel/errors.ts';
 import { checked } from '../../kernel/parse-body.ts';
 import type { Users } from '../accounts/users.ts';
 import type { Authenticator } from '../authenticator.ts';
+import type { Factors } from '../factors/factors.ts';
 import { stampBy } from '../identity/principal.ts';
 import { foldName, toShown } from '../identity/user.ts';
 import type { SignIn } from '../sign-in/sign-in.ts';
 import type { Sessions } from '../tokens/sessions.ts';
 import { ACCOUNT } from './account-operations.ts';
 import { refuseParameters, requireAccount, requireSmall, sessionOriginOf } from './requests.ts';
-import { CHANGE_ME, CHANGE_PASSWORD } from './schema.ts';
+import { CHANGE_ME, CHANGE_PASSWORD, FRESH } from './schema.ts';
 
 export interface AccountRoutesOptions {
   readonly authenticator: Authenticator;
   readonly signIn: SignIn;
   readonly sessions: Sessions;
   readonly users: Users;
+  readonly factors: Factors;
 }
 
 export async function accountRoutes(app: FastifyInstance, options: AccountRoutesOptions): Promise<void> {
-  const { authenticator, signIn, sessions, users } = options;
+  const { authenticator, signIn, sessions, users, factors } = options;
   refuseParameters(app);
 
   app.get('/auth/me', { config: ACCOUNT.me }, async (request) =>
@@ -49,6 +51,16 @@ export async function accountRoutes(app: FastifyInstance, options: AccountRoutes
     const { id, session } = requireAccount(request.principal);
     const { current, password } = checked(CHANGE_PASSWORD, request.body);
     await signIn.changePassword(await users.get(id), session, current, password, sessionOriginOf(request));
+    return reply.code(204).send();
+  });
+
+  app.post('/auth/fresh', { config: ACCOUNT.fresh }, async (request, reply) => {
+    const { id, session } = requireAccount(request.principal);
+    const proof = checked(FRESH, request.body);
+    const [user, origin] = [await users.get(id), sessionOriginOf(request)];
+    if ('code' in proof) await factors.prove(user, proof.code, origin);
+    else await signIn.confirmPassword(user, proof.password, origin);
+    await sessions.prove(session);
     return reply.code(204).send();
   });
 

@@ -95,7 +95,7 @@ export const BY_PROVIDER = {
     parameters: [PROVIDER],
     body: jsonBody(JOIN),
     answers: answer('Where the browser goes.', JOIN_ADDRESS),
-    errors: [...CHECKED_ERRORS, 'provider-not-found', 'redirect-not-allowed'],
+    errors: [...CHECKED_ERRORS, 'fresh-sign-in-required', 'provider-not-found', 'redirect-not-allowed'],
   }),
   finishJoin: operation({
     id: 'auth.finishJoin',
@@ -111,6 +111,6 @@ export const BY_PROVIDER = {
     summary: 'Remove an identity from your account, unless it is the last way in',
     parameters: [PROVIDER],
     answers: DONE,
-    errors: [...ASKED_ERRORS, 'document-not-found', 'last-way-in'],
+    errors: [...ASKED_ERRORS, 'fresh-sign-in-required', 'document-not-found', 'last-way-in'],
   }),
 };

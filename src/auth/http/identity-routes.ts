@@ -11,6 +11,7 @@ import type { OneTimeCodes } from '../flows/one-time-codes.ts';
 import type { ProviderLogOut } from '../flows/provider-log-out.ts';
 import type { ProviderSignIn } from '../flows/provider-sign-in.ts';
 import { stampBy } from '../identity/principal.ts';
+import type { FreshSignIns } from '../sign-in/fresh-sign-ins.ts';
 import { BY_PROVIDER } from './flow-operations.ts';
 import { refuseParameters, requireAccount, sessionOriginOf } from './requests.ts';
 import { EXCHANGE, JOIN, LOG_OUT } from './schema.ts';
@@ -21,6 +22,7 @@ export interface IdentityRoutesOptions {
   readonly providerLogOut: ProviderLogOut;
   readonly identities: Identities;
   readonly users: Users;
+  readonly fresh: FreshSignIns;
   readonly publicUrl: string | undefined;
 }
 
@@ -29,7 +31,7 @@ interface OfProvider {
 }
 
 export async function identityRoutes(app: FastifyInstance, options: IdentityRoutesOptions): Promise<void> {
-  const { providerSignIn, codes, providerLogOut, identities, users, publicUrl } = options;
+  const { providerSignIn, codes, providerLogOut, identities, users, fresh, publicUrl } = options;
   refuseParameters(app);
 
   app.post('/auth/logout/provider', { config: BY_PROVIDER.logOut }, async (request) => {
@@ -50,6 +52,7 @@ export async function identityRoutes(app: FastifyInstance, options: IdentityRout
 
   app.post<OfProvider>('/auth/identities/:provider', { config: BY_PROVIDER.beginJoin }, async (request) => {
     const { id } = requireAccount(request.principal);
+    await fresh.require(request.principal);
     const { redirect, codeChallenge: challenge, state = null } = checked(JOIN, request.body);
     const base = publicUrl ?? requestBase(request);
     const wish = { redirect, challenge, state };
@@ -60,13 +63,10 @@ export async function identityRoutes(app: FastifyInstance, options: IdentityRout
     '/auth/identities/:provider',
     { config: BY_PROVIDER.removeIdentity },
     async (request, reply) => {
+      const { id } = requireAccount(request.principal);
+      await fresh.require(request.principal);
       const usable = providerSignIn.usable().map(({ name }) => name);
-      await identities.remove(
-        requireAccount(request.principal).id,
-        request.params.provider,
-        usable,
-        stampBy(request, request.id),
-      );
+      await identities.remove(id, request.params.provider, usable, stampBy(request, request.id));
       return reply.code(204).send();
     },
   );

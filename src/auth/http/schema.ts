@@ -74,6 +74,10 @@ export const LOG_OUT = Type.Object(
   closed,
 );
 export const CHANGE_PASSWORD = Type.Object({ current: PASSWORD, password: PASSWORD }, closed);
+export const FRESH = Type.Union([
+  Type.Object({ password: PASSWORD }, closed),
+  Type.Object({ code: FACTOR_CODE }, closed),
+]);
 export const CHANGE_ME = Type.Object(
   {
     username: Type.Optional(USERNAME),

@@ -50,6 +50,8 @@ export interface OwnerPrincipal {
   readonly kind: 'owner';
   readonly id: string;
   readonly roles: readonly OwnerRole[];
+  /** Has no second factor, where owners need one: it may only set one up, and has no role until then. */
+  readonly lacksFactor?: true;
   readonly session: string;
   readonly expiresAt: number;
 }

@@ -37,6 +37,7 @@ const TELLING: ReadonlySet<string> = new Set([
   'roles',
   'claims',
   'disabled',
+  'secondFactor',
   'user',
   'collections',
   'actions',

@@ -24,6 +24,8 @@ export interface Family {
   /** Hashes of the tokens that were used last, and when; the newest last. */
   readonly used: readonly { readonly hash: string; readonly at: Date }[];
   readonly rotatedAt: Date;
+  /** When its holder last proved to be the user; missing in sessions of earlier versions. */
+  readonly provedAt?: Date;
   readonly expiresAt: Date;
 }
 
@@ -79,6 +81,11 @@ export class SessionStore {
       ),
     );
     return matchedCount === 1;
+  }
+
+  /** Notes that the holder of a session was proved. */
+  async prove(id: string, provedAt: Date): Promise<void> {
+    await translated(() => this.#families.updateOne({ _id: id }, { $set: { provedAt } }));
   }
 
   async family(id: string): Promise<Family | null> {

@@ -98,6 +98,7 @@ export class Sessions {
       hash: hashToken(token),
       used: [],
       rotatedAt: now,
+      provedAt: now,
       expiresAt: this.#expiry(),
     });
     const all = await this.#parts.store.list(user);
@@ -131,6 +132,16 @@ export class Sessions {
       await this.end(token.session, family.user, 'token-reused', stampOf(origin));
     }
     throw invalidCredential();
+  }
+
+  /** When the holder of a session last proved to be the user, in milliseconds since 1970; 0 where it has ended. */
+  async provedAt(session: string): Promise<number> {
+    return (await this.#parts.store.family(session))?.provedAt?.getTime() ?? 0;
+  }
+
+  /** Notes that the holder of a session has just been proved. */
+  prove(session: string): Promise<void> {
+    return this.#parts.store.prove(session, new Date(this.#now()));
   }
 
   /** The identity that a session was opened by; null where a provider did not, and where it has ended. */

@@ -58,6 +58,7 @@ const ANYWHERE: readonly ErrorCode[] = [
   'invalid-credential',
   'not-authenticated',
   'forbidden',
+  'factor-required',
   'route-not-found',
   'uri-too-long',
   'misdirected-request',

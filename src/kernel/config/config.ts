@@ -63,6 +63,8 @@ export interface AuthConfig {
   readonly issuer: string | null;
   /** Server and sender of mail; null where there is none. */
   readonly mail: { readonly url: string; readonly from: string } | null;
+  /** Whether owners must have a second factor. */
+  readonly ownerFactor: 'optional' | 'required';
   /** The owner that settings make; null for none. */
   readonly owner: { readonly email: string; readonly passwordFile: string } | null;
 }
@@ -176,6 +178,7 @@ function arrangeAuth(settings: Settings): AuthConfig {
     // Not `base`: processes of one installation listen at different ports, and a port may change.
     issuer: settings.MILLRACE_PUBLIC_URL ?? null,
     mail: url === undefined ? null : { url, from },
+    ownerFactor: settings.MILLRACE_OWNER_MFA,
     owner: email === undefined || passwordFile === undefined ? null : { email, passwordFile },
   };
 }

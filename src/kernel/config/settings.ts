@@ -136,6 +136,11 @@ export const SETTINGS = Type.Object({
     expected: 'must be an e-mail address',
   }),
   MILLRACE_OWNER_PASSWORD_FILE: text("File with the password of MILLRACE_OWNER_EMAIL's owner.", { minLength: 1 }),
+  MILLRACE_OWNER_MFA: choice(
+    ['optional', 'required'],
+    'optional',
+    'required: an owner without a second factor can only set one up. optional: owners decide for themselves.',
+  ),
   MILLRACE_LIVE_CLIENTS: count('Clients with live data that one process serves; more are refused.', 50_000),
   MILLRACE_HEARTBEAT_MS: time('How long a connection with live data may be silent before a heartbeat.', 25_000, 100),
   MILLRACE_HELD_BYTES: Type.Optional(

@@ -52,7 +52,7 @@ export const FACTORS = {
     summary: 'Begin to set up an authenticator app',
     description: 'The secret is shown once. It is in force when a code of it has confirmed it, within 30 minutes.',
     answers: answer('What the app needs.', BEGUN, 201),
-    errors: [...ASKED_ERRORS, 'factor-exists', 'document-not-found'],
+    errors: [...ASKED_ERRORS, 'fresh-sign-in-required', 'factor-exists', 'document-not-found'],
   }),
   confirm: operation({
     id: 'auth.mfa.confirm',
@@ -67,14 +67,14 @@ export const FACTORS = {
     tag,
     summary: 'Remove the authenticator app and the recovery codes',
     answers: DONE,
-    errors: [...ASKED_ERRORS, 'document-not-found'],
+    errors: [...ASKED_ERRORS, 'fresh-sign-in-required', 'document-not-found'],
   }),
   renewCodes: operation({
     id: 'auth.mfa.renewCodes',
     tag,
     summary: 'Get new recovery codes, in the place of those before',
     answers: answer('Made.', RECOVERY_CODES),
-    errors: [...ASKED_ERRORS, 'document-not-found'],
+    errors: [...ASKED_ERRORS, 'fresh-sign-in-required', 'document-not-found'],
   }),
   login: operation({
     id: 'auth.mfa.login',

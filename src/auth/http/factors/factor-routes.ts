@@ -7,15 +7,20 @@ import { checked } from '../../../kernel/parse-body.ts';
 import type { Users } from '../../accounts/users.ts';
 import type { Factors } from '../../factors/factors.ts';
 import { stampBy } from '../../identity/principal.ts';
+import type { FreshSignIns } from '../../sign-in/fresh-sign-ins.ts';
 import { refuseParameters, requireAccount, sessionOriginOf } from '../requests.ts';
 import { CONFIRM_FACTOR, FACTORS } from './factor-operations.ts';
 
 export interface FactorRoutesOptions {
   readonly factors: Factors;
   readonly users: Users;
+  readonly fresh: FreshSignIns;
 }
 
-export async function factorRoutes(app: FastifyInstance, { factors, users }: FactorRoutesOptions): Promise<void> {
+export async function factorRoutes(
+  app: FastifyInstance,
+  { factors, users, fresh }: FactorRoutesOptions,
+): Promise<void> {
   refuseParameters(app);
 
   app.get('/auth/mfa', { config: FACTORS.shown }, async (request) =>
@@ -23,7 +28,9 @@ export async function factorRoutes(app: FastifyInstance, { factors, users }: Fac
   );
 
   app.post('/auth/mfa/totp', { config: FACTORS.begin }, async (request, reply) => {
-    const user = await users.get(requireAccount(request.principal).id);
+    const { id } = requireAccount(request.principal);
+    await fresh.require(request.principal);
+    const user = await users.get(id);
     return reply.code(201).send(await factors.begin(user));
   });
 
@@ -35,12 +42,15 @@ export async function factorRoutes(app: FastifyInstance, { factors, users }: Fac
   });
 
   app.delete('/auth/mfa/totp', { config: FACTORS.remove }, async (request, reply) => {
-    await factors.remove(requireAccount(request.principal).id, stampBy(request, request.id));
+    const { id } = requireAccount(request.principal);
+    await fresh.require(request.principal);
+    await factors.remove(id, stampBy(request, request.id));
     return reply.code(204).send();
   });
 
   app.post('/auth/mfa/recovery-codes', { config: FACTORS.renewCodes }, async (request) => {
     const { id } = requireAccount(request.principal);
+    await fresh.require(request.principal);
     return { recoveryCodes: await factors.renewCodes(id, stampBy(request, request.id)) };
   });
 }
