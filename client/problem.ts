@@ -9,6 +9,8 @@ export interface ProblemDocument {
   readonly title: string;
   readonly detail?: string;
   readonly hint?: string;
+  /** Of `mfa-required`: with it the sign-in goes on at `POST /auth/mfa/login`. */
+  readonly ticket?: string;
   readonly errors?: readonly { readonly pointer: string; readonly code: string; readonly detail: string }[];
 }
 

@@ -4,6 +4,7 @@ import t from 'tap';
 import { ask, PASSWORD, signIn, signInOwner, toAccount } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { dashboardPage } from '../helpers/dashboard/dashboard-page.ts';
+import { setUpFactor } from '../helpers/factors/authenticator.ts';
 import { testBrowser, whyNoBrowser } from '../helpers/programs/browser.ts';
 
 /** Must be shown as text. */
@@ -60,6 +61,13 @@ t.test('accounts and keys in the dashboard', options, async (t) => {
     t.match(stored, { roles: ['author'], claims: { tenant: 'north' } });
     t.strictSame(await violations(), [], 'the drawer');
     await picture('user');
+
+    const { code } = await setUpFactor(app, parts, ada);
+    await account.getByRole('button', { name: 'Remove the second factor' }).click();
+    t.strictSame(await violations(), [], 'the question');
+    await dialog('Remove the second factor of ada').getByRole('button', { name: 'Remove' }).click();
+    await account.getByText('No second factor is set up').waitFor();
+    t.match((await ask(app, 'POST /auth/fresh', { code: await code() }, ada)).json(), { code: 'sign-in-failed' });
 
     await account.getByRole('button', { name: 'End the session from' }).click();
     await account.getByText('Nobody is signed in to this account').waitFor();

@@ -20,7 +20,8 @@ export type SessionState = 'beginning' | 'asked' | 'open' | 'signed-in';
 
 export type Credentials =
   | { readonly username: string; readonly password: string }
-  | { readonly code: string; readonly codeVerifier: string };
+  | { readonly code: string; readonly codeVerifier: string }
+  | { readonly ticket: string; readonly code: string };
 
 interface Access {
   readonly accessToken: string;
@@ -62,7 +63,7 @@ class DashboardSession {
     else this.#become(this.beginning.open ? 'open' : 'asked');
   }
 
-  /** @throws Problem `sign-in-failed`, `rate-limited` */
+  /** @throws Problem `mfa-required` with the ticket of the second step, `sign-in-failed`, `rate-limited` */
   async signIn(credentials: Credentials): Promise<void> {
     this.#take(await ask<Access>('POST', credentials));
     this.#become('signed-in');

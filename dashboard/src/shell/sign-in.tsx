@@ -19,6 +19,7 @@ import { useSession } from '../api/live.ts';
 import { session } from '../api/session.ts';
 import { Failure } from '../parts/failure.tsx';
 import { useAction } from '../parts/use-action.ts';
+import { SecondStep, ticketOf } from './second-step.tsx';
 
 /** @param over true over a page that goes on where it was */
 export function SignIn({ over = false }: { readonly over?: boolean }) {
@@ -54,6 +55,8 @@ function SignInForm({ note }: { readonly note?: string }) {
   const [username, setUsername] = useState('');
   const [password, setPassword] = useState('');
   const { busy, error, run } = useAction(returned.problem);
+  const ticket = ticketOf(error);
+  if (ticket !== null) return <SecondStep ticket={ticket} onAgain={() => void run(async () => undefined)} />;
   return (
     <form
       onSubmit={(event) => {

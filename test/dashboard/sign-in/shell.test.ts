@@ -3,6 +3,7 @@ import t from 'tap';
 import { ask, PASSWORD, signInOwner } from '../../helpers/accounts.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { dashboardPage } from '../../helpers/dashboard/dashboard-page.ts';
+import { setUpFactor, wrongCode } from '../../helpers/factors/authenticator.ts';
 import { testBrowser, whyNoBrowser } from '../../helpers/programs/browser.ts';
 
 const options = { skip: whyNoBrowser() ?? false, timeout: 120_000 };
@@ -11,6 +12,7 @@ t.test('an owner signs in, stays signed in, and goes on after the session has en
   const { app, parts } = await buildTestApp(t, { MILLRACE_MODE: 'production' });
   const origin = await app.listen({ host: '127.0.0.1', port: 0 });
   const owner = await signInOwner(app, parts);
+  const { code, secret } = await setUpFactor(app, parts, owner);
   const { page, complaints, open, picture, violations } = await dashboardPage(t, await testBrowser(t), origin);
 
   await open('/api');
@@ -22,6 +24,13 @@ t.test('an owner signs in, stays signed in, and goes on after the session has en
   await page.keyboard.press('Enter');
   await page.getByRole('alert').filter({ hasText: 'sign-in failed' }).waitFor();
   await page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
+  await page.keyboard.press('Enter');
+  const typed = page.getByLabel('Code');
+  await typed.fill(wrongCode(secret));
+  t.strictSame(await violations(), [], 'the second step');
+  await page.keyboard.press('Enter');
+  await page.getByRole('alert').filter({ hasText: 'code is not right' }).waitFor();
+  await typed.fill(await code());
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'API', level: 1 }).waitFor();
   t.match(page.url(), /\/dashboard\/api$/, 'the page that was asked for');
@@ -43,6 +52,8 @@ t.test('an owner signs in, stays signed in, and goes on after the session has en
   t.comment(`told after ${Math.round(performance.now() - begun)} ms`);
   await dialog.getByLabel('User name or e-mail address').fill('owner@example.org');
   await dialog.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
+  await page.keyboard.press('Enter');
+  await dialog.getByLabel('Code').fill(await code());
   await page.keyboard.press('Enter');
   await dialog.waitFor({ state: 'detached' });
   await page.getByRole('heading', { name: 'API', level: 1 }).waitFor();

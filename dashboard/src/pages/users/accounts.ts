@@ -10,6 +10,8 @@ export interface ListedUser {
   readonly claims: Readonly<Record<string, unknown>>;
   readonly profile: Readonly<Record<string, unknown>>;
   readonly disabled: boolean;
+  /** Whether sign-in asks for a code, too. */
+  readonly secondFactor: boolean;
   readonly createdAt: string;
 }
 

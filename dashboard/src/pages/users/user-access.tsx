@@ -1,4 +1,4 @@
-/** How an account signs in: its identities at providers, and a letter for a new password. */
+/** How an account signs in: its identities at providers, its second factor, and a letter for a new password. */
 import { Button, Group, List, Stack, Text, Title } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconMail } from '@tabler/icons-react';
@@ -8,8 +8,15 @@ import { Failure } from '../../parts/failure.tsx';
 import { useAction } from '../../parts/use-action.ts';
 import { When } from '../../parts/when.tsx';
 import { type ListedIdentity, type ListedUser, USER_EVENTS } from './accounts.ts';
+import { UserFactor } from './user-factor.tsx';
 
-export function UserAccess({ user, path }: { readonly user: ListedUser; readonly path: string }) {
+interface UserAccessProps {
+  readonly user: ListedUser;
+  readonly path: string;
+  readonly mayChange: boolean;
+}
+
+export function UserAccess({ user, path, mayChange }: UserAccessProps) {
   const { data: identities = [] } = useResource<readonly ListedIdentity[]>(`${path}/identities`, USER_EVENTS);
   const { busy, error, run } = useAction();
   const { email } = user;
@@ -33,6 +40,7 @@ export function UserAccess({ user, path }: { readonly user: ListedUser; readonly
           ))}
         </List>
       )}
+      <UserFactor user={user} path={path} mayChange={mayChange} />
       <Group gap="sm">
         <Button
           variant="default"

@@ -60,7 +60,7 @@ export function UserDrawer({ id, onClose }: { readonly id: string; readonly onCl
             {mayChange ? null : <Alert color="gray">{OWNERS_ONLY}.</Alert>}
           </Stack>
           <UserRights user={user} path={path} mayChange={mayChange} onSaved={refetch} />
-          <UserAccess user={user} path={path} />
+          <UserAccess user={user} path={path} mayChange={mayChange} />
           <UserSessions path={path} mayChange={mayChange} />
           {mayChange ? <UserEnd user={user} path={path} onDeleted={onClose} /> : null}
         </Stack>

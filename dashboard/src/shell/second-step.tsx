@@ -1,0 +1,53 @@
+/** The second step of a sign-in: a code of the authenticator app, or a recovery code. */
+import { Button, Stack, Text, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { Problem } from '../../../client/client.ts';
+import { session } from '../api/session.ts';
+import { Failure } from '../parts/failure.tsx';
+import { useAction } from '../parts/use-action.ts';
+
+/** The ticket of a sign-in that asks for a code; null for other failures. */
+export function ticketOf(error: unknown): string | null {
+  return error instanceof Problem && error.code === 'mfa-required' ? (error.problem.ticket ?? null) : null;
+}
+
+interface SecondStepProps {
+  readonly ticket: string;
+  /** The person begins anew, such as with another account. */
+  readonly onAgain: () => void;
+}
+
+export function SecondStep({ ticket, onAgain }: SecondStepProps) {
+  const [code, setCode] = useState('');
+  const { busy, error, run } = useAction();
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void run(() => session.signIn({ ticket, code }));
+      }}
+    >
+      <Stack>
+        <Text size="sm">This account has a second factor.</Text>
+        <TextInput
+          label="Code"
+          description="Six digits of your authenticator app, or a recovery code"
+          autoComplete="one-time-code"
+          required
+          minLength={6}
+          maxLength={40}
+          value={code}
+          onChange={({ currentTarget }) => setCode(currentTarget.value)}
+          data-autofocus
+        />
+        {error === null ? null : <Failure error={error} />}
+        <Button type="submit" loading={busy}>
+          Go on
+        </Button>
+        <Button variant="subtle" onClick={onAgain}>
+          Begin again
+        </Button>
+      </Stack>
+    </form>
+  );
+}
