@@ -5,6 +5,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,6 +23,8 @@ const FILE_TIMEOUT_S = 300;
 /** A file that has not ended itself by then is killed. */
 const KILL_MS = 2_400_000;
 const TICK_MS = 1_000;
+/** The unit of proc(5), which is the same on all systems of Linux. */
+const TICKS_A_SECOND = 100;
 /** Files at a time: for two processors twice as many, because a file waits for half of its time. */
 const LANES = 4;
 /**
@@ -31,6 +34,8 @@ const LANES = 4;
 const SNAPSHOT_WINDOW_S = 30;
 
 const running = new Set<ChildProcess>();
+/** The processor time of all files that have ended. */
+let usedSeconds = 0;
 let isStopped = false;
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
@@ -110,6 +115,7 @@ async function runFile(file: string, url: string): Promise<FileResult & { readon
   });
   running.add(child);
   const ended = once(child, 'close');
+  const used = once(child, 'exit').then(newlyUsed);
   const tap = new TapLines();
   for await (const line of createInterface({ input: child.stdout })) tap.feed(line);
   const [code, signal] = await ended;
@@ -121,10 +127,31 @@ async function runFile(file: string, url: string): Promise<FileResult & { readon
     isOk,
     passed: pass,
     seconds: (performance.now() - started) / 1000,
+    cpuSeconds: await used,
     lines: isOk
       ? tap.skipped()
       : [`# ${file}`, ...tap.failures(), ...(signal === null ? [] : [`  ended by ${signal}`])],
     // A file that failed without having counted a failure, such as one that was killed, is one failure.
     totals: { pass, fail: isOk ? fail : Math.max(1, fail), skip },
   };
+}
+
+/**
+ * The processor time of the file that just ended, with the processes that it waited for, in seconds. The system counts it
+ * here when a child has ended. Linux, proc(5); 0 elsewhere.
+ */
+function newlyUsed(): number {
+  try {
+    const stat = readFileSync('/proc/self/stat', 'utf8');
+    const [user = 0, system = 0] = stat
+      .slice(stat.lastIndexOf(')') + 2)
+      .split(' ')
+      .slice(13, 15)
+      .map(Number);
+    const before = usedSeconds;
+    usedSeconds = (user + system) / TICKS_A_SECOND;
+    return usedSeconds - before;
+  } catch {
+    return 0;
+  }
 }

@@ -11,6 +11,8 @@ export interface FileResult {
   readonly isOk: boolean;
   readonly passed: number;
   readonly seconds: number;
+  /** Its processor time, and that of its own processes. Not that of the MongoDB of all files. */
+  readonly cpuSeconds: number;
   /** What is said of it besides: the failures, or what was skipped. */
   readonly lines: readonly string[];
 }
@@ -48,8 +50,9 @@ export class TestProgress {
   end(result: FileResult): void {
     this.#running.delete(result.file);
     this.#ended.push(result);
-    const { file, isOk, passed, seconds } = result;
-    const line = `${isOk ? '✓' : '✗'} ${this.#count()}  ${file} (${passed} passed, ${seconds.toFixed(1)} s)`;
+    const { file, isOk, passed, seconds, cpuSeconds } = result;
+    const times = `${seconds.toFixed(1)} s, processor ${cpuSeconds.toFixed(1)} s`;
+    const line = `${isOk ? '✓' : '✗'} ${this.#count()}  ${file} (${passed} passed, ${times})`;
     this.#write([...result.lines, line]);
   }
 

@@ -3,7 +3,7 @@ import t from 'tap';
 import { TestProgress } from '../../scripts/test-progress.ts';
 
 const ended = (file: string, seconds: number, isOk = true, lines: readonly string[] = []) => {
-  return { file, isOk, passed: 3, seconds, lines };
+  return { file, isOk, passed: 3, seconds, cpuSeconds: seconds / 2, lines };
 };
 
 function drawn(isTTY: boolean, act: (progress: TestProgress, pass: (seconds: number) => void) => void): string {
@@ -32,11 +32,11 @@ t.test('a log has plain lines: each file that ended, what runs after a quiet tim
     progress.close();
   });
   t.strictSame(text.split('\n'), [
-    '✓  1/12  0:02  test/b.test.ts (3 passed, 2.0 s)',
+    '✓  1/12  0:02  test/b.test.ts (3 passed, 2.0 s, processor 1.0 s)',
     '…  1/12  1:02  running test/a.test.ts (62 s), test/c.test.ts (60 s)',
     '# test/c.test.ts',
     'not ok 1 - it broke',
-    '✗  2/12  1:02  test/c.test.ts (3 passed, 60.0 s)',
+    '✗  2/12  1:02  test/c.test.ts (3 passed, 60.0 s, processor 30.0 s)',
     'The slowest of 2 files in 1:02:',
     '   60.0 s  test/c.test.ts',
     '    2.0 s  test/b.test.ts',
@@ -63,5 +63,5 @@ t.test('a terminal has a line more, which is drawn over', async (t) => {
   });
   const shown = text.split('\n').map((line) => line.split('\r\x1b[K').at(-1));
   t.match(text, '\r\x1b[K   0/12  0:01  running test/a.test.ts (1 s)');
-  t.strictSame(shown, ['✓  1/12  0:01  test/a.test.ts (3 passed, 1.0 s)', '']);
+  t.strictSame(shown, ['✓  1/12  0:01  test/a.test.ts (3 passed, 1.0 s, processor 0.5 s)', '']);
 });
