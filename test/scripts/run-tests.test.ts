@@ -39,7 +39,7 @@ ${text}
   const all = await run([folder]);
   t.equal(all.code, 1);
   t.equal(all.output.trimEnd().split('\n').at(-1), '3 passed, 2 failed, 1 skipped', all.output + all.errors);
-  t.match(all.output, /^✓ \d\/3 {2}0:\d\d {2}.*good\.test\.ts \(2 passed, \d+\.\d s\)$/m);
+  t.match(all.output, /^✓ \d\/3 {2}0:\d\d {2}.*good\.test\.ts \(2 passed, \d+\.\d s, processor \d+\.\d s\)$/m);
   t.match(all.output, /not ok 2 - one is two[\s\S]*✗ \d\/3 .*bad\.test\.ts/);
   t.match(all.output, / {2}ended by SIGKILL\n✗ \d\/3 .*killed\.test\.ts/);
   t.notMatch(all.output, 'ok 1 - fine');

@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path';
 import { platform } from 'node:process';
 import { MillraceError } from '../../kernel/errors.ts';
 import { findBinary } from './binary.ts';
-import { claimFolder, findHolder, folderInUse } from './claim.ts';
+import { claimFolder, folderInUse } from './claim.ts';
 import { type Credentials, ownCredentials, urlOf } from './credentials.ts';
 import { type Exit, spawnMongod } from './mongod.ts';
 import { freePort, listening } from './port.ts';
@@ -39,6 +39,8 @@ export interface EmbeddedDatabase {
 /** Long, because recovery of a large folder after a crash takes time. */
 const START_LIMIT_MS = 120_000;
 const PORT_TRIES = 3;
+/** A MongoDB names itself in the folder, or is ended with its program, within a part of this. */
+const IN_USE_LIMIT_MS = 5_000;
 const SET_NAME = 'millrace';
 /** mongod's exit codes for a folder in use and for a port in use (MongoDB manual, "Exit Codes and Statuses"). */
 const FOLDER_IN_USE = 100;
@@ -54,13 +56,21 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedD
   await mkdir(join(folder, 'data'), { recursive: true, mode: 0o700 }).catch((error: Error) => {
     throw new MillraceError('database-unavailable', `The data folder cannot be made: ${error.message}.`);
   });
-  await claimFolder(join(folder, 'data'), onProgress);
+  const data = join(folder, 'data');
+  await claimFolder(data, onProgress);
   const credentials = await ownCredentials(folder);
   const binary = await findBinary({ binary: options.binary, onProgress });
+  const giveUp = performance.now() + IN_USE_LIMIT_MS;
   for (let left = PORT_TRIES; ; left -= 1) {
     const outcome = await startOn(await freePort(), binary, folder, credentials, options.onSpawned);
     if ('url' in outcome) return outcome;
     if (outcome.code === PORT_IN_USE && left > 1) continue;
+    if (outcome.code === FOLDER_IN_USE) {
+      // A program that was killed a moment ago may have left a MongoDB that was only starting at the first look.
+      await claimFolder(data, onProgress);
+      if (performance.now() < giveUp) continue;
+      throw folderInUse(data, null);
+    }
     const log = join(folder, 'mongod.log');
     throw new MillraceError('database-unavailable', `MongoDB did not start: ${outcome.reason}.`, {
       hint: `Its log is ${log}.`,
@@ -92,9 +102,6 @@ async function startOn(
     return { url, version, pid: mongod.pid, exited: mongod.exited, stop: async () => void (await mongod.stop()) };
   } catch (error) {
     const exit = await mongod.stop();
-    if (exit.code === FOLDER_IN_USE) {
-      throw folderInUse(join(folder, 'data'), (await findHolder(join(folder, 'data')))?.owner?.pid ?? null);
-    }
     return exit.code === 0 ? { code: 0, reason: reasonOf(error) } : exit;
   }
 }
