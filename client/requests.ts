@@ -1,5 +1,5 @@
 /** Sends requests with the session's token. Not here: how answers are read (problem.ts). */
-import { type Answered, readAnswer } from './problem.ts';
+import { type Answered, Problem, readAnswer } from './problem.ts';
 import type { Session } from './session.ts';
 
 export interface Asked {
@@ -31,11 +31,13 @@ export class Requests {
     // The token may have ended by the server's clock and not by ours. So it is refreshed, and the request is sent
     // again, once.
     if (first.status !== 401 || !this.session.renewable) return await readAnswer(first);
+    // A wrong password or code is no fault of the token, and a second try would count as another guess.
+    const problem = await readAnswer(first).catch((error: unknown) => error);
+    if (problem instanceof Problem && problem.code === 'sign-in-failed') throw problem;
     await this.session.refresh(token);
     const renewed = await this.session.token();
     // Another user may have signed in meanwhile: a request of one user is not sent again for another.
-    if (this.session.user?.id !== user) return await readAnswer(first);
-    await first.body?.cancel();
+    if (this.session.user?.id !== user) throw problem;
     return await readAnswer(await this.#fetch(method, path, renewed, asked));
   }
 

@@ -155,7 +155,8 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
   const signInDelays = new SignInDelays(delays, (account, network) => sessions.openedFrom(account, network));
   const mail = await openMail(settings);
   const testLetters = new TestLetters({ way: mailWay(settings), mail, singleUse, base });
-  const factors = new Factors({ store: factorStore, users: accounts, delays: signInDelays, activity, base, ...clock });
+  const factorParts = { store: factorStore, users: accounts, sessions, delays: signInDelays, activity, base, ...clock };
+  const factors = new Factors(factorParts);
   const secondStep = new SecondQuestion({ factors, passwords, singleUse });
   const signIn = new SignIn({
     users: accounts,

@@ -33,7 +33,8 @@ async function stage(t: Test) {
       await gate;
       const { status, body } = answer();
       send(status, body);
-    } else if (url.startsWith('/auth/')) send(200, tokens());
+    } else if (url === '/auth/fresh') send(401, { status: 401, code: 'sign-in-failed', title: 'Wrong' });
+    else if (url.startsWith('/auth/')) send(200, tokens());
     else if (request.headers.authorization === `Bearer a${newest}`) send(200, { id: 'x' });
     else send(401, { status: 401, code: 'invalid-credential', title: 'No' });
   });
@@ -88,6 +89,13 @@ t.test('a token that is refused twice is not refreshed a second time', async (t)
   const todos = createClient(server.url, { session: kept(HOLDER) }).collection('todos');
   await t.rejects(todos.get('x'), { code: 'invalid-credential' });
   t.equal(server.asked.length, 2, 'one to begin with, one for the refusal');
+});
+
+t.test('a wrong password is sent once: a second try would count as another guess', async (t) => {
+  const server = await stage(t);
+  const client = createClient(server.url, { session: kept(HOLDER) });
+  await t.rejects(client.request('POST', '/auth/fresh', { body: { password: 'x' } }), { code: 'sign-in-failed' });
+  t.strictSame(server.asked, ['r1'], 'the token is not renewed for it');
 });
 
 t.test('a refresh that ends late does not undo a sign-in', async (t) => {

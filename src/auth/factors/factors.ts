@@ -12,6 +12,7 @@ import { wrongCode } from '../identity/refusals.ts';
 import type { User } from '../identity/user.ts';
 import { type SignInDelays, underFactor } from '../sign-in/sign-in-delays.ts';
 import { type SessionOrigin, stampOf } from '../tokens/session.ts';
+import type { Sessions } from '../tokens/sessions.ts';
 import type { FactorRow, FactorStore } from './factor-store.ts';
 import { qrOf } from './qr.ts';
 import { hashRecoveryCode, newRecoveryCodes } from './recovery-codes.ts';
@@ -26,6 +27,7 @@ const TOTP_CODE = /^\d{6}$/;
 export interface FactorsParts {
   readonly store: FactorStore;
   readonly users: Users;
+  readonly sessions: Pick<Sessions, 'endAll'>;
   readonly delays: SignInDelays;
   readonly activity: Activity;
   /** Where people reach this server. */
@@ -67,12 +69,20 @@ export class Factors {
   }
 
   /**
-   * Puts the seed that was begun in force, when its holder has a code of it.
+   * Puts the seed that was begun in force, when its holder has a code of it. Ends the other sessions of the account, which
+   * were opened without a code.
+   * @param session the one that asks
    * @returns the recovery codes
    * @throws MillraceError `factor-exists`, `factor-not-begun`, `sign-in-failed` for a wrong code, `rate-limited`
    */
-  async confirm(user: User, code: string, origin: SessionOrigin, stamp: Stamp): Promise<readonly string[]> {
-    const { store, users, activity, now } = this.#parts;
+  async confirm(
+    user: User,
+    session: string,
+    code: string,
+    origin: SessionOrigin,
+    stamp: Stamp,
+  ): Promise<readonly string[]> {
+    const { store, sessions, now } = this.#parts;
     const codes = newRecoveryCodes();
     const hashes = codes.flatMap((one) => hashRecoveryCode(one) ?? []);
     await this.#slowly(user, origin, async () => {
@@ -85,8 +95,8 @@ export class Factors {
       if (await store.confirm(user._id, begun.sealed, step, hashes, new Date(now()))) return true;
       throw notBegun();
     });
-    await users.change(user._id, { secondFactor: true }, stamp);
-    await activity.record('system.factor.added', { user: user._id, kind: 'totp' }, stamp);
+    await sessions.endAll(user._id, 'factor-added', stamp, session);
+    await this.#told(user, stamp);
     return codes;
   }
 
@@ -127,6 +137,14 @@ export class Factors {
       const row = await this.#parts.store.find(user._id);
       return row !== null && this.#use(row, plain(code), origin);
     });
+    // A program that stopped in the middle of a confirmation left the account without this.
+    if (user.secondFactor !== true) await this.#told(user, stampOf(origin));
+  }
+
+  /** Makes the account, and the audit, say that there is a factor. */
+  async #told({ _id }: User, stamp: Stamp): Promise<void> {
+    await this.#parts.users.change(_id, { secondFactor: true }, stamp);
+    await this.#parts.activity.record('system.factor.added', { user: _id, kind: 'totp' }, stamp);
   }
 
   async #use({ _id, sealed }: FactorRow, code: string, origin: SessionOrigin): Promise<boolean> {

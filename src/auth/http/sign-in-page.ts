@@ -1,7 +1,7 @@
 /**
  * The page `/signin`: by which providers one can sign in, and by a password. It has two uses. An app sends its users here
  * with the parameters of `GET /auth/{provider}`, and each button goes on with them. Without parameters one signs in here,
- * which shows an owner that a provider works; nothing is kept of that session. Pure.
+ * which shows an owner that a provider works; nothing is kept of that session. It asks for the code of a second factor, too. Pure.
  */
 import { type SmallPage, smallPage } from './small-page.ts';
 
@@ -10,11 +10,15 @@ const BODY = `<div id="providers"></div>
 <input id="username" name="username" autocomplete="username" required>
 <label for="password">Password</label>
 <input id="password" name="password" type="password" autocomplete="current-password" maxlength="256" required>
-<button>Sign in</button></form><p id="says" role="status"></p>`;
+<button>Sign in</button></form>
+<form id="second" hidden><p>This account has a second factor.</p><label for="code">Code</label>
+<input id="code" name="code" autocomplete="one-time-code" minlength="6" maxlength="40" aria-describedby="which" required>
+<p><small id="which">Six digits of your authenticator app, or a recovery code.</small></p>
+<button>Go on</button></form><p id="says" role="status"></p>`;
 
 const SCRIPT = `const says=document.getElementById('says'),list=document.getElementById('providers'),
-form=document.querySelector('form'),query=new URLSearchParams(location.search),page=location.origin+location.pathname,
-prefix='millrace-signin-',hosted=query.has('redirect')&&query.has('code_challenge');
+form=document.querySelector('form'),second=document.getElementById('second'),query=new URLSearchParams(location.search),page=location.origin+location.pathname,
+prefix='millrace-signin-',hosted=query.has('redirect')&&query.has('code_challenge');let ticket=null;
 const base64url=(bytes)=>btoa(String.fromCharCode(...bytes)).replace(/\\+/g,'-').replace(/\\//g,'_').replace(/=/g,'');
 const random=()=>base64url(crypto.getRandomValues(new Uint8Array(32)));
 const challengeOf=async(text)=>base64url(new Uint8Array(await crypto.subtle.digest('SHA-256',new TextEncoder().encode(text))));
@@ -22,7 +26,12 @@ const tell=(problem)=>{says.textContent=problem.detail+(problem.hint?'. '+proble
 const post=(path,body,headers={})=>fetch(path,{method:'POST',
 headers:body?{'content-type':'application/json',...headers}:headers,...(body?{body:JSON.stringify(body)}:{})});
 async function enter(path,body){const answer=await post(path,body),result=await answer.json();
-if(!answer.ok)return tell(result);const {user,accessToken}=result;form.hidden=true;list.replaceChildren();
+if(answer.ok)return welcome(result);if(result.code==='mfa-required')return ask(result.ticket);tell(result);
+if(ticket!==null&&result.code==='invalid-credential'){says.textContent='That took too long. Sign in again.';await restart()}}
+function ask(given){ticket=given;form.hidden=true;second.hidden=false;list.replaceChildren();says.textContent='';
+second.elements.code.focus()}
+function restart(){ticket=null;second.hidden=true;second.reset();form.reset();return show()}
+function welcome({user,accessToken}){form.hidden=second.hidden=true;second.reset();form.reset();list.replaceChildren();
 says.textContent='You are signed in as '+(user.username??user.email??user.id)+'.';
 const out=document.createElement('button');out.textContent='Sign out';list.append(out);
 out.addEventListener('click',async()=>{await post('/auth/logout',null,{authorization:'Bearer '+accessToken});location.assign(page)})}
@@ -36,6 +45,8 @@ button.textContent='Sign in with '+title;button.addEventListener('click',()=>go(
 form.hidden=hosted;if(hosted&&providers.length===0)says.textContent='There is no provider to sign in by.'}
 form.addEventListener('submit',(event)=>{event.preventDefault();
 enter('/auth/login',Object.fromEntries(new FormData(form))).catch(failed)});
+second.addEventListener('submit',(event)=>{event.preventDefault();
+enter('/auth/mfa/login',{ticket,code:second.elements.code.value}).catch(failed)});
 const failed=()=>{says.textContent='The server does not answer. Try again.'};
 async function main(){if(!hosted&&(query.has('code')||query.has('error'))){history.replaceState(null,'',page);
 const key=prefix+query.get('state'),verifier=sessionStorage.getItem(key);sessionStorage.removeItem(key);

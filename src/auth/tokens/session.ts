@@ -27,6 +27,7 @@ export type EndReason =
   | 'provider-ended'
   | 'password-changed'
   | 'password-reset'
+  | 'factor-added'
   | 'user-disabled'
   | 'user-deleted';
 

@@ -52,6 +52,46 @@ t.test('a second factor', async (t) => {
     t.equal((await login('ada')).statusCode, 200);
   });
 
+  await t.test('ends the other sessions of the account when it comes into force', async (t) => {
+    const here = await signUp(app, 'two');
+    const there = await signIn(app, 'two');
+    const stays = await signUp(app, 'beside');
+    const { secret } = (await ask(app, 'POST /auth/mfa/totp', undefined, here)).json();
+    const confirm = (code: string) => ask(app, 'POST /auth/mfa/totp/confirm', { code }, here);
+    t.equal((await confirm(wrongCode(secret))).statusCode, 401);
+    t.equal((await ask(app, 'GET /auth/me', undefined, there)).statusCode, 200, 'not before');
+    t.equal((await confirm(codeNow(secret))).statusCode, 200);
+    for (const [account, status] of [
+      [here, 200],
+      [there, 401],
+      [stays, 200],
+    ] as const) {
+      t.equal((await ask(app, 'GET /auth/me', undefined, account)).statusCode, status);
+    }
+    t.equal((await ask(app, 'POST /auth/refresh', { refreshToken: there.refreshToken })).statusCode, 401);
+    const heard = async () => (await ask(second.app, 'GET /auth/me', undefined, there)).statusCode === 401;
+    await until(heard, 'the other process');
+  });
+
+  await t.test('can be finished when the answer to its confirmation, or the program, was lost', async (t) => {
+    const account = await signUp(app, 'cut');
+    const { secret } = (await ask(app, 'POST /auth/mfa/totp', undefined, account)).json();
+    const { users } = parts.auth;
+    const change = users.change;
+    users.change = async () => {
+      throw new Error('The database is gone');
+    };
+    const lost = await ask(app, 'POST /auth/mfa/totp/confirm', { code: codeNow(secret) }, account);
+    users.change = change;
+    t.equal(lost.statusCode, 500);
+    t.match((await ask(app, 'GET /auth/mfa', undefined, account)).json(), { since: /^20/, recoveryCodes: 10 });
+    t.match((await login('cut')).json(), { code: 'mfa-required' }, 'it is asked for nevertheless');
+    const { recoveryCodes } = (await ask(app, 'POST /auth/mfa/recovery-codes', undefined, account)).json();
+    const entered = await login('cut', recoveryCodes[0]);
+    t.match(entered.json(), { user: { id: account.id } });
+    t.equal((await users.get(account.id)).secondFactor, true, 'the account says so from the first code on');
+  });
+
   await t.test('is asked for after the password', async (t) => {
     const account = await signUp(app, 'grace');
     const { code, secret } = await setUpFactor(app, parts, account);

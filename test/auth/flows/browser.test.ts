@@ -1,6 +1,7 @@
 /** The page `/signin` and the flows of each family of providers in a real browser, with its own rules for cookies. */
 import t from 'tap';
-import { PASSWORD, signUp } from '../../helpers/accounts.ts';
+import { PASSWORD, signIn, signUp, toAccount } from '../../helpers/accounts.ts';
+import { setUpFactor, wrongCode } from '../../helpers/factors/authenticator.ts';
 import { inPage, testBrowser, whyNoBrowser } from '../../helpers/programs/browser.ts';
 import { startApple } from '../../helpers/providers/apple.ts';
 import { startFacebook } from '../../helpers/providers/facebook.ts';
@@ -25,8 +26,8 @@ t.test('the sign-in page', { skip: whyNoBrowser() ?? false }, async (t) => {
   async function open() {
     const page = await (await browser.newContext({ viewport: { width: 360, height: 740 } })).newPage();
     page.on('console', (message) => {
-      // Icons that the stand-ins do not have.
-      if (!message.location().url.endsWith('/favicon.ico')) complaints.push(message.text());
+      // Icons that the stand-ins do not have, and what the server refuses, which the page tells.
+      if (!message.text().startsWith('Failed to load resource')) complaints.push(message.text());
     });
     page.on('pageerror', (error) => complaints.push(error.message));
     await page.goto(`${world.url}/signin`);
@@ -75,6 +76,39 @@ t.test('the sign-in page', { skip: whyNoBrowser() ?? false }, async (t) => {
     await page.locator('input[name=login]').fill('tim');
     await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByText('You are signed in as tim@relay.example.').waitFor();
+    await page.context().close();
+  });
+
+  await t.test('asks for the code of a second factor, after a password and after a provider', async (t) => {
+    const { code, secret } = await setUpFactor(world.app, world.parts, await signIn(world.app, 'ada'));
+    const page = await open();
+    const [password, typed] = [page.getByLabel('Password'), page.getByLabel('Code')];
+    const send = async (text: string) => {
+      await typed.fill(text);
+      await page.keyboard.press('Enter');
+    };
+    const byPassword = async () => {
+      await page.getByLabel('User name or e-mail address').fill('ada');
+      await password.fill(PASSWORD);
+      await page.keyboard.press('Enter');
+    };
+    await byPassword();
+    await send(wrongCode(secret));
+    await page.getByText('The code is not right').waitFor();
+    t.notOk(await password.isVisible(), 'the password is not asked for again');
+    await world.parts.mongo.log.collection('single_use').deleteMany({ purpose: 'factor' });
+    await send(await code());
+    await page.getByText('That took too long. Sign in again.').waitFor();
+    await byPassword();
+    await send(await code());
+    await page.getByText('You are signed in as ada.').waitFor();
+    t.notOk(await typed.isVisible());
+
+    const byProvider = await setUpFactor(world.app, world.parts, toAccount(await world.enter('acme')));
+    await page.goto(`${world.url}/signin`);
+    await page.getByRole('button', { name: 'Sign in with acme' }).click();
+    await send(byProvider.recoveryCodes[0] ?? '');
+    await page.getByText('You are signed in as ada@provider.example.').waitFor();
     await page.context().close();
   });
 

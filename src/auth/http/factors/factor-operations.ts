@@ -58,6 +58,7 @@ export const FACTORS = {
     id: 'auth.mfa.confirm',
     tag,
     summary: 'Put the authenticator app in force by a code of it',
+    description: 'Your other sessions end. If the answer does not arrive, make new recovery codes.',
     body: jsonBody(CONFIRM_FACTOR),
     answers: answer('In force.', RECOVERY_CODES),
     errors: [...CHECKED_ERRORS, 'factor-exists', 'factor-not-begun', 'sign-in-failed', 'document-not-found'],

@@ -35,10 +35,10 @@ export async function factorRoutes(
   });
 
   app.post('/auth/mfa/totp/confirm', { config: FACTORS.confirm }, async (request) => {
-    const { id } = requireAccount(request.principal);
+    const { id, session } = requireAccount(request.principal);
     const { code } = checked(CONFIRM_FACTOR, request.body);
-    const stamp = stampBy(request, request.id);
-    return { recoveryCodes: await factors.confirm(await users.get(id), code, sessionOriginOf(request), stamp) };
+    const [user, origin, stamp] = [await users.get(id), sessionOriginOf(request), stampBy(request, request.id)];
+    return { recoveryCodes: await factors.confirm(user, session, code, origin, stamp) };
   });
 
   app.delete('/auth/mfa/totp', { config: FACTORS.remove }, async (request, reply) => {
