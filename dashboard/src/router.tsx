@@ -1,5 +1,6 @@
 /** The addresses of the dashboard. Each page is loaded when it is opened first, and keeps its state in its address. */
 import { createRouter, type ErrorComponentProps, parseSearchWith, stringifySearchWith } from '@tanstack/react-router';
+import { accountRoute } from './pages/account/route.ts';
 import { apiRoute } from './pages/api/route.ts';
 import { collectionRoute, collectionsRoute } from './pages/data/route.ts';
 import { eventsRoute } from './pages/events/route.ts';
@@ -25,6 +26,7 @@ function parseValue(text: string): unknown {
 
 export const router = createRouter({
   routeTree: shellRoute.addChildren([
+    accountRoute,
     apiRoute,
     collectionRoute,
     collectionsRoute,

@@ -7,6 +7,7 @@ export interface Account {
   readonly username: string | null;
   readonly email: string | null;
   readonly roles: readonly string[];
+  readonly secondFactor: boolean;
 }
 
 export interface Rights {

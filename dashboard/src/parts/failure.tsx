@@ -2,10 +2,11 @@
 import { Alert, Button, Code, Group, List, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { Problem } from '../../../client/client.ts';
+import { PageLink } from './page-link.tsx';
 
 /** @param again what tries again; absent where trying again is of no use */
 export function Failure({ error, again }: { readonly error: unknown; readonly again?: (() => void) | undefined }) {
-  const { title, detail, hint, faults, request } = wordsOf(error);
+  const { title, detail, hint, faults, request, lacksFactor } = wordsOf(error);
   return (
     <Alert color="red" variant="light" title={title} role="alert">
       {detail === null ? null : <Text size="sm">{detail}</Text>}
@@ -19,6 +20,11 @@ export function Failure({ error, again }: { readonly error: unknown; readonly ag
         </List>
       )}
       {hint === null ? null : <Text size="sm">{hint}</Text>}
+      {lacksFactor ? (
+        <PageLink to="/account" size="sm">
+          Set up your second factor
+        </PageLink>
+      ) : null}
       {request === null && again === undefined ? null : (
         <Group mt="xs" gap="md">
           {again === undefined ? null : (
@@ -55,21 +61,26 @@ interface Words {
   readonly faults: readonly { readonly pointer: string; readonly detail: string }[];
   /** The id of the request, which the server's log names too. */
   readonly request: string | null;
+  /** The account has to get a second factor, which has a page here. */
+  readonly lacksFactor: boolean;
 }
 
 function wordsOf(error: unknown): Words {
   if (!(error instanceof Problem)) {
     const detail = error instanceof TypeError ? 'The server cannot be reached. Is it running?' : String(error);
-    return { title: 'It did not work', detail, hint: null, faults: [], request: null };
+    return { title: 'It did not work', detail, hint: null, faults: [], request: null, lacksFactor: false };
   }
   const { title, detail, hint, errors = [], ...rest } = error.problem;
   const id: unknown = Reflect.get(rest, 'request');
   const faults = errors.filter((fault) => fault.detail !== detail || errors.length > 1);
+  const lacksFactor = error.code === 'factor-required';
   return {
     title,
     detail: detail ?? null,
-    hint: hint ?? null,
+    // That of the server is for programs.
+    hint: lacksFactor ? null : (hint ?? null),
     faults,
     request: typeof id === 'string' ? id : null,
+    lacksFactor,
   };
 }

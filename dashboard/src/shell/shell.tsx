@@ -7,6 +7,7 @@ import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import { useSession } from '../api/live.ts';
 import { useAccount } from '../api/rights.ts';
 import { session } from '../api/session.ts';
+import { FreshSignIn } from './fresh-sign-in.tsx';
 import { PAGES } from './navigation.ts';
 import { Palette } from './palette.tsx';
 import classes from './shell.module.css';
@@ -74,6 +75,7 @@ export function Shell() {
         <Outlet />
       </AppShell.Main>
       <Palette />
+      <FreshSignIn />
       {state === 'asked' ? <SignIn over /> : null}
     </AppShell>
   );
@@ -102,6 +104,9 @@ function Person() {
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Label>{account?.roles.join(', ') || 'no roles'}</Menu.Label>
+        <Menu.Item component={Link} to="/account">
+          Your account
+        </Menu.Item>
         <Menu.Item onClick={() => void session.signOut()}>Sign out</Menu.Item>
       </Menu.Dropdown>
     </Menu>
