@@ -15,6 +15,7 @@ import { PROVIDER, type ProviderBody } from './provider-schema.ts';
 export const RESERVED_NAMES: ReadonlySet<string> = new Set([
   'callback',
   'exchange',
+  'fresh',
   'identities',
   'login',
   'logout',
