@@ -14,14 +14,18 @@ export interface Evidence {
   readonly busy: readonly string[];
   /** The call that was ended last because it used too much, and when: what it held may still be held. */
   readonly offender: { readonly live: LiveCall; readonly at: number } | null;
+  /** When the runner was last seen to hold no more than it may. */
+  readonly withinAt: number;
 }
 
 /**
  * @param why `memory`: the runner holds too much. `end`: it has ended by itself
  * @returns null when nothing was under way
  */
-export function blamed({ calls, busy, offender }: Evidence, why: 'memory' | 'end'): LiveCall | null {
-  if (offender !== null && performance.now() - offender.at < OFFENCE_MS) return offender.live;
+export function blamed({ calls, busy, offender, withinAt }: Evidence, why: 'memory' | 'end'): LiveCall | null {
+  // Memory that came after the offender's end is not the offender's.
+  const isCleared = offender === null || (why === 'memory' && withinAt > offender.at);
+  if (!isCleared && performance.now() - offender.at < OFFENCE_MS) return offender.live;
   const told = busy.map((capability) => calls.get(capability)).find((live) => live !== undefined);
   if (told !== undefined) return told;
   const left = [...calls.values()].filter((live) => !live.isOver);

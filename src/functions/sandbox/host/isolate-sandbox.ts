@@ -56,6 +56,7 @@ interface Running extends Evidence {
   /** Whether it was ended because of a call. */
   wasStruck: boolean;
   offender: Evidence['offender'];
+  withinAt: number;
 }
 
 export class IsolateSandbox implements Sandbox {
@@ -167,6 +168,7 @@ export class IsolateSandbox implements Sandbox {
       busy: [],
       wasStruck: false,
       offender: null,
+      withinAt: 0,
     };
     const timer = setTimeout(() => running.link.end(), START_MS);
     const isReady = await running.ready;
@@ -226,7 +228,7 @@ export class IsolateSandbox implements Sandbox {
       this.#strike(running, busy ?? late[0] ?? null, 'time');
     } else if ((running.link.rss ?? 0) > this.#options.rssMb * 1_048_576) {
       this.#strike(running, blamed(running, 'memory'), 'memory');
-    }
+    } else running.withinAt = now;
   }
 
   /** Ends the runner because of a call that nothing else can end. */
