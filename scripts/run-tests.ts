@@ -1,7 +1,7 @@
 /**
- * Runs the test files, four at a time, and those that measure alone, with one MongoDB for all of them. The last line says what
- * they counted: `N passed, N failed, N skipped`. A test file is a program that writes TAP. Not here: what a fresh clone needs first
- * (test.mjs), which files there are (test-files.ts), how a run is shown (test-progress.ts, tap-lines.ts).
+ * Runs the test files, four processes at a time, and those that measure alone, with one MongoDB for all of them. The last line
+ * says what they counted: `N passed, N failed, N skipped`. A process has one test file or a few, and writes TAP. Not here: what a
+ * fresh clone needs first (test.mjs), which files there are (test-files.ts), how a run is shown (test-progress.ts, tap-lines.ts).
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url';
 import { MongoClient } from 'mongodb';
 import { startEmbedded } from '../src/database/embedded/embedded.ts';
 import { TapLines, type Totals } from './tap-lines.ts';
-import { type TestFiles, testFiles } from './test-files.ts';
+import { nameOf, type TestFiles, testFiles } from './test-files.ts';
 import { type FileResult, TestProgress } from './test-progress.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -95,10 +95,10 @@ async function runAll(url: string): Promise<number> {
   const progress = new TestProgress(process.stdout, together.length + alone.length);
   const ticking = setInterval(() => progress.tick(), TICK_MS);
   const sum = { pass: 0, fail: 0, skip: 0 };
-  const lane = async (take: () => string | undefined) => {
-    for (let file = take(); file !== undefined && !isStopped; file = take()) {
-      progress.begin(file);
-      const { totals, ...result } = await runFile(file, url);
+  const lane = async (take: () => readonly string[] | undefined) => {
+    for (let files = take(); files !== undefined && !isStopped; files = take()) {
+      progress.begin(nameOf(files));
+      const { totals, ...result } = await runFiles(files, url);
       progress.end(result);
       sum.pass += totals.pass;
       sum.fail += totals.fail;
@@ -110,7 +110,7 @@ async function runAll(url: string): Promise<number> {
   const queue = [...together];
   const others = Array.from({ length: LANES - 1 }, () => lane(() => queue.pop()));
   await Promise.all([lane(() => queue.shift()), ...others]);
-  const rest = [...alone];
+  const rest = alone.map((file) => [file]);
   await lane(() => rest.shift());
   clearInterval(ticking);
   progress.close();
@@ -118,9 +118,11 @@ async function runAll(url: string): Promise<number> {
   return sum.fail === 0 && !isStopped ? 0 : 1;
 }
 
-async function runFile(file: string, url: string): Promise<FileResult & { readonly totals: Totals }> {
+async function runFiles(files: readonly string[], url: string): Promise<FileResult & { readonly totals: Totals }> {
+  const file = nameOf(files);
   const started = performance.now();
-  const child = spawn(process.execPath, [join(ROOT, file)], {
+  const program = files.length === 1 ? files : ['scripts/test-process.ts', ...files];
+  const child = spawn(process.execPath, program, {
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, TMPDIR: folder, MILLRACE_TEST_MONGODB_URL: url, TAP_TIMEOUT: String(FILE_TIMEOUT_S) },

@@ -1,8 +1,8 @@
 /**
  * Which test files are run, and in which order. Not here: running them (run-tests.ts).
  */
-import { globSync, statSync } from 'node:fs';
-import { join, relative, resolve } from 'node:path';
+import { globSync, readFileSync, statSync } from 'node:fs';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 
 /** The end of a test file's name. */
 const ENDING = '.test.ts';
@@ -62,9 +62,18 @@ export const MEASURING: readonly string[] = [
   'test/torture/slow-readers.test.ts',
 ];
 
+/**
+ * What a file does that wants a process of its own: it works at its top level besides naming tests, or it measures, changes or
+ * ends its process, or begins a browser.
+ */
+const OF_ITS_OWN =
+  /^t\.(?!test\()|^(?:const .*= )?await |^(?:for|if) |process\.(?:on\(|exit|memoryUsage|cpuUsage|env\[[^\]]*\] =)|performance\.now|eventLoop|playwright|dashboard\/browser/m;
+/** Files of one process: loading the program takes a second of the processor, which they pay once. */
+const SHARED = 6;
+
 export interface TestFiles {
-  /** Files that may run beside each other, the longest first. */
-  readonly together: readonly string[];
+  /** Files that may run beside each other, the longest first; each entry is a process, with one file or a few of a folder. */
+  readonly together: readonly (readonly string[])[];
   /** Files to run after these, one at a time. */
   readonly alone: readonly string[];
 }
@@ -79,7 +88,34 @@ export function testFiles(root: string, asked: readonly string[]): TestFiles {
   const found = asked.length === 0 ? testsIn(join(root, 'test')) : asked.flatMap((path) => named(resolve(path)));
   const files = new Set(found.map((path) => relative(root, path)).sort());
   const alone = MEASURING.filter((file) => files.delete(file));
-  return { together: [...LONGEST.filter((file) => files.delete(file)), ...files], alone };
+  const longest = LONGEST.filter((file) => files.delete(file)).map((file) => [file]);
+  return { together: [...longest, ...shared(root, [...files])], alone };
+}
+
+/** Puts files of one folder together that do not want a process of their own. */
+function shared(root: string, files: readonly string[]): string[][] {
+  const groups: string[][] = [];
+  const open = new Map<string, string[]>();
+  for (const file of files) {
+    const folder = dirname(file);
+    const group = open.get(folder);
+    const isAlone = OF_ITS_OWN.test(readFileSync(join(root, file), 'utf8'));
+    if (!isAlone && group !== undefined && group.length < SHARED) {
+      group.push(file);
+      continue;
+    }
+    const begun = [file];
+    groups.push(begun);
+    if (!isAlone) open.set(folder, begun);
+  }
+  return groups;
+}
+
+/** What a process is called in the output: its file, or the folder with the names of its files. */
+export function nameOf(files: readonly string[]): string {
+  const [first = ''] = files;
+  if (files.length === 1) return first;
+  return `${dirname(first)}: ${files.map((file) => basename(file, ENDING)).join(', ')}`;
 }
 
 function named(path: string): readonly string[] {

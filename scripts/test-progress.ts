@@ -1,17 +1,18 @@
 /**
- * How far a run of the tests has come: one line for each file that ended, with how many have and the time since the
+ * How far a run of the tests has come: one line for each process that ended, with how many have and the time since the
  * beginning; at a terminal also one line below that changes, with what runs; in a log a line about that now and then. At the
- * end the slowest files. It draws, and runs nothing (run-tests.ts).
+ * end the slowest. It draws, and runs nothing (run-tests.ts).
  */
 import type { Screen } from './progress.ts';
 
-/** How one test file ended. */
+/** How one process ended, with one test file or a few. */
 export interface FileResult {
+  /** What it is called. */
   readonly file: string;
   readonly isOk: boolean;
   readonly passed: number;
   readonly seconds: number;
-  /** Its processor time, and that of its own processes. Not that of the MongoDB of all files. */
+  /** Its processor time, and that of the processes that it began. Not that of the MongoDB of all files. */
   readonly cpuSeconds: number;
   /** What is said of it besides: the failures, or what was skipped. */
   readonly lines: readonly string[];
@@ -31,7 +32,7 @@ export class TestProgress {
   #written: number;
 
   /**
-   * @param total how many files there are
+   * @param total how many processes there are
    * @param now a clock in milliseconds
    */
   constructor(screen: Screen, total: number, now = () => performance.now()) {
@@ -66,7 +67,7 @@ export class TestProgress {
   close(): void {
     const slowest = this.#ended.toSorted((a, b) => b.seconds - a.seconds).slice(0, SLOWEST);
     const lines = slowest.map(({ file, seconds }) => `${seconds.toFixed(1).padStart(7)} s  ${file}`);
-    const heading = `The slowest of ${this.#ended.length} files in ${this.#clock()}:`;
+    const heading = `The slowest of ${this.#ended.length} processes in ${this.#clock()}:`;
     this.#write(this.#ended.length < 2 ? [] : [heading, ...lines], false);
   }
 

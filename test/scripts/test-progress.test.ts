@@ -37,7 +37,7 @@ t.test('a log has plain lines: each file that ended, what runs after a quiet tim
     '# test/c.test.ts',
     'not ok 1 - it broke',
     '✗  2/12  1:02  test/c.test.ts (3 passed, 60.0 s, processor 30.0 s)',
-    'The slowest of 2 files in 1:02:',
+    'The slowest of 2 processes in 1:02:',
     '   60.0 s  test/c.test.ts',
     '    2.0 s  test/b.test.ts',
     '',
