@@ -17,7 +17,9 @@ t.test('it takes transactions and follows changes', async (t) => {
   const client = new MongoClient(url);
   t.teardown(() => client.close());
   const things = client.db(database).collection<Thing>('things');
-  const changes = things.watch();
+  // The stream is opened by its first question, which may come after the write.
+  const { operationTime } = await client.db(database).command({ ping: 1 });
+  const changes = things.watch([], { startAtOperationTime: operationTime });
   t.teardown(() => changes.close());
   const next = changes.next();
   await client.withSession((session) =>
