@@ -1,6 +1,6 @@
 /** Asks for the password or a code again, before what weakens an account or the installation. */
 import { Anchor, Button, Group, Modal, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
-import { useState, useSyncExternalStore } from 'react';
+import { useEffect, useState, useSyncExternalStore } from 'react';
 import { request } from '../api/client.ts';
 import { freshSignIn } from '../api/fresh.ts';
 import { useAccount } from '../api/rights.ts';
@@ -10,6 +10,16 @@ import { useAction } from '../parts/use-action.ts';
 
 export function FreshSignIn() {
   const isAsked = useSyncExternalStore(freshSignIn.subscribe, () => freshSignIn.isAsked);
+  useEffect(() => {
+    // A dialog below the question would hear the key first, and close in the place of the question.
+    const leave = (event: KeyboardEvent) => {
+      if (event.key !== 'Escape' || !freshSignIn.isAsked) return;
+      event.stopImmediatePropagation();
+      freshSignIn.answer(false);
+    };
+    window.addEventListener('keydown', leave, { capture: true });
+    return () => window.removeEventListener('keydown', leave, { capture: true });
+  }, []);
   return isAsked ? <Question /> : null;
 }
 

@@ -73,6 +73,16 @@ t.test('a second factor', async (t) => {
     await until(heard, 'the other process');
   });
 
+  await t.test('can be removed when the program stopped in the middle of a removal', async (t) => {
+    const account = await signUp(app, 'half');
+    await setUpFactor(app, parts, account);
+    await parts.mongo.log.collection<{ _id: string }>('factors').deleteOne({ _id: account.id });
+    const remove = async () => (await ask(app, 'DELETE /auth/mfa/totp', undefined, account)).statusCode;
+    t.equal(await remove(), 204);
+    t.equal((await ask(app, 'GET /auth/me', undefined, account)).json().secondFactor, false);
+    t.equal(await remove(), 404);
+  });
+
   await t.test('can be finished when the answer to its confirmation, or the program, was lost', async (t) => {
     const account = await signUp(app, 'cut');
     const { secret } = (await ask(app, 'POST /auth/mfa/totp', undefined, account)).json();
@@ -132,6 +142,12 @@ t.test('a second factor', async (t) => {
     t.equal(renewed.length, 10);
     t.equal((await login('lost', recoveryCodes[5])).statusCode, 401, 'the older ones stopped working');
     t.equal((await login('lost', renewed[5])).statusCode, 200);
+    for (const [n, one] of renewed.entries()) {
+      await parts.mongo.log.collection('delays').deleteMany({});
+      t.equal(await winners(await parts.auth.users.get(account.id), one), n === 5 ? 0 : 1, `each once: ${n}`);
+    }
+    t.equal((await ask(app, 'GET /auth/mfa', undefined, account)).json().recoveryCodes, 0);
+    await parts.mongo.log.collection('delays').deleteMany({});
   });
 
   await t.test('wrong codes are slowed down, in all processes', async (t) => {
