@@ -1,5 +1,6 @@
 /** The page API, with its state in the address. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { textOf } from '../../parts/search-text.ts';
 import { shellRoute } from '../../shell/route.tsx';
 import { LANGUAGES, type Language, REQUESTS, type RequestName } from './requests.ts';
 
@@ -15,7 +16,7 @@ export const apiRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: '/api',
   validateSearch: ({ collection, request, language }: Record<string, unknown>): ApiSearch => ({
-    collection: collection === undefined || collection === '' ? undefined : String(collection),
+    collection: textOf(collection),
     request: REQUESTS.find(({ name }) => name === request)?.name,
     language: LANGUAGES.find(({ value }) => value === language)?.value,
   }),

@@ -1,5 +1,6 @@
 /** The page Events, with its state in the address. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { textOf } from '../../parts/search-text.ts';
 import { shellRoute } from '../../shell/route.tsx';
 
 export interface EventsSearch {
@@ -24,7 +25,3 @@ export const eventsRoute = createRoute({
   }),
   component: lazyRouteComponent(() => import('./page.tsx'), 'EventsPage'),
 });
-
-function textOf(value: unknown): string | undefined {
-  return value === undefined || value === '' ? undefined : String(value);
-}

@@ -1,5 +1,6 @@
 /** The page Files, with its state in the address. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { textOf } from '../../parts/search-text.ts';
 import { shellRoute } from '../../shell/route.tsx';
 
 export interface FilesSearch {
@@ -21,7 +22,3 @@ export const filesRoute = createRoute({
   }),
   component: lazyRouteComponent(() => import('./page.tsx'), 'FilesPage'),
 });
-
-function textOf(value: unknown): string | undefined {
-  return value === undefined || value === '' ? undefined : String(value);
-}

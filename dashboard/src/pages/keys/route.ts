@@ -1,5 +1,6 @@
 /** The page Keys. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { textOf } from '../../parts/search-text.ts';
 import { shellRoute } from '../../shell/route.tsx';
 
 export interface KeysSearch {
@@ -13,7 +14,7 @@ export const keysRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: '/keys',
   validateSearch: ({ after, create }: Record<string, unknown>): KeysSearch => ({
-    after: after === undefined ? undefined : String(after),
+    after: textOf(after),
     create: create === true ? true : undefined,
   }),
   component: lazyRouteComponent(() => import('./page.tsx'), 'KeysPage'),

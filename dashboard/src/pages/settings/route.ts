@@ -1,5 +1,6 @@
 /** The page Settings: which of its parts is shown, and which provider is open. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { textOf } from '../../parts/search-text.ts';
 import { shellRoute } from '../../shell/route.tsx';
 
 const SETTINGS_TABS = ['sign-in', 'team', 'installation', 'limits'] as const;
@@ -19,7 +20,7 @@ export const settingsRoute = createRoute({
   path: '/settings',
   validateSearch: ({ tab, provider, create }: Record<string, unknown>): SettingsSearch => ({
     tab: SETTINGS_TABS.find((one) => one === tab),
-    provider: provider === undefined ? undefined : String(provider),
+    provider: textOf(provider),
     create: create === true ? true : undefined,
   }),
   component: lazyRouteComponent(() => import('./page.tsx'), 'SettingsPage'),

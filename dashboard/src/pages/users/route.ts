@@ -1,5 +1,6 @@
 /** The page Users: which accounts are listed, and which one is open. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { textOf } from '../../parts/search-text.ts';
 import { shellRoute } from '../../shell/route.tsx';
 
 export interface UsersSearch {
@@ -18,10 +19,10 @@ export const usersRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: '/users',
   validateSearch: ({ search, kind, after, user, create }: Record<string, unknown>): UsersSearch => ({
-    search: search === undefined ? undefined : String(search),
+    search: textOf(search),
     kind: kind === 'user' || kind === 'owner' ? kind : undefined,
-    after: after === undefined ? undefined : String(after),
-    user: user === undefined ? undefined : String(user),
+    after: textOf(after),
+    user: textOf(user),
     create: create === true ? true : undefined,
   }),
   component: lazyRouteComponent(() => import('./page.tsx'), 'UsersPage'),

@@ -2,6 +2,7 @@
  * What the address of the page holds: the filter in the words of the REST query, the sort, the columns, the open document. So
  * a view is a link, and the filter is what a program sends. Not here: the conditions of a filter (conditions.ts).
  */
+import { textOf } from '../../../parts/search-text.ts';
 
 export const TABS = ['documents', 'indexes'] as const;
 export const SIDES = ['form', 'json', 'history'] as const;
@@ -31,19 +32,15 @@ export const NEWEST_FIRST = '-id';
 
 /** Addresses are written by hand, too: what is not understood is left out. */
 export function readSearch(given: Record<string, unknown>): DataSearch {
-  const text = (name: string) => {
-    const value = given[name];
-    return value === undefined || value === null || value === '' ? undefined : String(value);
-  };
   return {
-    q: text('q'),
-    sort: text('sort'),
-    columns: text('columns'),
-    doc: text('doc'),
+    q: textOf(given['q']),
+    sort: textOf(given['sort']),
+    columns: textOf(given['columns']),
+    doc: textOf(given['doc']),
     side: SIDES.find((side) => side === given['side']),
-    copy: text('copy'),
+    copy: textOf(given['copy']),
     tab: TABS.find((tab) => tab === given['tab']),
-    as: text('as'),
+    as: textOf(given['as']),
   };
 }
 

@@ -1,5 +1,6 @@
 /** The pages Functions and one plugin. Their addresses say which tab, file, version and run are open. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { textOf } from '../../../parts/search-text.ts';
 import { shellRoute } from '../../../shell/route.tsx';
 
 /** Runs as they are filtered, in both pages. */
@@ -46,8 +47,8 @@ export const pluginRoute = createRoute({
   validateSearch: (search: Record<string, unknown>): PluginSearch => ({
     ...runsSearch(search),
     tab: PLUGIN_TABS.find((one) => one === search['tab']),
-    file: text(search['file']),
-    version: text(search['version']),
+    file: textOf(search['file']),
+    version: textOf(search['version']),
     dialog: search['dialog'] === 'delete' ? 'delete' : undefined,
   }),
   component: lazyRouteComponent(() => import('../plugin-page.tsx'), 'PluginPage'),
@@ -55,11 +56,7 @@ export const pluginRoute = createRoute({
 
 function runsSearch(search: Record<string, unknown>): RunsSearch {
   const [fn, state, event, cursor, run] = ['function', 'state', 'event', 'cursor', 'run'].map((name) =>
-    text(search[name]),
+    textOf(search[name]),
   );
   return { function: fn, state, event, cursor, run };
-}
-
-function text(value: unknown): string | undefined {
-  return value === undefined || value === null || value === '' ? undefined : String(value);
 }

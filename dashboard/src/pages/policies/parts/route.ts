@@ -1,5 +1,6 @@
 /** The page Policies: which view, which policy, which cell of the matrix. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { textOf } from '../../../parts/search-text.ts';
 import { shellRoute } from '../../../shell/route.tsx';
 
 const VIEWS = ['list', 'matrix', 'tester', 'versions'] as const;
@@ -38,7 +39,3 @@ export const policiesRoute = createRoute({
   }),
   component: lazyRouteComponent(() => import('../page.tsx'), 'PoliciesPage'),
 });
-
-function textOf(value: unknown): string | undefined {
-  return value === undefined || value === '' ? undefined : String(value);
-}

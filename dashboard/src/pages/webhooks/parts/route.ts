@@ -1,5 +1,6 @@
 /** The page Webhooks. Its address says which endpoint, which deliveries and which dialog are open. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { textOf } from '../../../parts/search-text.ts';
 import { shellRoute } from '../../../shell/route.tsx';
 
 const DIALOGS = ['new', 'edit', 'test', 'rotate', 'recover', 'replay', 'delete'] as const;
@@ -24,17 +25,13 @@ export const webhooksRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: '/webhooks',
   validateSearch: (search: Record<string, unknown>): WebhooksSearch => ({
-    endpoint: text(search['endpoint']),
-    state: text(search['state']),
-    type: text(search['type']),
-    cursor: text(search['cursor']),
-    delivery: text(search['delivery']),
+    endpoint: textOf(search['endpoint']),
+    state: textOf(search['state']),
+    type: textOf(search['type']),
+    cursor: textOf(search['cursor']),
+    delivery: textOf(search['delivery']),
     dialog: DIALOGS.find((one) => one === search['dialog']),
-    replay: text(search['replay']),
+    replay: textOf(search['replay']),
   }),
   component: lazyRouteComponent(() => import('../page.tsx'), 'WebhooksPage'),
 });
-
-function text(value: unknown): string | undefined {
-  return value === undefined || value === null || value === '' ? undefined : String(value);
-}
