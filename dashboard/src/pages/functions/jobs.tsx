@@ -1,5 +1,5 @@
 /** Jobs that have not ended, the next first. */
-import { Button, Group, Table, Text } from '@mantine/core';
+import { Button, Table, Text } from '@mantine/core';
 import { useState } from 'react';
 import { request, withQuery } from '../../api/client.ts';
 import { useListPage } from '../../api/live.ts';
@@ -9,6 +9,7 @@ import { Empty } from '../../parts/empty.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/page.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
+import { Pager } from '../../parts/tables/pager.tsx';
 import { When } from '../../parts/when.tsx';
 import type { Job } from './parts/answers.ts';
 import { useFunctionsAgain, useFunctionsPlace } from './parts/place.ts';
@@ -78,26 +79,7 @@ export function Jobs() {
           </Table.Tbody>
         </Table>
       </Table.ScrollContainer>
-      {data.next === null && search.cursor === undefined ? null : (
-        <Group gap="xs" justify="flex-end">
-          <Button
-            size="xs"
-            variant="default"
-            disabled={search.cursor === undefined}
-            onClick={() => go({ cursor: undefined })}
-          >
-            First
-          </Button>
-          <Button
-            size="xs"
-            variant="default"
-            disabled={data.next === null}
-            onClick={() => go({ cursor: data.next ?? undefined })}
-          >
-            Later
-          </Button>
-        </Group>
-      )}
+      <Pager cursor={search.cursor} next={data.next} words={['First', 'Later']} onCursor={(cursor) => go({ cursor })} />
       {cancelled === null ? null : (
         <Confirm
           title="Cancel the job"

@@ -1,11 +1,13 @@
 /** Runs, the newest first: those that are kept, and what happens now. */
-import { Button, Group, Select, Stack, Table, Text, TextInput } from '@mantine/core';
+import { Button, Group, Select, Stack, Table, Text } from '@mantine/core';
 import { useState } from 'react';
 import { withQuery } from '../../../api/client.ts';
 import { useListPage } from '../../../api/live.ts';
 import { useRunStream } from '../../../api/run-stream.ts';
 import { Failure } from '../../../parts/failure.tsx';
 import { Loading } from '../../../parts/page.tsx';
+import { Pager } from '../../../parts/tables/pager.tsx';
+import { TextFilter } from '../../../parts/tables/text-filter.tsx';
 import { When } from '../../../parts/when.tsx';
 import { RUN_STATES, type Run } from '../parts/answers.ts';
 import type { RunsSearch } from '../parts/route.ts';
@@ -73,26 +75,17 @@ export function Runs({ search, go, plugin, functions = [] }: RunsProps) {
           value={state ?? null}
           onChange={(value) => go({ state: value ?? undefined, cursor: undefined })}
         />
-        <EventFilter key={event} event={event} onEvent={(value) => go({ event: value, cursor: undefined })} />
+        <TextFilter
+          label="Event"
+          placeholder="1-1042"
+          value={event}
+          onValue={(value) => go({ event: value, cursor: undefined })}
+        />
       </Group>
       {error === null ? null : <Failure error={error} again={() => void refetch()} />}
       {data === undefined && error === null ? <Loading /> : null}
       {data === undefined ? null : <RunTable items={items} search={search} go={go} plugin={plugin} />}
-      {(data?.next ?? null) === null && cursor === undefined ? null : (
-        <Group gap="xs" justify="flex-end">
-          <Button size="xs" variant="default" disabled={cursor === undefined} onClick={() => go({ cursor: undefined })}>
-            Newest
-          </Button>
-          <Button
-            size="xs"
-            variant="default"
-            disabled={(data?.next ?? null) === null}
-            onClick={() => go({ cursor: data?.next ?? undefined })}
-          >
-            Older
-          </Button>
-        </Group>
-      )}
+      <Pager cursor={cursor} next={data?.next ?? null} onCursor={(to) => go({ cursor: to })} />
       <LiveLog lines={lines.filter((line) => fn === undefined || line.function === fn)} />
       {search.run === undefined ? null : (
         <RunDrawer
@@ -121,35 +114,6 @@ function newerOf(kept: Run, told: Run | undefined): Run {
   if (told === undefined || told.attempt < kept.attempt) return kept;
   const isOver = kept.state !== 'waiting' && kept.state !== 'running';
   return isOver && told.attempt === kept.attempt ? kept : told;
-}
-
-interface EventFilterProps {
-  readonly event: string | undefined;
-  readonly onEvent: (event: string | undefined) => void;
-}
-
-function EventFilter({ event, onEvent }: EventFilterProps) {
-  const [typed, setTyped] = useState(event ?? '');
-  const apply = () => {
-    if (typed !== (event ?? '')) onEvent(typed === '' ? undefined : typed);
-  };
-  return (
-    <form
-      onSubmit={(submitted) => {
-        submitted.preventDefault();
-        apply();
-      }}
-    >
-      <TextInput
-        label="Event"
-        size="xs"
-        placeholder="1-1042"
-        value={typed}
-        onChange={({ currentTarget }) => setTyped(currentTarget.value)}
-        onBlur={apply}
-      />
-    </form>
-  );
 }
 
 interface RunTableProps {

@@ -1,11 +1,12 @@
 /** Deliveries, the newest first, by endpoint, state and type. */
-import { Button, Group, Select, Stack, Table, Text, TextInput, Title } from '@mantine/core';
-import { useState } from 'react';
+import { Group, Select, Stack, Table, Text, Title } from '@mantine/core';
 import { withQuery } from '../../../api/client.ts';
 import { useListPage } from '../../../api/live.ts';
 import { Failure } from '../../../parts/failure.tsx';
 import { Loading } from '../../../parts/page.tsx';
 import { PageLink } from '../../../parts/page-link.tsx';
+import { Pager } from '../../../parts/tables/pager.tsx';
+import { TextFilter } from '../../../parts/tables/text-filter.tsx';
 import { When } from '../../../parts/when.tsx';
 import { DELIVERY_STATES, type Delivery, type Endpoint, nameOf } from '../parts/answers.ts';
 import { DeliveryBadge, outcomeOf } from '../parts/health.tsx';
@@ -49,57 +50,18 @@ export function Deliveries({ endpoints }: { readonly endpoints: readonly Endpoin
           value={state ?? null}
           onChange={(value) => go({ state: value ?? undefined, cursor: undefined })}
         />
-        <TypeFilter key={type} type={type} onType={(value) => go({ type: value, cursor: undefined })} />
+        <TextFilter
+          label="Type of event"
+          placeholder="todos.*"
+          value={type}
+          onValue={(value) => go({ type: value, cursor: undefined })}
+        />
       </Group>
       {error === null ? null : <Failure error={error} again={() => void refetch()} />}
       {data === undefined && error === null ? <Loading /> : null}
       {data === undefined || error !== null ? null : <DeliveryTable items={data.items} endpoints={endpoints} />}
-      {(data?.next ?? null) === null && cursor === undefined ? null : (
-        <Group gap="xs" justify="flex-end">
-          <Button size="xs" variant="default" disabled={cursor === undefined} onClick={() => go({ cursor: undefined })}>
-            Newest
-          </Button>
-          <Button
-            size="xs"
-            variant="default"
-            disabled={(data?.next ?? null) === null}
-            onClick={() => go({ cursor: data?.next ?? undefined })}
-          >
-            Older
-          </Button>
-        </Group>
-      )}
+      <Pager cursor={cursor} next={data?.next ?? null} onCursor={(to) => go({ cursor: to })} />
     </Stack>
-  );
-}
-
-function TypeFilter({
-  type,
-  onType,
-}: {
-  readonly type: string | undefined;
-  readonly onType: (type: string | undefined) => void;
-}) {
-  const [typed, setTyped] = useState(type ?? '');
-  const apply = () => {
-    if (typed !== (type ?? '')) onType(typed === '' ? undefined : typed);
-  };
-  return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        apply();
-      }}
-    >
-      <TextInput
-        label="Type of event"
-        size="xs"
-        placeholder="todos.*"
-        value={typed}
-        onChange={({ currentTarget }) => setTyped(currentTarget.value)}
-        onBlur={apply}
-      />
-    </form>
   );
 }
 
