@@ -1,7 +1,8 @@
 /** Asks before what cannot be undone, or for what an action needs. The most dangerous things want a name to be typed. */
-import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
+import { Modal, Stack, Text, TextInput } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { Failure } from './failure.tsx';
+import { FormEnd } from './forms/form-end.tsx';
 import { useAction } from './use-action.ts';
 
 interface ConfirmProps {
@@ -48,19 +49,13 @@ export function Confirm({ title, children, verb, name, harmless = false, onConfi
             />
           )}
           {error === null ? null : <Failure error={error} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button
-              type="submit"
-              {...(harmless ? {} : { color: 'red' })}
-              loading={busy}
-              disabled={name !== undefined && typed !== name}
-            >
-              {verb}
-            </Button>
-          </Group>
+          <FormEnd
+            verb={verb}
+            busy={busy}
+            disabled={name !== undefined && typed !== name}
+            harmful={!harmless}
+            onCancel={onClose}
+          />
         </Stack>
       </form>
     </Modal>

@@ -5,6 +5,7 @@ import { useRef, useState } from 'react';
 import { request } from '../../api/client.ts';
 import { useResource } from '../../api/live.ts';
 import { Failure } from '../../parts/failure.tsx';
+import { FormEnd } from '../../parts/forms/form-end.tsx';
 import { NamesInput } from '../../parts/names-input.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
 import { useAction } from '../../parts/use-action.ts';
@@ -118,14 +119,7 @@ export function ReplayForm({
             />
             <NamesInput label="Only these types" value={types} onChange={setTypes} placeholder="All that it wants" />
             {error === null ? null : <Failure error={error} />}
-            <Group justify="flex-end">
-              <Button variant="default" onClick={close}>
-                Cancel
-              </Button>
-              <Button type="submit" loading={busy} disabled={path === null}>
-                Replay
-              </Button>
-            </Group>
+            <FormEnd verb="Replay" busy={busy} disabled={path === null} onCancel={close} />
           </Stack>
         </form>
       )}

@@ -1,11 +1,12 @@
 /** Makes a plugin in the database from a template that works as it is. */
-import { Button, Group, Modal, Radio, Stack, Text, TextInput } from '@mantine/core';
+import { Modal, Radio, Stack, Text, TextInput } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 // The texts of the templates are pure, and the same as those of the command line (decision 0157).
 import { templateOf } from '../../../../src/commands/functions/templates.ts';
 import { request } from '../../api/client.ts';
 import { Failure } from '../../parts/failure.tsx';
+import { FormEnd } from '../../parts/forms/form-end.tsx';
 import { useAction } from '../../parts/use-action.ts';
 import type { FunctionKind } from './parts/answers.ts';
 import { useFunctionsAgain } from './parts/place.ts';
@@ -70,14 +71,7 @@ export function NewPlugin({ onClose }: { readonly onClose: () => void }) {
               : ''}
           </Text>
           {error === null ? null : <Failure error={error} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={busy}>
-              Make the plugin
-            </Button>
-          </Group>
+          <FormEnd verb="Make the plugin" busy={busy} onCancel={onClose} />
         </Stack>
       </form>
     </Modal>

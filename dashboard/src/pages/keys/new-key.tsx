@@ -1,9 +1,10 @@
 /** Makes an API key, and shows it this one time. */
-import { Button, Checkbox, Group, Modal, NativeSelect, Stack, TextInput } from '@mantine/core';
+import { Checkbox, Group, Modal, NativeSelect, Stack, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { request } from '../../api/client.ts';
 import { useKnownRoles, usePlaces } from '../../api/known-names.ts';
 import { Failure } from '../../parts/failure.tsx';
+import { FormEnd } from '../../parts/forms/form-end.tsx';
 import { NamesInput } from '../../parts/names-input.tsx';
 import { useAction } from '../../parts/use-action.ts';
 import { KeyShown } from './key-shown.tsx';
@@ -110,14 +111,7 @@ export function NewKey({ onClose }: { readonly onClose: () => void }) {
             ) : null}
           </Group>
           {error === null ? null : <Failure error={error} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={busy}>
-              Make the key
-            </Button>
-          </Group>
+          <FormEnd verb="Make the key" busy={busy} onCancel={onClose} />
         </Stack>
       </form>
     </Modal>

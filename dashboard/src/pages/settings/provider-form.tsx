@@ -1,21 +1,10 @@
 /** Makes a provider, or changes one. A secret is never shown; an empty field keeps it. */
-import {
-  Alert,
-  Button,
-  Group,
-  Modal,
-  PasswordInput,
-  Select,
-  Stack,
-  Switch,
-  Text,
-  Textarea,
-  TextInput,
-} from '@mantine/core';
+import { Alert, Group, Modal, PasswordInput, Select, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { request } from '../../api/client.ts';
 import { Copyable } from '../../parts/copy.tsx';
 import { Failure } from '../../parts/failure.tsx';
+import { FormEnd } from '../../parts/forms/form-end.tsx';
 import { useAction } from '../../parts/use-action.ts';
 import { type ListedProvider, PROVIDER_KINDS, type ProviderKind, restOf } from './providers.ts';
 
@@ -151,14 +140,7 @@ export function ProviderForm({ provider, base, onClose, onSaved }: ProviderFormP
           ) : error === null ? null : (
             <Failure error={error} />
           )}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={busy}>
-              {provider === undefined ? 'Add the provider' : 'Save'}
-            </Button>
-          </Group>
+          <FormEnd verb={provider === undefined ? 'Add the provider' : 'Save'} busy={busy} onCancel={onClose} />
         </Stack>
       </form>
     </Modal>

@@ -1,10 +1,11 @@
 /** Makes an account: with a password, with a letter that invites to choose one, or for a sign-in by a provider. */
-import { Button, Group, Modal, PasswordInput, Radio, SegmentedControl, Stack, Text, TextInput } from '@mantine/core';
+import { Group, Modal, PasswordInput, Radio, SegmentedControl, Stack, Text, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
 import { request } from '../../api/client.ts';
 import { useRights } from '../../api/rights.ts';
 import { Failure, tellFailure } from '../../parts/failure.tsx';
+import { FormEnd } from '../../parts/forms/form-end.tsx';
 import { useAction } from '../../parts/use-action.ts';
 import { type ListedUser, OWNERS_ONLY } from './accounts.ts';
 import { RolesInput } from './roles-input.tsx';
@@ -104,14 +105,7 @@ export function NewUser({ onClose, onMade }: NewUserProps) {
           ) : null}
           <RolesInput kind={kind} value={roles} onChange={setRoles} />
           {error === null ? null : <Failure error={error} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={busy}>
-              Make the account
-            </Button>
-          </Group>
+          <FormEnd verb="Make the account" busy={busy} onCancel={onClose} />
         </Stack>
       </form>
     </Modal>

@@ -1,7 +1,6 @@
 /** Makes an endpoint, or changes one: only what was changed is sent. */
 import {
   Box,
-  Button,
   Collapse,
   Group,
   Input,
@@ -18,6 +17,7 @@ import { Problem } from '../../../../../client/client.ts';
 import { request } from '../../../api/client.ts';
 import { CodeEditor } from '../../../parts/code/code-editor.tsx';
 import { Failure } from '../../../parts/failure.tsx';
+import { FormEnd } from '../../../parts/forms/form-end.tsx';
 import { NamesInput } from '../../../parts/names-input.tsx';
 import { useAction } from '../../../parts/use-action.ts';
 import type { Endpoint } from '../parts/answers.ts';
@@ -97,14 +97,7 @@ export function EndpointForm({ endpoint, onClose, onSaved }: EndpointFormProps) 
             {showsMore ? <More values={values} set={set} error={error} /> : null}
           </Collapse>
           {error === null ? null : <Failure error={error} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={busy}>
-              {endpoint === undefined ? 'Make the endpoint' : 'Save'}
-            </Button>
-          </Group>
+          <FormEnd verb={endpoint === undefined ? 'Make the endpoint' : 'Save'} busy={busy} onCancel={onClose} />
         </Stack>
       </form>
     </Modal>
