@@ -1,13 +1,13 @@
 /** The tester: what the policies decide about a principal, an action and a document. */
-import { Box, Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { request } from '../../api/client.ts';
 import { useKnownRoles, usePlaces } from '../../api/known-names.ts';
 import { useRights } from '../../api/rights.ts';
 import { ChooseKey, ChooseUser } from '../../parts/choose-account.tsx';
-import { CodeEditor } from '../../parts/code/code-editor.tsx';
 import { faultOfJson, parseJson } from '../../parts/code/json-text.ts';
 import { Failure } from '../../parts/failure.tsx';
+import { JsonField } from '../../parts/forms/json-field.tsx';
 import { NamesInput } from '../../parts/names-input.tsx';
 import { useAction } from '../../parts/use-action.ts';
 import type { PolicySet } from './parts/policies.ts';
@@ -144,9 +144,9 @@ export function Tester({ set, search, change }: TesterProps) {
           </Group>
         )}
         {kind === 'user' ? (
-          <Json label="Claims" about="What $user.claims is" value={claims} onChange={setClaims} lines={2} />
+          <JsonField label="Claims" about="What $user.claims is" value={claims} onChange={setClaims} lines={2} />
         ) : null}
-        <Json
+        <JsonField
           label="Document"
           about={action === 'update' ? 'After the change' : 'The document that it is about'}
           value={document}
@@ -154,7 +154,7 @@ export function Tester({ set, search, change }: TesterProps) {
           lines={5}
         />
         {action === 'update' ? (
-          <Json
+          <JsonField
             label="Document before the change"
             about="Empty: the same as after it"
             value={before}
@@ -171,35 +171,5 @@ export function Tester({ set, search, change }: TesterProps) {
         {judged === null || error !== null ? null : <VerdictShown judged={judged} policies={set.policies} />}
       </Stack>
     </form>
-  );
-}
-
-interface JsonProps {
-  readonly label: string;
-  readonly about: string;
-  readonly value: string;
-  readonly onChange: (text: string) => void;
-  readonly lines: number;
-}
-
-function Json({ label, about, value, onChange, lines }: JsonProps) {
-  const fault = value.trim() === '' ? null : faultOfJson(value);
-  return (
-    <Box>
-      <Text size="sm" fw={600}>
-        {label}
-      </Text>
-      <Text size="xs" c="dimmed" mb={4}>
-        {about}
-      </Text>
-      <CodeEditor
-        label={label}
-        language="json"
-        lines={lines}
-        value={value}
-        onChange={onChange}
-        faults={fault === null ? [] : [fault]}
-      />
-    </Box>
   );
 }

@@ -1,8 +1,8 @@
 /** A policy as a form. Each change makes the next state of the whole policy. */
 import { Box, Checkbox, Group, NativeSelect, SegmentedControl, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
-import { CodeEditor } from '../../../parts/code/code-editor.tsx';
 import { faultOfJson } from '../../../parts/code/json-text.ts';
+import { JsonField } from '../../../parts/forms/json-field.tsx';
 import { NamesInput } from '../../../parts/names-input.tsx';
 import type { Policy, Principals } from '../parts/policies.ts';
 import { completePolicy, type KnownNames } from './completion.ts';
@@ -205,30 +205,21 @@ function JsonMember({ label, about, pointer, value, faults, known, readOnly, onC
   // A change of the policy from elsewhere, such as one that was put back, replaces what was typed.
   const isSame = parsed === undefined || JSON.stringify(parsed) === JSON.stringify(value ?? null);
   const text = isSame ? typed : stored;
-  const fault = text.trim() === '' ? null : faultOfJson(text);
   return (
-    <Box>
-      <Text size="sm" fw={600}>
-        {label}
-      </Text>
-      <Text size="xs" c="dimmed" mb={4}>
-        {about}
-      </Text>
-      <CodeEditor
-        label={label}
-        language="json"
-        lines={3}
-        value={text}
-        readOnly={readOnly}
-        onChange={(next) => {
-          setTyped(next);
-          const object = objectOf(next);
-          if (object !== undefined) onChange(object ?? undefined);
-        }}
-        faults={fault === null ? placeFaults(text, faults, pointer) : [fault]}
-        complete={completePolicy(known, [pointer.slice(1)])}
-      />
-    </Box>
+    <JsonField
+      label={label}
+      about={about}
+      lines={3}
+      value={text}
+      readOnly={readOnly}
+      onChange={(next) => {
+        setTyped(next);
+        const object = objectOf(next);
+        if (object !== undefined) onChange(object ?? undefined);
+      }}
+      faults={placeFaults(text, faults, pointer)}
+      complete={completePolicy(known, [pointer.slice(1)])}
+    />
   );
 }
 
