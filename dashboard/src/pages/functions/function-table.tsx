@@ -4,6 +4,7 @@ import { request } from '../../api/client.ts';
 import { useRights } from '../../api/rights.ts';
 import { numberText } from '../../parts/numbers.ts';
 import { PageLink } from '../../parts/page-link.tsx';
+import { TableHead } from '../../parts/tables/table-head.tsx';
 import { useToldAction } from '../../parts/use-action.ts';
 import { When } from '../../parts/when.tsx';
 import { occasionOf, type PluginFunction, type WholePlugin } from './parts/answers.ts';
@@ -17,16 +18,7 @@ export function FunctionTable({ plugin }: { readonly plugin: WholePlugin }) {
       scrollAreaProps={{ viewportProps: { tabIndex: 0, 'aria-label': 'Functions' } }}
     >
       <Table aria-label="Functions">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Function</Table.Th>
-            <Table.Th>Runs</Table.Th>
-            <Table.Th>State</Table.Th>
-            <Table.Th ta="right">7 days</Table.Th>
-            <Table.Th ta="right">95 % within</Table.Th>
-            <Table.Th>Last run</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
+        <TableHead columns={['Function', 'Runs', 'State', { right: '7 days' }, { right: '95 % within' }, 'Last run']} />
         <Table.Tbody>
           {plugin.functions.map((fn) => (
             <Table.Tr key={fn.name}>

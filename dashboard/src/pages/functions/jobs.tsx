@@ -10,6 +10,7 @@ import { Failure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/page.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
 import { Pager } from '../../parts/tables/pager.tsx';
+import { TableHead } from '../../parts/tables/table-head.tsx';
 import { When } from '../../parts/when.tsx';
 import type { Job } from './parts/answers.ts';
 import { useFunctionsAgain, useFunctionsPlace } from './parts/place.ts';
@@ -38,15 +39,7 @@ export function Jobs() {
     <>
       <Table.ScrollContainer minWidth={560} scrollAreaProps={{ viewportProps: { tabIndex: 0, 'aria-label': 'Jobs' } }}>
         <Table aria-label="Jobs">
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>Function</Table.Th>
-              <Table.Th>State</Table.Th>
-              <Table.Th>Due</Table.Th>
-              <Table.Th ta="right">Attempts</Table.Th>
-              <Table.Th>Actions</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
+          <TableHead columns={['Function', 'State', 'Due', { right: 'Attempts' }, 'Actions']} />
           <Table.Tbody>
             {data.items.map((job) => (
               <Table.Tr key={job.id}>

@@ -3,6 +3,7 @@ import { Badge, Group, Stack, Table, Text } from '@mantine/core';
 import { Empty } from '../../parts/empty.tsx';
 import { numberText } from '../../parts/numbers.ts';
 import { PageLink } from '../../parts/page-link.tsx';
+import { TableHead } from '../../parts/tables/table-head.tsx';
 import { When } from '../../parts/when.tsx';
 import type { Plugin } from './parts/answers.ts';
 import { occasionOf } from './parts/answers.ts';
@@ -20,14 +21,7 @@ export function PluginList({ plugins }: { readonly plugins: readonly Plugin[] })
   return (
     <Table.ScrollContainer minWidth={680} scrollAreaProps={{ viewportProps: { tabIndex: 0, 'aria-label': 'Plugins' } }}>
       <Table highlightOnHover aria-label="Plugins">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Plugin</Table.Th>
-            <Table.Th>Functions</Table.Th>
-            <Table.Th ta="right">Runs, 7 days</Table.Th>
-            <Table.Th>Last run</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
+        <TableHead columns={['Plugin', 'Functions', { right: 'Runs, 7 days' }, 'Last run']} />
         <Table.Tbody>
           {plugins.map((plugin) => (
             <PluginRow key={plugin.name} plugin={plugin} />

@@ -6,6 +6,7 @@ import { useRights } from '../../api/rights.ts';
 import { ActorText } from '../../parts/actor.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/page.tsx';
+import { TableHead } from '../../parts/tables/table-head.tsx';
 import { useToldAction } from '../../parts/use-action.ts';
 import { When } from '../../parts/when.tsx';
 import { FileDiff } from './editor/file-diff.tsx';
@@ -33,14 +34,7 @@ export function Versions({ plugin }: { readonly plugin: WholePlugin }) {
         scrollAreaProps={{ viewportProps: { tabIndex: 0, 'aria-label': 'Versions' } }}
       >
         <Table aria-label="Versions">
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>Version</Table.Th>
-              <Table.Th>Stored</Table.Th>
-              <Table.Th>Note</Table.Th>
-              <Table.Th>Actions</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
+          <TableHead columns={['Version', 'Stored', 'Note', 'Actions']} />
           <Table.Tbody>
             {data.map(({ version, at, by, note }) => (
               <Table.Tr key={version}>

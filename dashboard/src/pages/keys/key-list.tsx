@@ -1,5 +1,5 @@
 /** The list of API keys. */
-import { Badge, Button, Card, Code, Group, Table, VisuallyHidden } from '@mantine/core';
+import { Badge, Button, Card, Code, Group, Table } from '@mantine/core';
 import { useState } from 'react';
 import { request, withQuery } from '../../api/client.ts';
 import { useListPage } from '../../api/live.ts';
@@ -8,6 +8,7 @@ import { Empty } from '../../parts/empty.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/page.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
+import { TableHead } from '../../parts/tables/table-head.tsx';
 import { When } from '../../parts/when.tsx';
 import type { KeysSearch } from './route.ts';
 
@@ -57,19 +58,7 @@ export function KeyList({ after, change }: KeyListProps) {
         <Card withBorder padding={0}>
           <Table.ScrollContainer minWidth={860} type="native">
             <Table highlightOnHover verticalSpacing="xs" aria-label="API keys">
-              <Table.Thead>
-                <Table.Tr>
-                  <Table.Th>Key</Table.Th>
-                  <Table.Th>Roles</Table.Th>
-                  <Table.Th>Places</Table.Th>
-                  <Table.Th>Actions</Table.Th>
-                  <Table.Th>Last used</Table.Th>
-                  <Table.Th>Ends</Table.Th>
-                  <Table.Th>
-                    <VisuallyHidden>Revoke</VisuallyHidden>
-                  </Table.Th>
-                </Table.Tr>
-              </Table.Thead>
+              <TableHead columns={['Key', 'Roles', 'Places', 'Actions', 'Last used', 'Ends', { hidden: 'Revoke' }]} />
               <Table.Tbody>
                 {data.items.map((key) => (
                   <Table.Tr key={key.id}>

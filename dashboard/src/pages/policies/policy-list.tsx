@@ -2,6 +2,7 @@
 import { Badge, Card, Group, Table, Text } from '@mantine/core';
 import { Empty } from '../../parts/empty.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
+import { TableHead } from '../../parts/tables/table-head.tsx';
 import { principalsInWords, type SavedPolicy, whereInWords } from './parts/policies.ts';
 
 export function PolicyList({ policies }: { readonly policies: readonly SavedPolicy[] }) {
@@ -20,16 +21,7 @@ export function PolicyList({ policies }: { readonly policies: readonly SavedPoli
     <Card withBorder padding={0}>
       <Table.ScrollContainer minWidth={820} type="native">
         <Table highlightOnHover verticalSpacing="xs" aria-label="Policies">
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>Policy</Table.Th>
-              <Table.Th>Effect</Table.Th>
-              <Table.Th>Who</Table.Th>
-              <Table.Th>Actions</Table.Th>
-              <Table.Th>Places</Table.Th>
-              <Table.Th>Documents</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
+          <TableHead columns={['Policy', 'Effect', 'Who', 'Actions', 'Places', 'Documents']} />
           <Table.Tbody>
             {policies.map((policy) => (
               <Table.Tr key={policy.id}>

@@ -4,6 +4,7 @@ import { Failure } from '../../parts/failure.tsx';
 import { type EffectiveSettings, useEffectiveSettings } from '../../parts/installation/effective-settings.ts';
 import { numberText } from '../../parts/numbers.ts';
 import { Loading } from '../../parts/page.tsx';
+import { TableHead } from '../../parts/tables/table-head.tsx';
 
 export function Limits() {
   const { data: settings, error, refetch } = useEffectiveSettings();
@@ -16,13 +17,7 @@ export function Limits() {
       </Title>
       <Table.ScrollContainer minWidth={560} scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}>
         <Table>
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>Setting</Table.Th>
-              <Table.Th>Value</Table.Th>
-              <Table.Th>What it limits</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
+          <TableHead columns={['Setting', 'Value', 'What it limits']} />
           <Table.Tbody>
             {settings.limits.map((limit) => (
               <Limit key={limit.setting} {...limit} />

@@ -7,6 +7,7 @@ import { Empty } from '../../parts/empty.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/page.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
+import { TableHead } from '../../parts/tables/table-head.tsx';
 import { When } from '../../parts/when.tsx';
 import { type ListedUser, nameOf, OWNER_ROLES, OWNERS_ONLY } from '../users/accounts.ts';
 
@@ -42,13 +43,7 @@ export function Team() {
       ) : (
         <Table.ScrollContainer minWidth={420} scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}>
           <Table>
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th>Account</Table.Th>
-                <Table.Th>Roles</Table.Th>
-                <Table.Th>Since</Table.Th>
-              </Table.Tr>
-            </Table.Thead>
+            <TableHead columns={['Account', 'Roles', 'Since']} />
             <Table.Tbody>
               {owners.map((owner) => (
                 <Table.Tr key={owner.id}>

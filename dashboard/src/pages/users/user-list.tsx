@@ -9,6 +9,7 @@ import { useListPage } from '../../api/live.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/page.tsx';
+import { TableHead } from '../../parts/tables/table-head.tsx';
 import { When } from '../../parts/when.tsx';
 import { type ListedUser, nameOf, USER_EVENTS } from './accounts.ts';
 import type { UsersSearch } from './route.ts';
@@ -90,15 +91,7 @@ function Rows({ users }: { readonly users: readonly ListedUser[] }) {
   return (
     <Table.ScrollContainer minWidth={620} type="native">
       <Table highlightOnHover verticalSpacing="xs" aria-label="Accounts">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Account</Table.Th>
-            <Table.Th>Kind</Table.Th>
-            <Table.Th>Roles</Table.Th>
-            <Table.Th>State</Table.Th>
-            <Table.Th>Made</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
+        <TableHead columns={['Account', 'Kind', 'Roles', 'State', 'Made']} />
         <Table.Tbody>
           {users.map((user) => (
             <Table.Tr key={user.id}>

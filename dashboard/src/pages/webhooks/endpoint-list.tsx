@@ -3,6 +3,7 @@ import { Code, Group, Stack, Table, Text, Title } from '@mantine/core';
 import { Empty } from '../../parts/empty.tsx';
 import { numberText } from '../../parts/numbers.ts';
 import { PageLink } from '../../parts/page-link.tsx';
+import { TableHead } from '../../parts/tables/table-head.tsx';
 import { When } from '../../parts/when.tsx';
 import { type Endpoint, nameOf } from './parts/answers.ts';
 import { HealthBadge } from './parts/health.tsx';
@@ -29,15 +30,7 @@ export function EndpointList({ endpoints }: { readonly endpoints: readonly Endpo
         scrollAreaProps={{ viewportProps: { tabIndex: 0, 'aria-label': 'Endpoints' } }}
       >
         <Table highlightOnHover aria-label="Endpoints">
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>Endpoint</Table.Th>
-              <Table.Th>Types</Table.Th>
-              <Table.Th>Health</Table.Th>
-              <Table.Th ta="right">Pending</Table.Th>
-              <Table.Th>Last success</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
+          <TableHead columns={['Endpoint', 'Types', 'Health', { right: 'Pending' }, 'Last success']} />
           <Table.Tbody>
             {endpoints.map((endpoint) => (
               <Table.Tr key={endpoint.id}>

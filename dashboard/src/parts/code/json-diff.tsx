@@ -1,5 +1,6 @@
 /** Two states of a document, member by member: what was added, removed and changed. */
 import { Badge, Code, Table, Text } from '@mantine/core';
+import { TableHead } from '../tables/table-head.tsx';
 
 type State = Readonly<Record<string, unknown>> | null;
 
@@ -18,13 +19,7 @@ export function JsonDiff({ before, after }: { readonly before: State; readonly a
   return (
     <Table.ScrollContainer minWidth={320}>
       <Table withTableBorder verticalSpacing={4} layout="auto">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Member</Table.Th>
-            <Table.Th>Before</Table.Th>
-            <Table.Th>After</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
+        <TableHead columns={['Member', 'Before', 'After']} />
         <Table.Tbody>
           {differences.map(({ path, kind, before: was, after: is }) => (
             <Table.Tr key={path}>

@@ -4,6 +4,7 @@ import { notifications } from '@mantine/notifications';
 import { useRef, useState } from 'react';
 import { Failure } from '../../../parts/failure.tsx';
 import { numberText } from '../../../parts/numbers.ts';
+import { TableHead } from '../../../parts/tables/table-head.tsx';
 import {
   COLUMN_TYPES,
   type ColumnPlan,
@@ -133,13 +134,7 @@ function Mapping({ plan, onChange }: MappingProps) {
   return (
     <Table.ScrollContainer minWidth={420} maxHeight={260}>
       <Table withTableBorder verticalSpacing={4}>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Column</Table.Th>
-            <Table.Th>Member</Table.Th>
-            <Table.Th>As</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
+        <TableHead columns={['Column', 'Member', 'As']} />
         <Table.Tbody>
           {plan.map(({ column, member, type }, at) => (
             <Table.Tr key={column}>

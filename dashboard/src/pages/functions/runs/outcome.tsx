@@ -1,5 +1,6 @@
 /** What a run or a try did: its operations, and how it failed. */
 import { Alert, Code, Table, Text } from '@mantine/core';
+import { TableHead } from '../../../parts/tables/table-head.tsx';
 import type { RunFault, RunOperation } from '../parts/answers.ts';
 
 export function ErrorOfRun({ error }: { readonly error: RunFault }) {
@@ -23,14 +24,7 @@ export function Operations({ operations }: { readonly operations: readonly RunOp
       scrollAreaProps={{ viewportProps: { tabIndex: 0, 'aria-label': 'Operations' } }}
     >
       <Table verticalSpacing={4} aria-label="Operations">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Operation</Table.Th>
-            <Table.Th>On</Table.Th>
-            <Table.Th ta="right">Took</Table.Th>
-            <Table.Th>Outcome</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
+        <TableHead columns={['Operation', 'On', { right: 'Took' }, 'Outcome']} />
         <Table.Tbody>
           {operations.map((one, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: the list of a run that has ended does not change

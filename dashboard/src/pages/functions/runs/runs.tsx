@@ -7,6 +7,7 @@ import { useRunStream } from '../../../api/run-stream.ts';
 import { Failure } from '../../../parts/failure.tsx';
 import { Loading } from '../../../parts/page.tsx';
 import { Pager } from '../../../parts/tables/pager.tsx';
+import { TableHead } from '../../../parts/tables/table-head.tsx';
 import { TextFilter } from '../../../parts/tables/text-filter.tsx';
 import { When } from '../../../parts/when.tsx';
 import { RUN_STATES, type Run } from '../parts/answers.ts';
@@ -135,16 +136,7 @@ function RunTable({ items, search, go, plugin }: RunTableProps) {
   return (
     <Table.ScrollContainer minWidth={600} scrollAreaProps={{ viewportProps: { tabIndex: 0, 'aria-label': 'Runs' } }}>
       <Table highlightOnHover aria-label="Runs">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>State</Table.Th>
-            <Table.Th>Function</Table.Th>
-            <Table.Th>Begun</Table.Th>
-            <Table.Th ta="right">Took</Table.Th>
-            <Table.Th ta="right">Attempt</Table.Th>
-            <Table.Th>Error</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
+        <TableHead columns={['State', 'Function', 'Begun', { right: 'Took' }, { right: 'Attempt' }, 'Error']} />
         <Table.Tbody>
           {items.map((run) => (
             <Table.Tr key={run.id}>

@@ -6,6 +6,7 @@ import { Failure } from '../../../parts/failure.tsx';
 import { Loading } from '../../../parts/page.tsx';
 import { PageLink } from '../../../parts/page-link.tsx';
 import { Pager } from '../../../parts/tables/pager.tsx';
+import { TableHead } from '../../../parts/tables/table-head.tsx';
 import { TextFilter } from '../../../parts/tables/text-filter.tsx';
 import { When } from '../../../parts/when.tsx';
 import { DELIVERY_STATES, type Delivery, type Endpoint, nameOf } from '../parts/answers.ts';
@@ -88,17 +89,17 @@ function DeliveryTable({ items, endpoints }: DeliveryTableProps) {
       scrollAreaProps={{ viewportProps: { tabIndex: 0, 'aria-label': 'Deliveries' } }}
     >
       <Table highlightOnHover aria-label="Deliveries">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>State</Table.Th>
-            <Table.Th>Event</Table.Th>
-            {search.endpoint === undefined ? <Table.Th>Endpoint</Table.Th> : null}
-            <Table.Th>Last try</Table.Th>
-            <Table.Th ta="right">Tries</Table.Th>
-            <Table.Th>Next try</Table.Th>
-            <Table.Th>Made</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
+        <TableHead
+          columns={[
+            'State',
+            'Event',
+            ...(search.endpoint === undefined ? ['Endpoint'] : []),
+            'Last try',
+            { right: 'Tries' },
+            'Next try',
+            'Made',
+          ]}
+        />
         <Table.Tbody>
           {items.map((delivery) => {
             const endpoint = endpoints.find(({ id }) => id === delivery.endpoint);
