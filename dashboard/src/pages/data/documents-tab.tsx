@@ -46,7 +46,7 @@ export function DocumentsTab(props: DocumentsTabProps) {
   // The same list while nothing changes, so that rows are not drawn again.
   const columns = useMemo(() => columnsOf(shape, named), [shape, named]);
   const hidden = useHidden(collection, search.as, pages, columns);
-  const { accounts, why } = useRights();
+  const { accounts, why, known } = useRights();
   const isMissing = pages.error instanceof Problem && pages.error.code === 'resource-not-available';
   const isEmpty = pages.isComplete && pages.rows.length === 0;
   const drawer = <DocumentDrawer {...props} members={choices(shape)} />;
@@ -111,7 +111,7 @@ export function DocumentsTab(props: DocumentsTabProps) {
         hidden={hidden}
         sort={sort ?? NEWEST_FIRST}
         opened={doc}
-        mayEdit={mayWrite}
+        mayEdit={known ? mayWrite : null}
         onSort={(next) => onChange({ sort: next }, true)}
         onOpen={(id) => onChange({ doc: id })}
         onSave={save}

@@ -24,7 +24,8 @@ interface DocumentGridProps {
   readonly sort: string;
   /** The id of the document in the drawer. */
   readonly opened: string | undefined;
-  readonly mayEdit: boolean;
+  /** Null until the server has said what the person may do. */
+  readonly mayEdit: boolean | null;
   readonly onSort: (sort: string | undefined) => void;
   readonly onOpen: (id: string) => void;
   readonly onSave: (target: CellTarget, value: unknown) => void;
@@ -36,6 +37,8 @@ export function DocumentGrid(props: DocumentGridProps) {
   const [widths, setWidths] = useState<Readonly<Record<string, number>>>({});
   const [cursor, setCursor] = useState<{ readonly row: number; readonly column: number } | null>(null);
   const [isEditing, setEditing] = useState(false);
+  // Somebody wants to change the cell with the cursor, and it is not known yet whether they may.
+  const [isAsking, setAsking] = useState(false);
   useSyncExternalStore(pages.subscribe, () => pages.version);
   const { rows, isComplete } = pages;
   const count = Math.min(isComplete ? rows.length : Math.max(total ?? 0, rows.length), MAX_ROWS);
@@ -58,12 +61,17 @@ export function DocumentGrid(props: DocumentGridProps) {
       const [document, path] = [now.rows[row], shown[column]?.path ?? 'id'];
       if (document === undefined) return;
       setCursor({ row, column });
+      setAsking(mayEdit === null);
+      if (mayEdit === null) return;
       if (mayEdit && isSimple(path, valueAt(document, path))) setEditing(true);
       else onOpen(document.id);
     };
     return {
       edit,
-      focus: (row, column) => setCursor({ row, column }),
+      focus: (row, column) => {
+        setAsking(false);
+        setCursor({ row, column });
+      },
       open: (id) => latest.current.onOpen(id),
       save: (target, value) => latest.current.onSave(target, value),
       stop: () => {
@@ -73,6 +81,11 @@ export function DocumentGrid(props: DocumentGridProps) {
     };
   }, []);
 
+  const isKnown = props.mayEdit !== null;
+  useEffect(() => {
+    if (isKnown && isAsking && cursor !== null) actions.edit(cursor.row, cursor.column);
+  }, [isKnown, isAsking, cursor, actions]);
+
   const widen = useCallback((path: string, wide: number) => setWidths((now) => ({ ...now, [path]: wide })), []);
   const sortBy = useCallback((next: string | undefined) => latest.current.onSort(next), []);
 
@@ -80,6 +93,7 @@ export function DocumentGrid(props: DocumentGridProps) {
     if (event.target !== frame.current) return;
     const { row, column } = cursor ?? { row: startIndex, column: 0 };
     const document = rows[row];
+    if (event.key !== 'F2') setAsking(false);
     if (event.key === 'Enter' && document !== undefined) latest.current.onOpen(document.id);
     else if (event.key === 'F2') actions.edit(row, column);
     else {
