@@ -59,6 +59,8 @@ const DOORS: readonly { readonly vendor: RegExp; readonly doors: RegExp }[] = [
     doors: /^src\/(egress\/|http\/errors\.ts|commands\/webhooks\/receiver\.ts)/,
   },
   { vendor: /^openid-client$/, doors: /^src\/auth\/flows\// },
+  { vendor: /^@node-saml\/|^xml-encryption$/, doors: /^src\/auth\/saml-sign-in\// },
+  { vendor: /^@xmldom\//, doors: /^src\/auth\/saml\/xml\.ts/ },
   { vendor: /^otpauth$/, doors: /^src\/auth\/factors\/totp\.ts/ },
   { vendor: /^uqr$/, doors: /^src\/auth\/factors\/qr\.ts/ },
   { vendor: /^isolated-vm$/, doors: /^src\/functions\/sandbox\/runner\// },

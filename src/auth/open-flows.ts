@@ -12,7 +12,7 @@ import type { OpenId } from './flows/openid.ts';
 import { ProviderAccounts } from './flows/provider-accounts.ts';
 import { ProviderAttempts } from './flows/provider-attempts.ts';
 import { ProviderLogOut } from './flows/provider-log-out.ts';
-import { ProviderSignIn, type ProviderSignInParts } from './flows/provider-sign-in.ts';
+import { ProviderSignIn, type ProviderSignInParts, type SamlMessages } from './flows/provider-sign-in.ts';
 import type { KeptTokens } from './providers/kept-tokens.ts';
 import type { SecondStep } from './sign-in/second-step.ts';
 import type { SignIn } from './sign-in/sign-in.ts';
@@ -58,7 +58,14 @@ export function openFlows(parts: FlowParts, { book, isAllowedRedirect, egress }:
     loaded ??= import('./flows/openid.ts').then((library) => new library.OpenId(egress, parts.now));
     return loaded;
   };
-  const common = { ...parts, attempts, findProvider, openId, book, isAllowedRedirect };
+  let samlLoaded: Promise<SamlMessages> | undefined;
+  const saml = () => {
+    samlLoaded ??= import('./saml-sign-in/open-saml.ts').then(({ openSaml }) =>
+      openSaml({ egress, singleUse: parts.singleUse, now: parts.now }),
+    );
+    return samlLoaded;
+  };
+  const common = { ...parts, attempts, findProvider, openId, saml, book, isAllowedRedirect };
   const codes = new OneTimeCodes(common);
   const accounts = new ProviderAccounts(parts);
   return {

@@ -23,6 +23,9 @@ const RARE = [
   'mongodb-memory-server-core',
   'undici',
   'openid-client',
+  '@node-saml/node-saml',
+  '@xmldom/xmldom',
+  'xml-encryption',
 ];
 const RARE_PARTS = ['typebox/build/value/', 'typebox/build/compile/'];
 

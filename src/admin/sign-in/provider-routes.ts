@@ -66,7 +66,10 @@ export async function providerRoutes(app: FastifyInstance, options: ProviderRout
 
   app.post<OnProvider>(`${URL}/:name/check`, { config: PROVIDER_OPERATIONS.check }, async (request) => {
     enter(request, 'update');
-    return checkProvider(await providers.latest(request.params.name), { egress, base });
+    const provider = await providers.latest(request.params.name);
+    if (provider.saml === null) return checkProvider(provider, { egress, base });
+    const { checkSamlProvider } = await import('../../auth/saml-sign-in/saml-check.ts');
+    return checkSamlProvider(provider, { egress, base });
   });
 }
 

@@ -19,9 +19,12 @@ export interface CookieTerms {
   readonly posted: boolean;
 }
 
-/** Whether a provider answers by a form that the browser posts: Apple does when it is asked for a name or an address. */
+/**
+ * Whether a provider answers by a form that the browser posts: SAML does, and Apple when it is asked for a name or an
+ * address.
+ */
 export function isPosted({ kind, scopes }: Pick<Provider, 'kind' | 'scopes'>): boolean {
-  return kind === 'apple' && scopes.length > 0;
+  return kind === 'saml' || (kind === 'apple' && scopes.length > 0);
 }
 
 /** The `Set-Cookie` headers of a flow that begins; the ones of older flows go when there are too many. */

@@ -4,6 +4,8 @@ import { MillraceError } from '../../kernel/errors.ts';
 /** Where the browser goes next. */
 export interface Step {
   readonly location: string;
+  /** Fields that the browser posts there; missing where it only goes there. */
+  readonly form?: Readonly<Record<string, string>>;
   readonly cookies: readonly string[];
 }
 

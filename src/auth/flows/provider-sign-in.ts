@@ -16,6 +16,7 @@ import { beginCookies, type CookieTerms, endCookie, flowSecret, isPosted } from 
 import { ending, endOf, type Step, withParameters } from './flow-end.ts';
 import type { OneTimeCodes } from './one-time-codes.ts';
 import type { OpenId } from './openid.ts';
+import type { ProvedUser } from './proved-user.ts';
 import { admittedIdentity, type ProviderAccounts } from './provider-accounts.ts';
 import type { ProviderAttempts } from './provider-attempts.ts';
 import { redirectNotAllowed } from './provider-refusal.ts';
@@ -35,12 +36,25 @@ export interface ProviderBook {
   enabled(): readonly Provider[];
 }
 
+/** Where the browser goes to sign in at a provider, and what it posts there. */
+export type Onward = Pick<Step, 'location' | 'form'>;
+
+/** Signing in by SAML, which has other messages than OAuth has. */
+export interface SamlMessages {
+  begin(provider: Provider, relayState: string, flow: Flow & FlowProofs): Promise<Onward>;
+  /** @param flow null where the sign-in began at the provider @param recipient where the answer was taken */
+  prove(provider: Provider, recipient: string, flow: FlowProofs | null, message: string): Promise<ProvedUser>;
+  metadata(provider: Provider, base: string): string;
+}
+
 export interface ProviderSignInParts {
   readonly book: ProviderBook;
   /** Whether an owner lists an address. */
   readonly isAllowedRedirect: (address: string) => boolean;
   /** Loaded when it is first asked for. */
   readonly openId: () => Promise<OpenId>;
+  /** Loaded when it is first asked for. */
+  readonly saml: () => Promise<SamlMessages>;
   readonly accounts: ProviderAccounts;
   readonly codes: OneTimeCodes;
   readonly singleUse: SingleUse;
@@ -100,25 +114,32 @@ export class ProviderSignIn {
         redirect,
         clientState,
         challenge,
-        callback: callbackAddress(base, name),
+        callback: callbackAddress(base, provider),
         browser: hashOf(secret),
         joins,
       };
       const state = await this.#parts.singleUse.make('flow', null, { facts: flow });
-      const location = await (await this.#parts.openId()).address(provider, state, { ...flow, ...proofsOf(secret) });
-      return { location, cookies: beginCookies(state, secret, cookies, termsOf(provider, base)) };
+      const onward = await this.#onward(provider, state, { ...flow, ...proofsOf(secret) });
+      return { ...onward, cookies: beginCookies(state, secret, cookies, termsOf(provider, base)) };
     });
   }
 
   /**
    * Ends a flow with the answer that the browser brings from the provider.
+   * @param isSaml whether it was brought to the place of SAML
    * @throws MillraceError `flow-unusable` when it is not known where it would end, `provider-not-found`
    */
-  async finish(name: string, answer: URLSearchParams, { base, cookies, origin }: BrowserRequest): Promise<Step> {
+  async finish(
+    name: string,
+    answer: URLSearchParams,
+    { base, cookies, origin }: BrowserRequest,
+    isSaml = false,
+  ): Promise<Step> {
     const { singleUse, attempts } = this.#parts;
     const known = await this.#find(name);
+    if ((known.kind === 'saml') !== isSaml) throw unusable(`'${name}' does not answer here`);
     const terms = termsOf(known, base);
-    const [state = '', second] = answer.getAll('state');
+    const [state = '', second] = answer.getAll(isSaml ? 'RelayState' : 'state');
     const secret = flowSecret(state, cookies, terms);
     if (secret === null || second !== undefined) {
       throw unusable('This browser did not begin the sign-in, or does not keep cookies of this server');
@@ -161,6 +182,22 @@ export class ProviderSignIn {
     });
   }
 
+  /**
+   * Our own metadata for a provider of SAML.
+   * @throws MillraceError `provider-not-found`
+   */
+  async metadata(name: string, base: string): Promise<string> {
+    const provider = await this.#find(name);
+    if (provider.kind !== 'saml') throw missingProvider(name);
+    return (await this.#parts.saml()).metadata(provider, base);
+  }
+
+  async #onward(provider: Provider, state: string, flow: Flow & FlowProofs): Promise<Onward> {
+    const { openId, saml } = this.#parts;
+    if (provider.kind === 'saml') return (await saml()).begin(provider, state, flow);
+    return { location: await (await openId()).address(provider, state, flow) };
+  }
+
   /** Verifies the answer of a provider; the one-time code for what it proves. */
   async #prove(
     provider: Provider,
@@ -169,10 +206,12 @@ export class ProviderSignIn {
     answer: URLSearchParams,
     origin: SessionOrigin,
   ): Promise<string> {
-    const { openId, accounts, codes } = this.#parts;
-    const proof = await (await openId()).prove(provider, flow, state, answer);
+    const { openId, saml, accounts, codes } = this.#parts;
+    const signedIn = provider.kind === 'saml' ? null : await (await openId()).prove(provider, flow, state, answer);
+    const proof =
+      signedIn ?? (await (await saml()).prove(provider, flow.callback, flow, answer.get('SAMLResponse') ?? ''));
     const identity = admittedIdentity(provider, proof);
-    const sealed = provider.keepTokens ? this.#parts.tokens.seal(identity, proof.tokens) : null;
+    const sealed = provider.keepTokens && signedIn ? this.#parts.tokens.seal(identity, signedIn.tokens) : null;
     const kept = sealed === null ? {} : { tokens: sealed };
     const outcome: Outcome = { provider: provider.name, identity, challenge: flow.challenge, ...kept };
     if (flow.joins !== null) return codes.make('join-code', flow.joins, outcome);
@@ -193,9 +232,7 @@ export class ProviderSignIn {
   async #find(name: string, version?: string): Promise<Provider> {
     const provider = await this.#parts.book.find(name, version);
     if (provider?.enabled === true) return provider;
-    throw new MillraceError('provider-not-found', `There is no provider '${name.slice(0, 40)}' to sign in with`, {
-      hint: 'GET /auth/providers lists what there is',
-    });
+    throw missingProvider(name);
   }
 
   #allowed(redirect: string | null, base: string): string {
@@ -214,6 +251,12 @@ function challengeOf({ challenge, method }: FlowRequest): string {
 
 function termsOf(provider: Provider, base: string): CookieTerms {
   return { secure: base.startsWith('https:'), posted: isPosted(provider) };
+}
+
+function missingProvider(name: string): MillraceError {
+  return new MillraceError('provider-not-found', `There is no provider '${name.slice(0, 40)}' to sign in with`, {
+    hint: 'GET /auth/providers lists what there is',
+  });
 }
 
 function random(): string {

@@ -29,6 +29,8 @@ const FORM_ERRORS: readonly ErrorCode[] = [
   'request-timeout',
 ];
 
+const SAML_MESSAGE = { type: 'object', additionalProperties: { type: 'string' } } as const;
+
 export const BY_PROVIDER = {
   begin: operation({
     id: 'auth.begin',
@@ -44,7 +46,13 @@ export const BY_PROVIDER = {
       queryParameter('state', 'Comes back with the code.', { type: 'string', maxLength: 512 }),
       queryParameter('join', 'A ticket of `POST /auth/identities/{provider}`.'),
     ],
-    answers: ONWARD,
+    answers: {
+      ...ONWARD,
+      200: {
+        description: 'A page that posts itself to a provider of SAML.',
+        content: { 'text/html': { type: 'string' } },
+      },
+    },
     errors: ['unknown-parameter', 'invalid-parameter', 'provider-not-found', 'redirect-not-allowed'],
   }),
   finish: operation({
@@ -63,6 +71,25 @@ export const BY_PROVIDER = {
     body: { 'application/x-www-form-urlencoded': { type: 'object', additionalProperties: { type: 'string' } } },
     answers: ONWARD,
     errors: ['provider-not-found', 'flow-unusable', ...FORM_ERRORS],
+  }),
+  samlMetadata: operation({
+    id: 'auth.samlMetadata',
+    tag,
+    summary: 'The metadata of this server, for a provider of SAML',
+    parameters: [PROVIDER],
+    answers: {
+      200: { description: 'The metadata.', content: { 'application/samlmetadata+xml': { type: 'string' } } },
+    },
+    errors: ['unknown-parameter', 'provider-not-found'],
+  }),
+  samlAnswer: operation({
+    id: 'auth.samlAnswer',
+    tag,
+    summary: 'Where a provider of SAML lets the browser post its answer to',
+    parameters: [PROVIDER],
+    body: { 'application/x-www-form-urlencoded': SAML_MESSAGE },
+    answers: ONWARD,
+    errors: ['unknown-parameter', 'provider-not-found', 'flow-unusable', ...FORM_ERRORS],
   }),
   exchange: operation({
     id: 'auth.exchange',

@@ -8,6 +8,7 @@ import { parameters, queryText, requestBase, requireMediaType } from '../../kern
 import type { Step } from '../flows/flow-end.ts';
 import type { BrowserRequest, ProviderSignIn } from '../flows/provider-sign-in.ts';
 import { BY_PROVIDER } from './flow-operations.ts';
+import { postingPage } from './posting-page.ts';
 import { refusalPage } from './refusal-page.ts';
 import { sessionOriginOf } from './requests.ts';
 
@@ -74,9 +75,27 @@ export async function flowRoutes(app: FastifyInstance, options: FlowRoutesOption
     const answer = body instanceof URLSearchParams ? body : new URLSearchParams();
     return send(reply, await providerSignIn.finish(request.params.provider, answer, browserOf(request)));
   });
+
+  app.get<OfProvider>('/auth/saml/:provider/metadata', { config: BY_PROVIDER.samlMetadata }, async (request, reply) => {
+    parameters(request, []);
+    const xml = await providerSignIn.metadata(request.params.provider, browserOf(request).base);
+    return reply.type('application/samlmetadata+xml').send(xml);
+  });
+
+  app.post<OfProvider>('/auth/saml/:provider/acs', { config: BY_PROVIDER.samlAnswer }, async (request, reply) => {
+    parameters(request, []);
+    requireMediaType(request, [FORM]);
+    const { body } = request;
+    const answer = body instanceof URLSearchParams ? body : new URLSearchParams();
+    return send(reply, await providerSignIn.finish(request.params.provider, answer, browserOf(request), true));
+  });
 }
 
-function send(reply: FastifyReply, { location, cookies }: Step): FastifyReply {
+function send(reply: FastifyReply, { location, form, cookies }: Step): FastifyReply {
   if (cookies.length > 0) reply.header('set-cookie', [...cookies]);
+  if (form !== undefined) {
+    const { html, policy } = postingPage(location, form);
+    return reply.header('content-security-policy', policy).type('text/html; charset=utf-8').send(html);
+  }
   return reply.code(302).header('location', location).send();
 }

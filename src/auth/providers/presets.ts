@@ -34,6 +34,7 @@ export const PRESETS: Readonly<Record<ProviderBody['kind'], Preset>> = {
     scopes: ['openid', 'email', 'profile'],
     profile: { name: 'name', picture: 'picture' },
   },
+  saml: { issuer: null, endpoints: {}, scopes: [], profile: { name: 'name' } },
   github: {
     issuer: null,
     endpoints: {

@@ -1,7 +1,7 @@
 /**
  * Tries out what a provider names, without signing anybody in: its discovery document, its keys, its clock, the form of
  * its secret, and the redirect address to register there. Each is a verdict in words for the owner who sets it up. Not
- * here: signing in, and where calls may go (egress/).
+ * here: SAML (saml-sign-in/saml-check.ts), signing in, and where calls may go (egress/).
  */
 import { createPublicKey, sign } from 'node:crypto';
 import type { Egress } from '../../egress/egress.ts';
@@ -24,7 +24,16 @@ export interface CheckParts {
   readonly now?: () => number;
 }
 
-export const CHECKS = ['discovery', 'keys', 'reached', 'clock', 'secret', 'redirect'] as const;
+export const CHECKS = [
+  'discovery',
+  'metadata',
+  'keys',
+  'certificates',
+  'reached',
+  'clock',
+  'secret',
+  'redirect',
+] as const;
 
 /** One thing that was looked at. */
 export interface CheckVerdict {
@@ -97,7 +106,7 @@ export async function checkProvider(provider: Provider, parts: CheckParts): Prom
   }
   await look('clock', () => judgeClock(dates.at(-1)));
   await look('secret', () => judgeSecret(provider));
-  const redirect = callbackAddress(parts.base, provider.name);
+  const redirect = callbackAddress(parts.base, provider);
   await look('redirect', () => judgeRedirect(redirect, provider.kind));
   return { passed: checks.every(({ passed }) => passed), redirect, checks };
 }

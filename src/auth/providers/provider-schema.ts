@@ -5,7 +5,7 @@
 import Type, { type Static } from 'typebox';
 import { ROLES } from '../identity/role-names.ts';
 
-const PROVIDER_KINDS = ['google', 'facebook', 'apple', 'github', 'oidc'] as const;
+const PROVIDER_KINDS = ['google', 'facebook', 'apple', 'github', 'oidc', 'saml'] as const;
 
 const closed = { additionalProperties: false } as const;
 
@@ -80,16 +80,78 @@ const ENDPOINTS = Type.Object(
   { ...closed, description: 'Replace the standard or discovered endpoints.' },
 );
 
+const CERTIFICATE = Type.String({ minLength: 64, maxLength: 16_384 });
+
+const SAML = Type.Object(
+  {
+    metadata: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 262_144, description: 'The metadata of the provider, as XML.' }),
+    ),
+    metadataUrl: Type.Optional(url('Where the metadata of the provider is read, and read again every 15 minutes.')),
+    issuer: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 1_024,
+        description: 'Entity id of the provider; needed without metadata.',
+      }),
+    ),
+    entryPoint: Type.Optional(url('Where sign-ins begin; needed without metadata.')),
+    logoutUrl: Type.Optional(url('Where sessions at the provider end, by the redirect binding.')),
+    binding: Type.Optional(
+      Type.Unsafe<'redirect' | 'post'>({
+        type: 'string',
+        enum: ['redirect', 'post'],
+        description: 'How the browser brings our request. Default: redirect, where the metadata has it.',
+      }),
+    ),
+    certificates: Type.Optional(
+      Type.Array(CERTIFICATE, {
+        minItems: 1,
+        maxItems: 8,
+        description: 'Certificates of the keys that the provider signs with, as PEM; needed without metadata.',
+      }),
+    ),
+    certificate: Type.Optional({
+      ...CERTIFICATE,
+      description: 'Our own certificate, of `privateKey`, as PEM. Our metadata shows it.',
+    }),
+    wantResponseSigned: Type.Optional(
+      Type.Boolean({ default: false, description: 'Whether a signature of the assertion alone is not enough.' }),
+    ),
+    allowIdpInitiated: Type.Optional(
+      Type.Boolean({ default: false, description: 'Whether a sign-in may begin at the provider.' }),
+    ),
+    nameIdFormat: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 256, description: 'The format of NameID that is asked for.' }),
+    ),
+    subject: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 256,
+        description: 'The attribute that names a user for ever. Default: the NameID.',
+      }),
+    ),
+  },
+  { ...closed, description: 'SAML only: how the provider is known.' },
+);
+
 /** The body of `POST` and `PUT`. */
 export const PROVIDER = Type.Object(
   {
     name,
     kind: Type.Unsafe<(typeof PROVIDER_KINDS)[number]>({ type: 'string', enum: [...PROVIDER_KINDS] }),
-    clientId: Type.String({ minLength: 1, maxLength: 512, description: 'As the provider gave it.' }),
-    clientSecret: Type.Optional(secret('As the provider gave it. Not of Apple.', 4_096)),
+    clientId: Type.String({
+      minLength: 1,
+      maxLength: 512,
+      description: 'As the provider gave it. With SAML: our own entity id.',
+    }),
+    clientSecret: Type.Optional(secret('As the provider gave it. Not of Apple and SAML.', 4_096)),
     teamId: Type.Optional(Type.String({ pattern: '^[A-Z0-9]{10}$', description: 'Apple only.' })),
     keyId: Type.Optional(Type.String({ pattern: '^[A-Z0-9]{10}$', description: 'Apple only: id of the private key.' })),
-    privateKey: Type.Optional(secret('Apple only: the private key (P-256), as PEM.', 4_096)),
+    privateKey: Type.Optional(
+      secret('Apple: the private key (P-256). SAML: our own (RSA), which signs and decrypts. As PEM.', 8_192),
+    ),
+    saml: Type.Optional(SAML),
     issuer: Type.Optional(url('The issuer of id tokens; `/.well-known/openid-configuration` below it is read.')),
     scopes: Type.Optional(
       Type.Array(Type.String({ pattern: '^[\\x21\\x23-\\x5B\\x5D-\\x7E]{1,256}$' }), {

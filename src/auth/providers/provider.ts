@@ -7,6 +7,7 @@ import { type Fault, MillraceError } from '../../kernel/errors.ts';
 import { checked } from '../../kernel/parse-body.ts';
 import { PRESETS } from './presets.ts';
 import { PROVIDER, type ProviderBody } from './provider-schema.ts';
+import { samlFaults } from './saml-faults.ts';
 
 /**
  * Words after `/auth/` that are routes of Millrace itself, now or later: a provider of such a name could not be reached,
@@ -56,7 +57,9 @@ export interface Provider {
   readonly clientSecret: string | null;
   /** What Apple's client secret is made of; null for every other kind. */
   readonly apple: { readonly teamId: string; readonly keyId: string; readonly privateKey: string } | null;
-  /** Issuer of id tokens (OpenID Connect); null where the protocol is plain OAuth 2. */
+  /** How a provider of SAML is known, and our own key; null for every other kind. */
+  readonly saml: (NonNullable<ProviderBody['saml']> & { readonly privateKey: string | null }) | null;
+  /** Issuer of id tokens (OpenID Connect); null where the protocol is another one. */
   readonly issuer: string | null;
   readonly scopes: readonly string[];
   /** These replace discovered endpoints; where there is no issuer, they are all there are. */
@@ -133,11 +136,17 @@ export function parseProvider(body: unknown, before: Before | null, checkUrl: Ch
     } else if (mustBe || sent !== undefined) refuse(`/${name}`, 'is required');
     return {};
   };
-  const isApple = written.kind === 'apple';
+  const [isApple, isSaml] = [written.kind === 'apple', written.kind === 'saml'];
+  const hasSecret = !isApple && !isSaml;
   const secrets: ProviderSecrets = {
-    ...keep('clientSecret', clientSecret, !isApple, !isApple && written.kind !== 'oidc'),
-    ...keep('privateKey', privateKey, isApple, isApple),
+    ...keep('clientSecret', clientSecret, hasSecret, hasSecret && written.kind !== 'oidc'),
+    // With SAML a key goes together with its certificate: where neither is sent, there is none any more.
+    ...(isSaml && privateKey === undefined && written.saml?.certificate === undefined
+      ? {}
+      : keep('privateKey', privateKey, isApple || isSaml, isApple)),
   };
+  if (isSaml)
+    for (const [pointer, detail] of samlFaults(written.saml ?? {}, secrets.privateKey)) refuse(pointer, detail);
   if (isApple && secrets.privateKey !== undefined && !isAppleKey(secrets.privateKey)) {
     refuse('/privateKey', 'must be a private key of the curve P-256, as PEM: the file AuthKey_….p8');
   }
@@ -160,6 +169,7 @@ export function toProvider(written: WrittenProvider, secrets: ProviderSecrets, v
     clientId: written.clientId,
     clientSecret: secrets.clientSecret ?? null,
     apple: isApple ? { teamId, keyId, privateKey: secrets.privateKey } : null,
+    saml: written.kind === 'saml' ? { ...written.saml, privateKey: secrets.privateKey ?? null } : null,
     issuer: issuerOf(written),
     scopes: written.scopes ?? preset.scopes,
     endpoints: { ...preset.endpoints, ...written.endpoints },
@@ -193,11 +203,11 @@ export function isDiscovered({ issuer, endpoints }: Pick<Provider, 'issuer' | 'e
 }
 
 /**
- * The redirect address to register at the provider.
+ * The redirect address to register at the provider; with SAML, the Assertion Consumer Service.
  * @param base where people reach this server, without a slash at its end
  */
-export function callbackAddress(base: string, name: string): string {
-  return `${base}/auth/${name}/callback`;
+export function callbackAddress(base: string, { name, kind }: Pick<Provider, 'name' | 'kind'>): string {
+  return kind === 'saml' ? `${base}/auth/saml/${name}/acs` : `${base}/auth/${name}/callback`;
 }
 
 /** Members that a kind must have. */
@@ -205,13 +215,19 @@ const NEEDED: Readonly<Record<string, readonly ProviderBody['kind'][]>> = {
   issuer: ['oidc'],
   teamId: ['apple'],
   keyId: ['apple'],
+  saml: ['saml'],
 };
 
 function membersOfOthers(written: WrittenProvider): readonly string[] {
   const { kind, endpoints = {} } = written;
   const isOAuth = kind === 'github' || kind === 'facebook';
+  const isSaml = kind === 'saml';
   const strange: (readonly [string, boolean])[] = [
-    ['issuer', isOAuth && 'issuer' in written],
+    ['issuer', (isOAuth || isSaml) && 'issuer' in written],
+    ['saml', !isSaml && 'saml' in written],
+    ['scopes', isSaml && 'scopes' in written],
+    ['endpoints', isSaml && 'endpoints' in written],
+    ['keepTokens', isSaml && written.keepTokens === true],
     ['teamId', kind !== 'apple' && 'teamId' in written],
     ['keyId', kind !== 'apple' && 'keyId' in written],
     ['endpoints/jwks', isOAuth && 'jwks' in endpoints],
@@ -230,9 +246,15 @@ function targetOf(written: WrittenProvider): string {
   return JSON.stringify([kind, clientId, issuerOf(written), endpoints?.token ?? null]);
 }
 
-function addressesOf({ issuer, endpoints = {} }: WrittenProvider): (readonly [pointer: string, address: string])[] {
-  const given = Object.entries(endpoints).map(([name, address]) => [`/endpoints/${name}`, address] as const);
-  return issuer === undefined ? given : [['/issuer', issuer], ...given];
+function addressesOf({ issuer, endpoints = {}, saml = {} }: WrittenProvider): (readonly [string, string])[] {
+  const given: Readonly<Record<string, string | undefined>> = {
+    '/issuer': issuer,
+    ...Object.fromEntries(Object.entries(endpoints).map(([name, address]) => [`/endpoints/${name}`, address])),
+    '/saml/metadataUrl': saml.metadataUrl,
+    '/saml/entryPoint': saml.entryPoint,
+    '/saml/logoutUrl': saml.logoutUrl,
+  };
+  return Object.entries(given).flatMap(([pointer, address]) => (address === undefined ? [] : [[pointer, address]]));
 }
 
 function isAppleKey(pem: string): boolean {

@@ -11,6 +11,7 @@ import { MillraceError } from '../../kernel/errors.ts';
 import { type CheckUrl, type Provider, parseProvider, toProvider, toShownProvider } from './provider.ts';
 import type { ProviderBody } from './provider-schema.ts';
 import { type KeptProvider, PROVIDERS_COLLECTION, type ProviderStore } from './provider-store.ts';
+import { checkWrittenMetadata } from './saml-faults.ts';
 
 const MAX_PROVIDERS = 100;
 
@@ -89,6 +90,7 @@ export class Providers {
   async create(body: unknown, stamp: Stamp): Promise<Shown> {
     const { store, checkUrl } = this.#parts;
     const { written, secrets } = parseProvider(body, null, checkUrl);
+    await checkWrittenMetadata(written);
     return this.#change(written.name, async (session) => {
       const all = await store.all(session);
       if (all.some((one) => one.written.name === written.name)) {
@@ -109,6 +111,7 @@ export class Providers {
     return this.#change(name, async (session) => {
       const before = await this.#existing(name, session, condition);
       const { written, secrets } = parseProvider(body, { ...before, secrets: before.openSecrets() }, checkUrl);
+      await checkWrittenMetadata(written);
       await store.save(before, written, secrets, stamp, session);
     });
   }

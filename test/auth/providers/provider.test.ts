@@ -66,7 +66,10 @@ t.test('presets complete a provider, and each endpoint can be replaced', async (
     issuer: 'https://appleid.apple.com',
     apple: { teamId: 'TEAM123456', keyId: 'KEY1234567', privateKey: APPLE.privateKey },
   });
-  t.equal(callbackAddress('https://api.example.org', 'acme'), 'https://api.example.org/auth/acme/callback');
+  t.equal(
+    callbackAddress('https://api.example.org', { name: 'acme', kind: 'oidc' }),
+    'https://api.example.org/auth/acme/callback',
+  );
 });
 
 t.test('what does not belong to a kind, or is missing, is refused with its place', async (t) => {
@@ -74,7 +77,7 @@ t.test('what does not belong to a kind, or is missing, is refused with its place
     [{ ...GITHUB, secret: 'x' }, /^\/secret is not known here/],
     [{ ...GITHUB, name: 'GitHub' }, /^\/name /],
     [{ ...GITHUB, name: 'login' }, /^\/name 'login' is a route/],
-    [{ ...GITHUB, kind: 'saml' }, /^\/kind must be one of google/],
+    [{ ...GITHUB, kind: 'ldap' }, /^\/kind must be one of google/],
     [{ ...GITHUB, issuer: 'https://github.com' }, /^\/issuer is not a member of the kind github/],
     [{ ...GITHUB, endpoints: { jwks: 'https://github.com/keys' } }, /^\/endpoints\/jwks is not a member/],
     [{ ...GITHUB, clientSecret: undefined }, /^\/clientSecret is required/],

@@ -1,0 +1,60 @@
+/**
+ * What is wrong with the members of a SAML provider as an owner wrote them. Not here: reading its metadata
+ * (saml/provider-metadata.ts), which is loaded when there is some.
+ */
+import { MillraceError } from '../../kernel/errors.ts';
+import { certificateFault, isCertificateOf, isSamlKey } from '../saml/certificates.ts';
+import type { ProviderBody } from './provider-schema.ts';
+
+/** @returns places, and what is wrong there as the end of a sentence */
+export function samlFaults(
+  saml: NonNullable<ProviderBody['saml']>,
+  privateKey: string | undefined,
+): readonly (readonly [pointer: string, detail: string])[] {
+  const faults: [string, string][] = [];
+  const { metadata, metadataUrl, certificates = [], certificate } = saml;
+  if (metadata !== undefined && metadataUrl !== undefined) {
+    faults.push(['/saml/metadata', "cannot be given together with 'metadataUrl'"]);
+  }
+  if (metadata === undefined && metadataUrl === undefined) {
+    for (const needed of ['issuer', 'entryPoint', 'certificates'] as const) {
+      if (!(needed in saml)) faults.push([`/saml/${needed}`, 'is required where there is no metadata']);
+    }
+  }
+  for (const [index, text] of certificates.entries()) {
+    const fault = certificateFault(text);
+    if (fault !== null) faults.push([`/saml/certificates/${index}`, fault]);
+  }
+  if (certificate !== undefined) {
+    const fault = certificateFault(certificate);
+    if (fault !== null) faults.push(['/saml/certificate', fault]);
+  }
+  const hasKey = privateKey !== undefined;
+  if (hasKey && !isSamlKey(privateKey))
+    faults.push(['/privateKey', 'must be an RSA key of at least 2048 bits, as PEM']);
+  else if (hasKey !== (certificate !== undefined)) {
+    faults.push([hasKey ? '/saml/certificate' : '/privateKey', 'is required: key and certificate come together']);
+  } else if (hasKey && certificate !== undefined && faults.length === 0 && !isCertificateOf(certificate, privateKey)) {
+    faults.push(['/saml/certificate', 'is of another key than privateKey']);
+  }
+  return faults;
+}
+
+/**
+ * Reads the metadata that an owner sent.
+ * @throws MillraceError `invalid-body` where no provider can be read from it
+ */
+export async function checkWrittenMetadata({ saml }: Pick<ProviderBody, 'saml'>): Promise<void> {
+  if (saml?.metadata === undefined) return;
+  const { readSamlMetadata } = await import('../saml/provider-metadata.ts');
+  const { SamlFault } = await import('../saml/xml.ts');
+  try {
+    readSamlMetadata(saml.metadata, saml.issuer);
+  } catch (error) {
+    if (!(error instanceof SamlFault)) throw error;
+    const pointer = '/saml/metadata';
+    throw new MillraceError('invalid-body', `The provider is not as expected: ${pointer} ${error.message}`, {
+      faults: [{ pointer, code: 'invalid-body', detail: error.message }],
+    });
+  }
+}

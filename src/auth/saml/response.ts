@@ -1,0 +1,206 @@
+/**
+ * What a response and its assertion must say (SAML Profiles 2.0 section 4.1.4, SAML Core 2.0): from whom, for whom, where,
+ * when, and in answer to what. The library leaves most of it to its caller. Pure. Not here: signatures (signatures.ts),
+ * who the user is for us (saml-sign-in/), and that an assertion works once.
+ */
+import type { XmlElement } from '@xmldom/xmldom';
+import { idOf } from './signatures.ts';
+import {
+  atMostOne,
+  attributeOf,
+  childrenOf,
+  elementsIn,
+  isElementOf,
+  NS,
+  named,
+  only,
+  plainText,
+  readXml,
+  SamlFault,
+} from './xml.ts';
+
+/** How far clocks may differ, in milliseconds. */
+export const SKEW_MS = 60_000;
+const SUCCESS = 'urn:oasis:names:tc:SAML:2.0:status:Success';
+const BEARER = 'urn:oasis:names:tc:SAML:2.0:cm:bearer';
+/** Conditions that can be left as they are: an assertion works once here, and is passed on to nobody. */
+const KNOWN_CONDITIONS = new Set(['AudienceRestriction', 'OneTimeUse', 'ProxyRestriction']);
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z$/;
+
+/** What an honest answer says. */
+export interface HonestAnswer {
+  /** Entity id of the provider. */
+  readonly issuer: string;
+  /** Entity id of this side. */
+  readonly audience: string;
+  /** Where answers are taken. */
+  readonly recipient: string;
+  /** The request that is answered; null for an answer that nobody asked for. */
+  readonly inResponseTo: string | null;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+export interface NameId {
+  readonly value: string;
+  readonly format: string | null;
+  readonly nameQualifier: string | null;
+  readonly spNameQualifier: string | null;
+}
+
+/** What an assertion says of a user. */
+export interface Assertion {
+  readonly id: string;
+  readonly nameId: NameId;
+  readonly attributes: ReadonlyMap<string, readonly string[]>;
+  readonly sessionIndex: string | null;
+  /** When it is dead, in milliseconds since 1970. */
+  readonly deadAt: number;
+}
+
+/** A status that is not success: the provider said no. */
+export class StatusRefused extends SamlFault {}
+
+/** The one assertion of a response, encrypted or not. @throws SamlFault where there is none, another one, or in another place */
+export function onlyAssertion(root: XmlElement): XmlElement {
+  const all = elementsIn(root);
+  const found = all.filter(({ localName }) => localName === 'Assertion' || localName === 'EncryptedAssertion');
+  if (found.length !== 1) throw new SamlFault(`there are ${found.length} assertions`);
+  if (all.some((one) => one !== root && one.localName === 'Response')) {
+    throw new SamlFault('there is a response within the response');
+  }
+  const [assertion] = childrenOf(root).filter(
+    (one) => isElementOf(one, 'assertion', 'Assertion') || isElementOf(one, 'assertion', 'EncryptedAssertion'),
+  );
+  if (assertion === undefined) throw new SamlFault('the assertion stands in another place');
+  return assertion;
+}
+
+/** Checks a response around its assertion. @throws SamlFault; StatusRefused where the provider refused */
+export function checkResponse(root: XmlElement, expected: HonestAnswer): void {
+  checkMessage(root, 'Response', expected.recipient, expected);
+  checkAnswered(root, expected);
+  checkStatus(root);
+}
+
+/** What every message must say. @throws SamlFault */
+export function checkMessage(root: XmlElement, name: string, destination: string, expected: { issuer: string }): void {
+  if (!isElementOf(root, 'protocol', name)) throw new SamlFault(`the message is no ${name}`);
+  idOf(root);
+  if (attributeOf(root, 'Version') !== '2.0') throw new SamlFault('the message is of another version than SAML 2.0');
+  if (attributeOf(root, 'Destination') !== destination) throw new SamlFault('the message has another Destination');
+  const issuer = atMostOne(root, 'assertion', 'Issuer');
+  if (issuer !== null && plainText(issuer) !== expected.issuer) throw new SamlFault('the message has another Issuer');
+}
+
+/** @throws SamlFault where a message answers something else */
+export function checkAnswered(element: XmlElement, { inResponseTo }: { inResponseTo: string | null }): void {
+  const answered = attributeOf(element, 'InResponseTo');
+  if (answered === inResponseTo) return;
+  throw new SamlFault(
+    answered === null ? `${element.localName} has no InResponseTo` : `${element.localName} has another InResponseTo`,
+  );
+}
+
+/** @throws StatusRefused for every status but success */
+export function checkStatus(root: XmlElement): void {
+  const status = attributeOf(only(only(root, 'protocol', 'Status'), 'protocol', 'StatusCode'), 'Value');
+  if (status !== SUCCESS) throw new StatusRefused(`the status is ${String(status).slice(0, 120)}`);
+}
+
+/** Reads an assertion whose signature was verified. @param xml exactly what was signed @throws SamlFault */
+export function readAssertion(xml: string, expected: HonestAnswer): Assertion {
+  const root = readXml(xml);
+  if (!isElementOf(root, 'assertion', 'Assertion')) throw new SamlFault('what is signed is no assertion');
+  if (elementsIn(root).some((one) => one !== root && one.localName === 'Assertion')) {
+    throw new SamlFault('there is an assertion within the assertion');
+  }
+  if (attributeOf(root, 'Version') !== '2.0') throw new SamlFault('the assertion is of another version than SAML 2.0');
+  if (plainText(only(root, 'assertion', 'Issuer')) !== expected.issuer) {
+    throw new SamlFault('the assertion has another Issuer');
+  }
+  const subject = only(root, 'assertion', 'Subject');
+  const deadAt = checkConfirmation(subject, expected);
+  checkConditions(only(root, 'assertion', 'Conditions'), expected);
+  const statements = named(root, 'assertion', 'AuthnStatement');
+  if (statements.length === 0) throw new SamlFault('the assertion does not say that the user signed in');
+  return {
+    id: idOf(root),
+    nameId: readNameId(only(subject, 'assertion', 'NameID')),
+    attributes: readAttributes(root),
+    sessionIndex: statements.flatMap((one) => attributeOf(one, 'SessionIndex') ?? [])[0] ?? null,
+    deadAt,
+  };
+}
+
+/** @throws SamlFault */
+export function readNameId(element: XmlElement): NameId {
+  const value = plainText(element);
+  if (value.trim() === '') throw new SamlFault('the NameID is empty');
+  return {
+    value,
+    format: attributeOf(element, 'Format'),
+    nameQualifier: attributeOf(element, 'NameQualifier'),
+    spNameQualifier: attributeOf(element, 'SPNameQualifier'),
+  };
+}
+
+/** Checks an instant, where there is one, against the clock. @throws SamlFault */
+export function checkTimes(element: XmlElement, now: number): void {
+  const [from, until] = [instantOf(element, 'NotBefore'), instantOf(element, 'NotOnOrAfter')];
+  if (from !== null && now + SKEW_MS < from) throw new SamlFault(`${element.localName} is not valid yet`);
+  if (until !== null && now - SKEW_MS >= until) throw new SamlFault(`${element.localName} has expired`);
+}
+
+/** The bearer is whoever brings it: here, in time, in answer to this request. @returns when that ends */
+function checkConfirmation(subject: XmlElement, expected: HonestAnswer): number {
+  const all = named(subject, 'assertion', 'SubjectConfirmation');
+  const [confirmation, second] = all.filter((one) => attributeOf(one, 'Method') === BEARER);
+  if (confirmation === undefined || second !== undefined) throw new SamlFault('the subject has no one confirmation');
+  const facts = only(confirmation, 'assertion', 'SubjectConfirmationData');
+  if (attributeOf(facts, 'Recipient') !== expected.recipient) {
+    throw new SamlFault('the assertion has another Recipient');
+  }
+  checkTimes(facts, expected.now);
+  checkAnswered(facts, expected);
+  const until = instantOf(facts, 'NotOnOrAfter');
+  if (until === null) throw new SamlFault('the confirmation of the subject has no end');
+  return until + SKEW_MS;
+}
+
+function checkConditions(conditions: XmlElement, { audience, now }: HonestAnswer): void {
+  checkTimes(conditions, now);
+  const unknown = childrenOf(conditions).find(
+    ({ localName, namespaceURI }) => namespaceURI !== NS.assertion || !KNOWN_CONDITIONS.has(localName),
+  );
+  if (unknown !== undefined) throw new SamlFault(`the assertion has an unknown condition ${unknown.localName}`);
+  const restrictions = named(conditions, 'assertion', 'AudienceRestriction');
+  if (restrictions.length === 0) throw new SamlFault('the assertion names no audience');
+  for (const restriction of restrictions) {
+    if (!named(restriction, 'assertion', 'Audience').map(plainText).includes(audience)) {
+      throw new SamlFault('the assertion has another audience');
+    }
+  }
+}
+
+/** Values that are elements themselves are left out. */
+function readAttributes(root: XmlElement): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, string[]>();
+  const statements = named(root, 'assertion', 'AttributeStatement');
+  for (const attribute of statements.flatMap((one) => named(one, 'assertion', 'Attribute'))) {
+    const values = named(attribute, 'assertion', 'AttributeValue')
+      .filter((value) => childrenOf(value).length === 0)
+      .map(plainText);
+    const name = attributeOf(attribute, 'Name') ?? '';
+    found.set(name, [...(found.get(name) ?? []), ...values]);
+  }
+  return found;
+}
+
+function instantOf(element: XmlElement, name: string): number | null {
+  const text = attributeOf(element, name);
+  if (text === null) return null;
+  const instant = INSTANT.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(instant)) throw new SamlFault(`${name} is no time in UTC`);
+  return instant;
+}

@@ -1,0 +1,89 @@
+/**
+ * Which signatures a message may have (SAML Core 2.0 section 5.4), looked at before any is verified: each over the element
+ * that it stands in, by the two transforms that SAML allows, and with no algorithm that can be forged. An attacker who
+ * moves a signed element to another place ("signature wrapping") fails here. Pure. Not here: verifying (saml-sign-in/).
+ */
+import type { XmlElement } from '@xmldom/xmldom';
+import { attributeOf, childrenOf, elementsIn, isElementOf, named, only, SamlFault } from './xml.ts';
+
+const EXCLUSIVE = 'http://www.w3.org/2001/10/xml-exc-c14n#';
+const ENVELOPED = 'http://www.w3.org/2000/09/xmldsig#enveloped-signature';
+const MORE = 'http://www.w3.org/2001/04/xmldsig-more#';
+const METHODS = new Set([`${MORE}rsa-sha256`, `${MORE}rsa-sha512`]);
+const DIGESTS = new Set(['http://www.w3.org/2001/04/xmlenc#sha256', 'http://www.w3.org/2001/04/xmlenc#sha512']);
+const PARTS = new Set(['SignedInfo', 'SignatureValue', 'KeyInfo']);
+const ID = /^[A-Za-z_][\w.-]{0,255}$/;
+/** Content is authenticated: whoever changes it is found out, and learns nothing of it by trying. */
+const CIPHERS = new Set(['http://www.w3.org/2009/xmlenc11#aes128-gcm', 'http://www.w3.org/2009/xmlenc11#aes256-gcm']);
+const KEY_CIPHERS = new Set(['http://www.w3.org/2001/04/xmlenc#rsa-oaep-mgf1p']);
+
+/** The id of a message or an assertion. @throws SamlFault for none, or a strange one */
+export function idOf(element: XmlElement): string {
+  const id = attributeOf(element, 'ID') ?? '';
+  if (!ID.test(id)) throw new SamlFault(`${element.localName} has no usable ID`);
+  return id;
+}
+
+/**
+ * Looks at every signature of a document, and at its ids.
+ * @param owners the elements that may be signed
+ * @returns those of them that have a signature
+ * @throws SamlFault
+ */
+export function signedOwners(root: XmlElement, owners: readonly XmlElement[]): readonly XmlElement[] {
+  const all = elementsIn(root);
+  const ids = all.flatMap((element) => ['ID', 'Id', 'id'].flatMap((name) => attributeOf(element, name) ?? []));
+  if (new Set(ids).size !== ids.length) throw new SamlFault('an ID is used twice');
+  const signed = all
+    .filter(({ localName }) => localName === 'Signature')
+    .map((signature) => {
+      const owner = owners.find((one) => one === signature.parentNode);
+      if (owner === undefined || !isElementOf(signature, 'signature', 'Signature')) {
+        throw new SamlFault('a signature stands at another element');
+      }
+      checkSignature(signature, idOf(owner));
+      return owner;
+    });
+  if (new Set(signed).size !== signed.length) throw new SamlFault('an element has two signatures');
+  return signed;
+}
+
+function checkSignature(signature: XmlElement, owner: string): void {
+  if (childrenOf(signature).some(({ localName }) => !PARTS.has(localName))) {
+    throw new SamlFault('a signature holds objects of its own');
+  }
+  const facts = only(signature, 'signature', 'SignedInfo');
+  only(signature, 'signature', 'SignatureValue');
+  if (algorithmOf(only(facts, 'signature', 'CanonicalizationMethod')) !== EXCLUSIVE) {
+    throw new SamlFault('a signature has another canonical form than the exclusive one');
+  }
+  const method = algorithmOf(only(facts, 'signature', 'SignatureMethod'));
+  if (!METHODS.has(method)) throw new SamlFault(`a signature is by ${tail(method)}, which is not taken`);
+  const reference = only(facts, 'signature', 'Reference');
+  if (attributeOf(reference, 'URI') !== `#${owner}`) throw new SamlFault('a signature is over another element');
+  const transforms = named(only(reference, 'signature', 'Transforms'), 'signature', 'Transform').map(algorithmOf);
+  if (transforms.length !== 2 || !transforms.includes(ENVELOPED) || !transforms.includes(EXCLUSIVE)) {
+    throw new SamlFault('a signature has other transforms than the two of SAML');
+  }
+  const digest = algorithmOf(only(reference, 'signature', 'DigestMethod'));
+  if (!DIGESTS.has(digest)) throw new SamlFault(`a digest is by ${tail(digest)}, which is not taken`);
+}
+
+/** Looks at the ciphers of an encrypted element. @throws SamlFault for ones that are not authenticated, or too weak */
+export function checkCiphers(encrypted: XmlElement): void {
+  const content = only(encrypted, 'encryption', 'EncryptedData');
+  for (const method of elementsIn(content).filter((one) => isElementOf(one, 'encryption', 'EncryptionMethod'))) {
+    const taken = method.parentNode === content ? CIPHERS : KEY_CIPHERS;
+    const cipher = algorithmOf(method);
+    if (!taken.has(cipher)) throw new SamlFault(`the assertion is encrypted by ${tail(cipher)}, which is not taken`);
+  }
+  only(content, 'encryption', 'EncryptionMethod');
+}
+
+function algorithmOf(element: XmlElement): string {
+  return attributeOf(element, 'Algorithm') ?? '';
+}
+
+function tail(algorithm: string): string {
+  return algorithm.replace(/^.*[#/]/, '').slice(0, 40) || 'nothing';
+}

@@ -1,0 +1,120 @@
+/**
+ * Reads XML of other parties strictly: no DOCTYPE, so no entities; no comment, no CDATA and no instruction, because
+ * readers differ about the text around them; only UTF-8. What SAML needs of a document, and nothing else.
+ */
+import { DOMParser, type XmlElement, type XmlNode } from '@xmldom/xmldom';
+
+export const NS = {
+  assertion: 'urn:oasis:names:tc:SAML:2.0:assertion',
+  protocol: 'urn:oasis:names:tc:SAML:2.0:protocol',
+  metadata: 'urn:oasis:names:tc:SAML:2.0:metadata',
+  signature: 'http://www.w3.org/2000/09/xmldsig#',
+  encryption: 'http://www.w3.org/2001/04/xmlenc#',
+} as const;
+
+export type Namespace = keyof typeof NS;
+
+/** What is wrong with a message, for owners. */
+export class SamlFault extends Error {
+  override readonly name = 'SamlFault';
+}
+
+const ELEMENT = 1;
+const TEXT = 3;
+const MAX_DEPTH = 40;
+const DECLARATION = /^\uFEFF?<\?xml\s[^<>]*\?>/;
+
+/** @throws SamlFault for text that is not the Base64 of UTF-8 */
+export function decodedXml(base64: string): string {
+  const clean = base64.replace(/\s/g, '');
+  if (clean === '' || !/^[A-Za-z0-9+/]*={0,2}$/.test(clean)) throw new SamlFault('the message is not Base64');
+  return utf8(Buffer.from(clean, 'base64'));
+}
+
+/** @throws SamlFault for other bytes */
+export function utf8(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new SamlFault('the message is not UTF-8');
+  }
+}
+
+/**
+ * @param comments whether comments are left out instead of refused: metadata that people write has some
+ * @returns the root. @throws SamlFault
+ */
+export function readXml(text: string, { comments = false }: { readonly comments?: boolean } = {}): XmlElement {
+  const [declaration = ''] = DECLARATION.exec(text) ?? [];
+  if (/encoding\s*=/i.test(declaration) && !/encoding\s*=\s*["']utf-8["']/i.test(declaration)) {
+    throw new SamlFault('the XML names another encoding than UTF-8');
+  }
+  const whole = text.slice(declaration.length);
+  const body = comments ? whole.replace(/<!--[\s\S]*?-->/g, '') : whole;
+  if (/<!DOCTYPE|<!ENTITY/i.test(body)) throw new SamlFault('the XML has a DOCTYPE');
+  if (body.includes('<!--')) throw new SamlFault('the XML has a comment');
+  if (body.includes('<!')) throw new SamlFault('the XML has a CDATA section');
+  if (body.includes('<?')) throw new SamlFault('the XML has an instruction');
+  const parser = new DOMParser({
+    errorHandler: (level, message) => {
+      throw new SamlFault(`the XML is not well-formed (${level}): ${String(message).slice(0, 120)}`);
+    },
+  });
+  let root: XmlElement | null | undefined;
+  try {
+    root = parser.parseFromString(body, 'text/xml').documentElement;
+  } catch (error) {
+    if (error instanceof SamlFault) throw error;
+    throw new SamlFault('the XML is not well-formed', { cause: error });
+  }
+  if (root == null) throw new SamlFault('the XML has no root');
+  return root;
+}
+
+/** All elements within one, itself first, in the order of the document. @throws SamlFault where they nest too deep */
+export function elementsIn(root: XmlElement, depth = 0): readonly XmlElement[] {
+  if (depth > MAX_DEPTH) throw new SamlFault('the XML nests too deep');
+  return [root, ...childrenOf(root).flatMap((child) => elementsIn(child, depth + 1))];
+}
+
+export function childrenOf(element: XmlElement): readonly XmlElement[] {
+  return Array.from(element.childNodes).filter(isElement);
+}
+
+export function isElementOf(element: XmlElement, space: Namespace, name: string): boolean {
+  return element.localName === name && element.namespaceURI === NS[space];
+}
+
+/** The children of this name. */
+export function named(element: XmlElement, space: Namespace, name: string): readonly XmlElement[] {
+  return childrenOf(element).filter((child) => isElementOf(child, space, name));
+}
+
+/** The one child of this name. @throws SamlFault where there is none, or a second one */
+export function only(element: XmlElement, space: Namespace, name: string): XmlElement {
+  const [found, second] = named(element, space, name);
+  if (found !== undefined && second === undefined) return found;
+  throw new SamlFault(`${element.localName} has ${found === undefined ? 'no' : 'more than one'} ${name}`);
+}
+
+/** The child of this name; null where there is none. @throws SamlFault where there are two */
+export function atMostOne(element: XmlElement, space: Namespace, name: string): XmlElement | null {
+  return named(element, space, name).length === 0 ? null : only(element, space, name);
+}
+
+/** The text of an element that holds nothing but text. @throws SamlFault where it holds more */
+export function plainText(element: XmlElement): string {
+  if (Array.from(element.childNodes).some(({ nodeType }) => nodeType !== TEXT)) {
+    throw new SamlFault(`${element.localName} holds more than text`);
+  }
+  return element.textContent ?? '';
+}
+
+/** An attribute; null where there is none. */
+export function attributeOf(element: XmlElement, name: string): string | null {
+  return element.hasAttribute(name) ? element.getAttribute(name) : null;
+}
+
+function isElement(node: XmlNode): node is XmlElement {
+  return node.nodeType === ELEMENT;
+}

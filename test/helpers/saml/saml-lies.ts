@@ -1,0 +1,243 @@
+/**
+ * Responses that a service provider has to refuse, each made from an honest one, and the reason that owners must find: a
+ * lie that is refused for another reason would show nothing.
+ */
+import { certifiedAgain, type SamlKeys, samlKeys } from './certificate.ts';
+import { type SamlFacts, signed } from './messages.ts';
+import type { SamlLie } from './saml-provider.ts';
+
+export interface NamedLie extends SamlLie {
+  readonly reason: RegExp;
+}
+
+const MINUTE = 60_000;
+const EXCLUSIVE = 'http://www.w3.org/2001/10/xml-exc-c14n#';
+const ENVELOPED = 'http://www.w3.org/2000/09/xmldsig#enveloped-signature';
+const ELSEWHERE = 'https://attacker.example/acs';
+const ASSERTION = /<saml:Assertion\b[\s\S]*<\/saml:Assertion>/;
+const TRANSFORMS = /<ds:Transforms>.*?<\/ds:Transforms>/;
+const SIGNATURE = /<ds:Signature\b[\s\S]*<\/ds:Signature>/;
+
+const saying = (facts: (facts: SamlFacts) => Partial<SamlFacts>, reason: RegExp): NamedLie => ({ facts, reason });
+
+/** Lies about what is said; all are signed as they should be. */
+export const FACT_LIES: Readonly<Record<string, NamedLie>> = {
+  'wrong audience': saying(() => ({ audience: 'https://other.example' }), /another audience/),
+  'wrong recipient': saying(() => ({ recipient: ELSEWHERE }), /another Recipient/),
+  'recipient of another provider here': saying(
+    ({ recipient }) => ({ recipient: recipient.replace('/acme/', '/other/') }),
+    /another Recipient/,
+  ),
+  'wrong destination': saying(() => ({ destination: ELSEWHERE }), /another Destination/),
+  'no destination': { sent: (xml) => xml.replace(/ Destination="[^"]*"/, ''), reason: /another Destination/ },
+  'wrong issuer of the assertion': saying(
+    () => ({ issuer: 'https://attacker.example' }),
+    /assertion has another Issuer/,
+  ),
+  'wrong issuer of the response': saying(
+    () => ({ responseIssuer: 'https://attacker.example' }),
+    /message has another Issuer/,
+  ),
+  expired: saying(() => ({ notOnOrAfter: Date.now() - 2 * MINUTE }), /has expired/),
+  'too early': saying(() => ({ notBefore: Date.now() + 2 * MINUTE }), /not valid yet/),
+  'time without a zone': { written: (xml) => xml.replace(/(NotBefore="[^"]*)Z"/, '$1"'), reason: /no time in UTC/ },
+  'answer to another request': saying(() => ({ inResponseTo: '_another' }), /another InResponseTo/),
+  'answer to nothing': saying(() => ({ inResponseTo: null }), /no InResponseTo/),
+  'only the assertion answers nothing': {
+    written: (xml) => xml.replace(/ InResponseTo="[^"]*"/, ''),
+    reason: /SubjectConfirmationData has no InResponseTo/,
+  },
+  'no conditions': {
+    written: (xml) => xml.replace(/<saml:Conditions.*<\/saml:Conditions>/, ''),
+    reason: /no Conditions/,
+  },
+  'no audience': {
+    written: (xml) => xml.replace(/<saml:AudienceRestriction>.*<\/saml:AudienceRestriction>/, ''),
+    reason: /names no audience/,
+  },
+  'a condition that nobody knows': {
+    written: (xml) => xml.replace('<saml:AudienceRestriction>', '<saml:OneTimeUser/><saml:AudienceRestriction>'),
+    reason: /unknown condition/,
+  },
+  'two subjects': {
+    written: (xml) => xml.replace(/<saml:Subject>.*<\/saml:Subject>/, (one) => one + one),
+    reason: /more than one Subject/,
+  },
+  'two NameIDs': {
+    written: (xml) => xml.replace(/<saml:NameID .*<\/saml:NameID>/, (one) => one + one),
+    reason: /more than one NameID/,
+  },
+  'an element in NameID': saying(() => ({ nameId: 'ada<x xmlns="x">@evil</x>' }), /holds more than text/),
+  'a comment in NameID': saying(() => ({ nameId: 'ada-of-the-tests<!-- -->.evil.example' }), /has a comment/),
+  'a comment in an attribute value': saying(() => ({ attributes: { groups: ['staff<!-- -->-not'] } }), /has a comment/),
+  'a NameID that changes each time': saying(
+    () => ({ format: 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient' }),
+    /transient/,
+  ),
+};
+
+/** Lies about the signature. */
+export function signatureLies(own: SamlKeys): Readonly<Record<string, NamedLie>> {
+  return {
+    unsigned: { signs: [], reason: /neither the response nor the assertion is signed/ },
+    'changed after it was signed': {
+      sent: (xml) => xml.replace('ada-of-the-tests', 'eve-of-the-tests'),
+      reason: /no known key made the signature/,
+    },
+    'key of a foreign certificate': { keys: samlKeys(), reason: /no known key made the signature/ },
+    'SHA-1 in the signature': {
+      signing: { signatureAlgorithm: 'http://www.w3.org/2000/09/xmldsig#rsa-sha1' },
+      reason: /by rsa-sha1, which is not taken/,
+    },
+    'SHA-1 in the digest': {
+      signing: { digestAlgorithm: 'http://www.w3.org/2000/09/xmldsig#sha1' },
+      reason: /digest is by sha1, which is not taken/,
+    },
+    'no transforms': {
+      sent: (xml) => xml.replace(TRANSFORMS, '<ds:Transforms></ds:Transforms>'),
+      reason: /other transforms than/,
+    },
+    'transforms of the kind none': {
+      sent: (xml) => xml.replace(TRANSFORMS, '<ds:Transforms><ds:Transform Algorithm="none"/></ds:Transforms>'),
+      reason: /other transforms than/,
+    },
+    'one transform only': { signing: { transforms: [ENVELOPED] }, reason: /other transforms than/ },
+    'a transform that keeps comments': {
+      signing: { transforms: [ENVELOPED, `${EXCLUSIVE}WithComments`] },
+      reason: /other transforms than/,
+    },
+    'a signature over another element': {
+      signs: ['response'],
+      signing: { over: 'Subject' },
+      written: (xml) => xml.replace('<saml:Subject>', '<saml:Subject ID="_subject">'),
+      reason: /over another element/,
+    },
+    'a signature that stands at another element': {
+      sent: (xml) => {
+        const [signature = ''] = SIGNATURE.exec(xml) ?? [];
+        return xml.replace(signature, '').replace('</samlp:Status>', `${signature}</samlp:Status>`);
+      },
+      reason: /stands at another element/,
+    },
+    'two signatures of one element': {
+      sent: (xml) => xml.replace(SIGNATURE, (one) => one + one.replace(/Id="[^"]*"/g, '')),
+      reason: /two signatures/,
+    },
+    'the response signed by a stranger, the assertion as it should be': {
+      sent: (xml) => signed(xml, 'Response', samlKeys()),
+      reason: /no known key made the signature/,
+    },
+    'the certificate in the message instead of the known one': {
+      keys: certifiedAgain(samlKeys()),
+      reason: /no known key made the signature/,
+    },
+    'an expired certificate of the right key': { keys: own, reason: /no known key made the signature/ },
+  };
+}
+
+/** Lies of the text itself. */
+export const TEXT_LIES: Readonly<Record<string, NamedLie>> = {
+  'two assertions': {
+    sent: (xml) => xml.replace(ASSERTION, (one) => one + evil(one)),
+    reason: /there are 2 assertions/,
+  },
+  'no assertion': { signs: ['response'], sent: (xml) => xml.replace(ASSERTION, ''), reason: /there are 0 assertions/ },
+  DOCTYPE: { sent: (xml) => `<!DOCTYPE x>${xml}`, reason: /DOCTYPE/ },
+  entities: {
+    sent: (xml) => `<!DOCTYPE x [<!ENTITY who "eve">]>${xml.replace('ada-of', '&who;-of')}`,
+    reason: /DOCTYPE/,
+  },
+  'an entity of a file': {
+    sent: (xml) => `<!DOCTYPE x [<!ENTITY f SYSTEM "file:///etc/passwd">]>${xml.replace('ada-of', '&f;')}`,
+    reason: /DOCTYPE/,
+  },
+  'entities that grow': {
+    sent: (xml) => `<!DOCTYPE x [<!ENTITY a "aa"><!ENTITY b "&a;&a;&a;&a;">]>${xml.replace('ada-of', '&b;')}`,
+    reason: /DOCTYPE/,
+  },
+  'CDATA in NameID': {
+    sent: (xml) => xml.replace('ada-of-the-tests', '<![CDATA[ada-of-the-tests]]>'),
+    reason: /CDATA/,
+  },
+  'another encoding': {
+    sent: (xml) => `<?xml version="1.0" encoding="UTF-7"?>${xml}`,
+    reason: /another encoding/,
+  },
+  'not well-formed': { sent: (xml) => xml.replace('</samlp:Response>', ''), reason: /not well-formed/ },
+  'not XML': { sent: () => 'hello', reason: /not well-formed|no root/ },
+};
+
+/**
+ * The eight ways to wrap a signed element that are known by number (Somorovsky and others, "On Breaking SAML", 2012; as SAML
+ * Raider has them). In each the signature is good, and over something else than what a careless reader takes.
+ */
+export const WRAPPINGS: Readonly<Record<string, NamedLie>> = {
+  'wrapping 1: the signed response within the signature of another one': {
+    signs: ['response'],
+    sent: (xml) => wrapped(xml, (original, signature) => signature.replace(/<\/ds:Signature>$/, `${original}$&`)),
+    reason: /there are 2 assertions/,
+  },
+  'wrapping 2: the signed response before the signature of another one': {
+    signs: ['response'],
+    sent: (xml) => wrapped(xml, (original, signature) => original + signature),
+    reason: /there are 2 assertions/,
+  },
+  'wrapping 3: another assertion before the signed one': {
+    sent: (xml) => xml.replace(ASSERTION, (one) => evil(one) + one),
+    reason: /there are 2 assertions/,
+  },
+  'wrapping 4: the signed assertion within another one': {
+    sent: (xml) => xml.replace(ASSERTION, (one) => evil(one).replace(/<\/saml:Assertion>$/, `${one}$&`)),
+    reason: /there are 2 assertions/,
+  },
+  'wrapping 5: the signature in another assertion, the signed one after it': {
+    sent: (xml) => xml.replace(ASSERTION, (one) => evil(one, true) + one.replace(SIGNATURE, '')),
+    reason: /there are 2 assertions/,
+  },
+  'wrapping 6: the signed assertion within the signature of another one': {
+    sent: (xml) =>
+      xml.replace(ASSERTION, (one) =>
+        evil(one, true).replace('</ds:Signature>', () => `${one.replace(SIGNATURE, '')}</ds:Signature>`),
+      ),
+    reason: /there are 2 assertions/,
+  },
+  'wrapping 7: another assertion among extensions': {
+    sent: (xml) => xml.replace(ASSERTION, (one) => `<samlp:Extensions>${evil(one)}</samlp:Extensions>${one}`),
+    reason: /there are 2 assertions/,
+  },
+  'wrapping 8: the signed assertion among objects of the signature of another one': {
+    sent: (xml) =>
+      xml.replace(ASSERTION, (one) =>
+        evil(one, true).replace(
+          '</ds:Signature>',
+          () => `<ds:Object>${one.replace(SIGNATURE, '')}</ds:Object></ds:Signature>`,
+        ),
+      ),
+    reason: /there are 2 assertions/,
+  },
+  'the assertion in another place': {
+    sent: (xml) => xml.replace(ASSERTION, (one) => `<samlp:Extensions>${one}</samlp:Extensions>`),
+    reason: /stands in another place/,
+  },
+  'the same id twice': {
+    sent: (xml) => {
+      const [, id = ''] = /<saml:Assertion[^>]* ID="([^"]*)"/.exec(xml) ?? [];
+      return xml.replace('<samlp:Status>', `<samlp:Status ID="${id}">`);
+    },
+    reason: /an ID is used twice/,
+  },
+};
+
+/** Somebody else, with another id. @param keeps whether the signature stays */
+function evil(assertion: string, keeps = false): string {
+  const changed = assertion.replace('ada-of-the-tests', 'eve-of-the-tests').replace(/ ID="[^"]*"/, ' ID="_evil"');
+  return keeps ? changed : changed.replace(SIGNATURE, '');
+}
+
+/** A response of somebody else around a signed one. @param place where the signed one and its signature stand */
+function wrapped(xml: string, place: (original: string, signature: string) => string): string {
+  const [signature = ''] = SIGNATURE.exec(xml) ?? [];
+  const original = xml.replace(signature, '');
+  const other = evil(original).replace(/<samlp:Response([^>]*) ID="[^"]*"/, '<samlp:Response$1 ID="_evil-response"');
+  return other.replace('<samlp:Status>', () => `${place(original, signature)}<samlp:Status>`);
+}
