@@ -175,7 +175,7 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
   const left = { countPolicies, countProviders: () => providerStore.count() };
   const owners = new Owners({ mode, users: accounts, store: users, keys, ...left, signIn, singleUse, activity });
   const identities = new Identities({ store: users, passwords, activity, tokens, ...clock });
-  const flowParts = { identities, secondStep, singleUse, delays: signInDelays, activity, tokens, ...clock };
+  const flowParts = { mongo, identities, secondStep, singleUse, delays: signInDelays, activity, tokens, ...clock };
   let byProviders: ByProviders | undefined;
   const leftBehind = await owners.leftBehind();
   await ensureOwner(owners, settings);

@@ -3,6 +3,7 @@
  * force and the guarded way out. Not here: HTTP.
  */
 import type { Activity } from '../database/activity.ts';
+import type { Mongo } from '../database/mongo.ts';
 import type { Egress } from '../egress/egress.ts';
 import type { Identities } from './accounts/identities.ts';
 import type { Users } from './accounts/users.ts';
@@ -11,7 +12,7 @@ import { OneTimeCodes } from './flows/one-time-codes.ts';
 import type { OpenId } from './flows/openid.ts';
 import { ProviderAccounts } from './flows/provider-accounts.ts';
 import { ProviderAttempts } from './flows/provider-attempts.ts';
-import { ProviderLogOut } from './flows/provider-log-out.ts';
+import { ProviderLogOut, type SamlLogOutMessages } from './flows/provider-log-out.ts';
 import { ProviderSignIn, type ProviderSignInParts, type SamlMessages } from './flows/provider-sign-in.ts';
 import type { KeptTokens } from './providers/kept-tokens.ts';
 import type { SecondStep } from './sign-in/second-step.ts';
@@ -21,6 +22,7 @@ import type { SingleUse } from './sign-in/single-use.ts';
 import type { Sessions } from './tokens/sessions.ts';
 
 export interface FlowParts {
+  readonly mongo: Mongo;
   readonly users: Users;
   readonly identities: Identities;
   readonly sessions: Sessions;
@@ -58,11 +60,9 @@ export function openFlows(parts: FlowParts, { book, isAllowedRedirect, egress }:
     loaded ??= import('./flows/openid.ts').then((library) => new library.OpenId(egress, parts.now));
     return loaded;
   };
-  let samlLoaded: Promise<SamlMessages> | undefined;
+  let samlLoaded: Promise<SamlMessages & SamlLogOutMessages> | undefined;
   const saml = () => {
-    samlLoaded ??= import('./saml-sign-in/open-saml.ts').then(({ openSaml }) =>
-      openSaml({ egress, singleUse: parts.singleUse, now: parts.now }),
-    );
+    samlLoaded ??= import('./saml-sign-in/open-saml.ts').then(({ openSaml }) => openSaml({ ...parts, egress }));
     return samlLoaded;
   };
   const common = { ...parts, attempts, findProvider, openId, saml, book, isAllowedRedirect };

@@ -101,6 +101,8 @@ export const ROWS: readonly Row[] = [
   row('POST /auth/:provider/callback', 'public', 400),
   row('GET /auth/saml/:provider/metadata', 'public', 404),
   row('POST /auth/saml/:provider/acs', 'public', 400),
+  row('GET /auth/saml/:provider/slo', 'public', 404),
+  row('POST /auth/saml/:provider/slo', 'public', 400),
   row('GET /auth/providers', 'public', 200, { body: { registration: 'closed' } }),
 
   row('GET /auth/me', 'account', 200, { body: { id: /.+/, passwordHash: undefined } }),

@@ -38,3 +38,10 @@ export function providerDenied(name: string, word: string): MillraceError {
   const told = ERROR_WORD.test(word) ? ` (${word})` : '';
   return new MillraceError('provider-denied', `'${name}' did not sign you in${told}`);
 }
+
+/** Nobody can sign in by it. */
+export function missingProvider(name: string): MillraceError {
+  return new MillraceError('provider-not-found', `There is no provider '${name.slice(0, 40)}' to sign in with`, {
+    hint: 'GET /auth/providers lists what there is',
+  });
+}

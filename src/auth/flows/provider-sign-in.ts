@@ -19,7 +19,7 @@ import type { OpenId } from './openid.ts';
 import type { ProvedUser } from './proved-user.ts';
 import { admittedIdentity, type ProviderAccounts } from './provider-accounts.ts';
 import type { ProviderAttempts } from './provider-attempts.ts';
-import { redirectNotAllowed } from './provider-refusal.ts';
+import { missingProvider, redirectNotAllowed } from './provider-refusal.ts';
 
 const MAX_CLIENT_STATE = 512;
 /** Our own page to sign in at. */
@@ -141,6 +141,7 @@ export class ProviderSignIn {
     const terms = termsOf(known, base);
     const [state = '', second] = answer.getAll(isSaml ? 'RelayState' : 'state');
     const secret = flowSecret(state, cookies, terms);
+    if (secret === null && known.saml?.allowIdpInitiated === true) return this.#arrive(known, answer, base, origin);
     if (secret === null || second !== undefined) {
       throw unusable('This browser did not begin the sign-in, or does not keep cookies of this server');
     }
@@ -190,6 +191,21 @@ export class ProviderSignIn {
     const provider = await this.#find(name);
     if (provider.kind !== 'saml') throw missingProvider(name);
     return (await this.#parts.saml()).metadata(provider, base);
+  }
+
+  /**
+   * Ends what began at a provider of SAML: the answer has to be good, and signs nobody in, because it may be the answer of a
+   * stranger, who wants to be this user's. The browser goes where a sign-in begins, which the provider then answers at once.
+   */
+  async #arrive(provider: Provider, answer: URLSearchParams, base: string, origin: SessionOrigin): Promise<Step> {
+    const { saml, attempts, isAllowedRedirect } = this.#parts;
+    const message = answer.get('SAMLResponse') ?? '';
+    await attempts.run(origin, provider.name, async () =>
+      admittedIdentity(provider, await (await saml()).prove(provider, callbackAddress(base, provider), null, message)),
+    );
+    const wish = answer.get('RelayState') ?? '';
+    const place = isAllowedRedirect(wish) ? wish : `${base}${SIGN_IN_PATH}`;
+    return { location: withParameters(place, { provider: provider.name }), cookies: [] };
   }
 
   async #onward(provider: Provider, state: string, flow: Flow & FlowProofs): Promise<Onward> {
@@ -251,12 +267,6 @@ function challengeOf({ challenge, method }: FlowRequest): string {
 
 function termsOf(provider: Provider, base: string): CookieTerms {
   return { secure: base.startsWith('https:'), posted: isPosted(provider) };
-}
-
-function missingProvider(name: string): MillraceError {
-  return new MillraceError('provider-not-found', `There is no provider '${name.slice(0, 40)}' to sign in with`, {
-    hint: 'GET /auth/providers lists what there is',
-  });
 }
 
 function random(): string {

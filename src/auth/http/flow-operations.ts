@@ -29,6 +29,14 @@ const FORM_ERRORS: readonly ErrorCode[] = [
   'request-timeout',
 ];
 
+const LOG_OUT_ERRORS: readonly ErrorCode[] = [
+  'unknown-parameter',
+  'invalid-parameter',
+  'provider-not-found',
+  'provider-answer-refused',
+  'provider-unavailable',
+];
+
 const SAML_MESSAGE = { type: 'object', additionalProperties: { type: 'string' } } as const;
 
 export const BY_PROVIDER = {
@@ -90,6 +98,28 @@ export const BY_PROVIDER = {
     body: { 'application/x-www-form-urlencoded': SAML_MESSAGE },
     answers: ONWARD,
     errors: ['unknown-parameter', 'provider-not-found', 'flow-unusable', ...FORM_ERRORS],
+  }),
+  samlLogOut: operation({
+    id: 'auth.samlLogOut',
+    tag,
+    summary: 'Where a provider of SAML asks to log out, or answers that it has',
+    parameters: [
+      PROVIDER,
+      ...['SAMLRequest', 'SAMLResponse', 'RelayState', 'SigAlg', 'Signature', 'SAMLEncoding'].map((name) =>
+        queryParameter(name, 'As SAML Bindings 2.0 has it, in section 3.4.'),
+      ),
+    ],
+    answers: ONWARD,
+    errors: LOG_OUT_ERRORS,
+  }),
+  samlLogOutPosted: operation({
+    id: 'auth.samlLogOutPosted',
+    tag,
+    summary: 'The same, where the browser posts the message',
+    parameters: [PROVIDER],
+    body: { 'application/x-www-form-urlencoded': SAML_MESSAGE },
+    answers: ONWARD,
+    errors: [...LOG_OUT_ERRORS, ...FORM_ERRORS],
   }),
   exchange: operation({
     id: 'auth.exchange',

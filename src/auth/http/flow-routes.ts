@@ -6,6 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { MillraceError } from '../../kernel/errors.ts';
 import { parameters, queryText, requestBase, requireMediaType } from '../../kernel/request.ts';
 import type { Step } from '../flows/flow-end.ts';
+import type { ProviderLogOut } from '../flows/provider-log-out.ts';
 import type { BrowserRequest, ProviderSignIn } from '../flows/provider-sign-in.ts';
 import { BY_PROVIDER } from './flow-operations.ts';
 import { postingPage } from './posting-page.ts';
@@ -16,6 +17,7 @@ const FORM = 'application/x-www-form-urlencoded';
 
 export interface FlowRoutesOptions {
   readonly providerSignIn: ProviderSignIn;
+  readonly providerLogOut: ProviderLogOut;
   readonly publicUrl: string | undefined;
 }
 
@@ -25,7 +27,7 @@ interface OfProvider {
 
 /** Register it where forms are parsed (http/bodies/form.ts). */
 export async function flowRoutes(app: FastifyInstance, options: FlowRoutesOptions): Promise<void> {
-  const { providerSignIn, publicUrl } = options;
+  const { providerSignIn, providerLogOut, publicUrl } = options;
   const browserOf = (request: FastifyRequest): BrowserRequest => ({
     base: publicUrl ?? requestBase(request),
     cookies: request.headers.cookie,
@@ -89,6 +91,26 @@ export async function flowRoutes(app: FastifyInstance, options: FlowRoutesOption
     const answer = body instanceof URLSearchParams ? body : new URLSearchParams();
     return send(reply, await providerSignIn.finish(request.params.provider, answer, browserOf(request), true));
   });
+
+  app.get<OfProvider>('/auth/saml/:provider/slo', { config: BY_PROVIDER.samlLogOut }, async (request, reply) => {
+    const query = queryText(request);
+    const { provider } = request.params;
+    const location = await providerLogOut.receive(provider, logOutQuery(request), query, browserOf(request));
+    return send(reply, { location, cookies: [] });
+  });
+
+  app.post<OfProvider>('/auth/saml/:provider/slo', { config: BY_PROVIDER.samlLogOutPosted }, async (request, reply) => {
+    parameters(request, []);
+    requireMediaType(request, [FORM]);
+    const { body } = request;
+    const message = body instanceof URLSearchParams ? body : new URLSearchParams();
+    const location = await providerLogOut.receive(request.params.provider, message, null, browserOf(request));
+    return send(reply, { location, cookies: [] });
+  });
+}
+
+function logOutQuery(request: FastifyRequest): URLSearchParams {
+  return parameters(request, ['SAMLRequest', 'SAMLResponse', 'RelayState', 'SigAlg', 'Signature', 'SAMLEncoding']);
 }
 
 function send(reply: FastifyReply, { location, form, cookies }: Step): FastifyReply {

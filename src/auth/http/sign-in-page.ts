@@ -35,11 +35,12 @@ function welcome({user,accessToken}){form.hidden=second.hidden=true;second.reset
 says.textContent='You are signed in as '+(user.username??user.email??user.id)+'.';
 const out=document.createElement('button');out.textContent='Sign out';list.append(out);
 out.addEventListener('click',async()=>{await post('/auth/logout',null,{authorization:'Bearer '+accessToken});location.assign(page)})}
-async function go(address){if(hosted)return location.assign(address+location.search);
+async function go(address){if(hosted)return location.assign(address+'?'+query);
 const verifier=random(),state=random();sessionStorage.setItem(prefix+state,verifier);
 location.assign(address+'?'+new URLSearchParams({redirect:page,code_challenge:await challengeOf(verifier),
 code_challenge_method:'S256',state}))}
-async function show(){const {providers}=await(await fetch('/auth/providers')).json();
+async function show(){const {providers}=await(await fetch('/auth/providers')).json(),begun=query.get('provider');
+if(begun!==null&&providers.some(({name})=>name===begun)){query.delete('provider');return go('/auth/'+begun)}
 for(const {title,name} of providers){const button=document.createElement('button');button.type='button';
 button.textContent='Sign in with '+title;button.addEventListener('click',()=>go('/auth/'+name));list.append(button)}
 form.hidden=hosted;if(hosted&&providers.length===0)says.textContent='There is no provider to sign in by.'}

@@ -5,13 +5,14 @@
  * (providers/claims.ts), and logging out (saml-log-out.ts).
  */
 import { promisify } from 'node:util';
-import { SAML } from '@node-saml/node-saml';
 import type { XmlElement } from '@xmldom/xmldom';
 import { decrypt } from 'xml-encryption';
 import type { Flow, FlowProofs } from '../flows/flow.ts';
 import type { ProvedUser } from '../flows/proved-user.ts';
+import type { LogOutMessage } from '../flows/provider-log-out.ts';
 import { answerRefused, providerDenied } from '../flows/provider-refusal.ts';
 import type { Onward } from '../flows/provider-sign-in.ts';
+import { identityId } from '../identity/provider-identity.ts';
 import type { Provider } from '../providers/provider.ts';
 import {
   type Assertion,
@@ -24,13 +25,19 @@ import {
 import { checkCiphers, signedOwners } from '../saml/signatures.ts';
 import { decodedXml, elementsIn, readXml, SamlFault } from '../saml/xml.ts';
 import type { SingleUse } from '../sign-in/single-use.ts';
+import type { SessionOrigin } from '../tokens/session.ts';
 import type { KnownSamlProviders, SamlFacts } from './known-providers.ts';
-import { ownMetadata } from './own-metadata.ts';
+import { type Signed, samlLibrary } from './library.ts';
+import { logoutAddress, ownMetadata } from './own-metadata.ts';
+import type { SamlLogOut } from './saml-log-out.ts';
+import type { SamlSessionStore } from './saml-session-store.ts';
 import { samlUser } from './saml-user.ts';
 
 export interface SamlParts {
   readonly known: KnownSamlProviders;
   readonly singleUse: Pick<SingleUse, 'isFirst'>;
+  readonly sessionNames: SamlSessionStore;
+  readonly logOut: SamlLogOut;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -57,7 +64,7 @@ export class Saml {
     if (facts.wantsSigned && provider.saml?.privateKey == null) {
       throw answerRefused(provider.name, 'its metadata wants signed requests, and there is no private key');
     }
-    const library = this.library(provider, facts, flow.callback, requestId(flow));
+    const library = samlLibrary(provider, facts, { callback: flow.callback, id: requestId(flow) });
     if (facts.binding === 'redirect') {
       return { location: await library.getAuthorizeUrlAsync(relayState, undefined, {}) };
     }
@@ -76,6 +83,11 @@ export class Saml {
       const { assertion, issuer } = await this.#assertion(provider, awaited, message);
       const user = samlUser(provider, assertion);
       await this.#once(`${issuer} ${assertion.id}`, assertion.deadAt);
+      const identity = identityId(name, user.subject);
+      if (flow !== null && identity !== null) {
+        const { nameId, sessionIndex } = assertion;
+        await this.#parts.sessionNames.save(name, { identity, nameId, sessionIndex }, this.#parts.now());
+      }
       return user;
     } catch (error) {
       if (error instanceof StatusRefused) throw providerDenied(name, error.message);
@@ -89,30 +101,19 @@ export class Saml {
     return ownMetadata(provider, base);
   }
 
-  /** The library as one message needs it. */
-  library(provider: Provider, facts: SamlFacts, callbackUrl: string, id: string, signed: Signed = NOTHING): SAML {
-    const { clientId, saml } = provider;
-    const key = saml?.privateKey ?? null;
-    return new SAML({
-      issuer: clientId,
-      // Audience and times are checked here (saml/response.ts): what is checked twice is tested once.
-      audience: false,
-      acceptedClockSkewMs: -1,
-      callbackUrl,
-      entryPoint: facts.entryPoint,
-      idpCert: [...facts.certificates],
-      idpIssuer: facts.issuer,
-      ...(facts.logoutUrl === null ? {} : { logoutUrl: facts.logoutUrl }),
-      ...(key === null ? {} : { privateKey: key, decryptionPvk: key }),
-      identifierFormat: saml?.nameIdFormat ?? null,
-      signatureAlgorithm: 'sha256',
-      digestAlgorithm: 'sha256',
-      wantAssertionsSigned: signed.assertion,
-      wantAuthnResponseSigned: signed.response,
-      disableRequestedAuthnContext: true,
-      skipRequestCompression: facts.binding === 'post',
-      generateUniqueId: () => id,
-    });
+  /** See {@link SamlLogOut.address}. */
+  logOutAddress(provider: Provider, identity: string, redirect: string, state: string | null): Promise<string | null> {
+    return this.#parts.logOut.address(provider, identity, redirect, state);
+  }
+
+  /** See {@link SamlLogOut.receive}. */
+  receiveLogOut(
+    provider: Provider,
+    message: LogOutMessage,
+    base: string,
+    origin: SessionOrigin,
+  ): Promise<string | null> {
+    return this.#parts.logOut.receive(provider, message, logoutAddress(base, provider), origin);
   }
 
   async #assertion(
@@ -125,7 +126,7 @@ export class Saml {
     const expected = { ...awaited, issuer: facts.issuer, audience: provider.clientId, now: now() };
     const signed = await this.#looked(provider, expected, message);
     const verify = async (by: SamlFacts) => {
-      const library = this.library(provider, by, awaited.recipient, '_', signed);
+      const library = samlLibrary(provider, by, { callback: awaited.recipient, signed });
       const { profile } = await library.validatePostResponseAsync({ SAMLResponse: message });
       return profile?.getAssertionXml?.() ?? null;
     };
@@ -159,14 +160,6 @@ export class Saml {
     throw new SamlFault('the assertion was used before');
   }
 }
-
-/** Which signatures have to be good: all that there are. */
-interface Signed {
-  readonly response: boolean;
-  readonly assertion: boolean;
-}
-
-const NOTHING: Signed = { response: false, assertion: false };
 
 /** Made of the secret in the cookie of the flow: an answer fits one browser. */
 function requestId({ nonce }: Pick<FlowProofs, 'nonce'>): string {

@@ -21,6 +21,8 @@ import {
 
 /** How far clocks may differ, in milliseconds. */
 export const SKEW_MS = 60_000;
+/** How old a message without an end of its own may be. */
+const MAX_AGE_MS = 10 * 60_000;
 const SUCCESS = 'urn:oasis:names:tc:SAML:2.0:status:Success';
 const BEARER = 'urn:oasis:names:tc:SAML:2.0:cm:bearer';
 /** Conditions that can be left as they are: an assertion works once here, and is passed on to nobody. */
@@ -143,6 +145,14 @@ export function readNameId(element: XmlElement): NameId {
     nameQualifier: attributeOf(element, 'NameQualifier'),
     spNameQualifier: attributeOf(element, 'SPNameQualifier'),
   };
+}
+
+/** Checks that a message was made a moment ago. @throws SamlFault */
+export function checkIssued(root: XmlElement, now: number): void {
+  const issued = instantOf(root, 'IssueInstant');
+  if (issued === null || issued > now + SKEW_MS || issued < now - MAX_AGE_MS) {
+    throw new SamlFault('the message was not made a moment ago');
+  }
 }
 
 /** Checks an instant, where there is one, against the clock. @throws SamlFault */

@@ -16,7 +16,8 @@ export type Purpose =
   | 'code'
   | 'factor'
   | 'join'
-  | 'join-code';
+  | 'join-code'
+  | 'saml-logout';
 
 /** Lifetime of each, in milliseconds. */
 export const SINGLE_USE_MS: Readonly<Record<Purpose, number>> = {
@@ -30,6 +31,7 @@ export const SINGLE_USE_MS: Readonly<Record<Purpose, number>> = {
   factor: 5 * 60_000,
   join: 5 * 60_000,
   'join-code': 60_000,
+  'saml-logout': 10 * 60_000,
 };
 
 const SECRET = /^[A-Za-z0-9_-]{43}$/;

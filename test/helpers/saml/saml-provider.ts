@@ -37,6 +37,8 @@ export interface SamlProvider extends Site {
   lie: SamlLie;
   /** Metadata is answered so; null for the honest one. */
   metadataAnswer: Reply | null;
+  /** Answers a request to log out. */
+  logOut: (request: Received) => Reply;
   /** The last request and the last response, as XML. */
   last: { request: string; response: string };
   /** A response, as the form field has it. */
@@ -59,6 +61,7 @@ export async function startSamlProvider(t: Test, keys: SamlKeys = samlKeys()): P
   const site: Site = await startSite(t, async (request) => {
     const { pathname } = request.url;
     if (pathname === '/metadata') return provider.metadataAnswer ?? { body: metadata() };
+    if (pathname === '/slo') return provider.logOut(request);
     return pathname === '/sso' ? signIn(request) : null;
   });
 
@@ -77,6 +80,7 @@ export async function startSamlProvider(t: Test, keys: SamlKeys = samlKeys()): P
     },
     lie: {},
     metadataAnswer: null,
+    logOut: () => ({ body: 'Signed out.' }),
     last: { request: '', response: '' },
     respond: async (asked) => {
       const { lie, user, encrypts } = provider;
