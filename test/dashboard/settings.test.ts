@@ -94,6 +94,24 @@ t.test('an owner sets up how people sign in', options, async (t) => {
     await tab.close();
   });
 
+  await t.test('makes a provider of SAML', async (t) => {
+    await button('Add a provider').click();
+    const dialog = page.getByRole('dialog', { name: 'Add a provider' });
+    await dialog.getByRole('combobox', { name: 'Kind' }).click();
+    await page.getByRole('option', { name: /SAML/ }).click();
+    await dialog.getByText(`${origin}/auth/saml/company/acs`).waitFor();
+    await dialog.getByText(`${origin}/auth/saml/company/metadata`).waitFor();
+    await dialog.getByLabel('Our entity id').fill('https://app.example.org/saml');
+    await dialog.getByLabel('Metadata of the provider').fill('https://login.example.org/metadata');
+    await dialog.getByLabel('More, as JSON').fill('{"saml":{"wantResponseSigned":true}}');
+    await isFine('the form of SAML');
+    await dialog.getByRole('button', { name: 'Add the provider' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('heading', { name: 'company', level: 3 }).waitFor();
+    const kept = (await ask(app, 'GET /admin/providers/company', undefined, owner)).json();
+    t.strictSame(kept.saml, { wantResponseSigned: true, metadataUrl: 'https://login.example.org/metadata' });
+  });
+
   await t.test('lists redirects', async (t) => {
     await page.getByLabel('Address to add').fill('http://app.example.org/in');
     await button('Add').click();

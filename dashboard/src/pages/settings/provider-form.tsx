@@ -6,7 +6,15 @@ import { Copyable } from '../../parts/copy.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { FormEnd } from '../../parts/forms/form-end.tsx';
 import { useAction } from '../../parts/use-action.ts';
-import { type ListedProvider, PROVIDER_KINDS, type ProviderKind, restOf } from './providers.ts';
+import {
+  bodyOf,
+  type ListedProvider,
+  PROVIDER_KINDS,
+  type ProviderKind,
+  restOf,
+  returnAddressOf,
+} from './providers.ts';
+import { SamlFields } from './saml-fields.tsx';
 
 interface ProviderFormProps {
   /** Absent for a new one. */
@@ -26,6 +34,8 @@ export function ProviderForm({ provider, base, onClose, onSaved }: ProviderFormP
     issuer: provider?.issuer ?? '',
     teamId: provider?.teamId ?? '',
     keyId: provider?.keyId ?? '',
+    metadataUrl: provider?.saml?.metadataUrl ?? '',
+    certificate: provider?.saml?.certificate ?? '',
   });
   const [register, setRegister] = useState(provider?.register ?? false);
   const [enabled, setEnabled] = useState(provider?.enabled ?? true);
@@ -38,9 +48,7 @@ export function ProviderForm({ provider, base, onClose, onSaved }: ProviderFormP
     autoComplete: 'off',
   });
   const save = async () => {
-    // What is empty is left out: a secret is then kept, and everything else is as the kind has it.
-    const given = Object.fromEntries(Object.entries(texts).filter(([, value]) => value !== ''));
-    const body = { ...(rest.trim() === '' ? {} : (JSON.parse(rest) as object)), ...given, kind, register, enabled };
+    const body = { ...bodyOf(kind, texts, rest), register, enabled };
     if (provider === undefined) await request('POST', '/admin/providers', { body });
     else await request('PUT', `/admin/providers/${provider.name}`, { body });
     onSaved();
@@ -77,9 +85,11 @@ export function ProviderForm({ provider, base, onClose, onSaved }: ProviderFormP
             <TextInput label="Name" required disabled={provider !== undefined} {...field('name')} />
           </Group>
           <Text size="sm">
-            At the provider ({place}), enter this redirect address and copy the client id and the secret from there:
+            {kind === 'saml'
+              ? `At the provider (${place}), enter this address as the Assertion Consumer Service, or read our metadata there:`
+              : `At the provider (${place}), enter this redirect address and copy the client id and the secret from there:`}
           </Text>
-          <Copyable text={`${base}/auth/${texts['name']}/callback`} what="the redirect address" />
+          <Copyable text={returnAddressOf(base, kind, texts['name'] ?? '')} what="the redirect address" />
           {kind === 'oidc' ? (
             <TextInput
               label="Issuer"
@@ -88,8 +98,10 @@ export function ProviderForm({ provider, base, onClose, onSaved }: ProviderFormP
               {...field('issuer')}
             />
           ) : null}
-          <TextInput label="Client id" required {...field('clientId')} />
-          {kind === 'apple' ? (
+          <TextInput label={kind === 'saml' ? 'Our entity id' : 'Client id'} required {...field('clientId')} />
+          {kind === 'saml' ? (
+            <SamlFields base={base} name={texts['name'] ?? ''} kept={kept} field={field} />
+          ) : kind === 'apple' ? (
             <>
               <Group grow>
                 <TextInput label="Team id" required {...field('teamId')} />
