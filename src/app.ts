@@ -22,6 +22,8 @@ import { settingsRoutes } from './admin/sign-in/settings-routes.ts';
 import { accountRoutes } from './auth/http/account-routes.ts';
 import { factorLoginRoutes } from './auth/http/factors/factor-login-routes.ts';
 import { factorRoutes } from './auth/http/factors/factor-routes.ts';
+import { passkeyLoginRoutes } from './auth/http/factors/passkey-login-routes.ts';
+import { passkeyRoutes } from './auth/http/factors/passkey-routes.ts';
 import { flowRoutes } from './auth/http/flow-routes.ts';
 import { identityRoutes } from './auth/http/identity-routes.ts';
 import { pageRoutes } from './auth/http/page-routes.ts';
@@ -135,6 +137,7 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
     await context.register(async function credentials(context) {
       await context.register(json, { config });
       await context.register(factorLoginRoutes, parts.auth);
+      await context.register(passkeyLoginRoutes, parts.auth);
       await context.register(signInRoutes, { ...parts.byProviders, ...parts.auth, publicUrl: config.publicUrl });
     });
     await context.register(async function providers(context) {
@@ -189,6 +192,7 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
       await context.register(json, { config });
       await context.register(accountRoutes, parts.auth);
       await context.register(factorRoutes, parts.auth);
+      await context.register(passkeyRoutes, parts.auth);
       await context.register(identityRoutes, { ...parts.byProviders, ...parts.auth, publicUrl: config.publicUrl });
       await context.register(userRoutes, { ...parts, accounts: new ManagedAccounts(parts.auth) });
       await context.register(keyRoutes, { ...parts, ...parts.auth, keys: new ManagedKeys(parts.auth) });

@@ -62,6 +62,7 @@ const DOORS: readonly { readonly vendor: RegExp; readonly doors: RegExp }[] = [
   { vendor: /^@node-saml\/|^xml-encryption$/, doors: /^src\/auth\/saml-sign-in\// },
   { vendor: /^@xmldom\//, doors: /^src\/auth\/saml\/xml\.ts/ },
   { vendor: /^otpauth$/, doors: /^src\/auth\/factors\/totp\.ts/ },
+  { vendor: /^@simplewebauthn\//, doors: /^src\/auth\/factors\/webauthn\.ts/ },
   { vendor: /^uqr$/, doors: /^src\/auth\/factors\/qr\.ts/ },
   { vendor: /^isolated-vm$/, doors: /^src\/functions\/sandbox\/runner\// },
   { vendor: /^amaro$/, doors: /^src\/functions\/plugins\/compile\// },

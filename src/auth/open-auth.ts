@@ -19,10 +19,9 @@ import { Passwords } from './accounts/passwords.ts';
 import { UserStore } from './accounts/user-store.ts';
 import { Users } from './accounts/users.ts';
 import { Authenticator } from './authenticator.ts';
-import { FactorSignIn } from './factors/factor-sign-in.ts';
 import { FactorStore } from './factors/factor-store.ts';
-import { Factors } from './factors/factors.ts';
-import { SecondQuestion } from './factors/second-question.ts';
+import { PasskeyStore } from './factors/passkey-store.ts';
+import { openFactors, type SignInByFactors } from './open-factors.ts';
 import { type ByProviders, type ByProvidersNeeds, openFlows } from './open-flows.ts';
 import { mailWay, openMail } from './open-mail.ts';
 import { KeptTokens } from './providers/kept-tokens.ts';
@@ -50,11 +49,9 @@ const SWEEP_MS = 3_600_000;
 const CURSOR_MS = 24 * 3_600_000;
 const ADDRESS_MS = 3_600_000;
 
-export interface AuthParts {
+export interface AuthParts extends SignInByFactors {
   readonly authenticator: Authenticator;
   readonly signIn: SignIn;
-  readonly factors: Factors;
-  readonly factorSignIn: FactorSignIn;
   readonly fresh: FreshSignIns;
   readonly sessions: Sessions;
   readonly users: Users;
@@ -117,9 +114,19 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
   const passwords = new Passwords(new PasswordStore(mongo), () => new Date(now()));
   const [providerStore, redirectStore] = [new ProviderStore(mongo, sealer), new RedirectStore(mongo)];
   const tokens = new KeptTokens(mongo, sealer);
-  const factorStore = new FactorStore(mongo, sealer);
+  const [factorStore, passkeyStore] = [new FactorStore(mongo, sealer), new PasskeyStore(mongo)];
   const ownStores = [users, sessionStore, keyStore, activity, providerStore, redirectStore];
-  const stores = [...ownStores, delays, singleUseStore, keyRing, ...secrets, passwords, tokens, factorStore];
+  const stores = [
+    ...ownStores,
+    delays,
+    singleUseStore,
+    keyRing,
+    ...secrets,
+    passwords,
+    tokens,
+    factorStore,
+    passkeyStore,
+  ];
   await Promise.all(stores.map((store) => store.start())).catch(explainSeal);
 
   const singleUse = new SingleUse(singleUseStore, now);
@@ -147,7 +154,7 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
     passwords,
     sessions,
     tokens,
-    factors: factorStore,
+    factors: [factorStore, passkeyStore],
     onChanged: (id) => changed(`user:${id}`),
     ...clock,
   });
@@ -155,23 +162,11 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
   const signInDelays = new SignInDelays(delays, (account, network) => sessions.openedFrom(account, network));
   const mail = await openMail(settings);
   const testLetters = new TestLetters({ way: mailWay(settings), mail, singleUse, base });
-  const factorParts = { store: factorStore, users: accounts, sessions, delays: signInDelays, activity, base, ...clock };
-  const factors = new Factors(factorParts);
-  const secondStep = new SecondQuestion({ factors, passwords, singleUse });
-  const signIn = new SignIn({
-    users: accounts,
-    passwords,
-    sessions,
-    delays: signInDelays,
-    secondStep,
-    singleUse,
-    activity,
-    mail,
-    base,
-    registration,
-    onError,
+  const common = { users: accounts, passwords, sessions, delays: signInDelays, singleUse, activity, base };
+  const byFactors = openFactors({ ...common, factorStore, passkeyStore, ...clock }, (secondStep) => {
+    return new SignIn({ ...common, secondStep, mail, registration, onError });
   });
-  const factorSignIn = new FactorSignIn({ factors, users: accounts, passwords, singleUse, signIn });
+  const { signIn, secondStep, factors, factorSignIn, passkeys, passkeySignIn } = byFactors;
   const left = { countPolicies, countProviders: () => providerStore.count() };
   const owners = new Owners({ mode, users: accounts, store: users, keys, ...left, signIn, singleUse, activity });
   const identities = new Identities({ store: users, passwords, activity, tokens, ...clock });
@@ -188,6 +183,8 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
     signIn,
     factors,
     factorSignIn,
+    passkeys,
+    passkeySignIn,
     fresh: new FreshSignIns(sessions, now),
     sessions,
     users: accounts,

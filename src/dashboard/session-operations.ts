@@ -1,12 +1,13 @@
 /** The session of the dashboard, as the contract describes it. Not here: the routes (session-routes.ts). */
 import Type from 'typebox';
+import { PASSKEY_LOGIN } from '../auth/http/factors/passkey-operations.ts';
 import { EXCHANGE, FACTOR_LOGIN, LOGIN } from '../auth/http/schema.ts';
 import { ASKED_ERRORS, answer, CHECKED_ERRORS, DONE, jsonBody, operation } from '../contract/operation.ts';
 
 const tag = 'Sign-in';
 
-/** By a password, by the code with which a sign-in at a provider ended, or by the second factor after one of these. */
-export const OPEN_SESSION = Type.Union([LOGIN, EXCHANGE, FACTOR_LOGIN]);
+/** By a password, by a passkey, by the code with which a sign-in at a provider ended, or by the second factor after one of these. */
+export const OPEN_SESSION = Type.Union([LOGIN, PASSKEY_LOGIN, EXCHANGE, FACTOR_LOGIN]);
 
 const ACCESS = Type.Object(
   {

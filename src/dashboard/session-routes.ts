@@ -5,6 +5,7 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { FactorSignIn } from '../auth/factors/factor-sign-in.ts';
+import type { PasskeySignIn } from '../auth/factors/passkey-sign-in.ts';
 import type { ClaimRenewals } from '../auth/flows/claim-renewals.ts';
 import type { OneTimeCodes } from '../auth/flows/one-time-codes.ts';
 import { refuseParameters, sessionOriginOf } from '../auth/http/requests.ts';
@@ -27,6 +28,7 @@ export interface SessionRoutesOptions {
   readonly policies: Policies;
   readonly signIn: SignIn;
   readonly factorSignIn: FactorSignIn;
+  readonly passkeySignIn: PasskeySignIn;
   readonly sessions: Sessions;
   readonly owners: Owners;
   readonly codes: OneTimeCodes;
@@ -35,7 +37,8 @@ export interface SessionRoutesOptions {
 }
 
 export async function sessionRoutes(app: FastifyInstance, options: SessionRoutesOptions): Promise<void> {
-  const { config, policies, signIn, factorSignIn, sessions, owners, codes, claimRenewals, version } = options;
+  const { config, policies, signIn, factorSignIn, passkeySignIn, sessions, owners, codes, claimRenewals, version } =
+    options;
   const isSecure = (request: FastifyRequest) => (config.publicUrl ?? requestBase(request)).startsWith('https:');
   const held = (request: FastifyRequest) => tokenOf(request.headers.cookie, isSecure(request));
 
@@ -60,7 +63,11 @@ export async function sessionRoutes(app: FastifyInstance, options: SessionRoutes
     const body = checked(OPEN_SESSION, request.body);
     const origin = sessionOriginOf(request);
     const open = () => {
-      if ('ticket' in body) return factorSignIn.enter(body.ticket, body.code, origin);
+      if ('ticket' in body) {
+        const { ticket, ...proof } = body;
+        return factorSignIn.enter(ticket, proof, origin);
+      }
+      if ('credential' in body) return passkeySignIn.enter(body.credential, origin);
       if ('codeVerifier' in body) return codes.exchange(body.code, body.codeVerifier, origin);
       return signIn.login(body.username, body.password, body.code, origin);
     };

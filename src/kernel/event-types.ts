@@ -54,7 +54,8 @@ export const OCCURRENCES = {
       user: 'id of the account; null if there is none of that name',
       address: 'address of the client',
       provider: 'name of the identity provider; null for a password, and for a one-time code',
-      reason: 'what was wrong at the provider or with the code, `second factor` for its code; null for a password',
+      reason:
+        'what was wrong at the provider or with the code, `second factor` for its code, `passkey` for one; null for a password',
     },
   },
   'system.auth.password-changed': {
@@ -82,11 +83,11 @@ export const OCCURRENCES = {
   },
   'system.factor.added': {
     audience: 'admin:accounts',
-    details: { user: 'id of the account', kind: 'kind of the second factor: `totp`' },
+    details: { user: 'id of the account', kind: '`totp` for an authenticator app, or `passkey`' },
   },
   'system.factor.removed': {
     audience: 'admin:accounts',
-    details: { user: 'id of the account', kind: 'kind of the second factor: `totp`' },
+    details: { user: 'id of the account', kind: '`totp` for an authenticator app, or `passkey`' },
   },
   'system.factor.codes-renewed': { audience: 'admin:accounts', details: { user: 'id of the account' } },
   'system.factor.code-used': {

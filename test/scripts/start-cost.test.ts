@@ -23,6 +23,7 @@ const RARE = [
   'mongodb-memory-server-core',
   'undici',
   'openid-client',
+  '@simplewebauthn/server',
   '@node-saml/node-saml',
   '@xmldom/xmldom',
   'xml-encryption',

@@ -5,6 +5,7 @@
  */
 import type { NewUser, Users } from '../../auth/accounts/users.ts';
 import type { Factors } from '../../auth/factors/factors.ts';
+import type { Passkeys, ShownPasskey } from '../../auth/factors/passkeys.ts';
 import { type Action, OWNER_ROLES, type Principal, stampBy } from '../../auth/identity/principal.ts';
 import type { User } from '../../auth/identity/user.ts';
 import type { FreshSignIns } from '../../auth/sign-in/fresh-sign-ins.ts';
@@ -22,6 +23,7 @@ export interface ManagedAccountsParts {
   readonly users: Users;
   readonly sessions: Sessions;
   readonly factors: Factors;
+  readonly passkeys: Passkeys;
   /** Asked before owners are made, changed or deleted, and before a second factor is removed. */
   readonly fresh: FreshSignIns;
 }
@@ -30,12 +32,14 @@ export class ManagedAccounts {
   readonly #users: Users;
   readonly #sessions: Sessions;
   readonly #factors: Factors;
+  readonly #passkeys: Passkeys;
   readonly #fresh: FreshSignIns;
 
-  constructor({ users, sessions, factors, fresh }: ManagedAccountsParts) {
+  constructor({ users, sessions, factors, passkeys, fresh }: ManagedAccountsParts) {
     this.#users = users;
     this.#sessions = sessions;
     this.#factors = factors;
+    this.#passkeys = passkeys;
     this.#fresh = fresh;
   }
 
@@ -89,6 +93,22 @@ export class ManagedAccounts {
     await this.#reach(scope, id);
     await this.#fresh.require(scope.principal);
     await this.#factors.remove(id, stampBy(scope, request));
+  }
+
+  /** @throws MillraceError `document-not-found` */
+  async passkeys(_scope: AccountsScope<'read'>, id: string): Promise<readonly ShownPasskey[]> {
+    await this.#users.get(id);
+    return this.#passkeys.list(id);
+  }
+
+  /**
+   * Removes all passkeys of an account, for a user who has lost them.
+   * @throws MillraceError `forbidden` for an owner, `fresh-sign-in-required`, `document-not-found`
+   */
+  async removePasskeys(scope: AccountsScope<'delete'>, id: string, request: string): Promise<void> {
+    await this.#reach(scope, id);
+    await this.#fresh.require(scope.principal);
+    await this.#passkeys.removeAll(id, stampBy(scope, request));
   }
 
   /** @throws MillraceError `document-not-found` */

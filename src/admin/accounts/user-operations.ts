@@ -1,5 +1,6 @@
 /** The operations on accounts as the contract describes them. Not here: the routes (user-routes.ts). */
 import { IDENTITY_SHAPE, NAMING_ERRORS, SESSION_SHAPE, USER_SHAPE } from '../../auth/http/account-contract.ts';
+import { PASSKEYS_SHAPE } from '../../auth/http/factors/passkey-operations.ts';
 import { CHANGE_USER, NEW_USER } from '../../auth/http/schema.ts';
 import { ASKED_ERRORS, answer, CHECKED_ERRORS, DONE, jsonBody, operation } from '../../contract/operation.ts';
 import { idParameter, queryParameter } from '../../contract/parameters.ts';
@@ -68,6 +69,23 @@ export const USERS = {
     tag,
     summary: 'Remove the second factor of an account',
     description: 'For a user who has lost the device and the recovery codes.',
+    parameters: ONE,
+    answers: DONE,
+    errors: [...ASKED_ERRORS, 'fresh-sign-in-required', 'document-not-found'],
+  }),
+  passkeys: operation({
+    id: 'users.passkeys',
+    tag,
+    summary: 'List the passkeys of an account',
+    parameters: ONE,
+    answers: answer('The passkeys, the oldest first.', PASSKEYS_SHAPE),
+    errors: [...ASKED_ERRORS, 'document-not-found'],
+  }),
+  removePasskeys: operation({
+    id: 'users.removePasskeys',
+    tag,
+    summary: 'Remove all passkeys of an account',
+    description: 'For a user who has lost the devices.',
     parameters: ONE,
     answers: DONE,
     errors: [...ASKED_ERRORS, 'fresh-sign-in-required', 'document-not-found'],

@@ -78,6 +78,15 @@ export async function userRoutes(app: FastifyInstance, { policies, accounts }: U
     return reply.code(204).send();
   });
 
+  app.get<OnUser>('/admin/users/:id/passkeys', { config: USERS.passkeys }, async (request) => ({
+    passkeys: await accounts.passkeys(enter(request, 'read'), request.params.id),
+  }));
+
+  app.delete<OnUser>('/admin/users/:id/passkeys', { config: USERS.removePasskeys }, async (request, reply) => {
+    await accounts.removePasskeys(enter(request, 'delete'), request.params.id, request.id);
+    return reply.code(204).send();
+  });
+
   app.get<OnUser>('/admin/users/:id/sessions', { config: USERS.sessions }, async (request) =>
     accounts.sessions(enter(request, 'read'), request.params.id),
   );

@@ -32,8 +32,8 @@ export interface UsersParts {
   readonly passwords: Passwords;
   readonly sessions: Sessions;
   readonly tokens: Pick<KeptTokens, 'forget'>;
-  /** Where second factors are kept. */
-  readonly factors: { remove(user: string): Promise<unknown> };
+  /** Where second factors and passkeys are kept. */
+  readonly factors: readonly { removeAll(user: string): Promise<unknown> }[];
   /** Called with accounts whose rights changed in this process, before the request is answered. */
   readonly onChanged: (id: string) => void;
   readonly now?: () => number;
@@ -121,7 +121,7 @@ export class Users {
     if (!(await this.#parts.store.remove(id, stamp))) existing(null);
     this.#parts.onChanged(id);
     await this.#parts.passwords.remove(id);
-    await this.#parts.factors.remove(id);
+    for (const store of this.#parts.factors) await store.removeAll(id);
     await this.#parts.tokens.forget((before.identities ?? []).map((identity) => identity.id));
     await this.#parts.sessions.endAll(id, 'user-deleted', stamp);
   }

@@ -4,16 +4,22 @@
  */
 import type { Passwords } from '../accounts/passwords.ts';
 import type { Users } from '../accounts/users.ts';
-import { invalidCredential } from '../identity/refusals.ts';
+import { invalidCredential, signInFailed } from '../identity/refusals.ts';
 import type { User } from '../identity/user.ts';
 import type { SignedIn, SignIn } from '../sign-in/sign-in.ts';
 import type { SingleUse } from '../sign-in/single-use.ts';
 import type { SessionOrigin } from '../tokens/session.ts';
 import type { Factors } from './factors.ts';
+import type { Passkeys } from './passkeys.ts';
 import { passwordStamp } from './second-question.ts';
+import type { AuthenticationResponseJSON } from './webauthn.ts';
+
+/** What proves the second factor: a code, or a passkey. */
+export type FactorProof = { readonly code: string } | { readonly credential: AuthenticationResponseJSON };
 
 export interface FactorSignInParts {
   readonly factors: Factors;
+  readonly passkeys: Passkeys;
   readonly users: Users;
   readonly passwords: Pick<Passwords, 'mark'>;
   readonly singleUse: SingleUse;
@@ -28,11 +34,11 @@ export class FactorSignIn {
   }
 
   /**
-   * Opens the session. After a wrong code the ticket still works.
+   * Opens the session. After a wrong code or passkey the ticket still works.
    * @throws MillraceError `invalid-credential` for the ticket, `sign-in-failed`, `rate-limited`
    */
-  async enter(ticket: string, code: string, origin: SessionOrigin): Promise<SignedIn> {
-    const { factors, users, passwords, singleUse, signIn } = this.#parts;
+  async enter(ticket: string, proof: FactorProof, origin: SessionOrigin): Promise<SignedIn> {
+    const { factors, passkeys, users, passwords, singleUse, signIn } = this.#parts;
     const seen = await singleUse.see('factor', ticket);
     if (seen?.subject == null) throw invalidCredential();
     const { password, identity } = seen.facts;
@@ -42,7 +48,8 @@ export class FactorSignIn {
       (await passwordStamp(passwords, _id)) === password;
     const user = await users.get(seen.subject);
     if (!(await holds(user))) throw invalidCredential();
-    await factors.prove(user, code, origin);
+    if ('code' in proof) await factors.prove(user, proof.code, origin);
+    else if ((await passkeys.prove(proof.credential, ticket, origin)).user._id !== user._id) throw signInFailed();
     if ((await singleUse.take('factor', ticket)) === null) throw invalidCredential();
     return signIn.welcome(user, origin, { holds, ...(typeof identity === 'string' ? { identity } : {}) });
   }

@@ -114,7 +114,7 @@ export class FactorStore {
   }
 
   /** Removes what an account has; false when no factor was in force. */
-  async remove(user: string): Promise<boolean> {
+  async removeAll(user: string): Promise<boolean> {
     return (await translated(() => this.#rows.findOneAndDelete({ _id: user })))?.since !== undefined;
   }
 }

@@ -109,7 +109,7 @@ export class Factors {
   /** Removes the factor of an account. @throws MillraceError `document-not-found` */
   async remove(user: string, stamp: Stamp): Promise<void> {
     const { store, users, activity } = this.#parts;
-    const removed = await store.remove(user);
+    const removed = await store.removeAll(user);
     // A program that stopped in the middle of a removal left the word in the account, and it is taken away now.
     if (!removed && (await users.get(user)).secondFactor !== true) throw noFactor();
     await users.change(user, { secondFactor: false }, stamp);

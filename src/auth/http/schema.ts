@@ -16,7 +16,7 @@ const USERNAME = Type.String({ minLength: 1, maxLength: 64, pattern: '^[\\p{L}\\
 const EMAIL = Type.String({ minLength: 3, maxLength: 254, pattern: '^[^\\s@<>,;:"]+@[^\\s@<>,;:"]+$' });
 /** Longer than any accepted password, so that a password that is too long gets a clear error. */
 const PASSWORD = Type.String({ minLength: 1, maxLength: 4_096, description: '8 to 256 characters.' });
-const TOKEN = Type.String({ minLength: 1, maxLength: 200 });
+export const TOKEN = Type.String({ minLength: 1, maxLength: 200 });
 /** An object that is kept as it is; its size is checked by {@link MAX_KEPT_BYTES}. */
 const KEPT = Type.Record(Type.String(), Type.Unknown(), { maxProperties: 64 });
 
@@ -33,7 +33,27 @@ export const FACTOR_CODE = Type.String({
   maxLength: 40,
   description: 'Six digits of the authenticator app, or a recovery code.',
 });
-export const FACTOR_LOGIN = Type.Object({ ticket: TOKEN, code: FACTOR_CODE }, closed);
+const base64url = (maxLength: number) => Type.String({ minLength: 1, maxLength, pattern: '^[A-Za-z0-9_-]*$' });
+const credential = <T extends Readonly<Record<string, TSchema>>>(response: T) =>
+  Type.Object({
+    id: base64url(512),
+    rawId: base64url(512),
+    type: Type.Literal('public-key'),
+    response: Type.Object({ clientDataJSON: base64url(8_192), ...response }),
+    clientExtensionResults: Type.Object({}),
+  });
+/** `PublicKeyCredential.toJSON()` of WebAuthn Level 3, for a new passkey and for a proof. */
+export const NEW_CREDENTIAL = credential({ attestationObject: base64url(65_536) });
+export const CREDENTIAL = credential({
+  authenticatorData: base64url(8_192),
+  signature: base64url(4_096),
+  userHandle: Type.Optional(base64url(128)),
+});
+export const PASSKEY_NAME = Type.String({ minLength: 1, maxLength: 80 });
+export const FACTOR_LOGIN = Type.Union([
+  Type.Object({ ticket: TOKEN, code: FACTOR_CODE }, closed),
+  Type.Object({ ticket: TOKEN, credential: CREDENTIAL }, closed),
+]);
 export const LOGIN = Type.Object(
   {
     username: Type.String({ minLength: 1, maxLength: 254, description: 'User name or e-mail address.' }),

@@ -22,6 +22,7 @@ export const RESERVED_NAMES: ReadonlySet<string> = new Set([
   'logout',
   'me',
   'mfa',
+  'passkeys',
   'password',
   'providers',
   'refresh',

@@ -20,7 +20,7 @@ const FACTOR_PREFIX = 'factor:';
 
 /** One attempt to sign in, or to confirm a password. */
 export interface SignInAttempt {
-  /** What its failures are counted under: {@link underName}, {@link underAccount} or {@link underFactor}. */
+  /** What its failures are counted under: {@link underName}, {@link underAccount}, {@link underFactor} or {@link underPasskey}. */
   readonly under: string;
   /** Id of the account; null when no account has the name. */
   readonly account: string | null;
@@ -44,6 +44,11 @@ export function underAccount(id: string): string {
 /** The key for codes of the second factor of an account. */
 export function underFactor(id: string): string {
   return `${FACTOR_PREFIX}${id}`;
+}
+
+/** The key for a passkey. Hashed, because a client may send any text as its id. */
+export function underPasskey(id: string): string {
+  return `passkey:${hash('sha256', id, 'base64url')}`;
 }
 
 /** The key for attempts that name no account: they count for their network alone. */

@@ -15,6 +15,8 @@ export type Purpose =
   | 'flow'
   | 'code'
   | 'factor'
+  | 'passkey'
+  | 'passkey-new'
   | 'join'
   | 'join-code'
   | 'saml-logout';
@@ -29,6 +31,8 @@ export const SINGLE_USE_MS: Readonly<Record<Purpose, number>> = {
   flow: 10 * 60_000,
   code: 60_000,
   factor: 5 * 60_000,
+  passkey: 5 * 60_000,
+  'passkey-new': 5 * 60_000,
   join: 5 * 60_000,
   'join-code': 60_000,
   'saml-logout': 10 * 60_000,

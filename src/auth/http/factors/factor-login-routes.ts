@@ -23,7 +23,7 @@ export async function factorLoginRoutes(
   refuseParameters(app);
 
   app.post('/auth/mfa/login', { config: FACTORS.login }, async (request) => {
-    const { ticket, code } = checked(FACTOR_LOGIN, request.body);
-    return factorSignIn.enter(ticket, code, sessionOriginOf(request));
+    const { ticket, ...proof } = checked(FACTOR_LOGIN, request.body);
+    return factorSignIn.enter(ticket, proof, sessionOriginOf(request));
   });
 }

@@ -1,0 +1,203 @@
+/**
+ * Passkeys over HTTP: added, named and removed, as the only step of a sign-in and as the second one; and each answer that is
+ * refused. Not here: a real browser (test/e2e).
+ */
+import { generateKeyPairSync } from 'node:crypto';
+import t from 'tap';
+import { type Account, ask, PASSWORD, signIn, signInOwner, signUp, toAccount } from '../../helpers/accounts.ts';
+import { buildTestApp } from '../../helpers/app.ts';
+import { setUpFactor } from '../../helpers/factors/authenticator.ts';
+import { type Lies, SoftPasskey } from '../../helpers/factors/passkey-authenticator.ts';
+import { testMongo } from '../../helpers/mongo.ts';
+
+const ORIGIN = 'https://app.example.org';
+const FAILED = { status: 401, code: 'sign-in-failed' };
+const REFUSED = { status: 409, code: 'passkey-refused' };
+
+t.test('passkeys', async (t) => {
+  const settings = { MILLRACE_PUBLIC_URL: ORIGIN };
+  const { app, parts } = await buildTestApp(t, settings);
+  const begin = async (as: Account) => (await ask(app, 'POST /auth/passkeys/begin', undefined, as)).json();
+  const add = (credential: object, as: Account, name?: string) =>
+    ask(app, 'POST /auth/passkeys', { credential, ...(name === undefined ? {} : { name }) }, as);
+  const challenge = async (ticket?: string) =>
+    (await ask(app, 'POST /auth/passkeys/challenge', ticket === undefined ? {} : { ticket })).json();
+  const enter = (credential: object) => ask(app, 'POST /auth/passkeys/login', { credential });
+  const goOn = (ticket: string, credential: object) => ask(app, 'POST /auth/mfa/login', { ticket, credential });
+  const list = async (as: Account) => (await ask(app, 'GET /auth/passkeys', undefined, as)).json().passkeys;
+  /** Gives an account a passkey. */
+  const give = async (as: Account, name?: string) => {
+    const passkey = new SoftPasskey(ORIGIN);
+    const added = await add(passkey.create(await begin(as)), as, name);
+    t.equal(added.statusCode, 201, added.body);
+    return passkey;
+  };
+
+  await t.test('are added, listed, renamed and removed', async (t) => {
+    const ada = await signUp(app, 'ada');
+    const eve = await signUp(app, 'eve');
+    const options = await begin(ada);
+    t.match(options, {
+      rp: { id: 'app.example.org' },
+      user: { name: 'ada' },
+      attestation: 'none',
+      authenticatorSelection: { residentKey: 'required', userVerification: 'preferred' },
+    });
+    const first = new SoftPasskey(ORIGIN);
+    const added = await add(first.create(options), ada, 'Phone');
+    t.match(added.json(), { id: first.id, name: 'Phone', usedAt: null, synced: false });
+    const second = await give(ada);
+    t.match((await begin(ada)).excludeCredentials, [{ id: first.id }, { id: second.id }]);
+    t.match(await list(ada), [{ id: first.id }, { id: second.id, name: 'Passkey' }]);
+    t.same(await list(eve), []);
+    const rename = (as: Account, name: string) => ask(app, `PATCH /auth/passkeys/${first.id}`, { name }, as);
+    t.match((await rename(ada, 'Old phone')).json(), { id: first.id, name: 'Old phone' });
+    t.equal((await rename(ada, '')).statusCode, 400);
+    t.equal((await rename(eve, 'Mine')).statusCode, 404);
+    t.equal((await ask(app, `DELETE /auth/passkeys/${first.id}`, undefined, eve)).statusCode, 404);
+    t.equal((await enter(first.get(await challenge()))).statusCode, 200);
+    t.equal((await ask(app, `DELETE /auth/passkeys/${first.id}`, undefined, ada)).statusCode, 204);
+    t.equal((await ask(app, `DELETE /auth/passkeys/${first.id}`, undefined, ada)).statusCode, 404);
+    t.match((await enter(first.get(await challenge()))).json(), FAILED, 'a removed one is refused');
+    t.equal((await enter(second.get(await challenge()))).statusCode, 200, 'the other one is not');
+    const told = parts.mongo.data.collection('_activity');
+    t.equal(await told.countDocuments({ type: 'system.factor.added', 'details.kind': 'passkey' }), 2);
+    t.equal(await told.countDocuments({ type: 'system.factor.removed', 'details.kind': 'passkey' }), 1);
+  });
+
+  await t.test('a new one is refused', async (t) => {
+    const [ada, eve] = [await signUp(app, 'new'), await signUp(app, 'newer')];
+    const passkey = new SoftPasskey(ORIGIN);
+    const refused = async (what: string, lies: Lies) =>
+      t.match((await add(passkey.create(await begin(ada), lies), ada)).json(), REFUSED, what);
+    await refused('of another origin', { origin: 'https://app.example.com' });
+    await refused('for another site', { rpId: 'example.org' });
+    await refused('to another challenge', { challenge: 'A'.repeat(43) });
+    await refused('that is a proof', { type: 'webauthn.get' });
+    const options = await begin(ada);
+    t.match((await add(passkey.create(options), eve)).json(), REFUSED, 'of another account');
+    const again = await begin(ada);
+    const there = await signIn(app, 'new');
+    t.match((await add(passkey.create(again), there)).json(), REFUSED, 'of another session');
+    const once = await begin(ada);
+    t.equal((await add(passkey.create(once), ada)).statusCode, 201);
+    t.match((await add(new SoftPasskey(ORIGIN).create(once), ada)).json(), REFUSED, 'to a challenge that was used');
+    t.match((await add(passkey.create(await begin(ada)), ada)).json(), { code: 'passkey-exists' });
+    const body = passkey.create(await begin(ada));
+    for (const attestationObject of ['AAAA', 'oA', '']) {
+      const answer = await add({ ...body, response: { ...body.response, attestationObject } }, ada);
+      t.ok([400, 409].includes(answer.statusCode), 'that is nonsense');
+    }
+    t.equal((await ask(app, 'POST /auth/passkeys/begin')).statusCode, 401, 'of nobody');
+  });
+
+  await t.test('sign in without a name, once for each challenge', async (t) => {
+    const ada = await signUp(app, 'one');
+    const passkey = await give(ada);
+    const options = await challenge();
+    t.strictSame(options.allowCredentials, []);
+    const proof = passkey.get(options);
+    const entered = toAccount(await enter(proof));
+    t.equal(entered.id, ada.id);
+    t.match((await ask(app, 'GET /auth/me', undefined, entered)).json(), { username: 'one' });
+    t.match(await list(ada), [{ usedAt: /^20/ }]);
+    t.match((await enter(proof)).json(), FAILED, 'the same proof');
+    t.match((await enter(passkey.get(options))).json(), FAILED, 'the same challenge');
+    const late = await challenge();
+    await parts.mongo.log
+      .collection('single_use')
+      .updateMany({ purpose: 'passkey' }, { $set: { expiresAt: new Date(0) } });
+    t.match((await enter(passkey.get(late))).json(), FAILED, 'a challenge that has expired');
+    const ofNew = { challenge: (await begin(ada)).challenge, rpId: options.rpId };
+    t.match((await enter(passkey.get(ofNew))).json(), FAILED, 'a challenge for a new passkey');
+  });
+
+  await t.test('a proof is refused', async (t) => {
+    const ada = await signUp(app, 'lied');
+    const passkey = await give(ada);
+    const other = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
+    const refused = async (what: string, lies: Lies) => {
+      t.match((await enter(passkey.get(await challenge(), lies))).json(), FAILED, what);
+      // Wrong ones are slowed down, as wrong passwords are; that is not of interest here.
+      await parts.mongo.log.collection('delays').deleteMany({});
+    };
+    await refused('of another origin', { origin: 'https://app.example.com' });
+    await refused('of a page below the site', { origin: 'https://evil.app.example.org' });
+    await refused('for another site', { rpId: 'example.com' });
+    await refused('to another challenge', { challenge: 'A'.repeat(43) });
+    await refused('that is a new one', { type: 'webauthn.create' });
+    await refused('signed by another key', { key: other });
+    await refused('for another account', { userHandle: Buffer.from('f'.repeat(24)).toString('base64url') });
+    t.equal((await enter(passkey.get(await challenge()))).statusCode, 200, 'the right one is not');
+    await refused('by a copy, whose counter does not go forward', { counter: 1 });
+    t.match((await enter(new SoftPasskey(ORIGIN).get(await challenge()))).json(), FAILED, 'of no passkey');
+    await parts.auth.users.change(ada.id, { disabled: true }, { by: null, request: null });
+    t.match((await enter(passkey.get(await challenge()))).json(), FAILED, 'of a disabled account');
+  });
+
+  await t.test('slow down who guesses', async (t) => {
+    const guess = new SoftPasskey(ORIGIN);
+    const codes: string[] = [];
+    for (let n = 0; n < 8; n++) codes.push((await enter(guess.get(await challenge(), { counter: n }))).json().code);
+    t.equal(codes[0], 'sign-in-failed');
+    t.equal(codes.at(-1), 'rate-limited');
+  });
+
+  await t.test('are a second factor, for the ticket of their challenge', async (t) => {
+    const ada = await signUp(app, 'both');
+    const passkey = await give(ada);
+    const [eve, factor] = [await signUp(app, 'strange'), await setUpFactor(app, parts, ada)];
+    const stranger = await give(eve);
+    const ticketOf = async () =>
+      (await ask(app, 'POST /auth/login', { username: 'both', password: PASSWORD })).json().ticket;
+    const ticket = await ticketOf();
+    t.match((await goOn(ticket, passkey.get(await challenge()))).json(), FAILED, 'a challenge for no ticket');
+    t.match((await goOn(ticket, passkey.get(await challenge(await ticketOf())))).json(), FAILED, 'for another one');
+    t.match((await goOn(ticket, stranger.get(await challenge(ticket)))).json(), FAILED, 'a passkey of another account');
+    t.match((await enter(passkey.get(await challenge(ticket)))).json(), FAILED, 'a ticket is no sign-in');
+    const proof = passkey.get(await challenge(ticket));
+    t.equal(toAccount(await goOn(ticket, proof)).id, ada.id);
+    t.equal((await goOn(ticket, passkey.get(await challenge(ticket)))).json().code, 'invalid-credential', 'once');
+    t.equal((await enter(passkey.get(await challenge()))).statusCode, 200, 'with a PIN it stands for both factors');
+    const asked = await enter(passkey.get(await challenge(), { isVerified: false }));
+    t.match(asked.json(), { status: 401, code: 'mfa-required' }, 'without one it is the first factor only');
+    const code = await factor.code();
+    t.equal((await ask(app, 'POST /auth/mfa/login', { ticket: asked.json().ticket, code })).statusCode, 200);
+  });
+
+  await t.test('of owners ask for a PIN or a fingerprint', async (t) => {
+    const owner = await signInOwner(app, parts);
+    const options = await begin(owner);
+    t.equal(options.authenticatorSelection.userVerification, 'required');
+    const passkey = new SoftPasskey(ORIGIN);
+    t.match((await add(passkey.create(options, { isVerified: false }), owner)).json(), REFUSED);
+    t.equal((await add(passkey.create(await begin(owner)), owner)).statusCode, 201);
+    t.match((await enter(passkey.get(await challenge(), { isVerified: false }))).json(), FAILED);
+    t.equal((await enter(passkey.get(await challenge()))).statusCode, 200);
+
+    const lost = await signUp(app, 'lost');
+    await give(lost, 'Lost');
+    const path = `/admin/users/${lost.id}/passkeys` as const;
+    t.match((await ask(app, `GET ${path}`, undefined, owner)).json(), { passkeys: [{ name: 'Lost' }] });
+    t.equal((await ask(app, `DELETE ${path}`, undefined, owner)).statusCode, 204);
+    t.same(await list(lost), []);
+    await give(lost);
+    await parts.auth.users.remove(lost.id, { by: null, request: null });
+    const rows = parts.mongo.log.collection<{ user: string }>('passkeys');
+    t.equal(await rows.countDocuments({ user: lost.id }), 0, 'nothing is left of an account');
+  });
+
+  await t.test('twenty belong to an account at most', async (t) => {
+    const many = await signUp(app, 'many');
+    for (let n = 0; n < 20; n++) await give(many);
+    t.match(await begin(many), { status: 409, code: 'too-many-passkeys' });
+  });
+});
+
+t.test('under an IP address there are none, but under that of this machine', async (t) => {
+  const place = await testMongo(t);
+  const { app } = await buildTestApp(t, { MILLRACE_PUBLIC_URL: 'https://203.0.113.7' }, place);
+  t.match((await ask(app, 'POST /auth/passkeys/challenge', {})).json(), { status: 409, code: 'passkeys-unavailable' });
+  const local = await buildTestApp(t, { PORT: '3000' }, place);
+  t.match((await ask(local.app, 'POST /auth/passkeys/challenge', {})).json(), { rpId: 'localhost' });
+});
