@@ -23,6 +23,8 @@ export function verifiedQuery(query: string, name: string, certificates: readonl
   const parts = new Map<string, string>();
   for (const part of query.split('&')) {
     const [key = '', ...value] = part.split('=');
+    // Another spelling of a name would be read as the parameter, and not be signed.
+    if (!/^[A-Za-z]*$/.test(key)) throw new SamlFault('a parameter is spelled in another way');
     if (parts.has(key)) throw new SamlFault(`the parameter ${key.slice(0, 40)} is there twice`);
     parts.set(key, value.join('='));
   }

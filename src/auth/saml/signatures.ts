@@ -72,7 +72,8 @@ function checkSignature(signature: XmlElement, owner: string): void {
 /** Looks at the ciphers of an encrypted element. @throws SamlFault for ones that are not authenticated, or too weak */
 export function checkCiphers(encrypted: XmlElement): void {
   const content = only(encrypted, 'encryption', 'EncryptedData');
-  for (const method of elementsIn(content).filter((one) => isElementOf(one, 'encryption', 'EncryptionMethod'))) {
+  // A key may stand beside the content instead of in it.
+  for (const method of elementsIn(encrypted).filter((one) => isElementOf(one, 'encryption', 'EncryptionMethod'))) {
     const taken = method.parentNode === content ? CIPHERS : KEY_CIPHERS;
     const cipher = algorithmOf(method);
     if (!taken.has(cipher)) throw new SamlFault(`the assertion is encrypted by ${tail(cipher)}, which is not taken`);

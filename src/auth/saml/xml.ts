@@ -50,7 +50,7 @@ export function readXml(text: string, { comments = false }: { readonly comments?
     throw new SamlFault('the XML names another encoding than UTF-8');
   }
   const whole = text.slice(declaration.length);
-  const body = comments ? whole.replace(/<!--[\s\S]*?-->/g, '') : whole;
+  const body = comments ? withoutComments(whole) : whole;
   if (/<!DOCTYPE|<!ENTITY/i.test(body)) throw new SamlFault('the XML has a DOCTYPE');
   if (body.includes('<!--')) throw new SamlFault('the XML has a comment');
   if (body.includes('<!')) throw new SamlFault('the XML has a CDATA section');
@@ -69,6 +69,19 @@ export function readXml(text: string, { comments = false }: { readonly comments?
   }
   if (root == null) throw new SamlFault('the XML has no root');
   return root;
+}
+
+function withoutComments(text: string): string {
+  const kept: string[] = [];
+  let at = 0;
+  for (;;) {
+    const start = text.indexOf('<!--', at);
+    if (start < 0) return [...kept, text.slice(at)].join('');
+    const end = text.indexOf('-->', start + 4);
+    if (end < 0) throw new SamlFault('a comment of the XML has no end');
+    kept.push(text.slice(at, start));
+    at = end + 3;
+  }
 }
 
 /** All elements within one, itself first, in the order of the document. @throws SamlFault where they nest too deep */

@@ -162,6 +162,10 @@ t.test('begun by the provider', async (t) => {
       byRedirect('SAMLRequest', logOutResponse(facts), { keys: provider.keys }),
       /is no LogoutRequest/,
     ],
+    'a parameter that is not signed': [
+      `${byRedirect('SAMLRequest', logOutRequest(facts), { keys: provider.keys })}&Relay%53tate=x`,
+      /spelled in another way/,
+    ],
     nothing: ['SAMLRequest=', /not signed/],
   };
   const account = await enter();

@@ -62,6 +62,14 @@ t.test('the same account, however the answer is signed', async (t) => {
     provider.encrypts = { certificate: own.certificate, cipher: 'http://www.w3.org/2001/04/xmlenc#aes256-cbc' };
     t.equal((await world.outcome('acme')).error, REFUSED);
     t.match(await world.reason(), /aes256-cbc/);
+    provider.encrypts = { certificate: own.certificate, cipher: AES_GCM };
+    const beside =
+      '<e:EncryptedKey xmlns:e="http://www.w3.org/2001/04/xmlenc#"><e:EncryptionMethod ' +
+      'Algorithm="http://www.w3.org/2001/04/xmlenc#rsa-1_5"/></e:EncryptedKey>';
+    provider.lie = { sent: (xml) => xml.replace('</saml:EncryptedAssertion>', `${beside}$&`) };
+    t.equal((await world.outcome('acme')).error, REFUSED);
+    t.match(await world.reason(), /rsa-1_5/);
+    provider.lie = {};
     provider.encrypts = { certificate: samlKeys().certificate, cipher: AES_GCM };
     t.equal((await world.outcome('acme')).error, REFUSED);
     t.match(await world.reason(), /cannot be decrypted/);
