@@ -202,7 +202,7 @@ t.test('an answer is for one browser, and works once', async (t) => {
     t.equal((await browser.submit({ ...done, url: new URL(provider.origin), forms: [form] })).status, 400);
   });
 
-  await t.test('no refused status', async (t) => {
+  await t.test('refused: wrong status', async (t) => {
     provider.lie = { facts: () => ({ status: 'urn:oasis:names:tc:SAML:2.0:status:Responder' }) };
     t.equal((await world.outcome('acme')).error, 'provider-denied');
     provider.lie = {};
