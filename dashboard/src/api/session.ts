@@ -21,7 +21,9 @@ export type SessionState = 'beginning' | 'asked' | 'open' | 'signed-in';
 export type Credentials =
   | { readonly username: string; readonly password: string }
   | { readonly code: string; readonly codeVerifier: string }
-  | { readonly ticket: string; readonly code: string };
+  | { readonly credential: object }
+  | { readonly ticket: string; readonly code: string }
+  | { readonly ticket: string; readonly credential: object };
 
 interface Access {
   readonly accessToken: string;

@@ -67,7 +67,8 @@ interface Words {
 
 function wordsOf(error: unknown): Words {
   if (!(error instanceof Problem)) {
-    const detail = error instanceof TypeError ? 'The server cannot be reached. Is it running?' : String(error);
+    const told = error instanceof Error ? error.message : String(error);
+    const detail = error instanceof TypeError ? 'The server cannot be reached. Is it running?' : told;
     return { title: 'It did not work', detail, hint: null, faults: [], request: null, lacksFactor: false };
   }
   const { title, detail, hint, errors = [], ...rest } = error.problem;

@@ -1,7 +1,8 @@
-/** The second step of a sign-in: a code of the authenticator app, or a recovery code. */
+/** The second step of a sign-in: a code of the authenticator app, a recovery code, or a passkey. */
 import { Button, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { Problem } from '../../../client/client.ts';
+import { canUsePasskeys, provePasskey } from '../api/passkeys.ts';
 import { session } from '../api/session.ts';
 import { Failure } from '../parts/failure.tsx';
 import { useAction } from '../parts/use-action.ts';
@@ -20,6 +21,7 @@ interface SecondStepProps {
 export function SecondStep({ ticket, onAgain }: SecondStepProps) {
   const [code, setCode] = useState('');
   const { busy, error, run } = useAction();
+  const proveByPasskey = async () => session.signIn({ ticket, credential: await provePasskey(ticket) });
   return (
     <form
       onSubmit={(event) => {
@@ -44,6 +46,11 @@ export function SecondStep({ ticket, onAgain }: SecondStepProps) {
         <Button type="submit" loading={busy}>
           Go on
         </Button>
+        {canUsePasskeys ? (
+          <Button variant="default" disabled={busy} onClick={() => void run(proveByPasskey)}>
+            Use a passkey
+          </Button>
+        ) : null}
         <Button variant="subtle" onClick={onAgain}>
           Begin again
         </Button>

@@ -16,6 +16,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { returned, signInBy, type UsableProvider, usableProviders } from '../api/by-provider.ts';
 import { useSession } from '../api/live.ts';
+import { canUsePasskeys, provePasskey } from '../api/passkeys.ts';
 import { session } from '../api/session.ts';
 import { Failure } from '../parts/failure.tsx';
 import { useAction } from '../parts/use-action.ts';
@@ -56,6 +57,7 @@ function SignInForm({ note }: { readonly note?: string }) {
   const [password, setPassword] = useState('');
   const { busy, error, run } = useAction(returned.problem);
   const ticket = ticketOf(error);
+  const enterByPasskey = async () => session.signIn({ credential: await provePasskey() });
   if (ticket !== null) return <SecondStep ticket={ticket} onAgain={() => void run(async () => undefined)} />;
   return (
     <form
@@ -85,6 +87,11 @@ function SignInForm({ note }: { readonly note?: string }) {
         <Button type="submit" loading={busy}>
           Sign in
         </Button>
+        {canUsePasskeys ? (
+          <Button variant="default" disabled={busy} onClick={() => void run(enterByPasskey)}>
+            Sign in with a passkey
+          </Button>
+        ) : null}
         <Providers />
       </Stack>
     </form>

@@ -1,7 +1,8 @@
 /**
  * The page `/signin`: by which providers one can sign in, and by a password. It has two uses. An app sends its users here
  * with the parameters of `GET /auth/{provider}`, and each button goes on with them. Without parameters one signs in here,
- * which shows an owner that a provider works; nothing is kept of that session. It asks for the code of a second factor, too. Pure.
+ * which shows an owner that a provider works; nothing is kept of that session. A passkey does as well as a
+ * password. It asks for the code of a second factor, too. Pure.
  */
 import { type SmallPage, smallPage } from './small-page.ts';
 
@@ -10,11 +11,13 @@ const BODY = `<div id="providers"></div>
 <input id="username" name="username" autocomplete="username" required>
 <label for="password">Password</label>
 <input id="password" name="password" type="password" autocomplete="current-password" maxlength="256" required>
-<button>Sign in</button></form>
+<button>Sign in</button>
+<button type="button" id="passkey" hidden>Sign in with a passkey</button></form>
 <form id="second" hidden><p>This account has a second factor.</p><label for="code">Code</label>
 <input id="code" name="code" autocomplete="one-time-code" minlength="6" maxlength="40" aria-describedby="which" required>
 <p><small id="which">Six digits of your authenticator app, or a recovery code.</small></p>
-<button>Go on</button></form><p id="says" role="status"></p>`;
+<button>Go on</button>
+<button type="button" id="second-passkey" hidden>Use a passkey</button></form><p id="says" role="status"></p>`;
 
 const SCRIPT = `const says=document.getElementById('says'),list=document.getElementById('providers'),
 form=document.querySelector('form'),second=document.getElementById('second'),query=new URLSearchParams(location.search),page=location.origin+location.pathname,
@@ -49,6 +52,13 @@ enter('/auth/login',Object.fromEntries(new FormData(form))).catch(failed)});
 second.addEventListener('submit',(event)=>{event.preventDefault();
 enter('/auth/mfa/login',{ticket,code:second.elements.code.value}).catch(failed)});
 const failed=()=>{says.textContent='The server does not answer. Try again.'};
+async function prove(path){says.textContent='';const answer=await post('/auth/passkeys/challenge',ticket===null?{}:{ticket}),asked=await answer.json();
+if(!answer.ok)return tell(asked);const publicKey=PublicKeyCredential.parseRequestOptionsFromJSON(asked);let credential;
+try{credential=await navigator.credentials.get({publicKey})}catch{says.textContent='No passkey was used. It works at '+asked.rpId+' only.';return}
+return enter(path,ticket===null?{credential:credential.toJSON()}:{ticket,credential:credential.toJSON()})}
+for(const [id,path] of [['passkey','/auth/passkeys/login'],['second-passkey','/auth/mfa/login']]){const button=document.getElementById(id);
+button.hidden=!window.PublicKeyCredential?.parseRequestOptionsFromJSON;
+button.addEventListener('click',()=>prove(path).catch(failed))}
 async function main(){if(!hosted&&(query.has('code')||query.has('error'))){history.replaceState(null,'',page);
 const key=prefix+query.get('state'),verifier=sessionStorage.getItem(key);sessionStorage.removeItem(key);
 if(query.has('error'))tell({detail:(query.get('error_description')??query.get('error')).replace(/\\.$/,'')});

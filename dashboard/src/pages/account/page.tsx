@@ -1,8 +1,9 @@
 /** The account of the person at the dashboard: what protects its sign-in. */
-import { Alert } from '@mantine/core';
+import { Alert, Stack } from '@mantine/core';
 import { useSession } from '../../api/live.ts';
 import { useAccount } from '../../api/rights.ts';
 import { Page } from '../../parts/page.tsx';
+import { Passkeys } from './passkeys.tsx';
 import { SecondFactor } from './second-factor.tsx';
 
 export function AccountPage() {
@@ -20,7 +21,10 @@ export function AccountPage() {
   }
   return (
     <Page title="Your account" about={account?.username ?? account?.email ?? account?.id}>
-      <SecondFactor />
+      <Stack>
+        <SecondFactor />
+        <Passkeys />
+      </Stack>
     </Page>
   );
 }

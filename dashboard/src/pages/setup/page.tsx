@@ -13,6 +13,7 @@ import { MailCheck } from '../../parts/installation/mail-check.tsx';
 import { Loading } from '../../parts/page.tsx';
 import { SignIn } from '../../shell/sign-in.tsx';
 import { OwnerStep } from './owner-step.tsx';
+import { PasskeyOffer } from './passkey-offer.tsx';
 import classes from './setup.module.css';
 import { STEPS, type Step } from './steps.ts';
 
@@ -158,6 +159,7 @@ function Check({ step, settings }: { readonly step: Step; readonly settings: Eff
     return (
       <Section title="Your first document">
         <FirstDocument />
+        <PasskeyOffer />
       </Section>
     );
   }

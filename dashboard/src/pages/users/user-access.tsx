@@ -1,4 +1,4 @@
-/** How an account signs in: its identities at providers, its second factor, and a letter for a new password. */
+/** How an account signs in: its identities at providers, its second factor, its passkeys, and a letter for a new password. */
 import { Button, Group, List, Stack, Text, Title } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconMail } from '@tabler/icons-react';
@@ -9,6 +9,7 @@ import { useAction } from '../../parts/use-action.ts';
 import { When } from '../../parts/when.tsx';
 import { type ListedIdentity, type ListedUser, USER_EVENTS } from './accounts.ts';
 import { UserFactor } from './user-factor.tsx';
+import { UserPasskeys } from './user-passkeys.tsx';
 
 interface UserAccessProps {
   readonly user: ListedUser;
@@ -41,6 +42,7 @@ export function UserAccess({ user, path, mayChange }: UserAccessProps) {
         </List>
       )}
       <UserFactor user={user} path={path} mayChange={mayChange} />
+      <UserPasskeys user={user} path={path} mayChange={mayChange} />
       <Group gap="sm">
         <Button
           variant="default"
