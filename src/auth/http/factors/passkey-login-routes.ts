@@ -24,7 +24,7 @@ export async function passkeyLoginRoutes(
   refuseParameters(app);
 
   app.post('/auth/passkeys/challenge', { config: PASSKEYS.challenge }, async (request) =>
-    passkeys.ask(checked(ASK_PASSKEY, request.body ?? {}).ticket ?? null),
+    passkeys.ask(checked(ASK_PASSKEY, request.body).ticket ?? null),
   );
 
   app.post('/auth/passkeys/login', { config: PASSKEYS.login }, async (request) =>
