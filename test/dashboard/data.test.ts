@@ -1,5 +1,6 @@
 /** The page Data in Chromium, with real films: collections, the grid, its filter, live changes, long lists, who may what. */
 import t from 'tap';
+import { SEED_SETS } from '../../scripts/seed-sets.ts';
 import { ask, signInOwner } from '../helpers/accounts.ts';
 import { dashboardPage } from '../helpers/dashboard/dashboard-page.ts';
 import { filmDesk } from '../helpers/dashboard/films.ts';
@@ -8,8 +9,9 @@ import { inPage, whyNoBrowser } from '../helpers/programs/browser.ts';
 
 const options = { skip: whyNoBrowser() ?? false, timeout: 300_000 };
 
+const IS_LONG = process.env['MILLRACE_LONG'] === '1';
 /** Rows of the long list; with MILLRACE_LONG as many as the design asks for. */
-const LONG = process.env['MILLRACE_LONG'] === '1' ? 100_000 : 5_000;
+const LONG = IS_LONG ? 100_000 : 5_000;
 
 t.test('collections and their documents', options, async (t) => {
   const { app, parts, page, origin, browser, owner, films, fill, complaints, open, picture, violations } =
@@ -131,6 +133,35 @@ t.test('collections and their documents', options, async (t) => {
     await list.getByText(between).waitFor();
     await ask(app, `DELETE /api/long/${idOf(LONG / 2 + 1)}`, undefined, owner);
     await list.getByText(idOf(LONG / 2 + 1), { exact: true }).waitFor({ state: 'detached' });
+  });
+
+  const onlyLong = { skip: IS_LONG ? false : 'only with MILLRACE_LONG=1' };
+  await t.test('200,000 flights are sorted, filtered and scrolled', onlyLong, async (t) => {
+    const flights = (await SEED_SETS.find(({ name }) => name === 'flights')?.read()) ?? [];
+    t.equal(flights.length, 200_000);
+    await fill('flights', flights);
+    await parts.mongo.data.collection('flights').createIndex({ delay: 1, _id: 1 });
+    const list = page.getByRole('grid', { name: 'Documents of flights' });
+    const began = performance.now();
+    await open('/data/flights?sort=-delay&columns=delay,distance');
+    const latest = flights.reduce((most, flight) => Math.max(most, Number(flight['delay'])), 0);
+    await list.getByRole('row').nth(1).getByText(String(latest), { exact: true }).waitFor();
+    t.comment(`the latest of ${flights.length} flights is shown within ${Math.round(performance.now() - began)} ms`);
+    await page.getByText('200,000 documents', { exact: true }).waitFor();
+    const frames = await inPage<readonly number[]>(page, FRAMES, flights.length, 10);
+    t.comment(`frames while it scrolls: ${smoothness(frames)}`);
+    await inPage(page, `(row) => { document.querySelector('[role=grid]').scrollTop = row * 34; }`, flights.length);
+    const earliest = flights.reduce((least, flight) => Math.min(least, Number(flight['delay'])), 0);
+    await list.getByRole('row').last().getByText(String(earliest), { exact: true }).waitFor();
+    const far = flights.filter(({ distance }) => Number(distance) >= 2_500).length;
+    await open('/data/flights?sort=-delay&q=distance[gte]=2500');
+    await page.getByText(`${far.toLocaleString('en')} documents`, { exact: true }).waitFor();
+    await ask(app, 'POST /api/flights', { delay: latest + 1, distance: 2_500, time: 0 }, owner);
+    await list
+      .getByRole('row')
+      .nth(1)
+      .getByText(String(latest + 1), { exact: true })
+      .waitFor();
   });
 
   await t.test('a viewer looks and cannot change; a phone shows it all', async (t) => {

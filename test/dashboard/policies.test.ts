@@ -5,6 +5,7 @@ import { ask, PASSWORD, signIn, signInOwner } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { dashboardPage } from '../helpers/dashboard/dashboard-page.ts';
 import { testBrowser, whyNoBrowser } from '../helpers/programs/browser.ts';
+import { until } from '../helpers/until.ts';
 
 const options = { skip: whyNoBrowser() ?? false, timeout: 120_000 };
 /** Must be shown as text. */
@@ -175,6 +176,22 @@ t.test('policies in the dashboard', options, async (t) => {
     await page.getByText('The policies of version 2 are in force again').waitFor();
     t.strictSame((await ask(app, 'GET /admin/policies', undefined, owner)).json().policies, []);
     await ask(app, 'POST /admin/policies/versions/3/restore', undefined, owner);
+  });
+
+  await t.test('a policy names a user, who is found and shown by name', async (t) => {
+    await open('/policies');
+    await page.getByRole('link', { name: 'Own posts' }).click();
+    await page.getByRole('combobox', { name: 'Users' }).fill('ann');
+    await page.getByRole('option', { name: 'ann · author' }).click();
+    const remove = page.getByRole('button', { name: /^Remove user/ });
+    await remove.locator('xpath=..').getByText('ann', { exact: true }).waitFor();
+    t.strictSame(await violations(), []);
+    await page.getByRole('button', { name: 'Save' }).click();
+    const written = async () => (await ask(app, 'GET /admin/policies', undefined, owner)).json().policies[0].principals;
+    await until(async () => (await written()).users?.length === 1, 'it is saved');
+    await remove.click();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await until(async () => (await written()).users === undefined, 'and without the user');
   });
 
   await t.test('a viewer looks and cannot change, on a phone in the dark', async (t) => {

@@ -1,6 +1,7 @@
 /** The drawer of one document: its form, its JSON, its history. Its state stands in the address. */
 import { Drawer, Group, SegmentedControl, Stack, Text } from '@mantine/core';
 import { Problem } from '../../../../../client/client.ts';
+import { Actor } from '../../../parts/actor.tsx';
 import { Failure } from '../../../parts/failure.tsx';
 import { Loading } from '../../../parts/page.tsx';
 import { When } from '../../../parts/when.tsx';
@@ -93,7 +94,12 @@ function Revision({ tagged: { document } }: { readonly tagged: Tagged }) {
   return (
     <Text size="xs" c="dimmed">
       Revision {String(revision)}, <When at={typeof at === 'string' ? at : null} />
-      {typeof by === 'string' ? ` by ${by}` : ''}
+      {typeof by === 'string' ? (
+        <>
+          {' '}
+          by <Actor kind={null} id={by} />
+        </>
+      ) : null}
     </Text>
   );
 }

@@ -7,6 +7,7 @@ import { NamesInput } from '../../../parts/names-input.tsx';
 import type { Policy, Principals } from '../parts/policies.ts';
 import { completePolicy, type KnownNames } from './completion.ts';
 import { type PointedFault, placeFaults } from './json-places.ts';
+import { NamedPrincipals } from './named-principals.tsx';
 import classes from './policy-form.module.css';
 
 interface PolicyFormProps {
@@ -179,8 +180,8 @@ function Who({ principals = {}, known, fault, change }: WhoProps) {
         onChange={(roles) => edit({ roles })}
       />
       <Group grow align="flex-start">
-        <NamesInput label="Users, by id" value={[...(principals.users ?? [])]} onChange={(users) => edit({ users })} />
-        <NamesInput label="Keys, by id" value={[...(principals.keys ?? [])]} onChange={(keys) => edit({ keys })} />
+        <NamedPrincipals kind="user" label="Users" ids={principals.users ?? []} onChange={(users) => edit({ users })} />
+        <NamedPrincipals kind="key" label="Keys" ids={principals.keys ?? []} onChange={(keys) => edit({ keys })} />
       </Group>
     </Stack>
   );
