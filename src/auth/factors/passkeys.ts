@@ -147,11 +147,12 @@ export class Passkeys {
   async ask(ticket: string | null): Promise<ReturnType<typeof requestOptions>> {
     const party = this.#requireParty();
     const facts = { ticket: ticket === null ? null : digestOf(ticket) };
-    return requestOptions(party, await this.#parts.singleUse.make('passkey', null, { facts }));
+    return requestOptions(party, await this.#parts.singleUse.make('passkey', null, { facts }), ticket !== null);
   }
 
   /**
-   * Checks the proof of a passkey, which counts as used then. Owners must have proved themselves to the authenticator.
+   * Checks the proof of a passkey, which counts as used then. Owners must have proved themselves to the authenticator, and so
+   * must everybody at the second factor.
    * @param ticket the one for which the challenge was made; null for none
    * @throws MillraceError `sign-in-failed` for every cause, `rate-limited`
    */
@@ -195,7 +196,8 @@ export class Passkeys {
     const use = await checkedUse(credential, this.#party, challenge, { id, publicKey, counter });
     if (use === null) return null;
     const user = await users.get(row.user);
-    if (user.kind === 'owner' && !use.isVerified) return null;
+    // A ticket may come from this same passkey: a device alone must not be both factors.
+    if ((user.kind === 'owner' || ticket !== null) && !use.isVerified) return null;
     if (!(await store.use(row, use.counter, new Date(now())))) return null;
     return { id, user, isVerified: use.isVerified };
   }

@@ -78,8 +78,9 @@ export function creationOptions(
 }
 
 /** For `PublicKeyCredential.parseRequestOptionsFromJSON`. It names no passkeys, so the browser offers those that it has. */
-export function requestOptions({ id }: RelyingParty, challenge: string) {
-  return { challenge, rpId: id, timeout: PASSKEY_MS, allowCredentials: [], userVerification: 'preferred' };
+export function requestOptions({ id }: RelyingParty, challenge: string, mustVerify: boolean) {
+  const userVerification = mustVerify ? 'required' : 'preferred';
+  return { challenge, rpId: id, timeout: PASSKEY_MS, allowCredentials: [], userVerification };
 }
 
 /** The challenge that an answer claims to be for; null when it cannot be read. */

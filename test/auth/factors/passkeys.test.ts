@@ -1,6 +1,6 @@
 /**
  * Passkeys over HTTP: added, named and removed, as the only step of a sign-in and as the second one; and each answer that is
- * refused. Not here: a real browser (test/e2e).
+ * refused. Not here: a real browser (test/dashboard/passkeys.test.ts).
  */
 import { generateKeyPairSync } from 'node:crypto';
 import t from 'tap';
@@ -161,8 +161,12 @@ t.test('passkeys', async (t) => {
     t.equal((await enter(passkey.get(await challenge()))).statusCode, 200, 'with a PIN it stands for both factors');
     const asked = await enter(passkey.get(await challenge(), { isVerified: false }));
     t.match(asked.json(), { status: 401, code: 'mfa-required' }, 'without one it is the first factor only');
+    const first: string = asked.json().ticket;
+    t.equal((await challenge(first)).userVerification, 'required');
+    const same = await goOn(first, passkey.get(await challenge(first), { isVerified: false }));
+    t.match(same.json(), FAILED, 'and the same device is not the second one, too');
     const code = await factor.code();
-    t.equal((await ask(app, 'POST /auth/mfa/login', { ticket: asked.json().ticket, code })).statusCode, 200);
+    t.equal((await ask(app, 'POST /auth/mfa/login', { ticket: first, code })).statusCode, 200);
   });
 
   await t.test('of owners ask for a PIN or a fingerprint', async (t) => {
