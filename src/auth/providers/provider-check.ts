@@ -141,7 +141,7 @@ function judgeDiscovery(found: Record<string, unknown>, issuer: string, egress: 
 function judgeKeys({ keys }: Record<string, unknown>, url: string): string {
   const signing = (Array.isArray(keys) ? keys : []).filter((key) => isPlain(key) && isSigningKey(key));
   if (signing.length === 0) throw new Failed(`${url} holds no public key that could verify a signature.`);
-  return `${url} holds ${signing.length} key${signing.length === 1 ? '' : 's'} that verify signatures.`;
+  return `${url} holds ${signing.length === 1 ? '1 key that verifies' : `${signing.length} keys that verify`} signatures.`;
 }
 
 function isSigningKey(key: Record<string, unknown>): boolean {

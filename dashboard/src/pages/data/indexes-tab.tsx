@@ -68,6 +68,7 @@ export function IndexesTab({ collection, mayWrite, reason }: IndexesTabProps) {
                   </Table.Td>
                   <Table.Td>
                     <Group gap={6}>
+                      {index.unique === true || index.sparse === true ? null : <Text size="sm">plain</Text>}
                       {index.unique === true ? <Badge variant="light">unique</Badge> : null}
                       {index.sparse === true ? (
                         <Badge variant="light" color="gray">
