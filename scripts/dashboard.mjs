@@ -7,7 +7,8 @@ import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync 
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
-import { ensureInstalled, main, ROOT, runScriptIn } from './install.mjs';
+import { main, ROOT, runScriptIn } from './install.mjs';
+import { ensurePackage } from './packages.mjs';
 
 const FOLDER = join(ROOT, 'dashboard');
 const VITE = 'node_modules/vite/bin/vite.js';
@@ -42,7 +43,7 @@ function newest(path) {
  */
 export async function ensureDashboard() {
   if (!isStale()) return;
-  await ensureInstalled({ dev: true, root: FOLDER, of: 'the dashboard' });
+  await ensurePackage('dashboard');
   console.error('Building the dashboard …');
   const started = Date.now();
   const fresh = `${BUILT}.${process.pid}`;
@@ -74,7 +75,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
       await ensureDashboard();
       return 0;
     }
-    await ensureInstalled({ dev: true, root: FOLDER, of: 'the dashboard' });
+    await ensurePackage('dashboard');
     return runScriptIn(FOLDER, VITE);
   });
 }

@@ -4,12 +4,14 @@
  */
 import { ensureDashboard } from './dashboard.mjs';
 import { COMPILE_CACHE, ensureInstalled, main, runScript } from './install.mjs';
+import { ensurePackagesOfTests } from './packages.mjs';
 
 await main(async () => {
   await ensureInstalled({ dev: true });
-  await ensureDashboard();
+  const asked = process.argv.slice(2);
+  await Promise.all([ensureDashboard(), ensurePackagesOfTests(asked)]);
   process.env.NODE_COMPILE_CACHE ??= COMPILE_CACHE;
   // Ctrl-C reaches all processes of the group. This one goes on, because the runner needs a moment to end MongoDB.
   process.on('SIGINT', () => {});
-  return runScript('scripts/run-tests.ts', ...process.argv.slice(2));
+  return runScript('scripts/run-tests.ts', ...asked);
 });
