@@ -1,7 +1,7 @@
 /**
  * The circuit breaker of one endpoint: after many failures its deliveries wait, so that a server that is down is not
  * called in vain and their tries are not used up. A state machine without a clock of its own. Not here: where the state is
- * kept for other processes (direct/health-store.ts).
+ * kept for other processes (queue/health-store.ts).
  */
 
 const MAX_IN_ROW = 10;

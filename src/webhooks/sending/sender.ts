@@ -88,6 +88,20 @@ export interface Health {
   readonly failingSince: Date | null;
 }
 
+/** Who sends, and whether that works. */
+export type SenderState =
+  /** This program itself. */
+  | { readonly kind: 'direct' }
+  | {
+      readonly kind: 'svix';
+      /** Its address. */
+      readonly url: string;
+      /** Whether the last call of it was answered; null before the first one. */
+      readonly answers: boolean | null;
+      /** What is wrong, as a sentence; null when nothing is. */
+      readonly fault: string | null;
+    };
+
 /** What a sender reports. */
 export interface SenderEvents {
   /** The endpoint shall be disabled: its server says so, or it has failed for too long. */
@@ -98,6 +112,7 @@ export interface SenderEvents {
 
 export interface Sender {
   start(): Promise<void>;
+  state(): SenderState;
   /** Ends what is under way; what was not sent is sent by other processes, or after the next start. */
   stop(): Promise<void>;
   /**

@@ -1,7 +1,7 @@
 /**
  * What this process has taken and not yet sent: a line for each endpoint, and bounds for how many calls are under way. An
  * endpoint begins with two calls at one time; each success allows one more, up to ten, each failure halves that. So servers
- * that hang cannot hold all places. Endpoints take turns. No clock, no calls. Not here: sending (direct/dispatcher.ts).
+ * that hang cannot hold all places. Endpoints take turns. No clock, no calls. Not here: sending (queue/dispatcher.ts).
  */
 
 const MAX_EACH = 10;

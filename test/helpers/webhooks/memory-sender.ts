@@ -15,6 +15,7 @@ import type {
   NewDelivery,
   Sender,
   SenderEvents,
+  SenderState,
   Trigger,
 } from '../../../src/webhooks/sending/sender.ts';
 import { Signer } from '../../../src/webhooks/sending/signature.ts';
@@ -23,6 +24,7 @@ import { fits, idOf, type Row, shown } from './memory-rows.ts';
 const AT_ONCE = 10;
 const KEPT_BYTES = 16_384;
 const FAILING_MS = 120 * 3_600_000;
+const UNTRIED = { underWay: 0, nextPlace: 0, success: null, failure: null, since: null } as const;
 
 interface Endpoint {
   target: EndpointTarget;
@@ -54,6 +56,10 @@ export class MemorySender implements Sender {
 
   async start(): Promise<void> {}
 
+  state(): SenderState {
+    return { kind: 'direct' };
+  }
+
   async stop(): Promise<void> {
     this.#ended = true;
     clearTimeout(this.#timer);
@@ -61,15 +67,7 @@ export class MemorySender implements Sender {
 
   async ensureEndpoint(target: EndpointTarget): Promise<void> {
     const known = this.#endpoints.get(target.id);
-    const endpoint = known ?? {
-      target,
-      breaker: new Breaker(),
-      underWay: 0,
-      nextPlace: 0,
-      success: null,
-      failure: null,
-      since: null,
-    };
+    const endpoint = known ?? { target, breaker: new Breaker(), ...UNTRIED };
     if (known !== undefined && known.target.url !== target.url) known.breaker.close();
     endpoint.target = target;
     this.#endpoints.set(target.id, endpoint);

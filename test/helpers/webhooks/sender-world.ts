@@ -4,7 +4,7 @@ import { openMongo } from '../../../src/database/mongo.ts';
 import { Egress, type EgressOptions } from '../../../src/egress/egress.ts';
 import type { DisabledReason } from '../../../src/webhooks/endpoint/endpoint.ts';
 import { DirectSender } from '../../../src/webhooks/sending/direct/direct-sender.ts';
-import type { SenderLimits } from '../../../src/webhooks/sending/direct/taken.ts';
+import type { SenderLimits } from '../../../src/webhooks/sending/queue/taken.ts';
 import type { Delivery, Sender, SenderEvents } from '../../../src/webhooks/sending/sender.ts';
 import { testMongo } from '../mongo.ts';
 import { until } from '../until.ts';

@@ -11,6 +11,7 @@ import type {
   Health,
   NewDelivery,
   Sender,
+  SenderState,
 } from '../../../src/webhooks/sending/sender.ts';
 
 export class ToldSender implements Sender {
@@ -28,6 +29,10 @@ export class ToldSender implements Sender {
   async start(): Promise<void> {}
   async stop(): Promise<void> {}
   wake(): void {}
+
+  state(): SenderState {
+    return { kind: 'direct' };
+  }
 
   async ensureEndpoint(target: EndpointTarget): Promise<void> {
     this.#note(`ensure ${target.id}`);

@@ -5,11 +5,11 @@
  */
 import { type Edit, loadEdited, type Mutations, wordsFor } from '../edited.ts';
 
-const STORE = 'src/webhooks/sending/direct/delivery-store.ts';
+const STORE = 'src/webhooks/sending/queue/delivery-store.ts';
 
 const TIMES: readonly Edit[] = [
   {
-    file: 'src/webhooks/sending/direct/taken.ts',
+    file: 'src/webhooks/sending/queue/taken.ts',
     from: 'timeoutMs: 15_000, leaseMs: 45_000,',
     to: 'timeoutMs: 2_000, leaseMs: 10_000,',
   },

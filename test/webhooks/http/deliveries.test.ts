@@ -1,6 +1,6 @@
 /** Deliveries over HTTP: lists in pages and by their members, one with its body and its tries, and once more. */
 import t from 'tap';
-import { DeliveryListStore } from '../../../src/webhooks/sending/direct/delivery-list-store.ts';
+import { DeliveryListStore } from '../../../src/webhooks/sending/queue/delivery-list-store.ts';
 import { newDelivery } from '../../helpers/webhooks/endpoints.ts';
 import { HOOK, webhookWorld } from '../../helpers/webhooks/webhook-world.ts';
 

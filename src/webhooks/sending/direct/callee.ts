@@ -6,9 +6,9 @@ import { EgressError } from '../../../egress/egress-error.ts';
 import type { PostAnswer, PostRequest } from '../../../egress/post.ts';
 import type { EndpointTarget } from '../../endpoint/endpoint.ts';
 import { type Answered, NO_BODY, statusError } from '../outcome.ts';
+import type { StoredAttempt } from '../queue/delivery-row.ts';
 import type { Trigger } from '../sender.ts';
 import { Signer } from '../signature.ts';
-import type { StoredAttempt } from './delivery-row.ts';
 
 /** Bytes of an answer's body that are kept. */
 const KEPT_BYTES = 16_384;

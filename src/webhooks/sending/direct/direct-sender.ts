@@ -1,247 +1,67 @@
 /**
- * The sender that needs nothing but MongoDB: stores deliveries, sends them from this process, and records how that ended.
- * What is new and has a place goes out at once, from memory; all else is taken from the database. A delivery that was sent by
- * a process which died before it was recorded is sent again, with the same id. Not here: which events are deliveries.
+ * The sender that needs nothing but MongoDB: this process signs deliveries and calls their endpoints itself. Not here: where
+ * they wait and when they are tried (queue/), and a call itself (callee.ts).
  */
-import { randomUUID } from 'node:crypto';
-import type { Mongo } from '../../../database/mongo.ts';
-import type { Note } from '../../../events/log/note.ts';
 import type { EndpointTarget } from '../../endpoint/endpoint.ts';
-import { Breaker } from '../breaker.ts';
-import type {
-  Attempt,
-  Delivery,
-  DeliveryPage,
-  DeliveryQuery,
-  Health,
-  NewDelivery,
-  Sender,
-  SenderEvents,
-} from '../sender.ts';
-import { Slots } from '../slots.ts';
+import { outcomeOf } from '../outcome.ts';
+import { QueueSender, type QueueSenderOptions } from '../queue/queue-sender.ts';
+import { SENDER_LIMITS, type TakenDelivery } from '../queue/taken.ts';
+import type { Transport, Tried } from '../queue/transport.ts';
+import type { SenderState } from '../sender.ts';
 import { Callee, type Poster } from './callee.ts';
-import { DeliveryListStore } from './delivery-list-store.ts';
-import type { DeliveryRow } from './delivery-row.ts';
-import { DeliveryStore } from './delivery-store.ts';
-import { Dispatcher } from './dispatcher.ts';
-import { type HealthRow, HealthStore } from './health-store.ts';
-import { ServerClock } from './server-clock.ts';
-import { insertBatches, newRow } from './submission.ts';
-import {
-  type EndpointState,
-  SENDER_LIMITS,
-  type SenderLimits,
-  type Shared,
-  sendBefore,
-  type TakenDelivery,
-} from './taken.ts';
 
-export interface DirectSenderOptions {
-  readonly mongo: Pick<Mongo, 'log'>;
+export interface DirectSenderOptions extends QueueSenderOptions {
   readonly egress: Poster;
-  readonly events: SenderEvents;
   /** Version of the program, for `user-agent`. */
   readonly version: string;
-  readonly onNote?: Note;
-  /** Milliseconds by which the sender's time is later than the server's; for tests. */
-  readonly clockOffsetMs?: () => number;
   /** From 0 to 1. */
   readonly random?: () => number;
-  readonly limits?: Partial<SenderLimits>;
 }
 
-const MAX_REMOVED = 1_000;
-
-export class DirectSender implements Sender {
-  readonly #agent: string;
-  readonly #shared: Shared;
-  readonly #lists: DeliveryListStore;
-  readonly #endpoints = new Map<string, EndpointState>();
-  readonly #dispatcher: Dispatcher;
-  /** Endpoints that were removed: what is submitted for them a moment later is discarded. */
-  readonly #removed = new Set<string>();
-  /** Health as it was at the start, of endpoints that were not named yet. */
-  #restored = new Map<string, HealthRow>();
-
+export class DirectSender extends QueueSender {
   constructor(options: DirectSenderOptions) {
-    const { mongo, egress: poster, events, version, random = Math.random } = options;
-    const { clockOffsetMs: offset = () => 0, onNote = () => undefined } = options;
-    const limits = { ...SENDER_LIMITS, ...options.limits };
-    const store = new DeliveryStore(mongo, offset);
-    const health = new HealthStore(mongo, offset);
-    const clock = new ServerClock(() => store.serverTime(), offset);
-    const slots = new Slots<TakenDelivery>(limits.maxCalls);
-    this.#agent = `Millrace/${version}`;
-    this.#lists = new DeliveryListStore(mongo);
-    this.#shared = { store, health, clock, endpoints: this.#endpoints, slots, limits };
-    this.#dispatcher = new Dispatcher({ ...this.#shared, poster, events, random, onNote });
-  }
-
-  async start(): Promise<void> {
-    const { store, clock, health } = this.#shared;
-    await store.start();
-    await clock.refresh();
-    this.#restored = new Map((await health.all()).map((row) => [row._id, row]));
-    for (const [id, state] of this.#endpoints) this.#restore(id, state);
-    this.#dispatcher.taking.start();
-  }
-
-  async stop(): Promise<void> {
-    await this.#dispatcher.stop();
-  }
-
-  async ensureEndpoint(target: EndpointTarget): Promise<void> {
-    const { id, url, enabled } = target;
-    const callee = new Callee(target, this.#agent);
-    const known = this.#endpoints.get(id);
-    const before = known?.callee.target;
-    const state = known ?? { callee, breaker: new Breaker(), failingSince: null, notBefore: 0 };
-    state.callee = callee;
-    this.#endpoints.set(id, state);
-    this.#removed.delete(id);
-    if (known === undefined) this.#restore(id, state);
-    if (before !== undefined && (before.url !== url || (enabled && !before.enabled))) {
-      state.breaker.close();
-      state.failingSince = null;
-      await this.#shared.health.reset(id);
-    }
-    if (enabled) this.#dispatcher.taking.wake();
-    else await this.#discard(id);
-  }
-
-  async removeEndpoint(id: string): Promise<void> {
-    this.#endpoints.delete(id);
-    this.#restored.delete(id);
-    if (this.#removed.size >= MAX_REMOVED) this.#removed.clear();
-    this.#removed.add(id);
-    await this.#discard(id);
-    await this.#shared.health.remove(id);
-    this.#shared.slots.forget(id);
-  }
-
-  async submit(deliveries: readonly NewDelivery[]): Promise<void> {
-    await this.#shared.clock.refresh();
-    for (const batch of insertBatches(deliveries)) await this.#submit(batch);
-  }
-
-  wake(): void {
-    this.#dispatcher.taking.wake();
-  }
-
-  async deliveries(query: DeliveryQuery): Promise<DeliveryPage> {
-    return await this.#lists.page(query);
-  }
-
-  async delivery(id: string): Promise<{ readonly delivery: Delivery; readonly body: string | null } | null> {
-    return await this.#lists.one(id);
-  }
-
-  async attempts(id: string): Promise<readonly Attempt[]> {
-    return await this.#lists.attempts(id);
-  }
-
-  async resend(id: string): Promise<Delivery | null> {
-    await this.#shared.clock.refresh();
-    if (!(await this.#shared.store.resend(id, new Date(this.#shared.clock.now())))) return null;
-    this.wake();
-    return (await this.#lists.one(id))?.delivery ?? null;
-  }
-
-  async recover(endpoint: string, since: Date): Promise<number> {
-    await this.#shared.clock.refresh();
-    const count = await this.#shared.store.recover(endpoint, since, new Date(this.#shared.clock.now()));
-    if (count > 0) this.wake();
-    return count;
-  }
-
-  async health(endpoints: readonly string[]): Promise<ReadonlyMap<string, Health>> {
-    const [rows, pending] = await Promise.all([
-      this.#shared.health.of(endpoints),
-      this.#shared.store.pending(endpoints),
-    ]);
-    const byId = new Map(rows.map((row) => [row._id, row]));
-    return new Map(endpoints.map((id) => [id, healthOf(byId.get(id), pending.get(id) ?? 0, this.#shared.clock.now())]));
-  }
-
-  #restore(id: string, state: EndpointState): void {
-    const row = this.#restored.get(id);
-    this.#restored.delete(id);
-    if (row?.failingSince !== undefined) state.failingSince = row.failingSince.getTime();
-    const { openUntil, pauseMs = 0 } = row ?? {};
-    if (openUntil !== undefined) state.breaker.adopt({ openUntil: openUntil.getTime(), pauseMs });
-  }
-
-  async #discard(id: string): Promise<void> {
-    this.#dispatcher.taking.forget(id);
-    this.#shared.slots.withdraw(({ endpoint }) => endpoint === id);
-    await this.#shared.store.discard(id, new Date(this.#shared.clock.now()));
-  }
-
-  /** Stores deliveries. Those that have a place are taken by the same insert, and need not be read. */
-  async #submit(batch: readonly NewDelivery[]): Promise<void> {
-    const { clock, limits } = this.#shared;
-    const { taking } = this.#dispatcher;
-    const [now, take, until] = [clock.now(), randomUUID(), sendBefore(limits)];
-    const rows = await this.#toRows(batch, take, now);
-    const known = await this.#insert(rows, now);
-    for (const [index, row] of rows.entries()) {
-      const body = batch[index]?.body ?? null;
-      if (row.state !== 'pending') continue;
-      if (known.has(index)) taking.dueAt(row.trigger === 'replay' ? now : now + limits.leaseMs);
-      else if (row.take === null) taking.due(row.endpoint);
-      else taking.push({ row, body, take, notBefore: 0, sendBefore: until, probe: false });
-    }
-    this.#dispatcher.send();
-    for (const id of new Set(rows.map(({ endpoint }) => endpoint))) {
-      // It was disabled or removed meanwhile, after its pending deliveries had been discarded.
-      if (this.#removed.has(id) || this.#endpoints.get(id)?.callee.target.enabled === false) await this.#discard(id);
-    }
-  }
-
-  /** The rows of deliveries, of which as many are taken as this process has places for. Bodies of several are stored once. */
-  async #toRows(batch: readonly NewDelivery[], take: string, now: number): Promise<readonly DeliveryRow[]> {
-    const { store, limits } = this.#shared;
-    const counts = Map.groupBy(batch, ({ body }) => body);
-    const shared = [...counts].filter(([, { length }]) => length > 1).map(([body]) => body);
-    const refs = await store.insertBodies(shared, new Date(now));
-    const byBody = new Map(shared.map((body, index) => [body, refs[index]]));
-    const room = new Map<string, number>();
-    return batch.map((one) => {
-      const state = this.#endpoints.get(one.endpoint);
-      const target = state?.callee.target;
-      const left = room.get(one.endpoint) ?? (state === undefined ? 0 : this.#roomOf(state));
-      const taken = one.trigger === 'test' ? target?.enabled === true : left > 0;
-      room.set(one.endpoint, taken ? left - 1 : left);
-      const due = new Date(taken ? now + limits.leaseMs : now);
-      return newRow(one, { now, due, take: taken ? take : null, target, ref: byBody.get(one.body) });
-    });
-  }
-
-  /** Inserts rows, and makes those due again that a replay asks for. @returns the positions of those that existed already */
-  async #insert(rows: readonly DeliveryRow[], now: number): Promise<ReadonlySet<number>> {
-    const { store, limits } = this.#shared;
-    const known = await store.insert(rows).catch((error: unknown) => {
-      // Some may be stored, as taken by this process.
-      this.#dispatcher.taking.dueAt(now + limits.leaseMs);
-      throw error;
-    });
-    const replayed = rows.filter((row, index) => row.trigger === 'replay' && known.has(index));
-    await store.replay(replayed.map((row) => ({ ...row, take: null, due: new Date(now) })));
-    return known;
-  }
-
-  /** How many new deliveries of an endpoint may be taken at once: none that would overtake those before them. */
-  #roomOf({ callee, breaker }: EndpointState): number {
-    const { id, enabled, ratePerSecond, ordering } = callee.target;
-    const { ended, taking } = this.#dispatcher;
-    const free = enabled && ratePerSecond === null && ordering === 'none' && breaker.open === null && !ended;
-    return free && !taking.isBehind(id) ? this.#shared.slots.room(id) : 0;
+    super(new DirectTransport(options), options);
   }
 }
 
-function healthOf(row: HealthRow | undefined, pending: number, now: number): Health {
-  const { openUntil, probing, lastSuccessAt = null, lastFailureAt = null, failingSince = null } = row ?? {};
-  const open = openUntil !== undefined && openUntil.getTime() > now && probing !== true;
-  const breaker = openUntil === undefined ? 'closed' : open ? 'open' : 'half-open';
-  return { breaker, pending, lastSuccessAt, lastFailureAt, failingSince };
+class DirectTransport implements Transport {
+  readonly #poster: Poster;
+  readonly #agent: string;
+  readonly #random: () => number;
+  readonly #timeoutMs: number;
+  readonly #callees = new Map<string, Callee>();
+
+  constructor({ egress, version, random = Math.random, limits }: DirectSenderOptions) {
+    this.#poster = egress;
+    this.#agent = `Millrace/${version}`;
+    this.#random = random;
+    this.#timeoutMs = limits?.timeoutMs ?? SENDER_LIMITS.timeoutMs;
+  }
+
+  async start(): Promise<void> {}
+
+  async stop(): Promise<void> {}
+
+  ensureEndpoint(target: EndpointTarget): void {
+    this.#callees.set(target.id, new Callee(target, this.#agent));
+  }
+
+  removeEndpoint(id: string): void {
+    this.#callees.delete(id);
+  }
+
+  async send({ row, body }: TakenDelivery, target: EndpointTarget, now: number): Promise<Tried> {
+    const { trigger, event } = row;
+    const callee = this.#callees.get(target.id) ?? new Callee(target, this.#agent);
+    const { answered, attempt } = await callee.call(this.#poster, { event, body, trigger }, now, this.#timeoutMs);
+    const succeeded = answered.error === null;
+    const tries = row.tries + 1;
+    const ended = now + attempt.ms;
+    const outcome = outcomeOf(answered, { trigger, schedule: target.schedule, tries }, this.#random(), ended);
+    return { succeeded, judged: trigger !== 'test', outcome, attempts: [attempt], tries };
+  }
+
+  state(): SenderState {
+    return { kind: 'direct' };
+  }
 }

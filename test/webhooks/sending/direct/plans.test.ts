@@ -2,9 +2,9 @@
 import { MongoClient, ObjectId } from 'mongodb';
 import t from 'tap';
 import { openMongo } from '../../../../src/database/mongo.ts';
-import { DeliveryListStore } from '../../../../src/webhooks/sending/direct/delivery-list-store.ts';
-import { DeliveryStore } from '../../../../src/webhooks/sending/direct/delivery-store.ts';
-import { newRow } from '../../../../src/webhooks/sending/direct/submission.ts';
+import { DeliveryListStore } from '../../../../src/webhooks/sending/queue/delivery-list-store.ts';
+import { DeliveryStore } from '../../../../src/webhooks/sending/queue/delivery-store.ts';
+import { newRow } from '../../../../src/webhooks/sending/queue/submission.ts';
 import { testMongo } from '../../../helpers/mongo.ts';
 import { newDelivery, newEndpoint } from '../../../helpers/webhooks/endpoints.ts';
 

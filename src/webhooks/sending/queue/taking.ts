@@ -127,7 +127,7 @@ export class Taking {
     if (early > 0) await pause(early, undefined, { signal: this.#end.signal });
     this.#all = false;
     this.#lookedAt = performance.now();
-    const enabled = [...endpoints].filter(([, { callee }]) => callee.target.enabled).map(([id]) => id);
+    const enabled = [...endpoints].filter(([, { target }]) => target.enabled).map(([id]) => id);
     if (enabled.length === 0) return;
     this.#nextDue = Number.POSITIVE_INFINITY;
     const now = new Date(clock.now());
@@ -148,7 +148,7 @@ export class Taking {
       if (wanted.length === MAX_ENDPOINTS) break;
       const state = this.#open(endpoint, now);
       if (state === null || !slots.runsDry(endpoint)) continue;
-      const rate = state.callee.target.ratePerSecond;
+      const rate = state.target.ratePerSecond;
       const most =
         state.breaker.state(now) === 'half-open' ? 1 : rate === null ? Number.POSITIVE_INFINITY : Math.max(1, rate);
       const count = Math.min(slots.room(endpoint), Math.floor(most));
@@ -160,7 +160,7 @@ export class Taking {
   /** The state of an endpoint to which deliveries may go now. */
   #open(endpoint: string, now: number): EndpointState | null {
     const state = this.#parts.endpoints.get(endpoint);
-    if (state === undefined || !state.callee.target.enabled) return null;
+    if (state === undefined || !state.target.enabled) return null;
     return now >= state.notBefore && state.breaker.state(now) !== 'open' ? state : null;
   }
 
@@ -184,11 +184,13 @@ export class Taking {
     for (const endpoint of released) this.#more.add(endpoint);
     const bodies = await store.bodies(ready.flatMap(({ bodyRef }) => bodyRef ?? []));
     for (const [endpoint, rows] of Map.groupBy(ready, (row) => row.endpoint)) {
-      const times = await this.#places(endpoint, rows.length);
+      // What a service has taken already is only asked about, which needs no place of the rate.
+      const calls = rows.filter(({ handed }) => handed?.since === undefined);
+      const times = await this.#places(endpoint, calls.length);
       for (const [index, row] of rows.entries()) {
         const body = row.body ?? bodies.get(row.bodyRef?.toHexString() ?? '') ?? null;
         const probe = probes.has(endpoint) && index === 0;
-        this.push({ row, body, take, sendBefore: until, probe, notBefore: times[index] ?? 0 });
+        this.push({ row, body, take, sendBefore: until, probe, notBefore: times[calls.indexOf(row)] ?? 0 });
       }
     }
     send();
@@ -223,8 +225,8 @@ export class Taking {
   async #places(endpoint: string, count: number): Promise<readonly number[]> {
     const { endpoints, health, clock } = this.#parts;
     const state = endpoints.get(endpoint);
-    const rate = state?.callee.target.ratePerSecond ?? null;
-    if (state === undefined || rate === null) return [];
+    const rate = state?.target.ratePerSecond ?? null;
+    if (state === undefined || rate === null || count === 0) return [];
     const step = 1_000 / rate;
     const first = await health.reserve(endpoint, count, step);
     state.notBefore = first + count * step;
@@ -240,7 +242,7 @@ export class Taking {
     let next = this.#nextDue;
     for (const endpoint of this.#more) {
       const state = endpoints.get(endpoint);
-      if (state === undefined || !state.callee.target.enabled) continue;
+      if (state === undefined || !state.target.enabled) continue;
       const opens = Math.max(state.notBefore, state.breaker.open?.openUntil ?? 0);
       // Others wait for room, which the end of a call makes.
       if (opens > now) next = Math.min(next, opens);

@@ -5,14 +5,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Note } from '../../../events/log/note.ts';
 import { retry } from '../../../kernel/concurrency/retry.ts';
-import { GONE, outcomeOf } from '../outcome.ts';
+import { GONE } from '../outcome.ts';
 import type { Delivery, SenderEvents } from '../sender.ts';
-import type { Poster } from './callee.ts';
 import { toDelivery } from './delivery-row.ts';
 import { Finishing, type Result } from './finishing.ts';
 import { linesOf, releaseNext } from './ordering.ts';
 import type { EndpointState, Shared, TakenDelivery } from './taken.ts';
 import { Taking } from './taking.ts';
+import type { Transport } from './transport.ts';
 
 /** An endpoint is disabled when nothing succeeded for so long since the first failure, in milliseconds. */
 const FAILING_MS = 120 * 3_600_000;
@@ -24,10 +24,8 @@ const STOP_MS = 5_000;
 const REPORT = { limitMs: 30_000, delayMs: 100, maxDelayMs: 2_000, retryable: () => true } as const;
 
 export interface DispatcherParts extends Shared {
-  readonly poster: Poster;
+  readonly transport: Transport;
   readonly events: SenderEvents;
-  /** From 0 to 1. */
-  readonly random: () => number;
   readonly onNote: Note;
 }
 
@@ -81,10 +79,10 @@ export class Dispatcher {
   }
 
   async #send(one: TakenDelivery): Promise<void> {
-    const { endpoints, slots, clock, limits, poster, random } = this.#parts;
+    const { endpoints, slots, clock, transport } = this.#parts;
     const state = endpoints.get(one.endpoint);
-    const { trigger, event, tries, _id: id } = one.row;
-    if (state === undefined || !state.callee.target.enabled) {
+    const { trigger, _id: id } = one.row;
+    if (state === undefined || !state.target.enabled) {
       slots.end(one, null);
       return;
     }
@@ -100,21 +98,13 @@ export class Dispatcher {
       await this.#giveBack([one]);
       return;
     }
-    const { callee } = state;
-    const { answered, attempt } = await callee.call(
-      poster,
-      { event, body: one.body, trigger },
-      clock.now(),
-      limits.timeoutMs,
-    );
-    const succeeded = answered.error === null;
+    const { succeeded, judged, outcome, ...kept } = await transport.send(one, state.target, clock.now());
     slots.end(one, succeeded);
     const now = clock.now();
-    const place = { trigger, schedule: callee.target.schedule, tries: tries + 1 };
-    const outcome = outcomeOf(answered, place, random(), now);
     const due = outcome.state === 'pending' ? new Date(now + outcome.pauseMs) : null;
-    const breaker = trigger === 'test' ? null : judge(state, one, succeeded, now);
-    this.#finishing.add({ one, finished: { id, take: one.take, attempt, due, state: outcome.state }, breaker });
+    const at = kept.attempts.at(-1)?.at ?? new Date(now);
+    const breaker = judged && succeeded !== null ? judge(state, one, succeeded, now) : null;
+    this.#finishing.add({ one, finished: { ...kept, id, take: one.take, at, due, state: outcome.state }, breaker });
     if (breaker !== null && breaker !== 'closed') {
       await this.#giveBack(slots.withdraw(({ endpoint }) => endpoint === one.endpoint));
     }
@@ -167,11 +157,12 @@ export class Dispatcher {
     for (const { one, finished } of results) {
       const state = endpoints.get(one.endpoint);
       if (state === undefined || one.row.trigger === 'test') continue;
-      const { at, error, status } = finished.attempt;
-      state.failingSince = error === null ? null : (state.failingSince ?? at.getTime());
-      if (status === GONE) gone.add(one.endpoint);
-      else if (state.failingSince !== null && at.getTime() - state.failingSince >= FAILING_MS)
-        failing.add(one.endpoint);
+      for (const { at, error, status } of finished.attempts) {
+        state.failingSince = error === null ? null : (state.failingSince ?? at.getTime());
+        if (status === GONE) gone.add(one.endpoint);
+        else if (state.failingSince !== null && at.getTime() - state.failingSince >= FAILING_MS)
+          failing.add(one.endpoint);
+      }
     }
     for (const endpoint of gone) await events.onDisable(endpoint, 'gone');
     for (const row of failing.size === 0 ? [] : await health.of([...failing])) {
@@ -195,7 +186,7 @@ function judge(
   return breaker.open === before ? null : (breaker.open ?? 'closed');
 }
 
-function endedDelivery({ one, finished: { attempt, state } }: Result): Delivery {
+function endedDelivery({ one, finished: { attempts, at, state } }: Result): Delivery {
   const { row } = one;
-  return toDelivery({ ...row, state, count: row.count + 1, finishedAt: attempt.at, attempts: [attempt] });
+  return toDelivery({ ...row, state, count: row.count + attempts.length, finishedAt: at, attempts });
 }

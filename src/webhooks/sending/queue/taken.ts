@@ -1,16 +1,16 @@
 /**
- * What the parts of the direct sender share: a delivery that this process has taken, an endpoint as it knows it, and where both
- * are. Types and words only.
+ * What the parts of the queue share: a delivery that this process has taken, an endpoint as it knows it, and where both are.
+ * Types and words only.
  */
+import type { EndpointTarget } from '../../endpoint/endpoint.ts';
 import type { Breaker } from '../breaker.ts';
 import type { Slots, Waiting } from '../slots.ts';
-import type { Callee } from './callee.ts';
 import type { DueRow } from './delivery-row.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import type { HealthStore } from './health-store.ts';
 import type { ServerClock } from './server-clock.ts';
 
-/** Bounds of the direct sender. */
+/** Bounds of the sending. */
 export interface SenderLimits {
   /** Time for one call, in milliseconds. */
   readonly timeoutMs: number;
@@ -34,7 +34,7 @@ export interface TakenDelivery extends Waiting {
 }
 
 export interface EndpointState {
-  callee: Callee;
+  target: EndpointTarget;
   readonly breaker: Breaker;
   /** The first failure after the last success, in milliseconds since 1970. */
   failingSince: number | null;

@@ -91,14 +91,15 @@ export class Finishing {
 function newsOf(batch: readonly Result[]): ReadonlyMap<string, HealthNews> {
   const all = new Map<string, HealthNews>();
   for (const { one, finished, breaker } of batch) {
-    if (one.row.trigger === 'test') continue;
-    const { at, error } = finished.attempt;
+    if (one.row.trigger === 'test' || (finished.attempts.length === 0 && breaker === null)) continue;
     const known = all.get(one.endpoint);
     const news = known ?? { lastSuccessAt: null, lastFailureAt: null, failingSince: null, breaker: null };
     if (known === undefined) all.set(one.endpoint, news);
-    if (error === null) news.lastSuccessAt = at;
-    else news.lastFailureAt = at;
-    news.failingSince = error === null ? null : (news.failingSince ?? at);
+    for (const { at, error } of finished.attempts) {
+      if (error === null) news.lastSuccessAt = at;
+      else news.lastFailureAt = at;
+      news.failingSince = error === null ? null : (news.failingSince ?? at);
+    }
     if (breaker !== null) news.breaker = breaker;
   }
   return all;

@@ -1,6 +1,6 @@
 /**
  * What is stored of new deliveries, and how many by one command. Pure. Not here: which of them this process takes at once
- * (direct-sender.ts).
+ * (queue-sender.ts).
  */
 import type { ObjectId } from 'mongodb';
 import type { EndpointTarget } from '../../endpoint/endpoint.ts';

@@ -18,6 +18,16 @@ export interface StoredAttempt {
   readonly response: { readonly headers: string; readonly body: string } | null;
 }
 
+/** What a service has said of a delivery that it has taken. */
+export interface Handed {
+  /** Id of the message there. */
+  readonly message: string;
+  /** When the service took it, the last time; absent when it is to be told to send it once more. */
+  readonly since?: Date;
+  /** Id of the newest try there that is kept here. */
+  readonly seen?: string;
+}
+
 export interface DeliveryRow {
   /** `<endpoint>:<event>` */
   _id: string;
@@ -36,8 +46,12 @@ export interface DeliveryRow {
   take: string | null;
   /** Present while it waits for an earlier one of its document. */
   held?: true;
-  /** Place in the schedule. */
+  /** Place in the schedule; of a service's, how often it was told or asked in vain. */
   tries: number;
+  /** How often it was made due again by a request. */
+  round?: number;
+  /** Present once a service has taken it (svix/). */
+  handed?: Handed;
   /** Tries in all. */
   count: number;
   attempts: StoredAttempt[];

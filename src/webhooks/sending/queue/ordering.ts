@@ -23,7 +23,7 @@ export async function inOrder(
   { store, clock, endpoints }: OrderingParts,
 ): Promise<{ readonly ready: readonly DueRow[]; readonly released: readonly string[] }> {
   const isOrdered = ({ endpoint, ordered }: DueRow) =>
-    ordered === true && endpoints.get(endpoint)?.callee.target.ordering === 'document';
+    ordered === true && endpoints.get(endpoint)?.target.ordering === 'document';
   const ordered = taken.filter(isOrdered);
   if (ordered.length === 0) return { ready: taken, released: [] };
   const heads = new Map((await store.heads(linesOf(ordered))).map((head) => [keyOf(head), head]));

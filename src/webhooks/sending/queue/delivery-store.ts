@@ -1,14 +1,14 @@
 /**
  * Where deliveries wait: `webhook_deliveries` and `webhook_bodies` in `<db>_log`. Many are inserted, taken and finished by
  * one command. Taking is an update by the server's clock, so of several processes one gets each delivery. Not here: what is
- * shown of them (delivery-list-store.ts), and when they are sent (direct-sender.ts).
+ * shown of them (delivery-list-store.ts), and when they are sent (taking.ts).
  */
 import { type Collection, type Document, ObjectId } from 'mongodb';
 import { CODE, translated } from '../../../database/errors.ts';
 import type { Mongo } from '../../../database/mongo.ts';
 import type { Trigger } from '../sender.ts';
 import { DELIVERY_INDEXES, PENDING } from './delivery-indexes.ts';
-import { type DeliveryRow, type DueRow, MAX_ATTEMPTS, type StoredAttempt } from './delivery-row.ts';
+import { type DeliveryRow, type DueRow, type Handed, MAX_ATTEMPTS, type StoredAttempt } from './delivery-row.ts';
 import { ENDED_KEPT_MS, expiry, WAITING_KEPT_MS } from './retention.ts';
 
 /** Rows of one answer; the driver asks for 101 at first. */
@@ -25,7 +25,14 @@ interface BodyRow {
 export interface Finished {
   readonly id: string;
   readonly take: string;
-  readonly attempt: StoredAttempt;
+  /** When it was known, for the end of the delivery. */
+  readonly at: Date;
+  /** New tries, oldest first. A service may have made none yet, or several. */
+  readonly attempts: readonly StoredAttempt[];
+  /** Place in the schedule from now on. */
+  readonly tries: number;
+  /** What a service says of it; absent when that has not changed. */
+  readonly handed?: Handed;
   /** When it is tried again; null when it has ended. */
   readonly due: Date | null;
   readonly state: 'pending' | 'delivered' | 'dead';
@@ -102,7 +109,8 @@ export class DeliveryStore {
             ...(body === undefined ? { bodyRef } : { body }),
             ...(ordered === undefined ? {} : { ordered }),
           },
-          $unset: body === undefined ? { body: '' } : { bodyRef: '' },
+          $unset: { handed: '', ...(body === undefined ? { body: '' } : { bodyRef: '' }) },
+          $inc: { round: 1 },
         } as Document,
       },
     }));
@@ -175,15 +183,15 @@ export class DeliveryStore {
   /** Records tries, if this process has still taken them. @returns how many were recorded */
   async finish(all: readonly Finished[]): Promise<number> {
     return await this.#update(
-      all.map(({ id, take, attempt, due, state }) => {
-        const { at } = attempt;
+      all.map(({ id, take, at, attempts, tries, due, state, handed }) => {
         const kept = {
-          $inc: { tries: 1, count: 1 },
-          $push: { attempts: { $each: [attempt], $slice: -MAX_ATTEMPTS } },
+          $inc: { count: attempts.length },
+          $push: { attempts: { $each: attempts, $slice: -MAX_ATTEMPTS } },
         };
+        const set = { take: null, tries, ...(handed === undefined ? {} : { handed }) };
         // What was discarded meanwhile, because the endpoint was disabled, is not to be tried again.
-        if (due !== null) return { q: { _id: id, take, state: 'pending' }, u: { $set: { due, take: null }, ...kept } };
-        const ended = { state, take: null, finishedAt: at, expireAt: expiry(at.getTime(), ENDED_KEPT_MS) };
+        if (due !== null) return { q: { _id: id, take, state: 'pending' }, u: { $set: { due, ...set }, ...kept } };
+        const ended = { state, ...set, finishedAt: at, expireAt: expiry(at.getTime(), ENDED_KEPT_MS) };
         return { q: { _id: id, take }, u: { $set: ended, $unset: { due: '' }, ...kept } };
       }),
     );
@@ -233,7 +241,7 @@ export class DeliveryStore {
 
   /** Makes a delivery due, unless a process is just trying it. @returns whether there is one of this id */
   async resend(id: string, now: Date): Promise<boolean> {
-    const set = { $set: again('resend', now) };
+    const set = { $set: again('resend', now), ...TOLD_ANEW };
     const { matchedCount } = await translated(() =>
       this.#rows.updateOne({ _id: id, $or: [{ due: { $exists: false } }, { take: null }] }, set),
     );
@@ -243,7 +251,7 @@ export class DeliveryStore {
   /** Makes the dead and discarded deliveries of an endpoint due that were made since a time. @returns how many */
   async recover(endpoint: string, since: Date, now: Date): Promise<number> {
     const which = { endpoint, createdAt: { $gte: since }, state: { $in: ['dead', 'discarded'] } } as Document;
-    const set = { $set: again('recover', now) };
+    const set = { $set: again('recover', now), ...TOLD_ANEW };
     return (await translated(() => this.#rows.updateMany(which, set))).modifiedCount;
   }
 
@@ -261,6 +269,9 @@ export class DeliveryStore {
     return new Map(rows.map(({ _id, count }) => [_id, count]));
   }
 }
+
+/** A service that has taken the delivery is to be told once more. */
+const TOLD_ANEW = { $unset: { 'handed.since': '' }, $inc: { round: 1 } } as const;
 
 /** What makes a delivery pending once more, with all its tries before it. */
 function again(trigger: Trigger, due?: Date): Partial<DeliveryRow> {
