@@ -6,7 +6,7 @@ import type { EndpointTarget } from '../../endpoint/endpoint.ts';
 import { outcomeOf } from '../outcome.ts';
 import { QueueSender, type QueueSenderOptions } from '../queue/queue-sender.ts';
 import { SENDER_LIMITS, type TakenDelivery } from '../queue/taken.ts';
-import type { Transport, Tried } from '../queue/transport.ts';
+import type { Transport, TryResult } from '../queue/transport.ts';
 import type { SenderState } from '../sender.ts';
 import { Callee, type Poster } from './callee.ts';
 
@@ -50,7 +50,7 @@ class DirectTransport implements Transport {
     this.#callees.delete(id);
   }
 
-  async send({ row, body }: TakenDelivery, target: EndpointTarget, now: number): Promise<Tried> {
+  async send({ row, body }: TakenDelivery, target: EndpointTarget, now: number): Promise<TryResult> {
     const { trigger, event } = row;
     const callee = this.#callees.get(target.id) ?? new Callee(target, this.#agent);
     const { answered, attempt } = await callee.call(this.#poster, { event, body, trigger }, now, this.#timeoutMs);

@@ -9,7 +9,7 @@ import type { Finished } from './delivery-store.ts';
 import type { TakenDelivery } from './taken.ts';
 
 /** What came of a try. */
-export interface Tried extends Pick<Finished, 'attempts' | 'tries' | 'handed'> {
+export interface TryResult extends Pick<Finished, 'attempts' | 'tries' | 'handed'> {
   /** Decides how many calls may go at one time; null when none was made. */
   readonly succeeded: boolean | null;
   /** Whether the try counts for the breaker of the endpoint. */
@@ -27,6 +27,6 @@ export interface Transport {
    * Makes one try. Never throws, and takes no longer than the sender's limit for one call.
    * @param now milliseconds since 1970
    */
-  send(one: TakenDelivery, target: EndpointTarget, now: number): Promise<Tried>;
+  send(one: TakenDelivery, target: EndpointTarget, now: number): Promise<TryResult>;
   state(): SenderState;
 }
