@@ -40,6 +40,9 @@ export class Lease {
   #term = 0;
   #madeAt = Number.NEGATIVE_INFINITY;
   #renewing: ReturnType<typeof setInterval> | undefined;
+  /** Ends when no request is under way. */
+  #asking: Promise<unknown> = Promise.resolve();
+  #releases = 0;
 
   constructor(options: LeaseOptions) {
     this.#options = { ttlMs: 5000, renewMs: 1500, now: () => performance.now(), ...options };
@@ -59,7 +62,14 @@ export class Lease {
    * Requests the lease once, or renews it; true when we hold it now. A held lease is renewed until released or lost.
    * Throws the driver's errors.
    */
-  async acquire(): Promise<boolean> {
+  acquire(): Promise<boolean> {
+    const asked = this.#ask();
+    this.#asking = Promise.allSettled([this.#asking, asked]).then(() => undefined);
+    return asked;
+  }
+
+  async #ask(): Promise<boolean> {
+    const releases = this.#releases;
     const { collection, id, owner, ttlMs, now } = this.#options;
     // Repeated as long as nothing is granted: the document is gone when the collection has been dropped.
     if (!this.held() && now() - this.#madeAt >= ttlMs) {
@@ -82,18 +92,31 @@ export class Lease {
       this.#drop();
       return false;
     }
+    if (releases !== this.#releases) {
+      await this.#giveBack();
+      return false;
+    }
     this.#heldUntil = asked + ttlMs;
     this.#term = granted.term;
     this.#renewing ??= setInterval(() => this.#renew(), this.#options.renewMs).unref();
     return true;
   }
 
-  /** Gives the lease back, so that the next holder need not wait for its end. */
+  /**
+   * Gives the lease back, so that the next holder need not wait for its end. A request that is under way, such as a renewal,
+   * is waited for, because the database may grant it after the lease was given back.
+   */
   async release(): Promise<void> {
-    const { collection, id, owner } = this.#options;
     const wasHeld = this.held();
+    this.#releases += 1;
     this.#drop();
-    if (wasHeld) await collection.updateOne({ _id: id, owner }, { $set: { until: new Date(0), owner: null } });
+    await this.#asking;
+    if (wasHeld) await this.#giveBack();
+  }
+
+  async #giveBack(): Promise<void> {
+    const { collection, id, owner } = this.#options;
+    await collection.updateOne({ _id: id, owner }, { $set: { until: new Date(0), owner: null } });
   }
 
   /** The present holder of the lease. */

@@ -46,6 +46,35 @@ t.test('it is renewed as long as it is held', async (t) => {
   t.equal(one.held(), false);
 });
 
+t.test('a renewal under way while the lease is released does not take it again', async (t) => {
+  const asked = Promise.withResolvers<void>();
+  const mayGo = Promise.withResolvers<void>();
+  let isSlow = false;
+  const slow = new Proxy(collection, {
+    get(target, member: keyof typeof collection) {
+      if (member !== 'findOneAndUpdate') return target[member].bind(target);
+      return async (...of: Parameters<typeof target.findOneAndUpdate>) => {
+        const granted = await target.findOneAndUpdate(...of);
+        if (isSlow) asked.resolve();
+        if (isSlow) await mayGo.promise;
+        return granted;
+      };
+    },
+  });
+  const one = new Lease({ collection: slow, id: 'late', owner: 'one', renewMs: 20 });
+  const two = new Lease({ collection, id: 'late', owner: 'two' });
+  t.equal(await one.acquire(), true);
+  isSlow = true;
+  await asked.promise;
+  const released = one.release();
+  t.equal(one.held(), false, 'at once');
+  mayGo.resolve();
+  await released;
+  t.equal(one.held(), false, 'also after the answer');
+  t.equal(await two.acquire(), true);
+  await two.release();
+});
+
 t.test('a holder whose clock has run past the grant does not believe in it', async (t) => {
   let now = 0;
   const lease = new Lease({ collection, id: 'clock', owner: 'one', ttlMs: 5000, renewMs: 100_000, now: () => now });

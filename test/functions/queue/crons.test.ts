@@ -116,6 +116,19 @@ t.test('a changed schedule is in force at once; one that was away begins anew', 
   await node.stop();
 });
 
+t.test('a time that comes while recording pauses for a moment is not left out', async (t) => {
+  let records = true;
+  const node = await world.node({ it: onTime('*/10 * * * *', () => {}) }, () => records);
+  await node.queue.quiet();
+  records = false;
+  await world.pass(node, 10 * MINUTE);
+  t.strictSame(await times(), []);
+  records = true;
+  await world.reaches({ state: 'ok' });
+  t.equal((await times()).length, 1);
+  await node.stop();
+});
+
 t.test('times follow the clock of the time zone', async (t) => {
   const nightly = await cronTimes('30 2 * * *', 'Europe/Berlin');
   const after = (moment: string) => nightly.after(new Date(moment))?.toISOString();

@@ -87,6 +87,8 @@ export async function queueWorld(t: Test): Promise<QueueWorld> {
   const clock = { now: Date.now() };
   const rows = parts.mongo.log.collection<RunRow>(RUNS);
   await new RunStore(parts.mongo).prepare();
+  // A queue that is started earlier begins a moment after its start, and then takes functions in force for new ones.
+  await until(() => parts.events.recorder.state.status === 'recording', 'this process records');
 
   const runs = (filter: object = {}) => rows.find(filter).sort({ createdAt: 1, 'position.number': 1 }).toArray();
   return {

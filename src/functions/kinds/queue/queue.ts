@@ -94,7 +94,11 @@ export class Queue {
     this.#inForce = this.#ids();
     const store = new QueueStore(mongo);
     const standing = new StandingStore(mongo);
-    const mayRun = () => this.#state === 'working' && needs.records();
+    const mayRun = () => {
+      // What was refused is not asked for again. So the work begins anew, also if recording goes on before the next watch.
+      if (!needs.records()) this.#pause();
+      return this.#state === 'working';
+    };
     const onDue = (functions: ReadonlySet<string>) => this.#told(this.#dispatch.look(functions));
     this.#store = store;
     this.#aftermath = new Aftermath({ store, activity, onEnd, now, signal: this.#end.signal });
@@ -203,12 +207,17 @@ export class Queue {
   /** Begins when this process has become the one that records, and ends when it is not any more. */
   #watch(): void {
     if (!this.#needs.records()) {
-      this.#state = 'idle';
-      this.#fresh.clear();
+      this.#pause();
     } else if (this.#state === 'idle' && performance.now() >= this.#againAt) {
       this.#state = 'beginning';
       this.#settle();
     }
+  }
+
+  /** This process does not record now. */
+  #pause(): void {
+    this.#state = 'idle';
+    this.#fresh.clear();
   }
 
   /** Takes the functions that are in force now; one after the other. */
