@@ -50,15 +50,13 @@ t.test('a renewal under way while the lease is released does not take it again',
   const asked = Promise.withResolvers<void>();
   const mayGo = Promise.withResolvers<void>();
   let isSlow = false;
-  const slow = new Proxy(collection, {
-    get(target, member: keyof typeof collection) {
-      if (member !== 'findOneAndUpdate') return target[member].bind(target);
-      return async (...of: Parameters<typeof target.findOneAndUpdate>) => {
-        const granted = await target.findOneAndUpdate(...of);
-        if (isSlow) asked.resolve();
-        if (isSlow) await mayGo.promise;
-        return granted;
-      };
+  const slow: typeof collection = Object.create(collection);
+  Object.defineProperty(slow, 'findOneAndUpdate', {
+    value: async (...of: [object, object, object]) => {
+      const granted = await collection.findOneAndUpdate(...of);
+      if (isSlow) asked.resolve();
+      if (isSlow) await mayGo.promise;
+      return granted;
     },
   });
   const one = new Lease({ collection: slow, id: 'late', owner: 'one', renewMs: 20 });

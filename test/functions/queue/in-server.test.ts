@@ -9,6 +9,7 @@ import { QueueStore } from '../../../src/functions/kinds/queue/running/queue-sto
 import { TriggerReplays } from '../../../src/functions/kinds/queue/trigger-replays.ts';
 import type { PluginFunction } from '../../../src/functions/plugins/plugin.ts';
 import { buildTestApp } from '../../helpers/app.ts';
+import { markLog } from '../../helpers/events/log-rows.ts';
 import { until } from '../../helpers/until.ts';
 
 const MANIFEST = {
@@ -49,6 +50,12 @@ t.test('a plugin over HTTP, its runs and its jobs', async (t) => {
   const reaches = (query: string, count: number) =>
     until(async () => (await runs(query)).length >= count, `${count} runs ${query}`);
 
+  // A trigger that comes later does not begin where another plugin was changed.
+  const hello = { name: 'hello', functions: [{ name: 'hi', file: 'hi.ts', http: { method: 'GET', path: '/hi' } }] };
+  await ask('PUT', '/admin/plugins/hello', { manifest: hello, files: { 'hi.ts': 'export default () => 1;' } });
+  await ask('POST', '/api/todos', { id: 'earlier', after: 0 });
+  await markLog(app, parts.events.tail);
+
   const stored = await ask('PUT', '/admin/plugins/notes', { manifest: { name: 'notes', ...MANIFEST }, files: FILES });
   t.equal(stored.status, 201, JSON.stringify(stored.body));
   await ask('POST', '/api/todos', { id: 'a', after: 0 });
@@ -58,6 +65,7 @@ t.test('a plugin over HTTP, its runs and its jobs', async (t) => {
     [{ of: 'a' }],
     'a client that stores a plugin and then writes gets its run',
   );
+  t.equal((await runs('function=note')).length, 1, 'and none for what was written before the plugin');
   t.match((await ask('GET', '/api/notes')).body, [{ of: 'a', attempt: 1 }]);
   const [run] = await runs('function=note');
   const whole = (await ask('GET', `/admin/runs/${run.id}`)).body;

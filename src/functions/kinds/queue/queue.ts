@@ -81,8 +81,10 @@ export class Queue {
   /** The functions that are in force, and those of them that came into force while this process recorded. */
   #inForce: ReadonlySet<string>;
   readonly #fresh = new Set<string>();
-  /** The place of the first change of a plugin that was not taken yet. */
+  /** The place of the first change of a plugin that may not be in force yet. */
   #mark: LogPosition | null = null;
+  /** For each function in force the place of the log at which it came into force, as far as this process knows. */
+  readonly #since = new Map<string, LogPosition>();
   #settling: Promise<void> = Promise.resolve();
   #againAt = 0;
 
@@ -132,7 +134,7 @@ export class Queue {
   /** Starts. What is in force now may have been in force before. */
   start(): void {
     const { active, events } = this.#needs;
-    this.#inForce = this.#ids();
+    this.#takeInForce();
     this.#detach = [
       active.onChange(() => this.#change()),
       events.tail.attach({
@@ -182,14 +184,30 @@ export class Queue {
   }
 
   #take(row: LogRow): void {
-    if (row.collection === PLUGINS_COLLECTION) this.#mark ??= { epoch: row.epoch, number: row.number };
+    if (row.collection === PLUGINS_COLLECTION) this.#told(this.#takePluginRow(row));
     if (row.collection !== '_activity' || this.#state !== 'working') return;
     if (STORED.has(systemType(row) ?? '')) this.#told(this.#dispatch.look());
   }
 
+  /** Until the change is in force here, functions that come into force may do so by it. */
+  async #takePluginRow({ epoch, number }: LogRow): Promise<void> {
+    if (this.#mark !== null) return;
+    this.#mark = { epoch, number };
+    await this.#needs.reload();
+    this.#mark = null;
+  }
+
+  /** Notes which functions are in force now. */
+  #takeInForce(): void {
+    this.#inForce = this.#ids();
+    const place = this.#mark ?? this.#needs.events.tail.position;
+    for (const id of this.#inForce) if (!this.#since.has(id)) this.#since.set(id, place);
+    for (const id of this.#since.keys()) if (!this.#inForce.has(id)) this.#since.delete(id);
+  }
+
   #change(): void {
     const before = this.#inForce;
-    this.#inForce = this.#ids();
+    this.#takeInForce();
     // Elsewhere such a function is known since it came into force; this process may take over from there.
     if (this.#needs.records()) for (const id of this.#inForce) if (!before.has(id)) this.#fresh.add(id);
     this.#keepWatch();
@@ -233,12 +251,10 @@ export class Queue {
 
   async #settleNow(): Promise<void> {
     if (this.#state === 'idle' || this.#end.signal.aborted) return;
-    const mark = this.#mark ?? this.#needs.events.tail.position;
     const fresh = new Set(this.#fresh);
-    this.#mark = null;
     if (this.#state === 'beginning') await this.#begin();
     const isKnown = (id: string) => !fresh.has(id);
-    await this.#triggers.settle(mark, isKnown);
+    await this.#triggers.settle(this.#since, isKnown);
     await this.#crons.settle(isKnown);
     for (const id of fresh) this.#fresh.delete(id);
     if (this.#inForce.size > 0) {

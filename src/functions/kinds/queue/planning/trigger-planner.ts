@@ -50,19 +50,23 @@ export class TriggerPlanner {
 
   /**
    * Takes the triggers that are in force now.
-   * @param mark the place after which triggers count that have just come into force
+   * @param since for each trigger the place of the log at which it came into force
    * @param isKnown whether a trigger was in force before, so that it goes on where it was
    */
-  async settle(mark: LogPosition, isKnown: (id: string) => boolean): Promise<void> {
+  async settle(since: ReadonlyMap<string, LogPosition>, isKnown: (id: string) => boolean): Promise<void> {
     const { active, standing } = this.#parts;
     const triggers = active.ofKind('trigger');
     if (triggers.length === 0 && this.#consumer === null) return;
     const stored = await standing.triggers();
     const from = new Map<string, number>();
+    let first: LogPosition | null = null;
     for (const { id } of triggers) {
       const known = isKnown(id) ? stored.get(id) : undefined;
-      from.set(id, known ?? mark.number);
-      if (known === undefined) await standing.put({ _id: id, kind: 'trigger', from: mark.number });
+      const place = since.get(id);
+      if (place === undefined) continue;
+      from.set(id, known ?? place.number);
+      if (first === null || place.number < first.number) first = place;
+      if (known === undefined) await standing.put({ _id: id, kind: 'trigger', from: place.number });
     }
     await standing.remove([...stored.keys()].filter((id) => !from.has(id)));
     if (triggers.length === 0) {
@@ -70,7 +74,7 @@ export class TriggerPlanner {
     } else if (this.#consumer === null) {
       // Whatever a cursor of former times says: nothing before counts for triggers that all begin now.
       const isNew = triggers.every(({ id }) => !isKnown(id) || !stored.has(id));
-      this.#begin(isNew ? mark : null);
+      this.#begin(isNew ? first : null);
     }
     this.#wanted = new WantedTriggers(triggers, from);
   }
