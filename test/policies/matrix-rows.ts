@@ -27,6 +27,8 @@ export interface Row {
   readonly reads?: true;
   /** Owners may ask it as another principal (`Millrace-As`); every other route refuses that. */
   readonly as?: true;
+  /** A route for accounts that answers API keys, too. */
+  readonly keyed?: true;
   /** Changes nothing, so that a viewer may; a read-only key may not, because its method is not safe. */
   readonly viewed?: true;
 }
@@ -107,7 +109,7 @@ export const ROWS: readonly Row[] = [
   row('POST /auth/saml/:provider/slo', 'public', 400),
   row('GET /auth/providers', 'public', 200, { body: { registration: 'closed' } }),
 
-  row('GET /auth/me', 'account', 200, { body: { id: /.+/, passwordHash: undefined } }),
+  row('GET /auth/me', 'account', 200, { keyed: true, body: { id: /.+/, passwordHash: undefined } }),
   row('PATCH /auth/me', 'account', 200, { send: { profile: {} }, body: { id: /.+/ } }),
   row('GET /auth/sessions', 'account', 200, { body: [{ id: /.+/ }] }),
   row('DELETE /auth/sessions/:id', 'account', 404, { url: '/auth/sessions/nobodys' }),

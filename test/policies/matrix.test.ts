@@ -209,7 +209,7 @@ function statusFor(row: Row, method: string, who: string): number {
   if (audience === 'public') return status;
   if (who === 'anonymous' || who === 'expired' || who === 'revoked') return 401;
   const reads = method === 'GET' || method === 'HEAD' || row.reads === true;
-  if (audience === 'account') return who === 'read-only key' ? 403 : status;
+  if (audience === 'account') return who === 'read-only key' && row.keyed !== true ? 403 : status;
   if (who === 'viewer') return (reads || row.viewed === true) && audience !== 'accounts' ? status : 403;
   if (who === 'other') return 403;
   // A key sees of the events what it may read, and nothing of the running of it all.

@@ -11,6 +11,7 @@ export const SIGNED_IN_SHAPE = shape('SignedIn', schema.SIGNED_IN);
 export const SESSION_SHAPE = shape('Session', schema.SESSION);
 export const IDENTITY_SHAPE = shape('Identity', schema.IDENTITY);
 export const API_KEY_SHAPE = shape('ApiKey', schema.API_KEY);
+export const OWN_KEY_SHAPE = shape('OwnKey', schema.OWN_KEY);
 export const TICKET_SHAPE = shape('Ticket', schema.TICKET);
 
 /** Errors of an account whose name, address or password cannot be accepted. */

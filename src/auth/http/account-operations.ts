@@ -2,7 +2,7 @@
 import { ASKED_ERRORS, answer, CHECKED_ERRORS, DONE, jsonBody, operation } from '../../contract/operation.ts';
 import { idParameter } from '../../contract/parameters.ts';
 import { listOf } from '../../contract/schema.ts';
-import { NAMING_ERRORS, SESSION_SHAPE, TICKET_SHAPE, USER_SHAPE } from './account-contract.ts';
+import { NAMING_ERRORS, OWN_KEY_SHAPE, SESSION_SHAPE, TICKET_SHAPE, USER_SHAPE } from './account-contract.ts';
 import { CHANGE_ME, CHANGE_PASSWORD, FRESH } from './schema.ts';
 
 const tag = 'Sign-in';
@@ -11,8 +11,8 @@ export const ACCOUNT = {
   me: operation({
     id: 'auth.me',
     tag,
-    summary: 'Get your own account',
-    answers: answer('The account.', USER_SHAPE),
+    summary: 'Get your own account, or the API key that asks',
+    answers: answer('The account; for a key, what it may know of itself.', { anyOf: [USER_SHAPE, OWN_KEY_SHAPE] }),
     errors: [...ASKED_ERRORS, 'document-not-found'],
   }),
   changeMe: operation({

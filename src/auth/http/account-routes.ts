@@ -9,9 +9,11 @@ import { checked } from '../../kernel/parse-body.ts';
 import type { Users } from '../accounts/users.ts';
 import type { Authenticator } from '../authenticator.ts';
 import type { Factors } from '../factors/factors.ts';
-import { stampBy } from '../identity/principal.ts';
+import { type KeyPrincipal, stampBy } from '../identity/principal.ts';
 import { foldName, toShown } from '../identity/user.ts';
 import type { SignIn } from '../sign-in/sign-in.ts';
+import type { ApiKey } from '../tokens/api-key.ts';
+import type { ApiKeys } from '../tokens/api-keys.ts';
 import type { Sessions } from '../tokens/sessions.ts';
 import { ACCOUNT } from './account-operations.ts';
 import { refuseParameters, requireAccount, requireSmall, sessionOriginOf } from './requests.ts';
@@ -23,15 +25,18 @@ export interface AccountRoutesOptions {
   readonly sessions: Sessions;
   readonly users: Users;
   readonly factors: Factors;
+  readonly keys: Pick<ApiKeys, 'current'>;
 }
 
 export async function accountRoutes(app: FastifyInstance, options: AccountRoutesOptions): Promise<void> {
-  const { authenticator, signIn, sessions, users, factors } = options;
+  const { authenticator, signIn, sessions, users, factors, keys } = options;
   refuseParameters(app);
 
-  app.get('/auth/me', { config: ACCOUNT.me }, async (request) =>
-    toShown(await users.get(requireAccount(request.principal).id)),
-  );
+  app.get('/auth/me', { config: ACCOUNT.me }, async (request) => {
+    const { principal } = request;
+    if (principal.kind === 'key') return toOwnKey(principal, await keys.current(principal.id));
+    return toShown(await users.get(requireAccount(principal).id));
+  });
 
   app.patch('/auth/me', { config: ACCOUNT.changeMe }, async (request) => {
     const { id } = requireAccount(request.principal);
@@ -92,4 +97,13 @@ export async function accountRoutes(app: FastifyInstance, options: AccountRoutes
     if (principal.kind === 'anonymous') return authenticator.issueTicket(requireAccount(principal));
     return authenticator.issueTicket(principal);
   });
+}
+
+/**
+ * What a key may know of itself. Who made it, and when it was used, is for owners.
+ * @param kept its data; null when it ended after the request had begun
+ */
+function toOwnKey({ id, roles, collections, actions, expiresAt }: KeyPrincipal, kept: Pick<ApiKey, 'name'> | null) {
+  const ends = expiresAt === null ? null : new Date(expiresAt).toISOString();
+  return { kind: 'key', id, name: kept?.name ?? null, roles, collections, actions, expiresAt: ends };
 }

@@ -196,6 +196,18 @@ export const API_KEY = Type.Object(
   },
   { description: 'An API key.' },
 );
+export const OWN_KEY = Type.Object(
+  {
+    kind: Type.Literal('key'),
+    id: Type.String(),
+    name: nullable(Type.String({ description: 'As its owner named it; null when the key has just ended.' })),
+    roles: Type.Array(Type.String()),
+    collections: nullable(Type.Array(Type.String())),
+    actions: nullable(Type.Array(Type.String())),
+    expiresAt: nullable(Type.String()),
+  },
+  { description: 'What an API key may know of itself.' },
+);
 export const TICKET = Type.Object(
   { ticket: Type.String(), expiresIn: Type.Integer({ description: 'Seconds.' }) },
   { description: 'For `?ticket=`; works once.' },

@@ -49,7 +49,16 @@ t.test('keys', async (t) => {
       collections: null,
       expiresAt: null,
     });
-    t.match((await ask(app, 'GET /auth/me', undefined, key)).json(), { code: 'forbidden' }, 'no account');
+    t.strictSame((await ask(app, 'GET /auth/me', undefined, key)).json(), {
+      kind: 'key',
+      id: key.id,
+      name: 'used',
+      roles: ['robot'],
+      collections: null,
+      actions: null,
+      expiresAt: null,
+    });
+    t.match((await ask(app, 'GET /auth/sessions', undefined, key)).json(), { code: 'forbidden' }, 'no account');
     const { lastUsedAt } = (await ask(app, `GET /admin/keys/${key.id}`, undefined, owner)).json();
     t.ok(Math.abs(Date.now() - Date.parse(lastUsedAt)) < 60_000, lastUsedAt);
     const wrong = `Bearer ${key.text.slice(0, -1)}${key.text.endsWith('A') ? 'B' : 'A'}`;
