@@ -14,6 +14,7 @@ import { answerRefused, providerDenied } from '../flows/provider-refusal.ts';
 import type { Onward } from '../flows/provider-sign-in.ts';
 import { identityId } from '../identity/provider-identity.ts';
 import type { Provider } from '../providers/provider.ts';
+import { checkEncryption } from '../saml/encryption.ts';
 import {
   type Assertion,
   checkResponse,
@@ -22,7 +23,7 @@ import {
   readAssertion,
   StatusRefused,
 } from '../saml/response.ts';
-import { checkCiphers, signedOwners } from '../saml/signatures.ts';
+import { signedOwners } from '../saml/signatures.ts';
 import { decodedXml, elementsIn, readXml, SamlFault } from '../saml/xml.ts';
 import type { SingleUse } from '../sign-in/single-use.ts';
 import type { SessionOrigin } from '../tokens/session.ts';
@@ -168,7 +169,7 @@ function requestId({ nonce }: Pick<FlowProofs, 'nonce'>): string {
 
 /** Whether an encrypted assertion is signed, which nobody sees before it is decrypted. @throws SamlFault */
 async function isSignedInside(encrypted: XmlElement, saml: Provider['saml']): Promise<boolean> {
-  checkCiphers(encrypted);
+  checkEncryption(encrypted);
   if (saml?.privateKey == null) throw new SamlFault('the assertion is encrypted, and there is no private key');
   const decrypted = await promisify(decrypt)(encrypted.toString(), { key: saml.privateKey }).catch((error: unknown) => {
     throw new SamlFault('the assertion cannot be decrypted by our key', { cause: error });

@@ -13,9 +13,6 @@ const METHODS = new Set([`${MORE}rsa-sha256`, `${MORE}rsa-sha512`]);
 const DIGESTS = new Set(['http://www.w3.org/2001/04/xmlenc#sha256', 'http://www.w3.org/2001/04/xmlenc#sha512']);
 const PARTS = new Set(['SignedInfo', 'SignatureValue', 'KeyInfo']);
 const ID = /^[A-Za-z_][\w.-]{0,255}$/;
-/** Content is authenticated: whoever changes it is found out, and learns nothing of it by trying. */
-const CIPHERS = new Set(['http://www.w3.org/2009/xmlenc11#aes128-gcm', 'http://www.w3.org/2009/xmlenc11#aes256-gcm']);
-const KEY_CIPHERS = new Set(['http://www.w3.org/2001/04/xmlenc#rsa-oaep-mgf1p']);
 
 /** The id of a message or an assertion. @throws SamlFault for none, or a strange one */
 export function idOf(element: XmlElement): string {
@@ -69,22 +66,12 @@ function checkSignature(signature: XmlElement, owner: string): void {
   if (!DIGESTS.has(digest)) throw new SamlFault(`a digest is by ${tail(digest)}, which is not taken`);
 }
 
-/** Looks at the ciphers of an encrypted element. @throws SamlFault for ones that are not authenticated, or too weak */
-export function checkCiphers(encrypted: XmlElement): void {
-  const content = only(encrypted, 'encryption', 'EncryptedData');
-  // A key may stand beside the content instead of in it.
-  for (const method of elementsIn(encrypted).filter((one) => isElementOf(one, 'encryption', 'EncryptionMethod'))) {
-    const taken = method.parentNode === content ? CIPHERS : KEY_CIPHERS;
-    const cipher = algorithmOf(method);
-    if (!taken.has(cipher)) throw new SamlFault(`the assertion is encrypted by ${tail(cipher)}, which is not taken`);
-  }
-  only(content, 'encryption', 'EncryptionMethod');
-}
-
-function algorithmOf(element: XmlElement): string {
+/** The algorithm that an element names; empty for none. */
+export function algorithmOf(element: XmlElement): string {
   return attributeOf(element, 'Algorithm') ?? '';
 }
 
-function tail(algorithm: string): string {
+/** The name at the end of an algorithm, for words. */
+export function tail(algorithm: string): string {
   return algorithm.replace(/^.*[#/]/, '').slice(0, 40) || 'nothing';
 }
