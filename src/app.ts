@@ -31,6 +31,7 @@ import { signInRoutes } from './auth/http/sign-in-routes.ts';
 import { RequestRate } from './auth/request-rate.ts';
 import { readRoutes } from './collections/http/read-routes.ts';
 import { writeRoutes } from './collections/http/write-routes.ts';
+import { DescribedCollections } from './collections/sample/described.ts';
 import { SeenCollections } from './collections/sample/seen-collections.ts';
 import { Shapes } from './collections/sample/shapes.ts';
 import { dashboardRoutes } from './dashboard/page-routes.ts';
@@ -77,8 +78,10 @@ import type { ServerConfig } from './kernel/config/config.ts';
 import type { Parts } from './parts.ts';
 import { realtimeRoutes } from './realtime/routes.ts';
 import { listStream } from './realtime/stream-route.ts';
+import { collectionRoutes } from './webhooks/http/collection-routes.ts';
 import { deliveryRoutes } from './webhooks/http/delivery-routes.ts';
 import { endpointRoutes } from './webhooks/http/endpoint-routes.ts';
+import { hookRoutes } from './webhooks/http/hook-routes.ts';
 
 const PLUGIN_BODY_BYTES = 3 * 1_048_576;
 const MAX_HEADER_BYTES = 16_384;
@@ -175,6 +178,9 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
       const position = () => parts.events.feed.position;
       await context.register(endpointRoutes, { ...parts, mode: config.mode, position });
       await context.register(deliveryRoutes, { ...parts, mode: config.mode, position });
+      await context.register(hookRoutes, { ...parts, mode: config.mode });
+      const described = new DescribedCollections(parts);
+      await context.register(collectionRoutes, { ...parts, described, publicUrl: config.publicUrl });
       await context.register(runRoutes, parts);
     });
     await context.register(async function calls(context) {

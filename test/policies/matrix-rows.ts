@@ -37,12 +37,20 @@ export interface Row {
 const POST = { id: /.+/, team: 'a', title: /.+/, secret: undefined };
 const FILE = { id: /^[0-9a-f]{24}$/, url: /\/files\//, name: /.+/, sha256: undefined };
 const WRITE = { prefer: 'max-affected=10' };
-const POLICY = { name: 'Made', collections: ['others'], actions: ['read'], effect: 'allow' };
+const POLICY = {
+  name: 'Made',
+  collections: ['others'],
+  actions: ['read'],
+  principals: { roles: ['nobody'] },
+  effect: 'allow',
+};
 const CASE = { principal: { kind: 'anonymous' }, action: 'read', collection: 'posts', expect: 'deny' };
 const { expect: _, ...QUESTION } = CASE;
 const PROVIDER = { kind: 'oidc', clientId: 'c', clientSecret: 'never shown', issuer: 'https://id.example.invalid' };
 const NEW_ENDPOINT = { url: 'https://example.invalid/hook', types: ['never.*'], headers: { 'x-a': 'never shown' } };
 const ENDPOINT = { url: NEW_ENDPOINT.url, headers: { 'x-a': '•••' }, health: { breaker: 'closed' }, secret: undefined };
+const NEW_HOOK = { targetUrl: NEW_ENDPOINT.url, event: 'never.created' };
+const HOOK = { ...NEW_HOOK, id: /.+/, enabled: true, secret: undefined };
 const PLUGIN = { name: /.+/, version: '1', functions: [{ name: 'made', state: 'active' }] };
 /** A plugin with one function, which runs by itself only. */
 export const newPlugin = (name: string) => ({
@@ -198,7 +206,7 @@ export const ROWS: readonly Row[] = [
     send: { since: '1-0' },
   }),
 
-  row('GET /webhooks/endpoints', 'build', 200, { body: [ENDPOINT] }),
+  row('GET /webhooks/endpoints', 'build', 200, { body: [{ ...ENDPOINT, headers: Object }] }),
   row('POST /webhooks/endpoints', 'build', 201, { send: NEW_ENDPOINT, body: { ...ENDPOINT, secret: /^whsec_/ } }),
   row('GET /webhooks/endpoints/:id', 'build', 200, { body: ENDPOINT }),
   row('PATCH /webhooks/endpoints/:id', 'build', 200, { send: { name: 'Other' }, body: { ...ENDPOINT, name: 'Other' } }),
@@ -215,6 +223,16 @@ export const ROWS: readonly Row[] = [
   row('GET /webhooks/deliveries/:id', 'build', 404, { url: '/webhooks/deliveries/none' }),
   row('GET /webhooks/deliveries/:id/attempts', 'build', 404, { url: '/webhooks/deliveries/none/attempts' }),
   row('POST /webhooks/deliveries/:id/resend', 'build', 404, { url: '/webhooks/deliveries/none/resend' }),
+
+  row('GET /hooks', 'build', 200, { body: [HOOK] }),
+  row('POST /hooks', 'build', 201, { send: NEW_HOOK, body: { ...HOOK, secret: /^whsec_/ } }),
+  row('GET /hooks/:id', 'build', 200, { body: HOOK }),
+  row('DELETE /hooks/:id', 'build', 204),
+  row('GET /collections', 'documents', 200, { body: [{ name: 'posts', label: 'Posts' }] }),
+  row('GET /collections/:collection/schema', 'documents', 200, {
+    body: { type: 'object', properties: { id: Object, title: { type: 'string' }, secret: undefined } },
+  }),
+  row('GET /collections/:collection/samples', 'documents', 200, { body: [{ type: 'posts.created', data: POST }] }),
 
   row('GET /admin/plugins', 'build', 200, { body: [{ name: /.+/ }] }),
   row('GET /admin/plugins/:name', 'build', 200, { body: PLUGIN }),

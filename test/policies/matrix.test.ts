@@ -99,6 +99,10 @@ t.test('every route answers everybody as it should', async (t) => {
       const endpoint = { url: 'https://example.invalid/hook', types: ['never.*'], headers: { 'x-a': 'never shown' } };
       words.set('id', (await ask(app, 'POST /webhooks/endpoints', endpoint, boss)).json().id);
     }
+    if (route.includes('/hooks')) {
+      const hook = { targetUrl: 'https://example.invalid/hook', event: 'never.created' };
+      words.set('id', (await ask(app, 'POST /hooks', hook, boss)).json().id);
+    }
     if (route.includes('/admin/plugins')) {
       const name = `p-${made}`;
       const { statusCode } = await ask(app, `PUT /admin/plugins/${name}`, newPlugin(name), boss);

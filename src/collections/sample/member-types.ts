@@ -16,11 +16,12 @@ interface Budget {
 /**
  * The schema of each top-level member by name, in the order of first appearance.
  * @param sample documents in the wire's form
+ * @param words what these documents are, in a sentence
  */
-export function memberSchemas(sample: readonly object[]): Readonly<Record<string, object>> {
+export function memberSchemas(sample: readonly object[], words = 'newest documents'): Readonly<Record<string, object>> {
   const budget = { members: MAX_MEMBERS };
   return mapMembers(sample, budget, (values) => ({
-    description: `In ${values.length} of the ${sample.length} newest documents.`,
+    description: `In ${values.length} of the ${sample.length} ${words}.`,
     ...schemaOf(values, MAX_DEPTH, budget),
   }));
 }

@@ -160,6 +160,9 @@ export function timestamp(value: unknown): Timestamp {
   throw new TypeError('A cluster time is missing');
 }
 
+/** The cluster time of what never happened. */
+export const NO_TIME: Timestamp = new BSON.Timestamp(0n);
+
 /** The bytes of a binary member, however it was decoded; null when there are none. */
 export function binary(value: unknown): Buffer | null {
   if (Buffer.isBuffer(value)) return value;

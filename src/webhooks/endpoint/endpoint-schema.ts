@@ -21,22 +21,26 @@ export const TYPES = Type.Array(Type.String({ minLength: 1, maxLength: 256 }), {
   description: 'Event types, in which `*` stands for anything.',
 });
 
-/** What is written of an endpoint and may be changed later. */
-const MEMBERS = {
-  url: Type.String({ minLength: 8, maxLength: 2_048, description: 'Where events are sent.' }),
-  types: TYPES,
-  name: Type.Optional(nullable(Type.String({ minLength: 1, maxLength: 200, description: 'A name, for people.' }))),
-  filter: Type.Optional(
-    nullable(
-      Type.Object(
-        {},
-        {
-          additionalProperties: true,
-          description: 'Which documents: a filter of the query language. It is asked of both states of a change.',
-        },
-      ),
+export const URL = Type.String({ minLength: 8, maxLength: 2_048, description: 'Where events are sent.' });
+
+export const FILTER = Type.Optional(
+  nullable(
+    Type.Object(
+      {},
+      {
+        additionalProperties: true,
+        description: 'Which documents: a filter of the query language. It is asked of both states of a change.',
+      },
     ),
   ),
+);
+
+/** What is written of an endpoint and may be changed later. */
+const MEMBERS = {
+  url: URL,
+  types: TYPES,
+  name: Type.Optional(nullable(Type.String({ minLength: 1, maxLength: 200, description: 'A name, for people.' }))),
+  filter: FILTER,
   headers: Type.Optional(
     // Not a record: its pattern of names would let one with a line break have any value.
     Type.Unsafe<Record<string, string>>({

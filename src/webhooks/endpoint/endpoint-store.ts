@@ -16,7 +16,7 @@ import {
   stampedForDeletion,
 } from '../../database/system-collection.ts';
 import type { Sealer } from '../../kernel/sealer.ts';
-import type { DisabledReason, LiveSecret, Maker } from './endpoint.ts';
+import type { DisabledReason, LiveSecret, Maker, Via } from './endpoint.ts';
 import type { OwnHeaders, WrittenEndpoint } from './endpoint-rules.ts';
 import { ENDPOINTS_COLLECTION, type StoredEndpoint } from './stored-endpoint.ts';
 
@@ -44,6 +44,13 @@ export interface KeptEndpoint {
   readonly stored: StoredEndpoint;
   /** @throws SealBroken without the master key that sealed them */
   readonly open: () => EndpointSecrets;
+}
+
+/** Who made an endpoint, and by which route. */
+export interface MadeBy {
+  readonly principal: Maker;
+  /** Undefined for `POST /webhooks/endpoints`. */
+  readonly via?: Via | undefined;
 }
 
 interface SecretsRow {
@@ -125,7 +132,7 @@ export class EndpointStore {
   async insert(
     written: WrittenEndpoint,
     secrets: EndpointSecrets,
-    principal: Maker,
+    { principal, via }: MadeBy,
     stamp: Stamp,
     session: ClientSession,
   ): Promise<string> {
@@ -133,7 +140,8 @@ export class EndpointStore {
     const disabledReason = written.enabled ? null : ('owner' as const);
     const headers = Object.keys(secrets.headers);
     const _meta = newMeta(stamp, new Date());
-    await this.#endpoints.insertOne({ _id, ...written, headers, disabledReason, principal, _meta }, { session });
+    const row = { _id, ...written, headers, disabledReason, principal, ...marked(via), _meta };
+    await this.#endpoints.insertOne(row, { session });
     await this.#saveSecrets(_id, secrets, session);
     return _id;
   }
@@ -146,13 +154,13 @@ export class EndpointStore {
     stamp: Stamp,
     session: ClientSession,
   ): Promise<void> {
-    const { _id, principal } = before.stored;
+    const { _id, principal, via } = before.stored;
     const fresh = newMeta(stamp, new Date());
     const { revision = 0, createdAt = fresh.createdAt, createdBy = fresh.createdBy } = before.meta ?? {};
     const disabledReason = written.enabled ? null : (before.disabledReason ?? 'owner');
     const headers = Object.keys(secrets.headers);
     const _meta = { ...fresh, revision: revision + 1, createdAt, createdBy };
-    const row = { ...written, headers, disabledReason, principal, _meta };
+    const row = { ...written, headers, disabledReason, principal, ...marked(via), _meta };
     await this.#endpoints.replaceOne({ _id }, row, { session });
     await this.#saveSecrets(_id, secrets, session);
   }
@@ -181,7 +189,7 @@ export class EndpointStore {
   }
 
   #kept(stored: StoredEndpoint, secrets: SecretsRow | undefined): KeptEndpoint {
-    const { _id: id, headers: headerNames, disabledReason, principal, _meta: meta, ...written } = stored;
+    const { _id: id, headers: headerNames, disabledReason, principal, via: _, _meta: meta, ...written } = stored;
     return {
       id,
       written,
@@ -215,6 +223,8 @@ export class EndpointStore {
     };
   }
 }
+
+const marked = (via: Via | undefined) => (via === undefined ? {} : { via });
 
 /** What a secret is sealed for: it opens as no other. */
 const secretOf = (endpoint: string): string => `endpoint ${endpoint} secret`;

@@ -23,6 +23,11 @@ export const ORDERINGS = ['none', 'document'] as const;
 
 export type Ordering = (typeof ORDERINGS)[number];
 
+/** The route that makes endpoints for automation services, `POST /hooks`. Its endpoints are marked with it. */
+export const HOOKS = 'hooks';
+
+export type Via = typeof HOOKS;
+
 /** The principal that made an endpoint. The endpoint sees what this principal may read. */
 export interface Maker {
   /** Anonymous clients can make endpoints in development mode only. */

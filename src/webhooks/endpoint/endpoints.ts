@@ -9,7 +9,7 @@ import type { Transactions } from '../../database/transactions.ts';
 import type { Egress } from '../../egress/egress.ts';
 import { Reloader } from '../../kernel/concurrency/reloader.ts';
 import { MillraceError } from '../../kernel/errors.ts';
-import type { DisabledReason, EndpointTarget, Maker } from './endpoint.ts';
+import type { DisabledReason, EndpointTarget, Maker, Via } from './endpoint.ts';
 import { blanked, checkKept, parseChange, parseNewEndpoint } from './endpoint-rules.ts';
 import type { EndpointStore, KeptEndpoint } from './endpoint-store.ts';
 import { newSecret, rotated } from './signing-secrets.ts';
@@ -42,7 +42,8 @@ export interface ShownEndpoint {
     readonly headers: Readonly<Record<string, string>>;
     readonly createdAt: Date | null;
     readonly updatedAt: Date | null;
-  } & Omit<StoredEndpoint, '_id' | 'headers' | '_meta'>;
+    readonly via: Via | null;
+  } & Omit<StoredEndpoint, '_id' | 'headers' | 'via' | '_meta'>;
   readonly version: string;
 }
 
@@ -99,6 +100,7 @@ export class Endpoints {
 
   /**
    * Makes an endpoint. It is in force here when this resolves; other processes hear of it from the event log.
+   * @param via for one that an automation service makes
    * @returns the endpoint, and its secret, which no later answer shows
    * @throws MillraceError `body-required`, `invalid-body`, `invalid-endpoint`, `too-many-endpoints`
    */
@@ -106,6 +108,7 @@ export class Endpoints {
     body: unknown,
     maker: Maker,
     stamp: Stamp,
+    via?: Via,
   ): Promise<{ readonly shown: ShownEndpoint; readonly secret: string }> {
     const { store, checkUrl } = this.#parts;
     const { written, headers, secret } = parseNewEndpoint(body, checkUrl);
@@ -113,7 +116,13 @@ export class Endpoints {
       if ((await store.countAlone(session)) >= MAX_ENDPOINTS) {
         throw new MillraceError('too-many-endpoints', `There are ${MAX_ENDPOINTS} endpoints already`);
       }
-      return store.insert(written, { secrets: [{ secret, until: null }], headers }, maker, stamp, session);
+      return store.insert(
+        written,
+        { secrets: [{ secret, until: null }], headers },
+        { principal: maker, via },
+        stamp,
+        session,
+      );
     });
     return { shown, secret };
   }
@@ -247,7 +256,7 @@ export class Endpoints {
 }
 
 function toShown({ stored, headerNames, version }: KeptEndpoint): ShownEndpoint {
-  const { _id: id, headers: _, _meta, ...rest } = stored;
+  const { _id: id, headers: _, via = null, _meta, ...rest } = stored;
   const times = { createdAt: _meta?.createdAt ?? null, updatedAt: _meta?.updatedAt ?? null };
-  return { endpoint: { id, ...rest, headers: blanked(headerNames), ...times }, version };
+  return { endpoint: { id, ...rest, headers: blanked(headerNames), via, ...times }, version };
 }

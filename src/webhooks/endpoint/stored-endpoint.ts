@@ -5,7 +5,7 @@
 import type { OwnMeta } from '../../database/system-collection.ts';
 import type { SystemCollection } from '../../kernel/event-types.ts';
 import { isPlain } from '../../kernel/objects.ts';
-import { type DisabledReason, type EndpointInterest, type Maker, ORDERINGS } from './endpoint.ts';
+import { type DisabledReason, type EndpointInterest, type Maker, ORDERINGS, type Via } from './endpoint.ts';
 import type { WrittenEndpoint } from './endpoint-rules.ts';
 
 /** The collection of endpoints in `<db>`. */
@@ -18,6 +18,8 @@ export interface StoredEndpoint extends WrittenEndpoint {
   /** Null while it is enabled. */
   readonly disabledReason: DisabledReason | null;
   readonly principal: Maker;
+  /** Where an automation service made it; absent otherwise. */
+  readonly via?: Via;
   readonly _meta?: OwnMeta;
 }
 

@@ -24,7 +24,7 @@ import { RECOVER, REPLAY, ROTATE, TEST } from './webhook-shapes.ts';
 export interface Webhooks {
   readonly endpoints: Endpoints;
   readonly sender: Sender;
-  readonly samples: Pick<LogSamples, 'newest'>;
+  readonly samples: Pick<LogSamples, 'newest' | 'newestOf'>;
   readonly replays: Pick<LogReplays, 'begin' | 'find'>;
 }
 

@@ -1,7 +1,7 @@
 /** What the routes of webhooks take and answer, as schemas. Not here: an endpoint as it is written (endpoint/endpoint-schema.ts). */
 import Type from 'typebox';
 import { nullable, shape, TIME } from '../../contract/schema.ts';
-import { DISABLED_REASONS, ORDERINGS, SCHEDULES } from '../endpoint/endpoint.ts';
+import { DISABLED_REASONS, HOOKS, ORDERINGS, SCHEDULES } from '../endpoint/endpoint.ts';
 import { TYPES } from '../endpoint/endpoint-schema.ts';
 import { REPLAY_STATES } from '../planning/replay.ts';
 import { DELIVERY_STATES, TRIGGERS } from '../sending/sender.ts';
@@ -86,6 +86,7 @@ const SHOWN = {
     kind: oneOf(['owner', 'user', 'key', 'anonymous'], 'What made it; it gets what this one may read.'),
     id: Type.String(),
   }),
+  via: nullable(oneOf([HOOKS], '`hooks` where an automation service made it by `POST /hooks`.')),
   createdAt: nullable(TIME),
   updatedAt: nullable(TIME),
   health: HEALTH,

@@ -80,6 +80,12 @@ export class RowDeliveries {
     return { deliveries, gone };
   }
 
+  /** The body that a delivery of a row has for this principal; null when it gets nothing of the row. */
+  async bodyFor(row: LogRow, endpoint: PlannedEndpoint, principal: Principal, lane: Lane): Promise<string | null> {
+    const sight = await this.#sight(row, endpoint, principal, new Map(), lane);
+    return sight && (this.#delivery(row, endpoint, sight, 'test')[0]?.body ?? null);
+  }
+
   /** What the endpoint gets to see of a row; null when nothing. */
   async #sight(
     row: LogRow,
