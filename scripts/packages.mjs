@@ -8,6 +8,7 @@ import { ensureInstalled, ROOT } from './install.mjs';
 /** Folder of each package whose tests import it, and what it is called while its packages are installed. */
 const INTEGRATIONS = {
   'integrations/zapier': 'the Zapier app',
+  'integrations/n8n': 'the n8n nodes',
 };
 
 /** The same of all packages. The tests of the dashboard see only what is built of it. */

@@ -1,0 +1,104 @@
+/**
+ * The node Millrace Trigger: starts a workflow when a document or a file changes. Not here: the hook at Millrace (hooks.ts), the
+ * check of signatures (signature.ts).
+ */
+import {
+  type IDataObject,
+  type IHookFunctions,
+  type INodeType,
+  type INodeTypeDescription,
+  type IWebhookFunctions,
+  type IWebhookResponseData,
+  NodeConnectionTypes,
+} from 'n8n-workflow';
+import { COLLECTION, searchCollections } from '../api/parameters';
+import { createHook, deleteHook, hookExists, secretOf } from './hooks';
+import { isGenuine } from './signature';
+
+export class MillraceTrigger implements INodeType {
+  description: INodeTypeDescription = {
+    displayName: 'Millrace Trigger',
+    name: 'millraceTrigger',
+    icon: { light: 'file:../../icons/millrace.svg', dark: 'file:../../icons/millrace.dark.svg' },
+    group: ['trigger'],
+    version: 1,
+    subtitle: '={{ $parameter["event"] }}',
+    description: 'Starts the workflow when a document or a file of Millrace changes',
+    defaults: { name: 'Millrace Trigger' },
+    inputs: [],
+    outputs: [NodeConnectionTypes.Main],
+    credentials: [{ name: 'millraceApi', required: true }],
+    webhooks: [{ name: 'default', httpMethod: 'POST', responseMode: 'onReceived', path: 'webhook' }],
+    properties: [
+      {
+        displayName: 'Resource',
+        name: 'resource',
+        type: 'options',
+        noDataExpression: true,
+        options: [
+          { name: 'Document', value: 'document' },
+          { name: 'File', value: 'file' },
+        ],
+        default: 'document',
+      },
+      { ...COLLECTION, displayOptions: { show: { resource: ['document'] } } },
+      {
+        displayName: 'Event',
+        name: 'event',
+        type: 'options',
+        options: [
+          { name: 'Any', value: '*', description: 'Each of the others' },
+          { name: 'Created', value: 'created', description: 'There is a new one' },
+          { name: 'Deleted', value: 'deleted', description: 'One is gone' },
+          { name: 'Updated', value: 'updated', description: 'One was changed' },
+        ],
+        default: 'created',
+        required: true,
+        description: 'What starts the workflow',
+      },
+      {
+        displayName: 'Filter',
+        name: 'filter',
+        type: 'json',
+        default: '{}',
+        displayOptions: { show: { resource: ['document'] } },
+        description:
+          'Only documents that match, as JSON: {"status": "paid"}. It is asked of the document before and after the change.',
+      },
+    ],
+  };
+
+  methods = { listSearch: { searchCollections } };
+
+  webhookMethods = {
+    default: {
+      async checkExists(this: IHookFunctions): Promise<boolean> {
+        return hookExists(this);
+      },
+      async create(this: IHookFunctions): Promise<boolean> {
+        await createHook(this);
+        return true;
+      },
+      async delete(this: IHookFunctions): Promise<boolean> {
+        await deleteHook(this);
+        return true;
+      },
+    },
+  };
+
+  /**
+   * Takes a delivery. Millrace delivers at least once: a repeat has the same `id`, and starts the workflow again, because only
+   * the workflow can tell whether the first one ended well.
+   */
+  async webhook(this: IWebhookFunctions): Promise<IWebhookResponseData> {
+    const request = this.getRequestObject() as unknown as { rawBody?: Buffer };
+    const delivery = { headers: this.getHeaderData(), body: request.rawBody ?? Buffer.alloc(0) };
+    const secret = secretOf(this);
+    if (secret === undefined || !isGenuine(delivery, secret, Date.now())) {
+      const message = 'The signature is not one of Millrace for this workflow, or too old';
+      this.getResponseObject().status(401).json({ message });
+      return { noWebhookResponse: true };
+    }
+    return { workflowData: [this.helpers.returnJsonArray(this.getBodyData() as IDataObject)] };
+  }
+}

@@ -1,0 +1,164 @@
+/**
+ * The node Millrace Trigger in n8n's engine, against a running Millrace: its hook is made and removed, a write starts the workflow,
+ * which writes back by the node Millrace, and nothing that is not signed starts it. Not here: a whole n8n (server.test.ts).
+ */
+import { Webhook } from 'standardwebhooks';
+import t, { type Test } from 'tap';
+import { type Engine, openEngine, outputOf, type TestWorkflow } from '../../helpers/n8n/engine.ts';
+import { type N8nWorld, n8nWorld } from '../../helpers/n8n/world.ts';
+import { until } from '../../helpers/until.ts';
+
+const named = (value: string) => ({ __rl: true, mode: 'name', value });
+const NEW_ORDER = { resource: 'document', collection: named('orders'), event: 'created', filter: '{"status":"paid"}' };
+
+interface Around extends N8nWorld, Engine {
+  hooks(): Promise<{ id: string; targetUrl: string; event: string; filter: object | null }[]>;
+  write(method: 'POST' | 'PATCH', path: string, payload: object): Promise<void>;
+}
+
+t.test('the node Millrace Trigger', { timeout: 120_000 }, async (t) => {
+  const world = await n8nWorld(t);
+  const engine = await openEngine(t);
+  const headers = { authorization: `Bearer ${world.credentials.apiKey}` };
+  const hooks: Around['hooks'] = async () => (await world.app.inject({ url: '/hooks', headers })).json();
+  const write: Around['write'] = async (method, path, payload) => {
+    const scope = { authorization: world.writer };
+    const { statusCode, body } = await world.app.inject({ method, url: `/api/${path}`, payload, headers: scope });
+    if (statusCode >= 300) throw new Error(body);
+  };
+  const around = { ...world, ...engine, hooks, write };
+  await write('POST', 'private', { id: 'p1' });
+  await t.test('a write starts the workflow, which writes back', (t) => roundTrip(t, around));
+  await t.test('a hook is made once, again when it is not as wanted, and removed', (t) => lifecycle(t, around));
+  await t.test('only Millrace starts the workflow', (t) => forgeries(t, around));
+  await t.test('the editor lists the collections that the key may read', (t) => choices(t, around));
+});
+
+async function roundTrip(t: Test, { workflow, credentials, write, app, hooks }: Around): Promise<void> {
+  const flow = workflow(
+    [
+      { type: 'millraceTrigger', parameters: NEW_ORDER },
+      {
+        type: 'millrace',
+        parameters: {
+          resource: 'document',
+          operation: 'create',
+          collection: named('todos'),
+          fieldsFrom: 'json',
+          fields: '={{ { title: "Send " + $json.data.item, order: $json.documentId, event: $json.id } }}',
+        },
+      },
+    ],
+    credentials,
+  );
+  t.equal(await flow.activate(), true);
+  await write('POST', 'orders', { id: 'o1', item: 'soup', status: 'open', secret: 'x' });
+  await write('POST', 'orders', { id: 'o2', item: 'bread', status: 'paid', secret: 'x' });
+  await until(() => flow.runs.length > 0, 'the workflow ran');
+  const [run] = flow.runs;
+  t.equal(run?.status, 'success');
+  const [event] = run?.data.resultData.runData['0']?.[0]?.data?.main[0] ?? [];
+  t.match(event?.json, { type: 'orders.created', documentId: 'o2', data: { item: 'bread', status: 'paid' } });
+  t.notOk(JSON.stringify(event).includes('secret'), 'what the key may not see does not arrive');
+  const [made] = run === undefined ? [] : outputOf(run);
+  const headers = { authorization: `Bearer ${credentials.apiKey}` };
+  const stored = (await app.inject({ url: `/api/todos/${made?.json['id']}`, headers })).json();
+  t.match(stored, { title: 'Send bread', order: 'o2', event: event?.json['id'] });
+
+  await flow.deactivate();
+  t.strictSame(await hooks(), []);
+  t.strictSame(flow.staticData, {}, 'nothing of the hook is kept');
+  t.strictSame(flow.answered, [200]);
+}
+
+async function lifecycle(t: Test, { workflow, credentials, hooks, app }: Around): Promise<void> {
+  const headers = { authorization: `Bearer ${credentials.apiKey}` };
+  const flow = workflow([{ type: 'millraceTrigger', parameters: NEW_ORDER }], credentials);
+  t.equal(await flow.activate(), true);
+  const [hook] = await hooks();
+  t.match(hook, { targetUrl: flow.url, event: 'orders.created', filter: { status: 'paid' } });
+  t.equal(await flow.activate(), false, 'it is there: n8n starts again, and nothing changes');
+
+  await app.inject({ method: 'DELETE', url: `/hooks/${hook?.id}`, headers });
+  t.equal(await flow.activate(), true, 'somebody removed it');
+  flow.staticData['secret'] = undefined;
+  t.equal(await flow.activate(), true, 'without its secret it is of no use');
+  t.equal((await hooks()).length, 1, 'the one before is gone');
+  const [{ id } = { id: '' }] = await hooks();
+  t.equal(flow.staticData['hookId'], id);
+
+  await app.inject({ method: 'DELETE', url: `/hooks/${id}`, headers });
+  await flow.deactivate();
+  t.strictSame(await hooks(), [], 'one that is gone already may be removed');
+
+  const files = workflow([{ type: 'millraceTrigger', parameters: { resource: 'file', event: '*' } }], credentials);
+  await files.activate();
+  t.match(await hooks(), [{ event: 'system.file.*', filter: null }]);
+  await files.deactivate();
+  const wrong = { ...NEW_ORDER, filter: '{"$nope":1}' };
+  await t.rejects(workflow([{ type: 'millraceTrigger', parameters: wrong }], credentials).activate(), {
+    name: 'NodeApiError',
+    message: /nope/,
+  });
+}
+
+async function forgeries(t: Test, { workflow, credentials }: Around): Promise<void> {
+  const flow = workflow([{ type: 'millraceTrigger', parameters: NEW_ORDER }], credentials);
+  await flow.activate();
+  const secret = String(flow.staticData['secret']);
+  const body = JSON.stringify({ id: '1-1', type: 'orders.created', documentId: 'o9', data: {} });
+  const now = new Date();
+  const ago = (minutes: number) => new Date(now.getTime() - minutes * 60_000);
+  const another = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+  const signed = (text = body, at = now, by = secret) => signatureOf(text, at, by);
+  const cases: [name: string, status: number, headers: Record<string, string>, text?: string][] = [
+    ['as Millrace signs it', 200, signed()],
+    ['a repeat of it', 200, signed()],
+    ['with the signature of another secret beside it', 200, bothOf(signed(body, now, another), signed())],
+    ['without a signature', 401, {}],
+    ['by another secret', 401, signed(body, now, another)],
+    ['with another body', 401, signed(), body.replace('o9', 'o8')],
+    ['written again with other bytes', 401, signed(), ` ${body}`],
+    ['with another id', 401, { ...signed(), 'webhook-id': '1-2' }],
+    ['from six minutes ago', 401, signed(body, ago(6))],
+    ['from six minutes ahead', 401, signed(body, ago(-6))],
+    ['with a time that is no number', 401, { ...signed(), 'webhook-timestamp': 'now' }],
+    ['with an empty signature', 401, { ...signed(), 'webhook-signature': '' }],
+  ];
+  for (const [name, status, headers, text = body] of cases) {
+    const response = await fetch(flow.url, { method: 'POST', body: text, headers });
+    await response.text();
+    t.equal(response.status, status, name);
+  }
+  await until(() => flow.runs.length === 3, 'the three run');
+  t.strictSame(await eventIds(flow), ['1-1', '1-1', '1-1'], 'a repeat is told by its id');
+  await flow.deactivate();
+  const response = await fetch(flow.url, { method: 'POST', body, headers: signed() });
+  t.equal(response.status, 401, 'no more after the hook was removed');
+}
+
+/** The headers of a delivery, signed by the public library of Standard Webhooks. */
+function signatureOf(text: string, at: Date, secret: string): Record<string, string> {
+  const id = '1-1';
+  const seconds = String(Math.floor(at.getTime() / 1000));
+  const signature = new Webhook(secret).sign(id, at, text);
+  return { 'webhook-id': id, 'webhook-timestamp': seconds, 'webhook-signature': signature };
+}
+
+function bothOf(one: Record<string, string>, other: Record<string, string>): Record<string, string> {
+  return { ...one, 'webhook-signature': `${one['webhook-signature']} ${other['webhook-signature']}` };
+}
+
+async function eventIds(flow: TestWorkflow): Promise<unknown[]> {
+  return flow.runs.map((run) => outputOf(run)[0]?.json['id']);
+}
+
+async function choices(t: Test, { workflow, credentials }: Around): Promise<void> {
+  const flow = workflow([{ type: 'millraceTrigger', parameters: NEW_ORDER }], credentials);
+  const labels = async (filter?: string) => {
+    const { results } = (await flow.collections(filter)) as { results: { name: string; value: string }[] };
+    return results.map(({ value }) => value);
+  };
+  t.strictSame(await labels(), ['orders', 'todos'], 'not those that it may not read');
+  t.strictSame(await labels('ORD'), ['orders']);
+}
