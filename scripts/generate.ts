@@ -104,6 +104,7 @@ ${rows.join('\n')}
 const READERS = {
   events: 'those who may read `events`',
   'admin:accounts': 'owners and admins',
+  files: 'those who may read `files`, as far as they may read the file',
 } as const;
 
 function eventTypesPage(): string {

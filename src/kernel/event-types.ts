@@ -15,8 +15,8 @@ export const VERBS = {
 
 export type Verb = keyof typeof VERBS;
 
-/** The place that must be readable: all events, or the accounts of others. */
-type Audience = 'events' | 'admin:accounts';
+/** The place that must be readable: all events, the accounts of others, or files. */
+type Audience = 'events' | 'admin:accounts' | 'files';
 
 /** The collections of the system: every change in one of them is an event `system.{thing}.{verb}`. */
 export const SYSTEM_COLLECTIONS = {
@@ -36,7 +36,7 @@ export const SYSTEM_COLLECTIONS = {
     audience: 'events',
     data: 'The plugin: its version, whether it is enabled, and the functions in quarantine; without its scripts and secrets.',
   },
-  _files: { thing: 'file', audience: 'events', data: 'The file, without its bytes.' },
+  _files: { thing: 'file', audience: 'files', data: 'The file, without its bytes.' },
   _activity: {
     thing: 'activity',
     audience: 'admin:accounts',

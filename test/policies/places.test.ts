@@ -108,7 +108,12 @@ t.test('places under policies', async (t) => {
   await t.test('events are for owners; a key sees what it may read', async (t) => {
     await fresh();
     const since = await now();
-    withPolicies(parts, [{ collections: ['posts'], actions: ['read'], fields: { read: ['title'] } }]);
+    const files = (role: string) => ({ collections: ['files'], principals: { roles: [role] } });
+    withPolicies(parts, [
+      { collections: ['posts'], actions: ['read'], fields: { read: ['title'] } },
+      { ...files('reads'), actions: ['read'], fields: { read: ['name'] } },
+      { ...files('gets'), actions: ['get'] },
+    ]);
     await ask(boss, 'POST', '/api/posts', { title: 'E', secret: 1 });
     await ask(boss, 'POST', '/api/others', { title: 'E' });
     const { send, headers } = await multipart({});
@@ -118,6 +123,10 @@ t.test('places under policies', async (t) => {
     while (!(await types(boss)).includes('system.file.created'));
     t.strictSame(await types(boss), ['posts.created', 'others.created', 'system.file.created']);
     t.strictSame(await types(as(key('k'))), ['posts.created']);
+    t.strictSame(await types(as(key('k5', { roles: ['gets'] }))), ['posts.created'], 'of files, only by their ids');
+    const reads = await ask(as(key('k6', { roles: ['reads'] })), 'GET', `/events?since=${since}`);
+    const told = { type: 'system.file.created', data: { name: 'a.txt', size: undefined, sha256: undefined } };
+    t.match(reads.json, { events: [{ type: 'posts.created' }, told] }, 'of files, what it may read');
     t.notMatch((await ask(as(key('k2')), 'GET', `/events?since=${since}`)).json, { events: [{ data: { secret: 1 } }] });
     // No policy lets a key read `others`: nothing could be told, so it is refused before the log is read.
     t.equal((await ask(as(key('k3', { collections: ['others'] })), 'GET', '/events')).status, 403);

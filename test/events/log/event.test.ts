@@ -106,6 +106,7 @@ t.test('the table of types says who may see a row', async (t) => {
   t.strictSame(places({ collection: '_activity', after: null }), ['admin:accounts']);
   t.strictSame(places({ collection: '_other' }), ['admin:accounts']);
   t.strictSame(places({ collection: '_policies' }), ['events']);
+  t.strictSame(places({ collection: '_files' }), ['files'], 'as policies name files');
   t.strictSame(places({ operation: 'gap', collection: null }), ['events']);
   t.strictSame(places({ operation: 'rename', to: '_users' }), ['todos', 'admin:accounts']);
 });
