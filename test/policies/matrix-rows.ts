@@ -37,13 +37,8 @@ export interface Row {
 const POST = { id: /.+/, team: 'a', title: /.+/, secret: undefined };
 const FILE = { id: /^[0-9a-f]{24}$/, url: /\/files\//, name: /.+/, sha256: undefined };
 const WRITE = { prefer: 'max-affected=10' };
-const POLICY = {
-  name: 'Made',
-  collections: ['others'],
-  actions: ['read'],
-  principals: { roles: ['nobody'] },
-  effect: 'allow',
-};
+const NOBODY = { principals: { roles: ['nobody'] } };
+const POLICY = { name: 'Made', collections: ['others'], actions: ['read'], ...NOBODY, effect: 'allow' };
 const CASE = { principal: { kind: 'anonymous' }, action: 'read', collection: 'posts', expect: 'deny' };
 const { expect: _, ...QUESTION } = CASE;
 const PROVIDER = { kind: 'oidc', clientId: 'c', clientSecret: 'never shown', issuer: 'https://id.example.invalid' };
