@@ -10,6 +10,16 @@ import { isOriginAllowed } from '../kernel/config/origin.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { asksForSocket } from './protection.ts';
 
+/**
+ * Where providers let the browser post the end of a sign-in, or of a session, from their own pages. Some of those hide their
+ * origin (`Referrer-Policy: no-referrer`). A cookie of the flow, or a signature, protects these routes.
+ */
+const POSTED_FROM_PROVIDERS: ReadonlySet<string | undefined> = new Set([
+  '/auth/:provider/callback',
+  '/auth/saml/:provider/acs',
+  '/auth/saml/:provider/slo',
+]);
+
 export interface DevelopmentGuardOptions {
   readonly config: Pick<ServerConfig, 'mode' | 'corsOrigins' | 'publicUrl'>;
 }
@@ -29,7 +39,8 @@ export const developmentGuard = fp<DevelopmentGuardOptions>(
         done(
           refused(`The server is not '${name.slice(0, 80)}'`, 'set MILLRACE_PUBLIC_URL to the name it is reached by'),
         );
-      } else if (!asksForSocket(request.headers) && !isOriginAllowed(origin, host, config)) {
+      } else if (POSTED_FROM_PROVIDERS.has(request.routeOptions.url)) done();
+      else if (!asksForSocket(request.headers) && !isOriginAllowed(origin, host, config)) {
         // Sockets are refused with their own close code (realtime/routes.ts); a page cannot pretend to ask for a
         // socket.
         done(

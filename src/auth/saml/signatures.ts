@@ -29,7 +29,10 @@ export function idOf(element: XmlElement): string {
  */
 export function signedOwners(root: XmlElement, owners: readonly XmlElement[]): readonly XmlElement[] {
   const all = elementsIn(root);
-  const ids = all.flatMap((element) => ['ID', 'Id', 'id'].flatMap((name) => attributeOf(element, name) ?? []));
+  // The library finds an element by any of these names, in whatever namespace.
+  const ids = all.flatMap(({ attributes }) =>
+    Array.from(attributes).flatMap(({ name, value }) => (/^(?:.*:)?id$/i.test(name) ? [value] : [])),
+  );
   if (new Set(ids).size !== ids.length) throw new SamlFault('an ID is used twice');
   const signed = all
     .filter(({ localName }) => localName === 'Signature')

@@ -130,9 +130,14 @@ t.test('passkeys', async (t) => {
     await refused('for another account', { userHandle: Buffer.from('f'.repeat(24)).toString('base64url') });
     t.equal((await enter(passkey.get(await challenge()))).statusCode, 200, 'the right one is not');
     await refused('by a copy, whose counter does not go forward', { counter: 1 });
+    const asked = await Promise.all(Array.from({ length: 8 }, () => challenge()));
+    const copies = await Promise.all(asked.map((options) => enter(passkey.get(options, { counter: 900 }))));
+    t.equal(copies.filter(({ statusCode }) => statusCode === 200).length, 1, 'of copies at once one enters');
+    await parts.mongo.log.collection('delays').deleteMany({});
     t.match((await enter(new SoftPasskey(ORIGIN).get(await challenge()))).json(), FAILED, 'of no passkey');
     await parts.auth.users.change(ada.id, { disabled: true }, { by: null, request: null });
-    t.match((await enter(passkey.get(await challenge()))).json(), FAILED, 'of a disabled account');
+    const late = passkey.get(await challenge(), { counter: 1_000 });
+    t.match((await enter(late)).json(), FAILED, 'of a disabled account');
   });
 
   await t.test('slow down who guesses', async (t) => {

@@ -123,11 +123,12 @@ t.test('a second factor', async (t) => {
 
   await t.test('a code works once, also in two processes at once', async (t) => {
     const account = await signUp(app, 'once');
-    const { code } = await setUpFactor(app, parts, account);
+    const { code, secret } = await setUpFactor(app, parts, account);
     const one = await code();
     t.equal(await winners(await parts.auth.users.get(account.id), one), 1);
     await parts.mongo.log.collection('delays').deleteMany({});
     t.equal((await login('once', one)).statusCode, 401);
+    t.equal((await login('once', codeNow(secret, -30))).statusCode, 401, 'nor an older one after it');
   });
 
   await t.test('a recovery code works once, also in two processes at once', async (t) => {

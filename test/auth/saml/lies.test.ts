@@ -2,10 +2,17 @@
 import t from 'tap';
 import { newBrowser } from '../../helpers/providers/sign-in-world.ts';
 import { certifiedAgain, samlKeys } from '../../helpers/saml/certificate.ts';
-import { FACT_LIES, type NamedLie, signatureLies, TEXT_LIES, WRAPPINGS } from '../../helpers/saml/saml-lies.ts';
+import { FACT_LIES, signatureLies, TEXT_LIES } from '../../helpers/saml/saml-lies.ts';
+import type { NamedLie } from '../../helpers/saml/saml-provider.ts';
 import { byHand, samlWorld } from '../../helpers/saml/saml-world.ts';
+import { WRAPPINGS } from '../../helpers/saml/wrappings.ts';
 
 const REFUSED = 'provider-answer-refused';
+/** Days from now between which the certificate of the provider's own key is good. */
+const DAYS: Readonly<Record<string, { from: number; until: number }>> = {
+  'an expired certificate of the right key': { from: -20, until: -1 },
+  'a certificate of the right key that is not good yet': { from: 1, until: 20 },
+};
 
 t.test('answers', async (t) => {
   const world = await samlWorld(t);
@@ -25,16 +32,17 @@ t.test('answers', async (t) => {
   };
   for (const [name, lie] of Object.entries(lies)) {
     await t.test(`refused: ${name}`, async (t) => {
-      if (/expired certificate/.test(name)) {
-        const old = certifiedAgain(provider.keys, { from: -20, until: -1 });
-        await world.provideSaml({ ...byHand(provider), certificates: [old.certificate, samlKeys().certificate] });
+      const days = DAYS[name];
+      if (days !== undefined) {
+        const dead = certifiedAgain(provider.keys, days);
+        await world.provideSaml({ ...byHand(provider), certificates: [dead.certificate, samlKeys().certificate] });
       }
       provider.lie = lie;
       const { error, code } = await world.outcome('acme', undefined, newBrowser());
       t.equal(error, REFUSED);
       t.equal(code, undefined);
       t.match(await world.reason(), lie.reason);
-      if (/expired certificate/.test(name)) await world.provideSaml();
+      if (days !== undefined) await world.provideSaml();
     });
   }
   t.equal(await honest(), 200, 'and an honest one after all of them');

@@ -152,6 +152,20 @@ t.test('begun by the provider', async (t) => {
       byRedirect('SAMLRequest', logOutRequest({ ...facts, at: Date.now() - 900_000 }), { keys: provider.keys }),
       /not made a moment ago/,
     ],
+    'an expired one': [
+      byRedirect(
+        'SAMLRequest',
+        logOutRequest(facts).replace(' ID=', ` NotOnOrAfter="${new Date(Date.now() - 120_000).toISOString()}"$&`),
+        { keys: provider.keys },
+      ),
+      /has expired/,
+    ],
+    'of no issuer': [
+      byRedirect('SAMLRequest', logOutRequest(facts).replace(/<saml:Issuer>.*<\/saml:Issuer>/, ''), {
+        keys: provider.keys,
+      }),
+      /has no Issuer/,
+    ],
     'a comment in NameID': [
       byRedirect('SAMLRequest', logOutRequest({ ...facts, nameId: 'ada-of-the-tests<!-- -->x' }), {
         keys: provider.keys,

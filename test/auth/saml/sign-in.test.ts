@@ -208,6 +208,16 @@ t.test('an answer is for one browser, and works once', async (t) => {
     provider.lie = {};
   });
 
+  await t.test('from pages of any origin, and of a hidden one, also in development mode', async (t) => {
+    for (const origin of ['null', 'https://login.example.org']) {
+      const headers = { origin, 'content-type': 'application/x-www-form-urlencoded' };
+      for (const url of ['/auth/saml/acme/acs', '/auth/saml/acme/slo', '/auth/acme/callback', '/auth/login']) {
+        const { statusCode, body } = await app.inject({ method: 'POST', url, headers, payload: 'SAMLResponse=x' });
+        t.equal(statusCode === 403, url === '/auth/login', `${url} of ${origin}: ${body}`);
+      }
+    }
+  });
+
   await t.test('not at the callback of OAuth', async (t) => {
     const answer = await ask(app, 'GET /auth/acme/callback?SAMLResponse=x&state=y');
     t.equal(answer.statusCode, 400);

@@ -4,19 +4,14 @@
  */
 import { certifiedAgain, type SamlKeys, samlKeys } from './certificate.ts';
 import { type SamlFacts, signed } from './messages.ts';
-import type { SamlLie } from './saml-provider.ts';
-
-export interface NamedLie extends SamlLie {
-  readonly reason: RegExp;
-}
+import type { NamedLie } from './saml-provider.ts';
+import { ASSERTION, evil, SIGNATURE } from './wrappings.ts';
 
 const MINUTE = 60_000;
 const EXCLUSIVE = 'http://www.w3.org/2001/10/xml-exc-c14n#';
 const ENVELOPED = 'http://www.w3.org/2000/09/xmldsig#enveloped-signature';
 const ELSEWHERE = 'https://attacker.example/acs';
-const ASSERTION = /<saml:Assertion\b[\s\S]*<\/saml:Assertion>/;
 const TRANSFORMS = /<ds:Transforms>.*?<\/ds:Transforms>/;
-const SIGNATURE = /<ds:Signature\b[\s\S]*<\/ds:Signature>/;
 
 const saying = (facts: (facts: SamlFacts) => Partial<SamlFacts>, reason: RegExp): NamedLie => ({ facts, reason });
 
@@ -54,6 +49,41 @@ export const FACT_LIES: Readonly<Record<string, NamedLie>> = {
   'no audience': {
     written: (xml) => xml.replace(/<saml:AudienceRestriction>.*<\/saml:AudienceRestriction>/, ''),
     reason: /names no audience/,
+  },
+  'another version of the response': {
+    sent: (xml) => xml.replace('Version="2.0"', 'Version="1.1"'),
+    reason: /message is of another version/,
+  },
+  'another version of the assertion': {
+    written: (xml) => xml.replace('Version="2.0"', 'Version="1.1"'),
+    reason: /assertion is of another version/,
+  },
+  'no sign-in that is told of': {
+    written: (xml) => xml.replace(/<saml:AuthnStatement.*<\/saml:AuthnStatement>/, ''),
+    reason: /does not say that the user signed in/,
+  },
+  'a confirmation without an end': {
+    written: (xml) => xml.replace(/(<saml:SubjectConfirmationData) NotOnOrAfter="[^"]*"/, '$1'),
+    // The library sees to it as well, and first.
+    reason: /confirmation of the subject has no end|the library refuses it/,
+  },
+  'a confirmation that has expired': {
+    written: (xml) =>
+      xml.replace(/(ConfirmationData NotOnOrAfter=")[^"]*/, `$1${new Date(Date.now() - 2 * MINUTE).toISOString()}`),
+    reason: /SubjectConfirmationData has expired/,
+  },
+  'conditions that have expired': {
+    written: (xml) =>
+      xml.replace(/(<saml:Conditions .*? NotOnOrAfter=")[^"]*/, `$1${new Date(Date.now() - 2 * MINUTE).toISOString()}`),
+    reason: /Conditions has expired/,
+  },
+  'two confirmations': {
+    written: (xml) => xml.replace(/<saml:SubjectConfirmation .*<\/saml:SubjectConfirmation>/, (one) => one + one),
+    reason: /no one confirmation/,
+  },
+  'no confirmation by the bearer': {
+    written: (xml) => xml.replace('cm:bearer', 'cm:sender-vouches'),
+    reason: /no one confirmation/,
   },
   'a condition that nobody knows': {
     written: (xml) => xml.replace('<saml:AudienceRestriction>', '<saml:OneTimeUser/><saml:AudienceRestriction>'),
@@ -106,6 +136,14 @@ export function signatureLies(own: SamlKeys): Readonly<Record<string, NamedLie>>
       signing: { transforms: [ENVELOPED, `${EXCLUSIVE}WithComments`] },
       reason: /other transforms than/,
     },
+    'another canonical form': {
+      signing: { canonical: 'http://www.w3.org/TR/2001/REC-xml-c14n-20010315' },
+      reason: /another canonical form/,
+    },
+    'an object in the signature': {
+      sent: (xml) => xml.replace('</ds:Signature>', '<ds:Object/>$&'),
+      reason: /objects of its own/,
+    },
     'a signature over another element': {
       signs: ['response'],
       signing: { over: 'Subject' },
@@ -132,6 +170,7 @@ export function signatureLies(own: SamlKeys): Readonly<Record<string, NamedLie>>
       reason: /no known key made the signature/,
     },
     'an expired certificate of the right key': { keys: own, reason: /no known key made the signature/ },
+    'a certificate of the right key that is not good yet': { keys: own, reason: /no known key made the signature/ },
   };
 }
 
@@ -159,6 +198,17 @@ export const TEXT_LIES: Readonly<Record<string, NamedLie>> = {
     sent: (xml) => xml.replace('ada-of-the-tests', '<![CDATA[ada-of-the-tests]]>'),
     reason: /CDATA/,
   },
+  'an instruction': { sent: (xml) => xml.replace('ada-of', 'ada<?x y?>-of'), reason: /instruction/ },
+  'an entity that nobody declared': { sent: (xml) => xml.replace('ada-of', '&who;-of'), reason: /not well-formed/ },
+  'an attribute twice': {
+    sent: (xml) => xml.replace(/(<saml:Assertion\b[^>]*) ID="/, '$1 ID="_evil" ID="'),
+    reason: /not well-formed/,
+  },
+  'two roots': { sent: (xml) => xml + xml, reason: /not well-formed/ },
+  'elements that nest very deep': {
+    sent: (xml) => xml.replace('</samlp:Status>', () => `${'<b>'.repeat(1_000)}${'</b>'.repeat(1_000)}</samlp:Status>`),
+    reason: /nests too deep/,
+  },
   'another encoding': {
     sent: (xml) => `<?xml version="1.0" encoding="UTF-7"?>${xml}`,
     reason: /another encoding/,
@@ -166,78 +216,3 @@ export const TEXT_LIES: Readonly<Record<string, NamedLie>> = {
   'not well-formed': { sent: (xml) => xml.replace('</samlp:Response>', ''), reason: /not well-formed/ },
   'not XML': { sent: () => 'hello', reason: /not well-formed|no root/ },
 };
-
-/**
- * The eight ways to wrap a signed element that are known by number (Somorovsky and others, "On Breaking SAML", 2012; as SAML
- * Raider has them). In each the signature is good, and over something else than what a careless reader takes.
- */
-export const WRAPPINGS: Readonly<Record<string, NamedLie>> = {
-  'wrapping 1: the signed response within the signature of another one': {
-    signs: ['response'],
-    sent: (xml) => wrapped(xml, (original, signature) => signature.replace(/<\/ds:Signature>$/, `${original}$&`)),
-    reason: /there are 2 assertions/,
-  },
-  'wrapping 2: the signed response before the signature of another one': {
-    signs: ['response'],
-    sent: (xml) => wrapped(xml, (original, signature) => original + signature),
-    reason: /there are 2 assertions/,
-  },
-  'wrapping 3: another assertion before the signed one': {
-    sent: (xml) => xml.replace(ASSERTION, (one) => evil(one) + one),
-    reason: /there are 2 assertions/,
-  },
-  'wrapping 4: the signed assertion within another one': {
-    sent: (xml) => xml.replace(ASSERTION, (one) => evil(one).replace(/<\/saml:Assertion>$/, `${one}$&`)),
-    reason: /there are 2 assertions/,
-  },
-  'wrapping 5: the signature in another assertion, the signed one after it': {
-    sent: (xml) => xml.replace(ASSERTION, (one) => evil(one, true) + one.replace(SIGNATURE, '')),
-    reason: /there are 2 assertions/,
-  },
-  'wrapping 6: the signed assertion within the signature of another one': {
-    sent: (xml) =>
-      xml.replace(ASSERTION, (one) =>
-        evil(one, true).replace('</ds:Signature>', () => `${one.replace(SIGNATURE, '')}</ds:Signature>`),
-      ),
-    reason: /there are 2 assertions/,
-  },
-  'wrapping 7: another assertion among extensions': {
-    sent: (xml) => xml.replace(ASSERTION, (one) => `<samlp:Extensions>${evil(one)}</samlp:Extensions>${one}`),
-    reason: /there are 2 assertions/,
-  },
-  'wrapping 8: the signed assertion among objects of the signature of another one': {
-    sent: (xml) =>
-      xml.replace(ASSERTION, (one) =>
-        evil(one, true).replace(
-          '</ds:Signature>',
-          () => `<ds:Object>${one.replace(SIGNATURE, '')}</ds:Object></ds:Signature>`,
-        ),
-      ),
-    reason: /there are 2 assertions/,
-  },
-  'the assertion in another place': {
-    sent: (xml) => xml.replace(ASSERTION, (one) => `<samlp:Extensions>${one}</samlp:Extensions>`),
-    reason: /stands in another place/,
-  },
-  'the same id twice': {
-    sent: (xml) => {
-      const [, id = ''] = /<saml:Assertion[^>]* ID="([^"]*)"/.exec(xml) ?? [];
-      return xml.replace('<samlp:Status>', `<samlp:Status ID="${id}">`);
-    },
-    reason: /an ID is used twice/,
-  },
-};
-
-/** Somebody else, with another id. @param keeps whether the signature stays */
-function evil(assertion: string, keeps = false): string {
-  const changed = assertion.replace('ada-of-the-tests', 'eve-of-the-tests').replace(/ ID="[^"]*"/, ' ID="_evil"');
-  return keeps ? changed : changed.replace(SIGNATURE, '');
-}
-
-/** A response of somebody else around a signed one. @param place where the signed one and its signature stand */
-function wrapped(xml: string, place: (original: string, signature: string) => string): string {
-  const [signature = ''] = SIGNATURE.exec(xml) ?? [];
-  const original = xml.replace(signature, '');
-  const other = evil(original).replace(/<samlp:Response([^>]*) ID="[^"]*"/, '<samlp:Response$1 ID="_evil-response"');
-  return other.replace('<samlp:Status>', () => `${place(original, signature)}<samlp:Status>`);
-}

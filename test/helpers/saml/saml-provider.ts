@@ -24,6 +24,11 @@ export interface SamlLie {
   readonly keys?: SamlKeys;
 }
 
+/** A lie, and the reason for which it has to be refused. */
+export interface NamedLie extends SamlLie {
+  readonly reason: RegExp;
+}
+
 export interface SamlProvider extends Site {
   readonly issuer: string;
   keys: SamlKeys;
