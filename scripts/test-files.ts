@@ -17,7 +17,7 @@ export const LONGEST: readonly string[] = [
   'test/dashboard/data.test.ts',
   'test/dashboard/documents.test.ts',
   'test/dashboard/functions.test.ts',
-  'test/dashboard/webhooks.test.ts',
+  'test/dashboard/webhooks/webhooks.test.ts',
   'test/dashboard/security.test.ts',
   'test/dashboard/events.test.ts',
   'test/dashboard/policies.test.ts',

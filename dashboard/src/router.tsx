@@ -6,6 +6,7 @@ import { collectionRoute, collectionsRoute } from './pages/data/route.ts';
 import { eventsRoute } from './pages/events/route.ts';
 import { filesRoute } from './pages/files/route.ts';
 import { functionsRoute, pluginRoute } from './pages/functions/parts/route.ts';
+import { integrationsRoute } from './pages/integrations/route.ts';
 import { keysRoute } from './pages/keys/route.ts';
 import { overviewRoute } from './pages/overview/route.ts';
 import { policiesRoute } from './pages/policies/parts/route.ts';
@@ -32,6 +33,7 @@ export const router = createRouter({
     collectionsRoute,
     eventsRoute,
     filesRoute,
+    integrationsRoute,
     overviewRoute,
     settingsRoute,
     setupRoute,

@@ -3,18 +3,16 @@
  * find it, nobody frames the pages, what they hide is refused too, and each page fits a phone and everybody (axe-core).
  */
 import { gzipSync } from 'node:zlib';
-import type { FastifyInstance } from 'fastify';
 import pino from 'pino';
 import t from 'tap';
 import { buildApp } from '../../src/app.ts';
 import { NEVER_LOGGED } from '../../src/http/log-secrets.ts';
-import { type Account, ask, PASSWORD, signInOwner } from '../helpers/accounts.ts';
+import { PASSWORD, signInOwner } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { dashboardPage } from '../helpers/dashboard/dashboard-page.ts';
+import { plantPayloads } from '../helpers/dashboard/plant-payloads.ts';
 import { SCRIPT_PAYLOADS } from '../helpers/dashboard/script-payloads.ts';
-import { multipart } from '../helpers/files/upload.ts';
 import { testBrowser, whyNoBrowser } from '../helpers/programs/browser.ts';
-import { until } from '../helpers/until.ts';
 
 const options = { skip: whyNoBrowser() ?? false, timeout: 300_000 };
 
@@ -49,7 +47,7 @@ t.test('the dashboard', options, async (t) => {
   const origin = await app.listen({ host: '127.0.0.1', port: 0 });
   const owner = await signInOwner(app, parts);
   await signInOwner(app, parts, ['viewer']);
-  const planted = await plant(app, owner);
+  const planted = await plantPayloads(app, owner);
 
   const browser = await testBrowser(t);
   const { page, complaints, open, violations } = await dashboardPage(t, browser, origin);
@@ -107,7 +105,7 @@ t.test('the dashboard', options, async (t) => {
       .getByRole('navigation', { name: 'Pages' })
       .getByRole('link')
       .evaluateAll((found) => found.map((one) => [one.getAttribute('href') ?? '', one.textContent ?? '']));
-    t.ok(links.length >= 11);
+    t.ok(links.length >= 12);
     for (const [href = '', title = ''] of links) {
       const path = href.replace(/^\/dashboard/, '');
       await page.setViewportSize({ width: 1280, height: 800 });
@@ -212,6 +210,8 @@ const BY_HAND: readonly (readonly [method: string, path: string])[] = [
   ['POST', '/admin/policies'],
   ['PUT', '/admin/plugins/made'],
   ['POST', '/webhooks/endpoints'],
+  ['POST', '/hooks'],
+  ['DELETE', '/hooks/none'],
   ['GET', '/admin/users'],
   ['POST', '/admin/users'],
   ['POST', '/admin/keys'],
@@ -221,79 +221,3 @@ const BY_HAND: readonly (readonly [method: string, path: string])[] = [
   ['POST', '/admin/mail/test'],
   ['GET', '/admin/audit'],
 ];
-
-/** Puts the payloads wherever a text of a client is kept. @returns where each is shown, and a text that must be there */
-async function plant(app: FastifyInstance, owner: Account) {
-  const made = async (request: Parameters<typeof ask>[1], body: object) => {
-    const answer = await ask(app, request, body, owner);
-    if (answer.statusCode >= 300) throw new Error(`${request}: ${answer.statusCode} ${answer.body}`);
-    return answer.json();
-  };
-  const documents = SCRIPT_PAYLOADS.map((text, index) => ({
-    at: index,
-    text,
-    nested: { list: [text, { [text]: text }] },
-  }));
-  await made('POST /api/notes', documents);
-  // As names of members, in documents of their own: columns of the grid.
-  for (const text of SCRIPT_PAYLOADS) await made('POST /api/named', { [text]: text });
-  const first = SCRIPT_PAYLOADS[12] ?? '';
-  const users = [];
-  for (const [index, text] of SCRIPT_PAYLOADS.entries()) {
-    const user = {
-      username: `user-${index}`,
-      roles: [],
-      profile: { name: text, [text]: text },
-      claims: { team: text },
-    };
-    users.push(await made('POST /admin/users', user));
-    await made('POST /admin/keys', { name: text.slice(0, 100) });
-  }
-  const endpoints = [];
-  for (const text of SCRIPT_PAYLOADS.slice(0, 20)) {
-    endpoints.push(
-      await made('POST /webhooks/endpoints', { url: 'https://example.invalid/x', types: ['never.*'], name: text }),
-    );
-  }
-  for (const [index, text] of SCRIPT_PAYLOADS.slice(0, 20).entries()) {
-    await made('POST /admin/policies', {
-      name: `${index} ${text}`.slice(0, 100),
-      collections: ['none'],
-      actions: ['read'],
-      effect: 'allow',
-    });
-  }
-  for (const name of SCRIPT_PAYLOADS) {
-    const { send, headers } = await multipart({ name });
-    await app.inject({ method: 'POST', url: '/files', payload: send, headers: { ...headers, ...owner.headers } });
-  }
-  const say = `export default (input, ctx) => {
-    const texts = ${JSON.stringify(SCRIPT_PAYLOADS)};
-    for (const text of texts) ctx.log.info(text);
-    return texts;
-  }`;
-  const functions = [{ name: 'say', file: 'say.js', http: { method: 'POST', path: '/planted/say' } }];
-  await made('PUT /admin/plugins/planted', {
-    manifest: { name: 'planted', functions },
-    files: { 'say.js': say },
-  });
-  await made('POST /fn/planted/say', {});
-  const runs = async () => (await ask(app, 'GET /admin/runs', undefined, owner)).json() as { readonly id: string }[];
-  await until(async () => (await runs()).length > 0, 'the run is stored');
-  const [run] = await runs();
-  const one = documents[12];
-  if (one === undefined) throw new Error('There are 60');
-  return [
-    { path: '/data', shows: 'notes' },
-    { path: '/data/notes', shows: first },
-    { path: '/data/named', shows: SCRIPT_PAYLOADS[59] ?? '' },
-    { path: '/files', shows: 'onerror' },
-    { path: '/users?search=user-59', shows: 'user-59' },
-    { path: `/users?user=${users[12]?.id}`, shows: first },
-    { path: '/keys', shows: 'alert(1)' },
-    { path: '/functions/planted?file=say.js', shows: 'say.js' },
-    { path: `/functions?tab=runs&run=${run?.id}`, shows: first },
-    { path: '/webhooks', shows: 'alert(1)' },
-    { path: `/webhooks?endpoint=${endpoints[12]?.id}`, shows: first },
-  ];
-}

@@ -8,6 +8,7 @@ import {
   IconHome,
   IconKey,
   IconLock,
+  IconPlugConnected,
   IconSettings,
   IconUsers,
   IconWebhook,
@@ -23,6 +24,7 @@ export const PAGES = [
   { to: '/policies', title: 'Policies', icon: IconLock, about: 'Who may do what, on which documents' },
   { to: '/functions', title: 'Functions', icon: IconBolt, about: 'Your own code: plugins, runs, jobs' },
   { to: '/webhooks', title: 'Webhooks', icon: IconWebhook, about: 'Deliveries of events to your servers' },
+  { to: '/integrations', title: 'Integrations', icon: IconPlugConnected, about: 'Zapier, n8n, Make and their hooks' },
   { to: '/api', title: 'API', icon: IconApi, about: 'Requests to copy and to try' },
   { to: '/settings', title: 'Settings', icon: IconSettings, about: 'Providers, team, mail, limits' },
 ] as const;

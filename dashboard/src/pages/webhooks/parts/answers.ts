@@ -12,6 +12,8 @@ export interface Endpoint {
   readonly schedule: 'standard' | 'long' | 'none';
   readonly enabled: boolean;
   readonly disabledReason: 'owner' | 'gone' | 'failing' | 'principal' | null;
+  /** `hooks` where an automation service made it. */
+  readonly via: 'hooks' | null;
   readonly principal: { readonly kind: string; readonly id: string };
   readonly createdAt: string | null;
   readonly health: {

@@ -1,10 +1,10 @@
 /** The page Webhooks in Chromium, with a receiver at this machine that really gets what is sent. */
 import t from 'tap';
-import { ask, PASSWORD, signInOwner } from '../helpers/accounts.ts';
-import { buildTestApp } from '../helpers/app.ts';
-import { dashboardPage } from '../helpers/dashboard/dashboard-page.ts';
-import { testBrowser, whyNoBrowser } from '../helpers/programs/browser.ts';
-import { startReceiver } from '../helpers/webhooks/receiver.ts';
+import { ask, PASSWORD, signInOwner } from '../../helpers/accounts.ts';
+import { buildTestApp } from '../../helpers/app.ts';
+import { dashboardPage } from '../../helpers/dashboard/dashboard-page.ts';
+import { testBrowser, whyNoBrowser } from '../../helpers/programs/browser.ts';
+import { startReceiver } from '../../helpers/webhooks/receiver.ts';
 
 const options = { skip: whyNoBrowser() ?? false, timeout: 120_000 };
 

@@ -1,0 +1,65 @@
+/** What any program needs, to copy: the requests of a hook as commands, in TypeScript, and the contract for generators. */
+import { Anchor, Stack, Tabs, Text, Title } from '@mantine/core';
+import { useResource } from '../../api/live.ts';
+import { Copyable } from '../../parts/copy.tsx';
+
+/** Shown where there is no collection yet. */
+const FIRST = 'todos';
+
+const curlFor = (
+  base: string,
+  collection: string,
+) => `# Subscribe. The answer has the id and, this one time, the secret.
+curl ${base}/hooks -H "authorization: Bearer $KEY" -H 'content-type: application/json' \\
+  -d '{"targetUrl":"https://example.com/hook","event":"${collection}.created"}'
+
+# What the hook will get
+curl ${base}/collections -H "authorization: Bearer $KEY"
+curl ${base}/collections/${collection}/schema -H "authorization: Bearer $KEY"
+curl '${base}/collections/${collection}/samples?type=${collection}.created' -H "authorization: Bearer $KEY"
+
+# Unsubscribe
+curl -X DELETE ${base}/hooks/ID -H "authorization: Bearer $KEY"`;
+
+const clientFor = (base: string, collection: string) => `import { createClient } from 'millrace/client';
+
+const client = createClient('${base}', { token: process.env['KEY'] ?? '' });
+const hook = { targetUrl: 'https://example.com/hook', event: '${collection}.created' };
+const { body } = await client.request('POST', '/hooks', { body: hook });
+const { documents } = await client.collection('${collection}').list({ limit: 10 });
+console.log(body, documents);`;
+
+const contractFor = (base: string) => `curl -o openapi.json ${base}/openapi.json -H "authorization: Bearer $KEY"
+npx openapi-typescript openapi.json -o api.ts`;
+
+export function Snippets() {
+  const { data: collections = [] } = useResource<readonly { readonly name: string }[]>('/collections');
+  const collection = collections[0]?.name ?? FIRST;
+  const base = location.origin;
+  return (
+    <Stack gap="xs">
+      <Title order={2} size="h4">
+        By hand
+      </Title>
+      <Tabs defaultValue="curl" keepMounted={false}>
+        <Tabs.List aria-label="Languages">
+          <Tabs.Tab value="curl">curl</Tabs.Tab>
+          <Tabs.Tab value="typescript">TypeScript</Tabs.Tab>
+          <Tabs.Tab value="openapi">OpenAPI</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="curl" pt="xs">
+          <Copyable text={curlFor(base, collection)} what="the commands" />
+        </Tabs.Panel>
+        <Tabs.Panel value="typescript" pt="xs">
+          <Copyable text={clientFor(base, collection)} what="the code" />
+        </Tabs.Panel>
+        <Tabs.Panel value="openapi" pt="xs">
+          <Text size="sm" mb="xs">
+            For generators of clients. <Anchor href="/docs">The reference</Anchor> is the same for people.
+          </Text>
+          <Copyable text={contractFor(base)} what="the command" />
+        </Tabs.Panel>
+      </Tabs>
+    </Stack>
+  );
+}
