@@ -137,6 +137,15 @@ t.test('clocks that differ, addresses that Apple does not take, keys that are gi
   t.match(verdictOf(await at(PUBLIC, 90_000), 'clock'), /(89|90|91) s ahead of .* expired/);
   t.match(verdictOf(await at(PUBLIC, -90_000), 'clock'), /(89|90|91) s behind/);
   t.strictSame(failed(await at(PUBLIC, 90_000)), ['clock']);
+  const fetch: Egress['fetch'] = async (...asked) => {
+    const answer = await egress.fetch(...asked);
+    answer.headers.delete('date');
+    return answer;
+  };
+  const undated = { fetch, checkUrl: egress.checkUrl.bind(egress) };
+  const silent = await checkProvider(apple, { egress: undated, base: PUBLIC });
+  t.strictSame(failed(silent), [], 'a provider that sends no date, as Keycloak');
+  t.match(verdictOf(silent, 'clock'), /had a date/);
   t.strictSame(failed(await at('http://127.0.0.1:3000', 0)), ['redirect']);
   t.equal((await app.inject({ method: 'POST', url: '/admin/providers/none/check', headers })).statusCode, 404);
 });
