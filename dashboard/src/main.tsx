@@ -26,9 +26,13 @@ const theme = createTheme({
   primaryShade: 9,
   autoContrast: true,
   defaultRadius: 'sm',
+  // Who asks for less motion gets dialogs that are there at once.
+  respectReducedMotion: true,
   components: {
     // Colour alone does not tell a link from the text around it (WCAG 1.4.1).
     Anchor: { defaultProps: { underline: 'always' } },
+    // Words as they are written everywhere else.
+    Badge: { defaultProps: { tt: 'none' } },
     // Buttons that show only a cross, as those of notes, need a name.
     CloseButton: { defaultProps: { 'aria-label': 'Close' } },
     // What is suggested belongs to the dialog or the content that the field is in.
