@@ -105,6 +105,23 @@ t.test('collections and their documents', options, async (t) => {
     t.equal(await grid.getByRole('columnheader').count(), 3);
   });
 
+  await t.test('the list says why it is empty, and which index it lacks', async (t) => {
+    await open('/data/movies?q=Titel=Zoom');
+    await page.getByText("did you mean the member 'Title'?").waitFor();
+    t.strictSame(await violations(), []);
+    // As the server says it of a list that takes long; lists of this test do not.
+    const hint = 'This list took long because an index on ["Director","-US Gross"] is missing.';
+    await page.route('**/api/movies?*', async (asked) => {
+      const response = await asked.fetch();
+      await asked.fulfill({ response, headers: { ...response.headers(), 'millrace-hint': hint } });
+    });
+    await open('/data/movies?q=Director=Nobody&sort=-US+Gross');
+    await page.getByText(hint).waitFor();
+    await page.unrouteAll({ behavior: 'wait' });
+    await page.getByRole('link', { name: 'Create it' }).click();
+    t.equal(await page.getByLabel('Members of a new index').inputValue(), 'Director,-US Gross');
+  });
+
   await t.test('a value is changed in its cell, by keys alone', async (t) => {
     await open('/data/movies?sort=id&columns=Title,US+Gross');
     await grid.getByText('film-0000').waitFor();

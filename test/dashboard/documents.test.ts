@@ -164,7 +164,7 @@ t.test('what can be done with documents', options, async (t) => {
     await page.getByRole('combobox', { name: 'View as' }).selectOption('role');
     await page.getByLabel('Role', { exact: true }).fill('member');
     await page.getByRole('button', { name: 'Look' }).click();
-    await page.getByText('This is what role:member gets').waitFor();
+    await page.getByText('This is what the role member gets').waitFor();
     const seen = films.filter((film) => Number(film['IMDB Rating']) >= 9).length;
     await page.getByText(`${seen} documents`, { exact: true }).waitFor();
     await grid.getByRole('columnheader', { name: 'US Gross hidden' }).waitFor();
@@ -172,7 +172,7 @@ t.test('what can be done with documents', options, async (t) => {
     t.strictSame(await violations(), []);
     t.equal(await page.getByRole('button', { name: 'New document' }).isDisabled(), true);
     await page.getByRole('button', { name: 'Back to my own view' }).click();
-    await page.getByText('This is what role:member gets').waitFor({ state: 'detached' });
+    await page.getByText('This is what the role member gets').waitFor({ state: 'detached' });
   });
 
   await t.test('countries: nested members as columns, in a filter, and as references', async (t) => {
@@ -209,6 +209,9 @@ t.test('what can be done with documents', options, async (t) => {
     const drawer = page.getByRole('dialog', { name: 'NOR' });
     await drawer.getByLabel('region', { exact: true }).waitFor();
     t.equal(await drawer.getByLabel('region', { exact: true }).inputValue(), 'Europe');
+    await drawer.getByRole('button', { name: 'What refers to it?' }).click();
+    await drawer.getByRole('link', { name: 'trip-1' }).click();
+    await page.getByRole('dialog', { name: 'trip-1' }).getByRole('link', { name: 'Open in countries' }).waitFor();
   });
 
   await t.test('everything by keys alone: a cell, the form, a new document, deleting and undoing', async (t) => {

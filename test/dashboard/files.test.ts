@@ -50,7 +50,7 @@ t.test('files', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t) =
 
   await t.test('teaches how the first one comes', async (t) => {
     await page.getByText('No files yet').waitFor();
-    await page.getByText(`curl ${origin}/files -F`).waitFor();
+    await page.getByText(`curl ${origin}/files -H "authorization: Bearer $TOKEN" -F`).waitFor();
     t.strictSame(await violations(), []);
   });
 
@@ -78,6 +78,21 @@ t.test('files', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t) =
     t.strictSame(await violations(), []);
   });
 
+  await t.test('deletes several that are chosen, after asking', async (t) => {
+    for (const name of ['old-1.txt', 'old-2.txt']) await upload(name, 'old');
+    for (const name of ['old-1.txt', 'old-2.txt']) await page.getByLabel(`Choose ${name}`).check();
+    await page.getByText('2 files chosen').waitFor();
+    t.strictSame(await violations(), []);
+    await page.getByRole('button', { name: 'Delete the chosen' }).click();
+    await page
+      .getByRole('dialog', { name: 'Delete 2 files?' })
+      .getByRole('button', { name: 'Delete', exact: true })
+      .click();
+    await page.getByRole('heading', { name: '5 files' }).waitFor();
+    t.equal(await page.getByText('chosen').count(), 0);
+    t.equal((await ask(app, 'GET /files', undefined, owner)).json().length, 5);
+  });
+
   await t.test('finds by name and by type, and the address says it', async (t) => {
     await page.getByRole('textbox', { name: 'Name' }).fill('PIX');
     await page.getByRole('heading', { name: '1 file', exact: true }).waitFor();
@@ -87,9 +102,19 @@ t.test('files', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t) =
     t.equal(await page.getByRole('combobox', { name: 'Type' }).inputValue(), 'Texts');
   });
 
-  await t.test('tells what is known of one, gives an address away, and deletes it', async (t) => {
+  await t.test('tells what is known of one and where it is used, gives an address away, and deletes it', async (t) => {
+    const files: { readonly id: string; readonly name: string; readonly url: string }[] = (
+      await ask(app, 'GET /files', undefined, owner)
+    ).json();
+    const report = files.find(({ name }) => name === 'report <b>2.txt');
+    await ask(app, 'POST /api/letters', { id: 'by-address', text: 'Hello', picture: report?.url }, owner);
+    await ask(app, 'POST /api/letters', { id: 'other', picture: files.find((one) => one !== report)?.url }, owner);
+    await ask(app, 'POST /api/albums', { id: 'by-id', files: [report?.id] }, owner);
     await card('report <b>2.txt').click();
     const detail = page.getByRole('dialog', { name: 'report <b>2.txt', exact: true });
+    await detail.getByRole('button', { name: 'Where is it used?' }).click();
+    await detail.getByRole('link', { name: 'by-id' }).waitFor();
+    t.strictSame(await detail.getByRole('status').getByRole('link').allTextContents(), ['by-id', 'by-address']);
     await detail.getByText('{"of":"docs"}').waitFor();
     await page.reload();
     await detail.getByText('7 bytes').waitFor();

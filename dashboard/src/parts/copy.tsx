@@ -1,7 +1,9 @@
 /** Texts to copy: a command, a secret, an id. */
-import { ActionIcon, Box, Code, CopyButton, Tooltip } from '@mantine/core';
+import { ActionIcon, Box, Code, CopyButton, Text, Tooltip } from '@mantine/core';
 import { IconCheck, IconCopy } from '@tabler/icons-react';
+import { TOKEN } from './command.ts';
 import classes from './copy.module.css';
+import { PageLink } from './page-link.tsx';
 
 interface CopyableProps {
   readonly text: string;
@@ -27,5 +29,22 @@ export function Copyable({ text, what, shown = text }: CopyableProps) {
         )}
       </CopyButton>
     </Box>
+  );
+}
+
+/** A command to copy, and what has to be put in before it works. */
+export function Command({ text }: { readonly text: string }) {
+  return (
+    <div>
+      <Copyable text={text} what="the command" />
+      {text.includes(TOKEN) ? (
+        <Text size="xs" c="dimmed" mt={4}>
+          <code>TOKEN</code> is an API key, or an access token of an account that may do this.{' '}
+          <PageLink to="/keys" search={{ create: true }} inherit>
+            Make a key
+          </PageLink>
+        </Text>
+      ) : null}
+    </div>
   );
 }

@@ -1,7 +1,7 @@
 /** Nothing is here yet: what it is for, and how the first one is made. */
 import { Card, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { Copyable } from './copy.tsx';
+import { Command } from './copy.tsx';
 
 interface EmptyProps {
   readonly title: string;
@@ -16,7 +16,7 @@ export function Empty({ title, children, command }: EmptyProps) {
       <Stack gap="sm">
         <Text fw={600}>{title}</Text>
         <Text size="sm">{children}</Text>
-        {command === undefined ? null : <Copyable text={command} what="the command" />}
+        {command === undefined ? null : <Command text={command} />}
       </Stack>
     </Card>
   );

@@ -68,9 +68,7 @@ function Created({ event }: { readonly event: LoggedEvent }) {
   return (
     <Stack gap={4}>
       <Group gap="xs">
-        <Badge variant="default" tt="none">
-          {event.type}
-        </Badge>
+        <Badge variant="default">{event.type}</Badge>
         <Text size="xs" c="dimmed">
           <When at={event.timestamp} />
         </Text>

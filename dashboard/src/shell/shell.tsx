@@ -1,7 +1,6 @@
 /** The frame around every page: navigation, palette, the person's menu, and the sign-in when a session is needed. */
 import { Alert, AppShell, Burger, Button, Group, Kbd, Menu, NavLink, Text, UnstyledButton } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { spotlight } from '@mantine/spotlight';
 import { IconAlertTriangle, IconSearch, IconUser } from '@tabler/icons-react';
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import { useSession } from '../api/live.ts';
@@ -9,7 +8,7 @@ import { useAccount } from '../api/rights.ts';
 import { session } from '../api/session.ts';
 import { FreshSignIn } from './fresh-sign-in.tsx';
 import { PAGES } from './navigation.ts';
-import { Palette } from './palette.tsx';
+import { openPalette, Palette } from './palette.tsx';
 import classes from './shell.module.css';
 import { SignIn } from './sign-in.tsx';
 
@@ -40,7 +39,7 @@ export function Shell() {
           </Link>
         </Group>
         <Group gap="sm" wrap="nowrap">
-          <UnstyledButton className={classes.search} onClick={spotlight.open} aria-label="Search">
+          <UnstyledButton className={classes.search} onClick={openPalette} aria-label="Search">
             <IconSearch size={16} />
             <Text size="sm" visibleFrom="xs">
               Search
@@ -67,9 +66,9 @@ export function Shell() {
       </AppShell.Navbar>
       <AppShell.Main id="content" tabIndex={-1}>
         {state === 'open' && beginning?.mode === 'development' ? (
-          <Alert color="yellow" icon={<IconAlertTriangle size={18} />} mb="md" py="xs" title="Development mode">
-            Everybody on this machine may do everything, without an account. Policies and a password come with
-            production mode.
+          <Alert color="yellow" icon={<IconAlertTriangle size={18} />} mb="md" py="xs">
+            <b>Development mode.</b> Everybody on this machine may do everything, without an account. Policies and a
+            password come with production mode.
           </Alert>
         ) : null}
         <Outlet />

@@ -1,6 +1,6 @@
 /** The frame of the dashboard in Chromium: sign-in, sessions that end elsewhere, navigation, and what is kept where. */
 import t from 'tap';
-import { ask, PASSWORD, signInOwner } from '../../helpers/accounts.ts';
+import { ask, PASSWORD, signInOwner, signUp } from '../../helpers/accounts.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { dashboardPage } from '../../helpers/dashboard/dashboard-page.ts';
 import { setUpFactor, wrongCode } from '../../helpers/factors/authenticator.ts';
@@ -76,8 +76,31 @@ t.test('development mode opens without an account and says so', options, async (
   t.strictSame(await violations(), []);
   t.equal(await page.evaluate('document.documentElement.scrollWidth'), 390, 'nothing is wider than a phone');
   await page.getByRole('button', { name: 'Search' }).click();
-  await page.getByRole('textbox', { name: 'Search' }).fill('overv');
+  await page.getByRole('textbox', { name: 'Search', exact: true }).fill('overv');
   await page.keyboard.press('Enter');
   await page.waitForURL(/\/dashboard\/?$/);
+
+  await ask(app, 'POST /api/todos', { id: 'milk', title: 'Milk' });
+  await ask(app, 'POST /api/notes', { id: 'note', text: 'Not this one' });
+  await signUp(app, 'ada');
+  const search = async (typed: string, found: string) => {
+    await page.keyboard.press('Control+k');
+    await page.getByRole('textbox', { name: 'Search', exact: true }).fill(typed);
+    await page.locator('[data-action][data-selected]').getByText(found, { exact: true }).waitFor();
+    t.strictSame(await violations(), [], typed);
+    await page.keyboard.press('Enter');
+  };
+  await search('milk', 'Document of todos');
+  await page.getByRole('dialog', { name: 'milk' }).getByText('Revision 1').waitFor();
+  await page.keyboard.press('Escape');
+  await page.waitForURL(/\/data\/todos$/);
+  await search('notes note', 'Document of notes');
+  await page.waitForURL(/\/data\/notes\?doc=note$/);
+  await search('ada', 'ada');
+  await page.getByRole('dialog', { name: 'Account ada' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.waitForURL(/\/users$/);
+  await search('new coll', 'New collection');
+  await page.getByRole('dialog', { name: 'New collection' }).waitFor();
   t.strictSame(complaints, []);
 });

@@ -44,7 +44,9 @@ export function CollectionPage() {
     >
       <Tabs
         value={search.tab ?? 'documents'}
-        onChange={(value) => change({ tab: TABS.find((tab) => tab === value && tab !== 'documents') })}
+        onChange={(value) =>
+          change({ tab: TABS.find((tab) => tab === value && tab !== 'documents'), index: undefined })
+        }
         keepMounted={false}
       >
         <Tabs.List>
@@ -62,7 +64,7 @@ export function CollectionPage() {
           />
         </Tabs.Panel>
         <Tabs.Panel value="indexes" pt="sm">
-          <IndexesTab key={collection} collection={collection} mayWrite={build} reason={why} />
+          <IndexesTab key={collection} collection={collection} wanted={search.index} mayWrite={build} reason={why} />
         </Tabs.Panel>
       </Tabs>
     </Page>

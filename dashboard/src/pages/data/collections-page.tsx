@@ -2,16 +2,18 @@
 import { ActionIcon, Anchor, Badge, Button, Menu, Modal, Stack, Table, Text, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconDots, IconPencil, IconPlus, IconTrash } from '@tabler/icons-react';
-import { Link, useNavigate } from '@tanstack/react-router';
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { request } from '../../api/client.ts';
 import { useResource } from '../../api/live.ts';
 import { useRights } from '../../api/rights.ts';
+import { curl } from '../../parts/command.ts';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { numberText, sizeText } from '../../parts/numbers.ts';
 import { Loading, Page } from '../../parts/page.tsx';
+import { DataTable } from '../../parts/tables/data-table.tsx';
 import { useAction } from '../../parts/use-action.ts';
 import { NewCollection } from './new-collection.tsx';
 
@@ -35,10 +37,17 @@ const KINDS: Readonly<Record<string, string>> = {
 /** Kinds whose documents the database does not count. */
 const UNCOUNTED = ['view', 'timeseries'];
 
-type Asked = { readonly what: 'create' } | { readonly what: 'rename' | 'drop'; readonly name: string };
+interface Asked {
+  readonly what: 'rename' | 'drop';
+  readonly name: string;
+}
+
+const route = getRouteApi('/data');
 
 export function CollectionsPage() {
   const { data, error, refetch } = useResource<readonly SizedCollection[]>('/admin/collections', FOLLOWED);
+  const { create } = route.useSearch();
+  const navigate = route.useNavigate();
   const [asked, setAsked] = useState<Asked | null>(null);
   const { build, why } = useRights();
   const close = () => setAsked(null);
@@ -51,7 +60,7 @@ export function CollectionsPage() {
           leftSection={<IconPlus size={16} />}
           disabled={!build}
           {...(build ? {} : { title: why })}
-          onClick={() => setAsked({ what: 'create' })}
+          onClick={() => void navigate({ search: { create: true } })}
         >
           New collection
         </Button>
@@ -60,50 +69,38 @@ export function CollectionsPage() {
       {error === null ? null : <Failure error={error} again={() => void refetch()} />}
       {data === undefined && error === null ? <Loading /> : null}
       {data?.length === 0 ? (
-        <Empty
-          title="No collections yet"
-          command={`curl ${location.origin}/api/todos -H 'content-type: application/json' -d '{"title":"First"}'`}
-        >
+        <Empty title="No collections yet" command={curl('/api/todos', { title: 'First' })}>
           A collection holds documents of one kind, such as todos. This request makes one, and it appears here at once.
           You can also make it with the button above.
         </Empty>
       ) : null}
       {data === undefined || data.length === 0 ? null : (
-        <Table.ScrollContainer minWidth={340}>
-          <Table highlightOnHover verticalSpacing="xs">
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th>Collection</Table.Th>
-                <Table.Th ta="right">Documents</Table.Th>
-                <Table.Th ta="right">Size</Table.Th>
-                <Table.Td w={48} />
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {data.map(({ name, documents, bytes, kind }) => (
-                <Table.Tr key={name}>
-                  <Table.Td>
-                    <Anchor component={Link} to={`/data/${encodeURIComponent(name)}`} fw={500}>
-                      {name}
-                    </Anchor>
-                    {kind === 'collection' ? null : (
-                      <Badge variant="default" tt="none" ml="xs" title={KINDS[kind]}>
-                        {kind}
-                      </Badge>
-                    )}
-                  </Table.Td>
-                  <Table.Td ta="right">{UNCOUNTED.includes(kind) ? '–' : numberText(documents)}</Table.Td>
-                  <Table.Td ta="right">{kind === 'view' ? '–' : sizeText(bytes)}</Table.Td>
-                  <Table.Td ta="right">
-                    {build ? <CollectionMenu name={name} isView={kind === 'view'} onAsk={setAsked} /> : null}
-                  </Table.Td>
-                </Table.Tr>
-              ))}
-            </Table.Tbody>
-          </Table>
-        </Table.ScrollContainer>
+        <DataTable
+          label="Collections"
+          columns={['Collection', { right: 'Documents' }, { right: 'Size' }, { hidden: 'Actions' }]}
+        >
+          {data.map(({ name, documents, bytes, kind }) => (
+            <Table.Tr key={name}>
+              <Table.Td>
+                <Anchor component={Link} to={`/data/${encodeURIComponent(name)}`} size="sm" fw={500}>
+                  {name}
+                </Anchor>
+                {kind === 'collection' ? null : (
+                  <Badge variant="default" ml="xs" title={KINDS[kind]}>
+                    {kind}
+                  </Badge>
+                )}
+              </Table.Td>
+              <Table.Td ta="right">{UNCOUNTED.includes(kind) ? '–' : numberText(documents)}</Table.Td>
+              <Table.Td ta="right">{kind === 'view' ? '–' : sizeText(bytes)}</Table.Td>
+              <Table.Td ta="right">
+                {build ? <CollectionMenu name={name} isView={kind === 'view'} onAsk={setAsked} /> : null}
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </DataTable>
       )}
-      {asked?.what === 'create' ? <NewCollection onClose={close} /> : null}
+      {create === true && build ? <NewCollection onClose={() => void navigate({ search: {} })} /> : null}
       {asked?.what === 'rename' ? <Rename name={asked.name} onClose={close} /> : null}
       {asked?.what === 'drop' ? <Drop name={asked.name} onClose={close} /> : null}
     </Page>

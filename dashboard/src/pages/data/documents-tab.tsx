@@ -7,6 +7,7 @@ import { Problem } from '../../../../client/client.ts';
 import { request } from '../../api/client.ts';
 import { useResource } from '../../api/live.ts';
 import { useRights } from '../../api/rights.ts';
+import { curl } from '../../parts/command.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { Failure, tellFailure } from '../../parts/failure.tsx';
 import { numberText } from '../../parts/numbers.ts';
@@ -17,6 +18,7 @@ import { FilterBar } from './filter-bar.tsx';
 import { type CellTarget, patchOf } from './grid/cell-editor.tsx';
 import { DocumentGrid } from './grid/document-grid.tsx';
 import { useDocuments } from './grid/use-documents.ts';
+import { ListHint } from './list-hint.tsx';
 import { choices, columnsOf, type Shape } from './parts/columns.ts';
 import { curlOf, type DataSearch, NEWEST_FIRST, pathOf } from './parts/search.ts';
 import { useHidden } from './use-hidden.ts';
@@ -55,7 +57,7 @@ export function DocumentsTab(props: DocumentsTabProps) {
       <>
         <Empty
           title={isMissing ? `There is no collection ${collection}` : `${collection} has no documents`}
-          command={`curl ${location.origin}${pathOf(collection)} -H 'content-type: application/json' -d '{"title":"First"}'`}
+          command={curl(pathOf(collection), { title: 'First' })}
         >
           The first document makes the collection. It appears here at once.
         </Empty>
@@ -103,6 +105,9 @@ export function DocumentsTab(props: DocumentsTabProps) {
       {pages.error === null ? null : <Failure error={pages.error} again={() => pages.again()} />}
       {pages.rows.length === 0 && !pages.isComplete && pages.error === null ? <Loading rows={10} /> : null}
       {isEmpty ? <Text size="sm">No document matches the filter.</Text> : null}
+      {pages.hint === null || pages.error !== null ? null : (
+        <ListHint collection={collection} hint={pages.hint} mayBuild={mayWrite} />
+      )}
       <DocumentGrid
         label={`Documents of ${collection}`}
         pages={pages}

@@ -3,8 +3,9 @@ import { ActionIcon, Autocomplete, Button, Card, Group, NativeSelect, Stack, Tex
 import { useDebouncedCallback } from '@mantine/hooks';
 import { IconPlus, IconX } from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
-import { Copyable } from '../../parts/copy.tsx';
+import { Command } from '../../parts/copy.tsx';
 import { type Condition, JSON_FILTER, OPERATORS, readConditions, writeConditions } from './conditions.ts';
+import classes from './filter-bar.module.css';
 import type { ShapeMember } from './parts/columns.ts';
 
 /** The list is asked for when nobody has typed for this long, in milliseconds. */
@@ -41,7 +42,7 @@ export function FilterBar({ q, members, command, onChange }: FilterBarProps) {
       <Stack gap="xs">
         {rows.map((row, at) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a condition is nothing but its place
-          <Group key={at} gap="xs" wrap="nowrap" align="flex-end">
+          <Group key={at} gap="xs" wrap="nowrap" align="center" className={classes.condition}>
             <Autocomplete
               aria-label={`Member of condition ${at + 1}`}
               placeholder="member"
@@ -55,7 +56,7 @@ export function FilterBar({ q, members, command, onChange }: FilterBarProps) {
               aria-label={`Operator of condition ${at + 1}`}
               size="xs"
               flex={2}
-              data={OPERATORS}
+              data={operatorsWith(row.operator)}
               value={row.operator}
               disabled={row.path === JSON_FILTER}
               onChange={({ currentTarget }) => put(at, { operator: currentTarget.value })}
@@ -103,10 +104,17 @@ export function FilterBar({ q, members, command, onChange }: FilterBarProps) {
           }}
           styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
         />
-        <Copyable text={command} what="the command" />
+        <Command text={command} />
       </Stack>
     </Card>
   );
+}
+
+/** With the one that the address has, also when there is no such operator: the server says so. */
+function operatorsWith(operator: string) {
+  return OPERATORS.some(({ value }) => value === operator)
+    ? OPERATORS
+    : [...OPERATORS, { value: operator, label: `${operator} (not known)` }];
 }
 
 function rowsOf(q: string): readonly Condition[] {

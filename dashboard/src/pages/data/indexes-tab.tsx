@@ -4,11 +4,13 @@ import { IconTrash } from '@tabler/icons-react';
 import { useState } from 'react';
 import { request } from '../../api/client.ts';
 import { useResource } from '../../api/live.ts';
+import { curl } from '../../parts/command.ts';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { numberText, sizeText } from '../../parts/numbers.ts';
 import { Loading } from '../../parts/page.tsx';
+import { DataTable } from '../../parts/tables/data-table.tsx';
 import { useAction } from '../../parts/use-action.ts';
 import { When } from '../../parts/when.tsx';
 
@@ -25,11 +27,13 @@ interface ListedIndex {
 
 interface IndexesTabProps {
   readonly collection: string;
+  /** Members of an index that somebody has been advised to make. */
+  readonly wanted: string | undefined;
   readonly mayWrite: boolean;
   readonly reason: string;
 }
 
-export function IndexesTab({ collection, mayWrite, reason }: IndexesTabProps) {
+export function IndexesTab({ collection, wanted: advised, mayWrite, reason }: IndexesTabProps) {
   const path = `/admin/collections/${encodeURIComponent(collection)}/indexes`;
   const { data, error, refetch } = useResource<readonly ListedIndex[]>(path);
   const [dropped, setDropped] = useState<ListedIndex | null>(null);
@@ -42,64 +46,55 @@ export function IndexesTab({ collection, mayWrite, reason }: IndexesTabProps) {
   return (
     <Stack>
       {data.length === 0 ? (
-        <Empty
-          title="No indexes yet"
-          command={`curl -X PUT ${location.origin}${path} -H 'content-type: application/json' -d '[{"fields":["createdAt"]}]'`}
-        >
+        <Empty title="No indexes yet" command={curl(`-X PUT ${location.origin}${path}`, [{ fields: ['createdAt'] }])}>
           An index makes lists fast that are filtered or sorted by its members. The id has one of its own.
         </Empty>
       ) : (
-        <Table.ScrollContainer minWidth={320}>
-          <Table>
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th>Members, in order</Table.Th>
-                <Table.Th>Kind</Table.Th>
-                <Table.Th ta="right">Size</Table.Th>
-                <Table.Th ta="right">Uses</Table.Th>
-                <Table.Td w={48} />
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {data.map((index) => (
-                <Table.Tr key={JSON.stringify([index.fields, index.unique, index.sparse])}>
-                  <Table.Td>
-                    <Code>{index.fields.join(', ')}</Code>
-                  </Table.Td>
-                  <Table.Td>
-                    <Group gap={6}>
-                      {index.unique === true || index.sparse === true ? null : <Text size="sm">plain</Text>}
-                      {index.unique === true ? <Badge variant="light">unique</Badge> : null}
-                      {index.sparse === true ? (
-                        <Badge variant="light" color="gray">
-                          sparse
-                        </Badge>
-                      ) : null}
-                    </Group>
-                  </Table.Td>
-                  <Table.Td ta="right">{index.sizeBytes == null ? '–' : sizeText(index.sizeBytes)}</Table.Td>
-                  <Table.Td ta="right">
-                    <Uses index={index} />
-                  </Table.Td>
-                  <Table.Td ta="right">
-                    {mayWrite ? (
-                      <ActionIcon
-                        variant="subtle"
-                        color="red"
-                        aria-label={`Drop the index ${index.fields.join(', ')}`}
-                        onClick={() => setDropped(index)}
-                      >
-                        <IconTrash size={16} />
-                      </ActionIcon>
-                    ) : null}
-                  </Table.Td>
-                </Table.Tr>
-              ))}
-            </Table.Tbody>
-          </Table>
-        </Table.ScrollContainer>
+        <DataTable
+          label="Indexes"
+          columns={['Members, in order', 'Kind', { right: 'Size' }, { right: 'Uses' }, { hidden: 'Drop' }]}
+        >
+          {data.map((index) => (
+            <Table.Tr key={JSON.stringify([index.fields, index.unique, index.sparse])}>
+              <Table.Td>
+                <Code>{index.fields.join(', ')}</Code>
+              </Table.Td>
+              <Table.Td>
+                <Group gap={6}>
+                  {index.unique === true || index.sparse === true ? null : <Text size="sm">plain</Text>}
+                  {index.unique === true ? <Badge variant="light">unique</Badge> : null}
+                  {index.sparse === true ? (
+                    <Badge variant="light" color="gray">
+                      sparse
+                    </Badge>
+                  ) : null}
+                </Group>
+              </Table.Td>
+              <Table.Td ta="right">{index.sizeBytes == null ? '–' : sizeText(index.sizeBytes)}</Table.Td>
+              <Table.Td ta="right">
+                <Uses index={index} />
+              </Table.Td>
+              <Table.Td ta="right">
+                {mayWrite ? (
+                  <ActionIcon
+                    variant="subtle"
+                    color="red"
+                    aria-label={`Drop the index ${index.fields.join(', ')}`}
+                    onClick={() => setDropped(index)}
+                  >
+                    <IconTrash size={16} />
+                  </ActionIcon>
+                ) : null}
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </DataTable>
       )}
-      {mayWrite ? <NewIndex onCreate={(index) => put([...data, index])} /> : <Text size="sm">{reason}</Text>}
+      {mayWrite ? (
+        <NewIndex advised={advised ?? ''} onCreate={(index) => put([...data, index])} />
+      ) : (
+        <Text size="sm">{reason}</Text>
+      )}
       {dropped === null ? null : (
         <Confirm
           title="Drop an index"
@@ -128,8 +123,13 @@ function Uses({ index: { uses, since } }: { readonly index: ListedIndex }) {
   );
 }
 
-function NewIndex({ onCreate }: { readonly onCreate: (index: ListedIndex) => Promise<void> }) {
-  const [fields, setFields] = useState('');
+interface NewIndexProps {
+  readonly advised: string;
+  readonly onCreate: (index: ListedIndex) => Promise<void>;
+}
+
+function NewIndex({ advised, onCreate }: NewIndexProps) {
+  const [fields, setFields] = useState(advised);
   const [unique, setUnique] = useState(false);
   const [sparse, setSparse] = useState(false);
   const { busy, error, run } = useAction();

@@ -6,6 +6,9 @@ import { readSearch } from './parts/search.ts';
 export const collectionsRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: '/data',
+  validateSearch: ({ create }: Record<string, unknown>): { readonly create?: true | undefined } => ({
+    create: create === true ? true : undefined,
+  }),
   component: lazyRouteComponent(() => import('./collections-page.tsx'), 'CollectionsPage'),
 });
 

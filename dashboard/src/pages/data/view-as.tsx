@@ -2,6 +2,7 @@
 import { Alert, Button, Group, NativeSelect, Popover, Stack, TextInput } from '@mantine/core';
 import { IconEye } from '@tabler/icons-react';
 import { useState } from 'react';
+import { Actor } from '../../parts/actor.tsx';
 import { ChooseKey, ChooseUser } from '../../parts/choose-account.tsx';
 
 interface ViewAsProps {
@@ -38,7 +39,7 @@ export function ViewAs({ may, why, as, onChange }: ViewAsProps) {
           {...(may ? {} : { title: why })}
           onClick={() => setOpen(!isOpen)}
         >
-          {as === undefined ? 'View as…' : `As ${as}`}
+          {as === undefined ? 'View as…' : <>As {<Viewer as={as} />}</>}
         </Button>
       </Popover.Target>
       <Popover.Dropdown aria-label="View as">
@@ -79,10 +80,26 @@ export function ViewAs({ may, why, as, onChange }: ViewAsProps) {
   );
 }
 
+/** Whose view it is, by the name that people know. */
+function Viewer({ as }: { readonly as: string }) {
+  const [kind = '', name = ''] = as.split(/:(.*)/s);
+  if (kind === 'user' || kind === 'key') return <Actor kind={kind} id={name} plain />;
+  return kind === 'role' ? `the role ${name}` : 'anybody without an account';
+}
+
 /** Says over the grid whose view it is. */
 export function ViewedAs({ as, onEnd }: { readonly as: string; readonly onEnd: () => void }) {
   return (
-    <Alert color="yellow" py="xs" icon={<IconEye size={18} />} title={`This is what ${as} gets`}>
+    <Alert
+      color="yellow"
+      py="xs"
+      icon={<IconEye size={18} />}
+      title={
+        <>
+          This is what <Viewer as={as} /> gets
+        </>
+      }
+    >
       <Group justify="space-between">
         Documents that they may not read are left out; members that they do not see are struck out in the headings.
         <Button size="xs" variant="default" onClick={onEnd}>

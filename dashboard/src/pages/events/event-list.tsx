@@ -36,7 +36,7 @@ export function EventList({ rows, open, onOpen }: EventListProps) {
           <tr className={classes.row}>
             <th className={classes.when}>When</th>
             <th className={classes.event}>Event</th>
-            <th>Document</th>
+            <th className={classes.document}>Document</th>
             <th className={classes.wide}>By</th>
             <th className={classes.wide}>Changed</th>
           </tr>
@@ -60,7 +60,7 @@ export function EventList({ rows, open, onOpen }: EventListProps) {
                     {event.type}
                   </UnstyledButton>
                 </td>
-                <td>{event.documentId ?? ''}</td>
+                <td className={classes.document}>{event.documentId ?? ''}</td>
                 <td className={classes.wide}>
                   <ActorOfEvent event={event} />
                 </td>

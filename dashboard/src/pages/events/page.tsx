@@ -3,6 +3,7 @@ import { Alert, Badge, Button, Group, Text, Title } from '@mantine/core';
 import { IconPlayerPause, IconPlayerPlay, IconSend } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useRights } from '../../api/rights.ts';
+import { curl } from '../../parts/command.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { numberText } from '../../parts/numbers.ts';
@@ -85,7 +86,7 @@ export function EventsPage() {
       ) : (
         <Empty
           title={isNarrowed ? 'No event matches yet' : 'Nothing has happened yet'}
-          command={`curl ${location.origin}/api/todos -H 'content-type: application/json' -d '{"title":"Buy milk"}'`}
+          command={curl('/api/todos', { title: 'Buy milk' })}
         >
           {isNarrowed
             ? 'What matches from now on appears here by itself. Remove a part of the filter to see more.'

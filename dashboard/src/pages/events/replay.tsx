@@ -105,7 +105,7 @@ export function ReplayForm({
             />
             <TextInput
               label="After the position"
-              description="Events after it are sent; the number of the position before the first one."
+              description="The place in the log that stands before the first event to send, such as 1-1042. An event shows its own."
               required
               value={since}
               onChange={({ currentTarget }) => setSince(currentTarget.value.trim())}
@@ -113,7 +113,7 @@ export function ReplayForm({
             />
             <TextInput
               label="Up to the position"
-              description="With this event; up to now without it."
+              description="The last event to send. Empty: all up to now."
               value={until}
               onChange={({ currentTarget }) => setUntil(currentTarget.value.trim())}
             />

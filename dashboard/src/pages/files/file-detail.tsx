@@ -13,8 +13,12 @@ import { Loading } from '../../parts/page.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
 import { useAction } from '../../parts/use-action.ts';
 import { When } from '../../parts/when.tsx';
+import { WhereNamed } from '../data/document/where-named.tsx';
 import { type ShownFile, sizeText } from './file-list.ts';
 import { Preview, useAddress } from './preview.tsx';
+
+/** What an id of a file, or its address, looks like in a document. */
+const LIKE_A_FILE = /^[0-9a-f]{24}$|\/files\//;
 
 interface FileDetailProps {
   readonly id: string;
@@ -72,6 +76,12 @@ function Whole({ file, onClose }: { readonly file: ShownFile; readonly onClose: 
         </Table.Tbody>
       </Table>
       <SignedAddress id={id} />
+      <WhereNamed
+        id={id}
+        question="Where is it used?"
+        where="members with ids or addresses of files"
+        mayName={({ example }) => typeof example === 'string' && LIKE_A_FILE.test(example)}
+      />
       <Group justify="space-between">
         <Group gap="md">
           {address === null ? null : (

@@ -2,6 +2,7 @@
 import {
   Box,
   Button,
+  Checkbox,
   FileButton,
   Group,
   Select,
@@ -15,11 +16,13 @@ import { useDebouncedCallback } from '@mantine/hooks';
 import { IconUpload } from '@tabler/icons-react';
 import { type DragEvent, useEffect, useState } from 'react';
 import { useRights } from '../../api/rights.ts';
+import { curl } from '../../parts/command.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { numberText } from '../../parts/numbers.ts';
 import { Loading, Page } from '../../parts/page.tsx';
 import { When } from '../../parts/when.tsx';
+import { ChosenFiles } from './chosen-files.tsx';
 import { FileDetail } from './file-detail.tsx';
 import { type ShownFile, sizeText, useFiles } from './file-list.ts';
 import classes from './files.module.css';
@@ -45,6 +48,7 @@ export function FilesPage() {
   const { uploads, add, remove, clear } = useUploads();
   const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } = useFiles(search);
   const set = (changed: FilesSearch) => void navigate({ search: (before) => ({ ...before, ...changed }) });
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const files = data?.pages.flatMap((page) => page.files) ?? [];
   const isNarrowed = search.name !== undefined || search.type !== undefined;
   return (
@@ -85,7 +89,7 @@ export function FilesPage() {
         ) : files.length === 0 ? (
           <Empty
             title={isNarrowed ? 'No file matches' : 'No files yet'}
-            {...(isNarrowed ? {} : { command: `curl ${location.origin}/files -F 'file=@picture.png'` })}
+            {...(isNarrowed ? {} : { command: `${curl('/files')} -F 'file=@picture.png'` })}
           >
             {isNarrowed ? 'Change the name or the type.' : 'Drop some here, choose Upload, or send one with a program.'}
           </Empty>
@@ -94,9 +98,16 @@ export function FilesPage() {
             <Title order={2} size="h5" mb="sm">
               {countText(data.pages[0]?.count ?? files.length)}
             </Title>
+            <ChosenFiles chosen={chosen} onChange={setChosen} />
             <SimpleGrid cols={{ base: 2, xs: 3, md: 4, lg: 5, xl: 6 }} spacing="sm" component="ul" p={0} m={0}>
               {files.map((file) => (
-                <FileCard key={file.id} file={file} onOpen={() => set({ file: file.id })} />
+                <FileCard
+                  key={file.id}
+                  file={file}
+                  isChosen={build ? chosen.has(file.id) : null}
+                  onChoose={() => setChosen((now) => toggled(now, file.id))}
+                  onOpen={() => set({ file: file.id })}
+                />
               ))}
             </SimpleGrid>
             {hasNextPage ? (
@@ -116,9 +127,33 @@ function countText(count: number): string {
   return count === 1 ? '1 file' : `${numberText(count)} files`;
 }
 
-function FileCard({ file, onOpen }: { readonly file: ShownFile; readonly onOpen: () => void }) {
+/** With the id, or without it if it was there. */
+function toggled(ids: ReadonlySet<string>, id: string): ReadonlySet<string> {
+  const next = new Set(ids);
+  if (!next.delete(id)) next.add(id);
+  return next;
+}
+
+interface FileCardProps {
+  readonly file: ShownFile;
+  /** Null for those who may not delete it. */
+  readonly isChosen: boolean | null;
+  readonly onChoose: () => void;
+  readonly onOpen: () => void;
+}
+
+function FileCard({ file, isChosen, onChoose, onOpen }: FileCardProps) {
   return (
-    <li style={{ listStyle: 'none', minWidth: 0 }}>
+    <li className={classes.item}>
+      {isChosen === null ? null : (
+        <Checkbox
+          className={classes.choose ?? ''}
+          size="md"
+          aria-label={`Choose ${file.name}`}
+          checked={isChosen}
+          onChange={onChoose}
+        />
+      )}
       <UnstyledButton className={classes.card} onClick={onOpen} aria-label={file.name}>
         <Preview file={file} />
         <Box p="xs">

@@ -4,7 +4,7 @@ import { request } from '../../api/client.ts';
 import { useRights } from '../../api/rights.ts';
 import { numberText } from '../../parts/numbers.ts';
 import { PageLink } from '../../parts/page-link.tsx';
-import { TableHead } from '../../parts/tables/table-head.tsx';
+import { DataTable } from '../../parts/tables/data-table.tsx';
 import { useToldAction } from '../../parts/use-action.ts';
 import { When } from '../../parts/when.tsx';
 import { occasionOf, type PluginFunction, type WholePlugin } from './parts/answers.ts';
@@ -13,58 +13,53 @@ import { FunctionBadge } from './parts/state-badge.tsx';
 
 export function FunctionTable({ plugin }: { readonly plugin: WholePlugin }) {
   return (
-    <Table.ScrollContainer
-      minWidth={640}
-      scrollAreaProps={{ viewportProps: { tabIndex: 0, 'aria-label': 'Functions' } }}
+    <DataTable
+      label="Functions"
+      columns={['Function', 'Set off by', 'State', { right: 'Runs, 7 days' }, { right: '95 % within' }, 'Last run']}
     >
-      <Table aria-label="Functions">
-        <TableHead columns={['Function', 'Runs', 'State', { right: '7 days' }, { right: '95 % within' }, 'Last run']} />
-        <Table.Tbody>
-          {plugin.functions.map((fn) => (
-            <Table.Tr key={fn.name}>
-              <Table.Td>{fn.name}</Table.Td>
-              <Table.Td>
-                <Text size="sm">{occasionOf(fn)}</Text>
-                {fn.nextRunAt === null ? null : (
-                  <Text size="xs" c="dimmed" component="div">
-                    next <When at={fn.nextRunAt} />
-                  </Text>
-                )}
-              </Table.Td>
-              <Table.Td>
-                <FunctionBadge state={fn.state} />
-                {fn.error === null ? null : (
-                  <Text size="xs" c="dimmed" maw={260}>
-                    {fn.error}
-                  </Text>
-                )}
-                {fn.state === 'quarantined' ? <Release plugin={plugin.name} fn={fn} /> : null}
-              </Table.Td>
-              <Table.Td ta="right">
-                {numberText(fn.runs.ok)}
-                {fn.runs.failed === 0 ? null : (
-                  <>
-                    {', '}
-                    <PageLink
-                      to="/functions/$plugin"
-                      params={{ plugin: plugin.name }}
-                      search={{ tab: 'runs', function: fn.name, state: 'failed' }}
-                      size="sm"
-                    >
-                      {numberText(fn.runs.failed)} failed
-                    </PageLink>
-                  </>
-                )}
-              </Table.Td>
-              <Table.Td ta="right">{fn.runs.p95Ms === null ? '–' : `${Math.round(fn.runs.p95Ms)} ms`}</Table.Td>
-              <Table.Td>
-                <When at={fn.lastRunAt} />
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+      {plugin.functions.map((fn) => (
+        <Table.Tr key={fn.name}>
+          <Table.Td>{fn.name}</Table.Td>
+          <Table.Td>
+            <Text size="sm">{occasionOf(fn)}</Text>
+            {fn.nextRunAt === null ? null : (
+              <Text size="xs" c="dimmed" component="div">
+                next <When at={fn.nextRunAt} />
+              </Text>
+            )}
+          </Table.Td>
+          <Table.Td>
+            <FunctionBadge state={fn.state} />
+            {fn.error === null ? null : (
+              <Text size="xs" c="dimmed" maw={260}>
+                {fn.error}
+              </Text>
+            )}
+            {fn.state === 'quarantined' ? <Release plugin={plugin.name} fn={fn} /> : null}
+          </Table.Td>
+          <Table.Td ta="right">
+            {numberText(fn.runs.ok)}
+            {fn.runs.failed === 0 ? null : (
+              <>
+                {', '}
+                <PageLink
+                  to="/functions/$plugin"
+                  params={{ plugin: plugin.name }}
+                  search={{ tab: 'runs', function: fn.name, state: 'failed' }}
+                  size="sm"
+                >
+                  {numberText(fn.runs.failed)} failed
+                </PageLink>
+              </>
+            )}
+          </Table.Td>
+          <Table.Td ta="right">{fn.runs.p95Ms === null ? '–' : `${Math.round(fn.runs.p95Ms)} ms`}</Table.Td>
+          <Table.Td>
+            <When at={fn.lastRunAt} />
+          </Table.Td>
+        </Table.Tr>
+      ))}
+    </DataTable>
   );
 }
 

@@ -9,8 +9,8 @@ import { Empty } from '../../parts/empty.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/page.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
+import { DataTable } from '../../parts/tables/data-table.tsx';
 import { Pager } from '../../parts/tables/pager.tsx';
-import { TableHead } from '../../parts/tables/table-head.tsx';
 import { When } from '../../parts/when.tsx';
 import type { Job } from './parts/answers.ts';
 import { useFunctionsAgain, useFunctionsPlace } from './parts/place.ts';
@@ -37,41 +37,36 @@ export function Jobs() {
   }
   return (
     <>
-      <Table.ScrollContainer minWidth={560} scrollAreaProps={{ viewportProps: { tabIndex: 0, 'aria-label': 'Jobs' } }}>
-        <Table aria-label="Jobs">
-          <TableHead columns={['Function', 'State', 'Due', { right: 'Attempts' }, 'Actions']} />
-          <Table.Tbody>
-            {data.items.map((job) => (
-              <Table.Tr key={job.id}>
-                <Table.Td>
-                  <PageLink size="sm" to="/functions/$plugin" params={{ plugin: job.plugin }}>
-                    {job.plugin}/{job.function}
-                  </PageLink>
-                  <Text size="xs" c="dimmed">
-                    {job.id}
-                  </Text>
-                </Table.Td>
-                <Table.Td>{job.state}</Table.Td>
-                <Table.Td>
-                  <When at={job.nextAttemptAt ?? job.scheduledAt} never="now" />
-                </Table.Td>
-                <Table.Td ta="right">{job.attempt}</Table.Td>
-                <Table.Td>
-                  <Button
-                    size="xs"
-                    variant="default"
-                    disabled={!build || job.state !== 'waiting'}
-                    title={build ? (job.state === 'waiting' ? undefined : 'It runs already') : why}
-                    onClick={() => setCancelled(job)}
-                  >
-                    Cancel
-                  </Button>
-                </Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </Table.ScrollContainer>
+      <DataTable label="Jobs" columns={['Function', 'State', 'Due', { right: 'Attempts' }, { hidden: 'Cancel' }]}>
+        {data.items.map((job) => (
+          <Table.Tr key={job.id}>
+            <Table.Td>
+              <PageLink size="sm" to="/functions/$plugin" params={{ plugin: job.plugin }}>
+                {job.plugin}/{job.function}
+              </PageLink>
+              <Text size="xs" c="dimmed">
+                {job.id}
+              </Text>
+            </Table.Td>
+            <Table.Td>{job.state}</Table.Td>
+            <Table.Td>
+              <When at={job.nextAttemptAt ?? job.scheduledAt} never="now" />
+            </Table.Td>
+            <Table.Td ta="right">{job.attempt}</Table.Td>
+            <Table.Td>
+              <Button
+                size="xs"
+                variant="default"
+                disabled={!build || job.state !== 'waiting'}
+                title={build ? (job.state === 'waiting' ? undefined : 'It runs already') : why}
+                onClick={() => setCancelled(job)}
+              >
+                Cancel
+              </Button>
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </DataTable>
       <Pager cursor={search.cursor} next={data.next} words={['First', 'Later']} onCursor={(cursor) => go({ cursor })} />
       {cancelled === null ? null : (
         <Confirm

@@ -3,7 +3,7 @@ import { Badge, Group, Stack, Table, Text } from '@mantine/core';
 import { Empty } from '../../parts/empty.tsx';
 import { numberText } from '../../parts/numbers.ts';
 import { PageLink } from '../../parts/page-link.tsx';
-import { TableHead } from '../../parts/tables/table-head.tsx';
+import { DataTable } from '../../parts/tables/data-table.tsx';
 import { When } from '../../parts/when.tsx';
 import type { Plugin } from './parts/answers.ts';
 import { occasionOf } from './parts/answers.ts';
@@ -19,16 +19,11 @@ export function PluginList({ plugins }: { readonly plugins: readonly Plugin[] })
     );
   }
   return (
-    <Table.ScrollContainer minWidth={680} scrollAreaProps={{ viewportProps: { tabIndex: 0, 'aria-label': 'Plugins' } }}>
-      <Table highlightOnHover aria-label="Plugins">
-        <TableHead columns={['Plugin', 'Functions', { right: 'Runs, 7 days' }, 'Last run']} />
-        <Table.Tbody>
-          {plugins.map((plugin) => (
-            <PluginRow key={plugin.name} plugin={plugin} />
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+    <DataTable label="Plugins" columns={['Plugin', 'Functions', { right: 'Runs, 7 days' }, 'Last run']}>
+      {plugins.map((plugin) => (
+        <PluginRow key={plugin.name} plugin={plugin} />
+      ))}
+    </DataTable>
   );
 }
 

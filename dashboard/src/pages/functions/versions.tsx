@@ -6,7 +6,7 @@ import { useRights } from '../../api/rights.ts';
 import { ActorText } from '../../parts/actor.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/page.tsx';
-import { TableHead } from '../../parts/tables/table-head.tsx';
+import { DataTable } from '../../parts/tables/data-table.tsx';
 import { useToldAction } from '../../parts/use-action.ts';
 import { When } from '../../parts/when.tsx';
 import { FileDiff } from './editor/file-diff.tsx';
@@ -29,57 +29,49 @@ export function Versions({ plugin }: { readonly plugin: WholePlugin }) {
   if (data === undefined) return <Loading />;
   return (
     <Stack>
-      <Table.ScrollContainer
-        minWidth={520}
-        scrollAreaProps={{ viewportProps: { tabIndex: 0, 'aria-label': 'Versions' } }}
-      >
-        <Table aria-label="Versions">
-          <TableHead columns={['Version', 'Stored', 'Note', 'Actions']} />
-          <Table.Tbody>
-            {data.map(({ version, at, by, note }) => (
-              <Table.Tr key={version}>
-                <Table.Td>
-                  {version}{' '}
-                  {String(version) === plugin.version ? (
-                    <Badge variant="dot" color="teal" miw="max-content">
-                      in force
-                    </Badge>
-                  ) : null}
-                </Table.Td>
-                <Table.Td>
-                  <When at={at} />
-                  <Text size="xs" c="dimmed">
-                    {by === null ? null : (
-                      <>
-                        by <ActorText text={by} />
-                      </>
-                    )}
-                  </Text>
-                </Table.Td>
-                <Table.Td>{note}</Table.Td>
-                <Table.Td>
-                  {String(version) === plugin.version ? null : (
-                    <Group gap="xs" wrap="nowrap">
-                      <Button size="compact-xs" variant="default" onClick={() => go({ version: String(version) })}>
-                        Compare {version}
-                      </Button>
-                      <Button
-                        size="compact-xs"
-                        variant="default"
-                        disabled={!build || busy}
-                        title={build ? 'Puts it in force at once' : why}
-                        onClick={() => void run(() => activate(version))}
-                      >
-                        Return to {version}
-                      </Button>
-                    </Group>
-                  )}
-                </Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </Table.ScrollContainer>
+      <DataTable label="Versions" columns={['Version', 'Stored', 'Note', { hidden: 'Compare and return' }]}>
+        {data.map(({ version, at, by, note }) => (
+          <Table.Tr key={version}>
+            <Table.Td>
+              {version}{' '}
+              {String(version) === plugin.version ? (
+                <Badge variant="dot" color="teal" miw="max-content">
+                  in force
+                </Badge>
+              ) : null}
+            </Table.Td>
+            <Table.Td>
+              <When at={at} />
+              <Text size="xs" c="dimmed">
+                {by === null ? null : (
+                  <>
+                    by <ActorText text={by} />
+                  </>
+                )}
+              </Text>
+            </Table.Td>
+            <Table.Td>{note}</Table.Td>
+            <Table.Td>
+              {String(version) === plugin.version ? null : (
+                <Group gap="xs" wrap="nowrap">
+                  <Button size="compact-xs" variant="default" onClick={() => go({ version: String(version) })}>
+                    Compare {version}
+                  </Button>
+                  <Button
+                    size="compact-xs"
+                    variant="default"
+                    disabled={!build || busy}
+                    title={build ? 'Puts it in force at once' : why}
+                    onClick={() => void run(() => activate(version))}
+                  >
+                    Return to {version}
+                  </Button>
+                </Group>
+              )}
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </DataTable>
       {search.version === undefined ? null : <Compared plugin={plugin} path={`${path}/${search.version}`} />}
     </Stack>
   );

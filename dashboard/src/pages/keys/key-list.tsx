@@ -1,14 +1,15 @@
 /** The list of API keys. */
-import { Badge, Button, Card, Code, Group, Table } from '@mantine/core';
+import { Badge, Button, Code, Group, Table } from '@mantine/core';
 import { useState } from 'react';
 import { request, withQuery } from '../../api/client.ts';
 import { useListPage } from '../../api/live.ts';
+import { curl } from '../../parts/command.ts';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/page.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
-import { TableHead } from '../../parts/tables/table-head.tsx';
+import { DataTable } from '../../parts/tables/data-table.tsx';
 import { When } from '../../parts/when.tsx';
 import type { KeysSearch } from './route.ts';
 
@@ -49,62 +50,53 @@ export function KeyList({ after, change }: KeyListProps) {
       {data.items.length === 0 ? (
         <Empty
           title="There are no keys yet"
-          command={`curl ${location.origin}/admin/keys -H 'content-type: application/json' \\\n  -d '{"name":"nightly import","actions":["read","create"]}'`}
+          command={curl('/admin/keys', { name: 'nightly import', actions: ['read', 'create'] })}
         >
           A program that has no person in front of it signs its requests with a key. Make one with the button above, or
           by this request.
         </Empty>
       ) : (
-        <Card withBorder padding={0}>
-          <Table.ScrollContainer minWidth={860} type="native">
-            <Table highlightOnHover verticalSpacing="xs" aria-label="API keys">
-              <TableHead columns={['Key', 'Roles', 'Places', 'Actions', 'Last used', 'Ends', { hidden: 'Revoke' }]} />
-              <Table.Tbody>
-                {data.items.map((key) => (
-                  <Table.Tr key={key.id}>
-                    <Table.Td>
-                      <PageLink
-                        to="/policies"
-                        search={{ view: 'matrix', as: `key:${key.id}` }}
-                        size="sm"
-                        display="block"
-                        title="What policies allow it"
-                      >
-                        {key.name}
-                      </PageLink>
-                      <Code>{key.prefix}…</Code>
-                    </Table.Td>
-                    <Table.Td>
-                      <Names names={key.roles} none="none" />
-                    </Table.Td>
-                    <Table.Td>
-                      <Names names={key.collections} none="all" />
-                    </Table.Td>
-                    <Table.Td>
-                      <Names names={key.actions} none="all" />
-                    </Table.Td>
-                    <Table.Td>
-                      <When at={key.lastUsedAt} />
-                    </Table.Td>
-                    <Table.Td>
-                      <Ends at={key.expiresAt} />
-                    </Table.Td>
-                    <Table.Td>
-                      <Button
-                        size="xs"
-                        variant="default"
-                        aria-label={`Revoke ${key.name}`}
-                        onClick={() => setRevoked(key)}
-                      >
-                        Revoke
-                      </Button>
-                    </Table.Td>
-                  </Table.Tr>
-                ))}
-              </Table.Tbody>
-            </Table>
-          </Table.ScrollContainer>
-        </Card>
+        <DataTable
+          label="API keys"
+          columns={['Key', 'Roles', 'Places', 'Actions', 'Last used', 'Ends', { hidden: 'Revoke' }]}
+        >
+          {data.items.map((key) => (
+            <Table.Tr key={key.id}>
+              <Table.Td>
+                <PageLink
+                  to="/policies"
+                  search={{ view: 'matrix', as: `key:${key.id}` }}
+                  size="sm"
+                  display="block"
+                  title="What policies allow this key"
+                >
+                  {key.name}
+                </PageLink>
+                <Code>{key.prefix}…</Code>
+              </Table.Td>
+              <Table.Td>
+                <Names names={key.roles} none="none" />
+              </Table.Td>
+              <Table.Td>
+                <Names names={key.collections} none="all" />
+              </Table.Td>
+              <Table.Td>
+                <Names names={key.actions} none="all" />
+              </Table.Td>
+              <Table.Td>
+                <When at={key.lastUsedAt} />
+              </Table.Td>
+              <Table.Td>
+                <Ends at={key.expiresAt} />
+              </Table.Td>
+              <Table.Td>
+                <Button size="xs" variant="default" aria-label={`Revoke ${key.name}`} onClick={() => setRevoked(key)}>
+                  Revoke
+                </Button>
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </DataTable>
       )}
       <Group>
         {after === undefined ? null : (
@@ -138,7 +130,7 @@ function Names({ names, none }: { readonly names: readonly string[] | null; read
   return (
     <Group gap={4}>
       {names.map((name) => (
-        <Badge key={name} variant="default" tt="none">
+        <Badge key={name} variant="default">
           {name}
         </Badge>
       ))}
@@ -149,7 +141,7 @@ function Names({ names, none }: { readonly names: readonly string[] | null; read
 function Ends({ at }: { readonly at: string | null }) {
   if (at !== null && Date.parse(at) <= Date.now()) {
     return (
-      <Badge variant="outline" color="red" tt="none">
+      <Badge variant="outline" color="red">
         Expired
       </Badge>
     );

@@ -24,10 +24,9 @@ export function CellExplained({ cell: { principal, action, place, verdict }, set
   return (
     <Drawer opened onClose={onClose} position="right" title={`${principal.title}: ${action} ${place}`}>
       <Stack>
-        {data === undefined ? null : <VerdictShown judged={data} policies={set.policies} />}
-        {verdict === 'some' ? (
-          <Text size="sm">It depends on the document: the conditions below decide about each one.</Text>
-        ) : null}
+        {data === undefined ? null : (
+          <VerdictShown judged={data} policies={set.policies} isPartial={verdict === 'some'} />
+        )}
         <Title order={3} size="h5">
           Policies that speak about it
         </Title>

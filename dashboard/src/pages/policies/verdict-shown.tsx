@@ -15,13 +15,20 @@ export interface Judged {
 interface VerdictShownProps {
   readonly judged: Judged;
   readonly policies: readonly SavedPolicy[];
+  /** Without a document: some would be allowed and others refused. */
+  readonly isPartial?: boolean;
 }
 
-export function VerdictShown({ judged: { verdict, policy, fields, reason }, policies }: VerdictShownProps) {
+export function VerdictShown({ judged, policies, isPartial = false }: VerdictShownProps) {
+  const { verdict, policy, fields, reason } = judged;
   const isAllowed = verdict === 'allow';
   const name = policies.find(({ id }) => id === policy)?.name;
   return (
-    <Alert color={isAllowed ? 'teal' : 'red'} title={isAllowed ? 'Allowed' : 'Refused'} role="status">
+    <Alert
+      color={isAllowed ? 'teal' : 'red'}
+      title={isPartial ? 'Allowed for some documents' : isAllowed ? 'Allowed' : 'Refused'}
+      role="status"
+    >
       <Text size="sm">
         {policy === null ? (
           (reason ?? (isAllowed ? 'No policy is needed.' : 'No policy allows it.'))
@@ -35,6 +42,7 @@ export function VerdictShown({ judged: { verdict, policy, fields, reason }, poli
           </>
         )}
       </Text>
+      {isPartial ? <Text size="sm">The conditions below decide about each document.</Text> : null}
       {fields === null ? null : (
         <>
           <Members label="Seen" rules={fields.read} />
@@ -51,7 +59,7 @@ function Members({ label, rules }: { readonly label: string; readonly rules: rea
     <Group gap={4} mt={6}>
       <Text size="sm">{label}:</Text>
       {rules.map((rule) => (
-        <Badge key={rule} variant="default" tt="none" ff="monospace">
+        <Badge key={rule} variant="default" ff="monospace">
           {rule === '*' ? 'all members' : rule}
         </Badge>
       ))}

@@ -44,11 +44,7 @@ export function Versions({ open, change }: VersionsProps) {
                 <Title order={2} size="h5">
                   Version {version.version}
                 </Title>
-                {index === 0 ? (
-                  <Badge variant="default" tt="none">
-                    in force
-                  </Badge>
-                ) : null}
+                {index === 0 ? <Badge variant="default">in force</Badge> : null}
                 <Text size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
                   <When at={version.at} />
                   {version.by === null ? null : (

@@ -4,7 +4,7 @@ import { Failure } from '../../parts/failure.tsx';
 import { type EffectiveSettings, useEffectiveSettings } from '../../parts/installation/effective-settings.ts';
 import { numberText } from '../../parts/numbers.ts';
 import { Loading } from '../../parts/page.tsx';
-import { TableHead } from '../../parts/tables/table-head.tsx';
+import { DataTable } from '../../parts/tables/data-table.tsx';
 
 export function Limits() {
   const { data: settings, error, refetch } = useEffectiveSettings();
@@ -15,16 +15,11 @@ export function Limits() {
       <Title order={2} size="h4">
         Limits in force
       </Title>
-      <Table.ScrollContainer minWidth={560} scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}>
-        <Table>
-          <TableHead columns={['Setting', 'Value', 'What it limits']} />
-          <Table.Tbody>
-            {settings.limits.map((limit) => (
-              <Limit key={limit.setting} {...limit} />
-            ))}
-          </Table.Tbody>
-        </Table>
-      </Table.ScrollContainer>
+      <DataTable label="Limits" columns={['Setting', 'Value', 'What it limits']}>
+        {settings.limits.map((limit) => (
+          <Limit key={limit.setting} {...limit} />
+        ))}
+      </DataTable>
     </Stack>
   );
 }

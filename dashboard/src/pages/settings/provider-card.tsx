@@ -44,19 +44,9 @@ export function ProviderCard({ provider, joined, onEdit, onChanged }: ProviderCa
             <Title order={3} size="h5">
               {titleOf(provider)}
             </Title>
-            <Badge variant="default" tt="none">
-              {kind}
-            </Badge>
-            {enabled ? null : (
-              <Badge variant="default" tt="none">
-                disabled
-              </Badge>
-            )}
-            {joined ? (
-              <Badge variant="default" tt="none">
-                joined to your account
-              </Badge>
-            ) : null}
+            <Badge variant="default">{kind}</Badge>
+            {enabled ? null : <Badge variant="default">disabled</Badge>}
+            {joined ? <Badge variant="default">joined to your account</Badge> : null}
           </Group>
           <Button size="compact-sm" variant="subtle" color="red" onClick={() => setRemoving(true)}>
             Remove

@@ -7,7 +7,7 @@ import { Empty } from '../../parts/empty.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/page.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
-import { TableHead } from '../../parts/tables/table-head.tsx';
+import { DataTable } from '../../parts/tables/data-table.tsx';
 import { When } from '../../parts/when.tsx';
 import { type ListedUser, nameOf, OWNER_ROLES, OWNERS_ONLY } from '../users/accounts.ts';
 
@@ -27,7 +27,7 @@ export function Team() {
           Owners
         </Title>
         {mayChange ? (
-          <PageLink to="/users" search={{ kind: 'owner', create: true }}>
+          <PageLink to="/users" search={{ kind: 'owner', create: true }} size="sm">
             Add an owner
           </PageLink>
         ) : (
@@ -41,35 +41,30 @@ export function Team() {
           This command prints a set-up link, which makes the first one.
         </Empty>
       ) : (
-        <Table.ScrollContainer minWidth={420} scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}>
-          <Table>
-            <TableHead columns={['Account', 'Roles', 'Since']} />
-            <Table.Tbody>
-              {owners.map((owner) => (
-                <Table.Tr key={owner.id}>
-                  <Table.Td>
-                    <PageLink to="/users" search={{ kind: 'owner', user: owner.id }}>
-                      {nameOf(owner)}
-                    </PageLink>
-                  </Table.Td>
-                  <Table.Td>
-                    <Group gap={4}>
-                      {owner.roles.map((role) => (
-                        <Badge key={role} variant="default" tt="none">
-                          {role}
-                        </Badge>
-                      ))}
-                      {owner.disabled ? <Text size="sm">disabled</Text> : null}
-                    </Group>
-                  </Table.Td>
-                  <Table.Td>
-                    <When at={owner.createdAt} />
-                  </Table.Td>
-                </Table.Tr>
-              ))}
-            </Table.Tbody>
-          </Table>
-        </Table.ScrollContainer>
+        <DataTable label="Owners" columns={['Account', 'Roles', 'Since']}>
+          {owners.map((owner) => (
+            <Table.Tr key={owner.id}>
+              <Table.Td>
+                <PageLink to="/users" search={{ kind: 'owner', user: owner.id }} size="sm">
+                  {nameOf(owner)}
+                </PageLink>
+              </Table.Td>
+              <Table.Td>
+                <Group gap={4}>
+                  {owner.roles.map((role) => (
+                    <Badge key={role} variant="default">
+                      {role}
+                    </Badge>
+                  ))}
+                  {owner.disabled ? <Text size="sm">disabled</Text> : null}
+                </Group>
+              </Table.Td>
+              <Table.Td>
+                <When at={owner.createdAt} />
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </DataTable>
       )}
       <Title order={2} size="h4">
         Roles

@@ -34,11 +34,9 @@ export function UserDrawer({ id, onClose }: { readonly id: string; readonly onCl
         <Stack gap="xl">
           <Stack gap="xs">
             <Group gap="xs">
-              <Badge variant="default" tt="none">
-                {user.kind === 'owner' ? 'Owner' : 'User'}
-              </Badge>
+              <Badge variant="default">{user.kind === 'owner' ? 'Owner' : 'User'}</Badge>
               {user.disabled ? (
-                <Badge variant="outline" color="red" tt="none">
+                <Badge variant="outline" color="red">
                   Disabled
                 </Badge>
               ) : null}
@@ -54,7 +52,7 @@ export function UserDrawer({ id, onClose }: { readonly id: string; readonly onCl
             <Copyable text={user.id} what="the id" />
             {user.kind === 'owner' ? null : (
               <PageLink to="/policies" search={{ view: 'matrix', as: `user:${user.id}` }} size="sm">
-                What policies allow it
+                What policies allow this account
               </PageLink>
             )}
             {mayChange ? null : <Alert color="gray">{OWNERS_ONLY}.</Alert>}

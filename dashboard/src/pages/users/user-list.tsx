@@ -1,5 +1,5 @@
 /** The list of accounts: searched, page by page. */
-import { Anchor, Badge, Button, Card, Group, SegmentedControl, Table, Text, TextInput } from '@mantine/core';
+import { Anchor, Badge, Button, Group, SegmentedControl, Table, Text, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { IconSearch } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
@@ -9,7 +9,7 @@ import { useListPage } from '../../api/live.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/page.tsx';
-import { TableHead } from '../../parts/tables/table-head.tsx';
+import { DataTable } from '../../parts/tables/data-table.tsx';
 import { When } from '../../parts/when.tsx';
 import { type ListedUser, nameOf, USER_EVENTS } from './accounts.ts';
 import type { UsersSearch } from './route.ts';
@@ -67,9 +67,7 @@ export function UserList({ search: { search, kind, after }, change }: UserListPr
       ) : data.items.length === 0 ? (
         <None isFiltered={isFiltered || after !== undefined} />
       ) : (
-        <Card withBorder padding={0}>
-          <Rows users={data.items} />
-        </Card>
+        <Rows users={data.items} />
       )}
       <Group>
         {after === undefined ? null : (
@@ -89,53 +87,49 @@ export function UserList({ search: { search, kind, after }, change }: UserListPr
 
 function Rows({ users }: { readonly users: readonly ListedUser[] }) {
   return (
-    <Table.ScrollContainer minWidth={620} type="native">
-      <Table highlightOnHover verticalSpacing="xs" aria-label="Accounts">
-        <TableHead columns={['Account', 'Kind', 'Roles', 'State', 'Made']} />
-        <Table.Tbody>
-          {users.map((user) => (
-            <Table.Tr key={user.id}>
-              <Table.Td>
-                <Anchor
-                  size="sm"
-                  fw={500}
-                  renderRoot={(props) => <Link to="/users" search={(now) => ({ ...now, user: user.id })} {...props} />}
-                >
-                  {nameOf(user)}
-                </Anchor>
-                {user.username === null || user.email === null ? null : (
-                  <Text size="xs" c="dimmed">
-                    {user.email}
-                  </Text>
-                )}
-              </Table.Td>
-              <Table.Td>{user.kind === 'owner' ? 'Owner' : 'User'}</Table.Td>
-              <Table.Td>
-                <Group gap={4}>
-                  {user.roles.map((role) => (
-                    <Badge key={role} variant="default" tt="none">
-                      {role}
-                    </Badge>
-                  ))}
-                </Group>
-              </Table.Td>
-              <Table.Td>
-                {user.disabled ? (
-                  <Badge variant="outline" color="red" tt="none">
-                    Disabled
-                  </Badge>
-                ) : (
-                  'Active'
-                )}
-              </Table.Td>
-              <Table.Td>
-                <When at={user.createdAt} />
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+    <DataTable label="Accounts" columns={['Account', 'Kind', 'Roles', 'State', 'Made']}>
+      {users.map((user) => (
+        <Table.Tr key={user.id}>
+          <Table.Td>
+            <Anchor
+              size="sm"
+              fw={500}
+              renderRoot={(props) => <Link to="/users" search={(now) => ({ ...now, user: user.id })} {...props} />}
+            >
+              {nameOf(user)}
+            </Anchor>
+            {user.username === null || user.email === null ? null : (
+              <Text size="xs" c="dimmed">
+                {user.email}
+              </Text>
+            )}
+          </Table.Td>
+          <Table.Td>{user.kind === 'owner' ? 'Owner' : 'User'}</Table.Td>
+          <Table.Td>
+            {user.roles.length === 0 ? 'none' : null}
+            <Group gap={4}>
+              {user.roles.map((role) => (
+                <Badge key={role} variant="default">
+                  {role}
+                </Badge>
+              ))}
+            </Group>
+          </Table.Td>
+          <Table.Td>
+            {user.disabled ? (
+              <Badge variant="outline" color="red">
+                Disabled
+              </Badge>
+            ) : (
+              'Active'
+            )}
+          </Table.Td>
+          <Table.Td>
+            <When at={user.createdAt} />
+          </Table.Td>
+        </Table.Tr>
+      ))}
+    </DataTable>
   );
 }
 

@@ -45,7 +45,7 @@ export function UserRights({ user, path, mayChange, onSaved }: UserRightsProps) 
     >
       <Stack gap="sm">
         <Title order={3} size="h4">
-          What it may
+          What it may do
         </Title>
         <RolesInput
           kind={user.kind}

@@ -41,11 +41,7 @@ export function UserSessions({ path, mayChange }: { readonly path: string; reado
                 <Text size="sm" fw={500}>
                   {address}
                 </Text>
-                {current ? (
-                  <Badge variant="default" tt="none">
-                    This browser
-                  </Badge>
-                ) : null}
+                {current ? <Badge variant="default">This browser</Badge> : null}
               </Group>
               <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
                 {agent ?? 'Unknown program'}

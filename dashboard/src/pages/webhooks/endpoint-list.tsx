@@ -3,7 +3,7 @@ import { Code, Group, Stack, Table, Text, Title } from '@mantine/core';
 import { Empty } from '../../parts/empty.tsx';
 import { numberText } from '../../parts/numbers.ts';
 import { PageLink } from '../../parts/page-link.tsx';
-import { TableHead } from '../../parts/tables/table-head.tsx';
+import { DataTable } from '../../parts/tables/data-table.tsx';
 import { When } from '../../parts/when.tsx';
 import { type Endpoint, nameOf } from './parts/answers.ts';
 import { HealthBadge } from './parts/health.tsx';
@@ -25,47 +25,39 @@ export function EndpointList({ endpoints }: { readonly endpoints: readonly Endpo
       <Title order={2} size="h4">
         Endpoints
       </Title>
-      <Table.ScrollContainer
-        minWidth={640}
-        scrollAreaProps={{ viewportProps: { tabIndex: 0, 'aria-label': 'Endpoints' } }}
-      >
-        <Table highlightOnHover aria-label="Endpoints">
-          <TableHead columns={['Endpoint', 'Types', 'Health', { right: 'Pending' }, 'Last success']} />
-          <Table.Tbody>
-            {endpoints.map((endpoint) => (
-              <Table.Tr key={endpoint.id}>
-                <Table.Td maw={320}>
-                  <PageLink
-                    size="sm"
-                    style={{ overflowWrap: 'anywhere' }}
-                    to="/webhooks"
-                    search={{ endpoint: endpoint.id }}
-                  >
-                    {nameOf(endpoint)}
-                  </PageLink>
-                  {endpoint.name === null ? null : (
-                    <Text size="xs" c="dimmed" truncate>
-                      {endpoint.url}
-                    </Text>
-                  )}
-                </Table.Td>
-                <Table.Td>
-                  <Types types={endpoint.types} />
-                </Table.Td>
-                <Table.Td>
-                  <HealthBadge endpoint={endpoint} />
-                </Table.Td>
-                <Table.Td ta="right">{numberText(endpoint.health.pending)}</Table.Td>
-                <Table.Td>
-                  <Text size="sm" component="span">
-                    <When at={endpoint.health.lastSuccessAt} />
-                  </Text>
-                </Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </Table.ScrollContainer>
+      <DataTable label="Endpoints" columns={['Endpoint', 'Types', 'Health', { right: 'Pending' }, 'Last success']}>
+        {endpoints.map((endpoint) => (
+          <Table.Tr key={endpoint.id}>
+            <Table.Td maw={320}>
+              <PageLink
+                size="sm"
+                style={{ overflowWrap: 'anywhere' }}
+                to="/webhooks"
+                search={{ endpoint: endpoint.id }}
+              >
+                {nameOf(endpoint)}
+              </PageLink>
+              {endpoint.name === null ? null : (
+                <Text size="xs" c="dimmed" truncate>
+                  {endpoint.url}
+                </Text>
+              )}
+            </Table.Td>
+            <Table.Td>
+              <Types types={endpoint.types} />
+            </Table.Td>
+            <Table.Td>
+              <HealthBadge endpoint={endpoint} />
+            </Table.Td>
+            <Table.Td ta="right">{numberText(endpoint.health.pending)}</Table.Td>
+            <Table.Td>
+              <Text size="sm" component="span">
+                <When at={endpoint.health.lastSuccessAt} />
+              </Text>
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </DataTable>
     </Stack>
   );
 }

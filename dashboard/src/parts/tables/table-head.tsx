@@ -2,7 +2,13 @@
 import { Table, VisuallyHidden } from '@mantine/core';
 
 /** Numbers have theirs at the right. The word over a column of buttons is only for who cannot see the buttons. */
-type Column = string | { readonly right: string } | { readonly hidden: string };
+export type Column = string | { readonly right: string } | { readonly hidden: string };
+
+/** The word over a column. */
+export function wordOf(column: Column): string {
+  if (typeof column === 'string') return column;
+  return 'right' in column ? column.right : '';
+}
 
 export function TableHead({ columns }: { readonly columns: readonly Column[] }) {
   return (

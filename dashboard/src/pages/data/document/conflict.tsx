@@ -19,7 +19,11 @@ type Side = 'yours' | 'theirs';
 export function Conflict({ base, yours, theirs, busy, error, onSave, onBack }: ConflictProps) {
   const [chosen, setChosen] = useState<Readonly<Record<string, Side>>>({});
   const names = [...new Set([...Object.keys(base), ...Object.keys(theirs), ...Object.keys(yours)])];
-  const differing = names.filter((name) => !isSame(yours[name], theirs[name]));
+  /** What both have changed stands first: there somebody has to choose. */
+  const isContested = (name: string) => !isSame(yours[name], base[name]) && !isSame(theirs[name], base[name]);
+  const differing = names
+    .filter((name) => !isSame(yours[name], theirs[name]))
+    .toSorted((one, other) => Number(isContested(other)) - Number(isContested(one)));
   /** Where only one of the two changed something, that change is taken. */
   const sideOf = (name: string): Side => chosen[name] ?? (isSame(yours[name], base[name]) ? 'theirs' : 'yours');
   const merged = Object.fromEntries(

@@ -10,6 +10,7 @@ import { type DataSearch, NEW, SIDES } from '../parts/search.ts';
 import { DocumentEditor } from './document-editor.tsx';
 import { History } from './history.tsx';
 import { type Members, membersOf, type Tagged, useDocument } from './use-document.ts';
+import { WhereNamed } from './where-named.tsx';
 
 interface DocumentDrawerProps {
   readonly collection: string;
@@ -80,6 +81,15 @@ export function DocumentDrawer(props: DocumentDrawerProps) {
             asJson={shown === 'json'}
             stored={isNew ? null : (data ?? null)}
             initial={initialOf(data)}
+          />
+        ) : null}
+        {shown === 'form' && data !== undefined && !isNew && as === undefined ? (
+          <WhereNamed
+            key={doc}
+            id={data.document.id}
+            question="What refers to it?"
+            where={`members whose values are ids of ${collection}`}
+            mayName={({ reference }) => reference?.collection === collection}
           />
         ) : null}
       </Stack>

@@ -11,6 +11,8 @@ export interface DocumentPage {
   readonly documents: readonly GridDocument[];
   /** The cursor of the next page; null at the end. */
   readonly next: string | null;
+  /** What the server advises about this list; null for nothing. */
+  readonly hint: string | null;
 }
 
 type ReadPage = (cursor: string | null, limit: number) => Promise<DocumentPage>;
@@ -38,6 +40,8 @@ export class DocumentPages {
   rows: readonly GridDocument[] = [];
   isComplete = false;
   error: unknown = null;
+  /** The newest advice about this list. */
+  hint: string | null = null;
   /** Ids of documents that have just changed or come. */
   marked: ReadonlySet<string> = new Set();
   /** Grows with each change, for React. */
@@ -59,11 +63,11 @@ export class DocumentPages {
     return () => this.#listeners.delete(listener);
   };
 
-  /** Changes seldom, so that what is around the grid is not drawn again with each page: the error, or how full the list is. */
+  /** Changes seldom, so that what is around the grid is not drawn again with each page: the error, or the advice and how full the list is. */
   get situation(): unknown {
     if (this.error !== null) return this.error;
-    if (this.rows.length > 0) return 'filled';
-    return this.isComplete ? 'empty' : 'reading';
+    const fill = this.rows.length > 0 ? 'filled' : this.isComplete ? 'empty' : 'reading';
+    return `${fill} ${this.hint ?? ''}`;
   }
 
   /** Says which rows are visible. What is missing there is read, and what is old is read again. */
@@ -138,8 +142,9 @@ export class DocumentPages {
     const cursor = this.#parts.at(-1)?.next ?? null;
     const limit = this.#last > this.rows.length + FAR_PAGE ? FAR_PAGE : PAGE;
     const part: Part = { cursor, limit, documents: [], next: null, isStale: false, readAt: performance.now() };
-    const { documents, next } = await this.#read(cursor, limit);
+    const { documents, next, hint } = await this.#read(cursor, limit);
     Object.assign(part, { documents, next });
+    this.hint = hint ?? this.hint;
     this.#parts.push(part);
     this.#put();
   }
@@ -154,6 +159,7 @@ export class DocumentPages {
       this.#read(part.cursor, limit),
       following === undefined ? null : this.#read(following.cursor, 1),
     ]);
+    if (part === this.#parts[0]) this.hint = page.hint;
     const before = part.documents;
     const at = this.#parts.indexOf(part);
     const end = behind?.documents[0]?.id;

@@ -43,7 +43,7 @@ export const GridHead = memo(function GridHead(props: GridHeadProps) {
               title={isHidden ? `${path} is hidden from them` : `Sort by ${path}`}
             >
               <span className={classes.name}>{path}</span>
-              <span className={classes.type}>{isHidden ? 'hidden' : typeLabel(type)}</span>
+              <span className={classes.type}>{isHidden ? 'hidden' : path === 'id' ? '' : typeLabel(type)}</span>
               {direction === 'ascending' ? <IconArrowUp size={14} aria-hidden /> : null}
               {direction === 'descending' ? <IconArrowDown size={14} aria-hidden /> : null}
             </UnstyledButton>

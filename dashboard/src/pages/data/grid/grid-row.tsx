@@ -1,6 +1,6 @@
 /** One row of the grid. It is drawn again only when something of it changes, so that scrolling stays smooth. */
 import { memo } from 'react';
-import { type GridColumn, valueAt } from '../parts/columns.ts';
+import { type GridColumn, typeLabel, valueAt } from '../parts/columns.ts';
 import { type CellActions, CellEditor } from './cell-editor.tsx';
 import { CellValue } from './cell-value.tsx';
 import type { GridDocument } from './document-pages.ts';
@@ -39,7 +39,10 @@ export const GridRow = memo(function GridRow(props: GridRowProps) {
             className={[
               classes.cell,
               active === at ? classes.active : '',
-              typeof value === 'number' ? classes.number : '',
+              // The word for no value stands where the numbers of its column stand.
+              typeof value === 'number' || (value === null && typeLabel(column.type) === 'number')
+                ? classes.number
+                : '',
             ].join(' ')}
             style={{ width: widths[column.path] ?? column.width }}
             onClick={() => actions.focus(index, at)}

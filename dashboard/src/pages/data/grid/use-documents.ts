@@ -33,7 +33,7 @@ export function useDocuments(
         const { body, headers } = await request<readonly GridDocument[]>('GET', `${path}&limit=${limit}${after}`, {
           as,
         });
-        return { documents: body, next: headers.get('millrace-next') };
+        return { documents: body, next: headers.get('millrace-next'), hint: headers.get('millrace-hint') };
       }),
     [path, as, turn],
   );

@@ -2,6 +2,7 @@
  * What the address of the page holds: the filter in the words of the REST query, the sort, the columns, the open document. So
  * a view is a link, and the filter is what a program sends. Not here: the conditions of a filter (conditions.ts).
  */
+import { curl } from '../../../parts/command.ts';
 import { textOf } from '../../../parts/search-text.ts';
 
 export const TABS = ['documents', 'indexes'] as const;
@@ -21,6 +22,8 @@ export interface DataSearch {
   /** The document that a new one is a copy of. */
   readonly copy?: string | undefined;
   readonly tab?: (typeof TABS)[number] | undefined;
+  /** Members of an index that is to be made, with commas. */
+  readonly index?: string | undefined;
   /** Whose answer is shown: the value of `Millrace-As`. */
   readonly as?: string | undefined;
 }
@@ -40,6 +43,7 @@ export function readSearch(given: Record<string, unknown>): DataSearch {
     side: SIDES.find((side) => side === given['side']),
     copy: textOf(given['copy']),
     tab: TABS.find((tab) => tab === given['tab']),
+    index: textOf(given['index']),
     as: textOf(given['as']),
   };
 }
@@ -62,7 +66,7 @@ export function listPath(collection: string, { q, sort = NEWEST_FIRST, columns, 
 export function curlOf(collection: string, search: DataSearch): string {
   const path = listPath(collection, search).replaceAll('%2C', ',').replaceAll('%5B', '[').replaceAll('%5D', ']');
   const header = search.as === undefined ? '' : ` -H ${quoted(`millrace-as: ${search.as}`)}`;
-  return `curl -g ${quoted(location.origin + path)}${header}`;
+  return `${curl(`-g ${quoted(location.origin + path)}`)}${header}`;
 }
 
 /** As one word of a shell. */

@@ -115,7 +115,7 @@ export function ImportDialog({ collection, onClose }: { readonly collection: str
             disabled={content === null || total === 0 || sent !== null}
             onClick={() => content !== null && void send(content)}
           >
-            Import {numberText(total)} documents
+            {content === null ? 'Import' : `Import ${numberText(total)} ${total === 1 ? 'document' : 'documents'}`}
           </Button>
         </Group>
       </Stack>

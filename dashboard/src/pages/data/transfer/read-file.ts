@@ -4,8 +4,8 @@ import Papa from 'papaparse';
 export const FORMATS = ['json', 'ndjson', 'csv'] as const;
 export type FileFormat = (typeof FORMATS)[number];
 
-export type ColumnType = 'by itself' | 'text' | 'number' | 'boolean' | 'json' | 'leave out';
-export const COLUMN_TYPES: readonly ColumnType[] = ['by itself', 'text', 'number', 'boolean', 'json', 'leave out'];
+export type ColumnType = 'as it looks' | 'text' | 'number' | 'boolean' | 'json' | 'leave out';
+export const COLUMN_TYPES: readonly ColumnType[] = ['as it looks', 'text', 'number', 'boolean', 'json', 'leave out'];
 
 /** How a column of a CSV file becomes a member. */
 export interface ColumnPlan {
@@ -57,7 +57,7 @@ function linesOf(text: string): unknown[] {
 }
 
 export function firstPlan(columns: readonly string[]): readonly ColumnPlan[] {
-  return columns.map((column) => ({ column, member: column, type: column === 'id' ? 'text' : 'by itself' }));
+  return columns.map((column) => ({ column, member: column, type: column === 'id' ? 'text' : 'as it looks' }));
 }
 
 /** A row of CSV as a document. An empty cell is left out. */

@@ -6,8 +6,8 @@ import { useListPage } from '../../../api/live.ts';
 import { useRunStream } from '../../../api/run-stream.ts';
 import { Failure } from '../../../parts/failure.tsx';
 import { Loading } from '../../../parts/page.tsx';
+import { DataTable } from '../../../parts/tables/data-table.tsx';
 import { Pager } from '../../../parts/tables/pager.tsx';
-import { TableHead } from '../../../parts/tables/table-head.tsx';
 import { TextFilter } from '../../../parts/tables/text-filter.tsx';
 import { When } from '../../../parts/when.tsx';
 import { RUN_STATES, type Run } from '../parts/answers.ts';
@@ -134,44 +134,41 @@ function RunTable({ items, search, go, plugin }: RunTableProps) {
     );
   }
   return (
-    <Table.ScrollContainer minWidth={600} scrollAreaProps={{ viewportProps: { tabIndex: 0, 'aria-label': 'Runs' } }}>
-      <Table highlightOnHover aria-label="Runs">
-        <TableHead columns={['State', 'Function', 'Begun', { right: 'Took' }, { right: 'Attempt' }, 'Error']} />
-        <Table.Tbody>
-          {items.map((run) => (
-            <Table.Tr key={run.id}>
-              <Table.Td>
-                <RunBadge state={run.state} />
-              </Table.Td>
-              <Table.Td>
-                <Button
-                  size="compact-sm"
-                  variant="subtle"
-                  px={0}
-                  onClick={() => go({ run: run.id })}
-                  aria-label={`Run ${run.id} of ${run.plugin}/${run.function}`}
-                >
-                  {plugin === undefined ? `${run.plugin}/${run.function}` : run.function}
-                </Button>
-                <Text size="xs" c="dimmed">
-                  {run.kind}
-                  {run.event === null ? '' : ` of ${run.event}`}
-                </Text>
-              </Table.Td>
-              <Table.Td>
-                <When at={run.startedAt ?? run.createdAt} />
-              </Table.Td>
-              <Table.Td ta="right">{run.durationMs === null ? '–' : `${Math.round(run.durationMs)} ms`}</Table.Td>
-              <Table.Td ta="right">{run.attempt}</Table.Td>
-              <Table.Td maw={260}>
-                <Text size="sm" truncate title={run.error?.message}>
-                  {run.error === null ? '' : `${run.error.code}: ${run.error.message}`}
-                </Text>
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+    <DataTable label="Runs" columns={['State', 'Function', 'Begun', { right: 'Took' }, { right: 'Attempt' }, 'Error']}>
+      {items.map((run) => (
+        <Table.Tr key={run.id}>
+          <Table.Td>
+            <RunBadge state={run.state} />
+          </Table.Td>
+          <Table.Td>
+            <Button
+              size="compact-sm"
+              variant="subtle"
+              px={0}
+              onClick={() => go({ run: run.id })}
+              aria-label={`Run ${run.id} of ${run.plugin}/${run.function}`}
+            >
+              {plugin === undefined ? `${run.plugin}/${run.function}` : run.function}
+            </Button>
+            <Text size="xs" c="dimmed">
+              {run.kind}
+              {run.event === null ? '' : ` of ${run.event}`}
+            </Text>
+          </Table.Td>
+          <Table.Td>
+            <When at={run.startedAt ?? run.createdAt} />
+          </Table.Td>
+          <Table.Td ta="right">{run.durationMs === null ? '–' : `${Math.round(run.durationMs)} ms`}</Table.Td>
+          <Table.Td ta="right">{run.attempt}</Table.Td>
+          <Table.Td maw={260}>
+            {run.error === null ? null : (
+              <Text size="sm" truncate title={run.error.message}>
+                {run.error.code}: {run.error.message}
+              </Text>
+            )}
+          </Table.Td>
+        </Table.Tr>
+      ))}
+    </DataTable>
   );
 }

@@ -142,7 +142,7 @@ function ChangesShown({ title, changes: { count, examples }, sign }: ChangesShow
   return (
     <Stack gap={4}>
       <Group gap="xs">
-        <Badge variant="default" tt="none">
+        <Badge variant="default">
           {sign} {numberText(count)}
         </Badge>
         <Text size="sm">events {title}</Text>

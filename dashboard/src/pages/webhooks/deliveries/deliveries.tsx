@@ -5,8 +5,8 @@ import { useListPage } from '../../../api/live.ts';
 import { Failure } from '../../../parts/failure.tsx';
 import { Loading } from '../../../parts/page.tsx';
 import { PageLink } from '../../../parts/page-link.tsx';
+import { DataTable } from '../../../parts/tables/data-table.tsx';
 import { Pager } from '../../../parts/tables/pager.tsx';
-import { TableHead } from '../../../parts/tables/table-head.tsx';
 import { TextFilter } from '../../../parts/tables/text-filter.tsx';
 import { When } from '../../../parts/when.tsx';
 import { DELIVERY_STATES, type Delivery, type Endpoint, nameOf } from '../parts/answers.ts';
@@ -84,63 +84,64 @@ function DeliveryTable({ items, endpoints }: DeliveryTableProps) {
     );
   }
   return (
-    <Table.ScrollContainer
-      minWidth={640}
-      scrollAreaProps={{ viewportProps: { tabIndex: 0, 'aria-label': 'Deliveries' } }}
+    <DataTable
+      label="Deliveries"
+      columns={[
+        'State',
+        'Event',
+        ...(search.endpoint === undefined ? ['Endpoint'] : []),
+        'Last try',
+        { right: 'Tries' },
+        'Next try',
+        'Made',
+      ]}
     >
-      <Table highlightOnHover aria-label="Deliveries">
-        <TableHead
-          columns={[
-            'State',
-            'Event',
-            ...(search.endpoint === undefined ? ['Endpoint'] : []),
-            'Last try',
-            { right: 'Tries' },
-            'Next try',
-            'Made',
-          ]}
-        />
-        <Table.Tbody>
-          {items.map((delivery) => {
-            const endpoint = endpoints.find(({ id }) => id === delivery.endpoint);
-            return (
-              <Table.Tr key={delivery.id}>
-                <Table.Td>
-                  <DeliveryBadge state={delivery.state} />
-                </Table.Td>
-                <Table.Td>
-                  <PageLink
-                    size="sm"
-                    to="/webhooks"
-                    search={{ ...search, delivery: delivery.id }}
-                    aria-label={`${delivery.type} ${delivery.event}`}
-                  >
-                    {delivery.type}
-                  </PageLink>
-                  <Text size="xs" c="dimmed" truncate maw={180}>
-                    {delivery.event}
-                  </Text>
-                </Table.Td>
-                {search.endpoint === undefined ? (
-                  <Table.Td maw={220}>
-                    <Text size="sm" truncate>
-                      {endpoint === undefined ? 'a deleted endpoint' : nameOf(endpoint)}
-                    </Text>
-                  </Table.Td>
-                ) : null}
-                <Table.Td>{delivery.last === null ? 'none yet' : outcomeOf(delivery.last)}</Table.Td>
-                <Table.Td ta="right">{delivery.attempts}</Table.Td>
-                <Table.Td>
-                  <When at={delivery.nextAttemptAt} never="–" />
-                </Table.Td>
-                <Table.Td>
-                  <When at={delivery.createdAt} />
-                </Table.Td>
-              </Table.Tr>
-            );
-          })}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+      {items.map((delivery) => {
+        const endpoint = endpoints.find(({ id }) => id === delivery.endpoint);
+        return (
+          <Table.Tr key={delivery.id}>
+            <Table.Td>
+              <DeliveryBadge state={delivery.state} />
+            </Table.Td>
+            <Table.Td>
+              <PageLink
+                size="sm"
+                to="/webhooks"
+                search={{ ...search, delivery: delivery.id }}
+                aria-label={`${delivery.type} ${delivery.event}`}
+              >
+                {delivery.type}
+              </PageLink>
+              <Text size="xs" c="dimmed" truncate maw={180}>
+                {delivery.event}
+              </Text>
+            </Table.Td>
+            {search.endpoint === undefined ? (
+              <Table.Td maw={220}>
+                <Text size="sm" truncate>
+                  {endpoint === undefined ? 'a deleted endpoint' : nameOf(endpoint)}
+                </Text>
+              </Table.Td>
+            ) : null}
+            <Table.Td>{delivery.last === null ? 'none yet' : outcomeOf(delivery.last)}</Table.Td>
+            <Table.Td ta="right">{delivery.attempts}</Table.Td>
+            <Table.Td>
+              <NextTry delivery={delivery} />
+            </Table.Td>
+            <Table.Td>
+              <When at={delivery.createdAt} />
+            </Table.Td>
+          </Table.Tr>
+        );
+      })}
+    </DataTable>
   );
+}
+
+/** A try that is due waits for its turn, or for the end of a pause of its endpoint. */
+function NextTry({ delivery: { nextAttemptAt } }: { readonly delivery: Delivery }) {
+  if (nextAttemptAt !== null && Date.parse(nextAttemptAt) <= Date.now()) {
+    return <span title="It waits for its turn, or for the end of a pause of its endpoint">due</span>;
+  }
+  return <When at={nextAttemptAt} never="–" />;
 }

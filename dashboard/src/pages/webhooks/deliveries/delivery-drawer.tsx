@@ -73,7 +73,13 @@ function About({ delivery }: { readonly delivery: Delivery }) {
         </Text>
         {delivery.nextAttemptAt === null ? null : (
           <Text size="sm" component="div">
-            Tried again <When at={delivery.nextAttemptAt} />
+            {Date.parse(delivery.nextAttemptAt) <= Date.now() ? (
+              'The next try is due: it waits for its turn, or for the end of a pause of its endpoint.'
+            ) : (
+              <>
+                Tried again <When at={delivery.nextAttemptAt} />
+              </>
+            )}
           </Text>
         )}
       </Stack>

@@ -1,0 +1,18 @@
+/** A request to this installation as a command of a shell. Where the server wants a credential, the command has its place. */
+import { session } from '../api/session.ts';
+
+/** The credential in a command: a variable of the shell, so that no secret is on the page. */
+export const TOKEN = '$TOKEN';
+
+const AS_JSON = "-H 'content-type: application/json'";
+
+/**
+ * @param target the path; or options and the address in quotes, where a path alone does not do
+ * @param body JSON that is sent; its quotes are those of JSON only
+ */
+export function curl(target: string, body?: object): string {
+  const address = target.startsWith('/') ? `${location.origin}${target}` : target;
+  const words = [`curl ${address}`, ...(session.state === 'open' ? [] : [`-H "authorization: Bearer ${TOKEN}"`])];
+  if (body === undefined) return words.join(' ');
+  return `${[...words, AS_JSON].join(' ')} \\\n  -d '${JSON.stringify(body)}'`;
+}

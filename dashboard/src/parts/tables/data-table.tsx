@@ -1,0 +1,35 @@
+/**
+ * A table with a frame around it. On a phone its rows become blocks that name each value, because columns that leave the screen
+ * are not found. Not here: lists that are too long to be drawn whole (the grid of documents, events).
+ */
+import { Table } from '@mantine/core';
+import type { ReactNode } from 'react';
+import classes from './data-table.module.css';
+import { type Column, TableHead, wordOf } from './table-head.tsx';
+
+interface DataTableProps {
+  /** What the rows are, for those who hear the page. */
+  readonly label: string;
+  /** Seven at most. */
+  readonly columns: readonly Column[];
+  /** Rows with one cell for each column. */
+  readonly children: ReactNode;
+}
+
+export function DataTable({ label, columns, children }: DataTableProps) {
+  // The style sheet writes them before the cells.
+  const words = Object.fromEntries(columns.map((column, at) => [`--column-${at + 1}`, quoted(wordOf(column))]));
+  return (
+    <div className={classes.frame}>
+      <Table highlightOnHover verticalSpacing="xs" aria-label={label} className={classes.table ?? ''} style={words}>
+        <TableHead columns={columns} />
+        <Table.Tbody>{children}</Table.Tbody>
+      </Table>
+    </div>
+  );
+}
+
+/** As a text of a style sheet. */
+function quoted(word: string): string {
+  return `"${word.replaceAll(/["\\]/g, '\\$&')}"`;
+}
