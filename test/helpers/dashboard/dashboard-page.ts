@@ -14,6 +14,11 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 /** Rules of WCAG 2.2 up to AA, and good practice. Without copies of style sheets, which the page's own policy would report. */
 const AXE_RUN = `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice'], preload: false, resultTypes: ['violations'] })`;
 
+const SIDEWAYS = `[...document.querySelectorAll('main *')]
+  .filter((one) => one.role !== 'grid' && /auto|scroll/.test(getComputedStyle(one).overflowX))
+  .filter((one) => one.scrollWidth > one.clientWidth)
+  .map((one) => one.outerHTML.slice(0, 200))`;
+
 export interface DashboardPage {
   readonly page: Page;
   /** What has happened so far that must not: an empty list in a test that passes. */
@@ -24,6 +29,8 @@ export interface DashboardPage {
   picture(name: string): Promise<void>;
   /** What axe-core finds wrong on the page, one line for each violation. */
   violations(): Promise<readonly string[]>;
+  /** The elements that somebody would have to scroll sideways, besides the grid of documents. */
+  sideways(): Promise<readonly string[]>;
 }
 
 /**
@@ -64,6 +71,7 @@ export async function dashboardPage(
       mkdirSync(SCREENSHOTS, { recursive: true });
       await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage: true, animations: 'disabled' });
     },
+    sideways: () => page.evaluate<readonly string[]>(SIDEWAYS),
     violations: async () => {
       if (!(await page.evaluate('"axe" in globalThis'))) await page.evaluate(AXE);
       const { violations } = await page.evaluate<AxeResult>(AXE_RUN);
