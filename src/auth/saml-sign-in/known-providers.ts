@@ -44,6 +44,8 @@ export class KnownSamlProviders {
   readonly #now: () => number;
   /** It goes when its version of the provider goes. */
   readonly #read = new WeakMap<Provider, Read>();
+  /** What is being read: sign-ins at the same time share it. */
+  readonly #reading = new WeakMap<Provider, Promise<SamlMetadata>>();
 
   constructor(egress: Pick<Egress, 'fetch' | 'checkUrl'>, now: () => number) {
     this.#egress = egress;
@@ -73,20 +75,29 @@ export class KnownSamlProviders {
   }
 
   async #metadata(provider: Provider): Promise<SamlMetadata | null> {
-    const { metadata: text, metadataUrl, issuer } = provider.saml ?? {};
+    const { metadata: text, metadataUrl } = provider.saml ?? {};
     if (text === undefined && metadataUrl === undefined) return null;
     const [before, now] = [this.#read.get(provider), this.#now()];
     if (before !== undefined && (text !== undefined || now < before.staleAt)) return before.metadata;
+    const reading = this.#reading.get(provider) ?? this.#readNow(provider, now);
+    this.#reading.set(provider, reading);
     try {
-      const metadata = readSamlMetadata(text ?? (await this.#fetched(metadataUrl ?? '')), issuer);
-      this.#read.set(provider, { metadata, at: now, staleAt: now + METADATA_MS });
-      return metadata;
+      return await reading;
     } catch (error) {
       const isKnown = error instanceof EgressError || error instanceof SamlFault;
       if (before === undefined || !isKnown || now - before.at > KEPT_MS) throw error;
       this.#read.set(provider, { ...before, staleAt: now + PAUSE_MS });
       return before.metadata;
+    } finally {
+      this.#reading.delete(provider);
     }
+  }
+
+  async #readNow(provider: Provider, now: number): Promise<SamlMetadata> {
+    const { metadata: text, metadataUrl = '', issuer } = provider.saml ?? {};
+    const metadata = readSamlMetadata(text ?? (await this.#fetched(metadataUrl)), issuer);
+    this.#read.set(provider, { metadata, at: now, staleAt: now + METADATA_MS });
+    return metadata;
   }
 
   async #fetched(url: string): Promise<string> {

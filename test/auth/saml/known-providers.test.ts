@@ -35,6 +35,8 @@ function world() {
 
 t.test('is read again every 15 minutes, and for an unknown key after one', async (t) => {
   const { state, known, provider } = world();
+  await Promise.all(Array.from({ length: 20 }, () => known.about(provider)));
+  t.equal(state.asked, 1, 'once for all that sign in at the same time');
   t.match(await known.about(provider), { issuer: 'https://login.example.org', binding: 'post', logoutUrl: null });
   state.now += 14 * MINUTE;
   await known.about(provider);
