@@ -15,7 +15,7 @@ import { ExampleListener } from './example-listener.ts';
 /** The address that the pages show. */
 export const SHOWN = 'http://127.0.0.1:3000';
 
-export const PAGES = ['README.md', 'docs/api.md', 'docs/webhooks.md', 'docs/plugins.md'] as const;
+export const PAGES = ['README.md', 'docs/api.md', 'docs/webhooks.md', 'docs/automation.md', 'docs/plugins.md'] as const;
 
 /** For how long a command is asked again, in milliseconds. */
 const SOON_MS = 20_000;
@@ -99,6 +99,7 @@ export function comparable(page: string): string {
     .replace(/webhook-timestamp: \d+/g, 'webhook-timestamp: <seconds>')
     .replace(/\b\d+(\.\d)? ms\b/g, '<n> ms')
     .replace(/v1,[\w+/]{43}=/g, 'v1,<signature>')
+    .replace(/whsec_[\w+/]+=*/g, 'whsec_<secret>')
     .replace(/cursor=[\w-]+|millrace-next: [\w-]+/g, '<cursor>')
     .replace(/"transaction":"[^"]+"/g, '"transaction":"<transaction>"');
 }

@@ -39,7 +39,7 @@ t.test('a service is let in, and its hooks are seen and removed', options, async
     {
       name: 'zapier: webhooks',
       collections: ['webhooks'],
-      actions: ['read', 'create', 'update', 'delete'],
+      actions: ['read', 'create', 'delete'],
       principals: { keys: [id] },
       effect: 'allow',
     },

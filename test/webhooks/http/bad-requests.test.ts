@@ -31,6 +31,10 @@ t.test('no body and no parameter brings the routes down', async (t) => {
     `POST /webhooks/endpoints/${id}/recover`,
     `POST /webhooks/endpoints/${id}/replay`,
     'GET /webhooks/deliveries',
+    'POST /hooks',
+    'GET /hooks',
+    'GET /collections/todos/samples',
+    'GET /collections/%2e%2e/schema',
     `GET /webhooks/endpoints/%00`,
     'POST /webhooks/deliveries/%F0%9F%98%80/resend',
   ] as const;
@@ -50,6 +54,8 @@ t.test('no body and no parameter brings the routes down', async (t) => {
   ];
   const names = [
     'url',
+    'targetUrl',
+    'event',
     'types',
     'filter',
     'headers',
@@ -66,7 +72,7 @@ t.test('no body and no parameter brings the routes down', async (t) => {
     const body = random.once(5) ? random.pick(values) : `{${pairs.join(',')}}`;
     const url = random.pick(urls);
     const query = random.once(4)
-      ? `?${random.pick(['limit', 'cursor', 'type', 'state', 'x'])}=${encodeURIComponent(random.pick(values))}`
+      ? `?${random.pick(['limit', 'cursor', 'type', 'state', 'targetUrl', 'x'])}=${encodeURIComponent(random.pick(values))}`
       : '';
     const answer = url.startsWith('GET') ? await boss(`${url}${query}`) : await boss(`${url}${query}`, body);
     t.ok(answer.statusCode < 500, `${url}${query} ${body}: ${answer.body.slice(0, 200)}`);

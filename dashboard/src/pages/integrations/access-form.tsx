@@ -13,6 +13,8 @@ import { PageLink } from '../../parts/page-link.tsx';
 import { useAction } from '../../parts/use-action.ts';
 
 const ALL = ['read', 'create', 'update', 'delete'] as const;
+/** A hook is made and removed, and never changed by its service. */
+const OF_HOOKS = ['read', 'create', 'delete'] as const;
 /** Stands for the key until one is chosen. */
 const ITS_ID = 'ID_OF_THE_KEY';
 
@@ -26,7 +28,7 @@ interface Wanted {
 function policiesFor({ title, key, collections, writes }: Wanted): readonly object[] {
   const common = { principals: { keys: [key] }, effect: 'allow' };
   return [
-    { name: `${title}: webhooks`, collections: ['webhooks'], actions: ALL, ...common },
+    { name: `${title}: webhooks`, collections: ['webhooks'], actions: OF_HOOKS, ...common },
     { name: `${title}: documents`, collections, actions: writes ? ALL : ['read'], ...common },
   ];
 }
