@@ -50,7 +50,7 @@ t.test('files', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t) =
 
   await t.test('teaches how the first one comes', async (t) => {
     await page.getByText('No files yet').waitFor();
-    await page.getByText(`curl ${origin}/files -H "authorization: Bearer $TOKEN" -F`).waitFor();
+    await page.getByText(`curl ${origin}/files \\ -H "authorization: Bearer $TOKEN" -F`).waitFor();
     t.strictSame(await violations(), []);
   });
 

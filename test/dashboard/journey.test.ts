@@ -13,7 +13,7 @@ import { startOpenIdProvider } from '../helpers/providers/openid-provider.ts';
 import { until } from '../helpers/until.ts';
 import { startReceiver } from '../helpers/webhooks/receiver.ts';
 
-/** A minute and a half, most of it waiting: only with `MILLRACE_LONG=1`. */
+/** It goes through what the other files try page by page: only with `MILLRACE_LONG=1`. */
 const isLong = process.env['MILLRACE_LONG'] === '1';
 const options = { skip: isLong ? (whyNoBrowser() ?? false) : 'long: MILLRACE_LONG=1', timeout: 180_000 };
 

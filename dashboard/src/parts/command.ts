@@ -12,7 +12,8 @@ const AS_JSON = "-H 'content-type: application/json'";
  */
 export function curl(target: string, body?: object): string {
   const address = target.startsWith('/') ? `${location.origin}${target}` : target;
-  const words = [`curl ${address}`, ...(session.state === 'open' ? [] : [`-H "authorization: Bearer ${TOKEN}"`])];
-  if (body === undefined) return words.join(' ');
-  return `${[...words, AS_JSON].join(' ')} \\\n  -d '${JSON.stringify(body)}'`;
+  const parts = [`curl ${address}`];
+  if (session.state !== 'open') parts.push(`-H "authorization: Bearer ${TOKEN}"`);
+  if (body !== undefined) parts.push(`${AS_JSON} -d '${JSON.stringify(body)}'`);
+  return parts.join(' \\\n  ');
 }

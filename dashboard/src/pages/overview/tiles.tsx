@@ -71,7 +71,7 @@ function tilesOf({ ready, endpoints, plugins }: Facts, { events, realtime }: Ser
     {
       name: 'Deliveries waiting',
       value: numberText(pending),
-      note: endpoints.length === 0 ? 'No webhooks yet.' : `For ${counted(endpoints.length, 'webhook')}.`,
+      note: endpoints.length === 0 ? 'No webhooks yet.' : `To ${counted(endpoints.length, 'endpoint')}.`,
     },
     {
       name: 'Functions',

@@ -38,7 +38,7 @@ export function EndpointList({ endpoints }: { readonly endpoints: readonly Endpo
                 {nameOf(endpoint)}
               </PageLink>
               {endpoint.name === null ? null : (
-                <Text size="xs" c="dimmed" truncate>
+                <Text size="xs" c="dimmed" lineClamp={2} style={{ overflowWrap: 'anywhere' }}>
                   {endpoint.url}
                 </Text>
               )}

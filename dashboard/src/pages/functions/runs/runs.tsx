@@ -162,7 +162,7 @@ function RunTable({ items, search, go, plugin }: RunTableProps) {
           <Table.Td ta="right">{run.attempt}</Table.Td>
           <Table.Td maw={260}>
             {run.error === null ? null : (
-              <Text size="sm" truncate title={run.error.message}>
+              <Text size="sm" lineClamp={2} title={run.error.message}>
                 {run.error.code}: {run.error.message}
               </Text>
             )}

@@ -118,7 +118,7 @@ function DeliveryTable({ items, endpoints }: DeliveryTableProps) {
             </Table.Td>
             {search.endpoint === undefined ? (
               <Table.Td maw={220}>
-                <Text size="sm" truncate>
+                <Text size="sm" lineClamp={2} style={{ overflowWrap: 'anywhere' }}>
                   {endpoint === undefined ? 'a deleted endpoint' : nameOf(endpoint)}
                 </Text>
               </Table.Td>
