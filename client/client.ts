@@ -7,9 +7,9 @@ import { Connection } from './connection.ts';
 import { Files } from './files.ts';
 import { type EventQuery, type EventState, LiveEvents } from './live-events.ts';
 import type { Answered, Problem } from './problem.ts';
-import { beginningOf, endingOf, type PendingStore } from './provider-sign-in.ts';
 import { type Asked, Requests } from './requests.ts';
 import { Session, type SessionStore, type TokenSource, type User } from './session.ts';
+import { askingFor, beginningOf, endingOf, linkOf, type PendingStore } from './sign-in.ts';
 import type { SocketClass } from './socket.ts';
 
 export type { Collection, Doc, Meta, Page, WriteOptions } from './collection.ts';
@@ -19,10 +19,10 @@ export type { LiveState } from './live.ts';
 export type { EventQuery, EventState } from './live-events.ts';
 export type { Answered } from './problem.ts';
 export { Problem, type ProblemDocument } from './problem.ts';
-export type { PendingStore } from './provider-sign-in.ts';
 export type { ListQuery, Query } from './query.ts';
 export type { Asked } from './requests.ts';
 export type { SavedSession, SessionStore, TokenSource, User } from './session.ts';
+export type { PendingStore } from './sign-in.ts';
 export type { Socket, SocketClass } from './socket.ts';
 
 export interface ClientOptions {
@@ -133,6 +133,35 @@ export class Client {
   async finishSignIn(address: string, store: PendingStore): Promise<User | null> {
     const ending = endingOf(address, store);
     return ending === null ? null : await this.#session.exchange(ending);
+  }
+
+  /**
+   * Asks for a letter with a link and a code that sign in. Whether an account has the address is not told.
+   * @param redirect the page that the link opens: an owner of the server lists it
+   * @param store where the browser keeps a secret until then: `localStorage` fits, because links open in new tabs
+   */
+  async askForLink(
+    email: string,
+    { redirect, store }: { readonly redirect: string; readonly store: PendingStore },
+  ): Promise<void> {
+    await this.#requests.send('POST', '/auth/link', { body: await askingFor(email, redirect, store) });
+  }
+
+  /**
+   * Signs in by the link, on the page that it has opened. Call it when a button is pressed, and not when the page opens:
+   * programs open links in letters, too.
+   * @param address `location.href`
+   * @returns the signed-in user; null when the address holds no secret
+   * @throws Problem `link-unusable`, also in another browser, `mfa-required`
+   */
+  async enterByLink(address: string, store: PendingStore): Promise<User | null> {
+    const proof = linkOf(address, store);
+    return proof === null ? null : await this.#session.enterByLetter(proof);
+  }
+
+  /** Signs in by the code of a letter, in any browser. @throws Problem `sign-in-failed`, `mfa-required`, `rate-limited` */
+  enterByCode(email: string, code: string): Promise<User> {
+    return this.#session.enterByLetter({ email, code });
   }
 
   /** Makes an account and signs in. */

@@ -130,6 +130,14 @@ export class Session {
     return tokens.user;
   }
 
+  /** @param proof what `POST /auth/link/confirm` wants */
+  async enterByLetter(proof: object): Promise<User> {
+    const tokens = await this.#post('link/confirm', proof);
+    this.#take(tokens);
+    this.#tell();
+    return tokens.user;
+  }
+
   async register(account: Readonly<Record<string, unknown>>): Promise<User> {
     const tokens = await this.#post('register', account);
     this.#take(tokens);

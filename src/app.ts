@@ -15,6 +15,7 @@ import { collectionAdminRoutes } from './admin/collection-routes.ts';
 import { draftRoutes } from './admin/drafts/draft-routes.ts';
 import { indexRoutes } from './admin/index-routes.ts';
 import { installationRoutes } from './admin/installation/installation-routes.ts';
+import { letterRoutes } from './admin/letters/letter-routes.ts';
 import { policyRoutes } from './admin/policy-routes.ts';
 import { adminRoutes } from './admin/routes.ts';
 import { providerRoutes } from './admin/sign-in/provider-routes.ts';
@@ -26,6 +27,7 @@ import { passkeyLoginRoutes } from './auth/http/factors/passkey-login-routes.ts'
 import { passkeyRoutes } from './auth/http/factors/passkey-routes.ts';
 import { flowRoutes } from './auth/http/flow-routes.ts';
 import { identityRoutes } from './auth/http/identity-routes.ts';
+import { linkRoutes } from './auth/http/links/link-routes.ts';
 import { pageRoutes } from './auth/http/page-routes.ts';
 import { signInRoutes } from './auth/http/sign-in-routes.ts';
 import { RequestRate } from './auth/request-rate.ts';
@@ -141,6 +143,8 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
       await context.register(json, { config });
       await context.register(factorLoginRoutes, parts.auth);
       await context.register(passkeyLoginRoutes, parts.auth);
+      const { base } = parts.config.auth;
+      await context.register(linkRoutes, { ...parts, ...parts.auth, ...config, base });
       await context.register(signInRoutes, { ...parts.byProviders, ...parts.auth, publicUrl: config.publicUrl });
     });
     await context.register(async function providers(context) {
@@ -210,6 +214,7 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
         version: VERSION,
         databaseVersion: parts.mongo.version,
       });
+      await context.register(letterRoutes, { ...parts, ...parts.auth });
       await context.register(auditRoutes, parts);
     });
     const onError = (err: unknown, collection: string) =>

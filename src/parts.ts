@@ -184,7 +184,8 @@ async function makeOn(
   };
   const events = closers.add(await openEvents(mongo, { ...config.events, onNote }), (it) => it.close());
   // What every process holds in memory and keeps in force within a second.
-  const reloaders = [policyBook, providers, redirects].map(({ reloader }) => closers.add(reloader, (it) => it.stop()));
+  const held = [policyBook, providers, redirects, auth.letterTemplates];
+  const reloaders = held.map(({ reloader }) => closers.add(reloader, (it) => it.stop()));
   const readers = [auth, registry, sortIndexes, ...reloaders];
   for (const reader of quotas === undefined ? readers : [...readers, quotas]) {
     const unfollow = events.tail.attach({ rows: (rows) => reader.follow(rows), lost: () => reader.follow(null) });
@@ -193,6 +194,8 @@ async function makeOn(
   await Promise.all(reloaders.map((it) => it.start(() => events.upToDate())));
   const audit = closers.add(new Audit({ store: new AuditStore(mongo), consumer: events.consumer }), (it) => it.stop());
   await audit.start();
+
+  closers.add(auth.startNotices(events.consumer), (it) => it.stop());
 
   if (quotas !== undefined) {
     const counter = new QuotaCounter(quotaStore);

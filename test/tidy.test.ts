@@ -66,7 +66,7 @@ const DOORS: readonly { readonly vendor: RegExp; readonly doors: RegExp }[] = [
   { vendor: /^uqr$/, doors: /^src\/auth\/factors\/qr\.ts/ },
   { vendor: /^isolated-vm$/, doors: /^src\/functions\/sandbox\/runner\// },
   { vendor: /^amaro$/, doors: /^src\/functions\/plugins\/compile\// },
-  { vendor: /^nodemailer$/, doors: /^src\/auth\/sign-in\/smtp-mail\.ts/ },
+  { vendor: /^nodemailer$/, doors: /^src\/auth\/letters\/smtp-mail\.ts/ },
   { vendor: /^@node-rs\/argon2$/, doors: /^src\/auth\/accounts\/passwords\.ts/ },
   { vendor: /^@aws-sdk\//, doors: /^src\/files\/stores\/s3-store\.ts/ },
 ];

@@ -19,22 +19,24 @@ import { Passwords } from './accounts/passwords.ts';
 import { UserStore } from './accounts/user-store.ts';
 import { Users } from './accounts/users.ts';
 import { Authenticator } from './authenticator.ts';
+import { LinkSignIn } from './by-letter/link-sign-in.ts';
+import { LinkStore } from './by-letter/link-store.ts';
 import { FactorStore } from './factors/factor-store.ts';
 import { PasskeyStore } from './factors/passkey-store.ts';
 import { openFactors, type SignInByFactors } from './open-factors.ts';
 import { type ByProviders, type ByProvidersNeeds, openFlows } from './open-flows.ts';
-import { mailWay, openMail } from './open-mail.ts';
+import { type LetterParts, mailWay, openLetters } from './open-letters.ts';
 import { KeptTokens } from './providers/kept-tokens.ts';
 import { ProviderStore } from './providers/provider-store.ts';
 import { RedirectStore } from './providers/redirect-store.ts';
 import { DelayStore } from './sign-in/delay-store.ts';
 import { FreshSignIns } from './sign-in/fresh-sign-ins.ts';
 import { Owners } from './sign-in/owners.ts';
+import { Recovery } from './sign-in/recovery.ts';
 import { SignIn } from './sign-in/sign-in.ts';
 import { SignInDelays } from './sign-in/sign-in-delays.ts';
 import { SingleUse } from './sign-in/single-use.ts';
 import { SingleUseStore } from './sign-in/single-use-store.ts';
-import { TestLetters } from './sign-in/test-letters.ts';
 import { ACCESS_MS, AccessTokens } from './tokens/access-tokens.ts';
 import { ApiKeyStore } from './tokens/api-key-store.ts';
 import { ApiKeys } from './tokens/api-keys.ts';
@@ -49,15 +51,16 @@ const SWEEP_MS = 3_600_000;
 const CURSOR_MS = 24 * 3_600_000;
 const ADDRESS_MS = 3_600_000;
 
-export interface AuthParts extends SignInByFactors {
+export interface AuthParts extends SignInByFactors, LetterParts {
   readonly authenticator: Authenticator;
   readonly signIn: SignIn;
+  readonly recovery: Recovery;
+  readonly linkSignIn: LinkSignIn;
   readonly fresh: FreshSignIns;
   readonly sessions: Sessions;
   readonly users: Users;
   readonly passwords: Passwords;
   readonly owners: Owners;
-  readonly testLetters: TestLetters;
   readonly keys: ApiKeys;
   readonly keyRing: KeyRing;
   readonly activity: Activity;
@@ -103,7 +106,7 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
   const clock = { now };
   const sealer = await openSealer(settings.auth.masterKey);
   const [users, sessionStore, keyStore] = [new UserStore(mongo), new SessionStore(mongo), new ApiKeyStore(mongo)];
-  const [delays, singleUseStore] = [new DelayStore(mongo), new SingleUseStore(mongo)];
+  const [delays, singleUseStore, linkStore] = [new DelayStore(mongo), new SingleUseStore(mongo), new LinkStore(mongo)];
   const activity = new Activity(mongo, now);
   const { issuer } = settings.auth;
   const terms = { issuer, audience: `millrace:${mongo.data.databaseName}`, lifetimeMs: ACCESS_MS };
@@ -120,6 +123,7 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
     ...ownStores,
     delays,
     singleUseStore,
+    linkStore,
     keyRing,
     ...secrets,
     passwords,
@@ -160,13 +164,24 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
   });
   const { base, registration } = settings.auth;
   const signInDelays = new SignInDelays(delays, (account, network) => sessions.openedFrom(account, network));
-  const mail = await openMail(settings);
-  const testLetters = new TestLetters({ way: mailWay(settings), mail, singleUse, base });
+  const letters = await openLetters(settings, { mongo, singleUse, findUser: (id) => users.find(id), ...clock });
+  const { outbox } = letters;
+  const recovery = new Recovery({ users: accounts, singleUse, activity, outbox, base });
   const common = { users: accounts, passwords, sessions, delays: signInDelays, singleUse, activity, base };
   const byFactors = openFactors({ ...common, factorStore, passkeyStore, ...clock }, (secondStep) => {
-    return new SignIn({ ...common, secondStep, mail, registration, onError });
+    return new SignIn({ ...common, secondStep, recovery, registration });
   });
   const { signIn, secondStep, factors, factorSignIn, passkeys, passkeySignIn } = byFactors;
+  const linkSignIn = new LinkSignIn({
+    ...common,
+    store: linkStore,
+    outbox,
+    secondStep,
+    signIn,
+    codeKey: await sharedSecret(mongo, 'letter-codes', sealer),
+    isOn: settings.auth.signInLink && mailWay(settings) !== 'none',
+    ...clock,
+  });
   const left = { countPolicies, countProviders: () => providerStore.count() };
   const owners = new Owners({ mode, users: accounts, store: users, keys, ...left, signIn, singleUse, activity });
   const identities = new Identities({ store: users, passwords, activity, tokens, ...clock });
@@ -176,11 +191,15 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
   await ensureOwner(owners, settings);
 
   keys.start();
+  outbox.start();
   const sweep = () => Promise.all([sessions.sweep(ITSELF), activity.sweep()]).catch(onError);
   const sweeping = setInterval(sweep, SWEEP_MS).unref();
   return {
+    ...letters,
     authenticator,
     signIn,
+    recovery,
+    linkSignIn,
     factors,
     factorSignIn,
     passkeys,
@@ -190,7 +209,6 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
     users: accounts,
     passwords,
     owners,
-    testLetters,
     keys,
     keyRing,
     activity,
@@ -229,7 +247,7 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
     close: async () => {
       clearInterval(sweeping);
       await byProviders?.claimRenewals.settled();
-      await signIn.close();
+      await outbox.close();
       await keys.stop();
     },
   };

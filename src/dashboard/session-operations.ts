@@ -1,13 +1,20 @@
 /** The session of the dashboard, as the contract describes it. Not here: the routes (session-routes.ts). */
 import Type from 'typebox';
 import { PASSKEY_LOGIN } from '../auth/http/factors/passkey-operations.ts';
-import { EXCHANGE, FACTOR_LOGIN, LOGIN } from '../auth/http/schema.ts';
+import { ENTER_BY_CODE } from '../auth/http/links/link-operations.ts';
+import { EXCHANGE, FACTOR_LOGIN, LOGIN, TOKEN } from '../auth/http/schema.ts';
 import { ASKED_ERRORS, answer, CHECKED_ERRORS, DONE, jsonBody, operation } from '../contract/operation.ts';
 
 const tag = 'Sign-in';
 
-/** By a password, by a passkey, by the code with which a sign-in at a provider ended, or by the second factor after one of these. */
-export const OPEN_SESSION = Type.Union([LOGIN, PASSKEY_LOGIN, EXCHANGE, FACTOR_LOGIN]);
+/** By the link of a letter, with the secret that stood after `#`. */
+const LINK_LOGIN = Type.Object({ linkToken: TOKEN }, { additionalProperties: false });
+
+/**
+ * By a password, by a passkey, by the code with which a sign-in at a provider ended, by the link or the code of a letter, or by
+ * the second factor after one of these.
+ */
+export const OPEN_SESSION = Type.Union([LOGIN, PASSKEY_LOGIN, EXCHANGE, LINK_LOGIN, ENTER_BY_CODE, FACTOR_LOGIN]);
 
 const ACCESS = Type.Object(
   {
@@ -40,7 +47,15 @@ export const DASHBOARD_SESSION = {
     description: 'Only pages of this server may ask. The cookie holds the refresh token; no other route reads it.',
     body: jsonBody(OPEN_SESSION),
     answers: answer('Signed in.', ACCESS),
-    errors: [...CHECKED_ERRORS, 'sign-in-failed', 'mfa-required', 'invalid-credential', 'forbidden'],
+    errors: [
+      ...CHECKED_ERRORS,
+      'sign-in-failed',
+      'mfa-required',
+      'invalid-credential',
+      'link-unusable',
+      'sign-in-link-off',
+      'forbidden',
+    ],
   }),
   renew: operation({
     id: 'dashboard.renew',

@@ -4,13 +4,15 @@
  * in does (auth/sign-in), the cookie (session-cookie.ts).
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { browserSecret } from '../auth/by-letter/link-cookie.ts';
+import type { LinkSignIn } from '../auth/by-letter/link-sign-in.ts';
 import type { FactorSignIn } from '../auth/factors/factor-sign-in.ts';
 import type { PasskeySignIn } from '../auth/factors/passkey-sign-in.ts';
 import type { ClaimRenewals } from '../auth/flows/claim-renewals.ts';
 import type { OneTimeCodes } from '../auth/flows/one-time-codes.ts';
 import { refuseParameters, sessionOriginOf } from '../auth/http/requests.ts';
 import { ANONYMOUS } from '../auth/identity/principal.ts';
-import { invalidCredential } from '../auth/identity/refusals.ts';
+import { invalidCredential, linkSignInOff } from '../auth/identity/refusals.ts';
 import type { Owners } from '../auth/sign-in/owners.ts';
 import type { SignIn } from '../auth/sign-in/sign-in.ts';
 import type { Sessions, Tokens } from '../auth/tokens/sessions.ts';
@@ -29,6 +31,7 @@ export interface SessionRoutesOptions {
   readonly signIn: SignIn;
   readonly factorSignIn: FactorSignIn;
   readonly passkeySignIn: PasskeySignIn;
+  readonly linkSignIn: LinkSignIn;
   readonly sessions: Sessions;
   readonly owners: Owners;
   readonly codes: OneTimeCodes;
@@ -37,8 +40,19 @@ export interface SessionRoutesOptions {
 }
 
 export async function sessionRoutes(app: FastifyInstance, options: SessionRoutesOptions): Promise<void> {
-  const { config, policies, signIn, factorSignIn, passkeySignIn, sessions, owners, codes, claimRenewals, version } =
-    options;
+  const {
+    config,
+    policies,
+    signIn,
+    factorSignIn,
+    passkeySignIn,
+    linkSignIn,
+    sessions,
+    owners,
+    codes,
+    claimRenewals,
+    version,
+  } = options;
   const isSecure = (request: FastifyRequest) => (config.publicUrl ?? requestBase(request)).startsWith('https:');
   const held = (request: FastifyRequest) => tokenOf(request.headers.cookie, isSecure(request));
 
@@ -66,6 +80,12 @@ export async function sessionRoutes(app: FastifyInstance, options: SessionRoutes
       if ('ticket' in body) {
         const { ticket, ...proof } = body;
         return factorSignIn.enter(ticket, proof, origin);
+      }
+      if ('linkToken' in body || 'email' in body) {
+        if (!linkSignIn.isOn) throw linkSignInOff();
+        if ('email' in body) return linkSignIn.enterByCode(body.email, body.code, origin);
+        const browser = browserSecret(request.headers.cookie, isSecure(request));
+        return linkSignIn.enter(body.linkToken, { browser, verifier: null }, origin);
       }
       if ('credential' in body) return passkeySignIn.enter(body.credential, origin);
       if ('codeVerifier' in body) return codes.exchange(body.code, body.codeVerifier, origin);

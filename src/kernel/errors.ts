@@ -60,6 +60,7 @@ export const ERRORS = {
   'fresh-sign-in-required': row(403, 'A fresh sign-in is required'),
   'factor-required': row(403, 'A second factor must be set up first'),
   'registration-closed': row(403, 'Registration is closed'),
+  'sign-in-link-off': row(403, 'Sign-in by a letter is off'),
   'provider-denied': row(403, 'The provider did not sign the user in'),
   'provider-account-refused': row(403, 'The account at the provider is not admitted'),
   forbidden: row(403, 'The action is not allowed'),

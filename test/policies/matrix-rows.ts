@@ -3,35 +3,7 @@
  * Words in braces are filled with what exists for the row alone: a post, a file, a user, a session, a key, a policy.
  */
 import { referenceVersion } from '../../src/http/docs/reference-script.ts';
-
-/**
- * Whom a route is for. `public`: whoever comes, whatever credential is brought; `account`: whoever is signed in;
- * `documents`: by policies; `build`: owners who build, viewers look; `accounts`: owners and admins.
- */
-export type Audience = 'public' | 'account' | 'documents' | 'build' | 'accounts';
-
-export interface Row {
-  readonly route: string;
-  readonly audience: Audience;
-  /** The address, when it is not the route with its words filled. */
-  readonly url?: string;
-  readonly send?: unknown;
-  /** Sent as one file in a form. */
-  readonly upload?: 'file' | 'files';
-  readonly headers?: Readonly<Record<string, string>>;
-  /** What the allowed one is answered with. */
-  readonly status: number;
-  /** What its JSON must be like; documents are cut to what policies show. */
-  readonly body?: unknown;
-  /** Reads, although its method does not say so. */
-  readonly reads?: true;
-  /** Owners may ask it as another principal (`Millrace-As`); every other route refuses that. */
-  readonly as?: true;
-  /** A route for accounts that answers API keys, too. */
-  readonly keyed?: true;
-  /** Changes nothing, so that a viewer may; a read-only key may not, because its method is not safe. */
-  readonly viewed?: true;
-}
+import { type Row, row } from '../helpers/matrix/matrix-row.ts';
 
 /** A post as a member sees it: of its own team, without its secret. */
 const POST = { id: /.+/, team: 'a', title: /.+/, secret: undefined };
@@ -53,19 +25,8 @@ export const newPlugin = (name: string) => ({
   files: { 'made.js': 'export default () => 1' },
 });
 const NEW_PLUGIN = newPlugin('made');
+const LETTER = '/admin/letters/test/en';
 const PASSWORD = 'four wooden ships sail';
-
-const row = (
-  route: string,
-  audience: Audience,
-  status: number,
-  more: Omit<Row, 'route' | 'audience' | 'status'> = {},
-): Row => ({
-  route,
-  audience,
-  status,
-  ...more,
-});
 
 export const ROWS: readonly Row[] = [
   row('GET /healthz', 'public', 200, { body: { status: 'ok' } }),
@@ -102,6 +63,8 @@ export const ROWS: readonly Row[] = [
   row('POST /auth/reset', 'public', 400, { send: {} }),
   row('POST /auth/reset/confirm', 'public', 400, { send: {} }),
   row('POST /auth/exchange', 'public', 400, { send: {} }),
+  row('POST /auth/link', 'public', 403, { send: { email: 'a@example.org' } }),
+  row('POST /auth/link/confirm', 'public', 400, { send: {} }),
   row('GET /signin', 'public', 200),
   row('GET /auth/:provider', 'public', 404),
   row('GET /auth/:provider/callback', 'public', 404),
@@ -286,6 +249,13 @@ export const ROWS: readonly Row[] = [
   }),
   row('GET /admin/settings/effective', 'accounts', 200, { body: { mode: /.+/, mail: { way: /.+/ } } }),
   row('POST /admin/mail/test', 'accounts', 200, { body: { sent: Boolean, verdict: /.+/ } }),
+  row('GET /admin/letters', 'accounts', 200, { body: [{ kind: 'verify-address', language: 'en' }] }),
+  row('GET /admin/letters/sent', 'accounts', 200, { body: Array }),
+  row('GET /admin/letters/:kind/:language', 'accounts', 200, { url: LETTER, body: { changedAt: null } }),
+  row('PUT /admin/letters/:kind/:language', 'accounts', 400, { url: LETTER, send: {} }),
+  row('DELETE /admin/letters/:kind/:language', 'accounts', 204, { url: LETTER }),
+  row('POST /admin/letters/:kind/:language/preview', 'accounts', 200, { url: `${LETTER}/preview`, send: {} }),
+  row('POST /admin/letters/:kind/:language/test', 'accounts', 200, { url: `${LETTER}/test`, send: {} }),
   row('GET /admin/audit', 'accounts', 200, { body: [] }),
 ];
 

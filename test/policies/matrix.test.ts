@@ -8,8 +8,9 @@ import { ask, signIn, signInOwner } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { multipart } from '../helpers/files/upload.ts';
 import { jobOf } from '../helpers/functions/plugins.ts';
+import type { Row } from '../helpers/matrix/matrix-row.ts';
 import { routesOf } from '../helpers/routes.ts';
-import { ELSEWHERE, newPlugin, ROWS, type Row } from './matrix-rows.ts';
+import { ELSEWHERE, newPlugin, ROWS } from './matrix-rows.ts';
 
 type Headers = Readonly<Record<string, string>>;
 

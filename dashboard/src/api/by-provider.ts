@@ -3,7 +3,7 @@
  * with a code that works once, and with the verifier of this tab only (RFC 7636).
  */
 import { Problem } from '../../../client/client.ts';
-import { beginningOf, endingOf } from '../../../client/provider-sign-in.ts';
+import { beginningOf, endingOf } from '../../../client/sign-in.ts';
 import { request } from './client.ts';
 import { session } from './session.ts';
 import { withoutSession } from './without-session.ts';

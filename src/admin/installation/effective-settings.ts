@@ -2,7 +2,7 @@
  * The settings that are in force, for owners to look at: nothing secret and no credential is among them. Pure. Not here:
  * reading them (kernel/config), and what owners change while the program runs (admin/sign-in/settings-routes.ts).
  */
-import type { MailWay } from '../../auth/sign-in/test-letters.ts';
+import type { MailWay } from '../../auth/letters/test-letters.ts';
 import { parseStoreAddresses } from '../../files/stores/store-address.ts';
 import type { Config } from '../../kernel/config/config.ts';
 import { SETTINGS } from '../../kernel/config/settings.ts';

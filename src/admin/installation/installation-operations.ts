@@ -5,6 +5,8 @@ import { EFFECTIVE_SETTINGS, MAIL_VERDICT } from './installation-shapes.ts';
 
 const tag = 'Running it';
 
+export const MAIL_VERDICT_SHAPE = shape('MailVerdict', MAIL_VERDICT);
+
 export const INSTALLATION = {
   effectiveSettings: operation({
     id: 'settings.effective',
@@ -19,7 +21,7 @@ export const INSTALLATION = {
     tag,
     summary: 'Send a test letter to the own address',
     description: 'At most one every ten seconds.',
-    answers: answer('Whether the letter was taken, and why not.', shape('MailVerdict', MAIL_VERDICT)),
+    answers: answer('Whether the letter was taken, and why not.', MAIL_VERDICT_SHAPE),
     errors: [...ASKED_ERRORS, 'document-not-found'],
   }),
 };

@@ -2,7 +2,9 @@
 import type { FastifyInstance } from 'fastify';
 import type { Users } from '../../auth/accounts/users.ts';
 import { requireAccount } from '../../auth/http/requests.ts';
-import type { TestLetters } from '../../auth/sign-in/test-letters.ts';
+import { languageOf } from '../../auth/letters/languages/languages.ts';
+import { commonValues, type LetterTemplates } from '../../auth/letters/letter-templates.ts';
+import type { TestLetters } from '../../auth/letters/test-letters.ts';
 import type { Config } from '../../kernel/config/config.ts';
 import { requestBase } from '../../kernel/request.ts';
 import { enterAt } from '../../policies/http/enter-at.ts';
@@ -14,13 +16,14 @@ export interface InstallationRoutesOptions {
   readonly policies: Policies;
   readonly users: Users;
   readonly testLetters: TestLetters;
+  readonly letterTemplates: LetterTemplates;
   readonly config: Config;
   readonly version: string;
   readonly databaseVersion: string;
 }
 
 export async function installationRoutes(app: FastifyInstance, options: InstallationRoutesOptions): Promise<void> {
-  const { policies, users, testLetters, config, version, databaseVersion } = options;
+  const { policies, users, testLetters, letterTemplates, config, version, databaseVersion } = options;
   const enter = enterAt(policies, 'admin:accounts');
   const about = { version, databaseVersion, mailWay: testLetters.way };
 
@@ -31,6 +34,8 @@ export async function installationRoutes(app: FastifyInstance, options: Installa
 
   app.post('/admin/mail/test', { config: INSTALLATION.testMail }, async (request) => {
     const { principal } = enter(request, 'update');
-    return testLetters.send(await users.get(requireAccount(principal).id));
+    const user = await users.get(requireAccount(principal).id);
+    const language = languageOf(user.profile['locale']) ?? config.auth.language;
+    return testLetters.send(user, letterTemplates.fill('test', language, commonValues(user, config.auth.base)));
   });
 }

@@ -2,6 +2,7 @@
  * Accounts as owners see and change them, and as users change their own. Not here: signing in (sign-in.ts), sessions
  * (sessions.ts), and rights (admin/, account-routes.ts).
  */
+import { randomBytes } from 'node:crypto';
 import { newId } from '../../database/json/ids.ts';
 import { newMeta, type Stamp } from '../../database/system-collection.ts';
 import { MillraceError } from '../../kernel/errors.ts';
@@ -83,7 +84,11 @@ export class Users {
 
   /** @throws MillraceError `document-not-found` */
   async get(id: string): Promise<User> {
-    return existing(await this.#parts.store.find(id));
+    return existing(await this.find(id));
+  }
+
+  find(id: string): Promise<User | null> {
+    return this.#parts.store.find(id);
   }
 
   /** @param name as it was typed, folded */
@@ -141,6 +146,25 @@ export class Users {
     checkPassword(password, names);
     await this.#parts.passwords.set(_id, password);
     await this.#parts.sessions.endAll(_id, reason, stamp, but);
+  }
+
+  /**
+   * Proves the address of an account, for whoever reads its letters. If the account made itself and nobody had proved the
+   * address before, a stranger may have made it in wait for the holder of the address. So every other way in ends: the
+   * password becomes one that nobody knows, and sessions, passkeys and identities go.
+   */
+  async proveAddress(user: User, stamp: Stamp): Promise<User> {
+    if (user.emailVerified) return user;
+    const { _id: id, kind, identities = [], _meta } = user;
+    const change: UserChange = { emailVerified: true };
+    if (kind === 'owner' || _meta.createdBy !== id) return this.change(id, change, stamp);
+    const { passwords, sessions, tokens, factors } = this.#parts;
+    if ((await passwords.mark(id)) !== null) await passwords.set(id, randomBytes(32).toString('base64url'));
+    for (const store of factors) await store.removeAll(id);
+    await tokens.forget(identities.map((identity) => identity.id));
+    const proved = await this.change(id, { ...change, ...(identities.length > 0 && { identities: [] }) }, stamp);
+    await sessions.endAll(id, 'password-reset', stamp);
+    return proved;
   }
 
   /**

@@ -28,7 +28,7 @@ export class PasskeySignIn {
     const { passkeys, secondStep, signIn } = this.#parts;
     const { id, user, isVerified } = await passkeys.prove(credential, null, origin);
     if (user.disabled) throw signInFailed();
-    if (!isVerified && (await secondStep.stands(user._id))) throw await secondStep.question(user, null);
+    if (!isVerified && (await secondStep.stands(user._id))) throw await secondStep.question(user, {});
     return signIn.welcome(user, origin, {
       holds: async ({ disabled }) => !disabled && (await passkeys.stands(user._id, id)),
     });

@@ -6,7 +6,7 @@ import { hash } from 'node:crypto';
 import { MillraceError } from '../../kernel/errors.ts';
 import type { Passwords } from '../accounts/passwords.ts';
 import type { User } from '../identity/user.ts';
-import type { SecondStep } from '../sign-in/second-step.ts';
+import type { FirstProof, SecondStep } from '../sign-in/second-step.ts';
 import { SINGLE_USE_MS, type SingleUse } from '../sign-in/single-use.ts';
 import type { SessionOrigin } from '../tokens/session.ts';
 import type { Factors } from './factors.ts';
@@ -28,9 +28,10 @@ export class SecondQuestion implements SecondStep {
     return this.#parts.factors.stands(user);
   }
 
-  async question({ _id }: User, identity: string | null): Promise<MillraceError> {
+  async question({ _id }: User, proof: FirstProof): Promise<MillraceError> {
     const { passwords, singleUse } = this.#parts;
-    const facts = { password: await passwordStamp(passwords, _id), identity };
+    const { identity = null, email = null } = proof;
+    const facts = { password: await passwordStamp(passwords, _id), identity, email };
     const ticket = await singleUse.make('factor', _id, { facts });
     return new MillraceError('mfa-required', 'Sign in with a code of the second factor, too', {
       hint: 'POST /auth/mfa/login with this ticket and a code of the authenticator, or a recovery code',

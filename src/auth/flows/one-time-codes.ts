@@ -65,7 +65,7 @@ export class OneTimeCodes {
       if (await secondStep.stands(account)) {
         // What the provider gave with its proof comes only once.
         await keep();
-        throw await secondStep.question(user, identity);
+        throw await secondStep.question(user, { identity });
       }
       const holds = ({ disabled, identities = [] }: User) => !disabled && identities.some(({ id }) => id === identity);
       const signedIn = await signIn.welcome(user, origin, { holds, identity });

@@ -11,17 +11,19 @@ import type { Authenticator } from '../authenticator.ts';
 import type { Factors } from '../factors/factors.ts';
 import { type KeyPrincipal, stampBy } from '../identity/principal.ts';
 import { foldName, toShown } from '../identity/user.ts';
+import type { Recovery } from '../sign-in/recovery.ts';
 import type { SignIn } from '../sign-in/sign-in.ts';
 import type { ApiKey } from '../tokens/api-key.ts';
 import type { ApiKeys } from '../tokens/api-keys.ts';
 import type { Sessions } from '../tokens/sessions.ts';
 import { ACCOUNT } from './account-operations.ts';
-import { refuseParameters, requireAccount, requireSmall, sessionOriginOf } from './requests.ts';
+import { preferredLanguage, refuseParameters, requireAccount, requireSmall, sessionOriginOf } from './requests.ts';
 import { CHANGE_ME, CHANGE_PASSWORD, FRESH } from './schema.ts';
 
 export interface AccountRoutesOptions {
   readonly authenticator: Authenticator;
   readonly signIn: SignIn;
+  readonly recovery: Recovery;
   readonly sessions: Sessions;
   readonly users: Users;
   readonly factors: Factors;
@@ -29,7 +31,7 @@ export interface AccountRoutesOptions {
 }
 
 export async function accountRoutes(app: FastifyInstance, options: AccountRoutesOptions): Promise<void> {
-  const { authenticator, signIn, sessions, users, factors, keys } = options;
+  const { authenticator, signIn, recovery, sessions, users, factors, keys } = options;
   refuseParameters(app);
 
   app.get('/auth/me', { config: ACCOUNT.me }, async (request) => {
@@ -45,7 +47,7 @@ export async function accountRoutes(app: FastifyInstance, options: AccountRoutes
     const user = await users.get(id);
     if (email !== undefined && !(user.emailVerified && foldName(email) === foldName(user.email ?? ''))) {
       await signIn.confirmPassword(user, password ?? '', sessionOriginOf(request));
-      signIn.sendVerification(user, email);
+      await recovery.sendVerification(user, email, preferredLanguage(request));
     }
     return toShown(
       Object.keys(change).length > 0 ? await users.change(id, change, stampBy(request, request.id)) : user,

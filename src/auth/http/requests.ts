@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { MillraceError } from '../../kernel/errors.ts';
 import { parameters } from '../../kernel/request.ts';
 import type { Principal } from '../identity/principal.ts';
+import { acceptedLanguage, type LanguageName } from '../letters/languages/languages.ts';
 import type { SessionOrigin } from '../tokens/session.ts';
 import { MAX_KEPT_BYTES } from './schema.ts';
 
@@ -16,6 +17,11 @@ export function refuseParameters(app: FastifyInstance): void {
 /** Where a request comes from, for the session it opens. */
 export function sessionOriginOf({ ip, id, headers }: Pick<FastifyRequest, 'ip' | 'id' | 'headers'>): SessionOrigin {
   return { address: ip, agent: headers['user-agent'] ?? null, request: id };
+}
+
+/** The language that a client prefers for letters; null when it names none that there is. */
+export function preferredLanguage({ headers }: Pick<FastifyRequest, 'headers'>): LanguageName | null {
+  return acceptedLanguage(headers['accept-language']);
 }
 
 /** A signed-in account. */

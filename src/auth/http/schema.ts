@@ -13,7 +13,7 @@ const closed = { additionalProperties: false } as const;
  * accounts/look-alikes.ts.
  */
 const USERNAME = Type.String({ minLength: 1, maxLength: 64, pattern: '^[\\p{L}\\p{N}][\\p{L}\\p{N}._-]*$' });
-const EMAIL = Type.String({ minLength: 3, maxLength: 254, pattern: '^[^\\s@<>,;:"]+@[^\\s@<>,;:"]+$' });
+export const EMAIL = Type.String({ minLength: 3, maxLength: 254, pattern: '^[^\\s@<>,;:"]+@[^\\s@<>,;:"]+$' });
 /** Longer than any accepted password, so that a password that is too long gets a clear error. */
 const PASSWORD = Type.String({ minLength: 1, maxLength: 4_096, description: '8 to 256 characters.' });
 export const TOKEN = Type.String({ minLength: 1, maxLength: 200 });
@@ -215,6 +215,7 @@ export const TICKET = Type.Object(
 export const PROVIDERS = Type.Object(
   {
     password: Type.Boolean(),
+    link: Type.Boolean({ description: 'Whether a link or a code in a letter signs in (`POST /auth/link`).' }),
     registration: Type.Unsafe<string>({ type: 'string', enum: ['open', 'closed'] }),
     providers: Type.Array(
       Type.Object({

@@ -2,7 +2,8 @@
  * The page `/signin`: by which providers one can sign in, and by a password. It has two uses. An app sends its users here
  * with the parameters of `GET /auth/{provider}`, and each button goes on with them. Without parameters one signs in here,
  * which shows an owner that a provider works; nothing is kept of that session. A passkey does as well as a
- * password. It asks for the code of a second factor, too. Pure.
+ * password, and so does a letter: its link opens this page, with a secret after `#`. Only a press of the button uses the secret
+ * up, so the programs that look at links in letters do not. It asks for the code of a second factor, too. Pure.
  */
 import { type SmallPage, smallPage } from './small-page.ts';
 
@@ -12,7 +13,13 @@ const BODY = `<div id="providers"></div>
 <label for="password">Password</label>
 <input id="password" name="password" type="password" autocomplete="current-password" maxlength="256" required>
 <button>Sign in</button>
-<button type="button" id="passkey" hidden>Sign in with a passkey</button></form>
+<button type="button" id="passkey" hidden>Sign in with a passkey</button>
+<button type="button" id="ask" hidden>E-mail me a link</button></form>
+<form id="typed" hidden><p>If an account has this address, a letter is on its way. Open its link in this browser, or type its code.</p>
+<label for="digits">Code of the letter</label>
+<input id="digits" name="code" inputmode="numeric" autocomplete="one-time-code" minlength="8" maxlength="12" required>
+<button>Sign in</button></form>
+<form id="letter" hidden><p>You asked for this link by e-mail. It works once.</p><button>Sign in</button></form>
 <form id="second" hidden><p>This account has a second factor.</p><label for="code">Code</label>
 <input id="code" name="code" autocomplete="one-time-code" minlength="6" maxlength="40" aria-describedby="which" required>
 <p><small id="which">Six digits of your authenticator app, or a recovery code.</small></p>
@@ -20,8 +27,10 @@ const BODY = `<div id="providers"></div>
 <button type="button" id="second-passkey" hidden>Use a passkey</button></form><p id="says" role="status"></p>`;
 
 const SCRIPT = `const says=document.getElementById('says'),list=document.getElementById('providers'),
-form=document.querySelector('form'),second=document.getElementById('second'),query=new URLSearchParams(location.search),page=location.origin+location.pathname,
-prefix='millrace-signin-',hosted=query.has('redirect')&&query.has('code_challenge');let ticket=null;
+form=document.querySelector('form'),[second,letter,typed,asks]=['second','letter','typed','ask'].map((id)=>document.getElementById(id)),
+token=/^#[\\w-]{43}$/.test(location.hash)?location.hash.slice(1):null,query=new URLSearchParams(location.search),page=location.origin+location.pathname,
+prefix='millrace-signin-',hosted=query.has('redirect')&&query.has('code_challenge');let ticket=null,address=null;
+if(token!==null)history.replaceState(null,'',page);
 const base64url=(bytes)=>btoa(String.fromCharCode(...bytes)).replace(/\\+/g,'-').replace(/\\//g,'_').replace(/=/g,'');
 const random=()=>base64url(crypto.getRandomValues(new Uint8Array(32)));
 const challengeOf=async(text)=>base64url(new Uint8Array(await crypto.subtle.digest('SHA-256',new TextEncoder().encode(text))));
@@ -31,10 +40,10 @@ headers:body?{'content-type':'application/json',...headers}:headers,...(body?{bo
 async function enter(path,body){const answer=await post(path,body),result=await answer.json();
 if(answer.ok)return welcome(result);if(result.code==='mfa-required')return ask(result.ticket);tell(result);
 if(ticket!==null&&result.code==='invalid-credential'){says.textContent='That took too long. Sign in again.';await restart()}}
-function ask(given){ticket=given;form.hidden=true;second.hidden=false;list.replaceChildren();says.textContent='';
+function ask(given){ticket=given;form.hidden=letter.hidden=typed.hidden=true;second.hidden=false;list.replaceChildren();says.textContent='';
 second.elements.code.focus()}
 function restart(){ticket=null;second.hidden=true;second.reset();form.reset();return show()}
-function welcome({user,accessToken}){form.hidden=second.hidden=true;second.reset();form.reset();list.replaceChildren();
+function welcome({user,accessToken}){form.hidden=second.hidden=letter.hidden=typed.hidden=true;second.reset();form.reset();list.replaceChildren();
 says.textContent='You are signed in as '+(user.username??user.email??user.id)+'.';
 const out=document.createElement('button');out.textContent='Sign out';list.append(out);
 out.addEventListener('click',async()=>{await post('/auth/logout',null,{authorization:'Bearer '+accessToken});location.assign(page)})}
@@ -42,13 +51,20 @@ async function go(address){if(hosted)return location.assign(address+'?'+query);
 const verifier=random(),state=random();sessionStorage.setItem(prefix+state,verifier);
 location.assign(address+'?'+new URLSearchParams({redirect:page,code_challenge:await challengeOf(verifier),
 code_challenge_method:'S256',state}))}
-async function show(){const {providers}=await(await fetch('/auth/providers')).json(),begun=query.get('provider');
+async function show(){const {providers,link}=await(await fetch('/auth/providers')).json(),begun=query.get('provider');
 if(begun!==null&&providers.some(({name})=>name===begun)){query.delete('provider');return go('/auth/'+begun)}
 for(const {title,name} of providers){const button=document.createElement('button');button.type='button';
 button.textContent='Sign in with '+title;button.addEventListener('click',()=>go('/auth/'+name));list.append(button)}
-form.hidden=hosted;if(hosted&&providers.length===0)says.textContent='There is no provider to sign in by.'}
+form.hidden=hosted;asks.hidden=!link;if(hosted&&providers.length===0)says.textContent='There is no provider to sign in by.'}
 form.addEventListener('submit',(event)=>{event.preventDefault();
 enter('/auth/login',Object.fromEntries(new FormData(form))).catch(failed)});
+asks.addEventListener('click',async()=>{says.textContent='';const email=form.elements.username.value.trim();
+if(!email.includes('@')){says.textContent='Type your e-mail address first.';return form.elements.username.focus()}
+try{const answer=await post('/auth/link',{email});if(!answer.ok)return tell(await answer.json());
+address=email;form.hidden=true;typed.hidden=false;list.replaceChildren();typed.elements.code.focus()}catch{failed()}});
+typed.addEventListener('submit',(event)=>{event.preventDefault();
+enter('/auth/link/confirm',{email:address,code:typed.elements.code.value}).catch(failed)});
+letter.addEventListener('submit',(event)=>{event.preventDefault();enter('/auth/link/confirm',{token}).catch(failed)});
 second.addEventListener('submit',(event)=>{event.preventDefault();
 enter('/auth/mfa/login',{ticket,code:second.elements.code.value}).catch(failed)});
 const failed=()=>{says.textContent='The server does not answer. Try again.'};
@@ -59,7 +75,7 @@ return enter(path,ticket===null?{credential:credential.toJSON()}:{ticket,credent
 for(const [id,path] of [['passkey','/auth/passkeys/login'],['second-passkey','/auth/mfa/login']]){const button=document.getElementById(id);
 button.hidden=!window.PublicKeyCredential?.parseRequestOptionsFromJSON;
 button.addEventListener('click',()=>prove(path).catch(failed))}
-async function main(){if(!hosted&&(query.has('code')||query.has('error'))){history.replaceState(null,'',page);
+async function main(){if(token!==null){letter.hidden=false;return letter.querySelector('button').focus()}if(!hosted&&(query.has('code')||query.has('error'))){history.replaceState(null,'',page);
 const key=prefix+query.get('state'),verifier=sessionStorage.getItem(key);sessionStorage.removeItem(key);
 if(query.has('error'))tell({detail:(query.get('error_description')??query.get('error')).replace(/\\.$/,'')});
 else if(verifier===null)tell({detail:'This page did not begin the sign-in'});

@@ -5,16 +5,18 @@
 import type { FastifyInstance } from 'fastify';
 import { checked } from '../../kernel/parse-body.ts';
 import { requestBase } from '../../kernel/request.ts';
+import type { LinkSignIn } from '../by-letter/link-sign-in.ts';
 import type { ClaimRenewals } from '../flows/claim-renewals.ts';
 import type { OneTimeCodes } from '../flows/one-time-codes.ts';
 import type { ProviderSignIn } from '../flows/provider-sign-in.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { Owners } from '../sign-in/owners.ts';
+import type { Recovery } from '../sign-in/recovery.ts';
 import type { SignIn } from '../sign-in/sign-in.ts';
 import type { KeyRing } from '../tokens/key-ring.ts';
 import type { Sessions } from '../tokens/sessions.ts';
 import { BY_PROVIDER } from './flow-operations.ts';
-import { refuseParameters, requireSmall, sessionOriginOf } from './requests.ts';
+import { preferredLanguage, refuseParameters, requireSmall, sessionOriginOf } from './requests.ts';
 import { EXCHANGE, LOGIN, REFRESH, REGISTER, RESET, RESET_CONFIRM, SETUP, VERIFY } from './schema.ts';
 import { SIGN_IN } from './sign-in-operations.ts';
 
@@ -28,6 +30,8 @@ const TITLES: Readonly<Partial<Record<Provider['kind'], string>>> = {
 
 export interface SignInRoutesOptions {
   readonly signIn: SignIn;
+  readonly recovery: Recovery;
+  readonly linkSignIn: LinkSignIn;
   readonly sessions: Sessions;
   readonly owners: Owners;
   readonly keyRing: KeyRing;
@@ -38,7 +42,8 @@ export interface SignInRoutesOptions {
 }
 
 export async function signInRoutes(app: FastifyInstance, options: SignInRoutesOptions): Promise<void> {
-  const { signIn, sessions, owners, keyRing, providerSignIn, codes, claimRenewals, publicUrl } = options;
+  const { signIn, recovery, linkSignIn, sessions, owners, keyRing, providerSignIn, codes, claimRenewals, publicUrl } =
+    options;
   app.addHook('onRequest', async (_request, reply) => {
     reply.header('cache-control', 'no-store');
   });
@@ -47,7 +52,7 @@ export async function signInRoutes(app: FastifyInstance, options: SignInRoutesOp
   app.post('/auth/register', { config: SIGN_IN.register }, async (request, reply) => {
     const body = checked(REGISTER, request.body);
     requireSmall('profile', body.profile);
-    return reply.code(201).send(await signIn.register(body, sessionOriginOf(request)));
+    return reply.code(201).send(await signIn.register(body, sessionOriginOf(request), preferredLanguage(request)));
   });
 
   app.post('/auth/login', { config: SIGN_IN.login }, async (request) => {
@@ -63,19 +68,19 @@ export async function signInRoutes(app: FastifyInstance, options: SignInRoutesOp
 
   app.post('/auth/verify', { config: SIGN_IN.verify }, async (request, reply) => {
     const { token } = checked(VERIFY, request.body);
-    await signIn.verify(token, sessionOriginOf(request));
+    await recovery.verify(token, sessionOriginOf(request));
     return reply.code(204).send();
   });
 
   app.post('/auth/reset', { config: SIGN_IN.reset }, async (request, reply) => {
     const { email } = checked(RESET, request.body);
-    signIn.requestReset(email);
+    await recovery.requestReset(email, preferredLanguage(request));
     return reply.code(202).send();
   });
 
   app.post('/auth/reset/confirm', { config: SIGN_IN.resetConfirm }, async (request, reply) => {
     const { token, password } = checked(RESET_CONFIRM, request.body);
-    await signIn.reset(token, password, sessionOriginOf(request));
+    await recovery.reset(token, password, sessionOriginOf(request));
     return reply.code(204).send();
   });
 
@@ -89,7 +94,7 @@ export async function signInRoutes(app: FastifyInstance, options: SignInRoutesOp
     const providers = providerSignIn.usable().map(({ name, kind }) => {
       return { name, kind, title: TITLES[kind] ?? name, address: `${base}/auth/${name}` };
     });
-    return { password: true, registration: signIn.registration, providers };
+    return { password: true, link: linkSignIn.isOn, registration: signIn.registration, providers };
   });
 
   app.post('/auth/exchange', { config: BY_PROVIDER.exchange }, async (request) => {

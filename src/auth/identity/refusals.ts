@@ -36,6 +36,27 @@ export function linkUnusable(): MillraceError {
   });
 }
 
+/** The error for a link that somebody opens in another browser. It still works in the right one. */
+export function foreignBrowser(): MillraceError {
+  return new MillraceError('link-unusable', 'The link works only in the browser that asked for it', {
+    hint: 'Open it there, or type the code of the letter where you asked for it',
+  });
+}
+
+/** The same for a wrong code, one that is too old or was tried too often, and an address without an account. */
+export function wrongLetterCode(): MillraceError {
+  return new MillraceError('sign-in-failed', 'The code is not right, or no longer works', {
+    hint: 'Type the code of the newest letter, or ask for another letter',
+    headers: { 'www-authenticate': 'Bearer realm="millrace"' },
+  });
+}
+
+export function linkSignInOff(): MillraceError {
+  return new MillraceError('sign-in-link-off', 'Nobody can sign in by a letter here', {
+    hint: 'It needs a mail server (MILLRACE_SMTP_URL) and MILLRACE_SIGN_IN_LINK=on',
+  });
+}
+
 /** The error when the mail server is too slow for the letters that wait. */
 export function tooManyLetters(): MillraceError {
   return new MillraceError('overloaded', 'Too many emails are being sent', { headers: { 'retry-after': '10' } });

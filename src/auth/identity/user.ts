@@ -64,6 +64,11 @@ export function foldName(name: string): string {
   return name.normalize('NFKC').trim().toLowerCase();
 }
 
+/** Whether an account has this address. */
+export function isAddressOf({ email }: Pick<User, 'email'>, address: string): boolean {
+  return email !== null && foldName(email) === foldName(address);
+}
+
 /** The names under which sign-in finds an account. */
 export function signInNames({ _id, username, email }: Pick<User, '_id' | 'username' | 'email'>): string[] {
   const names = [...new Set([username, email].flatMap((name) => (name === null ? [] : [foldName(name)])))];

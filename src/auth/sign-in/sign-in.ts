@@ -1,26 +1,20 @@
 /**
- * Signing in: registering, signing in with a password, confirming an address, and setting a new password by mail. Also the
- * check of the present password before a signed-in user changes an address or a password. Every failure gets the same
- * answer, after the same time. Not here: HTTP (sign-in-routes.ts).
+ * Signing in: registering, and signing in with a password. Also the check of the present password before a signed-in user
+ * changes an address or a password. Every failure gets the same answer, after the same time. Not here: what letters do
+ * (recovery.ts), and HTTP (sign-in-routes.ts).
  */
 import type { Activity } from '../../database/activity.ts';
 import { actorText } from '../../database/system-collection.ts';
 import { checkPassword, type Passwords } from '../accounts/passwords.ts';
 import type { NewUser, Users } from '../accounts/users.ts';
-import { linkUnusable, noPassword, registrationClosed, signInFailed, tooManyLetters } from '../identity/refusals.ts';
+import { noPassword, registrationClosed, signInFailed } from '../identity/refusals.ts';
 import { foldName, type ShownUser, toShown, type User } from '../identity/user.ts';
+import type { LanguageName } from '../letters/languages/languages.ts';
 import { type SessionOrigin, stampOf } from '../tokens/session.ts';
 import type { Sessions, Tokens } from '../tokens/sessions.ts';
-import { resetLetter, verifyLetter } from './letters.ts';
-import type { Mail } from './mail.ts';
+import type { Recovery } from './recovery.ts';
 import type { SecondStep } from './second-step.ts';
 import { type SignInAttempt, type SignInDelays, underAccount, underName } from './sign-in-delays.ts';
-import type { SingleUse } from './single-use.ts';
-
-/** Letters that are being sent at the same time. */
-const MAX_LETTERS = 500;
-/** One letter of a kind to one address within this time. */
-const LETTER_MS = 60_000;
 
 export interface SignedIn extends Tokens {
   readonly user: ShownUser;
@@ -43,19 +37,13 @@ export interface SignInParts {
   readonly sessions: Sessions;
   readonly delays: SignInDelays;
   readonly secondStep: SecondStep;
-  readonly singleUse: SingleUse;
   readonly activity: Activity;
-  readonly mail: Mail;
-  /** Where people reach this server. */
-  readonly base: string;
+  readonly recovery: Pick<Recovery, 'sendVerification' | 'forgetLetters'>;
   readonly registration: 'open' | 'closed';
-  /** Called with errors that no answer can report. */
-  readonly onError: (error: unknown) => void;
 }
 
 export class SignIn {
   readonly #parts: SignInParts;
-  readonly #letters = new Set<Promise<void>>();
 
   constructor(parts: SignInParts) {
     this.#parts = parts;
@@ -66,10 +54,10 @@ export class SignIn {
   }
 
   /** @throws MillraceError `registration-closed`, `unique-violation`, `password-refused` */
-  async register(wanted: NewUser, origin: SessionOrigin): Promise<SignedIn> {
+  async register(wanted: NewUser, origin: SessionOrigin, language: LanguageName | null = null): Promise<SignedIn> {
     if (this.#parts.registration === 'closed') throw registrationClosed();
     const user = await this.#parts.users.create({ ...wanted, kind: 'user' }, { request: origin.request });
-    if (user.email !== null) this.sendVerification(user, user.email);
+    if (user.email !== null) await this.#parts.recovery.sendVerification(user, user.email, language);
     return this.welcome(user, origin);
   }
 
@@ -86,7 +74,7 @@ export class SignIn {
     const attempt = { under: underName(name), account: user?._id ?? null, address: origin.address };
     if (!(await this.#isRight(user, password, attempt, origin)) || user === null) throw signInFailed();
     if (await secondStep.stands(user._id)) {
-      if (code === undefined) throw await secondStep.question(user, null);
+      if (code === undefined) throw await secondStep.question(user, {});
       await secondStep.prove(user, code, origin);
     }
     const { session, tokens } = await sessions.open(user, origin);
@@ -134,84 +122,8 @@ export class SignIn {
     await this.confirmPassword(user, current, origin);
     const stamp = stampOf(origin, actorText(user.kind, user._id));
     await this.#parts.users.setPassword(user, next, 'password-changed', stamp, session);
-    await this.#forgetLetters(user);
+    await this.#parts.recovery.forgetLetters(user._id);
     await this.#parts.activity.record('system.auth.password-changed', { user: user._id, how: 'known' }, stamp);
-  }
-
-  /**
-   * Sends a letter that proves an address; the account gets the address when the link in the letter is used.
-   * @throws MillraceError `overloaded`
-   */
-  sendVerification({ _id }: User, email: string): void {
-    this.#inBackground(async () => {
-      if (!(await this.#parts.singleUse.isFirst(`verify ${_id} ${foldName(email)}`, LETTER_MS))) return;
-      const token = await this.#parts.singleUse.make('verify', _id, { facts: { email }, alone: true });
-      await this.#parts.mail.send(verifyLetter(email, token, this.#parts.base));
-    });
-  }
-
-  /** @throws MillraceError `link-unusable`, `unique-violation` */
-  async verify(token: string, origin: SessionOrigin): Promise<void> {
-    const taken = await this.#parts.singleUse.take('verify', token);
-    const email = taken?.facts['email'];
-    if (taken?.subject == null || typeof email !== 'string') throw linkUnusable();
-    const user = await this.#parts.users.get(taken.subject);
-    await this.#parts.users.change(
-      user._id,
-      { email, emailVerified: true },
-      stampOf(origin, actorText(user.kind, user._id)),
-    );
-    if (!isAddressOf(user, email)) await this.#parts.singleUse.forget('reset', user._id);
-  }
-
-  /**
-   * Sends a letter to the account of an address, if there is one; the answer does not show whether there is.
-   * @throws MillraceError `overloaded`
-   */
-  requestReset(email: string): void {
-    this.#inBackground(async () => {
-      const user = await this.#parts.users.byName(foldName(email));
-      if (user?.email == null || user.disabled || !isAddressOf(user, email)) return;
-      if (!(await this.#parts.singleUse.isFirst(`reset ${foldName(email)}`, LETTER_MS))) return;
-      const facts = { email: user.email };
-      // Older links stay valid until one is used: anybody can ask for a letter, and that must not break the link in a
-      // letter which the user already has.
-      const token = await this.#parts.singleUse.make('reset', user._id, { facts });
-      await this.#parts.mail.send(resetLetter(user.email, token, this.#parts.base));
-    });
-  }
-
-  /** @throws MillraceError `link-unusable`, `password-refused` */
-  async reset(token: string, password: string, origin: SessionOrigin): Promise<void> {
-    const seen = await this.#parts.singleUse.see('reset', token);
-    const email = seen?.facts['email'];
-    if (seen?.subject == null || typeof email !== 'string') throw linkUnusable();
-    const user = await this.#parts.users.get(seen.subject);
-    // The account may have got another address after the letter was sent.
-    if (!isAddressOf(user, email)) throw linkUnusable();
-    // Before the token is used up: after a refused password the user may try another one.
-    checkPassword(password, user.names);
-    if ((await this.#parts.singleUse.take('reset', token)) === null) throw linkUnusable();
-    const stamp = stampOf(origin, actorText(user.kind, user._id));
-    await this.#parts.users.setPassword(user, password, 'password-reset', stamp);
-    await this.#forgetLetters(user);
-    if (!user.emailVerified) await this.#parts.users.change(user._id, { emailVerified: true }, stamp);
-    await this.#parts.activity.record('system.auth.password-changed', { user: user._id, how: 'by-mail' }, stamp);
-  }
-
-  /** Waits until all letters are sent. */
-  async settled(): Promise<void> {
-    await Promise.all(this.#letters);
-  }
-
-  async close(): Promise<void> {
-    await this.settled();
-    this.#parts.mail.close();
-  }
-
-  /** After a new password, links and letters that an attacker may have asked for with the old one stop working. */
-  async #forgetLetters({ _id }: User): Promise<void> {
-    await Promise.all([this.#parts.singleUse.forget('verify', _id), this.#parts.singleUse.forget('reset', _id)]);
   }
 
   /**
@@ -237,16 +149,4 @@ export class SignIn {
     }
     return right;
   }
-
-  #inBackground(task: () => Promise<void>): void {
-    if (this.#letters.size >= MAX_LETTERS) throw tooManyLetters();
-    const running = task()
-      .catch(this.#parts.onError)
-      .finally(() => this.#letters.delete(running));
-    this.#letters.add(running);
-  }
-}
-
-function isAddressOf(user: User, email: string): boolean {
-  return user.email !== null && foldName(user.email) === foldName(email);
 }

@@ -63,6 +63,10 @@ export interface AuthConfig {
   readonly issuer: string | null;
   /** Server and sender of mail; null where there is none. */
   readonly mail: { readonly url: string; readonly from: string } | null;
+  /** The language of letters whose reader is not known to prefer one. */
+  readonly language: Settings['MILLRACE_LANGUAGE'];
+  /** Whether people may sign in by a letter, where mail can be sent. */
+  readonly signInLink: boolean;
   /** Whether owners must have a second factor. */
   readonly ownerFactor: 'optional' | 'required';
   /** The owner that settings make; null for none. */
@@ -178,6 +182,8 @@ function arrangeAuth(settings: Settings): AuthConfig {
     // Not `base`: processes of one installation listen at different ports, and a port may change.
     issuer: settings.MILLRACE_PUBLIC_URL ?? null,
     mail: url === undefined ? null : { url, from },
+    language: settings.MILLRACE_LANGUAGE,
+    signInLink: settings.MILLRACE_SIGN_IN_LINK === 'on',
     ownerFactor: settings.MILLRACE_OWNER_MFA,
     owner: email === undefined || passwordFile === undefined ? null : { email, passwordFile },
   };

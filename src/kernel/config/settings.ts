@@ -131,6 +131,16 @@ export const SETTINGS = Type.Object({
     pattern: '^[^\\s@]+@[^\\s@]+$',
     expected: 'must be an e-mail address',
   }),
+  MILLRACE_LANGUAGE: choice(
+    ['en', 'de'],
+    'en',
+    'Language of letters to people of whom neither the account nor the browser says which one they prefer.',
+  ),
+  MILLRACE_SIGN_IN_LINK: choice(
+    ['on', 'off'],
+    'on',
+    'on: people can sign in by a link or a code that is sent to their address, where mail can be sent. off: they cannot.',
+  ),
   MILLRACE_OWNER_EMAIL: text('Makes an owner with this address at start, unless there is such an account.', {
     pattern: '^[^\\s@]+@[^\\s@]+$',
     expected: 'must be an e-mail address',

@@ -6,6 +6,8 @@ export interface TestSmtp {
   readonly url: string;
   /** Everything that clients have sent so far. */
   received(): string;
+  /** What matches in it, each once: letters say everything twice, as text and as HTML. */
+  found(pattern: RegExp): RegExpExecArray[];
 }
 
 export async function testSmtp(t: Pick<Test, 'teardown'>): Promise<TestSmtp> {
@@ -39,5 +41,10 @@ export async function testSmtp(t: Pick<Test, 'teardown'>): Promise<TestSmtp> {
   const address = server.address();
   const port = address !== null && typeof address === 'object' ? address.port : 0;
   // Removes the soft line breaks of the quoted-printable encoding, which are not part of the letter.
-  return { url: `smtp://127.0.0.1:${port}`, received: () => said.replaceAll('=\r\n', '').replaceAll('=3D', '=') };
+  const received = () => said.replaceAll('=\r\n', '').replaceAll('=3D', '=');
+  return {
+    url: `smtp://127.0.0.1:${port}`,
+    received,
+    found: (pattern) => [...new Map([...received().matchAll(pattern)].map((match) => [match[0], match])).values()],
+  };
 }

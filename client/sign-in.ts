@@ -1,7 +1,7 @@
 /**
- * Signing in by an identity provider, for a page: the address to open, and what to do when the browser comes back. The
- * verifier of a sign-in (RFC 7636) stays in a store of the page, so a code that somebody else reads is of no use to them. Not
- * here: the session that it opens (session.ts).
+ * Signing in by an identity provider or by a letter, for a page: what is sent, and what to do when the browser comes back. The
+ * verifier of a sign-in (RFC 7636) stays in a store of the page, so a code or a link that somebody else reads is of no use to
+ * them. Not here: the session that it opens (session.ts).
  */
 import { Problem } from './problem.ts';
 
@@ -13,6 +13,8 @@ export interface PendingStore {
 }
 
 const PREFIX = 'millrace-sign-in-';
+const KEY = 'millrace-letter';
+const SECRET = /^#([\w-]{43})$/;
 
 /**
  * Prepares a sign-in.
@@ -25,12 +27,11 @@ export async function beginningOf(
   redirect: string,
   store: PendingStore,
 ): Promise<string> {
-  const [verifier, state] = [random(), random()];
-  const hashed = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier));
+  const [verifier, state] = [newVerifier(), newVerifier()];
   store.setItem(PREFIX + state, verifier);
   const parameters = new URLSearchParams({
     redirect,
-    code_challenge: base64url(new Uint8Array(hashed)),
+    code_challenge: await hashedVerifier(verifier),
     code_challenge_method: 'S256',
     state,
   });
@@ -58,7 +59,41 @@ export function endingOf(address: string, store: PendingStore): { code: string; 
   return { code, codeVerifier };
 }
 
-function random(): string {
+/** What `POST /auth/link` wants, for a link to this page. */
+export async function askingFor(
+  email: string,
+  redirect: string,
+  store: PendingStore,
+): Promise<{ readonly email: string; readonly redirect: string; readonly codeChallenge: string }> {
+  // The one of an earlier letter is kept: a server that has just sent that letter sends no other.
+  const verifier = store.getItem(KEY) ?? newVerifier();
+  store.setItem(KEY, verifier);
+  return { email, redirect, codeChallenge: await hashedVerifier(verifier) };
+}
+
+/**
+ * What `POST /auth/link/confirm` wants.
+ * @param address of the page that the link has opened
+ * @returns null for an address without a secret
+ */
+export function linkOf(
+  address: string,
+  store: PendingStore,
+): { readonly token: string; readonly codeVerifier?: string } | null {
+  const token = SECRET.exec(new URL(address).hash)?.[1];
+  if (token === undefined) return null;
+  const codeVerifier = store.getItem(KEY);
+  return codeVerifier === null ? { token } : { token, codeVerifier };
+}
+
+/** The challenge of a verifier: its SHA-256, base64url. */
+async function hashedVerifier(verifier: string): Promise<string> {
+  const hashed = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier));
+  return base64url(new Uint8Array(hashed));
+}
+
+/** A new verifier, or any other text that nobody guesses. */
+function newVerifier(): string {
   return base64url(crypto.getRandomValues(new Uint8Array(32)));
 }
 

@@ -1,12 +1,11 @@
 /**
- * A letter that shows an owner that mail works, and in words why not. Not here: HTTP (admin/installation), and how letters
- * are sent (mail.ts).
+ * Letters that show an owner that mail works, or what a letter looks like; and in words why one was not taken. They do not
+ * wait in the queue, because the owner waits for them. Not here: HTTP (admin/installation, admin/letters).
  */
 import { MillraceError } from '../../kernel/errors.ts';
 import type { User } from '../identity/user.ts';
-import { testLetter } from './letters.ts';
-import type { Mail } from './mail.ts';
-import type { SingleUse } from './single-use.ts';
+import type { FilledLetter } from './letter-templates.ts';
+import { LetterNotSent, type Mail } from './mail.ts';
 
 /** One letter to one account within this time, in milliseconds. */
 const LETTER_MS = 10_000;
@@ -22,23 +21,10 @@ export interface LetterVerdict {
   readonly verdict: string;
 }
 
-/** By the codes of nodemailer's errors. */
-const REASONS: Readonly<Record<string, string>> = {
-  EAUTH: 'The mail server refused the user name or the password of MILLRACE_SMTP_URL',
-  EDNS: 'The name of the mail server in MILLRACE_SMTP_URL is not known',
-  ECONNECTION: 'The mail server of MILLRACE_SMTP_URL cannot be reached',
-  ESOCKET: 'The mail server of MILLRACE_SMTP_URL cannot be reached, or does not speak TLS as smtps:// expects',
-  ETIMEDOUT: 'The mail server of MILLRACE_SMTP_URL did not answer in time',
-  ETLS: 'No encrypted connection to the mail server of MILLRACE_SMTP_URL could be made',
-  EENVELOPE: 'The mail server refused the sender (MILLRACE_MAIL_FROM) or the recipient',
-};
-
 export interface TestLettersParts {
   readonly way: MailWay;
   readonly mail: Mail;
-  readonly singleUse: Pick<SingleUse, 'isFirst'>;
-  /** Where people reach this server. */
-  readonly base: string;
+  readonly singleUse: { isFirst(what: string, ms: number): Promise<boolean> };
 }
 
 export class TestLetters {
@@ -57,8 +43,8 @@ export class TestLetters {
    * Sends a letter to the account's own address, and waits until a server has taken it.
    * @throws MillraceError `rate-limited` right after another one
    */
-  async send({ _id, email }: User): Promise<LetterVerdict> {
-    const { way, mail, singleUse, base } = this.#parts;
+  async send({ _id, email }: User, letter: FilledLetter): Promise<LetterVerdict> {
+    const { way, mail, singleUse } = this.#parts;
     if (email === null) return { to: null, sent: false, verdict: 'Your account has no e-mail address' };
     if (way === 'none') return { to: email, sent: false, verdict: 'There is no mail server: set MILLRACE_SMTP_URL' };
     if (!(await singleUse.isFirst(`test-letter ${_id}`, LETTER_MS))) {
@@ -67,9 +53,10 @@ export class TestLetters {
       });
     }
     try {
-      await mail.send(testLetter(email, base));
+      await mail.send({ to: email, ...letter });
     } catch (error) {
-      return { to: email, sent: false, verdict: reasonOf(error) };
+      const verdict = error instanceof LetterNotSent ? error.message : 'The letter was not taken';
+      return { to: email, sent: false, verdict };
     }
     const verdict =
       way === 'terminal'
@@ -77,12 +64,4 @@ export class TestLetters {
         : 'The mail server has taken the letter. Look into your mailbox, and into its spam folder';
     return { to: email, sent: true, verdict };
   }
-}
-
-/** Without the words of the server: they may repeat what was sent. */
-function reasonOf(error: unknown): string {
-  const cause = error instanceof Error ? error.cause : undefined;
-  const { code, responseCode } = (cause ?? {}) as { readonly code?: unknown; readonly responseCode?: unknown };
-  const reason = REASONS[String(code)] ?? 'The mail server did not take the letter';
-  return typeof responseCode === 'number' ? `${reason} (SMTP ${responseCode})` : reason;
 }
