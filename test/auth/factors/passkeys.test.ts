@@ -140,6 +140,24 @@ t.test('passkeys', async (t) => {
     t.match((await enter(late)).json(), FAILED, 'of a disabled account');
   });
 
+  await t.test('do not sign in when they are removed, or the account disabled, meanwhile', async (t) => {
+    const { passkeys, users } = parts.auth;
+    const [by, prove] = [{ by: null, request: null }, passkeys.prove.bind(passkeys)];
+    t.teardown(() => Reflect.deleteProperty(passkeys, 'prove'));
+    for (const [n, meanwhile] of [
+      (user: string, id: string) => passkeys.remove(user, id, by),
+      (user: string) => users.change(user, { disabled: true }, by),
+    ].entries()) {
+      const passkey = await give(await signUp(app, `meanwhile${n}`));
+      passkeys.prove = async (...asked) => {
+        const proved = await prove(...asked);
+        await meanwhile(proved.user._id, proved.id);
+        return proved;
+      };
+      t.match((await enter(passkey.get(await challenge()))).json(), FAILED);
+    }
+  });
+
   await t.test('slow down who guesses', async (t) => {
     const guess = new SoftPasskey(ORIGIN);
     const codes: string[] = [];
