@@ -63,6 +63,7 @@ t.test('triggers', async (t) => {
       await t.rejects(run(path, forged), { name: 'HaltedError', message: /not signed by your Millrace/ });
       const unsigned = { ...arrived, rawRequest: { ...rawRequest, headers: { 'Content-Type': 'application/json' } } };
       await t.rejects(run(path, unsigned), { name: 'HaltedError' });
+      await t.rejects(run(path, { authData, cleanedRequest: { a: 1 } }), { name: 'HaltedError', message: /no event/ });
     });
 
     const samples = (await run(trigger('document_created', 'performList'), on)) as readonly object[];

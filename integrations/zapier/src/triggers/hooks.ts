@@ -37,7 +37,7 @@ export async function unsubscribe(z: ZObject, bundle: Bundle): Promise<object> {
 
 /**
  * The event that arrived.
- * @throws zapier.errors.HaltedError when somebody else sent it, so far as Zapier hands on what is needed to tell
+ * @throws zapier.errors.HaltedError when somebody else sent it, so far as Zapier hands on what is needed to tell, or when it is no event
  */
 export function arrived(bundle: Bundle): HookEvent {
   const { subscribeData, rawRequest } = bundle;
@@ -48,5 +48,11 @@ export function arrived(bundle: Bundle): HookEvent {
       'This call was not signed by your Millrace and was ignored. If the secret of the webhook was changed, turn the Zap off and on.',
     );
   }
-  return bundle.cleanedRequest;
+  const event: unknown = bundle.cleanedRequest;
+  if (!isEvent(event)) throw new zapier.errors.HaltedError('What arrived is no event of Millrace, and was ignored.');
+  return event;
+}
+
+function isEvent(value: unknown): value is HookEvent {
+  return typeof value === 'object' && value !== null && 'id' in value && 'type' in value && 'data' in value;
 }
