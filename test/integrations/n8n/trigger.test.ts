@@ -111,10 +111,12 @@ async function forgeries(t: Test, { workflow, credentials }: Around): Promise<vo
   const ago = (minutes: number) => new Date(now.getTime() - minutes * 60_000);
   const another = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
   const signed = (text = body, at = now, by = secret) => signatureOf(text, at, by);
+  const tried = JSON.stringify({ id: '1-1', type: 'system.webhook.test', data: null });
   const cases: [name: string, status: number, headers: Record<string, string>, text?: string][] = [
     ['as Millrace signs it', 200, signed()],
     ['a repeat of it', 200, signed()],
     ['with the signature of another secret beside it', 200, bothOf(signed(body, now, another), signed())],
+    ['a test of the endpoint, which starts nothing', 200, signed(tried), tried],
     ['without a signature', 401, {}],
     ['by another secret', 401, signed(body, now, another)],
     ['with another body', 401, signed(), body.replace('o9', 'o8')],
