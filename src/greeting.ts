@@ -80,6 +80,7 @@ export interface RunningServer {
 /** The summary after a successful start. */
 export function summary(running: RunningServer): string {
   const { url, config, version, embedded, note, open } = running;
+  const { svix } = config.webhooks;
   const allowed = open ? 'everything is allowed' : 'what policies allow';
   const mode = config.mode === 'development' ? `development: ${allowed}, from this machine only` : 'production';
   return `
@@ -89,7 +90,7 @@ export function summary(running: RunningServer): string {
   Dashboard ${url}/dashboard
   Data      ${embedded ? resolve(config.folder) : `database ${config.database.name}`} (MongoDB ${version}${embedded ? ', embedded' : ''})
   Mode      ${mode}
-${note === null ? '' : `\n  Note      ${note.replaceAll(/[.;] /g, '$&\n            ')}\n`}
+${svix === null ? '' : `  Webhooks  are sent by Svix at ${svix.url}\n`}${note === null ? '' : `\n  Note      ${note.replaceAll(/[.;] /g, '$&\n            ')}\n`}
 ${next(running)}
 
   Ctrl-C ends it.

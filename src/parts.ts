@@ -44,8 +44,8 @@ import { QuotaCounter } from './quotas/quota-counter.ts';
 import { QuotaStore } from './quotas/quota-store.ts';
 import { Quotas } from './quotas/quotas.ts';
 import { Realtime } from './realtime/realtime.ts';
+import { senderBy } from './webhooks/open-sender.ts';
 import { openWebhooks, type WebhookParts } from './webhooks/open-webhooks.ts';
-import { DirectSender } from './webhooks/sending/direct/direct-sender.ts';
 
 export interface Parts {
   readonly config: Config;
@@ -218,7 +218,7 @@ async function makeOn(
       events,
       checkUrl,
       publicUrl,
-      makeSender: (told) => new DirectSender({ mongo, egress, events: told, version: VERSION, onNote }),
+      makeSender: senderBy(config.webhooks, { mongo, egress, onNote, version: VERSION }),
       onError,
     }),
     (it) => it.close(),

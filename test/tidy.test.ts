@@ -65,6 +65,7 @@ const DOORS: readonly { readonly vendor: RegExp; readonly doors: RegExp }[] = [
   { vendor: /^@simplewebauthn\//, doors: /^src\/auth\/factors\/webauthn\.ts/ },
   { vendor: /^uqr$/, doors: /^src\/auth\/factors\/qr\.ts/ },
   { vendor: /^isolated-vm$/, doors: /^src\/functions\/sandbox\/runner\// },
+  { vendor: /^svix$/, doors: /^src\/webhooks\/sending\/svix\/svix-api\.ts/ },
   { vendor: /^amaro$/, doors: /^src\/functions\/plugins\/compile\// },
   { vendor: /^nodemailer$/, doors: /^src\/auth\/letters\/smtp-mail\.ts/ },
   { vendor: /^@node-rs\/argon2$/, doors: /^src\/auth\/accounts\/passwords\.ts/ },

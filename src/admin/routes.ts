@@ -13,7 +13,7 @@ const OPERATION = operation({
   summary: 'The state of the parts of the server',
   answers: answer('The state.', {
     type: 'object',
-    required: ['events', 'functions', 'realtime'],
+    required: ['events', 'functions', 'realtime', 'webhooks'],
     properties: {
       events: { type: 'object', description: 'How the event log is doing.' },
       functions: {
@@ -23,6 +23,26 @@ const OPERATION = operation({
           droppedRuns: {
             type: 'integer',
             description: 'Runs that were to be kept and could not be stored, since the process began.',
+          },
+        },
+      },
+      webhooks: {
+        type: 'object',
+        required: ['sender'],
+        description: 'Who sends webhooks.',
+        properties: {
+          sender: {
+            type: 'object',
+            required: ['kind'],
+            properties: {
+              kind: { type: 'string', enum: ['direct', 'svix'], description: '`direct`: Millrace itself.' },
+              url: { type: 'string', description: 'Address of Svix.' },
+              answers: {
+                type: ['boolean', 'null'],
+                description: 'Whether Svix answered this process the last time; null before the first call.',
+              },
+              fault: { type: ['string', 'null'], description: 'Why Svix cannot be used at the moment.' },
+            },
           },
         },
       },
@@ -46,15 +66,17 @@ export interface AdminRoutesOptions {
   };
   readonly functions: { readonly runs: { readonly dropped: () => number } };
   readonly realtime: { readonly connections: number };
+  readonly webhooks: { readonly sender: { readonly state: () => object } };
 }
 
 export async function adminRoutes(app: FastifyInstance, options: AdminRoutesOptions): Promise<void> {
-  const { policies, events, functions, realtime } = options;
+  const { policies, events, functions, realtime, webhooks } = options;
   const enter = enterAt(policies, 'admin');
 
   app.get('/admin/state', { config: OPERATION }, async (request) => ({
     events: await events.state(enter(request, 'read')),
     functions: { droppedRuns: functions.runs.dropped() },
+    webhooks: { sender: webhooks.sender.state() },
     realtime: { connections: realtime.connections },
   }));
 }

@@ -14,6 +14,7 @@ import type { Sealer } from '../kernel/sealer.ts';
 import type { Policies } from '../policies/policies.ts';
 import { EndpointStore } from './endpoint/endpoint-store.ts';
 import { Endpoints } from './endpoint/endpoints.ts';
+import type { MakeSender } from './open-sender.ts';
 import { endpointsAt } from './planning/endpoints-at.ts';
 import { Makers } from './planning/makers.ts';
 import { OF_DELIVERIES } from './planning/planned-endpoint.ts';
@@ -46,7 +47,7 @@ export interface WebhookNeeds {
   readonly checkUrl: Egress['checkUrl'];
   /** The address of this server for clients; undefined when it is not known. */
   readonly publicUrl: string | undefined;
-  readonly makeSender: (events: SenderEvents) => Sender;
+  readonly makeSender: MakeSender;
   readonly onError: (error: unknown) => void;
 }
 
@@ -67,10 +68,12 @@ async function openOn(needs: WebhookNeeds, closers: Closers): Promise<WebhookPar
   const [store, replayStore] = [new EndpointStore(mongo, auth.sealer), new ReplayStore(mongo)];
   await Promise.all([store.start(), replayStore.start()]);
 
-  const sender = needs.makeSender({
+  const storedIds = async () => (await transactions.run((session) => store.all(session))).map(({ id }) => id);
+  const told: SenderEvents = {
     onDisable: async (endpoint, reason) => void (await endpoints.disable(endpoint, reason)),
     onDead: (deliveries) => recordDead(activity, deliveries),
-  });
+  };
+  const sender = await needs.makeSender(told, storedIds);
   const endpoints = new Endpoints({ store, transactions, activity, sender, checkUrl, onError });
   const { reloader } = endpoints;
   closers.add(sender, (it) => it.stop());

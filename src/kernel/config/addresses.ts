@@ -34,7 +34,7 @@ export function hostName(authority: string): string | null {
 
 /** Whether a setting is not the address that it must be. For checks that a pattern in the schema cannot express. */
 export function isAddressFault(setting: string, value: unknown): boolean {
-  if (setting === 'MILLRACE_PUBLIC_URL' || setting === 'MILLRACE_SMTP_URL') return !URL.canParse(String(value));
+  if (/^MILLRACE_(PUBLIC|SMTP|SVIX)_URL$/.test(setting)) return !URL.canParse(String(value));
   if (setting === 'HOST') return !URL.canParse(`http://${inUrl(String(value))}`);
   if (setting === 'MILLRACE_CORS_ORIGINS')
     return !String(value ?? '')

@@ -26,6 +26,8 @@ export interface Config {
   /** How much of the event log is kept. */
   readonly events: { readonly maxAgeMs: number; readonly maxBytes: number };
   readonly functions: FunctionsConfig;
+  /** The Svix server that sends webhooks; null where Millrace sends them itself. */
+  readonly webhooks: { readonly svix: { readonly url: string; readonly token: string } | null };
   readonly realtime: { readonly maxClients: number; readonly heartbeatMs: number };
   /** Bytes that may be held for clients; null if the bound comes from the memory of the process. */
   readonly held: { readonly bytes: number | null; readonly bytesPerClient: number | null };
@@ -130,6 +132,9 @@ export function loadConfig(env: Environment): Config {
   if ((settings.MILLRACE_OWNER_EMAIL === undefined) !== (settings.MILLRACE_OWNER_PASSWORD_FILE === undefined)) {
     throw new ConfigError(['MILLRACE_OWNER_EMAIL and MILLRACE_OWNER_PASSWORD_FILE: set both, or neither']);
   }
+  if ((settings.MILLRACE_SVIX_URL === undefined) !== (settings.MILLRACE_SVIX_TOKEN === undefined)) {
+    throw new ConfigError(['MILLRACE_SVIX_URL and MILLRACE_SVIX_TOKEN: set both, or neither']);
+  }
   for (const address of list(settings.MILLRACE_REDIRECTS)) {
     const fault = redirectFault(address, settings.MILLRACE_MODE);
     if (fault !== null) throw new ConfigError([`MILLRACE_REDIRECTS=${address}: ${fault}`]);
@@ -151,7 +156,7 @@ function readSetting(raw: string | undefined, schema: TSchema): unknown {
 
 /** Hides what may be secret: a connection string may hold a password, and a key is a secret. */
 function shown(name: string, raw: string | undefined): string {
-  return /_(URL|KEY)$/.test(name) ? '…' : (raw ?? '');
+  return /_(URL|KEY|TOKEN)$/.test(name) ? '…' : (raw ?? '');
 }
 
 function explain(message: string, schema: TSchema): string {
@@ -166,6 +171,10 @@ function list(value: string | undefined): string[] {
 function trustedProxies(value: string | undefined): ServerConfig['trustProxy'] {
   if (value === undefined) return false;
   return /^\d+$/.test(value) ? Number(value) : list(value);
+}
+
+function svixOf({ MILLRACE_SVIX_URL: url, MILLRACE_SVIX_TOKEN: token }: Settings): Config['webhooks']['svix'] {
+  return url === undefined || token === undefined ? null : { url: withoutSlash(url), token };
 }
 
 function arrangeAuth(settings: Settings): AuthConfig {
@@ -234,6 +243,7 @@ function arrange(settings: Settings): Config {
     files: { stores: settings.MILLRACE_FILES, maxFileBytes: settings.MILLRACE_FILE_BYTES },
     events: { maxAgeMs: settings.MILLRACE_EVENT_LOG_AGE_MS, maxBytes: settings.MILLRACE_EVENT_LOG_BYTES },
     functions: { folders: list(settings.MILLRACE_PLUGINS), mode: settings.MILLRACE_FUNCTIONS },
+    webhooks: { svix: svixOf(settings) },
     realtime: { maxClients: settings.MILLRACE_LIVE_CLIENTS, heartbeatMs: settings.MILLRACE_HEARTBEAT_MS },
     held: {
       bytes: settings.MILLRACE_HELD_BYTES ?? null,

@@ -72,6 +72,18 @@ export const SETTINGS = Type.Object({
       'concerns addresses that data names, such as identity providers.',
     { expected: 'must be addresses or networks with commas, such as 10.1.2.3 or 10.0.0.0/8' },
   ),
+  MILLRACE_SVIX_URL: text(
+    'Address of a Svix server, which then sends webhooks, with MILLRACE_SVIX_TOKEN. Without both Millrace sends them ' +
+      'itself. An address that is not public must be in MILLRACE_EGRESS_ALLOW.',
+    {
+      pattern: '^https?://[^?#@\\s]+$',
+      expected: 'must be the address of a server, such as https://api.eu.svix.com or http://svix:8071',
+    },
+  ),
+  MILLRACE_SVIX_TOKEN: text('Token for the API of the Svix server.', {
+    pattern: '^[\\x21-\\x7e]+$',
+    expected: 'must be a token: visible characters without blanks',
+  }),
   MILLRACE_LOG_LEVEL: choice(
     ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
     'info',

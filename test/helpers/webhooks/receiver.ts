@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import type { Test } from 'tap';
 
 export interface Received {
-  /** `webhook-id` */
+  /** `webhook-id`, or what the test takes for the id. */
   readonly id: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -24,11 +24,17 @@ export interface Receiver {
   answer: Answer;
 }
 
+/** The id of what has arrived. */
+export type IdOf = (received: Omit<Received, 'id'>) => string;
+
+const webhookId: IdOf = ({ headers }) => headers['webhook-id'] ?? '';
+
 /** Starts a receiver at this machine, which answers 204 until it is told otherwise. It ends with the test. */
-export async function startReceiver(t: Pick<Test, 'teardown'>): Promise<Receiver> {
+export async function startReceiver(t: Pick<Test, 'teardown'>, idOf: IdOf = webhookId): Promise<Receiver> {
   const sockets = new Set<Socket>();
   const server = createServer((request, response) => {
-    void take(request).then((one) => {
+    void take(request).then((got) => {
+      const one = { ...got, id: idOf(got) };
       receiver.received.push(one);
       const status = receiver.answer(one, response);
       if (status !== undefined) response.writeHead(status).end();
@@ -51,10 +57,9 @@ export async function startReceiver(t: Pick<Test, 'teardown'>): Promise<Receiver
   return receiver;
 }
 
-async function take(request: IncomingMessage): Promise<Received> {
+async function take(request: IncomingMessage): Promise<Omit<Received, 'id'>> {
   const parts: Buffer[] = [];
   for await (const part of request) parts.push(part);
   const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
-  const id = headers['webhook-id'] ?? '';
-  return { id, headers, body: Buffer.concat(parts).toString(), at: performance.now() };
+  return { headers, body: Buffer.concat(parts).toString(), at: performance.now() };
 }

@@ -21,18 +21,32 @@ export interface SenderWorld {
   advance(ms: number): void;
   /** Waits until a delivery has a state. */
   reaches(id: string, state: Delivery['state']): Promise<Delivery>;
+  /** Waits until all that the sender was told of endpoints is in force. */
+  settled(): Promise<void>;
   /** Waits until a delivery was tried so often. */
   tried(id: string, attempts: number): Promise<Delivery>;
 }
 
 export type OpenWorld = (t: Test) => Promise<SenderWorld>;
 
-interface Clock {
+/** In what senders may differ: the suite holds for each what it can. */
+export interface SenderTraits {
+  /** Makes the requests itself: with the event's id as `webhook-id`, with its own name, and its headers are kept. */
+  readonly makesRequests: boolean;
+  /** Leaves an endpoint alone for a while after many failures. */
+  readonly hasBreaker: boolean;
+  /** Tries each endpoint by its own schedule, after a resend too. */
+  readonly hasSchedules: boolean;
+}
+
+export const OWN_TRAITS: SenderTraits = { makesRequests: true, hasBreaker: true, hasSchedules: true };
+
+export interface Clock {
   readonly offset: () => number;
   readonly events: SenderEvents;
 }
 
-function world(t: Test, open: (clock: Clock) => Sender): SenderWorld {
+export function world(t: Test, open: (clock: Clock) => Sender): SenderWorld {
   const disabled: { endpoint: string; reason: DisabledReason }[] = [];
   const dead: Delivery[] = [];
   let offset = 0;
@@ -59,6 +73,7 @@ function world(t: Test, open: (clock: Clock) => Sender): SenderWorld {
       offset += ms;
       sender.wake();
     },
+    settled: async () => undefined,
     reaches: (id, state) => when(id, (one) => one.state === state, `${id} is ${state}`),
     tried: (id, attempts) => when(id, (one) => one.attempts === attempts, `${id} was tried ${attempts} times`),
   };

@@ -161,3 +161,16 @@ t.test('networks that may be called are addresses or networks', async (t) => {
     t.match(faultsOf({ MILLRACE_EGRESS_ALLOW }), [/^MILLRACE_EGRESS_ALLOW=.*: must be addresses or networks/]);
   }
 });
+
+t.test('Svix needs an address and a token, and neither is shown', async (t) => {
+  const both = { MILLRACE_SVIX_URL: 'http://svix:8071/', MILLRACE_SVIX_TOKEN: 'testsk_1' };
+  t.strictSame(loadConfig(both).webhooks.svix, { url: 'http://svix:8071', token: 'testsk_1' });
+  t.equal(loadConfig({}).webhooks.svix, null);
+  for (const [name, value] of Object.entries(both)) {
+    t.strictSame(faultsOf({ [name]: value }), ['MILLRACE_SVIX_URL and MILLRACE_SVIX_TOKEN: set both, or neither']);
+  }
+  for (const MILLRACE_SVIX_URL of ['svix:8071', 'ftp://svix', 'http://svix/?a=1', 'http://[bad']) {
+    t.match(faultsOf({ ...both, MILLRACE_SVIX_URL }), [/^MILLRACE_SVIX_URL=…: must be/], MILLRACE_SVIX_URL);
+  }
+  t.match(faultsOf({ ...both, MILLRACE_SVIX_TOKEN: 'a b' }), [/^MILLRACE_SVIX_TOKEN=…: must be a token/]);
+});

@@ -25,6 +25,8 @@ const TEXTS: Environment = {
   MILLRACE_MASTER_KEY: 'file:/run/key',
   MILLRACE_SMTP_URL: 'smtp://mail.example.org',
   MILLRACE_MAIL_FROM: 'from@example.org',
+  MILLRACE_SVIX_URL: 'https://svix.example.org',
+  MILLRACE_SVIX_TOKEN: 'token',
   MILLRACE_OWNER_EMAIL: 'owner@example.org',
   MILLRACE_OWNER_PASSWORD_FILE: '/run/password',
 };
@@ -32,6 +34,8 @@ const TEXTS: Environment = {
 /** What must be set besides, for a setting that has a meaning only together with it. */
 const BESIDES: Readonly<Record<string, Environment>> = {
   MILLRACE_MAIL_FROM: { MILLRACE_SMTP_URL: 'smtp://mail.example.org' },
+  MILLRACE_SVIX_URL: { MILLRACE_SVIX_URL: 'https://first.example.org', MILLRACE_SVIX_TOKEN: 'token' },
+  MILLRACE_SVIX_TOKEN: { MILLRACE_SVIX_URL: 'https://svix.example.org', MILLRACE_SVIX_TOKEN: 'first' },
   MILLRACE_OWNER_EMAIL: { MILLRACE_OWNER_EMAIL: 'first@example.org', MILLRACE_OWNER_PASSWORD_FILE: '/run/password' },
   MILLRACE_OWNER_PASSWORD_FILE: {
     MILLRACE_OWNER_EMAIL: 'owner@example.org',

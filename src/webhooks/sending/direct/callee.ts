@@ -5,16 +5,13 @@
 import { EgressError } from '../../../egress/egress-error.ts';
 import type { PostAnswer, PostRequest } from '../../../egress/post.ts';
 import type { EndpointTarget } from '../../endpoint/endpoint.ts';
+import { BLANK } from '../../endpoint/endpoint-schema.ts';
+import { Blanks } from '../blanks.ts';
 import { type Answered, NO_BODY, statusError } from '../outcome.ts';
 import type { StoredAttempt } from '../queue/delivery-row.ts';
 import type { Trigger } from '../sender.ts';
 import { Signer } from '../signature.ts';
 
-/** Bytes of an answer's body that are kept. */
-const KEPT_BYTES = 16_384;
-const BLANK = '•••';
-/** A shorter value is found in many texts by chance, and is no secret. */
-const MIN_SECRET = 6;
 const CREDENTIALS: ReadonlySet<string> = new Set(['authorization', 'proxy-authorization', 'cookie', 'set-cookie']);
 
 /** How the program calls an endpoint (egress/egress.ts). */
@@ -30,8 +27,7 @@ export class Callee {
   readonly #fixed: Readonly<Record<string, string>>;
   /** `#fixed` as it is shown. */
   readonly #shown: Readonly<Record<string, string>>;
-  readonly #secrets: readonly string[];
-  readonly #maxBytes: number;
+  readonly #blanks: Blanks;
 
   /** @param agent value of `user-agent` */
   constructor(target: EndpointTarget, agent: string) {
@@ -39,14 +35,8 @@ export class Callee {
     this.#signer = new Signer(target.secrets);
     const ours = { 'content-type': 'application/json', 'user-agent': agent };
     this.#fixed = { ...target.headers, ...ours };
-    const own = Object.entries(target.headers);
-    this.#shown = { ...Object.fromEntries(own.map(([name]) => [name, BLANK])), ...ours };
-    const secrets = target.secrets.flatMap(({ secret }) => [secret, secret.replace(/^whsec_/, '')]);
-    const values = [...secrets, ...own.map(([, value]) => value)].filter(({ length }) => length >= MIN_SECRET);
-    // As they are, and as they stand in JSON.
-    this.#secrets = [...new Set(values.flatMap((value) => [value, JSON.stringify(value).slice(1, -1)]))];
-    // So that a secret in the answer is seen whole when it crosses the end of what is kept.
-    this.#maxBytes = KEPT_BYTES + Math.max(0, ...this.#secrets.map((secret) => Buffer.byteLength(secret)));
+    this.#blanks = new Blanks(target);
+    this.#shown = { ...this.#blanks.headers, ...ours };
   }
 
   /**
@@ -77,22 +67,16 @@ export class Callee {
     if (one.body === null) return none(NO_BODY);
     try {
       const headers = { ...this.#fixed, ...signed };
-      const request = { headers, body: one.body, timeoutMs, maxBytes: this.#maxBytes };
+      const request = { headers, body: one.body, timeoutMs, maxBytes: this.#blanks.maxBytes };
       const { status, headers: fields, body } = await poster.post(this.target.url, request);
       const error = statusError(status);
       const asked = fields['retry-after'];
-      const response = { headers: this.#shownFields(fields), body: this.#keptBody(body) };
+      const response = { headers: this.#shownFields(fields), body: this.#blanks.body(body.toString('utf8')) };
       const retryAfter = typeof asked === 'string' ? asked : undefined;
       return { answered: { status, error, retryAfter }, attempt: kept(status, error, response) };
     } catch (fault) {
       return none(fault instanceof EgressError ? fault.kind : 'unreachable');
     }
-  }
-
-  #keptBody(body: Buffer): string {
-    const text = this.#blanked(body.toString('utf8'));
-    if (Buffer.byteLength(text) <= KEPT_BYTES) return text;
-    return Buffer.from(text).subarray(0, KEPT_BYTES).toString('utf8');
   }
 
   /** The fields of an answer as JSON. */
@@ -101,15 +85,8 @@ export class Callee {
     for (const [name, value] of Object.entries(fields)) {
       if (value === undefined) continue;
       const text = typeof value === 'string' ? value : value.join(', ');
-      shown[name] = CREDENTIALS.has(name) ? BLANK : this.#blanked(text);
+      shown[name] = CREDENTIALS.has(name) ? BLANK : this.#blanks.text(text);
     }
     return JSON.stringify(shown);
-  }
-
-  /** Receivers sometimes answer with what they were sent. */
-  #blanked(text: string): string {
-    let shown = text;
-    if (text.length >= MIN_SECRET) for (const secret of this.#secrets) shown = shown.replaceAll(secret, BLANK);
-    return shown;
   }
 }

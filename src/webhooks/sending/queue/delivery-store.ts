@@ -31,8 +31,8 @@ export interface Finished {
   readonly attempts: readonly StoredAttempt[];
   /** Place in the schedule from now on. */
   readonly tries: number;
-  /** What a service says of it; absent when that has not changed. */
-  readonly handed?: Handed;
+  /** What a service says of it; absent when that has not changed, null when it is to be told as if for the first time. */
+  readonly handed?: Handed | null;
   /** When it is tried again; null when it has ended. */
   readonly due: Date | null;
   readonly state: 'pending' | 'delivered' | 'dead';
@@ -185,14 +185,17 @@ export class DeliveryStore {
     return await this.#update(
       all.map(({ id, take, at, attempts, tries, due, state, handed }) => {
         const kept = {
-          $inc: { count: attempts.length },
+          $inc: { count: attempts.length, ...(handed === null ? { round: 1 } : {}) },
           $push: { attempts: { $each: attempts, $slice: -MAX_ATTEMPTS } },
         };
-        const set = { take: null, tries, ...(handed === undefined ? {} : { handed }) };
+        const set = { take: null, tries, ...(handed ? { handed } : {}) };
+        const unset = handed === null ? { handed: '' } : {};
         // What was discarded meanwhile, because the endpoint was disabled, is not to be tried again.
-        if (due !== null) return { q: { _id: id, take, state: 'pending' }, u: { $set: { due, ...set }, ...kept } };
+        if (due !== null) {
+          return { q: { _id: id, take, state: 'pending' }, u: { $set: { due, ...set }, $unset: unset, ...kept } };
+        }
         const ended = { state, ...set, finishedAt: at, expireAt: expiry(at.getTime(), ENDED_KEPT_MS) };
-        return { q: { _id: id, take }, u: { $set: ended, $unset: { due: '' }, ...kept } };
+        return { q: { _id: id, take }, u: { $set: ended, $unset: { due: '', ...unset }, ...kept } };
       }),
     );
   }

@@ -2,11 +2,11 @@
 import t from 'tap';
 import { until } from '../../../helpers/until.ts';
 import { newDeliveries } from '../../../helpers/webhooks/endpoints.ts';
-import { directWorld } from '../../../helpers/webhooks/sender-world.ts';
+import { directWorld, OWN_TRAITS } from '../../../helpers/webhooks/sender-world.ts';
 import { scenes } from '../suite/scene.ts';
 
 t.test('no place in time is missed', async (t) => {
-  const { sender, receiver, endpoint } = await scenes(directWorld)(t, { ratePerSecond: 200 });
+  const { sender, receiver, endpoint } = await scenes(directWorld, OWN_TRAITS)(t, { ratePerSecond: 200 });
   const { now } = performance;
   let asked = 0;
   // A slow machine: more time than from one place to the next, 5 ms, goes by between two looks at the clock.

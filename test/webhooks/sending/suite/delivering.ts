@@ -4,9 +4,10 @@ import t from 'tap';
 import { until } from '../../../helpers/until.ts';
 import { newDeliveries, newDelivery, newEndpoint, newSecret } from '../../../helpers/webhooks/endpoints.ts';
 import { startReceiver } from '../../../helpers/webhooks/receiver.ts';
+import type { SenderTraits } from '../../../helpers/webhooks/sender-world.ts';
 import { HOUR, type MakeScene, MINUTE, SECOND } from './scene.ts';
 
-export function delivering(scene: MakeScene): void {
+export function delivering(scene: MakeScene, { makesRequests }: SenderTraits): void {
   t.test('a delivery arrives, signed, with the id of the event', async (t) => {
     const { sender, receiver, endpoint, reaches } = await scene(t, {
       headers: { 'x-team': 'blue', authorization: 'Bearer b' },
@@ -18,13 +19,9 @@ export function delivering(scene: MakeScene): void {
     t.type(finishedAt, Date);
     const [got] = receiver.received;
     t.equal(got?.body, one.body);
-    t.match(got?.headers, {
-      'webhook-id': '1-1',
-      'content-type': 'application/json',
-      'user-agent': 'Millrace/1.2.3',
-      'x-team': 'blue',
-      authorization: 'Bearer b',
-    });
+    t.match(got?.headers, { 'content-type': 'application/json', 'x-team': 'blue', authorization: 'Bearer b' });
+    if (makesRequests) t.match(got?.headers, { 'webhook-id': '1-1', 'user-agent': 'Millrace/1.2.3' });
+    else t.match(got?.headers, { 'webhook-id': /^msg_/, 'user-agent': /^Svix/ });
     t.doesNotThrow(() => new Webhook(endpoint.secrets[0]?.secret ?? '').verify(got?.body ?? '', got?.headers ?? {}));
   });
 
@@ -78,7 +75,7 @@ export function delivering(scene: MakeScene): void {
     await sender.ensureEndpoint(hanging);
     await sender.submit([...newDeliveries(hanging.id, 200), ...newDeliveries(endpoint.id, 50)]);
     await until(() => receiver.received.length === 50, 'the other endpoint got all');
-    t.ok(slow.received.length <= 10, `${slow.received.length} calls to the one that hangs`);
+    if (makesRequests) t.ok(slow.received.length <= 10, `${slow.received.length} calls to the one that hangs`);
   });
 
   t.test('with ordering by document, nothing overtakes an earlier delivery of its document', async (t) => {
@@ -103,8 +100,8 @@ export function delivering(scene: MakeScene): void {
   });
 
   t.test('a dead delivery lets the next one of its document go', async (t) => {
-    const { sender, receiver, endpoint, reaches } = await scene(t, { ordering: 'document', schedule: 'none' });
-    receiver.answer = ({ id }) => (id === '1-1' ? 500 : 204);
+    const { sender, receiver, endpoint, reaches } = await scene(t, { ordering: 'document' });
+    receiver.answer = ({ id }) => (id === '1-1' ? 410 : 204);
     await sender.submit([1, 2].map((n) => newDelivery(endpoint.id, n, { document: 'todos/a' })));
     await reaches(`${endpoint.id}:1-2`, 'delivered');
     t.strictSame(

@@ -3,9 +3,11 @@ import t from 'tap';
 import { until } from '../../../helpers/until.ts';
 import { newDeliveries, newDelivery, newEndpoint } from '../../../helpers/webhooks/endpoints.ts';
 import { startReceiver } from '../../../helpers/webhooks/receiver.ts';
+import type { SenderTraits } from '../../../helpers/webhooks/sender-world.ts';
 import { HOUR, type MakeScene, SECOND } from './scene.ts';
 
-export function pausing(scene: MakeScene): void {
+/** What a sender with a breaker does. */
+export function breaking(scene: MakeScene): void {
   t.test('after ten failures in a row an endpoint is left alone, which uses up no tries', async (t) => {
     const { sender, receiver, endpoint, advance, tried, reaches } = await scene(t);
     receiver.answer = () => 500;
@@ -51,7 +53,47 @@ export function pausing(scene: MakeScene): void {
     await reaches(`${endpoint.id}:1-11`, 'delivered');
     t.equal(other.received.length, 1);
   });
+}
 
+/** What a sender without a breaker does in its place. */
+export function unbroken(scene: MakeScene): void {
+  t.test('an endpoint that fails is tried on, and keeps no other one waiting', async (t) => {
+    const { sender, receiver, endpoint, advance, tried, reaches } = await scene(t);
+    receiver.answer = () => 500;
+    await sender.submit(newDeliveries(endpoint.id, 12));
+    for (let n = 1; n <= 12; n++) await tried(`${endpoint.id}:1-${n}`, 1);
+    t.match((await sender.health([endpoint.id])).get(endpoint.id), {
+      breaker: 'closed',
+      pending: 12,
+      failingSince: Date,
+    });
+    const healthy = await startReceiver(t);
+    const other = newEndpoint(healthy.url);
+    await sender.ensureEndpoint(other);
+    await sender.submit([newDelivery(other.id, 1)]);
+    await reaches(`${other.id}:1-1`, 'delivered');
+    receiver.answer = () => 200;
+    advance(7 * SECOND);
+    for (let n = 1; n <= 12; n++) await reaches(`${endpoint.id}:1-${n}`, 'delivered');
+  });
+
+  t.test('what waits goes to a changed URL', async (t) => {
+    const { sender, receiver, endpoint, advance, tried, reaches } = await scene(t);
+    receiver.answer = () => 500;
+    await sender.submit([newDelivery(endpoint.id, 1)]);
+    await tried(`${endpoint.id}:1-1`, 1);
+    const other = await startReceiver(t);
+    await sender.ensureEndpoint({ ...endpoint, url: other.url });
+    // When this one has arrived, the URL is known.
+    await sender.submit([newDelivery(endpoint.id, 2)]);
+    await reaches(`${endpoint.id}:1-2`, 'delivered');
+    advance(7 * SECOND);
+    await reaches(`${endpoint.id}:1-1`, 'delivered');
+    t.strictSame([receiver.received.length, other.received.length], [1, 2]);
+  });
+}
+
+export function pausing(scene: MakeScene, { hasBreaker }: SenderTraits): void {
   t.test('a delivery that tries an endpoint out goes at once, has one try, and counts for nothing', async (t) => {
     const { sender, receiver, endpoint, tried, reaches } = await scene(t);
     receiver.answer = () => 500;
@@ -59,14 +101,18 @@ export function pausing(scene: MakeScene): void {
       await sender.submit([newDelivery(endpoint.id, n)]);
       await tried(`${endpoint.id}:1-${n}`, 1);
     }
-    await until(async () => (await sender.health([endpoint.id])).get(endpoint.id)?.breaker === 'open', 'it is open');
+    const breaker = hasBreaker ? 'open' : 'closed';
+    await until(
+      async () => (await sender.health([endpoint.id])).get(endpoint.id)?.breaker === breaker,
+      `it is ${breaker}`,
+    );
     await sender.submit([newDelivery(endpoint.id, 11, { trigger: 'test' })]);
     t.equal((await reaches(`${endpoint.id}:1-11`, 'dead')).attempts, 1);
     receiver.answer = () => 200;
     await sender.submit([newDelivery(endpoint.id, 12, { trigger: 'test' })]);
     await reaches(`${endpoint.id}:1-12`, 'delivered');
     const health = (await sender.health([endpoint.id])).get(endpoint.id);
-    t.equal(health?.breaker, 'open');
+    t.equal(health?.breaker, breaker);
     t.equal(health?.lastSuccessAt, null);
   });
 

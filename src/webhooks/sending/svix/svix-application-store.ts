@@ -1,0 +1,26 @@
+/**
+ * The name of this installation's application at Svix: made once, so that two installations that share a token do not take
+ * each other's endpoints for their own. One document of `webhook_svix` in `<db>_log`. Not here: the application itself.
+ */
+import { randomBytes } from 'node:crypto';
+import type { Collection } from 'mongodb';
+import { translated } from '../../../database/errors.ts';
+import type { Mongo } from '../../../database/mongo.ts';
+
+export class SvixApplicationStore {
+  readonly #rows: Collection<{ _id: string; uid: string }>;
+
+  constructor(mongo: Pick<Mongo, 'log'>) {
+    this.#rows = mongo.log.collection('webhook_svix');
+  }
+
+  /** The name, which is made by whoever asks first. */
+  async uid(): Promise<string> {
+    const uid = `millrace-${randomBytes(9).toString('hex')}`;
+    const options = { upsert: true, returnDocument: 'after' } as const;
+    const row = await translated(() =>
+      this.#rows.findOneAndUpdate({ _id: 'application' }, { $setOnInsert: { uid } }, options),
+    );
+    return row?.uid ?? uid;
+  }
+}

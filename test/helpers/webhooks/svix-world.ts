@@ -1,0 +1,108 @@
+/**
+ * A Svix sender for a test, and the Svix that it sends by: a counterpart, or a real server where `MILLRACE_TEST_SVIX_URL` and
+ * `MILLRACE_TEST_SVIX_TOKEN` name one. Not here: the counterpart itself (svix/).
+ */
+import type { Test } from 'tap';
+import { openMongo } from '../../../src/database/mongo.ts';
+import { Egress } from '../../../src/egress/egress.ts';
+import { SvixSender, type SvixTimes } from '../../../src/webhooks/sending/svix/svix-sender.ts';
+import { testMongo } from '../mongo.ts';
+import { until } from '../until.ts';
+import { type OpenWorld, type SenderTraits, type SenderWorld, TIMEOUT_MS, world } from './sender-world.ts';
+import { startSvix } from './svix/svix-server.ts';
+
+/** Short times for tests, in milliseconds. */
+export const SVIX_TEST_TIMES: SvixTimes = {
+  callMs: 1_000,
+  settleMs: 2_000,
+  lookMs: [30, 60, 120, 250, 1_000],
+  lostMs: 20_000,
+  pauseMs: 50,
+  checkMs: 3_600_000,
+};
+
+export interface SvixPlace {
+  readonly url: string;
+  readonly database: string;
+  readonly svix: { readonly url: string; readonly token: string };
+  readonly times?: Partial<SvixTimes>;
+  /** Ids of the endpoints that Millrace has; without it those that the sender was told of last. */
+  readonly storedIds?: () => Promise<readonly string[]>;
+}
+
+/** Svix has its own requests and its own schedule, and no breaker. */
+export const SVIX_TRAITS: SenderTraits = { makesRequests: false, hasBreaker: false, hasSchedules: false };
+
+export interface SvixWorld extends SenderWorld {
+  /** Ids of the endpoints that the sender was told of. */
+  readonly told: ReadonlySet<string>;
+  readonly notes: readonly string[];
+}
+
+/** A Svix sender with a connection of its own, as in a process of its own. */
+export async function openSvix(t: Test, place: SvixPlace): Promise<SvixWorld> {
+  const mongo = await openMongo({ url: place.url, database: place.database });
+  t.teardown(() => mongo.close());
+  const egress = new Egress({ mode: 'development', allow: [] });
+  t.teardown(() => egress.close());
+  const told = new Set<string>();
+  const notes: string[] = [];
+  const made = world(t, ({ offset, events }) => {
+    const sender = new SvixSender({
+      url: place.svix.url,
+      token: place.svix.token,
+      mongo,
+      egress,
+      events,
+      storedIds: place.storedIds ?? (async () => [...told]),
+      clockOffsetMs: offset,
+      onNote: (_, message, details) => notes.push(`${message}: ${JSON.stringify(details)}`),
+      times: { ...SVIX_TEST_TIMES, ...place.times },
+      limits: { leaseMs: 20_000 },
+    });
+    const ensure = sender.ensureEndpoint.bind(sender);
+    sender.ensureEndpoint = async (target) => {
+      told.add(target.id);
+      await ensure(target);
+    };
+    const remove = sender.removeEndpoint.bind(sender);
+    sender.removeEndpoint = async (id) => {
+      told.delete(id);
+      await remove(id);
+    };
+    return sender;
+  });
+  await made.sender.start();
+  return { ...made, notes, told };
+}
+
+const { MILLRACE_TEST_SVIX_URL: realUrl, MILLRACE_TEST_SVIX_TOKEN: realToken } = process.env;
+
+/** Whether a real server is named. Its clock cannot be moved. */
+export const REAL_SVIX = realUrl !== undefined && realToken !== undefined;
+
+/** The Svix sender on a database of its own. */
+export const svixWorld: OpenWorld = async (t) => {
+  const { url, database } = await testMongo(t);
+  if (realUrl !== undefined && realToken !== undefined) {
+    return await openSvix(t, { url, database, svix: { url: realUrl, token: realToken } });
+  }
+  let offset = 0;
+  const svix = await startSvix(t, { now: () => Date.now() + offset, timeoutMs: TIMEOUT_MS });
+  const made = await openSvix(t, { url, database, svix });
+  return {
+    ...made,
+    settled: async () => {
+      const known = () => [...(svix.state.apps.values().next().value?.endpoints.values() ?? [])].map(({ uid }) => uid);
+      await until(
+        () => known().length === made.told.size && known().every((id) => made.told.has(id ?? '')),
+        'it knows them',
+      );
+    },
+    advance: (ms) => {
+      offset += ms;
+      svix.state.wake();
+      made.advance(ms);
+    },
+  };
+};

@@ -1,0 +1,206 @@
+/** The operations of Svix's API that the counterpart knows. Not here: HTTP, keys and scripted failures (svix-server.ts). */
+import type { SvixApplication, SvixEndpoint, SvixMessage, SvixState } from './svix-state.ts';
+
+export interface Answered {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+interface Asking {
+  readonly operationId: string;
+  readonly path: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  readonly body: Body;
+}
+
+/** Bodies are checked against the document before. */
+type Body = {
+  readonly uid?: string;
+  readonly name?: string;
+  readonly eventId?: string | null;
+  readonly eventType?: string;
+  readonly channels?: readonly string[] | null;
+  readonly transformationsParams?: { readonly rawPayload?: string };
+  readonly payload?: unknown;
+  readonly key?: string;
+  readonly gracePeriodSeconds?: number;
+  readonly headers?: Record<string, string>;
+} & Partial<Pick<SvixEndpoint, 'url' | 'description' | 'eventTypes' | 'disabled' | 'throttleRate'>> & {
+    readonly secret?: string | null;
+  };
+
+/** Header fields whose values Svix does not show. */
+const SENSITIVE = new Set(['authorization', 'x-api-key', 'x-auth-token', 'x-authorization']);
+const STATUS_TEXT = { 0: 'success', 2: 'fail' } as const;
+
+export function fault(status: number, code: string, detail: string): Answered {
+  return { status, body: { code, detail } };
+}
+
+const missing = (): Answered => fault(404, 'not_found', 'Entity not found');
+
+export function answerTo(state: SvixState, asking: Asking): Answered {
+  const { operationId, path, body } = asking;
+  if (operationId === 'v1.application.create') return application(state, body);
+  const app = state.apps.get(path['app_id'] ?? '');
+  if (app === undefined) return missing();
+  switch (operationId) {
+    case 'v1.endpoint.list':
+      return { status: 200, body: page([...app.endpoints.values()].map(shown), asking.query) };
+    case 'v1.endpoint.create':
+      return created(state, app, body);
+    case 'v1.message.create':
+      return message(state, app, body);
+    case 'v1.message.get':
+    case 'v1.message-attempt.list-by-msg':
+    case 'v1.message-attempt.list-attempted-destinations':
+    case 'v1.message-attempt.resend':
+      return ofMessage(state, app, asking);
+    default:
+      return ofEndpoint(state, app, asking);
+  }
+}
+
+function application(state: SvixState, { uid = '', name = '' }: Body): Answered {
+  const known = state.apps.get(uid);
+  const app = known ?? {
+    id: state.newId('app'),
+    uid,
+    name,
+    endpoints: new Map(),
+    messages: new Map(),
+    byEventId: new Map(),
+    attempts: new Map(),
+  };
+  state.apps.set(uid, app);
+  const times = { createdAt: state.time(), updatedAt: state.time() };
+  return { status: known === undefined ? 201 : 200, body: { id: app.id, uid, name, metadata: {}, ...times } };
+}
+
+function created(state: SvixState, app: SvixApplication, body: Body): Answered {
+  const { uid = null, secret, headers = {} } = body;
+  if (find(app, uid ?? '') !== undefined) return fault(409, 'conflict', 'An endpoint with this uid exists');
+  const endpoint: SvixEndpoint = {
+    ...written(body),
+    id: state.newId('ep'),
+    uid,
+    headers: { ...headers },
+    key: secret ?? `whsec_${Buffer.from(state.newId('key')).toString('base64')}`,
+    oldKeys: [],
+    createdAt: state.time(),
+    updatedAt: state.time(),
+  };
+  app.endpoints.set(endpoint.id, endpoint);
+  return { status: 201, body: shown(endpoint) };
+}
+
+function ofEndpoint(state: SvixState, app: SvixApplication, { operationId, path, body }: Asking): Answered {
+  const endpoint = find(app, path['endpoint_id'] ?? '');
+  if (endpoint === undefined) return missing();
+  switch (operationId) {
+    case 'v1.endpoint.get':
+      return { status: 200, body: shown(endpoint) };
+    case 'v1.endpoint.upsert':
+      Object.assign(endpoint, written(body), { updatedAt: state.time() });
+      return { status: 200, body: shown(endpoint) };
+    case 'v1.endpoint.delete':
+      app.endpoints.delete(endpoint.id);
+      return { status: 204, body: null };
+    case 'v1.endpoint.get-headers': {
+      const entries = Object.entries(endpoint.headers);
+      const open = entries.filter(([name]) => !SENSITIVE.has(name.toLowerCase()));
+      const sensitive = entries.filter(([name]) => SENSITIVE.has(name.toLowerCase())).map(([name]) => name);
+      return { status: 200, body: { headers: Object.fromEntries(open), sensitive } };
+    }
+    case 'v1.endpoint.set-headers':
+      endpoint.headers = { ...body.headers };
+      return { status: 204, body: null };
+    case 'v1.endpoint.get-secret':
+      return { status: 200, body: { key: endpoint.key } };
+    case 'v1.endpoint.rotate-secret': {
+      const until = Date.parse(state.time()) + (body.gracePeriodSeconds ?? 86_400) * 1_000;
+      endpoint.oldKeys.unshift({ key: endpoint.key, until });
+      endpoint.key = body.key ?? endpoint.key;
+      return { status: 204, body: null };
+    }
+    default:
+      throw new Error(`The counterpart does not know ${operationId}`);
+  }
+}
+
+function message(state: SvixState, app: SvixApplication, body: Body): Answered {
+  const { eventId = null, eventType = '', channels = null, payload, transformationsParams } = body;
+  if (eventId !== null && state.accepted.has(eventId))
+    return fault(409, 'conflict', 'A message with this eventId exists');
+  const raw = transformationsParams?.rawPayload ?? JSON.stringify(payload);
+  const one: SvixMessage = {
+    id: state.newId('msg'),
+    eventId,
+    eventType,
+    channels,
+    body: raw,
+    timestamp: state.time(),
+  };
+  state.create(app, one);
+  return { status: 202, body: shownMessage(one) };
+}
+
+function ofMessage(state: SvixState, app: SvixApplication, { operationId, path, query }: Asking): Answered {
+  const id = path['msg_id'] ?? '';
+  const found = app.messages.get(id) ?? app.byEventId.get(id);
+  if (found === undefined) return missing();
+  const attempts = [...(app.attempts.get(found.id) ?? [])].reverse();
+  switch (operationId) {
+    case 'v1.message.get':
+      return { status: 200, body: shownMessage(found) };
+    case 'v1.message-attempt.list-by-msg':
+      return {
+        status: 200,
+        body: page(
+          attempts.map(({ nextAttempt: _, ...one }) => ({ ...one, statusText: STATUS_TEXT[one.status] })),
+          query,
+        ),
+      };
+    case 'v1.message-attempt.list-attempted-destinations': {
+      const [newest] = attempts;
+      const endpoint = app.endpoints.get(newest?.endpointId ?? '');
+      const { metadata: _, ...rest } = endpoint === undefined ? { metadata: {} } : shown(endpoint);
+      const one = newest && {
+        ...rest,
+        status: newest.status,
+        statusText: STATUS_TEXT[newest.status],
+        nextAttempt: newest.nextAttempt,
+      };
+      return { status: 200, body: page(endpoint === undefined || one === undefined ? [] : [one], query) };
+    }
+    default: {
+      const endpoint = find(app, path['endpoint_id'] ?? '');
+      if (endpoint === undefined) return missing();
+      state.resend(app, found, endpoint.id);
+      return { status: 202, body: {} };
+    }
+  }
+}
+
+function find(app: SvixApplication, id: string): SvixEndpoint | undefined {
+  return app.endpoints.get(id) ?? [...app.endpoints.values()].find(({ uid }) => uid === id);
+}
+
+function written({ url = '', description = '', channels = null, eventTypes = null, disabled, throttleRate }: Body) {
+  return { url, description, channels, eventTypes, disabled: disabled ?? false, throttleRate: throttleRate ?? null };
+}
+
+function shown({ headers: _, key: __, oldKeys: ___, ...endpoint }: SvixEndpoint) {
+  return { ...endpoint, metadata: {} };
+}
+
+function shownMessage({ body: _, ...message }: SvixMessage) {
+  return { ...message, payload: {} };
+}
+
+function page<T extends { readonly id?: string }>(all: readonly T[], query: URLSearchParams) {
+  const limit = Number(query.get('limit') ?? 50);
+  const after = all.findIndex(({ id }) => id === query.get('iterator')) + 1;
+  const data = all.slice(after, after + limit);
+  return { data, iterator: data.at(-1)?.id ?? null, prevIterator: null, done: after + limit >= all.length };
+}

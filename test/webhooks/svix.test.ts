@@ -1,0 +1,49 @@
+/**
+ * A whole Millrace whose settings name Svix: deliveries go through it, the state says who sends, no secret is shown, and an
+ * address that may not be called is refused at the start.
+ */
+import t from 'tap';
+import { buildTestApp } from '../helpers/app.ts';
+import { until } from '../helpers/until.ts';
+import { startReceiver } from '../helpers/webhooks/receiver.ts';
+import { startSvix } from '../helpers/webhooks/svix/svix-server.ts';
+import { webhookWorld } from '../helpers/webhooks/webhook-world.ts';
+
+t.test('deliveries go through Svix, the state says so, and neither token nor secret is shown', async (t) => {
+  const [svix, receiver] = await Promise.all([startSvix(t), startReceiver(t, ({ body }) => JSON.parse(body).id)]);
+  const settings = {
+    MILLRACE_EGRESS_ALLOW: '127.0.0.0/8',
+    MILLRACE_SVIX_URL: svix.url,
+    MILLRACE_SVIX_TOKEN: svix.token,
+  };
+  const { boss, mine, lines } = await webhookWorld(t, { settings, sends: true });
+  const made = (await mine('POST /webhooks/endpoints', { url: receiver.url, types: ['todos.*'] })).json();
+  const { sender } = (await boss('GET /admin/state')).json().webhooks;
+  t.match(sender, { kind: 'svix', url: svix.url });
+  const { id } = (await mine(`POST /webhooks/endpoints/${made.id}/test`)).json();
+  const delivered = async () => (await mine(`GET /webhooks/deliveries/${id}`)).json().state === 'delivered';
+  await until(delivered, 'the test has arrived');
+  t.match(receiver.received[0]?.headers['webhook-signature'], /^v1,/);
+  t.match((await boss('GET /admin/state')).json().webhooks.sender, { answers: true, fault: null });
+  t.equal(svix.state.apps.size, 1, 'one application for the installation');
+  const shown = [...lines, (await boss('GET /admin/state')).body, (await boss('GET /webhooks/endpoints')).body].join(
+    '\n',
+  );
+  for (const secret of [svix.token, made.secret]) t.notOk(shown.includes(secret));
+});
+
+t.test('without Svix the state says that Millrace sends', async (t) => {
+  const { app } = await buildTestApp(t);
+  t.strictSame((await app.inject('/admin/state')).json().webhooks, { sender: { kind: 'direct' } });
+});
+
+t.test(
+  'a Svix server at an address that may not be called stops the start, with the setting that allows it',
+  async (t) => {
+    const settings = { MILLRACE_MODE: 'production', MILLRACE_SVIX_TOKEN: 'testsk_1' };
+    for (const MILLRACE_SVIX_URL of ['http://svix.example.org', 'https://10.1.2.3', 'https://169.254.169.254']) {
+      const start = buildTestApp(t, { ...settings, MILLRACE_SVIX_URL });
+      await t.rejects(start, { name: 'ConfigError', message: /MILLRACE_SVIX_URL: the URL .*MILLRACE_EGRESS_ALLOW/ });
+    }
+  },
+);
