@@ -1,5 +1,5 @@
 /** The hooks that automation services have made, live, and the removal of one. Each is an endpoint of the page Webhooks. */
-import { Button, Card, Code, Stack, Table, Text, Title } from '@mantine/core';
+import { Button, Code, Stack, Table, Text, Title } from '@mantine/core';
 import { useState } from 'react';
 import { request } from '../../api/client.ts';
 import { useResource } from '../../api/live.ts';
@@ -9,7 +9,7 @@ import { Confirm } from '../../parts/confirm.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/page.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
-import { TableHead } from '../../parts/tables/table-head.tsx';
+import { DataTable } from '../../parts/tables/data-table.tsx';
 import { When } from '../../parts/when.tsx';
 import type { Endpoint } from '../webhooks/parts/answers.ts';
 import { HealthBadge } from '../webhooks/parts/health.tsx';
@@ -39,62 +39,53 @@ export function HookList() {
         </Text>
       ) : null}
       {hooks === undefined || hooks.length === 0 ? null : (
-        <Card withBorder padding={0}>
-          <Table.ScrollContainer minWidth={720} type="native">
-            <Table highlightOnHover verticalSpacing="xs" aria-label="Hooks">
-              <TableHead columns={['Target', 'Events', 'Key or account', 'Health', 'Made', { hidden: 'Remove' }]} />
-              <Table.Tbody>
-                {hooks.map((hook) => (
-                  <Table.Tr key={hook.id}>
-                    <Table.Td maw={320}>
-                      <PageLink
-                        to="/webhooks"
-                        search={{ endpoint: hook.id }}
-                        size="sm"
-                        style={{ overflowWrap: 'anywhere' }}
-                      >
-                        {hook.url}
-                      </PageLink>
-                    </Table.Td>
-                    <Table.Td>
-                      <Code>{hook.types.join(', ')}</Code>
-                      {hook.filter === null ? null : (
-                        <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
-                          {JSON.stringify(hook.filter)}
-                        </Text>
-                      )}
-                    </Table.Td>
-                    <Table.Td>
-                      {hook.principal.kind === 'anonymous' ? (
-                        'anonymous clients'
-                      ) : (
-                        <Actor kind={hook.principal.kind} id={hook.principal.id} />
-                      )}
-                    </Table.Td>
-                    <Table.Td>
-                      <HealthBadge endpoint={hook} />
-                    </Table.Td>
-                    <Table.Td>
-                      <When at={hook.createdAt} />
-                    </Table.Td>
-                    <Table.Td>
-                      <Button
-                        size="xs"
-                        variant="default"
-                        aria-label={`Remove the hook to ${hook.url}`}
-                        disabled={!build}
-                        title={build ? undefined : why}
-                        onClick={() => setRemoved(hook)}
-                      >
-                        Remove
-                      </Button>
-                    </Table.Td>
-                  </Table.Tr>
-                ))}
-              </Table.Tbody>
-            </Table>
-          </Table.ScrollContainer>
-        </Card>
+        <DataTable
+          label="Hooks"
+          columns={['Target', 'Events', 'Key or account', 'Health', 'Made', { hidden: 'Remove' }]}
+        >
+          {hooks.map((hook) => (
+            <Table.Tr key={hook.id}>
+              <Table.Td maw={320}>
+                <PageLink to="/webhooks" search={{ endpoint: hook.id }} size="sm" style={{ overflowWrap: 'anywhere' }}>
+                  {hook.url}
+                </PageLink>
+              </Table.Td>
+              <Table.Td>
+                <Code>{hook.types.join(', ')}</Code>
+                {hook.filter === null ? null : (
+                  <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+                    {JSON.stringify(hook.filter)}
+                  </Text>
+                )}
+              </Table.Td>
+              <Table.Td>
+                {hook.principal.kind === 'anonymous' ? (
+                  'anonymous clients'
+                ) : (
+                  <Actor kind={hook.principal.kind} id={hook.principal.id} />
+                )}
+              </Table.Td>
+              <Table.Td>
+                <HealthBadge endpoint={hook} />
+              </Table.Td>
+              <Table.Td>
+                <When at={hook.createdAt} />
+              </Table.Td>
+              <Table.Td>
+                <Button
+                  size="xs"
+                  variant="default"
+                  aria-label={`Remove the hook to ${hook.url}`}
+                  disabled={!build}
+                  title={build ? undefined : why}
+                  onClick={() => setRemoved(hook)}
+                >
+                  Remove
+                </Button>
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </DataTable>
       )}
       {removed === null ? null : (
         <Confirm
