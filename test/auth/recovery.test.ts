@@ -29,6 +29,24 @@ t.test('recovering an account', async (t) => {
     t.equal((await parts.auth.users.get(thief.id)).email, 'pat@example.org');
   });
 
+  await t.test(
+    'a passkey of whoever made the account is gone when its address is first proved by a reset',
+    async (t) => {
+      const maker = await signUp(app, 'sly', { email: 'holder@example.org' });
+      const passkeys = parts.mongo.log.collection<{ _id: string; user: string }>('passkeys');
+      await passkeys.insertOne({ _id: 'of-the-maker', user: maker.id });
+      await secret();
+      const reset = async () => {
+        await ask(app, 'POST /auth/reset', { email: 'holder@example.org' });
+        return (await ask(app, 'POST /auth/reset/confirm', { token: await secret(), password: NEW })).statusCode;
+      };
+      t.equal(await reset(), 204);
+      t.equal(await passkeys.countDocuments({ user: maker.id }), 0);
+      t.match(await parts.auth.users.get(maker.id), { emailVerified: true });
+      t.ok(await signIn(app, 'sly', NEW));
+    },
+  );
+
   await t.test('a change of address that was asked for before a change of password is off', async (t) => {
     const one = await signUp(app, 'kim', { email: 'kim@example.org' });
     await ask(app, 'POST /auth/verify', { token: await secret() });

@@ -82,9 +82,12 @@ export class Recovery {
     checkPassword(password, user.names);
     if ((await this.#parts.singleUse.take('reset', token)) === null) throw linkUnusable();
     const stamp = stampOf(origin, actorText(user.kind, user._id));
+    // Before the new password: whoever made the account in wait for this person keeps no way in. A second factor stays: a
+    // mailbox alone must not remove it.
+    if (user.secondFactor !== true) await this.#parts.users.proveAddress(user, stamp);
+    else if (!user.emailVerified) await this.#parts.users.change(user._id, { emailVerified: true }, stamp);
     await this.#parts.users.setPassword(user, password, 'password-reset', stamp);
     await this.forgetLetters(user._id);
-    if (!user.emailVerified) await this.#parts.users.change(user._id, { emailVerified: true }, stamp);
     await this.#parts.activity.record('system.auth.password-changed', { user: user._id, how: 'by-mail' }, stamp);
   }
 
