@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
-import { errorOf, fieldsOf, run } from '../../../integrations/zapier/test/app-tester.ts';
+import { errorOf, fieldsOf, run, type ZapierError } from '../../../integrations/zapier/test/app-tester.ts';
 import { SEED_SETS } from '../../../scripts/seed-sets.ts';
 import { zapierWorld } from './zapier-world.ts';
 
@@ -220,24 +220,30 @@ t.test('actions', async (t) => {
   });
 
   await t.test('errors say what Zapier shall do, and why', async (t) => {
+    const told: ZapierError[] = [];
+    const refusal = async (running: Promise<unknown>) => {
+      const error = await errorOf(running);
+      told.push(error);
+      return error;
+    };
     const update = (inputData: object) => act('update_document', { collection: 'notes', ...inputData });
     const stranger = { authData: { ...authData, apiKey: `mr_AAAAAAAAAAAA_${'x'.repeat(43)}` } };
     t.match(
-      await errorOf(run('authentication.test', stranger)),
+      await refusal(run('authentication.test', stranger)),
       { name: 'ExpiredAuthError', message: /credential/i },
       '401',
     );
-    const forbidden = errorOf(act('create_document', { collection: 'secrets', document: '{}' }));
+    const forbidden = refusal(act('create_document', { collection: 'secrets', document: '{}' }));
     t.match(await forbidden, { name: 'AppError', status: 403, code: 'forbidden', message: /forbidden, req_/ });
-    const absent = errorOf(update({ id: 'nobody', document: '{"a":1}' }));
+    const absent = refusal(update({ id: 'nobody', document: '{"a":1}' }));
     t.match(await absent, { name: 'HaltedError', message: /no document 'nobody' in 'notes'/ }, '404');
     const taken = { collection: 'notes', newId: 'taken', document: '{}' };
     await act('create_document', taken);
-    t.match(await errorOf(act('create_document', taken)), { name: 'HaltedError', message: /id-exists/ }, '409');
-    const bad = errorOf(find({ collection: 'notes', filter: '{"a":{"$near":1}}' }));
+    t.match(await refusal(act('create_document', taken)), { name: 'HaltedError', message: /id-exists/ }, '409');
+    const bad = refusal(find({ collection: 'notes', filter: '{"a":{"$near":1}}' }));
     t.match(await bad, { name: 'AppError', status: 400, message: /near/ });
     const plain = { authData: { ...authData, baseUrl: 'http://example.org' } };
-    t.match(await errorOf(run('authentication.test', plain)), { name: 'AppError', code: 'invalid-base-url' });
+    t.match(await refusal(run('authentication.test', plain)), { name: 'AppError', code: 'invalid-base-url' });
 
     const elsewhere = createServer(
       (_request, response) => void response.writeHead(404, { 'content-type': 'text/html' }).end('<p>'),
@@ -245,8 +251,10 @@ t.test('actions', async (t) => {
     await new Promise<void>((resolve) => elsewhere.listen(0, '127.0.0.1', resolve));
     t.teardown(() => elsewhere.close().closeAllConnections());
     const baseUrl = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}`;
-    const foreign = errorOf(run('authentication.test', { authData: { ...authData, baseUrl } }));
+    const foreign = refusal(run('authentication.test', { authData: { ...authData, baseUrl } }));
     t.match(await foreign, { name: 'AppError', code: 'unexpected-answer', message: /Check the base URL/ });
+    t.equal(told.length, 7);
+    t.notMatch(JSON.stringify(told), /mr_\w/, 'none holds a key');
   });
 });
 
