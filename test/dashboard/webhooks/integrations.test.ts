@@ -25,7 +25,7 @@ t.test('a service is let in, and its hooks are seen and removed', options, async
   await page.getByText('None yet.').waitFor();
   await page.getByText('The service cannot reach this address').waitFor();
   t.equal(await page.getByLabel('the address', { exact: true }).textContent(), origin);
-  t.match(await page.getByLabel('the commands', { exact: true }).textContent(), `${origin}/collections/orders/schema`);
+  t.match(await page.getByLabel('the command', { exact: true }).textContent(), `${origin}/collections/orders/schema`);
 
   // The policies are shown before they are made.
   t.equal((await ask(app, 'POST /hooks', hook, service)).statusCode, 403, 'without policies it may do nothing');
@@ -95,6 +95,7 @@ t.test('a service is let in, and its hooks are seen and removed', options, async
   await phone.page.getByLabel('Id of the key').fill('k1');
   t.ok(await phone.page.getByRole('button', { name: 'Make both policies' }).isDisabled());
   t.equal(await phone.page.evaluate('document.documentElement.scrollWidth'), 390, 'nothing is wider than a phone');
+  t.strictSame(await phone.sideways(), [], 'nothing has to be scrolled sideways');
   t.strictSame(await phone.violations(), []);
   t.strictSame(phone.complaints, []);
 

@@ -1,36 +1,36 @@
 /** What any program needs, to copy: the requests of a hook as commands, in TypeScript, and the contract for generators. */
 import { Anchor, Stack, Tabs, Text, Title } from '@mantine/core';
 import { useResource } from '../../api/live.ts';
-import { Copyable } from '../../parts/copy.tsx';
+import { curl } from '../../parts/command.ts';
+import { Command, Copyable } from '../../parts/copy.tsx';
 
 /** Shown where there is no collection yet. */
 const FIRST = 'todos';
 
-const curlFor = (
-  base: string,
-  collection: string,
-) => `# Subscribe. The answer has the id and, this one time, the secret.
-curl ${base}/hooks -H "authorization: Bearer $KEY" -H 'content-type: application/json' \\
-  -d '{"targetUrl":"https://example.com/hook","event":"${collection}.created"}'
-
-# What the hook will get
-curl ${base}/collections -H "authorization: Bearer $KEY"
-curl ${base}/collections/${collection}/schema -H "authorization: Bearer $KEY"
-curl '${base}/collections/${collection}/samples?type=${collection}.created' -H "authorization: Bearer $KEY"
-
-# Unsubscribe
-curl -X DELETE ${base}/hooks/ID -H "authorization: Bearer $KEY"`;
+const commandsFor = (base: string, collection: string) =>
+  [
+    '# Subscribe. The answer has the id and, this one time, the secret.',
+    curl('/hooks', { targetUrl: 'https://example.com/hook', event: `${collection}.created` }),
+    '',
+    '# What there is, and what the hook will get',
+    curl('/collections'),
+    curl(`/collections/${collection}/schema`),
+    curl(`/collections/${collection}/samples`),
+    '',
+    '# Unsubscribe',
+    curl(`-X DELETE ${base}/hooks/ID`),
+  ].join('\n');
 
 const clientFor = (base: string, collection: string) => `import { createClient } from 'millrace/client';
 
-const client = createClient('${base}', { token: process.env['KEY'] ?? '' });
+const client = createClient('${base}', { token: process.env['TOKEN'] ?? '' });
 const hook = { targetUrl: 'https://example.com/hook', event: '${collection}.created' };
 const { body } = await client.request('POST', '/hooks', { body: hook });
 const { documents } = await client.collection('${collection}').list({ limit: 10 });
 console.log(body, documents);`;
 
-const contractFor = (base: string) => `curl -o openapi.json ${base}/openapi.json -H "authorization: Bearer $KEY"
-npx openapi-typescript openapi.json -o api.ts`;
+const contractFor = (base: string) =>
+  `${curl(`-o openapi.json ${base}/openapi.json`)}\nnpx openapi-typescript openapi.json -o api.ts`;
 
 export function Snippets() {
   const { data: collections = [] } = useResource<readonly { readonly name: string }[]>('/collections');
@@ -48,7 +48,7 @@ export function Snippets() {
           <Tabs.Tab value="openapi">OpenAPI</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="curl" pt="xs">
-          <Copyable text={curlFor(base, collection)} what="the commands" />
+          <Command text={commandsFor(base, collection)} />
         </Tabs.Panel>
         <Tabs.Panel value="typescript" pt="xs">
           <Copyable text={clientFor(base, collection)} what="the code" />
@@ -57,7 +57,7 @@ export function Snippets() {
           <Text size="sm" mb="xs">
             For generators of clients. <Anchor href="/docs">The reference</Anchor> is the same for people.
           </Text>
-          <Copyable text={contractFor(base)} what="the command" />
+          <Command text={contractFor(base)} />
         </Tabs.Panel>
       </Tabs>
     </Stack>
