@@ -42,18 +42,18 @@ export function withFiles(z: ZObject, bundle: Pick<Bundle, 'authData'>, document
   };
   const added = (object: Members): Members => {
     const files: Record<string, unknown> = {};
+    const nested: Record<string, unknown> = {};
     for (const [name, value] of Object.entries(object)) {
       if (Array.isArray(value)) {
         const found = value.map(fileOf).filter((file) => file !== null);
         if (found.length > 0) files[`${name}_files`] = found;
-      } else if (typeof value === 'object' && value !== null) files[name] = added(value as Members);
+      } else if (typeof value === 'object' && value !== null) nested[name] = added(value as Members);
       else {
         const file = fileOf(value);
         if (file !== null) files[`${name}_file`] = file;
       }
     }
-    const nested = Object.keys(files).filter((name) => Object.hasOwn(object, name) && typeof object[name] === 'object');
-    return { ...files, ...object, ...Object.fromEntries(nested.map((name) => [name, files[name]])) };
+    return { ...files, ...object, ...nested };
   };
   return added(document);
 }
