@@ -80,6 +80,12 @@ async function lists(t: Test, { run, app, credentials }: Around): Promise<void> 
   const filter = '={{ { n: { $lt: 6 }, even: true } }}';
   t.strictSame(numbers(await run({ ...many, filter, options: { sort: 'n' } })), [0, 2, 4]);
   t.strictSame(await run({ ...many, filter: '{"n":-1}' }), []);
+  const two = await run({ ...many, limit: 2 }, { json: {} }, { json: {} });
+  t.strictSame(
+    two.map(({ pairedItem }) => pairedItem),
+    [0, 0, 1, 1].map((item) => ({ item })),
+    'each says of which item it comes',
+  );
 }
 
 async function files(t: Test, { run }: Around): Promise<void> {

@@ -81,7 +81,7 @@ async function lifecycle(t: Test, { workflow, credentials, hooks, app }: Around)
 
   await app.inject({ method: 'DELETE', url: `/hooks/${hook?.id}`, headers });
   t.equal(await flow.activate(), true, 'somebody removed it');
-  flow.staticData['secret'] = undefined;
+  for (const member of ['secret', 'hookId']) delete flow.staticData[member];
   t.equal(await flow.activate(), true, 'without its secret it is of no use');
   t.equal((await hooks()).length, 1, 'the one before is gone');
   const [{ id } = { id: '' }] = await hooks();
