@@ -8,6 +8,7 @@ import { filesRoute } from './pages/files/route.ts';
 import { functionsRoute, pluginRoute } from './pages/functions/parts/route.ts';
 import { integrationsRoute } from './pages/integrations/route.ts';
 import { keysRoute } from './pages/keys/route.ts';
+import { linkRoute } from './pages/link/route.ts';
 import { overviewRoute } from './pages/overview/route.ts';
 import { policiesRoute } from './pages/policies/parts/route.ts';
 import { settingsRoute } from './pages/settings/route.ts';
@@ -34,6 +35,7 @@ export const router = createRouter({
     eventsRoute,
     filesRoute,
     integrationsRoute,
+    linkRoute,
     overviewRoute,
     settingsRoute,
     setupRoute,

@@ -29,10 +29,15 @@ const REDIRECT = `${location.origin}/dashboard`;
 /** What came of the last way to a provider: null before, and when it went well. */
 export const returned: { problem: Problem | null; joined: boolean } = { problem: null, joined: false };
 
+export interface WaysIn {
+  /** Whether a letter signs in. */
+  readonly link: boolean;
+  readonly providers: readonly UsableProvider[];
+}
+
 /** The ways to sign in besides a password. */
-export async function usableProviders(): Promise<readonly UsableProvider[]> {
-  const { body } = await withoutSession.request('GET', '/auth/providers');
-  return (body as { readonly providers: readonly UsableProvider[] }).providers;
+export async function waysIn(): Promise<WaysIn> {
+  return (await withoutSession.request('GET', '/auth/providers')).body as WaysIn;
 }
 
 /** Leaves the page for the provider. */

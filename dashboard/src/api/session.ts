@@ -22,6 +22,8 @@ export type Credentials =
   | { readonly username: string; readonly password: string }
   | { readonly code: string; readonly codeVerifier: string }
   | { readonly credential: object }
+  | { readonly linkToken: string }
+  | { readonly email: string; readonly code: string }
   | { readonly ticket: string; readonly code: string }
   | { readonly ticket: string; readonly credential: object };
 

@@ -16,17 +16,22 @@ interface SecondStepProps {
   readonly ticket: string;
   /** The person begins anew, such as with another account. */
   readonly onAgain: () => void;
+  /** Called when the session is open. */
+  readonly onDone?: () => void;
 }
 
-export function SecondStep({ ticket, onAgain }: SecondStepProps) {
+export function SecondStep({ ticket, onAgain, onDone }: SecondStepProps) {
   const [code, setCode] = useState('');
   const { busy, error, run } = useAction();
+  const prove = async (act: () => Promise<unknown>) => {
+    if (await run(act)) onDone?.();
+  };
   const proveByPasskey = async () => session.signIn({ ticket, credential: await provePasskey(ticket) });
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        void run(() => session.signIn({ ticket, code }));
+        void prove(() => session.signIn({ ticket, code }));
       }}
     >
       <Stack>
@@ -47,7 +52,7 @@ export function SecondStep({ ticket, onAgain }: SecondStepProps) {
           Go on
         </Button>
         {canUsePasskeys ? (
-          <Button variant="default" disabled={busy} onClick={() => void run(proveByPasskey)}>
+          <Button variant="default" disabled={busy} onClick={() => void prove(proveByPasskey)}>
             Use a passkey
           </Button>
         ) : null}

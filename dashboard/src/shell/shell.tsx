@@ -6,6 +6,7 @@ import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import { useSession } from '../api/live.ts';
 import { useAccount } from '../api/rights.ts';
 import { session } from '../api/session.ts';
+import { LINK_PATH } from './by-letter.tsx';
 import { FreshSignIn } from './fresh-sign-in.tsx';
 import { PAGES } from './navigation.ts';
 import { openPalette, Palette } from './palette.tsx';
@@ -19,7 +20,7 @@ export function Shell() {
   // The rights of the person may change at any time. The subscription also tells at once when the session ends.
   useAccount(['system.policy.*']);
   if (state === 'beginning') return null;
-  if (path === '/setup') return <Outlet />;
+  if (path === '/setup' || path === LINK_PATH) return <Outlet />;
   // Without a session at the start there is nothing to show below the sign-in.
   if (state === 'asked' && turn === 0) return <SignIn />;
   return (

@@ -14,12 +14,13 @@ import {
 } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { returned, signInBy, type UsableProvider, usableProviders } from '../api/by-provider.ts';
+import { returned, signInBy, type UsableProvider, type WaysIn, waysIn } from '../api/by-provider.ts';
 import { useSession } from '../api/live.ts';
 import { canUsePasskeys, provePasskey } from '../api/passkeys.ts';
 import { session } from '../api/session.ts';
 import { Failure } from '../parts/failure.tsx';
 import { useAction } from '../parts/use-action.ts';
+import { askForLink, LetterCode } from './by-letter.tsx';
 import { SecondStep, ticketOf } from './second-step.tsx';
 
 /** @param over true over a page that goes on where it was */
@@ -56,8 +57,16 @@ function SignInForm({ note }: { readonly note?: string }) {
   const [username, setUsername] = useState('');
   const [password, setPassword] = useState('');
   const { busy, error, run } = useAction(returned.problem);
+  const { data: ways } = useQuery({ queryKey: ['/auth/providers'], queryFn: waysIn });
+  const [asked, setAsked] = useState<string | null>(null);
   const ticket = ticketOf(error);
   const enterByPasskey = async () => session.signIn({ credential: await provePasskey() });
+  const askForLetter = async () => {
+    if (!username.includes('@')) throw new Error('Type your e-mail address first');
+    await askForLink(username.trim());
+    setAsked(username.trim());
+  };
+  if (asked !== null) return <LetterCode email={asked} onAgain={() => setAsked(null)} />;
   if (ticket !== null) return <SecondStep ticket={ticket} onAgain={() => void run(async () => undefined)} />;
   return (
     <form
@@ -92,15 +101,19 @@ function SignInForm({ note }: { readonly note?: string }) {
             Sign in with a passkey
           </Button>
         ) : null}
-        <Providers />
+        {ways?.link === true ? (
+          <Button variant="default" disabled={busy} onClick={() => void run(askForLetter)}>
+            E-mail me a link
+          </Button>
+        ) : null}
+        <Providers providers={ways?.providers ?? []} />
       </Stack>
     </form>
   );
 }
 
 /** The providers of this installation. A sign-in by one can only end at the public address of the server. */
-function Providers() {
-  const { data: providers = [] } = useQuery({ queryKey: ['/auth/providers'], queryFn: usableProviders });
+function Providers({ providers }: Pick<WaysIn, 'providers'>) {
   const [first] = providers;
   if (first === undefined) return null;
   const { origin } = new URL(first.address);

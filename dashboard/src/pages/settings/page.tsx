@@ -4,6 +4,7 @@ import { useSession } from '../../api/live.ts';
 import { ForAccounts } from '../../parts/for-accounts.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Installation } from './installation.tsx';
+import { Letters } from './letters.tsx';
 import { Limits } from './limits.tsx';
 import { type SettingsTab, settingsRoute } from './route.ts';
 import { SignInSettings } from './sign-in-settings.tsx';
@@ -13,6 +14,7 @@ const TABS: readonly { readonly id: SettingsTab; readonly title: string }[] = [
   { id: 'sign-in', title: 'Sign-in' },
   { id: 'team', title: 'Team' },
   { id: 'installation', title: 'Address, files, mail' },
+  { id: 'letters', title: 'Letters' },
   { id: 'limits', title: 'Limits' },
 ];
 
@@ -43,6 +45,9 @@ export function SettingsPage() {
           </Tabs.Panel>
           <Tabs.Panel value="installation">
             <Installation />
+          </Tabs.Panel>
+          <Tabs.Panel value="letters">
+            <Letters />
           </Tabs.Panel>
           <Tabs.Panel value="limits">
             <Limits />
