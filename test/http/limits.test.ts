@@ -86,6 +86,10 @@ t.test('limits of the socket', async (t) => {
     const head =
       'POST /api/big HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 99999999\r\n\r\n';
     t.match(await say(port, head), /^HTTP\/1\.1 413 .*body-too-large.*more than \d+ bytes.*MILLRACE_BODY_BYTES/s);
+    const form = `POST /auth/x/callback HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 65537\r\n\r\n`;
+    const answer = await say(port, form);
+    t.match(answer, /^HTTP\/1\.1 413 .*more than 65536 bytes/s, 'of a form, which has a limit of its own');
+    t.notMatch(answer, 'MILLRACE_BODY_BYTES', 'that no setting changes');
   });
 
   await t.test('of ten connections of one address five are closed at once, and five serve', async (t) => {

@@ -26,6 +26,10 @@ export function readBodies(app: FastifyInstance, { types, maxBytes, timeoutMs, p
     withDeadline(request.raw, timeoutMs);
     done(null, payload);
   });
+  // A limit of the route, not of the parser: only that one is known when the refusal is worded.
+  app.addHook('onRoute', (route) => {
+    route.bodyLimit ??= maxBytes;
+  });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
   const read = (request: FastifyRequest, body: Buffer, done: (error: Error | null, body?: unknown) => void) => {
@@ -36,7 +40,7 @@ export function readBodies(app: FastifyInstance, { types, maxBytes, timeoutMs, p
       done(error instanceof Error ? error : new Error('Parsing failed', { cause: error }));
     }
   };
-  for (const type of types) app.addContentTypeParser(type, { parseAs: 'buffer', bodyLimit: maxBytes }, read);
+  for (const type of types) app.addContentTypeParser(type, { parseAs: 'buffer' }, read);
 }
 
 /**
