@@ -273,10 +273,11 @@ t.test('signing in by a letter', async (t) => {
     const measured = times.slice(20);
     const [yes, no] = [true, false].map((known) => measured.filter((one) => one.known === known).map(({ ms }) => ms));
     t.equal(yes?.length, 200);
-    // How often a known address took longer than an unknown one (Mann-Whitney): one half, and of 200 by 200 ± 0.03.
+    // How often a known address took longer than an unknown one (Mann-Whitney): one half, with a deviation of 0.03 for 200 by
+    // 200. One more look into the database for known addresses makes it 0.64.
     const longer = share(yes ?? [], no ?? []);
     t.comment(`known took longer in ${(100 * longer).toFixed(1)} %`);
-    t.ok(longer > 0.3 && longer < 0.7, `${longer}`);
+    t.ok(longer > 0.39 && longer < 0.61, `${longer}`);
   });
 });
 
