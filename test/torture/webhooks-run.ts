@@ -21,6 +21,7 @@ import { type Deeds, noDeeds, rage, type Victim } from './nemesis.ts';
 import { randomOf } from './run.ts';
 import { tortureCommand } from './torture-command.ts';
 import { check, plain, type RowLine, type WebhookVerdict } from './webhooks/checker.ts';
+import { startDyingSvix } from './webhooks/dying-svix.ts';
 import { nodeWords } from './webhooks/edits.ts';
 import { Installation } from './webhooks/installation.ts';
 import { Receivers } from './webhooks/receivers.ts';
@@ -29,6 +30,8 @@ import { TODOS, Writers } from './webhooks/writers.ts';
 export interface WebhookTorture {
   readonly seed: number;
   readonly mutation: string;
+  /** `svix`: by a counterpart of Svix that dies at random. */
+  readonly sender: 'direct' | 'svix';
   /** Acknowledged writes at least, even when the nemesis is done. */
   readonly writes: number;
   /** Writes a second. */
@@ -43,6 +46,7 @@ export interface WebhookTorture {
 export const SHORT: WebhookTorture = {
   seed: 1,
   mutation: 'none',
+  sender: 'direct',
   writes: 300,
   rate: 40,
   kills: 2,
@@ -51,6 +55,9 @@ export const SHORT: WebhookTorture = {
   settleMs: 120_000,
 };
 
+/** Small, because the other one has most of it already. */
+export const SHORT_SVIX: WebhookTorture = { ...SHORT, sender: 'svix', writes: 120, kills: 1, restarts: 0 };
+
 export const LONG: WebhookTorture = { ...SHORT, writes: 10_000, rate: 60, kills: 20, restarts: 4, breathMs: 3_000 };
 
 const SERVERS = 3;
@@ -58,9 +65,14 @@ const SETTLE_MS = 120_000;
 /** Beyond this, an answer that was given before a kill has surely been recorded, in milliseconds. */
 const UNRECORDED_MS = 2_000;
 
-export async function tortureWebhooks(
-  options: WebhookTorture,
-): Promise<WebhookVerdict & { readonly deeds: Deeds; readonly unknown: number; readonly seconds: number }> {
+export async function tortureWebhooks(options: WebhookTorture): Promise<
+  WebhookVerdict & {
+    readonly deeds: Deeds;
+    readonly unknown: number;
+    readonly seconds: number;
+    readonly deaths: number;
+  }
+> {
   const started = performance.now();
   const ends: (() => unknown)[] = [];
   const teardown = (end: () => unknown) => void ends.push(end);
@@ -74,7 +86,9 @@ export async function tortureWebhooks(
     teardown(() => set.stop());
     const database = 'webhooks';
     const installation = new Installation(folder);
-    const env = { MONGODB_URL: set.url, MILLRACE_DB: database, ...installation.env };
+    const svix = options.sender === 'svix' ? await startDyingSvix(new Random(options.seed + 1)) : null;
+    if (svix !== null) teardown(() => svix.stop());
+    const env = { MONGODB_URL: set.url, MILLRACE_DB: database, ...installation.env, ...svix?.env };
     const start = (index: number) =>
       startMillrace(t, { folder: join(folder, String(index)), env, nodeWords: nodeWords(options.mutation) });
     const programs = await Promise.all(Array.from({ length: SERVERS }, (_, index) => start(index)));
@@ -84,7 +98,7 @@ export async function tortureWebhooks(
     const log = new EventLog(mongo.log, database);
 
     const random = new Random(options.seed);
-    const receivers = new Receivers(folder, new Random(random.next()));
+    const receivers = new Receivers(folder, new Random(random.next()), svix !== null);
     await receivers.start();
     teardown(() => receivers.stop());
     const endpoints = await installation.makeEndpoints(programs[0]?.url ?? '', receivers.url, mongo);
@@ -112,10 +126,10 @@ export async function tortureWebhooks(
       () => unsettled(mongo, log),
     );
     receivers.stop();
-    const verdict = check(folder);
-    const faults = [...verdict.faults, ...(left === null ? [] : [left])];
+    const verdict = check(folder, svix !== null);
+    const faults = [...verdict.faults, ...(left === null ? [] : [left]), ...(svix?.faults() ?? [])];
     const seconds = Math.round((performance.now() - started) / 1_000);
-    return { ...verdict, faults, deeds, unknown: writers.unknown, seconds };
+    return { ...verdict, faults, deeds, unknown: writers.unknown, seconds, deaths: svix?.deaths() ?? 0 };
   } finally {
     for (const end of ends.reverse()) await end();
   }

@@ -6,9 +6,9 @@ import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { runSeed } from '../helpers/random.ts';
 import { EDITS } from './webhooks/edits.ts';
-import { SHORT, tortureWebhooks } from './webhooks-run.ts';
+import { SHORT, SHORT_SVIX, tortureWebhooks } from './webhooks-run.ts';
 
-t.setTimeout(300_000);
+t.setTimeout(600_000);
 t.test('every event arrives, cut as it should be, whatever is killed', async (t) => {
   const seed = runSeed();
   t.comment(`MILLRACE_SEED=${seed}`);
@@ -18,6 +18,16 @@ t.test('every event arrives, cut as it should be, whatever is killed', async (t)
   t.strictSame([deeds.kills, deeds.restarts], [SHORT.kills, SHORT.restarts]);
   t.ok(figures.acknowledged >= SHORT.writes);
   t.ok(figures.failed > 20, 'receivers failed');
+});
+
+t.test('the same by a Svix that dies at random', async (t) => {
+  const seed = runSeed();
+  t.comment(`MILLRACE_SEED=${seed}`);
+  const { faults, deeds, ...figures } = await tortureWebhooks({ ...SHORT_SVIX, seed });
+  t.comment(JSON.stringify({ ...figures, deeds }));
+  t.strictSame(faults, []);
+  t.ok(figures.acknowledged >= SHORT_SVIX.writes);
+  t.ok(figures.deaths > 0, 'Svix died');
 });
 
 t.test('the wrong servers can still be made of the right one', async (t) => {

@@ -20,6 +20,17 @@ const TIMES: readonly Edit[] = [
   },
 ];
 
+const SVIX_TIMES: readonly Edit[] = [
+  {
+    file: 'src/webhooks/sending/svix/svix-sender.ts',
+    from: 'lookMs: [1_000, 2_000, 5_000, 15_000, 60_000],',
+    to: 'lookMs: [100, 200, 500, 1_000],',
+  },
+  { file: 'src/webhooks/sending/svix/svix-sender.ts', from: 'lostMs: 120_000,', to: 'lostMs: 5_000,' },
+  { file: 'src/webhooks/sending/svix/svix-sender.ts', from: 'pauseMs: 1_000,', to: 'pauseMs: 100,' },
+  { file: 'src/webhooks/sending/svix/svix-sender.ts', from: 'const LATE_MS = 1_000;', to: 'const LATE_MS = 100;' },
+];
+
 export const MUTATIONS: Mutations = {
   /** The planner's cursor moves before the deliveries are submitted. */
   'cursor-first': [
@@ -51,11 +62,11 @@ export const MUTATIONS: Mutations = {
 };
 
 /** Every edit, for the test that holds that they can still be made. */
-export const EDITS: readonly Edit[] = [...TIMES, ...Object.values(MUTATIONS).flat()];
+export const EDITS: readonly Edit[] = [...TIMES, ...SVIX_TIMES, ...Object.values(MUTATIONS).flat()];
 
 /** Words for node that load a server with short times and a mutation. */
 export function nodeWords(mutation: string): readonly string[] {
   return wordsFor(import.meta.url, MUTATIONS, mutation);
 }
 
-loadEdited(import.meta.url, TIMES, MUTATIONS);
+loadEdited(import.meta.url, [...TIMES, ...SVIX_TIMES], MUTATIONS);

@@ -34,7 +34,11 @@ export class Receivers {
   readonly #answered: { readonly key: string; readonly at: number }[] = [];
   readonly #server = createServer((request, response) => this.#read(request, response));
 
-  constructor(folder: string, random: Random) {
+  readonly #idInBody: boolean;
+
+  /** @param idInBody whether only the body says which event it is */
+  constructor(folder: string, random: Random, idInBody: boolean) {
+    this.#idInBody = idInBody;
     this.#random = random;
     this.#file = openSync(`${folder}/received.jsonl`, 'a');
   }
@@ -61,16 +65,17 @@ export class Receivers {
 
   #read(request: IncomingMessage, response: ServerResponse): void {
     const chunks: Buffer[] = [];
-    const id = String(request.headers['webhook-id']);
     const endpoint = (request.url ?? '').slice(1);
-    const key = `${endpoint} ${id}`;
-    this.#open.add(key);
-    response.once('close', () => this.#open.delete(key));
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('error', () => {});
     request.on('end', () => {
+      const body = Buffer.concat(chunks).toString();
+      const id = this.#idInBody ? JSON.parse(body).id : String(request.headers['webhook-id']);
+      const key = `${endpoint} ${id}`;
+      this.#open.add(key);
+      response.once('close', () => this.#open.delete(key));
       const fate = this.#fateOf(key);
-      const line: ReceivedLine = { endpoint, id, at: performance.now(), fate, body: Buffer.concat(chunks).toString() };
+      const line: ReceivedLine = { endpoint, id, at: performance.now(), fate, body };
       this.received += 1;
       writeSync(this.#file, `${JSON.stringify(line)}\n`);
       if (fate === 'fine') this.#answered.push({ key, at: line.at });

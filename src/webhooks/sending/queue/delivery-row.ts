@@ -24,6 +24,8 @@ export interface Handed {
   readonly message: string;
   /** When the service took it, the last time; absent when it is to be told to send it once more. */
   readonly since?: Date;
+  /** Present when it was told once more because the service seems to have lost it. */
+  readonly lost?: true;
   /** Id of the newest try there that is kept here. */
   readonly seen?: string;
 }

@@ -12,7 +12,8 @@ import { type SvixApi, SvixFault } from './svix-api.ts';
 const TRIES_READ = 50;
 const KEPT_DAYS = ENDED_KEPT_MS / (24 * 3_600_000);
 /** Svix's numbers for how a try ended (`MessageStatus` of its API); the others have not ended. */
-const ENDED: ReadonlySet<number> = new Set([0, 2, 4]);
+const FAILED: number = 2;
+const ENDED: ReadonlySet<number> = new Set([0, FAILED, 4]);
 
 /** A message that Svix has accepted. */
 export interface Accepted {
@@ -103,10 +104,15 @@ export async function newTries(
     .reverse();
 }
 
-/** When Svix tries a message again; null when it does not. @throws SvixFault */
-export async function nextTry(api: SvixApi, app: string, message: string): Promise<Date | null> {
+/**
+ * When Svix tries a failed message again; null when it does not, and now when it has tried it again meanwhile.
+ * @throws SvixFault
+ */
+export async function nextTry(api: SvixApi, app: string, message: string, now: number): Promise<Date | null> {
   const { data } = await api.call((svix) => svix.messageAttempt.listAttemptedDestinations(app, message));
-  return data[0]?.nextAttempt ?? null;
+  const [destination] = data;
+  if (destination !== undefined && destination.status !== FAILED) return new Date(now);
+  return destination?.nextAttempt ?? null;
 }
 
 function toTry({

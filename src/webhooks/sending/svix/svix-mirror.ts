@@ -89,9 +89,10 @@ export class SvixMirror {
     const end = performance.now() + forMs;
     const { signal } = this.#end;
     while (this.#open.has(id) && !signal.aborted && performance.now() < end) {
-      await Promise.race([this.#step.promise, pause(end - performance.now(), undefined, { signal })]).catch(
-        () => undefined,
-      );
+      await Promise.race([
+        this.#step.promise,
+        pause(Math.max(1, end - performance.now()), undefined, { signal }),
+      ]).catch(() => undefined);
     }
     return !this.#open.has(id) && !this.#refused.has(id);
   }

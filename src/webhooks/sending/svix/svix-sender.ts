@@ -123,7 +123,8 @@ class SvixTransport implements Transport {
   /** A resend or recover of what Svix had. */
   async #tellAgain(app: string, row: DueRow, handed: Handed, now: number): Promise<TryResult> {
     await resendMessage(this.#api, app, row, handed.message, 'resend');
-    return handedOver({ ...handed, since: new Date(now) }, this.#pauseOf(0));
+    const { lost: _, ...rest } = handed;
+    return handedOver({ ...rest, since: new Date(now) }, this.#pauseOf(0));
   }
 
   /** How did it go? */
@@ -134,13 +135,16 @@ class SvixTransport implements Transport {
     if (last === undefined) {
       if (now - (since?.getTime() ?? now) < this.#times.lostMs) return later(row, this.#pauseOf(row.tries), true);
       await resendMessage(this.#api, app, row, message, `lost-${seen ?? 0}`);
-      return handedOver({ ...handed, since: new Date(now) }, this.#pauseOf(0));
+      return handedOver({ ...handed, since: new Date(now), lost: true }, this.#pauseOf(0));
     }
     const news = { attempts: attemptsOf(tries, row, target), tries: 0, succeeded: true, judged: false };
     const told = { message, seen: last.id };
     if (tries.some(({ error }) => error === null)) return { ...news, outcome: { state: 'delivered' }, handed: told };
     const over = row.trigger === 'test' || last.status === GONE;
-    const next = over ? null : await nextTry(this.#api, app, message);
+    const next = over ? null : await nextTry(this.#api, app, message, now);
+    // Told once more, it had one try. What was lost gets all its tries with a new message.
+    if (next === null && handed.lost && !over)
+      return { ...news, outcome: { state: 'pending', pauseMs: 0 }, handed: null };
     if (next === null) return { ...news, outcome: { state: 'dead' }, handed: told };
     const pauseMs = Math.max(next.getTime() - now, 0) + LATE_MS;
     return { ...news, outcome: { state: 'pending', pauseMs }, handed: { ...told, since: next } };

@@ -141,7 +141,7 @@ export class SvixState {
       }
     }
     if (next < Number.POSITIVE_INFINITY) {
-      this.#timer = setTimeout(() => this.wake(), Math.min(next - this.#now() + 1, 60_000));
+      this.#timer = setTimeout(() => this.wake(), Math.min(Math.max(next - this.#now(), 0) + 1, 60_000));
     }
   }
 

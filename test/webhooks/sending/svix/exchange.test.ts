@@ -69,6 +69,18 @@ t.test('what Svix loses when it dies is told again', async (t) => {
   t.strictSame([...svix.state.accepted.values()], [1], 'by the message that it had');
 });
 
+t.test('what was lost and then fails has all its tries all the same', async (t) => {
+  const { sender, svix, receiver, endpoint, reaches } = await scene(t, { lostMs: 300 });
+  receiver.answer = () => undefined;
+  await sender.submit([newDelivery(endpoint.id, 1)]);
+  await until(() => receiver.received.length === 1, 'it is on its way');
+  await svix.die();
+  receiver.answer = () => (receiver.received.length === 2 ? 500 : 204);
+  await svix.start();
+  const { attempts } = await reaches(`${endpoint.id}:1-1`, 'delivered');
+  t.equal(attempts, 2, 'the one that broke off is not known');
+});
+
 t.test('while Svix is away deliveries wait, and none is given up', async (t) => {
   const { sender, svix, endpoint, reaches, notes } = await scene(t);
   await sender.submit([newDelivery(endpoint.id, 1)]);
