@@ -53,7 +53,7 @@ const ajv = new Ajv({ strict: false, allErrors: true });
 ajv.addFormat('date-time', (text: string) => /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text));
 ajv.addFormat('uri', (text: string) => URL.canParse(text));
 ajv.addFormat('uint16', { type: 'number', validate: (n: number) => n >= 0 && n < 2 ** 16 });
-for (const format of ['int16', 'int64', 'uint64']) ajv.addFormat(format, true);
+for (const format of ['int16', 'int64', 'uint32', 'uint64']) ajv.addFormat(format, true);
 ajv.addSchema(DOCUMENT, 'svix');
 
 const validators = new Map<object, ValidateFunction>();
