@@ -18,6 +18,7 @@ export const RESERVED_NAMES: ReadonlySet<string> = new Set([
   'exchange',
   'fresh',
   'identities',
+  'link',
   'login',
   'logout',
   'me',

@@ -82,7 +82,7 @@ t.test('the sign-in page', { skip: whyNoBrowser() ?? false }, async (t) => {
   await t.test('asks for the code of a second factor, after a password and after a provider', async (t) => {
     const { code, secret } = await setUpFactor(world.app, world.parts, await signIn(world.app, 'ada'));
     const page = await open();
-    const [password, typed] = [page.getByLabel('Password'), page.getByLabel('Code')];
+    const [password, typed] = [page.getByLabel('Password'), page.getByLabel('Code', { exact: true })];
     const send = async (text: string) => {
       await typed.fill(text);
       await page.keyboard.press('Enter');
