@@ -41,7 +41,7 @@ const SEARCH = 'palette-search';
 const [store, palette] = createSpotlight();
 export const openPalette = palette.open;
 
-/** What begins at an address, for those who may do it. */
+/** Actions that open a page with its form; `right` is what an account needs for it. */
 const BEGINNINGS = [
   { to: '/data?create=true', title: 'New collection', icon: IconDatabasePlus, right: 'build' },
   { to: '/policies?policy=new', title: 'New policy', icon: IconLock, right: 'build' },

@@ -97,7 +97,8 @@ export class Queue {
     const store = new QueueStore(mongo);
     const standing = new StandingStore(mongo);
     const mayRun = () => {
-      // What was refused is not asked for again. So the work begins anew, also if recording goes on before the next watch.
+      // A caller that gets `false` does not ask again. So the pause is noted here: the next watch begins the work anew, even if
+      // recording has gone on by then.
       if (!needs.records()) this.#pause();
       return this.#state === 'working';
     };
