@@ -23,6 +23,8 @@ const FILE_TIMEOUT_S = 300;
 /** A file that has not ended itself by then is killed. */
 const KILL_MS = 2_400_000;
 const TICK_MS = 1_000;
+/** Runs the files of a process. */
+const PROCESS = fileURLToPath(new URL('test-process.ts', import.meta.url));
 /** The unit of proc(5), which is the same on all systems of Linux. */
 const TICKS_A_SECOND = 100;
 /** Files at a time: for two processors twice as many, because a file waits for half of its time. */
@@ -121,7 +123,7 @@ async function runAll(url: string): Promise<number> {
 async function runFiles(files: readonly string[], url: string): Promise<FileResult & { readonly totals: Totals }> {
   const file = nameOf(files);
   const started = performance.now();
-  const program = files.length === 1 ? files : ['scripts/test-process.ts', ...files];
+  const program = [PROCESS, ...files];
   const child = spawn(process.execPath, program, {
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'inherit'],

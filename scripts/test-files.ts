@@ -65,17 +65,14 @@ export const MEASURING: readonly string[] = [
   'test/torture/slow-readers.test.ts',
 ];
 
-/**
- * What a file does that wants a process of its own: it works at its top level besides naming tests, or it measures, changes or
- * ends its process, or begins a browser.
- */
+/** What a file does that wants a process of its own: it measures, listens to its process or ends it, or begins a browser. */
 const OF_ITS_OWN =
-  /^t\.(?!test\()|^(?:const .*= )?await |^(?:for|if) |process\.(?:on\(|exit|memoryUsage|cpuUsage|env\[[^\]]*\] =)|performance\.now|eventLoop|playwright|dashboard\/browser/m;
+  /process\.(?:on\(|exit|memoryUsage|cpuUsage)|performance\.now|eventLoop|playwright|dashboard\/browser/;
 /** Files of one process: loading the program takes a second of the processor, which they pay once. */
-const SHARED = 6;
+const SHARED = 8;
 
 export interface TestFiles {
-  /** Files that may run beside each other, the longest first; each entry is a process, with one file or a few of a folder. */
+  /** Files that may run beside each other, the longest first; each entry is a process, with one file or a few. */
   readonly together: readonly (readonly string[])[];
   /** Files to run after these, one at a time. */
   readonly alone: readonly string[];
@@ -95,30 +92,21 @@ export function testFiles(root: string, asked: readonly string[]): TestFiles {
   return { together: [...longest, ...shared(root, [...files])], alone };
 }
 
-/** Puts files of one folder together that do not want a process of their own. */
+/** Puts neighbours together that do not want a process of their own. */
 function shared(root: string, files: readonly string[]): string[][] {
-  const groups: string[][] = [];
-  const open = new Map<string, string[]>();
-  for (const file of files) {
-    const folder = dirname(file);
-    const group = open.get(folder);
-    const isAlone = OF_ITS_OWN.test(readFileSync(join(root, file), 'utf8'));
-    if (!isAlone && group !== undefined && group.length < SHARED) {
-      group.push(file);
-      continue;
-    }
-    const begun = [file];
-    groups.push(begun);
-    if (!isAlone) open.set(folder, begun);
-  }
+  const isOwn = (file: string) => OF_ITS_OWN.test(readFileSync(join(root, file), 'utf8'));
+  const { own = [], other = [] } = Object.groupBy(files, (file) => (isOwn(file) ? 'own' : 'other'));
+  const groups = own.map((file) => [file]);
+  for (let first = 0; first < other.length; first += SHARED) groups.push(other.slice(first, first + SHARED));
   return groups;
 }
 
-/** What a process is called in the output: its file, or the folder with the names of its files. */
+/** What a process is called in the output: its file, or its folders with the names of their files. */
 export function nameOf(files: readonly string[]): string {
   const [first = ''] = files;
   if (files.length === 1) return first;
-  return `${dirname(first)}: ${files.map((file) => basename(file, ENDING)).join(', ')}`;
+  const folders = Object.entries(Object.groupBy(files, dirname));
+  return folders.map(([folder, of = []]) => `${folder}: ${of.map((file) => basename(file, ENDING)).join(', ')}`).join('; ');
 }
 
 function named(path: string): readonly string[] {

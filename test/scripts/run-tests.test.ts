@@ -11,11 +11,11 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** The files stand outside of the project, where no run of all tests finds them, and no package. */
 const HEADING = `import t from '${import.meta.resolve('tap')}';`;
-/** Files of different folders have a process each. */
+/** Each has a process of its own, because they measure. */
 const FILES = {
-  'good/good.test.ts': `t.test('one', async (t) => { t.ok(true); t.equal(1, 1); }); t.test('two', { skip: 'later' }, async () => {});`,
-  'bad/bad.test.ts': `t.test('one', async (t) => { t.ok(true, 'fine'); t.equal(1, 2, 'one is two'); });`,
-  'killed/killed.test.ts': `t.test('one', async (t) => { t.ok(true); process.kill(process.pid, 'SIGKILL'); await new Promise(() => {}); });`,
+  'good/good.test.ts': `performance.now(); t.test('one', async (t) => { t.ok(true); t.equal(1, 1); }); t.test('two', { skip: 'later' }, async () => {});`,
+  'bad/bad.test.ts': `performance.now(); t.test('one', async (t) => { t.ok(true, 'fine'); t.equal(1, 2, 'one is two'); });`,
+  'killed/killed.test.ts': `performance.now(); t.test('one', async (t) => { t.ok(true); process.kill(process.pid, 'SIGKILL'); await new Promise(() => {}); });`,
 };
 
 function run(words: readonly string[]): Promise<{ code: unknown; output: string; errors: string }> {
@@ -50,17 +50,32 @@ t.test('what the runner counts and says', async (t) => {
   t.equal(one.code, 0);
   t.match(one.output, /two # SKIP later\n✓[^\n]*\n2 passed, 0 failed, 1 skipped\n$/);
 
-  // Files of one folder share a process, but one that works at its top level.
+  // Files share a process, also those of different folders, but one that measures.
+  const passes = "t.test('one', async (t) => { t.ok(true); });";
   write({
-    'shared/a.test.ts': FILES['good/good.test.ts'],
+    'shared/a.test.ts': `${passes} t.teardown(() => { globalThis.ended = true; }); process.env['TEST_SETTING'] = 'a';`,
     'shared/b.test.ts': `t.test('later', async (t) => { await new Promise(setImmediate); t.equal(1, 2, 'one is two'); });`,
-    'shared/c.test.ts': FILES['good/good.test.ts'],
-    'shared/own.test.ts': `t.ok(process.argv[1].endsWith('own.test.ts'));`,
+    'shared/c/c.test.ts': `t.equal(process.env['TEST_SETTING'], undefined); t.ok(globalThis.ended, 'what a file made is gone');`,
+    'shared/own.test.ts': `t.ok(process.argv[1].endsWith('own.test.ts') && performance.now() > 0);`,
   });
   const shared = await run([join(folder, 'shared')]);
-  t.match(shared.output, /✗ \d\/2 .*shared: a, b, c \(4 passed, /, shared.output);
+  t.match(shared.output, /✗ \d\/2 .*shared: a, b; .*shared\/c: c \(3 passed, /, shared.output);
   t.match(shared.output, /✓ \d\/2 .*own\.test\.ts \(1 passed, /);
-  t.match(shared.output, /^5 passed, 1 failed, 2 skipped\n$/m);
+  t.match(shared.output, /^4 passed, 1 failed, 0 skipped\n$/m);
+
+  // An error that no test waits for is a failure.
+  write({
+    'astray/a.test.ts': `${passes} t.test('two', async () => { Promise.reject(new Error('astray')); await new Promise(setImmediate); });`,
+    'astray/b.test.ts': passes,
+    'timer/c.test.ts': `t.test('one', async () => { await new Promise((resolve) => setImmediate(() => { resolve(); throw new Error('thrown'); })); });`,
+    'import/d.test.ts': `${passes} throw new Error('not loaded');`,
+  });
+  for (const [name, said] of Object.entries({ astray: /astray/, timer: /thrown/, import: /not loaded/ })) {
+    const { code, output, errors } = await run([join(folder, name)]);
+    t.equal(code, 1, name);
+    t.match(output + errors, said);
+    t.match(output, /[1-9]\d* failed, 0 skipped\n$/, output);
+  }
 
   const none = await run([join(folder, 'absent.test.ts')]);
   t.equal(none.code, 1);

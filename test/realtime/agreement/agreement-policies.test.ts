@@ -89,7 +89,9 @@ t.test('clients agree with the log and with lists under changing policies', asyn
       await randomWrite(written, { app, name, data: parts.mongo.data });
     }
     const last = await markLog(app, tail);
-    await until(() => isReached(last), 'all stand behind the last write');
+    await until(() => isReached(last), `all stand behind row ${last}`).catch((error: unknown) => {
+      throw new Error(`${error}\n${[...clients, ...tabs].map((one) => one.stand()).join('\n')}`);
+    });
     // The newest rights hold within a second, without more news.
     const faults = new Map<Asked, string | null>();
     for (const client of clients) {

@@ -67,6 +67,12 @@ export class EventTab {
     return this.ended || this.#fault !== null || (this.#from !== null && this.#stands >= number);
   }
 
+  /** Where it stands, to be read by a person. */
+  stand(): string {
+    const { ended, version } = this;
+    return `socket ${this.#socket?.socket.readyState}, events since ${this.#from}, told up to ${this.#stands}, ${JSON.stringify({ ended, version })}`;
+  }
+
   close(): void {
     const socket = this.#socket;
     this.#socket = null;

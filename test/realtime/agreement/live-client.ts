@@ -75,6 +75,15 @@ export class LiveClient {
     return this.asked.every(({ state }) => state.settled && (!state.live || numberOf(state.position ?? '') >= number));
   }
 
+  /** Where each subscription stands, to be read by a person. */
+  stand(): string {
+    const each = this.asked.map(({ state }) => {
+      const { id, live, ended, position, faults } = state;
+      return `${id}: ${live ? 'live' : ended ? 'ended' : 'not live'} at ${position} ${faults.join(' ')}`;
+    });
+    return `socket ${this.#socket?.socket.readyState}, ${each.join(', ')}`;
+  }
+
   close(): void {
     const socket = this.#socket;
     this.#socket = null;
