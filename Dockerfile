@@ -1,7 +1,7 @@
 # Millrace as a container: no compiler, no package manager's cache, not root. It keeps nothing on its own disk; MongoDB
 # and the store of files are elsewhere (docker-compose.yml).
 
-FROM node:24-bookworm-slim AS build
+FROM node:24.21.0-bookworm-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6 AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
@@ -18,7 +18,7 @@ RUN node scripts/build.mjs \
   # Node is in the image already. The other optional packages are the native halves of dependencies.
   && rm -rf node_modules/node-linux-*
 
-FROM node:24-bookworm-slim
+FROM node:24.21.0-bookworm-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6
 ENV NODE_ENV=production \
   HOST=0.0.0.0 \
   PORT=3000 \

@@ -18,7 +18,7 @@ import { nameOf, type TestFiles, testFiles } from './test-files.ts';
 import { type FileResult, TestProgress } from './test-progress.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-/** A file ends itself with a failure after so many seconds, unless it sets another time. */
+/** A file fails after so many seconds, unless it sets another time. */
 const FILE_TIMEOUT_S = 300;
 /** A file that has not ended itself by then is killed. */
 const KILL_MS = 2_400_000;

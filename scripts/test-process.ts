@@ -32,6 +32,8 @@ const files = process.argv.slice(2);
 // tap names its folders for tests by the words of the command, which can be too long for a folder's name.
 process.argv.splice(1, process.argv.length, ...files.slice(0, 1));
 const tap = import.meta.resolve('tap');
+/** A file that has not ended by then fails, unless it sets another time. */
+const LIMIT_MS = 1_000 * Number(process.env['TAP_TIMEOUT'] ?? 30);
 let isLoading = true;
 let current: Test | TAP | undefined;
 
@@ -49,6 +51,7 @@ registerHooks({
 
 const { default: root } = await import('tap');
 isLoading = false;
+root.setTimeout(0);
 const forwarded: ProxyHandler<TAP> = {
   get(_, name) {
     const value: unknown = Reflect.get(current ?? root, name);
@@ -59,7 +62,7 @@ Object.assign(process, { [Symbol.for(CURRENT.href)]: new Proxy(root, forwarded) 
 
 for (const file of files) {
   const settings = { ...process.env };
-  await root.test(file, async (t) => {
+  await root.test(file, { timeout: LIMIT_MS }, async (t) => {
     current = t;
     await import(pathToFileURL(resolve(file)).href);
   });
