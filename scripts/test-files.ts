@@ -106,7 +106,9 @@ export function nameOf(files: readonly string[]): string {
   const [first = ''] = files;
   if (files.length === 1) return first;
   const folders = Object.entries(Object.groupBy(files, dirname));
-  return folders.map(([folder, of = []]) => `${folder}: ${of.map((file) => basename(file, ENDING)).join(', ')}`).join('; ');
+  return folders
+    .map(([folder, of = []]) => `${folder}: ${of.map((file) => basename(file, ENDING)).join(', ')}`)
+    .join('; ');
 }
 
 function named(path: string): readonly string[] {
