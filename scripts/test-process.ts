@@ -6,28 +6,11 @@
 import { registerHooks } from 'node:module';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import './stray-errors.ts';
 import type { TAP, Test } from 'tap';
 
 /** What test files get for `tap`: the test of the file that runs now. Files run one after the other, so there is one at a time. */
 const CURRENT = new URL('current-test:');
-/**
- * tap learns by async hooks which test an error outside of its promise belongs to. Each promise of the program then costs more: a
- * sixth of the processor time of all tests. Here such an error fails the first of tap's domains, which is that of the whole process.
- */
-const DOMAINS = /\/async-hook-domain\/dist\/mjs\/index\.js$/;
-const ONE_DOMAIN = `
-  const all = new Set();
-  export class Domain {
-    constructor(onerror) { this.onerror = onerror; all.add(this); }
-    destroy() { all.delete(this); }
-  }
-  for (const event of ['uncaughtException', 'unhandledRejection']) {
-    process.on(event, (error) => {
-      for (const { onerror } of all) return onerror(error, event);
-      throw error;
-    });
-  }`;
-
 const files = process.argv.slice(2);
 // tap names its folders for tests by the words of the command, which can be too long for a folder's name.
 process.argv.splice(1, process.argv.length, ...files.slice(0, 1));
@@ -43,7 +26,6 @@ registerHooks({
     return found.url === tap && !isLoading ? { url: CURRENT.href, shortCircuit: true } : found;
   },
   load(url, context, next) {
-    if (DOMAINS.test(url)) return { format: 'module', source: ONE_DOMAIN, shortCircuit: true };
     const source = `export default process[Symbol.for('${CURRENT.href}')];`;
     return url === CURRENT.href ? { format: 'module', source, shortCircuit: true } : next(url, context);
   },

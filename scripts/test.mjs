@@ -11,9 +11,6 @@ await main(async () => {
   const asked = process.argv.slice(2);
   await Promise.all([ensureDashboard(), ensurePackagesOfTests(asked)]);
   process.env.NODE_COMPILE_CACHE ??= COMPILE_CACHE;
-  // For the processes of tests: the programs that tests start are given none of these options.
-  const options = process.env.NODE_OPTIONS ?? '';
-  process.env.NODE_OPTIONS = `${options} --import=${new URL('stray-errors.ts', import.meta.url).href}`;
   // Ctrl-C reaches all processes of the group. This one goes on, because the runner needs a moment to end MongoDB.
   process.on('SIGINT', () => {});
   return runScript('scripts/run-tests.ts', ...asked);

@@ -10,7 +10,7 @@ import { LONGEST, MEASURING, testFiles } from '../../scripts/test-files.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** The files stand outside of the project, where no run of all tests finds them, and no package. */
-const HEADING = `import t from '${import.meta.resolve('tap')}';`;
+const HEADING = `import t from '${new URL('../../node_modules/tap/dist/esm/index.js', import.meta.url)}';`;
 /** Each has a process of its own, because they measure. */
 const FILES = {
   'good/good.test.ts': `performance.now(); t.test('one', async (t) => { t.ok(true); t.equal(1, 1); }); t.test('two', { skip: 'later' }, async () => {});`,
