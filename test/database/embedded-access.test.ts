@@ -57,18 +57,18 @@ async function started(t: Test, folder: string) {
   return embedded;
 }
 
+/** For the tests that change nothing of it. */
+const shared = await dataFolder(t);
+await started(t, shared);
+
 t.test('a client without credentials can read and do nothing', async (t) => {
-  const folder = await dataFolder(t);
-  await started(t, folder);
-  const client = stranger(await portOf(folder));
+  const client = stranger(await portOf(shared));
   t.teardown(() => client.close());
   for (const attack of ATTACKS) t.equal(await codeOf(client, attack), UNAUTHORIZED, JSON.stringify(attack));
 });
 
 t.test('a wrong password or key opens nothing', async (t) => {
-  const folder = await dataFolder(t);
-  await started(t, folder);
-  const port = await portOf(folder);
+  const port = await portOf(shared);
   for (const [username, authSource] of [
     ['millrace', 'admin'],
     ['__system', 'local'],
@@ -105,17 +105,15 @@ t.test('nobody gets in while it starts for the first time', async (t) => {
 });
 
 t.test('what its folder keeps is for its user alone', { skip: platform() === 'win32' }, async (t) => {
-  const folder = await dataFolder(t);
-  await started(t, folder);
-  const modeOf = async (name: string) => ((await stat(join(folder, name))).mode & 0o777).toString(8);
+  const modeOf = async (name: string) => ((await stat(join(shared, name))).mode & 0o777).toString(8);
   t.equal(await modeOf('data'), '700');
   for (const name of ['mongod.key', 'mongod.password', 'mongod.log', 'data/WiredTiger.wt']) {
     t.equal(await modeOf(name), '600', name);
   }
-  const { mongod } = (await findHolder(join(folder, 'data'))) ?? {};
+  const { mongod } = (await findHolder(join(shared, 'data'))) ?? {};
   const watchdog = await lookUp(mongod?.parent ?? 0);
   for (const name of ['mongod.key', 'mongod.password']) {
-    const secret = (await readFile(join(folder, name), 'utf8')).trim();
+    const secret = (await readFile(join(shared, name), 'utf8')).trim();
     for (const program of [mongod, watchdog]) {
       t.match(program?.command, 'mongod');
       t.notMatch(program?.command, secret, `and no command line shows ${name}`);
@@ -149,9 +147,7 @@ for (const [harm, harmIt] of Object.entries(HARMS)) {
 }
 
 t.test('it speaks no compression', async (t) => {
-  const folder = await dataFolder(t);
-  await started(t, folder);
-  const client = stranger(await portOf(folder));
+  const client = stranger(await portOf(shared));
   t.teardown(() => client.close());
   const hello = await client.db('admin').command({ hello: 1, compression: ['snappy', 'zlib', 'zstd'] });
   t.equal(hello['compression'], undefined);
