@@ -10,6 +10,12 @@ import type { Random } from '../../helpers/random.ts';
 export const TODOS = 'todos';
 const IDS = Array.from({ length: 40 }, (_, index) => `d${index}`);
 const ANSWER_MS = 5_000;
+/**
+ * A lane rests so many times as long as its write took, and this long at most: on a slow machine the nemesis needs longer, and the
+ * run would write several times as much, which makes the machine slower still.
+ */
+const SLOWED = 5;
+const SLOWEST_MS = 1_000;
 
 export interface WritersOptions {
   readonly folder: string;
@@ -52,8 +58,9 @@ export class Writers {
         this.unknown += 1;
         await pause(50);
       }
-      const due = (1_000 * lanes) / this.#options.rate - (performance.now() - started);
-      if (due > 0) await pause(due);
+      const took = performance.now() - started;
+      const due = (1_000 * lanes) / this.#options.rate - took;
+      await pause(Math.max(0, due, Math.min(SLOWED * took, SLOWEST_MS)));
     }
   }
 
