@@ -25,7 +25,22 @@ interface Wanted {
   readonly writes: boolean;
 }
 
-function policiesFor({ title, key, collections, writes }: Wanted): readonly object[] {
+type NewPolicy = Readonly<Record<string, unknown>>;
+
+interface InForce {
+  readonly policies: readonly NewPolicy[];
+}
+
+/** True if it is what the server made of the policy: that, and an id. */
+function isSame({ id: _, ...saved }: NewPolicy, policy: NewPolicy): boolean {
+  const members = Object.keys(policy);
+  return (
+    members.length === Object.keys(saved).length &&
+    members.every((member) => JSON.stringify(saved[member]) === JSON.stringify(policy[member]))
+  );
+}
+
+function policiesFor({ title, key, collections, writes }: Wanted): readonly NewPolicy[] {
   const common = { principals: { keys: [key] }, effect: 'allow' };
   return [
     { name: `${title}: webhooks`, collections: ['webhooks'], actions: OF_HOOKS, ...common },
@@ -57,7 +72,11 @@ export function AccessForm({ title }: { readonly title: string }) {
     writes,
   });
   const make = async () => {
-    for (const body of policies) await request('POST', '/admin/policies', { body });
+    const { body: before } = await request<InForce>('GET', '/admin/policies');
+    for (const body of policies) {
+      // A try that broke off between the two goes on with the second one.
+      if (!before.policies.some((one) => isSame(one, body))) await request('POST', '/admin/policies', { body });
+    }
     notifications.show({ title: 'Both policies are in force', message: 'The key may subscribe now.', color: 'teal' });
   };
   return (
