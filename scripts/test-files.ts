@@ -16,6 +16,7 @@ export const LONGEST: readonly string[] = [
   'test/realtime/attacks/held-memory.test.ts',
   'test/dashboard/data.test.ts',
   'test/dashboard/documents.test.ts',
+  'test/dashboard/phone/phone.test.ts',
   'test/dashboard/functions.test.ts',
   'test/dashboard/webhooks/webhooks.test.ts',
   'test/dashboard/security.test.ts',

@@ -17,7 +17,7 @@ import { router } from './router.tsx';
 const DIALOG = {
   closeButtonProps: { 'aria-label': 'Close' },
   attributes: { header: { role: 'none' } },
-  styles: { title: { fontWeight: 600, fontSize: '1.25rem' } },
+  styles: { title: { fontWeight: 600, fontSize: '1.25rem', lineHeight: 1.3, overflowWrap: 'anywhere' } },
 };
 
 const theme = createTheme({
@@ -31,6 +31,10 @@ const theme = createTheme({
   components: {
     // Colour alone does not tell a link from the text around it (WCAG 1.4.1).
     Anchor: { defaultProps: { underline: 'always' } },
+    // Ids, addresses and conditions may be wider than a phone.
+    Code: { styles: { root: { whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' } } },
+    InputWrapper: { styles: { label: { overflowWrap: 'anywhere' } } },
+    SegmentedControl: { styles: { label: { whiteSpace: 'normal' } } },
     // Words as they are written everywhere else.
     Badge: { defaultProps: { tt: 'none' } },
     // Buttons that show only a cross, as those of notes, need a name.

@@ -11,6 +11,8 @@ interface ConfirmProps {
   readonly children: ReactNode;
   /** The word on the button: `Delete`. */
   readonly verb: string;
+  /** The word on the other one: `Cancel`. */
+  readonly no?: string;
   /** A text that must be typed first. */
   readonly name?: string;
   /** It can be undone, or changes nothing: the button is not red. */
@@ -20,7 +22,7 @@ interface ConfirmProps {
 }
 
 /** Draw it while the question is open. */
-export function Confirm({ title, children, verb, name, harmless = false, onConfirm, onClose }: ConfirmProps) {
+export function Confirm({ title, children, verb, no, name, harmless = false, onConfirm, onClose }: ConfirmProps) {
   const [typed, setTyped] = useState('');
   const { busy, error, run } = useAction();
   const confirm = async () => {
@@ -51,6 +53,7 @@ export function Confirm({ title, children, verb, name, harmless = false, onConfi
           {error === null ? null : <Failure error={error} />}
           <FormEnd
             verb={verb}
+            {...(no === undefined ? {} : { no })}
             busy={busy}
             disabled={name !== undefined && typed !== name}
             harmful={!harmless}

@@ -73,9 +73,7 @@ function Created({ event }: { readonly event: LoggedEvent }) {
           <When at={event.timestamp} />
         </Text>
       </Group>
-      <Code block style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
-        {JSON.stringify(event.data, null, 2)}
-      </Code>
+      <Code block>{JSON.stringify(event.data, null, 2)}</Code>
     </Stack>
   );
 }

@@ -119,8 +119,12 @@ export function Palette() {
       attributes={{ content: { 'aria-label': 'Search' } }}
       overlayProps={{ blur: 0 }}
       // Paler words have too little contrast on the chosen line.
-      styles={{ actionDescription: { opacity: 1, color: 'inherit' } }}
+      styles={{
+        actionDescription: { opacity: 1, color: 'inherit' },
+        actionBody: { minWidth: 0, overflowWrap: 'anywhere' },
+      }}
       scrollable
+      scrollAreaProps={{ scrollbars: 'y' }}
       maxHeight="min(560px, 70vh)"
       shortcut={['mod + K']}
       nothingFound="Nothing has this name or id"

@@ -8,15 +8,33 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import type { Test } from 'tap';
+import { inPage } from '../programs/browser.ts';
 
 const SCREENSHOTS = fileURLToPath(new URL('../../../dashboard/screenshots/', import.meta.url));
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 /** Rules of WCAG 2.2 up to AA, and good practice. Without copies of style sheets, which the page's own policy would report. */
-const AXE_RUN = `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice'], preload: false, resultTypes: ['violations'] })`;
+const AXE_RULES = ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice'];
+const AXE_RUN = `(place, runOnly) => axe.run(place === null || document.querySelector(place) === null ? document : place, { runOnly, preload: false, resultTypes: ['violations'] })`;
 
-const SIDEWAYS = `[...document.querySelectorAll('main *')]
+/** Only the grid of documents may be scrolled sideways. */
+const SIDEWAYS = `[...document.querySelectorAll('body *')]
   .filter((one) => one.role !== 'grid' && /auto|scroll/.test(getComputedStyle(one).overflowX))
-  .filter((one) => one.scrollWidth > one.clientWidth)
+  .filter((one) => one.scrollWidth > one.clientWidth + 1)
+  .map((one) => one.outerHTML.slice(0, 200))`;
+
+/**
+ * What reaches past the right edge of the window, or past an edge that hides it. A text may end in dots where there is no room,
+ * and what is only for those who hear the page, as the head of a table on a phone, is cut on purpose.
+ */
+const CUT = `[...document.querySelectorAll('body *:not(svg *)')]
+  .filter((one) => one.closest('[role=grid]') === null && one.checkVisibility({ visibilityProperty: true }))
+  .filter((one) => {
+    const { width, height, right } = one.getBoundingClientRect();
+    if (width <= 1 || height <= 1 || one.textContent.trim() === '' || one.closest('thead') !== null) return false;
+    const { overflowX, textOverflow, webkitLineClamp } = getComputedStyle(one);
+    const hides = /hidden|clip/.test(overflowX) && textOverflow !== 'ellipsis' && webkitLineClamp === 'none';
+    return right > innerWidth + 1 || (hides && one.scrollWidth > one.clientWidth + 1);
+  })
   .map((one) => one.outerHTML.slice(0, 200))`;
 
 export interface DashboardPage {
@@ -27,10 +45,16 @@ export interface DashboardPage {
   open(path: string): Promise<void>;
   /** Keeps a picture of the page for people, `data.png`. */
   picture(name: string): Promise<void>;
-  /** What axe-core finds wrong on the page, one line for each violation. */
-  violations(): Promise<readonly string[]>;
+  /**
+   * What axe-core finds wrong, one line for each violation.
+   * @param where only within these elements, if there are any; otherwise on the whole page
+   * @param rules those that only colours can break, or all
+   */
+  violations(where?: string, rules?: 'all' | 'colours'): Promise<readonly string[]>;
   /** The elements that somebody would have to scroll sideways, besides the grid of documents. */
   sideways(): Promise<readonly string[]>;
+  /** The elements that do not fit: cut at the edge of the window or of what they are in. */
+  cut(): Promise<readonly string[]>;
 }
 
 /**
@@ -72,9 +96,11 @@ export async function dashboardPage(
       await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage: true, animations: 'disabled' });
     },
     sideways: () => page.evaluate<readonly string[]>(SIDEWAYS),
-    violations: async () => {
+    cut: () => page.evaluate<readonly string[]>(CUT),
+    violations: async (where, rules = 'all') => {
       if (!(await page.evaluate('"axe" in globalThis'))) await page.evaluate(AXE);
-      const { violations } = await page.evaluate<AxeResult>(AXE_RUN);
+      const runOnly = rules === 'all' ? AXE_RULES : { type: 'rule', values: ['color-contrast'] };
+      const { violations } = await inPage<AxeResult>(page, AXE_RUN, where ?? null, runOnly);
       return violations.map(
         ({ id, help, nodes }) =>
           `${id}: ${help}\n${nodes.map((node) => `${node.html} ${node.failureSummary}`).join('\n')}`,

@@ -7,7 +7,7 @@ import { addPasskey, canUsePasskeys } from '../../api/passkeys.ts';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/page.tsx';
-import { TableHead } from '../../parts/tables/table-head.tsx';
+import { DataTable } from '../../parts/tables/data-table.tsx';
 import { useAction } from '../../parts/use-action.ts';
 import { When } from '../../parts/when.tsx';
 
@@ -43,32 +43,29 @@ export function Passkeys() {
           key.
         </Text>
         {passkeys.length === 0 ? null : (
-          <Table>
-            <TableHead columns={['Name', 'Added', 'Used', { hidden: 'Remove' }]} />
-            <Table.Tbody>
-              {passkeys.map((passkey) => (
-                <Table.Tr key={passkey.id}>
-                  <Table.Td style={{ overflowWrap: 'anywhere' }}>{passkey.name}</Table.Td>
-                  <Table.Td>
-                    <When at={passkey.createdAt} />
-                  </Table.Td>
-                  <Table.Td>
-                    <When at={passkey.usedAt} never="not yet" />
-                  </Table.Td>
-                  <Table.Td ta="right">
-                    <Button
-                      size="xs"
-                      variant="default"
-                      aria-label={`Remove the passkey ${passkey.name}`}
-                      onClick={() => setRemoved(passkey)}
-                    >
-                      Remove
-                    </Button>
-                  </Table.Td>
-                </Table.Tr>
-              ))}
-            </Table.Tbody>
-          </Table>
+          <DataTable label="Passkeys" columns={['Name', 'Added', 'Used', { hidden: 'Remove' }]} few>
+            {passkeys.map((passkey) => (
+              <Table.Tr key={passkey.id}>
+                <Table.Td style={{ overflowWrap: 'anywhere' }}>{passkey.name}</Table.Td>
+                <Table.Td>
+                  <When at={passkey.createdAt} />
+                </Table.Td>
+                <Table.Td>
+                  <When at={passkey.usedAt} never="not yet" />
+                </Table.Td>
+                <Table.Td ta="right">
+                  <Button
+                    size="xs"
+                    variant="default"
+                    aria-label={`Remove the passkey ${passkey.name}`}
+                    onClick={() => setRemoved(passkey)}
+                  >
+                    Remove
+                  </Button>
+                </Table.Td>
+              </Table.Tr>
+            ))}
+          </DataTable>
         )}
         {canUsePasskeys ? (
           <form

@@ -59,6 +59,7 @@ export function EventList({ rows, open, onOpen }: EventListProps) {
                   <UnstyledButton className={classes.button} fz="sm" onClick={() => onOpen(event.id)}>
                     {event.type}
                   </UnstyledButton>
+                  <div className={classes.below}>{event.documentId}</div>
                 </td>
                 <td className={classes.document}>{event.documentId ?? ''}</td>
                 <td className={classes.wide}>

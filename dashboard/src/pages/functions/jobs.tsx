@@ -72,6 +72,7 @@ export function Jobs() {
         <Confirm
           title="Cancel the job"
           verb="Cancel the job"
+          no="Keep it"
           onConfirm={async () => {
             await request('DELETE', `/admin/jobs/${encodeURIComponent(cancelled.id)}`);
             await again();

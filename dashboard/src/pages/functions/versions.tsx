@@ -94,7 +94,7 @@ function Compared({ plugin, path }: { readonly plugin: WholePlugin; readonly pat
       {changed.map((name) => (
         <div key={name}>
           <Code>{name}</Code>
-          <FileDiff name={name} before={before[name] ?? ''} after={after[name] ?? ''} />
+          <FileDiff before={before[name] ?? ''} after={after[name] ?? ''} />
         </div>
       ))}
     </Stack>

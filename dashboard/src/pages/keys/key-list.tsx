@@ -74,7 +74,7 @@ export function KeyList({ after, change }: KeyListProps) {
                 </PageLink>
                 <Code>{key.prefix}…</Code>
               </Table.Td>
-              <Table.Td>
+              <Table.Td miw={110}>
                 <Names names={key.roles} none="none" />
               </Table.Td>
               <Table.Td>

@@ -1,8 +1,9 @@
 /** The matrix: for each place, what each principal may do. A cell opens with the reason. */
-import { Card, Group, Table, Text, UnstyledButton } from '@mantine/core';
+import { Group, Table, Text, UnstyledButton } from '@mantine/core';
 import { usePlaces } from '../../api/known-names.ts';
 import { Failure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/page.tsx';
+import { DataTable } from '../../parts/tables/data-table.tsx';
 import { CellExplained } from './cell-explained.tsx';
 import { ChosenPrincipal, useChosenPrincipal } from './chosen-principal.tsx';
 import classes from './matrix.module.css';
@@ -47,42 +48,28 @@ export function Matrix({ set, search, change }: MatrixProps) {
       {cells === undefined ? (
         error === null && <Loading />
       ) : (
-        <Card withBorder padding={0}>
-          <Table.ScrollContainer minWidth={Math.max(320, 160 + principals.length * 130)} type="native">
-            <Table verticalSpacing={6} aria-label="Who may do what">
-              <Table.Thead>
-                <Table.Tr>
-                  <Table.Th>Place</Table.Th>
-                  {principals.map(({ name, title }) => (
-                    <Table.Th key={name} style={{ overflowWrap: 'anywhere' }}>
-                      {title}
-                    </Table.Th>
-                  ))}
-                </Table.Tr>
-              </Table.Thead>
-              <Table.Tbody>
-                {places.map((place) => (
-                  <Table.Tr key={place}>
-                    <Table.Th scope="row" style={{ overflowWrap: 'anywhere' }}>
-                      {place}
-                    </Table.Th>
-                    {principals.map(({ name }) => (
-                      <Table.Td key={name}>
-                        <Group gap={3} wrap="nowrap">
-                          {cells
-                            .filter((cell) => cell.place === place && cell.principal.name === name)
-                            .map((cell) => (
-                              <CellButton key={cell.action} cell={cell} change={change} />
-                            ))}
-                        </Group>
-                      </Table.Td>
-                    ))}
-                  </Table.Tr>
+        <div className={classes.matrix}>
+          <DataTable label="Who may do what" columns={['Place', ...principals.map(({ title }) => title)]}>
+            {places.map((place) => (
+              <Table.Tr key={place}>
+                <Table.Th scope="row" style={{ overflowWrap: 'anywhere' }}>
+                  {place}
+                </Table.Th>
+                {principals.map(({ name, title }) => (
+                  <Table.Td key={name} data-column={title}>
+                    <Group gap={3} wrap="nowrap">
+                      {cells
+                        .filter((cell) => cell.place === place && cell.principal.name === name)
+                        .map((cell) => (
+                          <CellButton key={cell.action} cell={cell} change={change} />
+                        ))}
+                    </Group>
+                  </Table.Td>
                 ))}
-              </Table.Tbody>
-            </Table>
-          </Table.ScrollContainer>
-        </Card>
+              </Table.Tr>
+            ))}
+          </DataTable>
+        </div>
       )}
       {all.length > places.length ? (
         <Text size="sm" c="dimmed">

@@ -1,5 +1,5 @@
 /** The tester: what the policies decide about a principal, an action and a document. */
-import { Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Group, NativeSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { request } from '../../api/client.ts';
 import { useKnownRoles, usePlaces } from '../../api/known-names.ts';
@@ -126,7 +126,7 @@ export function Tester({ set, search, change }: TesterProps) {
           />
         ) : null}
         {kind === 'anonymous' ? null : (
-          <Group grow align="flex-start">
+          <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm" verticalSpacing="xs">
             <TextInput
               label="Id"
               description="What $user.id is"
@@ -141,7 +141,7 @@ export function Tester({ set, search, change }: TesterProps) {
               value={roles}
               onChange={setRoles}
             />
-          </Group>
+          </SimpleGrid>
         )}
         {kind === 'user' ? (
           <JsonField label="Claims" about="What $user.claims is" value={claims} onChange={setClaims} lines={2} />

@@ -1,5 +1,17 @@
 /** Makes a provider, or changes one. A secret is never shown; an empty field keeps it. */
-import { Alert, Group, Modal, PasswordInput, Select, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core';
+import {
+  Alert,
+  Group,
+  Modal,
+  PasswordInput,
+  Select,
+  SimpleGrid,
+  Stack,
+  Switch,
+  Text,
+  Textarea,
+  TextInput,
+} from '@mantine/core';
 import { useState } from 'react';
 import { request } from '../../api/client.ts';
 import { Copyable } from '../../parts/copy.tsx';
@@ -68,7 +80,7 @@ export function ProviderForm({ provider, base, onClose, onSaved }: ProviderFormP
         }}
       >
         <Stack gap="sm">
-          <Group grow align="flex-start">
+          <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm" verticalSpacing="xs">
             <Select
               label="Kind"
               data={PROVIDER_KINDS.map((one) => ({ value: one.kind, label: one.title }))}
@@ -83,7 +95,7 @@ export function ProviderForm({ provider, base, onClose, onSaved }: ProviderFormP
               }}
             />
             <TextInput label="Name" required disabled={provider !== undefined} {...field('name')} />
-          </Group>
+          </SimpleGrid>
           <Text size="sm">
             {kind === 'saml'
               ? `At the provider (${place}), enter this address as the Assertion Consumer Service, or read our metadata there:`

@@ -1,5 +1,5 @@
 /** Makes an account: with a password, with a letter that invites to choose one, or for a sign-in by a provider. */
-import { Group, Modal, PasswordInput, Radio, SegmentedControl, Stack, Text, TextInput } from '@mantine/core';
+import { Modal, PasswordInput, Radio, SegmentedControl, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
 import { request } from '../../api/client.ts';
@@ -52,6 +52,7 @@ export function NewUser({ onClose, onMade }: NewUserProps) {
       >
         <Stack>
           <SegmentedControl
+            fullWidth
             aria-label="Kind of account"
             value={kind}
             onChange={(value) => {
@@ -68,7 +69,7 @@ export function NewUser({ onClose, onMade }: NewUserProps) {
               {OWNERS_ONLY}. The first one is made by <code>millrace owner</code> on the server.
             </Text>
           )}
-          <Group grow align="flex-start">
+          <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm" verticalSpacing="xs">
             <TextInput
               label="User name"
               value={username}
@@ -85,7 +86,7 @@ export function NewUser({ onClose, onMade }: NewUserProps) {
               onChange={({ currentTarget }) => setEmail(currentTarget.value)}
               autoComplete="off"
             />
-          </Group>
+          </SimpleGrid>
           <Radio.Group label="First sign-in" value={way} onChange={(value) => setWay(value as WayIn)}>
             <Stack gap="xs" mt={4}>
               <Radio value="password" label="With a password that you set here" />

@@ -65,7 +65,8 @@ export function CodeMirror(props: CodeMirrorProps) {
           keymap.of([...completionKeymap, ...defaultKeymap, ...historyKeymap, indentWithTab]),
           EditorView.lineWrapping,
           EditorState.readOnly.of(readOnly),
-          EditorView.contentAttributes.of({ 'aria-label': label }),
+          // Said as well: tools that check pages do not know that a text that can be edited can be reached by keys.
+          EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
           EditorView.updateListener.of((update) => {
             const text = update.state.doc.toString();
             // A text that the page itself put there is no change by the person.

@@ -1,6 +1,6 @@
 /** Two states of a document, member by member: what was added, removed and changed. */
 import { Badge, Code, Table, Text } from '@mantine/core';
-import { TableHead } from '../tables/table-head.tsx';
+import { DataTable } from '../tables/data-table.tsx';
 
 type State = Readonly<Record<string, unknown>> | null;
 
@@ -17,30 +17,25 @@ export function JsonDiff({ before, after }: { readonly before: State; readonly a
   const differences = compare(before ?? {}, after ?? {}, '');
   if (differences.length === 0) return <Text size="sm">Nothing differs.</Text>;
   return (
-    <Table.ScrollContainer minWidth={320}>
-      <Table withTableBorder verticalSpacing={4} layout="auto">
-        <TableHead columns={['Member', 'Before', 'After']} />
-        <Table.Tbody>
-          {differences.map(({ path, kind, before: was, after: is }) => (
-            <Table.Tr key={path}>
-              <Table.Td>
-                <Code>{path}</Code>{' '}
-                <Badge size="xs" variant="light" color={COLOURS[kind]}>
-                  {kind}
-                </Badge>
-              </Table.Td>
-              <Table.Td>{kind === 'added' ? null : <Value value={was} />}</Table.Td>
-              <Table.Td>{kind === 'removed' ? null : <Value value={is} />}</Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+    <DataTable label="Changes" columns={['Member', 'Before', 'After']} few>
+      {differences.map(({ path, kind, before: was, after: is }) => (
+        <Table.Tr key={path}>
+          <Table.Td>
+            <Code>{path}</Code>{' '}
+            <Badge size="xs" variant="light" color={COLOURS[kind]}>
+              {kind}
+            </Badge>
+          </Table.Td>
+          <Table.Td>{kind === 'added' ? null : <Value value={was} />}</Table.Td>
+          <Table.Td>{kind === 'removed' ? null : <Value value={is} />}</Table.Td>
+        </Table.Tr>
+      ))}
+    </DataTable>
   );
 }
 
 function Value({ value }: { readonly value: unknown }) {
-  return <Code style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>{JSON.stringify(value)}</Code>;
+  return <Code>{JSON.stringify(value)}</Code>;
 }
 
 /** Objects are compared member by member, everything else as a whole. */

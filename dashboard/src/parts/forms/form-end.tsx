@@ -8,14 +8,16 @@ interface FormEndProps {
   readonly disabled?: boolean;
   /** What it does cannot be undone: the button is red. */
   readonly harmful?: boolean;
+  /** The word on the button that leads away, where `Cancel` could be what the form does. */
+  readonly no?: string;
   readonly onCancel: () => void;
 }
 
-export function FormEnd({ verb, busy, disabled = false, harmful = false, onCancel }: FormEndProps) {
+export function FormEnd({ verb, busy, disabled = false, harmful = false, no = 'Cancel', onCancel }: FormEndProps) {
   return (
     <Group justify="flex-end">
       <Button variant="default" onClick={onCancel}>
-        Cancel
+        {no}
       </Button>
       <Button type="submit" {...(harmful ? { color: 'red' } : {})} loading={busy} disabled={disabled}>
         {verb}

@@ -10,17 +10,19 @@ import { type Column, TableHead, wordOf } from './table-head.tsx';
 interface DataTableProps {
   /** What the rows are, for those who hear the page. */
   readonly label: string;
-  /** Seven at most. */
+  /** Seven at most, unless the cells of the others say their column by `data-column`. */
   readonly columns: readonly Column[];
+  /** True for a few narrow columns, which stay columns in a dialog and become blocks on a phone only. */
+  readonly few?: boolean;
   /** Rows with one cell for each column. */
   readonly children: ReactNode;
 }
 
-export function DataTable({ label, columns, children }: DataTableProps) {
+export function DataTable({ label, columns, few = false, children }: DataTableProps) {
   // The style sheet writes them before the cells.
   const words = Object.fromEntries(columns.map((column, at) => [`--column-${at + 1}`, quoted(wordOf(column))]));
   return (
-    <div className={classes.frame}>
+    <div className={few ? `${classes.frame} ${classes.few}` : classes.frame}>
       <Table highlightOnHover verticalSpacing="xs" aria-label={label} className={classes.table ?? ''} style={words}>
         <TableHead columns={columns} />
         <Table.Tbody>{children}</Table.Tbody>

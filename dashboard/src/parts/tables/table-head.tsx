@@ -14,19 +14,16 @@ export function TableHead({ columns }: { readonly columns: readonly Column[] }) 
   return (
     <Table.Thead>
       <Table.Tr>
-        {columns.map((column) =>
-          typeof column === 'string' ? (
-            <Table.Th key={column}>{column}</Table.Th>
-          ) : 'right' in column ? (
-            <Table.Th key={column.right} ta="right">
-              {column.right}
-            </Table.Th>
-          ) : (
-            <Table.Th key={column.hidden}>
+        {columns.map((column, at) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: two may have the same word, such as a role and a user
+          <Table.Th key={at} ta={typeof column === 'object' && 'right' in column ? 'right' : undefined}>
+            {typeof column === 'object' && 'hidden' in column ? (
               <VisuallyHidden>{column.hidden}</VisuallyHidden>
-            </Table.Th>
-          ),
-        )}
+            ) : (
+              wordOf(column)
+            )}
+          </Table.Th>
+        ))}
       </Table.Tr>
     </Table.Thead>
   );

@@ -81,13 +81,7 @@ function State({ label, from, name }: { readonly label: string; readonly from: M
   return (
     <Table.Tr>
       <Table.Th w={80}>{label}</Table.Th>
-      <Table.Td>
-        {Object.hasOwn(from, name) ? (
-          <Code style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>{JSON.stringify(from[name])}</Code>
-        ) : (
-          'absent'
-        )}
-      </Table.Td>
+      <Table.Td>{Object.hasOwn(from, name) ? <Code>{JSON.stringify(from[name])}</Code> : 'absent'}</Table.Td>
     </Table.Tr>
   );
 }

@@ -4,7 +4,7 @@ import { notifications } from '@mantine/notifications';
 import { useRef, useState } from 'react';
 import { Failure } from '../../../parts/failure.tsx';
 import { numberText } from '../../../parts/numbers.ts';
-import { TableHead } from '../../../parts/tables/table-head.tsx';
+import { DataTable } from '../../../parts/tables/data-table.tsx';
 import {
   COLUMN_TYPES,
   type ColumnPlan,
@@ -132,37 +132,32 @@ function Mapping({ plan, onChange }: MappingProps) {
   const put = (at: number, part: Partial<ColumnPlan>) =>
     onChange(plan.map((column, index) => (index === at ? { ...column, ...part } : column)));
   return (
-    <Table.ScrollContainer minWidth={420} maxHeight={260}>
-      <Table withTableBorder verticalSpacing={4}>
-        <TableHead columns={['Column', 'Member', 'As']} />
-        <Table.Tbody>
-          {plan.map(({ column, member, type }, at) => (
-            <Table.Tr key={column}>
-              <Table.Td>{column}</Table.Td>
-              <Table.Td>
-                <TextInput
-                  size="xs"
-                  aria-label={`Member for ${column}`}
-                  value={member}
-                  onChange={({ currentTarget }) => put(at, { member: currentTarget.value })}
-                />
-              </Table.Td>
-              <Table.Td>
-                <NativeSelect
-                  size="xs"
-                  aria-label={`Type of ${column}`}
-                  data={[...COLUMN_TYPES]}
-                  value={type}
-                  onChange={({ currentTarget }) =>
-                    put(at, { type: COLUMN_TYPES.find((one) => one === currentTarget.value) ?? 'text' })
-                  }
-                />
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+    <DataTable label="Columns of the file" columns={['Column', 'Member', 'As']} few>
+      {plan.map(({ column, member, type }, at) => (
+        <Table.Tr key={column}>
+          <Table.Td>{column}</Table.Td>
+          <Table.Td>
+            <TextInput
+              size="xs"
+              aria-label={`Member for ${column}`}
+              value={member}
+              onChange={({ currentTarget }) => put(at, { member: currentTarget.value })}
+            />
+          </Table.Td>
+          <Table.Td>
+            <NativeSelect
+              size="xs"
+              aria-label={`Type of ${column}`}
+              data={[...COLUMN_TYPES]}
+              value={type}
+              onChange={({ currentTarget }) =>
+                put(at, { type: COLUMN_TYPES.find((one) => one === currentTarget.value) ?? 'text' })
+              }
+            />
+          </Table.Td>
+        </Table.Tr>
+      ))}
+    </DataTable>
   );
 }
 

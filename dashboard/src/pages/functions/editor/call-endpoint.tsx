@@ -93,9 +93,7 @@ export function CallEndpoint({ route }: { readonly route: NonNullable<PluginFunc
             </Group>
           }
         >
-          <Code block style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
-            {answer.text === '' ? 'without a body' : answer.text}
-          </Code>
+          <Code block>{answer.text === '' ? 'without a body' : answer.text}</Code>
           {runId === null ? null : (
             <Button size="xs" mt="xs" variant="default" onClick={() => go({ tab: 'runs', run: runId })}>
               Show the run

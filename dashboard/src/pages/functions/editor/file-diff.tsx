@@ -1,5 +1,4 @@
 /** Two states of a file, line by line. Long parts that are the same are left out. */
-import { ScrollArea } from '@mantine/core';
 import classes from './file-diff.module.css';
 import { type DiffLine, lineDiff } from './line-diff.ts';
 
@@ -8,31 +7,28 @@ const AROUND = 3;
 const SIGNS = { same: ' ', removed: '-', added: '+' } as const;
 
 interface FileDiffProps {
-  readonly name: string;
   readonly before: string;
   readonly after: string;
 }
 
-export function FileDiff({ name, before, after }: FileDiffProps) {
+export function FileDiff({ before, after }: FileDiffProps) {
   const lines = lineDiff(before, after);
   return (
-    <ScrollArea viewportProps={{ tabIndex: 0, 'aria-label': `Changes of ${name}` }}>
-      <pre className={classes.diff}>
-        {lines.map((line, index) =>
-          isNear(lines, index) ? (
-            // biome-ignore lint/suspicious/noArrayIndexKey: the lines are made anew when the texts change
-            <span key={index} className={classes[line.kind]}>
-              {`${SIGNS[line.kind]} ${line.text}\n`}
-            </span>
-          ) : isNear(lines, index - 1) ? (
-            // biome-ignore lint/suspicious/noArrayIndexKey: the lines are made anew when the texts change
-            <span key={index} className={classes.same}>
-              {'  …\n'}
-            </span>
-          ) : null,
-        )}
-      </pre>
-    </ScrollArea>
+    <pre className={classes.diff}>
+      {lines.map((line, index) =>
+        isNear(lines, index) ? (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the lines are made anew when the texts change
+          <span key={index} className={classes[line.kind]}>
+            {`${SIGNS[line.kind]} ${line.text}\n`}
+          </span>
+        ) : isNear(lines, index - 1) ? (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the lines are made anew when the texts change
+          <span key={index} className={classes.same}>
+            {'  …\n'}
+          </span>
+        ) : null,
+      )}
+    </pre>
   );
 }
 

@@ -40,7 +40,7 @@ interface LinesProps<L extends LogLine> {
 /** Lines of a log, the oldest first. */
 export function Lines<L extends LogLine>({ lines, shown }: LinesProps<L>) {
   return (
-    <Code block style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
+    <Code block>
       {lines
         .map((line) => {
           const place = shown === undefined ? '' : `${shown(line)}  `;

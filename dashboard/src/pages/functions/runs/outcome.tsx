@@ -1,6 +1,6 @@
 /** What a run or a try did: its operations, and how it failed. */
 import { Alert, Code, Table, Text } from '@mantine/core';
-import { TableHead } from '../../../parts/tables/table-head.tsx';
+import { DataTable } from '../../../parts/tables/data-table.tsx';
 import type { RunFault, RunOperation } from '../parts/answers.ts';
 
 export function ErrorOfRun({ error }: { readonly error: RunFault }) {
@@ -8,7 +8,7 @@ export function ErrorOfRun({ error }: { readonly error: RunFault }) {
     <Alert color="red" variant="light" title={error.code}>
       <Text size="sm">{error.message}</Text>
       {error.stack === null ? null : (
-        <Code block mt="xs" style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
+        <Code block mt="xs">
           {error.stack}
         </Code>
       )}
@@ -19,31 +19,23 @@ export function ErrorOfRun({ error }: { readonly error: RunFault }) {
 export function Operations({ operations }: { readonly operations: readonly RunOperation[] }) {
   if (operations.length === 0) return <Text size="sm">It asked the server for nothing.</Text>;
   return (
-    <Table.ScrollContainer
-      minWidth={360}
-      scrollAreaProps={{ viewportProps: { tabIndex: 0, 'aria-label': 'Operations' } }}
-    >
-      <Table verticalSpacing={4} aria-label="Operations">
-        <TableHead columns={['Operation', 'On', { right: 'Took' }, 'Outcome']} />
-        <Table.Tbody>
-          {operations.map((one, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: the list of a run that has ended does not change
-            <Table.Tr key={index}>
-              <Table.Td>{one.operation}</Table.Td>
-              <Table.Td>{one.target}</Table.Td>
-              <Table.Td ta="right">{one.durationMs.toFixed(1)} ms</Table.Td>
-              <Table.Td>
-                {one.error ?? 'done'}
-                {one.written === undefined || one.written === null ? null : (
-                  <Code block mt={4} style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
-                    {JSON.stringify(one.written, null, 2)}
-                  </Code>
-                )}
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+    <DataTable label="Operations" columns={['Operation', 'On', { right: 'Took' }, 'Outcome']} few>
+      {operations.map((one, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the list of a run that has ended does not change
+        <Table.Tr key={index}>
+          <Table.Td>{one.operation}</Table.Td>
+          <Table.Td style={{ overflowWrap: 'anywhere' }}>{one.target}</Table.Td>
+          <Table.Td ta="right">{one.durationMs.toFixed(1)} ms</Table.Td>
+          <Table.Td>
+            {one.error ?? 'done'}
+            {one.written === undefined || one.written === null ? null : (
+              <Code block mt={4} style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
+                {JSON.stringify(one.written, null, 2)}
+              </Code>
+            )}
+          </Table.Td>
+        </Table.Tr>
+      ))}
+    </DataTable>
   );
 }

@@ -141,8 +141,8 @@ interface ChangesShownProps {
 function ChangesShown({ title, changes: { count, examples }, sign }: ChangesShownProps) {
   return (
     <Stack gap={4}>
-      <Group gap="xs">
-        <Badge variant="default">
+      <Group gap="xs" wrap="nowrap" align="flex-start">
+        <Badge variant="default" style={{ flexShrink: 0 }}>
           {sign} {numberText(count)}
         </Badge>
         <Text size="sm">events {title}</Text>

@@ -1,5 +1,15 @@
 /** A policy as a form. Each change makes the next state of the whole policy. */
-import { Box, Checkbox, Group, NativeSelect, SegmentedControl, Stack, Text, TextInput } from '@mantine/core';
+import {
+  Box,
+  Checkbox,
+  Group,
+  NativeSelect,
+  SegmentedControl,
+  SimpleGrid,
+  Stack,
+  Text,
+  TextInput,
+} from '@mantine/core';
 import { useState } from 'react';
 import { faultOfJson } from '../../../parts/code/json-text.ts';
 import { JsonField } from '../../../parts/forms/json-field.tsx';
@@ -179,10 +189,10 @@ function Who({ principals = {}, known, fault, change }: WhoProps) {
         value={[...(principals.roles ?? [])]}
         onChange={(roles) => edit({ roles })}
       />
-      <Group grow align="flex-start">
+      <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm" verticalSpacing="xs">
         <NamedPrincipals kind="user" label="Users" ids={principals.users ?? []} onChange={(users) => edit({ users })} />
         <NamedPrincipals kind="key" label="Keys" ids={principals.keys ?? []} onChange={(keys) => edit({ keys })} />
-      </Group>
+      </SimpleGrid>
     </Stack>
   );
 }

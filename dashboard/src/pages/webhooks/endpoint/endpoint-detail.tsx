@@ -102,9 +102,9 @@ function Facts({ endpoint }: { readonly endpoint: Endpoint }) {
   const { health, filter, headers, ratePerSecond, principal } = endpoint;
   const names = Object.keys(headers);
   return (
-    <SimpleGrid cols={{ base: 2, md: 4 }} spacing="sm">
+    <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="sm">
       <Fact name="Sends to">
-        <Code style={{ overflowWrap: 'anywhere' }}>{endpoint.url}</Code>
+        <Code>{endpoint.url}</Code>
       </Fact>
       <Fact name="Types of events">
         <Group gap={4}>

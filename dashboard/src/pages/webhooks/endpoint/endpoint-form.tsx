@@ -2,11 +2,11 @@
 import {
   Box,
   Collapse,
-  Group,
   Input,
   Modal,
   NumberInput,
   Select,
+  SimpleGrid,
   Stack,
   Text,
   TextInput,
@@ -130,7 +130,7 @@ function More({ values, set, error }: MoreProps) {
         </Box>
       </Input.Wrapper>
       <HeadersField headers={values.headers} onHeaders={(headers) => set({ headers })} />
-      <Group grow align="flex-start">
+      <SimpleGrid cols={{ base: 1, xs: 3 }} spacing="sm" verticalSpacing="xs">
         <Select
           label="Tried again"
           data={[
@@ -161,7 +161,7 @@ function More({ values, set, error }: MoreProps) {
           error={faultAt(error, '/ratePerSecond')}
           onChange={(rate) => set({ rate })}
         />
-      </Group>
+      </SimpleGrid>
     </Stack>
   );
 }

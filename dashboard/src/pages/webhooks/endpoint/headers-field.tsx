@@ -21,18 +21,18 @@ export function HeadersField({ headers, onHeaders }: HeadersFieldProps) {
         Sent with each call, such as authorization. Their values are encrypted and not shown again.
       </Text>
       {headers.map(({ key, name, value }) => (
-        <Group key={key} gap="xs" wrap="nowrap">
+        <Group key={key} gap="xs">
           <TextInput
             aria-label="Name of the header"
             placeholder="authorization"
-            flex={1}
+            flex="1 1 140px"
             value={name}
             onChange={({ currentTarget }) => change(key, { name: currentTarget.value })}
           />
           <TextInput
             aria-label="Value of the header"
             placeholder="Bearer …"
-            flex={2}
+            flex="2 1 180px"
             value={value}
             autoComplete="off"
             onChange={({ currentTarget }) => change(key, { value: currentTarget.value })}
