@@ -2,7 +2,7 @@
 import '@mantine/core/styles.css';
 import '@mantine/notifications/styles.css';
 import '@mantine/spotlight/styles.css';
-import { type CSSVariablesResolver, createTheme, MantineProvider } from '@mantine/core';
+import { Code, type CSSVariablesResolver, createTheme, MantineProvider } from '@mantine/core';
 import { Notifications } from '@mantine/notifications';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
@@ -31,8 +31,12 @@ const theme = createTheme({
   components: {
     // Colour alone does not tell a link from the text around it (WCAG 1.4.1).
     Anchor: { defaultProps: { underline: 'always' } },
-    // Ids, addresses and conditions may be wider than a phone.
-    Code: { styles: { root: { whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' } } },
+    // Ids, addresses and conditions may be wider than a phone. In a table the column is made wide enough for short ones.
+    Code: Code.extend({
+      styles: (_theme, { block }) => ({
+        root: { whiteSpace: 'pre-wrap', overflowWrap: block ? 'anywhere' : 'break-word' },
+      }),
+    }),
     InputWrapper: { styles: { label: { overflowWrap: 'anywhere' } } },
     SegmentedControl: { styles: { label: { whiteSpace: 'normal' } } },
     // Words as they are written everywhere else.

@@ -49,7 +49,7 @@ export function Redirects() {
           {data.redirects.map((one) => (
             <List.Item key={one}>
               <Group gap="xs" wrap="nowrap">
-                <Code>{one}</Code>
+                <Code style={{ overflowWrap: 'anywhere' }}>{one}</Code>
                 <ActionIcon
                   variant="subtle"
                   color="gray"

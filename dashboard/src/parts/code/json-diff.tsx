@@ -21,7 +21,7 @@ export function JsonDiff({ before, after }: { readonly before: State; readonly a
       {differences.map(({ path, kind, before: was, after: is }) => (
         <Table.Tr key={path}>
           <Table.Td>
-            <Code>{path}</Code>{' '}
+            <Code style={{ overflowWrap: 'anywhere' }}>{path}</Code>{' '}
             <Badge size="xs" variant="light" color={COLOURS[kind]}>
               {kind}
             </Badge>
@@ -35,7 +35,7 @@ export function JsonDiff({ before, after }: { readonly before: State; readonly a
 }
 
 function Value({ value }: { readonly value: unknown }) {
-  return <Code>{JSON.stringify(value)}</Code>;
+  return <Code style={{ overflowWrap: 'anywhere' }}>{JSON.stringify(value)}</Code>;
 }
 
 /** Objects are compared member by member, everything else as a whole. */
