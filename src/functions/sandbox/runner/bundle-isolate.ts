@@ -2,6 +2,7 @@
  * One isolate with the code of one bundle. Every call gets a context of its own, made before it is needed, and never used again; after
  * enough of them the isolate is given up for a new one. Not here: which isolates there are (isolates.ts).
  */
+import { setFlagsFromString } from 'node:v8';
 import ivm, { type Context, type Dereference, type Module, type Reference } from 'isolated-vm';
 import { address } from './address.ts';
 import { Entries } from './entries.ts';
@@ -9,8 +10,8 @@ import type { HostedCall } from './hosted-call.ts';
 import { BOOT_NAME, BOOT_SCRIPT, TAKE_SCRIPT } from './inside/boot-script.ts';
 import { type BundleFiles, type CompiledCode, compileGraph, type Graph, linkGraph } from './modules.ts';
 
-/** Contexts that an isolate makes before it is given up: what V8 keeps of each adds up. */
-const MAX_CONTEXTS = 200;
+/** Contexts that an isolate makes before it is given up: about 200 kB of each stay until then. */
+const MAX_CONTEXTS = 100;
 /** Part of the heap that may be used before the isolate is given up. */
 const FULL = 0.6;
 /** Contexts between two looks at the heap. */
@@ -18,8 +19,16 @@ const LOOK_EVERY = 20;
 /** Prepared contexts for each file that is called, and for all of them. */
 const READY_EACH = 2;
 const READY_ALL = 6;
+/** Milliseconds after which contexts are made in advance although calls are under way. */
+const REFILL_MS = 10;
 /** Megabytes for the contexts of calls that run beside each other, on top of what one call may use. */
 const CONTEXTS_MB = 48;
+
+/**
+ * Megabytes that an isolate fills before V8 marks its whole heap for the first time: more than all its contexts take, so that they go
+ * with the isolate instead. By itself V8 begins at a few megabytes, and does it again every few dozen contexts: half of what a call cost.
+ */
+const FIRST_COLLECTION_MB = 32;
 
 /** A context with the program in it, from which all contexts are made. */
 let snapshot: ivm.ExternalCopy<ArrayBuffer> | null = null;
@@ -47,10 +56,13 @@ export class BundleIsolate {
   readonly #ready: Prepared[] = [];
   readonly #calls = new Set<HostedCall>();
   readonly #onGone: () => void;
+  /** When it was called last, by `performance.now()`. */
+  usedAt = performance.now();
   #take: ivm.Script | null = null;
   #made = 0;
   #lastCpu = 0n;
   #wanted: string;
+  #later: NodeJS.Timeout | null = null;
   #isRetired = false;
   #isGone = false;
   /** Ends the guilty call. */
@@ -64,6 +76,7 @@ export class BundleIsolate {
     this.#files = files;
     this.#wanted = file;
     this.#onGone = onGone;
+    if (snapshot === null) setFlagsFromString(`--initial-old-space-size=${FIRST_COLLECTION_MB}`);
     snapshot ??= ivm.Isolate.createSnapshot([{ code: BOOT_SCRIPT, filename: BOOT_NAME }]);
     const memoryLimit = heapMb + CONTEXTS_MB;
     this.#isolate = new ivm.Isolate({ memoryLimit, snapshot, onCatastrophicError: onCatastrophe });
@@ -96,6 +109,7 @@ export class BundleIsolate {
   }
 
   call(call: HostedCall): void {
+    this.usedAt = performance.now();
     this.#calls.add(call);
     const { file } = call.message;
     this.#wanted = file;
@@ -114,7 +128,7 @@ export class BundleIsolate {
         if (this.#isGone) return;
         if (this.#isolate.isDisposed)
           this.#die(call, 'function-out-of-memory', 'The function does not fit into its memory');
-        else if (made === null) call.fail('function-failed', messageOf(error), null);
+        else if (made === null) call.failWith(error, false);
         else this.#begin(call, made);
       });
   }
@@ -152,10 +166,12 @@ export class BundleIsolate {
     });
     enter(async () => {
       await prepared.root.evaluate();
-      await receive('start', prepared.root.namespace.derefInto(), call.job(), call.input).catch((error: unknown) => {
-        // A rejection that nobody handled comes out here too. It is of no meaning: the function's own end is posted.
-        if (this.#isolate.isDisposed) throw error;
-      });
+      await receive('start', prepared.root.namespace.derefInto({ release: true }), call.job(), call.input).catch(
+        (error: unknown) => {
+          // A rejection that nobody handled comes out here too. It is of no meaning: the function's own end is posted.
+          if (this.#isolate.isDisposed) throw error;
+        },
+      );
     }, true);
   }
 
@@ -170,7 +186,7 @@ export class BundleIsolate {
         'function-out-of-memory',
         `The function used more than ${call.message.limits.heapMb} MB of memory`,
       );
-    } else if (atStart && error !== undefined) call.fail('function-failed', messageOf(error), stackOf(error));
+    } else if (atStart && error !== undefined) call.failWith(error, true);
   }
 
   /**
@@ -221,9 +237,18 @@ export class BundleIsolate {
       this.#isolate.dispose();
       return;
     }
-    const ready = this.#ready.filter((prepared) => prepared.file === this.#wanted).length;
-    if (ready >= READY_EACH) return;
+    // A call that is under way most likely waits for its host: making a context now would only let the answer wait.
+    if (this.#calls.size > 0) this.#later ??= setTimeout(() => this.#refill(), REFILL_MS);
+    else this.#refill();
+  }
+
+  /** Makes one more context in advance, unless there are enough. */
+  #refill(): void {
+    if (this.#later !== null) clearTimeout(this.#later);
+    this.#later = null;
+    if (this.#isGone || this.#isRetired || this.#entries.current !== null || this.#entries.length > 0) return;
     const file = this.#wanted;
+    if (this.#ready.filter((prepared) => prepared.file === file).length >= READY_EACH) return;
     this.#entries.enter(null, async () => {
       this.#ready.push(await this.#prepare(file));
       if (this.#ready.length > READY_ALL) this.#release(this.#ready.shift());
@@ -271,20 +296,4 @@ export class BundleIsolate {
     for (const module of prepared.graph.values()) module.release();
     prepared.context.release();
   }
-}
-
-function messageOf(error: unknown): string {
-  const text =
-    error instanceof Error
-      ? error.name === 'Error'
-        ? error.message
-        : `${error.name}: ${error.message}`
-      : String(error);
-  return text.slice(0, 2_000);
-}
-
-function stackOf(error: unknown): string | null {
-  if (!(error instanceof Error) || typeof error.stack !== 'string') return null;
-  const frames = error.stack.split('\n').filter((line) => !/isolated-vm|millrace:inside|node:|file:/.test(line));
-  return frames.join('\n').slice(0, 8_000);
 }

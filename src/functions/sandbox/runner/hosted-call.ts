@@ -96,6 +96,14 @@ export class HostedCall {
     this.#end({ kind: 'fault', code, message, stack }, '');
   }
 
+  /**
+   * Ends it with what isolated-vm threw out of its isolate.
+   * @param ran whether code of the author ran, so that the frames are its own
+   */
+  failWith(error: unknown, ran: boolean): void {
+    this.fail('function-failed', messageOf(error), ran ? stackOf(error) : null);
+  }
+
   #timeIsUp(): void {
     const why = `The function took longer than ${this.message.limits.wallMs} ms`;
     if (this.#entry === null) this.fail('function-timeout', why);
@@ -116,4 +124,21 @@ export class HostedCall {
     this.#send({ type: 'result', call: this.message.call, cpuMs, outcome }, body);
     this.#entry?.leave();
   }
+}
+
+function messageOf(error: unknown): string {
+  const text =
+    error instanceof Error
+      ? error.name === 'Error'
+        ? error.message
+        : `${error.name}: ${error.message}`
+      : String(error);
+  return text.slice(0, 2_000);
+}
+
+/** Null for what has no stack. */
+function stackOf(error: unknown): string | null {
+  if (!(error instanceof Error) || typeof error.stack !== 'string') return null;
+  const frames = error.stack.split('\n').filter((line) => !/isolated-vm|millrace:inside|node:|file:/.test(line));
+  return frames.join('\n').slice(0, 8_000);
 }

@@ -7,6 +7,11 @@ import type { HostedCall, Send } from './hosted-call.ts';
 import type { BundleFiles } from './modules.ts';
 
 const MAX_ISOLATES = 64;
+/** Megabytes of the whole runner above which isolates that nobody uses just now are given up: well below what ends it. */
+const RELIEF_MB = 320;
+/** Milliseconds after its last call at which an isolate is given up, and between two looks for such ones. */
+const UNUSED_MS = 120_000;
+const SWEEP_MS = 10_000;
 /** Milliseconds between two looks at what runs. */
 const WATCH_MS = 10;
 /** Looks without anything running until the watch sleeps. */
@@ -37,6 +42,7 @@ export class Isolates {
 
   constructor(send: Send) {
     this.#send = send;
+    setInterval(() => this.#sweep(), SWEEP_MS).unref();
   }
 
   call(call: HostedCall, bundle: string, files: BundleFiles): void {
@@ -58,8 +64,7 @@ export class Isolates {
 
   #make(key: string, files: BundleFiles, file: string, heapMb: number): BundleIsolate {
     if (this.#byKey.size >= MAX_ISOLATES) {
-      const oldest = [...this.#byKey.values()].find((each) => !each.isBusy);
-      oldest?.retire();
+      this.#longestUnused()?.retire();
     }
     const isolate: BundleIsolate = new BundleIsolate(
       files,
@@ -75,6 +80,16 @@ export class Isolates {
     );
     this.#live.add(isolate);
     return isolate;
+  }
+
+  #longestUnused(): BundleIsolate | undefined {
+    return [...this.#byKey.values()].find((each) => !each.isBusy);
+  }
+
+  /** Contexts that wait for calls, and what is left of those that were used, must not hold memory for long. */
+  #sweep(): void {
+    const since = performance.now() - UNUSED_MS;
+    for (const isolate of [...this.#byKey.values()]) if (!isolate.isBusy && isolate.usedAt < since) isolate.retire();
   }
 
   /** Ends what has used up its CPU, and tells the server what runs for long. */
@@ -106,6 +121,7 @@ export class Isolates {
     for (const call of [...this.#stuck.keys()]) {
       if (![...this.#live].some((isolate) => isolate.isStuck === call)) this.#stuck.delete(call);
     }
+    if (process.memoryUsage.rss() > RELIEF_MB * 1_048_576) this.#longestUnused()?.retire();
     this.#tell(busy.sort((a, b) => a.startedAt - b.startedAt).map(({ call }) => call));
     this.#quiet = busy.length > 0 || this.#stuck.size > 0 ? 0 : this.#quiet + 1;
     if (this.#quiet < SLEEP_AFTER || [...this.#live].some((isolate) => isolate.isBusy)) return;

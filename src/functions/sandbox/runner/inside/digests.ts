@@ -90,11 +90,14 @@ export function makeDigests(encodings: Encodings): Digests {
     return digest;
   };
 
+  /** Read when it is needed for the first time: most calls want nothing random. */
+  let seed = '';
   let key: Uint8Array | null = null;
   let made = 0;
   /** The next 32 random bytes: the digest of the seed and a counter. */
   const nextBlock = (): Uint8Array => {
-    if (key === null) throw new TypeError('Random values are there only while a call runs');
+    if (seed === '') throw new TypeError('Random values are there only while a call runs');
+    key ??= fromBase64(seed);
     const block = new Bytes(40);
     for (let index = 0; index < 32; index += 1) block[index] = key[index] ?? 0;
     for (let index = 0; index < 6; index += 1) block[32 + index] = Math.floor(made / 2 ** (8 * index)) & 255;
@@ -143,7 +146,8 @@ export function makeDigests(encodings: Encodings): Digests {
   return {
     globals: { crypto },
     seed: (base64) => {
-      key = fromBase64(base64);
+      seed = base64;
+      key = null;
     },
   };
 }

@@ -42,7 +42,7 @@ export type Ending =
 
 /** What the runner calls in the isolate: strings, numbers, and the namespace of the author's module. */
 export interface Program {
-  /** Puts the globals in place and takes dangerous ones away: in the context, because V8 cannot keep a global that is gone. */
+  /** Takes dangerous globals away: in the context, because V8 puts its own into every context, whatever the snapshot has. */
   readonly lock: () => void;
   readonly start: (namespace: { readonly default?: unknown }, job: string, input: string) => void;
   readonly answered: (number: number, ok: boolean, text: string) => void;
@@ -61,6 +61,7 @@ export function makeProgram(
   const { parse, stringify } = JSON;
   const { isArray } = Array;
   const { freeze, defineProperty, getOwnPropertyNames, getOwnPropertyDescriptor } = Object;
+  const { deleteProperty } = Reflect;
 
   const values = parts.makeValues();
   const encodings = parts.makeEncodings();
@@ -72,6 +73,24 @@ export function makeProgram(
     return answer === '' ? null : (parse(answer) as AddressParts);
   };
   const given = [values, encodings, digests, asking, parts.makeAddresses(ask), parts.makeCloning()];
+  const fix = (name: string, value: unknown): void => {
+    defineProperty(scope, name, { value, writable: false, enumerable: false, configurable: false });
+  };
+  const ownConsole = given.find(({ globals }) => 'console' in globals)?.globals['console'];
+  for (const { globals } of given) {
+    for (const name of getOwnPropertyNames(globals)) {
+      const value = globals[name];
+      if (typeof value === 'function') {
+        const prototype = getOwnPropertyDescriptor(value, 'prototype')?.value;
+        if (typeof prototype === 'object' && prototype !== null && name !== 'MillraceError' && name !== 'Refusal') {
+          freeze(prototype);
+        }
+        freeze(value);
+      }
+      // V8 puts a console of its own into every context, and ends the process when its place is taken already.
+      if (name !== 'console') fix(name, value);
+    }
+  }
   const lock = (): void => {
     // Code behind these would run outside of a call, wait in a thread, or compile what no limit covers.
     for (const name of [
@@ -82,22 +101,9 @@ export function makeProgram(
       'WeakRef',
       'ShadowRealm',
     ]) {
-      Reflect.deleteProperty(scope, name);
+      deleteProperty(scope, name);
     }
-
-    for (const { globals } of given) {
-      for (const name of getOwnPropertyNames(globals)) {
-        const value = globals[name];
-        if (typeof value === 'function') {
-          const prototype = getOwnPropertyDescriptor(value, 'prototype')?.value;
-          if (typeof prototype === 'object' && prototype !== null && name !== 'MillraceError' && name !== 'Refusal') {
-            freeze(prototype);
-          }
-          freeze(value);
-        }
-        defineProperty(scope, name, { value, writable: false, enumerable: false, configurable: false });
-      }
-    }
+    fix('console', ownConsole);
   };
 
   const end = (ending: Ending, text: string): void => post('done', 0, stringify(ending), text);
