@@ -24,7 +24,8 @@ export function whyNoSchemathesis(): string | undefined {
   mkdirSync(dirname(FOLDER), { recursive: true });
   const fresh = mkdtempSync(`${FOLDER}-`);
   try {
-    const words = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--target', fresh];
+    // Not compiled: Python does that for the few modules that are used.
+    const words = ['-m', 'pip', 'install', '--quiet', '--no-compile', '--disable-pip-version-check', '--target', fresh];
     execFileSync('python3', [...words, `schemathesis==${VERSION}`], { stdio: 'pipe', timeout: INSTALL_MS });
     renameSync(fresh, FOLDER);
     return undefined;
@@ -44,7 +45,7 @@ export interface Run {
 /** Runs it with these arguments after `schemathesis run`. */
 export function schemathesis(words: readonly string[], cwd: string, timeoutMs: number): Promise<Run> {
   // Without `no_proxy` the settings of proxies are looked for at each request.
-  const env = { ...process.env, PYTHONPATH: FOLDER, PYTHONDONTWRITEBYTECODE: '1', NO_COLOR: '1', no_proxy: '*' };
+  const env = { ...process.env, PYTHONPATH: FOLDER, NO_COLOR: '1', no_proxy: '*' };
   return new Promise((resolve) => {
     execFile(
       'python3',
