@@ -1,5 +1,5 @@
 /**
- * Runs the test files, five processes at a time, and those that measure alone, with one MongoDB for all of them. The last line
+ * Runs the test files, four processes at a time, and those that measure alone, with one MongoDB for all of them. The last line
  * says what they counted: `N passed, N failed, N skipped`. A process has one test file or a few, and writes TAP. Not here: what a
  * fresh clone needs first (test.mjs), which files there are (test-files.ts), how a run is shown (test-progress.ts, tap-lines.ts).
  */
@@ -27,8 +27,8 @@ const TICK_MS = 1_000;
 const PROCESS = fileURLToPath(new URL('test-process.ts', import.meta.url));
 /** The unit of proc(5), which is the same on all systems of Linux. */
 const TICKS_A_SECOND = 100;
-/** Processes at a time: more than twice as many as processors, because each waits for half of its time and more. */
-const LANES = 5;
+/** Processes at a time: for two processors twice as many, because a process waits for half of its time. */
+const LANES = 4;
 /**
  * How long the database can answer as of an earlier moment, in seconds; MongoDB's default is 300. It keeps the tables of dropped
  * databases as long. With 9,000 of them it used half a processor at rest, and every test makes dozens.

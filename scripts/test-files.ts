@@ -66,9 +66,9 @@ export const MEASURING: readonly string[] = [
   'test/torture/slow-readers.test.ts',
 ];
 
-/** What a file does that wants a process of its own: it measures, listens to its process or ends it, or begins a browser. */
+/** What a file does that wants a process of its own: it measures, watches its process or ends it, or begins a browser. */
 const OF_ITS_OWN =
-  /process\.(?:on\(|exit|memoryUsage|cpuUsage)|performance\.now|eventLoop|playwright|dashboard\/browser/;
+  /process\.(?:on\(|exit|memoryUsage|cpuUsage|getActive)|performance\.now|eventLoop|playwright|dashboard\/browser/;
 /** Files of one process: loading the program takes a second of the processor, which they pay once. */
 const SHARED = 8;
 
