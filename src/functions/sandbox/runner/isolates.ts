@@ -9,8 +9,9 @@ import type { BundleFiles } from './modules.ts';
 const MAX_ISOLATES = 64;
 /** Megabytes of the whole runner above which isolates that nobody uses just now are given up: well below what ends it. */
 const RELIEF_MB = 320;
-/** Milliseconds after its last call at which an isolate is given up, and between two looks for such ones. */
+/** Milliseconds after its last call at which an isolate is given up. */
 const UNUSED_MS = 120_000;
+/** Milliseconds between two looks for such isolates. */
 const SWEEP_MS = 10_000;
 /** Milliseconds between two looks at what runs. */
 const WATCH_MS = 10;
