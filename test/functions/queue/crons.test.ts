@@ -14,6 +14,12 @@ const { log } = world.parts.mongo;
 const times = async (filter: object = {}) =>
   (await world.runs({ kind: 'cron', ...filter })).map((run) => run.scheduledAt?.toISOString().slice(5, 16)).sort();
 
+/** Waits until a schedule is in force: a queue that does not record yet would be quiet, too. */
+const stands = async (schedule: string) => {
+  const stored = log.collection('function_standing');
+  await until(async () => (await stored.countDocuments({ schedule })) > 0, `'${schedule}' is in force`);
+};
+
 t.beforeEach(async () => {
   world.clock.now = START;
   for (const name of ['runs', 'function_standing']) await log.collection(name).deleteMany({});
@@ -23,6 +29,7 @@ t.test('each time makes one run, with several processes that plan', async (t) =>
   const inputs: unknown[] = [];
   const said = { it: onTime('*/5 * * * *', ({ input }) => void inputs.push(input)) };
   const nodes = [await world.node(said), await world.node(said), await world.node(said)];
+  await stands('*/5 * * * *');
   for (const { queue } of nodes) await queue.quiet();
   t.strictSame(await times(), [], 'none at once');
   for (let count = 0; count < 3; count += 1) {
@@ -48,6 +55,7 @@ t.test('each time makes one run, with several processes that plan', async (t) =>
 t.test('times that nobody was there for are made up for once, for a day', async (t) => {
   const said = { it: onTime('0 * * * *', () => {}) };
   const first = await world.node(said);
+  await stands('0 * * * *');
   await first.queue.quiet();
   await first.stop();
   world.clock.now += 5 * 60 * MINUTE;
@@ -58,6 +66,7 @@ t.test('times that nobody was there for are made up for once, for a day', async 
 
   const daily = { it: onTime('0 8 * * *', () => {}) };
   const third = await world.node(daily);
+  await stands('0 8 * * *');
   await third.queue.quiet();
   await third.stop();
   world.clock.now = Date.parse('2026-03-13T07:59:00Z');
@@ -76,6 +85,7 @@ t.test('times that nobody was there for are made up for once, for a day', async 
 t.test('a time that comes while a run goes on is refused', async (t) => {
   const end = Promise.withResolvers<void>();
   const node = await world.node({ it: onTime('* * * * *', () => end.promise) });
+  await stands('* * * * *');
   await node.queue.quiet();
   await world.pass(node, MINUTE);
   await world.reaches({ state: 'running' });
@@ -93,8 +103,9 @@ t.test('a time that comes while a run goes on is refused', async (t) => {
 t.test('a changed schedule is in force at once; one that was away begins anew', async (t) => {
   const every = (schedule: string, more: Partial<Said> = {}) => ({ it: { ...onTime(schedule, () => {}), ...more } });
   const node = await world.node(every('0 * * * *'));
-  await node.queue.quiet();
+  await stands('0 * * * *');
   node.use(every('*/10 * * * *'));
+  await stands('*/10 * * * *');
   await node.queue.quiet();
   await world.pass(node, 10 * MINUTE);
   await world.reaches({ state: 'ok' });
@@ -108,6 +119,7 @@ t.test('a changed schedule is in force at once; one that was away begins anew', 
   await until(async () => (await log.collection('function_standing').countDocuments({})) === 0, 'nothing stands');
   world.clock.now += 20 * MINUTE;
   node.use(every('*/10 * * * *'));
+  await stands('*/10 * * * *');
   await node.queue.quiet();
   await world.pass(node, 10 * MINUTE);
   await world.reaches({ state: 'ok' }, 2);
@@ -119,6 +131,7 @@ t.test('a changed schedule is in force at once; one that was away begins anew', 
 t.test('a time that comes while recording pauses for a moment is not left out', async (t) => {
   let records = true;
   const node = await world.node({ it: onTime('*/10 * * * *', () => {}) }, () => records);
+  await stands('*/10 * * * *');
   await node.queue.quiet();
   records = false;
   await world.pass(node, 10 * MINUTE);

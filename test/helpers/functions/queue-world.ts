@@ -91,14 +91,31 @@ export async function queueWorld(t: Test): Promise<QueueWorld> {
   await until(() => parts.events.recorder.state.status === 'recording', 'this process records');
 
   const runs = (filter: object = {}) => rows.find(filter).sort({ createdAt: 1, 'position.number': 1 }).toArray();
+  const nodes: QueueNode[] = [];
   return {
     parts,
     app,
     clock,
-    node: async (functions = {}, records = () => true) => await startNode(t, parts, clock, functions, records),
+    node: async (functions = {}, records = () => true) => {
+      const node = await startNode(t, parts, clock, functions, records);
+      nodes.push(node);
+      return node;
+    },
     runs,
     reaches: async (filter, count = 1) => {
-      await until(async () => (await rows.countDocuments(filter)) >= count, `runs ${JSON.stringify(filter)}`);
+      const what = `runs ${JSON.stringify(filter)}`;
+      try {
+        await until(async () => (await rows.countDocuments(filter)) >= count, what);
+      } catch (error) {
+        t.comment('what there is instead', {
+          now: new Date(clock.now),
+          recorder: parts.events.recorder.state,
+          runs: await runs(),
+          standing: await parts.mongo.log.collection('function_standing').find().toArray(),
+          errors: nodes.map(({ errors }) => errors),
+        });
+        throw error;
+      }
       return await runs(filter);
     },
     pass: async (node, ms) => {
