@@ -6,6 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import type { Logger } from 'pino';
 import { keyRoutes } from './admin/accounts/key-routes.ts';
 import { ManagedAccounts } from './admin/accounts/managed-accounts.ts';
 import { ManagedKeys } from './admin/accounts/managed-keys.ts';
@@ -91,7 +92,7 @@ const MAX_HEADER_BYTES = 16_384;
 const MAX_PARAMETER_LENGTH = 512;
 
 /** Builds the HTTP server around the parts; it does not listen yet. */
-export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<FastifyInstance> {
+export async function buildApp(parts: Parts, log: Logger): Promise<FastifyInstance> {
   const config = parts.config.server;
   const app = createServer(config, log);
   const routes: DeclaredRoute[] = [];
@@ -99,7 +100,7 @@ export async function buildApp(parts: Parts, log: FastifyBaseLogger): Promise<Fa
   await app.register(draining);
   await app.register(protection, { config });
   await app.register(cors, { config });
-  await app.register(requestLog, { config });
+  await app.register(requestLog, { config, log });
   await app.register(errors);
   await app.register(publicHost, { config });
   await app.register(methods);

@@ -5,7 +5,7 @@
 import { idCandidates, idFromText } from '../database/json/ids.ts';
 import type { CollectionName } from '../database/names.ts';
 import { MillraceError } from '../kernel/errors.ts';
-import { reachesAll, toDatabaseFilter } from '../policies/reach.ts';
+import { databaseDecides, reachesAll, toDatabaseFilter } from '../policies/reach.ts';
 import { reachedOf } from '../policies/reached.ts';
 import type { Scope } from '../policies/scope.ts';
 import type { OpenTransaction } from './open-transaction.ts';
@@ -26,7 +26,8 @@ export class Lookup {
   /** The raw document, or null when there is none that the Scope reaches. */
   async find(scope: Scope, name: CollectionName, id: string, within?: OpenTransaction): Promise<Buffer | null> {
     const found = await this.#found(scope, name, id, within);
-    return found && ((await reachedOf(scope, [found]))[0] ?? null);
+    if (found === null || databaseDecides(scope)) return found;
+    return (await reachedOf(scope, [found]))[0] ?? null;
   }
 
   /**

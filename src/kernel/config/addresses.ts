@@ -113,6 +113,8 @@ function isNetwork(text: string): boolean {
  * customer usually gets all 2^64 addresses that begin with them (RFC 4291 section 2.5.4).
  */
 export function networkOf(address: string): string {
+  // Only IPv6 has colons. Asked first, because it is asked for each request, and the test for IPv6 is a long pattern.
+  if (!address.includes(':')) return address;
   const [, mapped] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? [];
   if (mapped !== undefined || !isIPv6(address)) return mapped ?? address;
   const [head = '', tail] = (address.split('%', 1)[0] ?? '').toLowerCase().split('::');
