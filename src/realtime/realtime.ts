@@ -25,8 +25,10 @@ import { FlushScheduler } from './wire/send-queue.ts';
 
 /** How many snapshots may begin to read the database at one time. */
 const SNAPSHOTS_AT_ONCE = 16;
-/** How many of these for one client. All of its questions may be slow, and each keeps a core of the database busy. */
+/** How many of these for one client; one when they are slow, because each then keeps a core of the database busy. */
 const SNAPSHOTS_OF_ONE = 2;
+/** From how long on reading a snapshot is slow, in milliseconds; usually it takes less than five. */
+const SLOW_MS = 50;
 const TICKS_PER_HEARTBEAT = 50;
 
 export interface RealtimeOptions {
@@ -59,7 +61,7 @@ export class Realtime {
     const timing = timingOf(options.heartbeatMs);
     const hub = new Hub({ tail, completed, onError });
     const store = new SnapshotStore(options.mongo.data, options.queryTimeoutMs);
-    const slots = new FairSemaphore(SNAPSHOTS_AT_ONCE, SNAPSHOTS_OF_ONE);
+    const slots = new FairSemaphore(SNAPSHOTS_AT_ONCE, SNAPSHOTS_OF_ONE, SLOW_MS);
     const rights = new RightsChanges({ tail, log });
     this.parts = {
       hub,

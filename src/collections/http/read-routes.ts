@@ -28,6 +28,8 @@ const STREAM_TYPE = 'text/event-stream';
 
 /** Parameters that say what of a document is shown, and so make sense for a single one. */
 const SHOWING: readonly string[] = ['fields', 'expand'];
+/** What an address without parameters asks for. It is read once, because most requests for one document have none. */
+const PLAIN = parseQuery([]);
 
 export async function readRoutes(app: FastifyInstance, options: CollectionRoutesOptions): Promise<void> {
   const { collections, policies, longAnswers, listBytes, position, live } = options;
@@ -142,6 +144,7 @@ function asksForStream({ method, headers }: FastifyRequest): boolean {
 }
 
 function parseShowing(search: string): Query {
+  if (search === '') return PLAIN;
   const found = readParameters(search);
   const other = found.find(([name]) => !SHOWING.includes(name));
   if (other === undefined) return parseQuery(found);

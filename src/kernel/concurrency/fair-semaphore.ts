@@ -1,30 +1,48 @@
 /**
  * A semaphore with a second bound: how many tasks run at one time, and how many of them for one client; the others
- * wait. Clients take turns, so no client waits until all tasks of another client are done.
+ * wait. Clients take turns, so no client waits until all tasks of another client are done. A client with slow tasks may run
+ * one at a time, so that several of them do not keep all cores of the database busy.
  */
 export class FairSemaphore {
   #free: number;
   readonly #each: number;
+  readonly #slowMs: number;
+  readonly #now: () => number;
   readonly #underWay = new Map<unknown, number>();
   /** The waiting tasks of each client; the client that is next comes first. */
   readonly #lines = new Map<unknown, (() => void)[]>();
+  /** The clients of which the last task was slow, as long as they have others. */
+  readonly #slow = new Set<unknown>();
 
-  /** @param each how many tasks of one client may run at one time */
-  constructor(count: number, each: number) {
+  /**
+   * @param each how many tasks of one client may run at one time
+   * @param slowMs after a task that took longer, in milliseconds, its client may run one at a time, until one was quicker
+   * @param now a monotonic clock in milliseconds; for tests
+   */
+  constructor(count: number, each: number, slowMs = Number.POSITIVE_INFINITY, now = () => performance.now()) {
     this.#free = count;
     this.#each = each;
+    this.#slowMs = slowMs;
+    this.#now = now;
   }
 
   /** @param whose the client: any value that is the same for all its tasks */
   async run<T>(whose: unknown, task: () => Promise<T>): Promise<T> {
     // While a place is free, only clients wait that have reached their own bound.
-    if (this.#free > 0 && this.#of(whose) < this.#each) this.#take(whose);
+    if (this.#free > 0 && this.#hasRoom(whose)) this.#take(whose);
     else await new Promise<void>((go) => this.#wait(whose, go));
+    const start = this.#now();
     try {
       return await task();
     } finally {
+      if (this.#now() - start > this.#slowMs) this.#slow.add(whose);
+      else this.#slow.delete(whose);
       this.#giveBack(whose);
     }
+  }
+
+  #hasRoom(whose: unknown): boolean {
+    return this.#of(whose) < (this.#slow.has(whose) ? 1 : this.#each);
   }
 
   #of(whose: unknown): number {
@@ -47,14 +65,22 @@ export class FairSemaphore {
     const left = this.#of(whose) - 1;
     if (left > 0) this.#underWay.set(whose, left);
     else this.#underWay.delete(whose);
+    if (left === 0 && !this.#lines.has(whose)) this.#slow.delete(whose);
+    // More than one may begin: a client that is not slow any more has its places again.
+    while (this.#free > 0 && this.#beginNext());
+  }
+
+  /** Begins a task of the client that is next. @returns whether there was one */
+  #beginNext(): boolean {
     for (const [next, line] of this.#lines) {
-      if (this.#of(next) >= this.#each) continue;
+      if (!this.#hasRoom(next)) continue;
       this.#lines.delete(next);
       const go = line.shift();
       if (line.length > 0) this.#lines.set(next, line);
       this.#take(next);
       go?.();
-      return;
+      return true;
     }
+    return false;
   }
 }

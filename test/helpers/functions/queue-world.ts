@@ -2,6 +2,7 @@
  * The surroundings of a test of the queue: a server on a database of its own, and queues as in separate processes, each with
  * its plugins. The code of functions is code of the test, called in their transaction. The clock is the test's.
  */
+import { inspect } from 'node:util';
 import type { ClientSession, Db } from 'mongodb';
 import type { Test } from 'tap';
 import { Atomic } from '../../../src/collections/atomic.ts';
@@ -88,7 +89,8 @@ export async function queueWorld(t: Test): Promise<QueueWorld> {
   const rows = parts.mongo.log.collection<RunRow>(RUNS);
   await new RunStore(parts.mongo).prepare();
   // A queue that is started earlier begins a moment after its start, and then takes functions in force for new ones.
-  await until(() => parts.events.recorder.state.status === 'recording', 'this process records');
+  const recording = () => until(() => parts.events.recorder.state.status === 'recording', 'this process records');
+  await recording();
 
   const runs = (filter: object = {}) => rows.find(filter).sort({ createdAt: 1, 'position.number': 1 }).toArray();
   const nodes: QueueNode[] = [];
@@ -97,6 +99,8 @@ export async function queueWorld(t: Test): Promise<QueueWorld> {
     app,
     clock,
     node: async (functions = {}, records = () => true) => {
+      // Recording pauses for a moment after an error of the database.
+      await recording();
       const node = await startNode(t, parts, clock, functions, records);
       nodes.push(node);
       return node;
@@ -107,14 +111,14 @@ export async function queueWorld(t: Test): Promise<QueueWorld> {
       try {
         await until(async () => (await rows.countDocuments(filter)) >= count, what);
       } catch (error) {
-        t.comment('what there is instead', {
+        const found = {
           now: new Date(clock.now),
           recorder: parts.events.recorder.state,
           runs: await runs(),
           standing: await parts.mongo.log.collection('function_standing').find().toArray(),
           errors: nodes.map(({ errors }) => errors),
-        });
-        throw error;
+        };
+        throw new Error(`No ${what}, but ${inspect(found, { depth: 6 })}`, { cause: error });
       }
       return await runs(filter);
     },

@@ -47,3 +47,29 @@ t.test('a task that fails gives its place back', async (t) => {
   await t.rejects(slots.run('a', fails), { message: 'failed' });
   t.equal(await slots.run('b', async () => 1), 1);
 });
+
+t.test('a client with slow tasks runs one at a time, until one is quick', async (t) => {
+  let now = 0;
+  const { begun, ask, end } = tasks(new FairSemaphore(3, 2, 50, () => now));
+  for (let n = 0; n < 7; n++) ask('many');
+  t.equal(begun.length, 2);
+  now = 51;
+  await end();
+  t.equal(begun.length, 2, 'the second of the first two still runs');
+  await end();
+  t.equal(begun.length, 3, 'then one');
+  ask('one');
+  t.strictSame(begun.splice(3), ['one'], 'others begin at once');
+  await end();
+  t.strictSame(begun.splice(3), ['many', 'many'], 'a quick one: both places again');
+});
+
+t.test('a client that had nothing left to run is not slow any more', async (t) => {
+  let now = 0;
+  const { begun, ask, end } = tasks(new FairSemaphore(3, 2, 50, () => now));
+  ask('one');
+  now = 51;
+  await end();
+  for (let n = 0; n < 2; n++) ask('one');
+  t.equal(begun.length, 3);
+});
