@@ -202,13 +202,15 @@ t.test('a change that no event tells is noticed within a second, too', async (t)
   const other = await buildTestApp(t, { MILLRACE_MODE: 'production' }, place);
   // As if nobody recorded: neither process hears of anything.
   await Promise.all([parts.events.close(), other.parts.events.close()]);
+  const [anybody, any] = [user('u'), parseCollectionName('any')];
   let told = 0;
-  other.parts.policies.onChange(() => (told += 1));
+  other.parts.policies.onChange(() => {
+    if (other.parts.policies.find(anybody, 'read', any) !== null) told += 1;
+  });
   const scope = parts.policies.scope(owner(), 'create', 'admin');
   await parts.policyBook.create(scope, { name: 'a', collections: ['*'], actions: ['read'], effect: 'allow' }, 'req_1');
   const ms = await ownTimeOf(() => until(() => told > 0, 'the other process notices it', MOST_MS));
   t.ok(ms < 1_000, `${ms.toFixed()} ms`);
-  t.ok(other.parts.policies.find(user('u'), 'read', parseCollectionName('any')));
 });
 
 t.test('development begins with one visible policy, that production does not heed', async (t) => {
