@@ -26,6 +26,7 @@ export class Lookup {
   /** The raw document, or null when there is none that the Scope reaches. */
   async find(scope: Scope, name: CollectionName, id: string, within?: OpenTransaction): Promise<Buffer | null> {
     const found = await this.#found(scope, name, id, within);
+    // Nearly always the database's answer is certain. Then no list is made, and nothing is awaited.
     if (found === null || databaseDecides(scope)) return found;
     return (await reachedOf(scope, [found]))[0] ?? null;
   }

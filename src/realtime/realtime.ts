@@ -27,8 +27,8 @@ import { FlushScheduler } from './wire/send-queue.ts';
 const SNAPSHOTS_AT_ONCE = 16;
 /** How many of these for one client; one when they are slow, because each then keeps a core of the database busy. */
 const SNAPSHOTS_OF_ONE = 2;
-/** From how long on reading a snapshot is slow, in milliseconds; usually it takes less than five. */
-const SLOW_MS = 50;
+/** A snapshot is slow if it takes longer to begin, in milliseconds. */
+const SLOW_SNAPSHOT_MS = 50;
 const TICKS_PER_HEARTBEAT = 50;
 
 export interface RealtimeOptions {
@@ -61,7 +61,7 @@ export class Realtime {
     const timing = timingOf(options.heartbeatMs);
     const hub = new Hub({ tail, completed, onError });
     const store = new SnapshotStore(options.mongo.data, options.queryTimeoutMs);
-    const slots = new FairSemaphore(SNAPSHOTS_AT_ONCE, SNAPSHOTS_OF_ONE, SLOW_MS);
+    const slots = new FairSemaphore(SNAPSHOTS_AT_ONCE, SNAPSHOTS_OF_ONE, SLOW_SNAPSHOT_MS);
     const rights = new RightsChanges({ tail, log });
     this.parts = {
       hub,

@@ -1,7 +1,7 @@
 /**
  * A semaphore with a second bound: how many tasks run at one time, and how many of them for one client; the others
  * wait. Clients take turns, so no client waits until all tasks of another client are done. A client with slow tasks may run
- * one at a time, so that several of them do not keep all cores of the database busy.
+ * one at a time, so that it leaves more to the others.
  */
 export class FairSemaphore {
   #free: number;
@@ -11,7 +11,7 @@ export class FairSemaphore {
   readonly #underWay = new Map<unknown, number>();
   /** The waiting tasks of each client; the client that is next comes first. */
   readonly #lines = new Map<unknown, (() => void)[]>();
-  /** The clients of which the last task was slow, as long as they have others. */
+  /** The clients of which the last task was slow, until they have no task left. */
   readonly #slow = new Set<unknown>();
 
   /**

@@ -11,18 +11,18 @@ const START = Date.parse('2026-03-10T10:00:30Z');
 t.setTimeout(120_000);
 const world = await queueWorld(t);
 const { log } = world.parts.mongo;
+const standing = log.collection('function_standing');
 const times = async (filter: object = {}) =>
   (await world.runs({ kind: 'cron', ...filter })).map((run) => run.scheduledAt?.toISOString().slice(5, 16)).sort();
 
 /** Waits until a schedule is in force: a queue that does not record yet would be quiet, too. */
 const stands = async (schedule: string) => {
-  const stored = log.collection('function_standing');
-  await until(async () => (await stored.countDocuments({ schedule })) > 0, `'${schedule}' is in force`);
+  await until(async () => (await standing.countDocuments({ schedule })) > 0, `'${schedule}' is in force`);
 };
 
 t.beforeEach(async () => {
   world.clock.now = START;
-  for (const name of ['runs', 'function_standing']) await log.collection(name).deleteMany({});
+  for (const collection of [log.collection('runs'), standing]) await collection.deleteMany({});
 });
 
 t.test('each time makes one run, with several processes that plan', async (t) => {
@@ -75,7 +75,7 @@ t.test('times that nobody was there for are made up for once, for a day', async 
   t.strictSame(await times(), ['03-10T15:00', '03-12T08:00']);
   await fourth.stop();
   world.clock.now += 4 * DAY + 2 * MINUTE;
-  await log.collection('function_standing').updateOne({}, { $set: { schedule: '0 8 13 * *' } });
+  await standing.updateOne({}, { $set: { schedule: '0 8 13 * *' } });
   const monthly = await world.node({ it: onTime('0 8 13 * *', () => {}) });
   await monthly.queue.quiet();
   t.strictSame(await times(), ['03-10T15:00', '03-12T08:00'], 'not after more than a day');
@@ -116,7 +116,7 @@ t.test('a changed schedule is in force at once; one that was away begins anew', 
   await node.queue.quiet();
   t.strictSame(await times(), ['03-10T10:10'], 'what passed in quarantine is not made up for');
   node.use({});
-  await until(async () => (await log.collection('function_standing').countDocuments({})) === 0, 'nothing stands');
+  await until(async () => (await standing.countDocuments({})) === 0, 'nothing stands');
   world.clock.now += 20 * MINUTE;
   node.use(every('*/10 * * * *'));
   await stands('*/10 * * * *');

@@ -88,9 +88,6 @@ export async function queueWorld(t: Test): Promise<QueueWorld> {
   const clock = { now: Date.now() };
   const rows = parts.mongo.log.collection<RunRow>(RUNS);
   await new RunStore(parts.mongo).prepare();
-  // A queue that is started earlier begins a moment after its start, and then takes functions in force for new ones.
-  const recording = () => until(() => parts.events.recorder.state.status === 'recording', 'this process records');
-  await recording();
 
   const runs = (filter: object = {}) => rows.find(filter).sort({ createdAt: 1, 'position.number': 1 }).toArray();
   const nodes: QueueNode[] = [];
@@ -99,8 +96,9 @@ export async function queueWorld(t: Test): Promise<QueueWorld> {
     app,
     clock,
     node: async (functions = {}, records = () => true) => {
-      // Recording pauses for a moment after an error of the database.
-      await recording();
+      // A queue that is started earlier begins a moment after its start, and then takes functions in force for new ones.
+      // Recording can also pause for a moment, after an error of the database.
+      await until(() => parts.events.recorder.state.status === 'recording', 'this process records');
       const node = await startNode(t, parts, clock, functions, records);
       nodes.push(node);
       return node;
