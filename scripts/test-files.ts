@@ -63,6 +63,7 @@ export const MEASURING: readonly string[] = [
   'test/functions/sandbox/attacks.test.ts',
   'test/realtime/attacks/expensive-questions.test.ts',
   'test/realtime/attacks/read-log-attack.test.ts',
+  'test/collections/http/hostile.test.ts',
   'test/torture/slow-readers.test.ts',
 ];
 
