@@ -10,7 +10,7 @@ import { until } from './helpers/until.ts';
 const open = () => process.getActiveResourcesInfo().sort();
 
 t.test('when the store of files cannot be used', async (t) => {
-  const { url, database } = await testMongo(t);
+  const { url, database } = await testMongo(t, { isNew: true });
   const before = open();
   const settings = { MILLRACE_DB: database, MILLRACE_FILES: 's3://bucket?endpoint=http://127.0.0.1:1&region=x' };
   await t.rejects(makeParts(loadConfig(settings), url), { name: 'ConfigError' });
@@ -19,7 +19,7 @@ t.test('when the store of files cannot be used', async (t) => {
 });
 
 t.test('when the event log belongs to another database', async (t) => {
-  const { url, database } = await testMongo(t);
+  const { url, database } = await testMongo(t, { isNew: true });
   const client = new MongoClient(url);
   t.teardown(() => client.close());
   const parts = await makeParts(loadConfig({ MILLRACE_DB: database }), url);

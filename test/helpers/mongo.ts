@@ -1,33 +1,107 @@
 /**
- * A real MongoDB for a test file: the one that the test run shares, or one of its own when the file is run alone. Every
- * file gets a database name of its own.
+ * A real MongoDB for a test file: the one that the test run shares, or one of its own when the file is run alone. Each test gets a
+ * database that holds no document. In a run it may be the database of an earlier test, with the tables and indexes of the product
+ * still there: making them takes most of the time in which an app starts.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { MongoClient } from 'mongodb';
+import { isDeepStrictEqual } from 'node:util';
+import { type CollectionInfo, type Db, MongoClient } from 'mongodb';
 import type { Test } from 'tap';
 import { startEmbedded } from '../../src/database/embedded/embedded.ts';
 
 export interface TestMongo {
   /** A replica set of one member. */
   readonly url: string;
-  /** A fresh name; `<name>`, `<name>_log` and `<name>_files` are dropped when the test ends. */
+  /** `<name>`, `<name>_log` and `<name>_files` belong to this test until it ends. */
   readonly database: string;
 }
 
-/** Gives `t` a MongoDB; everything is removed at its teardown. */
-export async function testMongo(t: Test): Promise<TestMongo> {
-  const url = process.env['MILLRACE_TEST_MONGODB_URL'] ?? (await ownMongo(t));
-  const database = `test_${randomBytes(6).toString('hex')}`;
-  t.teardown(async () => {
-    const client = new MongoClient(url);
-    // Beside each other: each drop waits for a moment.
-    await Promise.all(['', '_log', '_files'].map((end) => client.db(`${database}${end}`).dropDatabase()));
-    await client.close();
-  });
+export interface TestMongoOptions {
+  /** The test looks at a first start: nothing may be there, not even tables. */
+  readonly isNew?: boolean;
+}
+
+/** Where a run keeps the names of databases that another test may take. */
+const POOL = { database: 'millrace_test_pool', collection: 'free' } as const;
+/** Says which format the tables have; an app that starts refuses tables without it. */
+const FORMAT = 'format';
+/** How tables of the data are made. */
+const SEEN_BY_STREAMS = { changeStreamPreAndPostImages: { enabled: true } };
+/** How the table of the event log is made. */
+const ORDERED_BY_ID = { clusteredIndex: { v: 2, key: { _id: 1 }, name: '_id_', unique: true } };
+
+/** Gives `t` a MongoDB, and a database in it that nobody else uses. */
+export async function testMongo(t: Test, options: TestMongoOptions = {}): Promise<TestMongo> {
+  const shared = process.env['MILLRACE_TEST_MONGODB_URL'];
+  const url = shared ?? (await ownMongo(t));
+  const taken = shared === undefined || options.isNew ? undefined : await withClient(url, takeUsed);
+  const database = taken ?? `test_${randomBytes(6).toString('hex')}`;
+  t.teardown(() =>
+    withClient(url, async (client) => {
+      const isFit = shared !== undefined && t.passing() && (await hasProductTables(client, database));
+      if (isFit) await free(client).insertOne({ _id: database });
+      // Beside each other: each drop waits for a moment.
+      else await Promise.all(databasesOf(client, database).map((db) => db.dropDatabase()));
+    }),
+  );
   return { url, database };
+}
+
+async function withClient<T>(url: string, use: (client: MongoClient) => Promise<T>): Promise<T> {
+  const client = new MongoClient(url);
+  try {
+    return await use(client);
+  } finally {
+    await client.close();
+  }
+}
+
+const free = (client: MongoClient) => client.db(POOL.database).collection<{ _id: string }>(POOL.collection);
+
+const databasesOf = (client: MongoClient, database: string) =>
+  ['', '_log', '_files'].map((end) => client.db(`${database}${end}`)) as [Db, Db, Db];
+
+/** Whether an app has run on it, and no test has made views or changed how the app's tables are made. */
+async function hasProductTables(client: MongoClient, database: string): Promise<boolean> {
+  const [data, log] = databasesOf(client, database);
+  const all = (db: Db): Promise<CollectionInfo[]> => db.listCollections<CollectionInfo>().toArray();
+  const [tables, logTables] = await Promise.all([all(data), all(log)]);
+  const areMade = (of: readonly CollectionInfo[], how: readonly object[]) =>
+    of.every(({ options }) => how.some((one) => isDeepStrictEqual(options, one)));
+  return (
+    logTables.some(({ name }) => name === FORMAT) &&
+    !tables.some(({ name }) => name.startsWith('system.')) &&
+    areMade(tables.filter(isProductTable), [SEEN_BY_STREAMS]) &&
+    areMade(logTables, [{}, ORDERED_BY_ID])
+  );
+}
+
+const isProductTable = ({ name }: { readonly name: string }) => name.startsWith('_');
+
+/** Takes a database that an earlier test has left, and removes all that it holds but the product's own tables. */
+async function takeUsed(client: MongoClient): Promise<string | undefined> {
+  const found = await free(client).findOneAndDelete({});
+  if (found === null) return undefined;
+  const [data, log, files] = databasesOf(client, found._id);
+  const names = (db: Db) => db.listCollections({}, { nameOnly: true }).toArray();
+  const [tables, logTables] = await Promise.all([names(data), names(log), files.dropDatabase()]);
+  const { own = [], other = [] } = Object.groupBy(tables, (table) => (isProductTable(table) ? 'own' : 'other'));
+  const filled = logTables.filter(({ name }) => name !== FORMAT);
+  await Promise.all([...other.map(({ name }) => data.dropCollection(name)), empty(data, own), empty(log, filled)]);
+  return found._id;
+}
+
+/** Removes the documents of tables, most of which have none: one question tells which have. */
+async function empty(db: Db, tables: readonly { readonly name: string }[]): Promise<void> {
+  const one = ({ name }: { name: string }) => [{ $limit: 1 }, { $project: { _id: 0, name: { $literal: name } } }];
+  const [first, ...rest] = tables;
+  if (first === undefined) return;
+  const others = rest.map((table) => ({ $unionWith: { coll: table.name, pipeline: one(table) } }));
+  const full = db.collection(first.name).aggregate<{ name: string }>([...one(first), ...others]);
+  await Promise.all((await full.toArray()).map(({ name }) => db.collection(name).deleteMany({})));
 }
 
 async function ownMongo(t: Test): Promise<string> {

@@ -158,7 +158,7 @@ t.test('files and their bytes', async (t) => {
 });
 
 t.test('what was there before is counted once, then a restart goes on with it', async (t) => {
-  const place = await testMongo(t);
+  const place = await testMongo(t, { isNew: true });
   await t.test('without a setting', async (t) => {
     const before = await buildTestApp(t, {}, place);
     const five = Array.from({ length: 5 }, () => ({}));

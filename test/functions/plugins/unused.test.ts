@@ -13,13 +13,15 @@ registerHooks({
   },
 });
 const { onePlugin, pluginWorld } = await import('../../helpers/functions/plugin-world.ts');
+const { testMongo } = await import('../../helpers/mongo.ts');
 
 const FOR_FUNCTIONS = /node_modules\/(?:isolated-vm|amaro|croner)\/|isolate-sandbox|strip-thread/;
 const forFunctions = () => [...loaded].filter((url) => FOR_FUNCTIONS.test(url));
 const programs = () => process.getActiveResourcesInfo().filter((one) => one === 'ProcessWrap').length;
 
 t.test('without plugins nothing is loaded and no program runs', async (t) => {
-  const { boss, parts } = await pluginWorld(t, { settings: { MILLRACE_FUNCTIONS: 'on' } });
+  const place = await testMongo(t, { isNew: true });
+  const { boss, parts } = await pluginWorld(t, { settings: { MILLRACE_FUNCTIONS: 'on' }, place });
   await boss('POST /api/todos', { title: 'tea' });
   t.strictSame((await boss('GET /admin/plugins')).json(), []);
   t.ok(loaded.size > 200, `${loaded.size} modules`);

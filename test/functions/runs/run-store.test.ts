@@ -5,7 +5,7 @@ import { RunStore } from '../../../src/functions/runs/run-store.ts';
 import { runRow } from '../../helpers/functions/run-rows.ts';
 import { testMongo } from '../../helpers/mongo.ts';
 
-const { url, database } = await testMongo(t);
+const { url, database } = await testMongo(t, { isNew: true });
 const mongo = await openMongo({ url, database });
 t.teardown(() => mongo.close());
 
