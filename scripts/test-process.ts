@@ -10,7 +10,8 @@ import './stray-errors.ts';
 import type { TAP, Test } from 'tap';
 
 /** What test files get for `tap`: the test of the file that runs now. Files run one after the other, so there is one at a time. */
-const CURRENT = new URL('current-test:');
+const KEY = 'current-test';
+const CURRENT = `data:text/javascript,export default process[Symbol.for('${KEY}')];`;
 const files = process.argv.slice(2);
 // tap names its folders for tests by the words of the command, which can be too long for a folder's name.
 process.argv.splice(1, process.argv.length, ...files.slice(0, 1));
@@ -21,13 +22,11 @@ let isLoading = true;
 let current: Test | TAP | undefined;
 
 registerHooks({
+  // By its name, before Node looks for it: asked about each of 2,000 modules, this must cost nothing. Without a hook for loading,
+  // for which Node would read each module another way.
   resolve(specifier, context, next) {
-    const found = next(specifier, context);
-    return found.url === tap && !isLoading ? { url: CURRENT.href, shortCircuit: true } : found;
-  },
-  load(url, context, next) {
-    const source = `export default process[Symbol.for('${CURRENT.href}')];`;
-    return url === CURRENT.href ? { format: 'module', source, shortCircuit: true } : next(url, context);
+    const isTap = !isLoading && (specifier === 'tap' || specifier === tap);
+    return isTap ? { url: CURRENT, format: 'module', shortCircuit: true } : next(specifier, context);
   },
 });
 
@@ -40,7 +39,11 @@ const forwarded: ProxyHandler<TAP> = {
     return typeof value === 'function' ? value.bind(current ?? root) : value;
   },
 };
-Object.assign(process, { [Symbol.for(CURRENT.href)]: new Proxy(root, forwarded) });
+Object.assign(process, { [Symbol.for(KEY)]: new Proxy(root, forwarded) });
+
+/** What the files of this process share, such as a browser, is ended after the last of them. */
+const endings: (() => Promise<void>)[] = [];
+Object.assign(process, { [Symbol.for('end-of-test-process')]: endings });
 
 for (const file of files) {
   const settings = { ...process.env };
@@ -52,3 +55,4 @@ for (const file of files) {
   for (const name of Object.keys(process.env)) if (!(name in settings)) delete process.env[name];
   Object.assign(process.env, settings);
 }
+await Promise.all(endings.map((end) => end()));

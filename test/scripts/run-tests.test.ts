@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import { LONGEST, MEASURING, testFiles } from '../../scripts/test-files.ts';
+import { LONGEST, MEASURING, testFiles, UNDEMANDING } from '../../scripts/test-files.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -85,8 +85,13 @@ t.test('what the runner counts and says', async (t) => {
 t.test('all files are run, each once: the longest first, those that measure alone', async (t) => {
   const { together: processes, alone } = testFiles(ROOT, []);
   const together = processes.flat();
-  t.strictSame(together.slice(0, LONGEST.length), LONGEST, 'they are there');
+  t.strictSame(processes.slice(0, LONGEST.length), LONGEST, 'they are there');
   t.strictSame(alone, MEASURING, 'so are they');
+  const own = new Set(processes.flatMap((files) => (files.length === 1 ? files : [])));
+  t.notOk(
+    UNDEMANDING.some((file) => own.has(file) || !together.includes(file)),
+    'and they share',
+  );
   t.equal(new Set([...together, ...alone]).size, together.length + alone.length);
   t.ok(together.includes('test/tidy.test.ts') && together.includes('test/collections/crud.test.ts'));
 });

@@ -21,10 +21,30 @@ export function whyNoBrowser(): string | undefined {
   return executable() === undefined ? 'no Chromium is installed (Debian: apt-get install chromium)' : undefined;
 }
 
-/** Starts a browser; it ends with the test. */
+/** The browser of this process: to start one takes a second of the processor. */
+let shared: Browser | undefined;
+
+/**
+ * A browser, the same for all tests of the process. Contexts and pages that the test makes in it are closed at the test's end; cookies
+ * and storage are those of a context.
+ */
 export async function testBrowser(t: Pick<Test, 'teardown'>): Promise<Browser> {
+  const browser = shared?.isConnected() ? shared : await startBrowser(t);
+  const others = new Set(browser.contexts());
+  t.teardown(async () => {
+    await Promise.all(browser.contexts().map((context) => (others.has(context) ? undefined : context.close())));
+  });
+  return browser;
+}
+
+/** It ends with the process, as scripts/test-process.ts says when, or with the test where a file runs without that. */
+async function startBrowser(t: Pick<Test, 'teardown'>): Promise<Browser> {
   const browser = await chromium.launch({ executablePath: executable() ?? '', headless: true, args: ARGUMENTS });
-  t.teardown(() => browser.close());
+  const endings: unknown = Reflect.get(process, Symbol.for('end-of-test-process'));
+  if (Array.isArray(endings)) {
+    shared = browser;
+    endings.push(() => browser.close());
+  } else t.teardown(() => browser.close());
   return browser;
 }
 
