@@ -84,7 +84,8 @@ const isProductTable = ({ name }: { readonly name: string }) => name.startsWith(
 /** Takes a database that an earlier test has left, and removes all that it holds but the product's own tables. */
 async function takeUsed(client: MongoClient): Promise<string | undefined> {
   const found = await free(client).findOneAndDelete({});
-  if (found === null) return undefined;
+  // One in which an earlier test has left a cursor is not used: tests look for those that are open.
+  if (found === null || (await hasCursors(client, found._id))) return undefined;
   const [data, log, files] = databasesOf(client, found._id);
   const names = (db: Db) => db.listCollections({}, { nameOnly: true }).toArray();
   const [tables, logTables] = await Promise.all([names(data), names(log), files.dropDatabase()]);
@@ -92,6 +93,12 @@ async function takeUsed(client: MongoClient): Promise<string | undefined> {
   const filled = logTables.filter(({ name }) => name !== FORMAT);
   await Promise.all([...other.map(({ name }) => data.dropCollection(name)), empty(data, own), empty(log, filled)]);
   return found._id;
+}
+
+async function hasCursors(client: MongoClient, database: string): Promise<boolean> {
+  const idle = { type: 'idleCursor', ns: { $regex: `^${database}\\.` } };
+  const open = client.db('admin').aggregate([{ $currentOp: { idleCursors: true } }, { $match: idle }, { $limit: 1 }]);
+  return await open.hasNext();
 }
 
 /** Removes the documents of tables, most of which have none: one question tells which have. */
