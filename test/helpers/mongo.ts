@@ -84,7 +84,7 @@ const isProductTable = ({ name }: { readonly name: string }) => name.startsWith(
 /** Takes a database that an earlier test has left, and removes all that it holds but the product's own tables. */
 async function takeUsed(client: MongoClient): Promise<string | undefined> {
   const found = await free(client).findOneAndDelete({});
-  // One in which an earlier test has left a cursor is not used: tests look for those that are open.
+  // Tests look for cursors that are open: they must not find one of an earlier test.
   if (found === null || (await hasCursors(client, found._id))) return undefined;
   const [data, log, files] = databasesOf(client, found._id);
   const names = (db: Db) => db.listCollections({}, { nameOnly: true }).toArray();
