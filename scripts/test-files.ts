@@ -13,43 +13,39 @@ const ENDING = '.test.ts';
  */
 export const LONGEST: readonly (readonly string[])[] = [
   ['test/contract.test.ts'],
+  ['test/events/idle.test.ts'],
   ['test/realtime/attacks/held-memory.test.ts'],
-  ['test/dashboard/data.test.ts'],
-  ['test/dashboard/documents.test.ts'],
+  ['test/dashboard/data.test.ts', 'test/dashboard/documents.test.ts', 'test/dashboard/files.test.ts'],
   ['test/dashboard/phone/phone.test.ts'],
-  ['test/dashboard/functions.test.ts'],
-  ['test/dashboard/webhooks/webhooks.test.ts'],
-  ['test/dashboard/security.test.ts'],
-  ['test/dashboard/events.test.ts'],
-  ['test/dashboard/policies.test.ts', 'test/dashboard/settings.test.ts', 'test/dashboard/overview.test.ts'],
-  ['test/dashboard/users.test.ts'],
-  ['test/dashboard/sign-in/setup.test.ts'],
-  ['test/dashboard/sign-in/shell.test.ts'],
-  ['test/dashboard/files.test.ts'],
+  ['test/dashboard/functions.test.ts', 'test/dashboard/webhooks/webhooks.test.ts', 'test/dashboard/events.test.ts'],
+  ['test/torture/webhooks.test.ts'],
+  [
+    'test/dashboard/policies.test.ts',
+    'test/dashboard/settings.test.ts',
+    'test/dashboard/overview.test.ts',
+    'test/dashboard/security.test.ts',
+  ],
+  ['test/dashboard/users.test.ts', 'test/dashboard/sign-in/setup.test.ts', 'test/dashboard/sign-in/shell.test.ts'],
   ['test/torture/crash.test.ts'],
   ['test/files/large.test.ts'],
-  ['test/torture/webhooks.test.ts'],
-  ['test/policies/agreement/property.test.ts'],
-  ['test/events/idle.test.ts'],
-  ['test/database/embedded-access.test.ts'],
   ['test/policies/matrix.test.ts'],
-  ['test/files/aborts.test.ts'],
-  ['test/files/move.test.ts'],
-  ['test/collections/large-writes.test.ts'],
   ['test/files/browser.test.ts'],
-  ['test/database/embedded-crash.test.ts'],
-  ['test/events/history.test.ts'],
+  ['test/policies/agreement/property.test.ts'],
   ['test/realtime/agreement/agreement-policies.test.ts'],
-  ['test/auth/flows/lies.test.ts'],
-  ['test/auth/sign-in/owners.test.ts'],
-  ['test/events/large.test.ts'],
-  ['test/torture/torture.test.ts'],
-  ['test/database/embedded-takeover.test.ts'],
+  ['test/collections/large-writes.test.ts'],
+  ['test/files/move.test.ts', 'test/files/aborts.test.ts'],
   ['test/http/openapi/typed-client.test.ts'],
   ['test/functions/before/every-write.test.ts'],
-  ['test/torture/live.test.ts'],
   ['test/realtime/subscription/resume.test.ts'],
   ['test/scripts/start.test.ts'],
+  ['test/auth/flows/lies.test.ts', 'test/auth/sign-in/owners.test.ts'],
+  ['test/torture/torture.test.ts', 'test/torture/live.test.ts'],
+  ['test/events/history.test.ts', 'test/events/large.test.ts'],
+  [
+    'test/database/embedded-access.test.ts',
+    'test/database/embedded-crash.test.ts',
+    'test/database/embedded-takeover.test.ts',
+  ],
 ];
 
 /**
@@ -65,21 +61,10 @@ export const MEASURING: readonly string[] = [
   'test/torture/slow-readers.test.ts',
 ];
 
-/** What a file does that wants a process of its own: it measures, watches its process or ends it, or begins a browser. */
-const OF_ITS_OWN =
-  /process\.(?:on\(|exit|memoryUsage|cpuUsage|getActive)|performance\.now|eventLoop|playwright|dashboard\/browser/;
-/** Files that do so, but need no process of their own: their times are wide, and all files of a process use one browser. */
-export const UNDEMANDING: readonly string[] = [
-  'test/auth/delays.test.ts',
-  'test/e2e/shutdown.test.ts',
-  'test/e2e/sign-in.test.ts',
-  'test/egress/answers.test.ts',
-  'test/events/read/wanted-types.test.ts',
-  'test/events/record/recorder.test.ts',
-  'test/events/stream-errors.test.ts',
-];
+/** What a file does that wants a process of its own: it watches its process, or ends it. */
+const OF_ITS_OWN = /process\.(?:on\(|exit|memoryUsage|cpuUsage|getActive)|eventLoop/;
 /** Files of one process: loading the program takes a second of the processor, which they pay once. */
-const SHARED = 8;
+const SHARED = 20;
 
 export interface TestFiles {
   /** Files that may run beside each other, the longest first; each entry is a process, with one file or a few. */
@@ -104,8 +89,7 @@ export function testFiles(root: string, asked: readonly string[]): TestFiles {
 
 /** Puts neighbours together that do not want a process of their own. */
 function shared(root: string, files: readonly string[]): string[][] {
-  const isOwn = (file: string) =>
-    !UNDEMANDING.includes(file) && OF_ITS_OWN.test(readFileSync(join(root, file), 'utf8'));
+  const isOwn = (file: string) => OF_ITS_OWN.test(readFileSync(join(root, file), 'utf8'));
   const { own = [], other = [] } = Object.groupBy(files, (file) => (isOwn(file) ? 'own' : 'other'));
   const groups = own.map((file) => [file]);
   for (let first = 0; first < other.length; first += SHARED) groups.push(other.slice(first, first + SHARED));

@@ -11,6 +11,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type CollectionInfo, type Db, MongoClient } from 'mongodb';
 import type { Test } from 'tap';
 import { startEmbedded } from '../../src/database/embedded/embedded.ts';
+import { endWithProcess } from './programs/end-with-process.ts';
 
 export interface TestMongo {
   /** A replica set of one member. */
@@ -50,8 +51,17 @@ export async function testMongo(t: Test, options: TestMongoOptions = {}): Promis
   return { url, database };
 }
 
+/** The client of this process, for the MongoDB of the run: each client makes several connections. */
+let shared: MongoClient | undefined;
+
 async function withClient<T>(url: string, use: (client: MongoClient) => Promise<T>): Promise<T> {
+  const isOfRun = url === process.env['MILLRACE_TEST_MONGODB_URL'];
+  if (isOfRun && shared !== undefined) return await use(shared);
   const client = new MongoClient(url);
+  if (isOfRun && endWithProcess(() => client.close())) {
+    shared = client;
+    return await use(client);
+  }
   try {
     return await use(client);
   } finally {
