@@ -30,7 +30,7 @@ export async function ensureInstalled({ dev, root = ROOT, of = null }) {
   const whose = of === null ? '' : ` of ${of}`;
   console.error(`Installing packages${whose} (${missing} is missing); once, about a minute …`);
   const npm = process.env.npm_execpath;
-  const words = ['ci', '--ignore-scripts', '--loglevel=error'];
+  const words = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
   const options = { cwd: root, stdio: ['ignore', 2, 2] };
   // The npm that runs this script, if there is one; otherwise the one on the PATH.
   const child = npm?.endsWith('.js')

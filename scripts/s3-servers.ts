@@ -1,6 +1,7 @@
 /**
  * Installs the S3 servers that the tests run against, each with the client of its package registry: s3proxy by Maven,
- * versitygw by Go. A server that cannot be installed is named and skipped; the tests then report that too.
+ * versitygw by Go, which takes a minute to compile. A server that cannot be installed is named and skipped; the tests then
+ * report that too. `node scripts/s3-servers.ts [name …]`; without names all.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
@@ -11,6 +12,7 @@ const INSTALL_MS = 600_000;
 
 interface Server {
   readonly name: string;
+  readonly release: string;
   /** The installed file. */
   readonly file: string;
   readonly tool: string;
@@ -20,7 +22,8 @@ interface Server {
 
 const SERVERS: readonly Server[] = [
   {
-    name: 's3proxy 4.1.0',
+    name: 's3proxy',
+    release: '4.1.0',
     file: S3PROXY_JAR,
     tool: 'mvn',
     version: ['-v'],
@@ -35,7 +38,8 @@ const SERVERS: readonly Server[] = [
     }),
   },
   {
-    name: 'versitygw 1.8.0',
+    name: 'versitygw',
+    release: '1.8.0',
     file: VERSITYGW,
     tool: 'go',
     version: ['version'],
@@ -47,7 +51,16 @@ const SERVERS: readonly Server[] = [
 ];
 
 mkdirSync(S3_CACHE, { recursive: true });
-for (const server of SERVERS) console.log(`${server.name}: ${installed(server)}`);
+const asked = process.argv.slice(2);
+const unknown = asked.filter((name) => SERVERS.every((server) => server.name !== name));
+if (unknown.length > 0) {
+  console.error(`There is no server ${unknown.join(', ')}: ${SERVERS.map(({ name }) => name).join(', ')}.`);
+  process.exit(1);
+}
+for (const server of SERVERS) {
+  if (asked.length > 0 && !asked.includes(server.name)) continue;
+  console.log(`${server.name} ${server.release}: ${installed(server)}`);
+}
 
 /**
  * Installs into a folder next to the final place and then moves the whole file there, so an interrupted installation

@@ -43,7 +43,7 @@ async function ask(t: Test, present: Packages | null, dev: boolean, npmExit = 0)
   };
 }
 
-const CI = 'ci --ignore-scripts --loglevel=error';
+const CI = 'ci --ignore-scripts --no-audit --no-fund --loglevel=error';
 const { 'node_modules/fastify': fastify = {}, 'node_modules/tap': tap = {} } = WANTED;
 
 t.test('a fresh clone is installed, and says why', async (t) => {
