@@ -1,6 +1,6 @@
 /**
  * The transcoder against the object path on random documents, and on damaged bytes. The seed is printed; MILLRACE_SEED
- * repeats a run.
+ * repeats a run, MILLRACE_LONG=1 takes four times as many documents.
  */
 import { isUtf8 } from 'node:buffer';
 import t from 'tap';
@@ -8,11 +8,11 @@ import { decodeStored, readStored } from '../../src/database/bson/stored.ts';
 import { encodeDocument, toWire } from '../../src/database/json/json.ts';
 import { MillraceError } from '../../src/kernel/errors.ts';
 import { randomBson } from '../helpers/database/random-bson.ts';
-import { Random, runSeed } from '../helpers/random.ts';
+import { Random, runCount, runSeed } from '../helpers/random.ts';
 
-const DOCUMENTS = 100_000;
+const DOCUMENTS = runCount(25_000, 100_000);
 const seed = runSeed();
-// Twenty seconds on an idle machine; a busy one may take its time.
+// Twenty seconds for the many on an idle machine; a busy one may take its time.
 t.setTimeout(240_000);
 t.comment(`seed ${seed}`);
 

@@ -16,10 +16,10 @@ import { startProgram } from '../helpers/programs/program.ts';
 
 const LONG = process.env['MILLRACE_LONG'] === '1';
 const SEED = Number(process.env['MILLRACE_SEED'] ?? 20_260_101);
-const CUTS = LONG ? 20 : 6;
+const CUTS = LONG ? 20 : 4;
 const LIMITS = LONG ? 6 : 2;
 const FAILURES = LONG ? 8 : 2;
-const KILLS = LONG ? 8 : 2;
+const KILLS = LONG ? 8 : 1;
 const UPLOADS_PER_KILL = 2;
 const MAX_BYTES = 12_000_000;
 

@@ -14,7 +14,7 @@ import { Random, runSeed } from '../helpers/random.ts';
 import { documents, Load, send } from './crash/load.ts';
 import { judge } from './crash/verdict.ts';
 
-const KILLS = process.env['MILLRACE_LONG'] === '1' ? 30 : 3;
+const KILLS = process.env['MILLRACE_LONG'] === '1' ? 30 : 2;
 const LIMIT_MS = 10_000;
 /** What MongoDB has unless it is told otherwise; the embedded one has 10 s. */
 const TRANSACTION_LIFETIME_S = 60;

@@ -43,8 +43,8 @@ export const SHORT: Torture = {
   members: 1,
   mutation: 'none',
   lease: true,
-  kills: 3,
-  freezes: 3,
+  kills: 2,
+  freezes: 2,
   longestFreezeMs: 3000,
   restarts: 1,
   primaryKills: 0,
@@ -52,7 +52,7 @@ export const SHORT: Torture = {
   breathMs: 700,
   rate: 200,
   nodeRate: 30,
-  events: 2000,
+  events: 1200,
   keepMs: 0,
 };
 

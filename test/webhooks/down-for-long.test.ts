@@ -67,10 +67,9 @@ t.test('after a whole schedule without an answer, recover and replay bring every
   };
   await until(died, 'all are dead');
   const dead = await inState('dead');
-  t.ok(
-    dead.every(({ attempts }) => attempts === 8),
-    'each was tried by the whole schedule',
-  );
+  // More often where the clock moved during a try: it is taken for lost then, and made again.
+  const tooFew = dead.map(({ attempts }) => attempts).filter((attempts) => attempts < 8);
+  t.same(tooFew, [], 'each was tried by the whole schedule');
 
   const change = { id, of: null, stamp: NOBODY };
   await endpoints.change({ enabled: false }, change);

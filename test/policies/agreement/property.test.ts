@@ -22,7 +22,7 @@ import {
 } from './random-policies.ts';
 import { holds, isJson, Referee } from './referee.ts';
 
-const RUNS = runCount(30, 2_000);
+const RUNS = runCount(15, 2_000);
 const SEED = runSeed();
 const IDS = ['d1', 'd2', 'd3', 'd4', 'd5', 'd6'];
 const ASKED = ['owner', 'team', 'n', 'tags', 'flag', 'box', 'box.a', 'box.b'];

@@ -13,7 +13,7 @@ import { Random, runCount, runSeed } from '../../helpers/random.ts';
 import { until } from '../../helpers/until.ts';
 import { type Json, randomBody, randomDocument, randomFilter, randomPolicies } from '../agreement/random-policies.ts';
 
-const SETS = runCount(50, 1_000);
+const SETS = runCount(25, 1_000);
 const SEED = runSeed();
 const IDS = ['d1', 'd2', 'd3', 'd4', 'd5', 'd6'];
 const SHAPES: readonly Json[] = [

@@ -22,7 +22,7 @@ import { randomDocument, randomQuestion } from './random-values.ts';
 import { randomWrite } from './random-writes.ts';
 import { disagreement, playRuns, REFUSED, startServer } from './runs.ts';
 
-const RUNS = runCount(12, 2_000);
+const RUNS = runCount(6, 2_000);
 const WRITES = 12;
 const QUESTIONS = 3;
 const CHANGES = 5;

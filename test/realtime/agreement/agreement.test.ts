@@ -15,7 +15,7 @@ import { randomDocument, randomQuestion } from './random-values.ts';
 import { randomWrite } from './random-writes.ts';
 import { disagreement, playRuns, REFUSED, startServer } from './runs.ts';
 
-const RUNS = runCount(15, 2_000);
+const RUNS = runCount(8, 2_000);
 const WRITES = 8;
 const QUESTIONS = 5;
 /** What ends so is asked again by its client: a drop can interrupt the database in the middle of a snapshot. */
