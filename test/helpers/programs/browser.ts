@@ -5,7 +5,7 @@ import { type Browser, chromium, type Page } from 'playwright-core';
 import type { Test } from 'tap';
 import { endWithProcess } from './end-with-process.ts';
 
-/** Chromium without windows needs a third less of the processor. It has no viewer for PDF. */
+/** Chromium without windows needs up to a third less of the processor. It has no viewer for PDF. */
 const WITHOUT_WINDOWS = '/usr/bin/chromium-headless-shell';
 const WITH_WINDOWS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 const ARGUMENTS = [

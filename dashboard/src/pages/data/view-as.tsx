@@ -2,8 +2,8 @@
 import { Alert, Button, Group, NativeSelect, Popover, Stack, TextInput } from '@mantine/core';
 import { IconEye } from '@tabler/icons-react';
 import { useState } from 'react';
-import { Actor } from '../../parts/actor.tsx';
-import { ChooseKey, ChooseUser } from '../../parts/choose-account.tsx';
+import { Actor } from '../../parts/accounts/actor.tsx';
+import { ChooseKey, ChooseUser } from '../../parts/accounts/choose-account.tsx';
 
 interface ViewAsProps {
   readonly may: boolean;

@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import type { LoggedEvent } from '../../api/live.ts';
 import { useSession } from '../../api/live.ts';
-import { ActorOfEvent } from '../../parts/actor.tsx';
+import { ActorOfEvent } from '../../parts/accounts/actor.tsx';
 import { JsonDiff } from '../../parts/code/json-diff.tsx';
 import { Copyable } from '../../parts/copy.tsx';
 import { Failure } from '../../parts/failure.tsx';

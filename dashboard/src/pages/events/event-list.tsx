@@ -3,7 +3,7 @@ import { UnstyledButton } from '@mantine/core';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useRef } from 'react';
 import type { LoggedEvent } from '../../api/live.ts';
-import { ActorOfEvent } from '../../parts/actor.tsx';
+import { ActorOfEvent } from '../../parts/accounts/actor.tsx';
 import { When } from '../../parts/when.tsx';
 import classes from './events.module.css';
 

@@ -3,7 +3,7 @@ import { Badge, Button, Code, Group, Stack, Table, Text, Title } from '@mantine/
 import { request } from '../../api/client.ts';
 import { useResource } from '../../api/live.ts';
 import { useRights } from '../../api/rights.ts';
-import { ActorText } from '../../parts/actor.tsx';
+import { ActorText } from '../../parts/accounts/actor.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/page.tsx';
 import { DataTable } from '../../parts/tables/data-table.tsx';

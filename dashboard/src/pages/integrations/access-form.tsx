@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { request } from '../../api/client.ts';
 import { useResource } from '../../api/live.ts';
 import { useRights } from '../../api/rights.ts';
-import { ChooseKey } from '../../parts/choose-account.tsx';
+import { ChooseKey } from '../../parts/accounts/choose-account.tsx';
 import { Copyable } from '../../parts/copy.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { NamesInput } from '../../parts/names-input.tsx';

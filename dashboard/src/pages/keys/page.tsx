@@ -2,7 +2,7 @@
 import { Button } from '@mantine/core';
 import { IconPlus } from '@tabler/icons-react';
 import { useRights } from '../../api/rights.ts';
-import { ForAccounts } from '../../parts/for-accounts.tsx';
+import { ForAccounts } from '../../parts/accounts/for-accounts.tsx';
 import { Page } from '../../parts/page.tsx';
 import { KeyList } from './key-list.tsx';
 import { NewKey } from './new-key.tsx';

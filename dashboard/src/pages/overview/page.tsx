@@ -3,7 +3,7 @@ import { Alert, Badge, Card, Group, List, SimpleGrid, Stack, Table, Text, Title 
 import { IconAlertTriangle, IconBulb, IconCircleCheck } from '@tabler/icons-react';
 import { type ReactNode, useEffect, useState } from 'react';
 import { type LoggedEvent, useResource } from '../../api/live.ts';
-import { Actor, ActorOfEvent } from '../../parts/actor.tsx';
+import { Actor, ActorOfEvent } from '../../parts/accounts/actor.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { FirstDocument } from '../../parts/first-document.tsx';
 import { numberText } from '../../parts/numbers.ts';

@@ -2,7 +2,7 @@
 import { Group, Stack } from '@mantine/core';
 import { useResource } from '../../api/live.ts';
 import { useRights } from '../../api/rights.ts';
-import { ChooseKey, ChooseUser } from '../../parts/choose-account.tsx';
+import { ChooseKey, ChooseUser } from '../../parts/accounts/choose-account.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import type { NamedPrincipal } from './principals.ts';
 

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { request } from '../../api/client.ts';
 import { useKnownRoles, usePlaces } from '../../api/known-names.ts';
 import { useRights } from '../../api/rights.ts';
-import { ChooseKey, ChooseUser } from '../../parts/choose-account.tsx';
+import { ChooseKey, ChooseUser } from '../../parts/accounts/choose-account.tsx';
 import { faultOfJson, parseJson } from '../../parts/code/json-text.ts';
 import { Failure } from '../../parts/failure.tsx';
 import { JsonField } from '../../parts/forms/json-field.tsx';

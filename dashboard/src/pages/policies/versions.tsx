@@ -3,7 +3,7 @@ import { Badge, Button, Card, Group, Stack, Text, Title } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { request } from '../../api/client.ts';
 import { useRights } from '../../api/rights.ts';
-import { ActorText } from '../../parts/actor.tsx';
+import { ActorText } from '../../parts/accounts/actor.tsx';
 import { JsonDiff } from '../../parts/code/json-diff.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/page.tsx';

@@ -1,7 +1,7 @@
 /** What holds for the whole installation: ways to sign in, the team, address, files and mail, limits. */
 import { Tabs, Text } from '@mantine/core';
 import { useSession } from '../../api/live.ts';
-import { ForAccounts } from '../../parts/for-accounts.tsx';
+import { ForAccounts } from '../../parts/accounts/for-accounts.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Installation } from './installation.tsx';
 import { Letters } from './letters.tsx';

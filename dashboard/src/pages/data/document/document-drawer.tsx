@@ -1,7 +1,7 @@
 /** The drawer of one document: its form, its JSON, its history. Its state stands in the address. */
 import { Drawer, Group, SegmentedControl, Stack, Text } from '@mantine/core';
 import { Problem } from '../../../../../client/client.ts';
-import { Actor } from '../../../parts/actor.tsx';
+import { Actor } from '../../../parts/accounts/actor.tsx';
 import { Failure } from '../../../parts/failure.tsx';
 import { Loading } from '../../../parts/page.tsx';
 import { When } from '../../../parts/when.tsx';

@@ -5,7 +5,7 @@ import { IconArrowBackUp } from '@tabler/icons-react';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { request, withQuery } from '../../../api/client.ts';
 import type { LoggedEvent } from '../../../api/live.ts';
-import { ActorOfEvent } from '../../../parts/actor.tsx';
+import { ActorOfEvent } from '../../../parts/accounts/actor.tsx';
 import { JsonDiff } from '../../../parts/code/json-diff.tsx';
 import { Failure } from '../../../parts/failure.tsx';
 import { Loading } from '../../../parts/page.tsx';

@@ -1,8 +1,8 @@
 /** The accounts or keys that a policy names: found and shown by name, or by id for people who may not read accounts. */
 import { Pill, Stack } from '@mantine/core';
 import { useRights } from '../../../api/rights.ts';
-import { Actor } from '../../../parts/actor.tsx';
-import { ChooseKey, ChooseUser } from '../../../parts/choose-account.tsx';
+import { Actor } from '../../../parts/accounts/actor.tsx';
+import { ChooseKey, ChooseUser } from '../../../parts/accounts/choose-account.tsx';
 import { NamesInput } from '../../../parts/names-input.tsx';
 
 interface NamedPrincipalsProps {

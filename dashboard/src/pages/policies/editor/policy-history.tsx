@@ -1,7 +1,7 @@
 /** The history of one policy, from the versions of the set: what changed and who did it; an older state can be put back. */
 import { Button, Card, Group, Stack, Text, Title } from '@mantine/core';
 import { useState } from 'react';
-import { ActorText } from '../../../parts/actor.tsx';
+import { ActorText } from '../../../parts/accounts/actor.tsx';
 import { JsonDiff } from '../../../parts/code/json-diff.tsx';
 import { Failure } from '../../../parts/failure.tsx';
 import { When } from '../../../parts/when.tsx';

@@ -3,7 +3,7 @@ import { Alert, Button, Code, Group, SimpleGrid, Stack, Switch, Text, Title } fr
 import type { ReactNode } from 'react';
 import { request } from '../../../api/client.ts';
 import { useRights } from '../../../api/rights.ts';
-import { Actor } from '../../../parts/actor.tsx';
+import { Actor } from '../../../parts/accounts/actor.tsx';
 import { Confirm } from '../../../parts/confirm.tsx';
 import { numberText } from '../../../parts/numbers.ts';
 import { PageLink } from '../../../parts/page-link.tsx';

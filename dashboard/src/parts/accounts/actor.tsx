@@ -3,11 +3,11 @@
  * People who may not read accounts, and accounts past the first page of the list, are shown by a shortened id.
  */
 import { useQuery } from '@tanstack/react-query';
-import { request, withQuery } from '../api/client.ts';
-import { type LoggedEvent, useSession } from '../api/live.ts';
-import { useRights } from '../api/rights.ts';
+import { request, withQuery } from '../../api/client.ts';
+import { type LoggedEvent, useSession } from '../../api/live.ts';
+import { useRights } from '../../api/rights.ts';
+import { PageLink } from '../page-link.tsx';
 import classes from './actor.module.css';
-import { PageLink } from './page-link.tsx';
 
 /** The longest page that the lists of accounts and keys have: one request names all actors of a page. */
 const LISTED = 1_000;

@@ -2,8 +2,8 @@
 import { Select, type SelectProps } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useState } from 'react';
-import { withQuery } from '../api/client.ts';
-import { useResource } from '../api/live.ts';
+import { withQuery } from '../../api/client.ts';
+import { useResource } from '../../api/live.ts';
 
 /** Accounts that one search lists. */
 const FOUND = 20;

@@ -1,8 +1,8 @@
 /** What is below is for people who may see accounts and keys; the others read why it is not there. */
 import { Alert } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { useRights } from '../api/rights.ts';
-import { Loading } from './page.tsx';
+import { useRights } from '../../api/rights.ts';
+import { Loading } from '../page.tsx';
 
 export function ForAccounts({ children }: { readonly children: ReactNode }) {
   const { known, accounts } = useRights();
