@@ -26,8 +26,8 @@ const TICK_MS = 1_000;
 /** Runs the files of a process. */
 const PROCESS = fileURLToPath(new URL('test-process.ts', import.meta.url));
 /**
- * For the process of a few test files, which makes much and ends soon: its heap, in megabytes, is not collected before it has grown
- * to this size, and the part for new objects begins at its full size. Otherwise V8 collects a heap of 10 MB dozens of times.
+ * For processes of tests, which make many objects and end soon: the heap is not collected before it has grown to 300 MB, and the
+ * part for new objects begins at its full size of 16 MB. Otherwise V8 collects a heap of 10 MB dozens of times.
  */
 const HEAP = ['--initial-old-space-size=300', '--min-semi-space-size=16'];
 /** The unit of proc(5), which is the same on all systems of Linux. */
@@ -40,7 +40,7 @@ const LANES = 4;
  */
 const SNAPSHOT_WINDOW_S = 30;
 
-/** Memory for its tables. With the 512 MB of an embedded database it looks all the time for pages to remove. */
+/** Memory for its tables. With the 512 MB of an embedded database a part of its time goes into looking for pages to remove. */
 const CACHE = '1500MB';
 
 /** A file system in memory, on Linux. */

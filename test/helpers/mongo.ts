@@ -36,13 +36,13 @@ const ORDERED_BY_ID = { clusteredIndex: { v: 2, key: { _id: 1 }, name: '_id_', u
 
 /** Gives `t` a MongoDB, and a database in it that nobody else uses. */
 export async function testMongo(t: Test, options: TestMongoOptions = {}): Promise<TestMongo> {
-  const shared = process.env['MILLRACE_TEST_MONGODB_URL'];
-  const url = shared ?? (await ownMongo(t));
-  const taken = shared === undefined || options.isNew ? undefined : await withClient(url, takeUsed);
+  const ofRun = urlOfRun();
+  const url = ofRun ?? (await ownMongo(t));
+  const taken = ofRun === undefined || options.isNew ? undefined : await withClient(url, takeUsed);
   const database = taken ?? `test_${randomBytes(6).toString('hex')}`;
   t.teardown(() =>
     withClient(url, async (client) => {
-      const isFit = shared !== undefined && t.passing() && (await hasProductTables(client, database));
+      const isFit = ofRun !== undefined && t.passing() && (await hasProductTables(client, database));
       if (isFit) await free(client).insertOne({ _id: database });
       // Beside each other: each drop waits for a moment.
       else await Promise.all(databasesOf(client, database).map((db) => db.dropDatabase()));
@@ -51,15 +51,18 @@ export async function testMongo(t: Test, options: TestMongoOptions = {}): Promis
   return { url, database };
 }
 
+/** The connection string of the MongoDB that all tests of a run share; undefined when a file is run alone. */
+const urlOfRun = () => process.env['MILLRACE_TEST_MONGODB_URL'];
+
 /** The client of this process, for the MongoDB of the run: each client makes several connections. */
-let shared: MongoClient | undefined;
+let clientOfRun: MongoClient | undefined;
 
 async function withClient<T>(url: string, use: (client: MongoClient) => Promise<T>): Promise<T> {
-  const isOfRun = url === process.env['MILLRACE_TEST_MONGODB_URL'];
-  if (isOfRun && shared !== undefined) return await use(shared);
+  const isOfRun = url === urlOfRun();
+  if (isOfRun && clientOfRun !== undefined) return await use(clientOfRun);
   const client = new MongoClient(url);
   if (isOfRun && endWithProcess(() => client.close())) {
-    shared = client;
+    clientOfRun = client;
     return await use(client);
   }
   try {

@@ -39,21 +39,22 @@ await import(href + 'fastify.ts');
 const loaded = ['parts', 'app', 'greeting', 'commands/commands', 'http/console-log', 'database/embedded/embedded'];
 await Promise.all(loaded.map((name) => import(href + name + '.ts')));
 const { user, system } = process.cpuUsage();
-console.log(JSON.stringify({ urls, cpuSeconds: (user + system) / 1e6 }));
+const isFetchLoaded = process.moduleLoadList.some((name) => name.endsWith('/undici/undici'));
+console.log(JSON.stringify({ urls, isFetchLoaded, cpuSeconds: (user + system) / 1e6 }));
 process.exit();
 `;
 
 t.test('a start loads what every server needs, and no more', async (t) => {
   const cache = await mkdtemp(join(tmpdir(), 'millrace-cache-'));
   t.teardown(() => rm(cache, { recursive: true, force: true }));
-  const load = async (): Promise<{ urls: string[]; cpuSeconds: number }> => {
+  const load = async (): Promise<{ urls: string[]; isFetchLoaded: boolean; cpuSeconds: number }> => {
     const words = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', LOADING];
     const env = { ...withoutSettings(process.env), NODE_COMPILE_CACHE: cache };
     const { stdout } = await promisify(execFile)(process.execPath, words, { env, maxBuffer: 16 * 1024 * 1024 });
     return JSON.parse(stdout);
   };
   const first = await load();
-  const { urls, cpuSeconds } = await load();
+  const { urls, isFetchLoaded, cpuSeconds } = await load();
   t.comment(
     `${urls.length} modules, ${first.cpuSeconds.toFixed(2)} s of CPU, ${cpuSeconds.toFixed(2)} s the second time`,
   );
@@ -62,6 +63,7 @@ t.test('a start loads what every server needs, and no more', async (t) => {
   t.ok(urls.length - own <= MAX_FOREIGN, `${urls.length - own} modules of others`);
   t.ok(own <= MAX_OWN, `${own} modules of our own`);
   t.ok(cpuSeconds < MAX_CPU_SECONDS, `${cpuSeconds} s of CPU`);
+  t.notOk(isFetchLoaded, 'fetch of Node, which an import of node:http loads');
   for (const rare of [...RARE.map((name) => `/node_modules/${name}/`), ...RARE_PARTS])
     t.notOk(
       urls.some((url) => url.includes(rare)),

@@ -68,7 +68,8 @@ t.test('everything fits a phone', options, async (t) => {
       await act?.(acting);
       await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' });
       const isDialog = (await page.getByRole('dialog').count()) > 0;
-      for (const colorScheme of isDialog || IS_LONG ? (['light', 'dark'] as const) : []) {
+      const schemes = isDialog || IS_LONG ? (['light', 'dark'] as const) : [];
+      for (const colorScheme of schemes) {
         await show(colorScheme);
         if (IS_LONG) await picture(`everything/${name}-phone-${colorScheme}`);
         else t.strictSame(await violations('[role=dialog]', RULES[colorScheme]), [], colorScheme);

@@ -30,10 +30,10 @@ let shared: Browser | undefined;
 /**
  * A browser, the same for all tests of the process. Contexts and pages that the test makes in it are closed at the test's end; cookies
  * and storage are those of a context.
- * @param likeAtHome one with the viewers that people have, where it is installed; for a file that has a process of its own
+ * @param hasViewers a whole browser, with its viewer for PDF, where one is installed; only for the first browser of a process
  */
-export async function testBrowser(t: Pick<Test, 'teardown'>, likeAtHome = false): Promise<Browser> {
-  const browser = shared?.isConnected() ? shared : await startBrowser(t, executable(likeAtHome));
+export async function testBrowser(t: Pick<Test, 'teardown'>, hasViewers = false): Promise<Browser> {
+  const browser = shared?.isConnected() ? shared : await startBrowser(t, executable(hasViewers));
   const others = new Set(browser.contexts());
   t.teardown(async () => {
     await Promise.all(browser.contexts().map((context) => (others.has(context) ? undefined : context.close())));
@@ -49,8 +49,8 @@ async function startBrowser(t: Pick<Test, 'teardown'>, executablePath = ''): Pro
   return browser;
 }
 
-function executable(likeAtHome = false): string | undefined {
-  const places = likeAtHome ? [...WITH_WINDOWS, WITHOUT_WINDOWS] : [WITHOUT_WINDOWS, ...WITH_WINDOWS];
+function executable(hasViewers = false): string | undefined {
+  const places = hasViewers ? [...WITH_WINDOWS, WITHOUT_WINDOWS] : [WITHOUT_WINDOWS, ...WITH_WINDOWS];
   return process.env['CHROMIUM_BINARY'] ?? places.find((place) => existsSync(place));
 }
 
