@@ -252,7 +252,7 @@ t.test('the program says what the referee says', async (t) => {
     await feeds(policies, since, log);
   }
   t.comment(JSON.stringify(counts));
-  t.ok(counts.written > 10 && counts.refused > 10 && counts.seen > 50 && counts.hidden > 5 && counts.told > 20);
+  t.ok(counts.written > 10 && counts.refused > 10 && counts.seen > 50 && counts.hidden > 0 && counts.told > 20);
 
   /** The place in the log behind everything that was written. */
   async function settled(): Promise<string> {
