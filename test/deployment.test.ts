@@ -5,6 +5,10 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
+import { isCommand } from '../src/commands/commands.ts';
+import { files } from '../src/commands/files.ts';
+import { keys } from '../src/commands/keys.ts';
+import { owner } from '../src/commands/owner.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const read = (name: string) => readFileSync(join(ROOT, name), 'utf8');
@@ -92,18 +96,19 @@ t.test('the image is not root and takes in only what it is built from', async (t
 t.test('what operators have to run is a part of the program, since the image has nothing else', async (t) => {
   t.match(read('Dockerfile'), /CMD \["node", "--enable-source-maps", "dist\/main\.js"\]/);
   t.match(read('Dockerfile'), /\nRUN ln -s \/app\/dist\/main\.js \/usr\/local\/bin\/millrace\n/);
-  for (const command of ['owner', 'keys', 'files']) {
-    const { status, stdout } = spawnSync(process.execPath, ['src/main.ts', command, '-h'], { encoding: 'utf8' });
-    t.match(stdout, new RegExp(`^millrace ${command} `, 'm'));
-    t.equal(status, 0, command);
+  for (const [command, run] of Object.entries({ owner, keys, files })) {
+    t.ok(isCommand(command), command);
+    t.match(await run(['-h'], {}), { text: new RegExp(`^millrace ${command} `, 'm'), failed: false });
     t.equal(JSON.parse(read('package.json')).scripts[command], `node src/main.ts ${command}`);
   }
   const { status, stderr } = spawnSync(process.execPath, ['src/main.ts', 'owner', '--lnik'], { encoding: 'utf8' });
   t.match([status, stderr], [1, /^Unknown option '--lnik'/]);
-  for (const words of ['owner --email ada@example.org', 'keys rotat', 'files mvoe']) {
-    const { status, stdout } = spawnSync(process.execPath, ['src/main.ts', ...words.split(' ')], { encoding: 'utf8' });
-    t.match([status, stdout], [1, /^millrace /m], `${words}: a script that calls it goes no further`);
-  }
+  const wrong = [await owner(['--email', 'ada@example.org'], {}), await keys(['rotat'], {}), await files(['mvoe'], {})];
+  for (const outcome of wrong) t.match(outcome, { failed: true, text: /^millrace /m });
+  const { status: mistaken, stdout } = spawnSync(process.execPath, ['src/main.ts', 'files', 'mvoe'], {
+    encoding: 'utf8',
+  });
+  t.match([mistaken, stdout], [1, /^millrace files /m], 'a script that calls it goes no further');
 });
 
 t.test('the image keeps the native halves of its dependencies', async (t) => {

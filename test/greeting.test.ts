@@ -3,7 +3,11 @@ import { existsSync, readFileSync } from 'node:fs';
 import t from 'tap';
 import { summary, unknownSettings } from '../src/greeting.ts';
 import { loadConfig } from '../src/kernel/config/config.ts';
+import { OPEN_ID } from '../src/policies/policy-set.ts';
+import { ask } from './helpers/accounts.ts';
+import { buildTestApp } from './helpers/app.ts';
 import { dataFolder } from './helpers/database/embedded-program.ts';
+import { testMongo } from './helpers/mongo.ts';
 import { startMillrace } from './helpers/programs/millrace.ts';
 
 t.test('a setting that there is not is told, with the one that may be meant', async (t) => {
@@ -46,16 +50,18 @@ t.test('the summary says that everything is allowed only where it is', async (t)
   t.match(said(false), /what policies allow, from this machine only.*Sign in/s);
 });
 
+// Where everything is allowed: test/e2e/program.test.ts.
 t.test('the program tells both', { timeout: 120_000 }, async (t) => {
-  const folder = await dataFolder(t);
-  const first = await startMillrace(t, { folder, env: { MILLRACE_PROT: '1' } });
-  t.match(first.output(), /MILLRACE_PROT is not a setting.*PORT/);
-  t.match(first.output(), /everything is allowed/);
-  const gone = await fetch(`${first.url}/admin/policies/open-in-development`, { method: 'DELETE' });
-  t.equal(gone.status, 204);
-  await first.end('SIGTERM');
-  const second = await startMillrace(t, { folder });
-  t.notMatch(second.output(), /everything is allowed|is not a setting/);
+  const place = await testMongo(t);
+  await t.test('without the policy that allows everything', async (t) => {
+    const { app } = await buildTestApp(t, {}, place);
+    t.equal((await ask(app, `DELETE /admin/policies/${OPEN_ID}`)).statusCode, 204);
+  });
+  const env = { MILLRACE_PROT: '1', MONGODB_URL: place.url, MILLRACE_DB: place.database };
+  const program = await startMillrace(t, { folder: await dataFolder(t), env });
+  t.match(program.output(), /MILLRACE_PROT is not a setting.*PORT/);
+  t.match(program.output(), /what policies allow/);
+  t.notMatch(program.output(), /everything is allowed/);
 });
 
 t.test('the package promises only what there is', async (t) => {

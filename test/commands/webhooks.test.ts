@@ -1,15 +1,23 @@
-/** `millrace webhooks endpoints`, `resend` and `replay`, run as programs against a real server. */
+/** `millrace webhooks endpoints`, `resend` and `replay` against a real server, each once as a program. */
 import { createServer } from 'node:http';
 import t, { type Test } from 'tap';
+import { Remote } from '../../src/commands/remote/remote.ts';
+import { replay, resend } from '../../src/commands/webhooks/again.ts';
+import { endpointTable } from '../../src/commands/webhooks/endpoint-table.ts';
 import { ask } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { runWebhooks } from '../helpers/programs/webhooks-command.ts';
 import { until } from '../helpers/until.ts';
 
+/** Nobody presses Ctrl-C. */
+const NEVER = new AbortController().signal;
+
 async function startServer(t: Test) {
   const { app } = await buildTestApp(t);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
-  return { app, url };
+  const remote = new Remote(url, undefined);
+  t.teardown(() => remote.close());
+  return { app, url, remote };
 }
 
 /** A server that answers what `status` says, and keeps the bodies. */
@@ -39,8 +47,8 @@ async function result(t: Test, words: readonly string[]) {
 }
 
 t.test('endpoints are a table with their health', async (t) => {
-  const { app, url } = await startServer(t);
-  t.match(await result(t, ['endpoints', '--url', url]), { code: 0, output: 'There are no endpoints\n' });
+  const { app, url, remote } = await startServer(t);
+  t.equal(await endpointTable(remote), 'There are no endpoints');
   const target = await startTarget(t);
   const made = await ask(app, 'POST /webhooks/endpoints', { url: target.url, types: ['todos.*'], name: 'Shop' });
   await ask(app, 'POST /webhooks/endpoints', { url: target.url, types: ['*'], enabled: false });
@@ -61,7 +69,7 @@ t.test('endpoints are a table with their health', async (t) => {
 });
 
 t.test('a failed delivery is sent again by its id', async (t) => {
-  const { app, url } = await startServer(t);
+  const { app, url, remote } = await startServer(t);
   const target = await startTarget(t);
   target.status = 500;
   await ask(app, 'POST /webhooks/endpoints', { url: target.url, types: ['todos.*'], schedule: 'none' });
@@ -69,15 +77,20 @@ t.test('a failed delivery is sent again by its id', async (t) => {
   const dead = async () => (await ask(app, 'GET /webhooks/deliveries?state=dead')).json();
   await until(async () => (await dead()).length === 1, 'the delivery is dead');
   const [{ id }] = await dead();
-  t.match(await result(t, ['resend', id, '--url', url]), { code: 1, output: /Failed: the answer was 500/ });
+  const printed = t.capture(console, 'log');
+  t.equal(await resend(id, remote, NEVER), false);
+  t.match(printed().at(-1)?.args, [/^Failed: the answer was 500/]);
   target.status = 204;
-  t.match(await result(t, ['resend', id, '--url', url]), { code: 0, output: /Delivered: the answer was 204\n$/ });
+  t.match(await result(t, ['resend', id, '--url', url]), {
+    code: 0,
+    output: /^todos\.created is sent again to the endpoint .*\nDelivered: the answer was 204\n$/,
+  });
   t.equal(new Set(target.bodies).size, 1, 'always the same body');
-  t.match(await result(t, ['resend', `${id}0`, '--url', url]), { code: 1, output: /answered with 404: / });
+  await t.rejects(resend(`${id}0`, remote, NEVER), { message: /answered with 404: / });
 });
 
 t.test('a range of the log is replayed to its end', async (t) => {
-  const { app, url } = await startServer(t);
+  const { app, url, remote } = await startServer(t);
   const target = await startTarget(t);
   const since = String((await ask(app, 'GET /events')).json().position);
   for (let n = 0; n < 20; n++) await ask(app, `POST /api/${n % 2 === 0 ? 'todos' : 'notes'}`, { n });
@@ -88,6 +101,5 @@ t.test('a range of the log is replayed to its end', async (t) => {
   t.match(output, /10 deliveries made, at \d+-\d+\n[\s\S]*is done\n$/);
   await until(() => target.bodies.length === 10, 'all of them arrive');
   t.ok(target.bodies.every((body) => JSON.parse(body).type === 'todos.created'));
-  const unknown = ['replay', made.json().id, '--since', '999-1', '--url', url];
-  t.match(await result(t, unknown), { code: 1, output: /answered with 410: / });
+  await t.rejects(replay(made.json().id, { since: '999-1' }, remote, NEVER), { message: /answered with 410: / });
 });

@@ -3,13 +3,13 @@ import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
 import { platform } from 'node:os';
 import { join } from 'node:path';
 import { type Document, MongoClient } from 'mongodb';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { findHolder } from '../../src/database/embedded/claim.ts';
-import { runningUrl } from '../../src/database/embedded/credentials.ts';
 import { startEmbedded } from '../../src/database/embedded/embedded.ts';
 import { lookUp } from '../../src/database/embedded/running.ts';
+import { ask } from '../helpers/accounts.ts';
+import { buildTestApp } from '../helpers/app.ts';
 import { dataFolder } from '../helpers/database/embedded-program.ts';
-import { startMillrace } from '../helpers/programs/millrace.ts';
 
 const UNAUTHORIZED = 13;
 const AUTHENTICATION_FAILED = 18;
@@ -51,15 +51,10 @@ async function codeOf(client: MongoClient, { $db = 'admin', ...command }: Docume
     );
 }
 
-async function started(t: Test, folder: string) {
-  const embedded = await startEmbedded({ folder });
-  t.teardown(() => embedded.stop());
-  return embedded;
-}
-
 /** For the tests that change nothing of it. */
 const shared = await dataFolder(t);
-await started(t, shared);
+const { url, stop } = await startEmbedded({ folder: shared });
+t.teardown(stop);
 
 t.test('a client without credentials can read and do nothing', async (t) => {
   const client = stranger(await portOf(shared));
@@ -127,24 +122,27 @@ const HARMS: Readonly<Record<string, (file: string) => Promise<void>>> = {
   'is empty': (file) => writeFile(file, ''),
   ...(platform() === 'win32' ? {} : { 'could be read by others': (file: string) => chmod(file, 0o644) }),
 };
-for (const [harm, harmIt] of Object.entries(HARMS)) {
-  t.test(`a secret that ${harm} is made again`, async (t) => {
-    const folder = await dataFolder(t);
-    const first = await startEmbedded({ folder });
-    await first.stop();
-    const files = ['mongod.key', 'mongod.password'].map((name) => join(folder, name));
-    const before = await Promise.all(files.map((file) => readFile(file, 'utf8')));
-    for (const file of files) await harmIt(file);
-    const { url } = await started(t, folder);
-    for (const [index, file] of files.entries()) t.not(await readFile(file, 'utf8'), before[index]);
-    const client = new MongoClient(url);
-    t.teardown(() => client.close());
-    t.equal(await codeOf(client, { listDatabases: 1 }), 'done');
-    const old = stranger(await portOf(folder), { auth: { username: 'millrace', password: before[1]?.trim() } });
-    t.teardown(() => old.close());
-    t.equal(await codeOf(old, { listDatabases: 1 }), AUTHENTICATION_FAILED, 'and the old password opens nothing');
-  });
-}
+t.test('a secret is made again', async (t) => {
+  const folder = await dataFolder(t);
+  const files = ['mongod.key', 'mongod.password'].map((name) => join(folder, name));
+  let last = await startEmbedded({ folder });
+  t.teardown(() => last.stop());
+  for (const [harm, harmIt] of Object.entries(HARMS)) {
+    await t.test(`that ${harm}`, async (t) => {
+      await last.stop();
+      const before = await Promise.all(files.map((file) => readFile(file, 'utf8')));
+      for (const file of files) await harmIt(file);
+      last = await startEmbedded({ folder });
+      for (const [index, file] of files.entries()) t.not(await readFile(file, 'utf8'), before[index]);
+      const client = new MongoClient(last.url);
+      t.teardown(() => client.close());
+      t.equal(await codeOf(client, { listDatabases: 1 }), 'done');
+      const old = stranger(await portOf(folder), { auth: { username: 'millrace', password: before[1]?.trim() } });
+      t.teardown(() => old.close());
+      t.equal(await codeOf(old, { listDatabases: 1 }), AUTHENTICATION_FAILED, 'and the old password opens nothing');
+    });
+  }
+});
 
 t.test('it speaks no compression', async (t) => {
   const client = stranger(await portOf(shared));
@@ -154,28 +152,21 @@ t.test('it speaks no compression', async (t) => {
 });
 
 t.test('its log holds nothing of what is stored, also when commands are slow', async (t) => {
-  const folder = await dataFolder(t);
-  const program = await startMillrace(t, { folder });
-  const client = new MongoClient(await runningUrl(folder, (await portOf(folder)) ?? '', 'millrace'));
+  const { app } = await buildTestApp(t, {}, { url, database: 'millrace' });
+  const client = new MongoClient(url);
   t.teardown(() => client.close());
   // From now on every command counts as slow.
   await client.db('admin').command({ profile: 0, slowms: -1 });
   const account = { username: 'ada', email: 'ada@example.org', password: 'a long planted password' };
-  const post = (path: string, body: object) =>
-    fetch(`${program.url}${path}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-  t.equal((await post('/auth/register', account)).status, 201);
+  t.equal((await ask(app, 'POST /auth/register', account)).statusCode, 201);
   const { username, password } = account;
-  t.equal((await post('/auth/login', { username, password })).status, 200);
-  t.equal((await post('/api/secrets', { text: 'planted in a document' })).status, 201);
+  t.equal((await ask(app, 'POST /auth/login', { username, password })).statusCode, 200);
+  t.equal((await ask(app, 'POST /api/secrets', { text: 'planted in a document' })).statusCode, 201);
   await client
     .db('millrace')
     .collection('secrets')
     .findOne({ $where: 'sleep(200) || true', text: { $ne: 'planted in a question' } });
-  const log = await readFile(join(folder, 'mongod.log'), 'utf8');
+  const log = await readFile(join(shared, 'mongod.log'), 'utf8');
   t.match(log, /"msg":/, 'it is written');
   t.notMatch(log, /planted|argon2|ada@example|Slow query/);
 });

@@ -1,12 +1,9 @@
 /** The example page in a real Chromium: it shows what others do at once, and outlives a restart of the server. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import t from 'tap';
 import { createClient } from '../../client/client.ts';
+import { buildTestApp } from '../helpers/app.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { inPage, testBrowser, whyNoBrowser } from '../helpers/programs/browser.ts';
-import { startMillrace } from '../helpers/programs/millrace.ts';
 
 interface Flight {
   readonly airport: string;
@@ -30,12 +27,10 @@ const SHOWS = `(selector, text) => new Promise((resolve) => {
 })`;
 
 t.test('the board in a browser', { skip: whyNoBrowser() ?? false, timeout: 180_000 }, async (t) => {
-  const { url: mongodb, database } = await testMongo(t);
-  const folder = await mkdtemp(join(tmpdir(), 'millrace-board-'));
-  t.teardown(() => rm(folder, { recursive: true, force: true }));
-  const env = { MONGODB_URL: mongodb, MILLRACE_DB: database };
-  const first = await startMillrace(t, { folder, env });
-  const flights = createClient(first.url).collection<Flight>('departures');
+  const place = await testMongo(t);
+  const { app } = await buildTestApp(t, {}, place);
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const flights = createClient(url).collection<Flight>('departures');
   const flight = { airport: 'ATL', delay: 0, distance: 100, status: 'scheduled' };
   await flights.create({ ...flight, id: 'ATL-1', time: 10 });
 
@@ -43,7 +38,7 @@ t.test('the board in a browser', { skip: whyNoBrowser() ?? false, timeout: 180_0
   const page = await browser.newPage();
   const faults: string[] = [];
   page.on('pageerror', (error) => faults.push(String(error)));
-  await page.goto(`${first.url}/examples/board/`);
+  await page.goto(`${url}/examples/board/`);
   await inPage(page, SHOWS, '#flights', 'ATL-1');
   await inPage(page, SHOWS, '#status', 'live');
 
@@ -51,7 +46,7 @@ t.test('the board in a browser', { skip: whyNoBrowser() ?? false, timeout: 180_0
   for (let n = 2; n <= 8; n++) {
     const shown = inPage<number>(page, SHOWS, '#flights', `ATL-${n}`);
     const body = JSON.stringify({ ...flight, id: `ATL-${n}`, time: 10 + n });
-    await fetch(`${first.url}/api/departures`, {
+    await fetch(`${url}/api/departures`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body,
@@ -64,11 +59,11 @@ t.test('the board in a browser', { skip: whyNoBrowser() ?? false, timeout: 180_0
   t.ok(median < 1_000, 'the page follows at once');
 
   const offline = inPage(page, SHOWS, '#status', 'offline');
-  await first.end('SIGTERM');
+  await app.close();
   await offline;
-  const port = new URL(first.url).port;
-  const second = await startMillrace(t, { folder, env: { ...env, PORT: port } });
-  await createClient(second.url)
+  const second = await buildTestApp(t, {}, place);
+  await second.app.listen({ host: '127.0.0.1', port: Number(new URL(url).port) });
+  await createClient(url)
     .collection<Flight>('departures')
     .create({ ...flight, id: 'ATL-99', time: 1 });
   await inPage(page, SHOWS, '#flights', 'ATL-99');

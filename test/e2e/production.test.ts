@@ -79,8 +79,11 @@ t.test('a first start in production', async (t) => {
   t.equal(await status('/api/todos'), 401, 'and strangers still reach nothing');
   t.equal(await program.end('SIGTERM'), 0);
 
-  const again = await startMillrace(t, { folder, env });
+  const again = await startMillrace(t, { folder, env: { ...env, MILLRACE_LOG_LEVEL: 'info' } });
   t.equal(await again.end('SIGTERM'), 0);
+  // The log is written in order: what is told after the warning could have been is proof.
+  t.match(again.output(), /closing/);
+  t.notMatch(again.output(), /MongoDB requires no password/, 'its MongoDB asks for one');
   t.notMatch(again.output(), /Set-up|Try it/, 'with an owner there is no link');
   t.match(again.output(), /curl \S+\/auth\/login .*\n +curl \S+ -H 'authorization: Bearer/, 'but how to sign in');
 });

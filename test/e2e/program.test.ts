@@ -1,10 +1,12 @@
 /**
  * The whole way of a user: start the program, load real documents over HTTP, read them all back, change some, stop,
- * start again, and find everything as it was left. Not here: bad times (test/torture) and single rules (test/collections).
+ * start again, and find everything as it was left. Not here: bad times (test/torture), single rules (test/collections) and Ctrl-C
+ * (test/scripts/start.test.ts).
  */
 import t from 'tap';
 import { SEED_SETS } from '../../scripts/seed-sets.ts';
 import { dataFolder } from '../helpers/database/embedded-program.ts';
+import { testMongo } from '../helpers/mongo.ts';
 import { gone, type Program, startMillrace } from '../helpers/programs/millrace.ts';
 import { runSeed } from '../helpers/programs/seed.ts';
 
@@ -57,6 +59,8 @@ t.test('a user starts, loads, reads, changes, stops and starts again', async (t)
   t.comment(`first start: ${first.startMs} ms`);
   t.match(first.output(), /^\s*Millrace \d+\.\d+\.\d+ is running$/m);
   t.match(first.output(), /MongoDB \d+\.\d+\.\d+, embedded/);
+  t.match(first.output(), /everything is allowed/);
+  t.notMatch(first.output(), /is not a setting/);
   t.ok(first.output().includes(`curl ${first.url}/api/todos`), 'a line to try is there');
   t.ok(first.output().includes(folder), 'the data folder is named');
 
@@ -141,7 +145,8 @@ t.test('a user starts, loads, reads, changes, stops and starts again', async (t)
 });
 
 t.test('the program goes on serving when nobody reads its output any more', async (t) => {
-  const env = { MILLRACE_LOG_LEVEL: 'info' };
+  const { url, database } = await testMongo(t);
+  const env = { MILLRACE_LOG_LEVEL: 'info', MONGODB_URL: url, MILLRACE_DB: database };
   const program = await startMillrace(t, { folder: await dataFolder(t), env });
   program.child.stdout?.destroy();
   program.child.stderr?.destroy();
@@ -155,11 +160,4 @@ t.test('the program goes on serving when nobody reads its output any more', asyn
     t.equal(answer.status, 201);
   }
   t.equal(await program.end('SIGTERM'), 0);
-});
-
-t.test('Ctrl-C ends the program and its MongoDB', async (t) => {
-  const program = await startMillrace(t, { folder: await dataFolder(t), entry: 'scripts/start.mjs' });
-  const holder = await program.holder();
-  t.equal(await program.end('SIGINT'), 0);
-  t.ok(holder && (await gone(holder.mongod)));
 });

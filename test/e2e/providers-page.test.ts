@@ -16,6 +16,7 @@ import t from 'tap';
 import { openIdProvider, signingKey, TRIAL } from '../../scripts/openid-provider.ts';
 import { ask, PASSWORD, signInOwner } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
+import { testMongo } from '../helpers/mongo.ts';
 import { otherOrigin, testBrowser, whyNoBrowser } from '../helpers/programs/browser.ts';
 import { startMillrace } from '../helpers/programs/millrace.ts';
 import { until } from '../helpers/until.ts';
@@ -66,7 +67,9 @@ t.test(
     t.teardown(() => rm(folder, { recursive: true, force: true }));
     const settings = [...start.matchAll(/([A-Z_]+)=(\S+)/g)].map(([, name = '', value = '']) => [name, here(value)]);
     const app = new URL(await otherOrigin(t)).origin;
-    const env = { ...Object.fromEntries(settings), PORT: String(port), MILLRACE_CORS_ORIGINS: app };
+    const mongo = await testMongo(t);
+    const database = { MONGODB_URL: mongo.url, MILLRACE_DB: mongo.database };
+    const env = { ...Object.fromEntries(settings), ...database, PORT: String(port), MILLRACE_CORS_ORIGINS: app };
     const program = await startMillrace(t, { folder, entry: 'scripts/start.mjs', env });
     const link = () => /Set-up +(http:\S+)\/dashboard\/setup#([\w-]{43})/.exec(program.output());
     await until(() => link() !== null, 'the link is printed');

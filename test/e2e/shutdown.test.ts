@@ -4,15 +4,19 @@ import { dataFolder } from '../helpers/database/embedded-program.ts';
 import { type Member, testReplicaSet } from '../helpers/database/replica-set.ts';
 import { startMillrace } from '../helpers/programs/millrace.ts';
 
+const { url, primary } = await testReplicaSet(t);
+
+// The second one makes an end of the database.
 for (const [how, leave] of [
   ['answers nothing', async (member: Member) => member.freeze()],
   ['has gone', (member: Member) => member.kill()],
 ] as const) {
   t.test(`SIGTERM ends the program also while the database ${how}`, { timeout: 60_000 }, async (t) => {
-    const { url, primary } = await testReplicaSet(t);
     const env = { MONGODB_URL: url, MILLRACE_SHUTDOWN_TIMEOUT_MS: '1000' };
     const program = await startMillrace(t, { folder: await dataFolder(t), env });
-    await leave(await primary());
+    const member = await primary();
+    t.teardown(() => member.thaw());
+    await leave(member);
     const waiting = fetch(`${program.url}/api/todos`).catch(() => null);
     const told = performance.now();
     t.equal(await program.end('SIGTERM'), 0);

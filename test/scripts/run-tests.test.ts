@@ -35,14 +35,24 @@ t.test('what the runner counts and says', async (t) => {
       writeFileSync(join(folder, name), `${HEADING}\n${text}\n`);
     }
   };
-  write(FILES);
+  const passes = "t.test('one', async (t) => { t.ok(true); });";
+  write({
+    ...FILES,
+    // Files share a process, also those of different folders, but one that measures.
+    'shared/a.test.ts': `${passes} t.teardown(() => { globalThis.ended = true; }); process.env['TEST_SETTING'] = 'a';`,
+    'shared/b.test.ts': `t.test('later', async (t) => { await new Promise(setImmediate); t.equal(1, 2, 'one is two'); });`,
+    'shared/c/c.test.ts': `t.equal(process.env['TEST_SETTING'], undefined); t.ok(globalThis.ended, 'what a file made is gone');`,
+    'shared/own.test.ts': `t.ok(process.argv[1].endsWith('own.test.ts') && process.cpuUsage().user > 0);`,
+  });
 
   const all = await run([folder]);
   t.equal(all.code, 1);
-  t.equal(all.output.trimEnd().split('\n').at(-1), '3 passed, 2 failed, 1 skipped', all.output + all.errors);
-  t.match(all.output, /^✓ \d\/3 {2}0:\d\d {2}.*good\.test\.ts \(2 passed, \d+\.\d s, processor \d+\.\d s\)$/m);
-  t.match(all.output, /not ok 2 - one is two[\s\S]*✗ \d\/3 .*bad\.test\.ts/);
-  t.match(all.output, / {2}ended by SIGKILL\n✗ \d\/3 .*killed\.test\.ts/);
+  t.equal(all.output.trimEnd().split('\n').at(-1), '7 passed, 3 failed, 1 skipped', all.output + all.errors);
+  t.match(all.output, /^✓ \d\/5 {2}0:\d\d {2}.*good\.test\.ts \(2 passed, \d+\.\d s, processor \d+\.\d s\)$/m);
+  t.match(all.output, /not ok 2 - one is two[\s\S]*✗ \d\/5 .*bad\.test\.ts \(1 passed, /);
+  t.match(all.output, / {2}ended by SIGKILL\n✗ \d\/5 .*killed\.test\.ts/);
+  t.match(all.output, /✗ \d\/5 .*shared: a, b; .*shared\/c: c \(3 passed, /);
+  t.match(all.output, /✓ \d\/5 .*own\.test\.ts \(1 passed, /);
   t.notMatch(all.output, 'ok 1 - fine');
   t.notMatch(all.output, '\x1b', 'plain lines');
 
@@ -50,32 +60,21 @@ t.test('what the runner counts and says', async (t) => {
   t.equal(one.code, 0);
   t.match(one.output, /two # SKIP later\n✓[^\n]*\n2 passed, 0 failed, 1 skipped\n$/);
 
-  // Files share a process, also those of different folders, but one that measures.
-  const passes = "t.test('one', async (t) => { t.ok(true); });";
-  write({
-    'shared/a.test.ts': `${passes} t.teardown(() => { globalThis.ended = true; }); process.env['TEST_SETTING'] = 'a';`,
-    'shared/b.test.ts': `t.test('later', async (t) => { await new Promise(setImmediate); t.equal(1, 2, 'one is two'); });`,
-    'shared/c/c.test.ts': `t.equal(process.env['TEST_SETTING'], undefined); t.ok(globalThis.ended, 'what a file made is gone');`,
-    'shared/own.test.ts': `t.ok(process.argv[1].endsWith('own.test.ts') && process.cpuUsage().user > 0);`,
-  });
-  const shared = await run([join(folder, 'shared')]);
-  t.match(shared.output, /✗ \d\/2 .*shared: a, b; .*shared\/c: c \(3 passed, /, shared.output);
-  t.match(shared.output, /✓ \d\/2 .*own\.test\.ts \(1 passed, /);
-  t.match(shared.output, /^4 passed, 1 failed, 0 skipped\n$/m);
-
-  // An error that no test waits for is a failure.
+  // An error that no test waits for is a failure: in a process of several files, and in one of its own.
+  const OWN = 'process.cpuUsage();';
   write({
     'astray/a.test.ts': `${passes} t.test('two', async () => { Promise.reject(new Error('astray')); await new Promise(setImmediate); });`,
     'astray/b.test.ts': passes,
-    'timer/c.test.ts': `t.test('one', async () => { await new Promise((resolve) => setImmediate(() => { resolve(); throw new Error('thrown'); })); });`,
-    'import/d.test.ts': `${passes} throw new Error('not loaded');`,
+    'astray/timer.test.ts': `${OWN} t.test('one', async () => { await new Promise((resolve) => setImmediate(() => { resolve(); throw new Error('thrown'); })); });`,
+    'astray/import.test.ts': `${OWN} ${passes} throw new Error('not loaded');`,
   });
-  for (const [name, said] of Object.entries({ astray: /astray/, timer: /thrown/, import: /not loaded/ })) {
-    const { code, output, errors } = await run([join(folder, name)]);
-    t.equal(code, 1, name);
-    t.match(output + errors, said);
-    t.match(output, /[1-9]\d* failed, 0 skipped\n$/, output);
+  const { code, output, errors } = await run([join(folder, 'astray')]);
+  t.equal(code, 1);
+  for (const said of [/astray/, /thrown/, /not loaded/]) t.match(output + errors, said);
+  for (const name of ['astray: a, b', 'astray/timer.test.ts', 'astray/import.test.ts']) {
+    t.match(output, new RegExp(`^✗ \\d/3 .*${name} `, 'm'), output);
   }
+  t.match(output, /^\d+ passed, [3-9] failed, 0 skipped\n$/m);
 
   const none = await run([join(folder, 'absent.test.ts')]);
   t.equal(none.code, 1);

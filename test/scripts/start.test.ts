@@ -1,4 +1,7 @@
-/** `npm start` as a user has it: the program's arguments, exit code and signals are those of the starter. */
+/**
+ * `npm start` as a user has it: the program's arguments, exit code and signals are those of the starter. Not here: kill -9 of the
+ * starter, and a user's way with the program (test/e2e/program.test.ts).
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
@@ -7,14 +10,15 @@ import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { findHolder } from '../../src/database/embedded/claim.ts';
 import { freePort } from '../../src/database/embedded/port.ts';
-import { hasEnded } from '../../src/database/embedded/running.ts';
 import { dataFolder } from '../helpers/database/embedded-program.ts';
+import { testMongo } from '../helpers/mongo.ts';
 import { withoutSettings } from '../helpers/programs/millrace.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const NODE = process.execPath;
 const START = 'scripts/start.mjs';
 const LIMIT_MS = 60_000;
+const END_LIMIT_MS = 15_000;
 
 // A start waits more than it computes.
 t.jobs = 3;
@@ -39,8 +43,18 @@ function start(
       output += chunk;
     });
   }
-  t.teardown(() => child.kill('SIGKILL'));
+  t.teardown(() => {
+    child.kill('SIGKILL');
+    // A program that does not end with its starter would keep this process alive.
+    for (const stream of [child.stdout, child.stderr]) stream.destroy();
+  });
   return { child, ended: once(child, 'close'), output: () => output };
+}
+
+/** Settings by which a program uses the MongoDB of the tests, and starts none of its own. */
+async function inTestMongo(t: Test): Promise<Record<string, string>> {
+  const { url, database } = await testMongo(t);
+  return { MONGODB_URL: url, MILLRACE_DB: database };
 }
 
 /** Waits until the program answers; throws what it said when it ends before. */
@@ -51,6 +65,13 @@ async function serving({ child, output }: Started, port: number): Promise<void> 
     if (answer?.ok === true) return;
   }
   throw new Error(`It does not serve: ${output()}`);
+}
+
+/** Whether the program itself has ended, which is not the process that was started here. */
+async function hasGone(t: Test, { ended }: Started, port: number): Promise<void> {
+  // Streams close when the last process has ended that writes to them.
+  t.ok(await Promise.race([ended, delay(END_LIMIT_MS, false, { ref: false })]), 'the program has gone');
+  await t.rejects(fetch(`http://127.0.0.1:${port}/healthz`), 'and nobody answers');
 }
 
 t.test('arguments reach the program, and its exit code comes back', async (t) => {
@@ -68,14 +89,14 @@ t.test('a port that is taken is one clear line', async (t) => {
   await once(server, 'listening');
   const address = server.address();
   const port = address !== null && typeof address === 'object' ? String(address.port) : '';
-  const program = start(t, NODE, [START], { PORT: port, MILLRACE_FOLDER: await dataFolder(t) });
+  const program = start(t, NODE, [START], { PORT: port, ...(await inTestMongo(t)) });
   t.strictSame(await program.ended, [1, null]);
   t.match(program.output(), new RegExp(`PORT=${port}: another program listens there`));
 });
 
 t.test('so is an address that is not of this machine', async (t) => {
   // TEST-NET-1 (RFC 5737) is nobody's.
-  const settings = { HOST: '192.0.2.1', MILLRACE_MODE: 'production', MILLRACE_FOLDER: await dataFolder(t) };
+  const settings = { HOST: '192.0.2.1', MILLRACE_MODE: 'production', ...(await inTestMongo(t)) };
   const program = start(t, NODE, [START], settings);
   t.strictSame(await program.ended, [1, null]);
   t.match(program.output(), /HOST=192\.0\.2\.1, PORT=3000: nothing can listen there/);
@@ -106,45 +127,25 @@ t.test('SIGINT ends the program and its MongoDB cleanly', async (t) => {
   t.equal(await findHolder(`${folder}/data`), null);
 });
 
-t.test('kill -9 of the starter leaves nothing behind', async (t) => {
-  const [port, folder] = [await freePort(), await dataFolder(t)];
-  const program = start(t, NODE, [START], { PORT: String(port), MILLRACE_FOLDER: folder });
-  await serving(program, port);
-  const holder = await findHolder(`${folder}/data`);
-  if (holder?.owner == null) throw new Error('MongoDB does not run.');
-  program.child.kill('SIGKILL');
-  t.ok(await hasEnded(holder.owner, 15_000), 'the program has gone');
-  t.ok(await hasEnded(holder.mongod, 15_000), 'MongoDB has gone');
-});
-
 for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-  t.test(`${signal} to npm leaves nothing behind`, async (t) => {
-    const [port, folder] = [await freePort(), await dataFolder(t)];
-    const program = start(t, 'npm', ['start'], { PORT: String(port), MILLRACE_FOLDER: folder });
+  t.test(`${signal} to npm ends the program`, async (t) => {
+    const port = await freePort();
+    const program = start(t, 'npm', ['start'], { PORT: String(port), ...(await inTestMongo(t)) });
     await serving(program, port);
-    const holder = await findHolder(`${folder}/data`);
-    if (holder?.owner == null) throw new Error('MongoDB does not run.');
-    t.teardown(() => hasEnded(holder.mongod, 15_000));
     program.child.kill(signal);
-    t.ok(await hasEnded(holder.owner, 15_000), 'the program has gone');
-    t.ok(await hasEnded(holder.mongod, 15_000), 'MongoDB has gone');
+    await hasGone(t, program, port);
   });
 }
 
 t.test('SIGTERM to npx ends the program', async (t) => {
-  const [port, folder] = [await freePort(), await dataFolder(t)];
+  const port = await freePort();
   // As npx runs it: in a shell that waits for it and passes no signal on.
   const words = ['-c', `"${NODE}" --disable-warning=ExperimentalWarning src/main.ts; :`];
-  const settings = { PORT: String(port), MILLRACE_FOLDER: folder, npm_lifecycle_event: 'npx' };
+  const settings = { PORT: String(port), npm_lifecycle_event: 'npx', ...(await inTestMongo(t)) };
   const program = start(t, 'sh', words, settings);
   await serving(program, port);
-  const holder = await findHolder(`${folder}/data`);
-  if (holder?.owner == null) throw new Error('MongoDB does not run.');
-  t.teardown(() => hasEnded(holder.mongod, 15_000));
   program.child.kill('SIGTERM');
-  const ended = await hasEnded(holder.owner, 15_000);
-  if (!ended) process.kill(holder.owner.pid, 'SIGTERM');
-  t.ok(ended, 'the program has gone');
+  await hasGone(t, program, port);
 });
 
 t.test('SIGTERM to npm ends the day of the board', async (t) => {

@@ -1,5 +1,5 @@
 /**
- * Each kind of provider signs a user in, twice, to the same account. Two programs in production mode share a database: each
+ * Each kind of provider signs a user in, twice, to the same account. Two servers in production mode share a database: each
  * flow begins at one and ends at the other, over https as browsers see it.
  */
 import { randomBytes } from 'node:crypto';
@@ -7,8 +7,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { PASSWORD } from '../../helpers/accounts.ts';
+import { buildTestApp } from '../../helpers/app.ts';
 import { testMongo } from '../../helpers/mongo.ts';
-import { startProgram } from '../../helpers/programs/program.ts';
 import { startApple } from '../../helpers/providers/apple.ts';
 import type { CookieBrowser, Page } from '../../helpers/providers/cookie-browser.ts';
 import { startFacebook } from '../../helpers/providers/facebook.ts';
@@ -27,13 +27,11 @@ interface Answer {
 
 const asAnswer = (value: unknown): Answer => (typeof value === 'object' && value !== null ? value : {});
 
-t.test('each kind of provider signs in twice, each time through two programs', async (t) => {
-  const { url, database } = await testMongo(t);
+t.test('each kind of provider signs in twice, each time through two servers', async (t) => {
+  const place = await testMongo(t);
   const passwordFile = join(t.testdir(), 'password');
   await writeFile(passwordFile, PASSWORD);
   const settings = {
-    MONGODB_URL: url,
-    MILLRACE_DB: database,
     MILLRACE_MODE: 'production',
     MILLRACE_PUBLIC_URL: PUBLIC,
     MILLRACE_REDIRECTS: REDIRECT,
@@ -43,8 +41,11 @@ t.test('each kind of provider signs in twice, each time through two programs', a
     MILLRACE_OWNER_EMAIL: OWNER,
     MILLRACE_OWNER_PASSWORD_FILE: passwordFile,
   };
-  const programs = await Promise.all([startProgram(t, settings), startProgram(t, settings)]);
-  const [first] = programs;
+  const start = async () => {
+    const { app } = await buildTestApp(t, settings, place);
+    return { url: await app.listen({ host: '127.0.0.1', port: 0 }) };
+  };
+  const [first, second] = await Promise.all([start(), start()]);
 
   async function ask(path: string, body: object, headers: Record<string, string> = {}) {
     const answer = await fetch(`${first.url}${path}`, {
@@ -67,10 +68,10 @@ t.test('each kind of provider signs in twice, each time through two programs', a
     for (const time of ['first', 'second']) {
       const client = newClient();
       let asked = 0;
-      // The browser sees one origin. The first request goes to one program, the next to the other.
+      // The browser sees one origin. The first request goes to one server, the next to the other.
       const proxies = {
         get [PUBLIC]() {
-          return programs[asked++ % 2]?.url ?? '';
+          return (asked++ % 2 === 0 ? first : second).url;
         },
       };
       const browser = newBrowser({ proxies });
@@ -81,7 +82,7 @@ t.test('each kind of provider signs in twice, each time through two programs', a
       t.equal(ended.url.hash, '', 'no fragment of the provider arrives');
       const { code, state } = outcomeOf(ended);
       t.equal(state, client.state);
-      t.equal(asked, 2, 'begun at one program, ended at the other');
+      t.equal(asked, 2, 'begun at one server, ended at the other');
       t.strictSame(browser.jar.of(new URL(PUBLIC)), [], 'nothing is left in the browser');
       const { status, body } = await ask('/auth/exchange', { code, codeVerifier: client.verifier });
       t.equal(status, 200, JSON.stringify(body));

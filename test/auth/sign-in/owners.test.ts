@@ -1,11 +1,9 @@
 /** How somebody comes to run an installation, what the four roles may, and that there is always an owner left. */
-import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import t from 'tap';
+import { owner } from '../../../src/commands/owner.ts';
 import { loadConfig } from '../../../src/kernel/config/config.ts';
 import { makeParts } from '../../../src/parts.ts';
 import { ask, PASSWORD, signIn, signInOwner, signUp, toAccount } from '../../helpers/accounts.ts';
@@ -150,36 +148,34 @@ t.test('an owner that settings name and a user stands in the way of', async (t) 
 t.test('millrace owner', async (t) => {
   const place = await testMongo(t);
   const { app, parts } = await buildTestApp(t, PRODUCTION, place);
-  const main = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
-  const env = { ...process.env, NODE_OPTIONS: '', MONGODB_URL: place.url, MILLRACE_DB: place.database };
-  const run = (...words: string[]) =>
-    promisify(execFile)(process.execPath, [main, 'owner', ...words], { env: { ...env, MILLRACE_PUBLIC_URL: BASE } });
-  const { stdout } = await run('--link');
-  const [, token = ''] = /^https:\/\/app\.example\.org\/dashboard\/setup#([\w-]{43})\n$/.exec(stdout) ?? [];
+  const env = { MONGODB_URL: place.url, MILLRACE_DB: place.database, MILLRACE_PUBLIC_URL: BASE };
+  const run = (...words: string[]) => owner(words, env);
+  const { text = '' } = await run('--link');
+  const [, token = ''] = /^https:\/\/app\.example\.org\/dashboard\/setup#([\w-]{43})$/.exec(text) ?? [];
   t.equal((await ask(app, 'POST /setup', { token, email: 'a@example.org', password: PASSWORD })).statusCode, 201);
   const folder = await mkdtemp(join(tmpdir(), 'millrace-owner-'));
   t.teardown(() => rm(folder, { recursive: true }));
   const file = join(folder, 'password');
   await writeFile(file, PASSWORD);
   const made = await run('--email', 'b@example.org', '--password-file', file, '--roles', 'admin,developer');
-  t.match(made.stdout, /^b@example\.org is admin and developer now/);
+  t.match(made.text, /^b@example\.org is admin and developer now/);
   const account = await signIn(app, 'b@example.org');
   t.match((await ask(app, 'GET /auth/me', undefined, account)).json(), {
     kind: 'owner',
     roles: ['admin', 'developer'],
   });
-  const refused = async (...words: string[]) => run(...words).catch((error: unknown) => error);
-  t.match(await refused('--email', 'notmail', '--password-file', file), { code: 1, stderr: /notmail: .*an e-mail/ });
+  const refused = (message: RegExp, ...words: string[]) => t.rejects(run(...words), { message });
+  await refused(/notmail: .*an e-mail/, '--email', 'notmail', '--password-file', file);
 
   await t.test('mends a lost password', async (t) => {
     const { users } = parts.auth;
     await users.change(account.id, { disabled: true }, { by: null, request: null });
     await writeFile(file, 'password');
-    t.match(await refused('--email', 'b@example.org', '--password-file', file), { code: 1, stderr: /attackers/ });
+    await refused(/attackers/, '--email', 'b@example.org', '--password-file', file);
     t.match(await users.get(account.id), { disabled: true, roles: ['admin', 'developer'] }, 'refused as a whole');
     await writeFile(file, 'five wooden ships sail');
     const mended = await run('--email', 'B@example.org', '--password-file', file);
-    t.equal(mended.stdout, `B@example.org is owner now (${account.id})\n`);
+    t.equal(mended.text, `B@example.org is owner now (${account.id})`);
     t.match(await users.get(account.id), { kind: 'owner', disabled: false, roles: ['owner'] });
     t.ok((await signIn(app, 'b@example.org', 'five wooden ships sail')).id);
     const old = { username: 'b@example.org', password: PASSWORD };
@@ -193,14 +189,12 @@ t.test('millrace owner', async (t) => {
       { username: 'squatter', email: 'u@example.org', password: PASSWORD },
       { by: null, request: null },
     );
-    t.match(await refused('--email', 'u@example.org', '--password-file', file), { code: 1, stderr: /to a user/ });
+    await refused(/to a user/, '--email', 'u@example.org', '--password-file', file);
     t.match(await parts.auth.users.get(user._id), { kind: 'user', roles: [] });
     t.ok((await signIn(app, 'squatter')).id);
   });
 
-  t.match(await refused('--email', 'c@example.org', '--password-file', file, '--roles', 'god'), {
-    stderr: /known are/,
-  });
+  await refused(/known are/, '--email', 'c@example.org', '--password-file', file, '--roles', 'god');
 });
 
 t.test('roles', async (t) => {

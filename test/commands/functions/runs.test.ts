@@ -1,5 +1,8 @@
-/** `millrace functions run` and `logs`, as programs against a real server that runs the example `invoice`. */
+/** `millrace functions run` and `logs`, each once as a program, against a real server that runs the example `invoice`. */
 import t from 'tap';
+import { logs } from '../../../src/commands/functions/logs.ts';
+import { tryFunction } from '../../../src/commands/functions/trial.ts';
+import { Remote } from '../../../src/commands/remote/remote.ts';
 import { exampleWorld } from '../../helpers/functions/examples-world.ts';
 import { runCommandLine } from '../../helpers/programs/command-line.ts';
 
@@ -9,19 +12,30 @@ t.test('a function is tried, and its runs are followed', async (t) => {
   await send('POST /api/invoices', { id: '1', lines: [{ price: 2, quantity: 3 }] });
 
   await t.test('run shows what it did, and takes it back', async (t) => {
-    const run = async (...words: readonly string[]) => {
-      const command = runCommandLine(t, ['functions', 'run', 'invoice/total', ...words, '--url', url]);
-      return { code: await command.ended(), output: command.output() };
-    };
-    const { code, output } = await run('--input', '{"params":{"id":"1"}}');
-    t.equal(code, 0, output);
+    const words = ['run', 'invoice/total', '--input', '{"params":{"id":"1"}}', '--url', url];
+    const command = runCommandLine(t, ['functions', ...words]);
+    t.equal(await command.ended(), 0, command.output());
+    const output = command.output();
     t.match(output, /^Logged\n {2}info {3}The total of 1 is 6\nDid, and took back what it has written\n/);
     t.match(output, /\n {2}documents\.get +invoices\/1 +[\d.]+ ms\n {2}documents\.patch +invoices\/1 +[\d.]+ ms\n/);
     t.match(output, /\nReturned\n {2}\{\n {4}"invoice": "1",\n[\s\S]*\n\d+ ms\n$/);
     t.match(await send('GET /api/invoices/1'), { json: { total: undefined, _meta: { revision: 1 } } });
-    t.notMatch((await run()).output, /destructure/, 'an endpoint gets an empty request');
-    t.match(await run('--input', '{"params":{"id":"9"}}'), { code: 0, output: /There is no invoice 9/ });
-    t.match(await run('--input', 'null'), { code: 1, output: /^Failed: function-failed\n[\s\S]*total\.ts:\d+:\d+/ });
+    const remote = new Remote(url, undefined);
+    t.teardown(() => remote.close());
+    const run = async (input?: unknown) => {
+      const printed = t.capture(console, 'log');
+      const trial = { plugin: 'invoice', fn: 'total', input, principal: undefined, draft: null };
+      const succeeded = await tryFunction(trial, remote);
+      return {
+        succeeded,
+        said: printed()
+          .flatMap(({ args }) => args)
+          .join('\n'),
+      };
+    };
+    t.notMatch((await run()).said, /destructure/, 'an endpoint gets an empty request');
+    t.match(await run({ params: { id: '9' } }), { succeeded: true, said: /There is no invoice 9/ });
+    t.match(await run(null), { succeeded: false, said: /^Failed: function-failed\n[\s\S]*total\.ts:\d+:\d+/ });
   });
 
   await t.test('logs shows lines and ends as they happen, and Ctrl-C ends it', async (t) => {
@@ -34,8 +48,9 @@ t.test('a function is tried, and its runs are followed', async (t) => {
   });
 
   await t.test('logs of a server that refuses end in one line', async (t) => {
-    const command = runCommandLine(t, ['functions', 'logs', '--url', url, '--token', 'nothing']);
-    t.equal(await command.ended(), 1);
-    t.match(command.output(), /^GET \/admin\/runs\/live was answered with 401: /);
+    const remote = new Remote(url, 'nothing');
+    t.teardown(() => remote.close());
+    const following = logs({ plugin: undefined, fn: undefined }, remote, new AbortController().signal);
+    await t.rejects(following, { message: /^GET \/admin\/runs\/live was answered with 401: / });
   });
 });

@@ -12,7 +12,7 @@ import { type Program, startProgram } from '../../helpers/programs/program.ts';
 
 const OWNER = 'ada@example.org';
 /** How long nothing is asked between two questions of health, or of a neighbour. */
-export const BREATH_MS = 10;
+export const BREATH_MS = 40;
 
 export interface Told {
   readonly status: number;
