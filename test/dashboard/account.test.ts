@@ -14,7 +14,7 @@ t.test('an owner sets up a second factor and proves to be fresh', options, async
   const { app, parts } = await buildTestApp(t, { MILLRACE_MODE: 'production', MILLRACE_OWNER_MFA: 'required' });
   const origin = await app.listen({ host: '127.0.0.1', port: 0 });
   const owner = await signInOwner(app, parts);
-  const { page, complaints, open, picture, violations } = await dashboardPage(t, await testBrowser(t), origin, {
+  const { page, complaints, open, go, picture, violations } = await dashboardPage(t, await testBrowser(t), origin, {
     permissions: ['clipboard-read', 'clipboard-write'],
   });
   const { log } = parts.mongo;
@@ -86,7 +86,7 @@ t.test('an owner sets up a second factor and proves to be fresh', options, async
 
   await t.test('or for the password, also elsewhere', async (t) => {
     await age();
-    await open('/keys?create=true');
+    await go('/keys?create=true');
     await page.getByRole('textbox', { name: 'Name' }).fill('nightly');
     await button('Make the key').click();
     await fresh.getByRole('button', { name: 'Use the password instead' }).click();
@@ -97,7 +97,7 @@ t.test('an owner sets up a second factor and proves to be fresh', options, async
   });
 
   await t.test('removes it; and gets recovery codes when the answer with them was lost', async (t) => {
-    await open('/account');
+    await go('/account');
     await button('Remove the app').click();
     await button('Remove').click();
     const secret = await begin();

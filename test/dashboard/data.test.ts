@@ -15,7 +15,7 @@ const IS_LONG = process.env['MILLRACE_LONG'] === '1';
 const LONG = IS_LONG ? 100_000 : 5_000;
 
 t.test('collections and their documents', options, async (t) => {
-  const { app, parts, page, origin, browser, owner, films, fill, complaints, open, picture, violations } =
+  const { app, parts, page, origin, browser, owner, films, fill, complaints, open, go, picture, violations } =
     await filmDesk(t);
   const viewer = await signInOwner(app, parts, ['viewer']);
 
@@ -101,7 +101,7 @@ t.test('collections and their documents', options, async (t) => {
   });
 
   await t.test('the list says why it is empty, and which index it lacks', async (t) => {
-    await open('/data/movies?q=Titel=Zoom');
+    await go('/data/movies?q=Titel=Zoom');
     await page.getByText("did you mean the member 'Title'?").waitFor();
     t.strictSame(await violations(), []);
     // As the server says it of a list that takes long; lists of this test do not.
@@ -110,7 +110,7 @@ t.test('collections and their documents', options, async (t) => {
       const response = await asked.fetch();
       await asked.fulfill({ response, headers: { ...response.headers(), 'millrace-hint': hint } });
     });
-    await open('/data/movies?q=Director=Nobody&sort=-US+Gross');
+    await go('/data/movies?q=Director=Nobody&sort=-US+Gross');
     await page.getByText(hint).waitFor();
     await page.unrouteAll({ behavior: 'wait' });
     await page.getByRole('link', { name: 'Create it' }).click();
@@ -118,7 +118,7 @@ t.test('collections and their documents', options, async (t) => {
   });
 
   await t.test('a value is changed in its cell, by keys alone', async (t) => {
-    await open('/data/movies?sort=id&columns=Title,US+Gross');
+    await go('/data/movies?sort=id&columns=Title,US+Gross');
     await grid.getByText('film-0000').waitFor();
     await grid.focus();
     for (const key of ['ArrowRight', 'ArrowDown', 'ArrowDown', 'F2']) await page.keyboard.press(key);
@@ -130,7 +130,7 @@ t.test('collections and their documents', options, async (t) => {
 
   await t.test(`a list of ${LONG} documents scrolls to its end, and its middle stays right`, async (t) => {
     await fill('long', rows(LONG));
-    await open('/data/long?sort=id');
+    await go('/data/long?sort=id');
     const list = page.getByRole('grid', { name: 'Documents of long' });
     await list.getByText('row-000000').waitFor();
     const resting = await inPage<readonly number[]>(page, FRAMES, LONG, 0);
@@ -155,7 +155,7 @@ t.test('collections and their documents', options, async (t) => {
     await parts.mongo.data.collection('flights').createIndex({ delay: 1, _id: 1 });
     const list = page.getByRole('grid', { name: 'Documents of flights' });
     const began = performance.now();
-    await open('/data/flights?sort=-delay&columns=delay,distance');
+    await go('/data/flights?sort=-delay&columns=delay,distance');
     const latest = flights.reduce((most, flight) => Math.max(most, Number(flight['delay'])), 0);
     await list.getByRole('row').nth(1).getByText(String(latest), { exact: true }).waitFor();
     t.comment(`the latest of ${flights.length} flights is shown within ${Math.round(performance.now() - began)} ms`);
@@ -166,7 +166,7 @@ t.test('collections and their documents', options, async (t) => {
     const earliest = flights.reduce((least, flight) => Math.min(least, Number(flight['delay'])), 0);
     await list.getByRole('row').last().getByText(String(earliest), { exact: true }).waitFor();
     const far = flights.filter(({ distance }) => Number(distance) >= 2_500).length;
-    await open('/data/flights?sort=-delay&q=distance[gte]=2500');
+    await go('/data/flights?sort=-delay&q=distance[gte]=2500');
     await page.getByText(`${far.toLocaleString('en')} documents`, { exact: true }).waitFor();
     await ask(app, 'POST /api/flights', { delay: latest + 1, distance: 2_500, time: 0 }, owner);
     await list

@@ -11,7 +11,7 @@ import { until } from '../helpers/until.ts';
 const options = { skip: whyNoBrowser() ?? false, timeout: 300_000 };
 
 t.test('what can be done with documents', options, async (t) => {
-  const { app, page, owner, films, fill, complaints, open, picture, violations } = await filmDesk(t);
+  const { app, page, owner, films, fill, complaints, open, go, picture, violations } = await filmDesk(t);
   const grid = page.getByRole('grid', { name: 'Documents of movies' });
 
   await t.test('a document: form, JSON, conflict, history, restore, copy, delete and undo', async (t) => {
@@ -73,7 +73,7 @@ t.test('what can be done with documents', options, async (t) => {
 
   await t.test('import, export, and writes by filter', async (t) => {
     await ask(app, 'POST /api/people', { name: 'Ada' }, owner);
-    await open('/data/people');
+    await go('/data/people');
     const choose = async (item: RegExp) => {
       await page.getByRole('button', { name: 'More' }).click();
       await page.getByRole('menuitem', { name: item }).click();
@@ -108,10 +108,10 @@ t.test('what can be done with documents', options, async (t) => {
     await dialog.getByRole('button', { name: 'Cancel' }).click();
 
     await ask(app, 'POST /api/people', { id: '1e5', name: 'Not a number' }, owner);
-    await open('/data/people?doc=1e5');
+    await go('/data/people?doc=1e5');
     await page.getByRole('dialog', { name: '1e5' }).getByText('Revision 1').waitFor();
 
-    await open('/data/people?q=age[lt]=30&sort=id');
+    await go('/data/people?q=age[lt]=30&sort=id');
     await choose(/^Export/);
     const [file] = await Promise.all([
       page.waitForEvent('download'),
@@ -126,7 +126,7 @@ t.test('what can be done with documents', options, async (t) => {
     await page.getByRole('textbox', { name: 'Members to change, as JSON' }).fill('{"young":true}');
     await page.getByRole('button', { name: /^Change \d+/ }).click();
     await page.getByText(`${young} documents are changed`).waitFor();
-    await open('/data/people?q=young=true');
+    await go('/data/people?q=young=true');
     await choose(/^Delete/);
     await page.getByRole('textbox', { name: 'Type people to go on' }).fill('people');
     await page.keyboard.press('Enter');
@@ -136,7 +136,7 @@ t.test('what can be done with documents', options, async (t) => {
   });
 
   await t.test('indexes: listed, created, dropped', async (t) => {
-    await open('/data/movies?tab=indexes');
+    await go('/data/movies?tab=indexes');
     await page.getByLabel('Members of a new index').fill('Director,-US Gross');
     await page.getByRole('button', { name: 'Create index' }).click();
     await page.getByRole('cell', { name: 'Director, -US Gross', exact: true }).waitFor();
@@ -159,7 +159,7 @@ t.test('what can be done with documents', options, async (t) => {
       fields: { read: ['*', '-US Gross'] },
     };
     t.equal((await ask(app, 'POST /admin/policies', policy, owner)).statusCode, 201);
-    await open('/data/movies?sort=Title&columns=Title,US+Gross');
+    await go('/data/movies?sort=Title&columns=Title,US+Gross');
     await page.getByRole('button', { name: 'View as…' }).click();
     await page.getByRole('combobox', { name: 'View as' }).selectOption('role');
     await page.getByLabel('Role', { exact: true }).fill('member');
@@ -186,7 +186,7 @@ t.test('what can be done with documents', options, async (t) => {
     const list = page.getByRole('grid', { name: 'Documents of countries' });
     const found = (count: number) =>
       page.getByText(`${count} document${count === 1 ? '' : 's'}`, { exact: true }).waitFor();
-    await open('/data/countries?sort=-area&columns=name.common,currencies,borders,area');
+    await go('/data/countries?sort=-area&columns=name.common,currencies,borders,area');
     await found(countries.length);
     const largest = countries.toSorted((one, other) => Number(other['area']) - Number(one['area']))[0];
     await list.getByRole('row').nth(1).getByText(String(largest?.['cca3']), { exact: true }).waitFor();
@@ -204,7 +204,7 @@ t.test('what can be done with documents', options, async (t) => {
     await list.getByText('CHE', { exact: true }).waitFor();
     t.strictSame(await violations(), []);
 
-    await open('/data/trips?sort=id');
+    await go('/data/trips?sort=id');
     await page.getByRole('link', { name: 'NOR', exact: true }).click();
     const drawer = page.getByRole('dialog', { name: 'NOR' });
     await drawer.getByLabel('region', { exact: true }).waitFor();
@@ -237,7 +237,7 @@ t.test('what can be done with documents', options, async (t) => {
       await whoIsIt.promise;
       await asked.continue();
     });
-    await open('/data/movies?sort=id&columns=Title,US+Gross');
+    await go('/data/movies?sort=id&columns=Title,US+Gross');
     await grid.getByText('film-0000').waitFor();
     await tabTo(grid);
     await press('ArrowDown', 'ArrowDown', 'ArrowDown', 'ArrowRight', 'F2');

@@ -30,7 +30,7 @@ t.test('events', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t) 
   for (let n = 1; n <= 3; n += 1) await write('POST /api/orders', { id: `o${n}`, status: 'new', n });
   await write('POST /api/todos', { id: 'milk', title: 'Buy milk' });
 
-  const { page, complaints, open, picture, violations } = await dashboardPage(t, browser, origin);
+  const { page, complaints, open, go, picture, violations } = await dashboardPage(t, browser, origin);
   /** The rows, which are found by the word on their button. */
   const rows = page.getByRole('table', { name: 'Events' }).getByRole('row');
   const row = (type: string, id: string) => rows.filter({ hasText: type }).filter({ hasText: id });
@@ -92,7 +92,7 @@ t.test('events', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t) 
     await write('POST /api/orders', { id: 'o4', status: 'paid' });
     await write('POST /api/orders', { id: 'o5', status: 'new' });
     await until(async () => (await seen()) === 'o4,o2,o1', 'live as well');
-    await open('/events?types=orders.create');
+    await go('/events?types=orders.create');
     await page.getByRole('alert').getByText("Did you mean 'orders.created'?").waitFor();
   });
 
@@ -100,7 +100,7 @@ t.test('events', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t) 
     const { position } = (await ask(app, 'GET /events', undefined, owner)).json();
     const [epoch, number] = position.split('-').map(Number);
     await write('POST /api/orders', { id: 'later' });
-    await open(`/events?types=orders.*&since=${epoch}-${number}`);
+    await go(`/events?types=orders.*&since=${epoch}-${number}`);
     await row('orders.created', 'later').waitFor();
     t.equal(await seen(), 'later');
     await page.getByRole('button', { name: 'Load older' }).click();
@@ -138,7 +138,7 @@ t.test('events', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t) 
     const manifest = { name: 'shop', functions: [{ name: 'note', file: 'note.ts', on: ['orders.created'] }] };
     const files = { 'note.ts': 'export default (event) => event.documentId;' };
     await write('PUT /admin/plugins/shop', { manifest, files });
-    await open('/events?types=orders.*');
+    await go('/events?types=orders.*');
     await row('orders.created', 'o4').getByRole('button').click();
     await page.getByRole('button', { name: 'Replay from here' }).click();
     const dialog = page.getByRole('dialog', { name: 'Replay events' });

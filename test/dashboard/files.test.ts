@@ -43,7 +43,7 @@ t.test('files', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t) =
     return await fetch(`${origin}/files`, { method: 'POST', headers, body });
   };
 
-  const { page, complaints, open, picture, violations } = await dashboardPage(t, browser, origin);
+  const { page, complaints, open, go, picture, violations } = await dashboardPage(t, browser, origin);
   const card = (name: string) => page.getByRole('button', { name, exact: true });
   await open('/files');
   await signInAt(page, 'owner@example.org');
@@ -97,7 +97,7 @@ t.test('files', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t) =
     await page.getByRole('textbox', { name: 'Name' }).fill('PIX');
     await page.getByRole('heading', { name: '1 file', exact: true }).waitFor();
     await page.waitForURL(/name=PIX/);
-    await open('/files?type=text/');
+    await go('/files?type=text/');
     await page.getByRole('heading', { name: '3 files' }).waitFor();
     t.equal(await page.getByRole('combobox', { name: 'Type' }).inputValue(), 'Texts');
   });

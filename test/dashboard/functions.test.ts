@@ -30,7 +30,7 @@ t.test('plugins are made, changed, tried and called, and their runs are followed
   const owner = await signInOwner(app, parts);
   const viewer = await signInOwner(app, parts, ['viewer']);
   const browser = await testBrowser(t);
-  const { page, complaints, open, picture, violations } = await dashboardPage(t, browser, origin);
+  const { page, complaints, open, go, picture, violations } = await dashboardPage(t, browser, origin);
   const signIn = async (email: string, on = page) => {
     await on.getByLabel('User name or e-mail address').fill(email);
     await on.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
@@ -186,11 +186,11 @@ t.test('plugins are made, changed, tried and called, and their runs are followed
   // A job that waits is cancelled.
   await make('later', /^job/);
   await ask(app, 'POST /fn/later', { text: 'Tea' }, owner);
-  await open('/functions?tab=jobs');
+  await go('/functions?tab=jobs');
   await page.getByRole('button', { name: 'Cancel' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel the job' }).click();
   await page.getByText('No job waits').waitFor();
-  await open('/functions');
+  await go('/functions');
   await page.getByRole('link', { name: 'remember' }).waitFor();
   await picture('functions');
   t.strictSame(await violations(), [], 'the list');
@@ -217,7 +217,7 @@ t.test('plugins are made, changed, tried and called, and their runs are followed
   const tried = await ask(app, 'PATCH /admin/plugins/hello', { enabled: false }, viewer);
   t.equal(tried.statusCode, 403, 'the server refuses it, too');
 
-  await open('/functions/hello?dialog=delete');
+  await go('/functions/hello?dialog=delete');
   await page.getByRole('textbox', { name: 'Type hello to go on' }).fill('hello');
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
   await page.getByRole('link', { name: 'ready' }).waitFor();

@@ -23,7 +23,7 @@ t.test('an owner and letters', options, async (t) => {
   const { app, parts } = await buildTestApp(t, settings);
   await app.listen({ host: '127.0.0.1', port });
   await signInOwner(app, parts);
-  const { page, complaints, open, picture, violations } = await dashboardPage(t, await testBrowser(t), origin);
+  const { page, complaints, open, go, picture, violations } = await dashboardPage(t, await testBrowser(t), origin);
   const button = (name: string) => page.getByRole('button', { name, exact: true });
   const field = (name: string) => page.getByLabel(name);
   const isFine = async (what: string) => t.strictSame(await violations(), [], what);
@@ -63,7 +63,7 @@ t.test('an owner and letters', options, async (t) => {
   });
 
   await t.test('writes a letter, sees it, tries it and takes it back', async (t) => {
-    await open('/settings?tab=letters');
+    await go('/settings?tab=letters');
     await page.getByText('way-in-changed').waitFor();
     await page.getByRole('cell', { name: NAME }).first().waitFor();
     await isFine('the list');

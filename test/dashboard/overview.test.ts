@@ -22,7 +22,7 @@ t.test('overview', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t
   const browser = await testBrowser(t);
   const receiver = await startReceiver(t);
   receiver.answer = () => 500;
-  const { page, complaints, open, picture, violations } = await dashboardPage(t, browser, origin);
+  const { page, complaints, open, go, picture, violations } = await dashboardPage(t, browser, origin);
   const advice = page.getByRole('list', { name: 'Needs attention' });
 
   await open('/');
@@ -78,7 +78,7 @@ t.test('overview', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t
     await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
   });
   await t.test('writes requests as commands and in TypeScript, and the commands work', async (t) => {
-    await open('/api');
+    await go('/api');
     const code = page.getByLabel('the request', { exact: true });
     await page.getByText('export interface Todos').waitFor();
     t.match(await code.innerText(), /^curl http.*\/api\/todos[\s\S]*limit=10/);
@@ -98,7 +98,7 @@ t.test('overview', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t
   });
 
   await t.test('tries the requests that write, and follows a subscription', async (t) => {
-    await open('/api?collection=todos&request=create');
+    await go('/api?collection=todos&request=create');
     await page.getByRole('textbox', { name: 'Document' }).fill('{"id":"tea","title":"Buy tea"}');
     await page.getByRole('button', { name: 'Send' }).click();
     await page.getByRole('status').getByText('201').waitFor();
@@ -134,7 +134,7 @@ t.test('overview', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t
     t.equal(await phone.page.evaluate('document.documentElement.scrollWidth'), 390, 'nothing is wider than a phone');
     t.strictSame(await phone.violations(), []);
     await phone.picture('overview-phone');
-    await phone.open('/api?request=create');
+    await phone.go('/api?request=create');
     await phone.page.getByRole('heading', { name: 'Create todos' }).waitFor();
     t.ok(await phone.page.getByRole('button', { name: 'Send' }).isDisabled());
     t.equal((await ask(app, 'POST /api/todos', {}, viewer)).statusCode, 403);

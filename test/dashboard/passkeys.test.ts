@@ -20,7 +20,7 @@ t.test('an owner signs in by a passkey', options, async (t) => {
   const { app, parts } = await buildTestApp(t, { MILLRACE_MODE: 'production', MILLRACE_PUBLIC_URL: origin });
   await app.listen({ host: '127.0.0.1', port });
   const owner = await signInOwner(app, parts);
-  const { page, complaints, open, picture, violations } = await dashboardPage(t, await testBrowser(t), origin);
+  const { page, complaints, open, go, picture, violations } = await dashboardPage(t, await testBrowser(t), origin);
   const cdp = await page.context().newCDPSession(page);
   await cdp.send('WebAuthn.enable');
   await cdp.send('WebAuthn.addVirtualAuthenticator', {
@@ -81,7 +81,7 @@ t.test('an owner signs in by a passkey', options, async (t) => {
   });
 
   await t.test('until it is removed', async (t) => {
-    await open('/account');
+    await go('/account');
     await button('Remove the passkey Laptop').click();
     await button('Remove').click();
     // Its name is also in the title of the question, as long as that is open.

@@ -16,7 +16,7 @@ t.test('an owner sets up how people sign in', options, async (t) => {
   const acme = await startOpenIdProvider(t, { redirectUris: [`${origin}/auth/acme/callback`] });
   acme.people.set('grace', { email: 'grace@example.org', email_verified: true });
   const browser = await testBrowser(t);
-  const { page, complaints, open, picture, violations } = await dashboardPage(t, browser, origin);
+  const { page, complaints, open, go, picture, violations } = await dashboardPage(t, browser, origin);
   await page.route('https://fonts.googleapis.com/**', (route) => route.abort());
   const button = (name: string) => page.getByRole('button', { name, exact: true });
   const isFine = async (what: string) => t.strictSame(await violations(), [], what);
@@ -136,7 +136,7 @@ t.test('an owner sets up how people sign in', options, async (t) => {
   });
 
   await t.test('sees the installation and its limits, on a phone too', async (t) => {
-    await open('/settings?tab=installation');
+    await go('/settings?tab=installation');
     await page.getByText('MILLRACE_MASTER_KEY is not set').waitFor();
     await isFine('the installation');
     await picture('settings-installation');
@@ -149,7 +149,7 @@ t.test('an owner sets up how people sign in', options, async (t) => {
       ['team', 'Roles'],
       ['sign-in', 'Redirects'],
     ] as const) {
-      await open(`/settings?tab=${tab}`);
+      await go(`/settings?tab=${tab}`);
       await page.getByText(words).first().waitFor();
       t.equal(await page.evaluate('document.documentElement.scrollWidth'), 390, tab);
       await isFine(tab);

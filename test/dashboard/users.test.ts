@@ -23,7 +23,7 @@ t.test('accounts and keys in the dashboard', options, async (t) => {
   const owner = await signInOwner(app, parts);
   await signInOwner(app, parts, ['viewer']);
   const browser = await testBrowser(t);
-  const { page, complaints, open, picture, violations } = await dashboardPage(t, browser, origin);
+  const { page, complaints, open, go, picture, violations } = await dashboardPage(t, browser, origin);
   page.setDefaultTimeout(10_000);
   const dialog = (name: string | RegExp) => page.getByRole('dialog', { name });
 
@@ -98,7 +98,7 @@ t.test('accounts and keys in the dashboard', options, async (t) => {
     await page.goBack();
     await dialog('Account grace').waitFor({ state: 'detached' });
     t.equal(await page.getByLabel('Search accounts').inputValue(), 'GRA');
-    await open('/users');
+    await go('/users');
     await row('linus').waitFor();
     t.strictSame(await violations(), []);
     await picture('users');
@@ -114,7 +114,7 @@ t.test('accounts and keys in the dashboard', options, async (t) => {
   });
 
   await t.test('a key is made, shown once, works, and is revoked', async (t) => {
-    await open('/keys');
+    await go('/keys');
     await page.getByText('There are no keys yet').waitFor();
     await page.getByRole('button', { name: 'New key' }).click();
     const form = dialog('New key');
@@ -152,7 +152,7 @@ t.test('accounts and keys in the dashboard', options, async (t) => {
     await enter(other.page, 'viewer@example.org');
     await other.page.getByText('This page is for owners and admins').waitFor();
     t.equal(await other.page.getByRole('button', { name: 'New account' }).count(), 0);
-    await other.open('/keys');
+    await other.go('/keys');
     await other.page.getByText('This page is for owners and admins').waitFor();
     t.equal((await ask(app, 'GET /admin/users', undefined, await signIn(app, 'viewer@example.org'))).statusCode, 403);
     t.strictSame(await other.violations(), []);
@@ -166,7 +166,7 @@ t.test('accounts and keys in the dashboard', options, async (t) => {
     await enter(own.page, 'owner@example.org');
     await own.page.getByRole('heading', { name: 'Users', level: 1 }).waitFor();
     for (const path of ['/users', '/keys', `/users?user=${owner.id}`]) {
-      await own.open(path);
+      await own.go(path);
       await own.page
         .getByRole(path.includes('?') ? 'dialog' : 'row')
         .first()

@@ -12,7 +12,7 @@ import { scenesOfCode } from '../../helpers/dashboard/scenes/of-code.ts';
 import { scenesOfData } from '../../helpers/dashboard/scenes/of-data.ts';
 import { actingOn } from '../../helpers/dashboard/scenes/scene.ts';
 import { signInAt } from '../../helpers/dashboard/sign-in.ts';
-import { inPage, testBrowser, whyNoBrowser } from '../../helpers/programs/browser.ts';
+import { testBrowser, whyNoBrowser } from '../../helpers/programs/browser.ts';
 
 const IS_LONG = process.env['MILLRACE_LONG'] === '1';
 const options = { skip: whyNoBrowser() ?? false, timeout: 300_000 };
@@ -23,23 +23,10 @@ const RULES = { light: 'all', dark: 'colours' } as const;
 const PHONE = { width: 390, height: 844 };
 const DESK = { width: 1280, height: 900 };
 
-/** Goes to another place of the dashboard without loading it anew. */
-const GO = `(path) => {
-  history.pushState(null, '', '/dashboard' + path);
-  dispatchEvent(new PopStateEvent('popstate'));
-}`;
-/** When the page is drawn in a scheme: colours that are on their way have no contrast. */
-const DRAWN = `async (scheme) => {
-  const { dataset } = document.documentElement;
-  while (dataset.mantineColorScheme !== scheme) await new Promise(requestAnimationFrame);
-  for (let frames = 0; frames < 2; frames += 1) await new Promise(requestAnimationFrame);
-  await Promise.all(document.getAnimations().map((one) => one.finished.catch(() => undefined)));
-}`;
-
 t.test('everything fits a phone', options, async (t) => {
   const server = await filledServer(t);
   const browser = await testBrowser(t);
-  const { page, complaints, open, picture, violations, sideways, cut } = await dashboardPage(
+  const { page, complaints, open, go, show, picture, violations, sideways, cut } = await dashboardPage(
     t,
     browser,
     server.origin,
@@ -49,22 +36,14 @@ t.test('everything fits a phone', options, async (t) => {
   );
   page.setDefaultTimeout(10_000);
   const acting = actingOn(page, server);
-  const show = async (colorScheme: 'light' | 'dark') => {
-    await page.emulateMedia({ colorScheme });
-    await inPage(page, DRAWN, colorScheme);
-  };
   await open('/account');
   await signInAt(page, 'owner@example.org');
 
   const scenes = [scenesOfData, scenesOfAccess, scenesOfCode].flatMap((scenesOf) => scenesOf(server));
   for (const { name, path, act } of scenes) {
     await t.test(name, async (t) => {
-      // By way of nowhere: what the last scene has opened is gone.
       await show('light');
-      await inPage(page, GO, '/nowhere');
-      await page.getByRole('heading', { name: 'Not here' }).waitFor();
-      await inPage(page, GO, path);
-      await page.getByRole('heading', { name: 'Not here' }).waitFor({ state: 'detached' });
+      await go(path);
       await act?.(acting);
       await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' });
       const isDialog = (await page.getByRole('dialog').count()) > 0;

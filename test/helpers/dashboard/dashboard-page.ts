@@ -14,7 +14,9 @@ const SCREENSHOTS = fileURLToPath(new URL('../../../dashboard/screenshots/', imp
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 /** Rules of WCAG 2.2 up to AA, and good practice. Without copies of style sheets, which the page's own policy would report. */
 const AXE_RULES = ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice'];
-const AXE_RUN = `(place, runOnly) => axe.run(place === null || document.querySelector(place) === null ? document : place, { runOnly, preload: false, resultTypes: ['violations'] })`;
+/** A dialog covers the page, which is looked at without it. */
+const OPEN_DIALOGS = '[role=dialog][aria-modal=true]';
+const AXE_RUN = `(place, runOnly) => axe.run(document.querySelector(place) === null ? document : place, { runOnly, preload: false, resultTypes: ['violations'] })`;
 
 /** Only the grid of documents may be scrolled sideways. */
 const SIDEWAYS = `[...document.querySelectorAll('body *')]
@@ -37,17 +39,45 @@ const CUT = `[...document.querySelectorAll('body *:not(svg *)')]
   })
   .map((one) => one.outerHTML.slice(0, 200))`;
 
+/**
+ * For each document that is loaded. What moves is drawn sixty times a second, and a colour that is on its way has no contrast.
+ * A constructed style sheet is not subject to the content security policy.
+ */
+const STILL = `{
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync('*, ::before, ::after { transition: none !important; animation: none !important; caret-color: transparent !important }');
+  document.adoptedStyleSheets = [sheet];
+}`;
+/** Goes to another place of the dashboard without loading it anew. */
+const GO = `(path) => {
+  history.pushState(null, '', '/dashboard' + path);
+  dispatchEvent(new PopStateEvent('popstate'));
+}`;
+/** When the page is drawn in a scheme. */
+const DRAWN = `async (scheme) => {
+  const { dataset } = document.documentElement;
+  while (dataset.mantineColorScheme !== scheme) await new Promise(requestAnimationFrame);
+  for (let frames = 0; frames < 2; frames += 1) await new Promise(requestAnimationFrame);
+}`;
+
 export interface DashboardPage {
   readonly page: Page;
   /** What has happened so far that must not: an empty list in a test that passes. */
   readonly complaints: readonly string[];
   /** Opens a place of the dashboard: `/data/movies?sort=-year`. */
   open(path: string): Promise<void>;
+  /**
+   * Goes to another place of the dashboard as its links do, once it is loaded and signed in to: without the scripts being loaded and
+   * compiled again. By way of nowhere: what was open is gone.
+   */
+  go(path: string): Promise<void>;
+  /** Changes the colour scheme of the system, and waits until the page is drawn in it. */
+  show(colorScheme: 'light' | 'dark'): Promise<void>;
   /** Keeps a picture of the page for people, `data.png`; only with MILLRACE_LONG=1, because each takes half a second. */
   picture(name: string): Promise<void>;
   /**
    * What axe-core finds wrong, one line for each violation.
-   * @param where only within these elements, if there are any; otherwise on the whole page
+   * @param where only within these elements, if there are any; otherwise on the whole page. Left out, it is the dialogs that are open
    * @param rules those that only colours can break, or all
    */
   violations(where?: string, rules?: 'all' | 'colours'): Promise<readonly string[]>;
@@ -74,6 +104,7 @@ export async function dashboardPage(
     ...options,
   });
   t.teardown(() => context.close());
+  await context.addInitScript(STILL);
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(`error: ${error.message}`));
@@ -91,6 +122,17 @@ export async function dashboardPage(
     open: async (path) => {
       await page.goto(`${origin}/dashboard${path}`);
     },
+    go: async (path) => {
+      const nowhere = page.getByRole('heading', { name: 'Not here' });
+      await inPage(page, GO, '/nowhere');
+      await nowhere.waitFor();
+      await inPage(page, GO, path);
+      await nowhere.waitFor({ state: 'detached' });
+    },
+    show: async (colorScheme) => {
+      await page.emulateMedia({ colorScheme });
+      await inPage(page, DRAWN, colorScheme);
+    },
     picture: async (name) => {
       if (process.env['MILLRACE_LONG'] !== '1') return;
       mkdirSync(SCREENSHOTS, { recursive: true });
@@ -98,10 +140,10 @@ export async function dashboardPage(
     },
     sideways: () => page.evaluate<readonly string[]>(SIDEWAYS),
     cut: () => page.evaluate<readonly string[]>(CUT),
-    violations: async (where, rules = 'all') => {
+    violations: async (where = OPEN_DIALOGS, rules = 'all') => {
       if (!(await page.evaluate('"axe" in globalThis'))) await page.evaluate(AXE);
       const runOnly = rules === 'all' ? AXE_RULES : { type: 'rule', values: ['color-contrast'] };
-      const { violations } = await inPage<AxeResult>(page, AXE_RUN, where ?? null, runOnly);
+      const { violations } = await inPage<AxeResult>(page, AXE_RUN, where, runOnly);
       return violations.map(
         ({ id, help, nodes }) =>
           `${id}: ${help}\n${nodes.map((node) => `${node.html} ${node.failureSummary}`).join('\n')}`,

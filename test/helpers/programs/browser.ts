@@ -8,7 +8,13 @@ import { endWithProcess } from './end-with-process.ts';
 /** Chromium without windows needs up to a third less of the processor. It has no viewer for PDF. */
 const WITHOUT_WINDOWS = '/usr/bin/chromium-headless-shell';
 const WITH_WINDOWS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+/**
+ * V8 without its optimizing compilers. A page of a test lives for seconds, which is too short to win back what they take; and with
+ * young objects collected as seldom as in the processes of tests (scripts/run-tests.ts).
+ */
+const V8 = '--no-maglev --no-turbofan --min-semi-space-size=16';
 const ARGUMENTS = [
+  `--js-flags=${V8}`,
   '--no-sandbox',
   '--disable-gpu',
   '--disable-quic',

@@ -3,10 +3,11 @@ import type { Acting, Scenes } from './scene.ts';
 
 const CSV = 'id,full name of the customer,age,note of the last person who looked\na,Ada,36,x\nb,Bob,40,y\n';
 
-/** Chooses an item of the menu of a collection. */
-async function choose({ page, press }: Acting, item: RegExp): Promise<void> {
-  await press('More');
+/** Chooses what opens a dialog, in the menu of a collection. */
+async function choose({ page, press }: Acting, item: RegExp, menu = 'More'): Promise<void> {
+  await press(menu);
   await page.getByRole('menuitem', { name: item }).click();
+  await page.getByRole('dialog').waitFor();
 }
 
 export const scenesOfData: Scenes = ({ file, event }) => [
@@ -20,18 +21,12 @@ export const scenesOfData: Scenes = ({ file, event }) => [
   {
     name: 'data-rename',
     path: '/data',
-    act: async ({ page, press }) => {
-      await press('Actions for customers');
-      await page.getByRole('menuitem', { name: 'Rename' }).click();
-    },
+    act: (acting) => choose(acting, /^Rename/, 'Actions for customers'),
   },
   {
     name: 'data-drop',
     path: '/data',
-    act: async ({ page, press }) => {
-      await press('Actions for customers');
-      await page.getByRole('menuitem', { name: 'Drop' }).click();
-    },
+    act: (acting) => choose(acting, /^Drop/, 'Actions for customers'),
   },
   { name: 'data-grid', path: '/data/orders', act: ({ see }) => see('40 documents') },
   {
