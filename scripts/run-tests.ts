@@ -1,7 +1,8 @@
 /**
- * Runs the test files, four processes at a time, and those that measure alone, with one MongoDB for all of them. The last line
- * says what they counted: `N passed, N failed, N skipped`. A process has one test file or a few, and writes TAP. Not here: what a
- * fresh clone needs first (test.mjs), which files there are (test-files.ts), how a run is shown (test-progress.ts, tap-lines.ts).
+ * Runs the test files in four lanes, and those that measure alone. Each lane has a MongoDB of its own, and runs one process after the
+ * other. The last line says what they counted: `N passed, N failed, N skipped`. A process has one test file or a few, and writes TAP.
+ * Not here: what a fresh clone needs first (test.mjs), which files there are (test-files.ts), how a run is shown (test-progress.ts,
+ * tap-lines.ts).
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,7 +13,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { MongoClient } from 'mongodb';
-import { startEmbedded } from '../src/database/embedded/embedded.ts';
+import { findBinary } from '../src/database/embedded/binary.ts';
+import { type EmbeddedDatabase, startEmbedded } from '../src/database/embedded/embedded.ts';
 import { TapLines, type Totals } from './tap-lines.ts';
 import { nameOf, type TestFiles, testFiles } from './test-files.ts';
 import { type FileResult, TestProgress } from './test-progress.ts';
@@ -32,16 +34,16 @@ const PROCESS = fileURLToPath(new URL('test-process.ts', import.meta.url));
 const HEAP = ['--initial-old-space-size=300', '--min-semi-space-size=16'];
 /** The unit of proc(5), which is the same on all systems of Linux. */
 const TICKS_A_SECOND = 100;
-/** Processes at a time: for two processors twice as many, because a process waits for half of its time. */
+/**
+ * Processes at a time: for two processors twice as many, because a process waits for half of its time. Each with a database of its
+ * own: a write wakes every change stream of its database server, which took three quarters of the time of one that all shared.
+ */
 const LANES = 4;
 /**
  * How long the database can answer as of an earlier moment, in seconds; MongoDB's default is 300. It keeps the tables of dropped
  * databases as long. With 9,000 of them it used half a processor at rest, and every test makes dozens.
  */
 const SNAPSHOT_WINDOW_S = 30;
-
-/** Memory for its tables. With the 512 MB of an embedded database a part of its time goes into looking for pages to remove. */
-const CACHE = '1500MB';
 
 /** A file system in memory, on Linux. */
 const IN_MEMORY = '/dev/shm';
@@ -61,16 +63,19 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 
 const { together, alone } = filesToRun();
 const folder = await mkdtemp(join(await temporaryFolder(), 'millrace-test-'));
+const databases: EmbeddedDatabase[] = [];
 try {
-  const binary = process.env['MONGOD_BINARY'];
-  const database = await startEmbedded({ folder, binary, onProgress: (line) => console.error(line) });
-  try {
+  // Found once, before all: on a new machine it is loaded now.
+  const binary = await findBinary({ binary: process.env['MONGOD_BINARY'], onProgress: (line) => console.error(line) });
+  const startOne = async (lane: number) => {
+    const database = await startEmbedded({ folder: join(folder, `database-${lane}`), binary });
+    databases.push(database);
     await tune(database.url);
-    process.exitCode = await runAll(database.url);
-  } finally {
-    await database.stop();
-  }
+  };
+  await Promise.all(Array.from({ length: Math.min(LANES, Math.max(1, together.length)) }, (_, lane) => startOne(lane)));
+  process.exitCode = await runAll(databases.map(({ url }) => url));
 } finally {
+  await Promise.all(databases.map((one) => one.stop()));
   await rm(folder, { recursive: true, force: true });
 }
 
@@ -83,12 +88,10 @@ async function temporaryFolder(): Promise<string> {
   return bavail * bsize >= ENOUGH_MEMORY ? IN_MEMORY : tmpdir();
 }
 
-/** Lets the database remove dropped tables soon, and gives it the memory for all of a run. */
+/** Lets the database remove dropped tables soon. */
 async function tune(url: string): Promise<void> {
   const client = new MongoClient(url);
-  const admin = client.db('admin');
-  await admin.command({ setParameter: 1, minSnapshotHistoryWindowInSeconds: SNAPSHOT_WINDOW_S });
-  await admin.command({ setParameter: 1, wiredTigerEngineRuntimeConfig: `cache_size=${CACHE}` });
+  await client.db('admin').command({ setParameter: 1, minSnapshotHistoryWindowInSeconds: SNAPSHOT_WINDOW_S });
   await client.close();
 }
 
@@ -102,12 +105,15 @@ function filesToRun(): TestFiles {
   }
 }
 
-/** @returns the exit code: 0 when every file ended well */
-async function runAll(url: string): Promise<number> {
+/**
+ * @param urls the databases, one for each lane
+ * @returns the exit code: 0 when every file ended well
+ */
+async function runAll(urls: readonly string[]): Promise<number> {
   const progress = new TestProgress(process.stdout, together.length + alone.length);
   const ticking = setInterval(() => progress.tick(), TICK_MS);
   const sum = { pass: 0, fail: 0, skip: 0 };
-  const lane = async (take: () => readonly string[] | undefined) => {
+  const lane = async (url: string, take: () => readonly string[] | undefined) => {
     for (let files = take(); files !== undefined && !isStopped; files = take()) {
       progress.begin(nameOf(files));
       const { totals, ...result } = await runFiles(files, url);
@@ -120,10 +126,9 @@ async function runAll(url: string): Promise<number> {
   // One lane begins with the longest file, the others with the last one: so two long ones seldom run together, and none
   // runs alone at the end.
   const queue = [...together];
-  const others = Array.from({ length: LANES - 1 }, () => lane(() => queue.pop()));
-  await Promise.all([lane(() => queue.shift()), ...others]);
+  await Promise.all(urls.map((url, n) => lane(url, () => (n === 0 ? queue.shift() : queue.pop()))));
   const rest = alone.map((file) => [file]);
-  await lane(() => rest.shift());
+  await Promise.all(urls.slice(0, 1).map((url) => lane(url, () => rest.shift())));
   clearInterval(ticking);
   progress.close();
   console.log(`${sum.pass} passed, ${sum.fail} failed, ${sum.skip} skipped`);
