@@ -4,13 +4,14 @@ import t from 'tap';
 import { MillraceError } from '../../src/kernel/errors.ts';
 import { buildTestApp } from '../helpers/app.ts';
 
-const WRITES = 8;
+const WRITES = 4;
 
-t.test('eight writes of 22 MB at once all succeed, and others go on meanwhile', async (t) => {
+t.test('four writes of 22 MB at once all succeed, and others go on meanwhile', async (t) => {
   const { app, parts } = await buildTestApp(t);
   const rows = parts.mongo.data.collection('large');
+  const text = randomBytes(500_000).toString('hex');
   for (let part = 0; part < WRITES; part++) {
-    await rows.insertMany(Array.from({ length: 22 }, () => ({ part, text: randomBytes(500_000).toString('hex') })));
+    await rows.insertMany(Array.from({ length: 22 }, () => ({ part, text })));
   }
   const write = async (part: number) => {
     const answer = await app.inject({
@@ -33,7 +34,7 @@ t.test('eight writes of 22 MB at once all succeed, and others go on meanwhile', 
   }
   t.same(await writes, Array(WRITES).fill('{"matched":22,"modified":22}'));
   t.equal(await rows.countDocuments({ m: 1 }), 22 * WRITES);
-  t.ok(small > WRITES, `${small} small transactions meanwhile`);
+  t.ok(small > 8 * WRITES, `${small} small transactions meanwhile`);
 });
 
 t.test('one large transaction runs, 16 wait without a session, and the next is refused at once', async (t) => {

@@ -50,7 +50,7 @@ export const SHORT: FunctionTorture = {
   mutation: 'none',
   writes: 120,
   rate: 30,
-  kills: 2,
+  kills: 1,
   runnerKills: 2,
   freezes: 1,
   longestFreezeMs: 6_500,
@@ -119,6 +119,8 @@ export async function tortureFunctions(options: FunctionTorture): Promise<Functi
     const runnerKills = await killRunners(programs, options, randomOf(options.seed + 1));
     await raging;
     await until(() => writers.acknowledged >= options.writes, 'enough is written', 1_200_000);
+    const ticks = () => runs.countDocuments({ function: 'tick', state: 'ok' });
+    await until(async () => (await ticks()) > 3, 'the cron has run a few times', READY_MS);
     await writers.end();
     const marked = await markedRows(mongo, log);
     const left = await settle(mongo, log, options.settleMs);

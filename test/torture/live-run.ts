@@ -58,14 +58,14 @@ export const SHORT: LiveTorture = {
   streams: 8,
   writes: 900,
   rate: 120,
-  kills: 2,
+  kills: 1,
   freezes: 1,
   longestFreezeMs: 500,
   restarts: 1,
   primaryKills: 0,
   cuts: 0,
   breathMs: 500,
-  cutEvery: 150,
+  cutEvery: 80,
   forgetEvery: 6,
 };
 

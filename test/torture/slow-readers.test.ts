@@ -10,7 +10,7 @@ import { streamUpload } from '../helpers/files/stream-upload.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { startProgram } from '../helpers/programs/program.ts';
 
-const HOLD_MS = process.env['MILLRACE_LONG'] === '1' ? 60_000 : 4_000;
+const HOLD_MS = process.env['MILLRACE_LONG'] === '1' ? 60_000 : 3_000;
 const SOCKETS = 10;
 const MB = 1_000_000;
 /** What the neighbour may wait longer than it does on the same machine without an attack. */

@@ -9,7 +9,7 @@ import { buildTestApp } from '../../helpers/app.ts';
 import { beOwned, withPolicies } from '../../helpers/policies.ts';
 import { until } from '../../helpers/until.ts';
 
-const DOCUMENTS = 6_000;
+const DOCUMENTS = 3_000;
 const FILLING = 'x'.repeat(8_000);
 const READERS = { collections: ['long'], actions: ['read'], principals: { authenticated: true } };
 const STRANGERS = { collections: ['long'], actions: ['read'], principals: { anonymous: true } };
@@ -125,7 +125,7 @@ t.test('what long answers hold is bounded', async (t) => {
   const { parts, url } = await world(t, {
     MILLRACE_HELD_BYTES_PER_CLIENT: '12000000',
     MILLRACE_HELD_BYTES: '14000000',
-    MILLRACE_LIST_BYTES: '40000000',
+    MILLRACE_LIST_BYTES: '20000000',
   });
   withPolicies(parts, [READERS, STRANGERS]);
   const list = `${url}/api/long`;
@@ -158,7 +158,7 @@ t.test('what long answers hold is bounded', async (t) => {
       const { complete, bytes } = await readOn(answer);
       if (answer.statusCode === 429) return false;
       t.equal(complete, false);
-      t.ok(bytes < 40_000_000 && bytes > 35_000_000, `${bytes} bytes`);
+      t.ok(bytes < 20_000_000 && bytes > 17_500_000, `${bytes} bytes`);
       return true;
     }, 'there is room');
   });

@@ -15,7 +15,7 @@ import { HOSTILE } from './hostile-programs.ts';
 /** What the server may add to the time that an endpoint may take. */
 const ADDED_MS = 1_000;
 /** A program that only the clock ends gets less time: nothing is learned in the rest. */
-const SHORT_MS = 500;
+const SHORT_MS = 200;
 const NEIGHBOUR_MS = 1_000;
 const MAX_HEALTH_MS = 100;
 /** Codes of the problems with which a program may end that does not return. */

@@ -14,7 +14,7 @@ import { until } from '../../helpers/until.ts';
 
 const SOCKETS = 10;
 const QUESTIONS = 24;
-const WRITES = 12;
+const WRITES = 6;
 /** Longest time that the program may hold its event loop, in milliseconds of CPU: others wait as long at worst. */
 const MOST_MS = 200;
 
