@@ -122,13 +122,13 @@ const HARMS: Readonly<Record<string, (file: string) => Promise<void>>> = {
   'is empty': (file) => writeFile(file, ''),
   ...(platform() === 'win32' ? {} : { 'could be read by others': (file: string) => chmod(file, 0o644) }),
 };
-t.test('a secret is made again', async (t) => {
+t.test('harmed secrets', async (t) => {
   const folder = await dataFolder(t);
   const files = ['mongod.key', 'mongod.password'].map((name) => join(folder, name));
   let last = await startEmbedded({ folder });
   t.teardown(() => last.stop());
   for (const [harm, harmIt] of Object.entries(HARMS)) {
-    await t.test(`that ${harm}`, async (t) => {
+    await t.test(`a secret that ${harm} is made again`, async (t) => {
       await last.stop();
       const before = await Promise.all(files.map((file) => readFile(file, 'utf8')));
       for (const file of files) await harmIt(file);

@@ -1,6 +1,7 @@
 /** Signing in by a letter: once, for 15 minutes, in the browser that asked or by the code; strangers learn nothing. */
 import { createHash, randomBytes } from 'node:crypto';
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify';
+import type { Email } from 'postal-mime';
 import t from 'tap';
 import { openAuth } from '../../../src/auth/open-auth.ts';
 import { ask, PASSWORD, signIn, signInOwner, signUp, toAccount } from '../../helpers/accounts.ts';
@@ -241,27 +242,17 @@ t.test('signing in by a letter', async (t) => {
 
   await t.test('nobody is flooded: a letter a minute for each network, ten an hour in all', async (t) => {
     await member('bob');
-    const count = (name = 'bob') =>
-      mailbox.letters.filter(
-        ({ to, subject = '' }) => to?.[0]?.address === `${name}@example.org` && SIGN_IN.test(subject),
-      ).length;
-    const before = count();
+    const isToBob = ({ to, subject = '' }: Email) => to?.[0]?.address === 'bob@example.org' && SIGN_IN.test(subject);
+    const count = () => parts.auth.outbox.settled().then(() => mailbox.letters.filter(isToBob).length);
+    const before = await count();
     const one = browserOf(app);
     for (let round = 0; round < 3; round++) t.equal((await one.ask('bob@example.org')).statusCode, 202);
-    await parts.auth.outbox.settled();
-    t.equal(count(), before + 1, 'one network');
-    // One after the other: of two that are made at once each may count the other, and then neither is sent.
-    for (let round = 0; round < 12; round++) {
-      await browserOf(app).ask('bob@example.org');
-      await parts.auth.outbox.settled();
-    }
-    t.equal(count(), before + 10, 'many networks');
-
-    await member('tim');
-    await Promise.all(Array.from({ length: 20 }, () => browserOf(app).ask('tim@example.org')));
-    await parts.auth.outbox.settled();
-    const sent = count('tim');
-    t.ok(sent > 0 && sent <= 10, `at once: ${sent}`);
+    t.equal(await count(), before + 1, 'one network');
+    await Promise.all(Array.from({ length: 20 }, () => browserOf(app).ask('bob@example.org')));
+    t.ok((await count()) <= before + 10, 'many networks at once');
+    // Of two letters that are made at once each may count the other, and then neither is sent. So these are asked for in turn.
+    for (let round = 0; round < 10; round++) await browserOf(app).ask('bob@example.org').then(count);
+    t.equal(await count(), before + 10, 'many networks');
   });
 
   await t.test('known and unknown addresses are answered alike, in the same time', async (t) => {
@@ -300,11 +291,8 @@ function share(a: readonly number[], b: readonly number[]): number {
 t.test('it can be off', async (t) => {
   const mailbox = await testMailbox(t);
   const { app } = await buildTestApp(t, { MILLRACE_SMTP_URL: mailbox.url, MILLRACE_SIGN_IN_LINK: 'off' });
-  t.match((await ask(app, 'POST /auth/link', { email: 'a@example.org' })).json(), {
-    status: 403,
-    code: 'sign-in-link-off',
-  });
-  const token = 'x'.repeat(43);
-  t.match((await ask(app, 'POST /auth/link/confirm', { token })).json(), { code: 'sign-in-link-off' });
+  const off = { status: 403, code: 'sign-in-link-off' };
+  t.match((await ask(app, 'POST /auth/link', { email: 'a@example.org' })).json(), off);
+  t.match((await ask(app, 'POST /auth/link/confirm', { token: 'x'.repeat(43) })).json(), off);
   t.match((await ask(app, 'GET /auth/providers')).json(), { link: false });
 });
