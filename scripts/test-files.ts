@@ -8,8 +8,9 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 const ENDING = '.test.ts';
 
 /**
- * The files that take longest, the longest first: begun last, one of them would run alone at the end. One lane runs them, one process
- * after the other, while the others run the rest; files of one entry share a process. A run of all tests says at its end which they are.
+ * The files that take longest; files of one entry share a process. One lane takes entries from the first on, one after the other, while
+ * the others run the rest, and come to these from the last one on. The lanes meet among those that take 20 s, in the middle: after a
+ * longer one all other lanes would wait for it. A run of all tests says at its end which files take longest.
  */
 export const LONGEST: readonly (readonly string[])[] = [
   ['test/contract.test.ts'],
@@ -28,15 +29,15 @@ export const LONGEST: readonly (readonly string[])[] = [
   ['test/dashboard/users.test.ts', 'test/dashboard/sign-in/setup.test.ts', 'test/dashboard/sign-in/shell.test.ts'],
   ['test/torture/crash.test.ts'],
   ['test/files/large.test.ts'],
-  ['test/policies/matrix.test.ts'],
   ['test/files/browser.test.ts'],
   ['test/policies/agreement/property.test.ts'],
   ['test/realtime/agreement/agreement-policies.test.ts'],
-  ['test/collections/large-writes.test.ts'],
-  ['test/files/move.test.ts', 'test/files/aborts.test.ts'],
-  ['test/http/openapi/typed-client.test.ts'],
   ['test/functions/before/every-write.test.ts'],
+  ['test/collections/large-writes.test.ts'],
+  ['test/http/openapi/typed-client.test.ts'],
   ['test/realtime/subscription/resume.test.ts'],
+  ['test/files/move.test.ts', 'test/files/aborts.test.ts'],
+  ['test/policies/matrix.test.ts'],
   ['test/scripts/start.test.ts'],
   ['test/auth/flows/lies.test.ts', 'test/auth/sign-in/owners.test.ts'],
   ['test/torture/torture.test.ts', 'test/torture/live.test.ts'],
@@ -49,16 +50,15 @@ export const LONGEST: readonly (readonly string[])[] = [
 ];
 
 /**
- * Files that are run last, alone, one after the other: they measure how long one client waits while others attack, or they need
- * both processors to end in their time.
+ * Files that are run last, one entry after the other: they measure how long one client waits while others attack, or they need
+ * both processors to end in their time. Files of one entry run beside each other: together they use less than the two processors,
+ * and the times that they ask for are seconds, or times of the processor.
  */
-export const MEASURING: readonly string[] = [
-  'test/torture/functions.test.ts',
-  'test/functions/sandbox/attacks.test.ts',
-  'test/realtime/attacks/expensive-questions.test.ts',
-  'test/realtime/attacks/read-log-attack.test.ts',
-  'test/collections/http/hostile.test.ts',
-  'test/torture/slow-readers.test.ts',
+export const MEASURING: readonly (readonly string[])[] = [
+  ['test/torture/functions.test.ts'],
+  ['test/functions/sandbox/attacks.test.ts'],
+  ['test/realtime/attacks/expensive-questions.test.ts', 'test/realtime/attacks/read-log-attack.test.ts'],
+  ['test/collections/http/hostile.test.ts', 'test/torture/slow-readers.test.ts'],
 ];
 
 /** What a file does that wants a process of its own: it watches its process, or ends it. */
@@ -69,8 +69,8 @@ const SHARED = 20;
 export interface TestFiles {
   /** Files that may run beside each other, the longest first; each entry is a process, with one file or a few. */
   readonly together: readonly (readonly string[])[];
-  /** Files to run after these, one at a time. */
-  readonly alone: readonly string[];
+  /** Files to run after these, one entry at a time; files of one entry beside each other, each in a process of its own. */
+  readonly last: readonly (readonly string[])[];
 }
 
 /**
@@ -82,9 +82,11 @@ export interface TestFiles {
 export function testFiles(root: string, asked: readonly string[]): TestFiles {
   const found = asked.length === 0 ? testsIn(join(root, 'test')) : asked.flatMap((path) => named(resolve(path)));
   const files = new Set(found.map((path) => relative(root, path)).sort());
-  const alone = MEASURING.filter((file) => files.delete(file));
-  const longest = LONGEST.map((entry) => entry.filter((file) => files.delete(file))).filter(({ length }) => length > 0);
-  return { together: [...longest, ...shared(root, [...files])], alone };
+  const take = (entries: readonly (readonly string[])[]) =>
+    entries.map((entry) => entry.filter((file) => files.delete(file))).filter(({ length }) => length > 0);
+  const last = take(MEASURING);
+  const longest = take(LONGEST);
+  return { together: [...longest, ...shared(root, [...files])], last };
 }
 
 /** Puts neighbours together that do not want a process of their own. */

@@ -36,7 +36,11 @@ function signedBy(key: (keys: Keys) => Promise<CryptoKey>, header: (keys: Keys) 
     new SignJWT(claims).setProtectedHeader({ alg: 'RS256', ...header(keys) }).sign(await key(keys));
 }
 
-const foreignKey = async () => (await generateKeyPair('RS256')).privateKey;
+let foreign: ReturnType<typeof generateKeyPair> | undefined;
+const foreignKey = async () => {
+  foreign ??= generateKeyPair('RS256');
+  return (await foreign).privateKey;
+};
 
 function encoded(value: object): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url');
