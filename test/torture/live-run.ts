@@ -58,7 +58,7 @@ export const SHORT: LiveTorture = {
   streams: 8,
   writes: 900,
   rate: 120,
-  kills: 1,
+  kills: 2,
   freezes: 1,
   longestFreezeMs: 500,
   restarts: 1,
