@@ -16,6 +16,7 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const AXE_RULES = ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice'];
 /** A dialog covers the page, which is looked at without it. */
 const OPEN_DIALOGS = '[role=dialog][aria-modal=true]';
+/** A selector means all elements that match it: a dialog may be open above another. */
 const AXE_RUN = `(place, runOnly) => axe.run(document.querySelector(place) === null ? document : place, { runOnly, preload: false, resultTypes: ['violations'] })`;
 
 /** Only the grid of documents may be scrolled sideways. */
