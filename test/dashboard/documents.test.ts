@@ -237,7 +237,7 @@ t.test('what can be done with documents', options, async (t) => {
       await whoIsIt.promise;
       await asked.continue();
     });
-    await go('/data/movies?sort=id&columns=Title,US+Gross');
+    await open('/data/movies?sort=id&columns=Title,US+Gross');
     await grid.getByText('film-0000').waitFor();
     await tabTo(grid);
     await press('ArrowDown', 'ArrowDown', 'ArrowDown', 'ArrowRight', 'F2');
