@@ -130,7 +130,7 @@ t.test('collections and their documents', options, async (t) => {
 
   await t.test(`a list of ${LONG} documents scrolls to its end, and its middle stays right`, async (t) => {
     await fill('long', rows(LONG));
-    await go('/data/long?sort=id');
+    await open('/data/long?sort=id');
     const list = page.getByRole('grid', { name: 'Documents of long' });
     await list.getByText('row-000000').waitFor();
     const resting = await inPage<readonly number[]>(page, FRAMES, LONG, 0);

@@ -73,7 +73,7 @@ t.test('what can be done with documents', options, async (t) => {
 
   await t.test('import, export, and writes by filter', async (t) => {
     await ask(app, 'POST /api/people', { name: 'Ada' }, owner);
-    await go('/data/people');
+    await open('/data/people');
     const choose = async (item: RegExp) => {
       await page.getByRole('button', { name: 'More' }).click();
       await page.getByRole('menuitem', { name: item }).click();
@@ -186,7 +186,7 @@ t.test('what can be done with documents', options, async (t) => {
     const list = page.getByRole('grid', { name: 'Documents of countries' });
     const found = (count: number) =>
       page.getByText(`${count} document${count === 1 ? '' : 's'}`, { exact: true }).waitFor();
-    await go('/data/countries?sort=-area&columns=name.common,currencies,borders,area');
+    await open('/data/countries?sort=-area&columns=name.common,currencies,borders,area');
     await found(countries.length);
     const largest = countries.toSorted((one, other) => Number(other['area']) - Number(one['area']))[0];
     await list.getByRole('row').nth(1).getByText(String(largest?.['cca3']), { exact: true }).waitFor();

@@ -37,7 +37,7 @@ t.test('policies in the dashboard', options, async (t) => {
     await ask(app, 'POST /api/posts', { authorId, title: MARKUP }, owner);
   }
   const browser = await testBrowser(t);
-  const { page, complaints, open, go, picture, violations } = await dashboardPage(t, browser, origin);
+  const { page, complaints, open, picture, violations } = await dashboardPage(t, browser, origin);
   page.setDefaultTimeout(10_000);
 
   await t.test('development mode explains its open policy, and asks for an account without it', async (t) => {
@@ -179,7 +179,7 @@ t.test('policies in the dashboard', options, async (t) => {
   });
 
   await t.test('a policy names a user, who is found and shown by name', async (t) => {
-    await go('/policies');
+    await open('/policies');
     await page.getByRole('link', { name: 'Own posts' }).click();
     await page.getByRole('combobox', { name: 'Users' }).fill('ann');
     await page.getByRole('option', { name: 'ann · author' }).click();

@@ -69,7 +69,8 @@ export interface DashboardPage {
   open(path: string): Promise<void>;
   /**
    * Goes to another place of the dashboard as its links do, once it is loaded and signed in to: without the scripts being loaded and
-   * compiled again. By way of nowhere: what was open is gone.
+   * compiled again. By way of nowhere: what was open is gone. What was asked for in the last ten seconds may be shown as it was then:
+   * after a change by others, `open` the place.
    */
   go(path: string): Promise<void>;
   /** Changes the colour scheme of the system, and waits until the page is drawn in it. */
