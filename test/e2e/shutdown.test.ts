@@ -6,7 +6,7 @@ import { startMillrace } from '../helpers/programs/millrace.ts';
 
 const { url, primary } = await testReplicaSet(t);
 
-// The second one makes an end of the database.
+// In this order: the second case ends the database that both use.
 for (const [how, leave] of [
   ['answers nothing', async (member: Member) => member.freeze()],
   ['has gone', (member: Member) => member.kill()],

@@ -1,5 +1,5 @@
 /**
- * A real MongoDB for a test file: the one that the test run shares, or one of its own when the file is run alone. Each test gets a
+ * A real MongoDB for a test file: the one that the tests of a lane share (scripts/run-tests.ts), or one of its own when the file is run alone. Each test gets a
  * database that holds no document. In a run it may be the database of an earlier test, with the tables and indexes of the product
  * still there: making them takes most of the time in which an app starts.
  */
@@ -36,13 +36,13 @@ const ORDERED_BY_ID = { clusteredIndex: { v: 2, key: { _id: 1 }, name: '_id_', u
 
 /** Gives `t` a MongoDB, and a database in it that nobody else uses. */
 export async function testMongo(t: Test, options: TestMongoOptions = {}): Promise<TestMongo> {
-  const ofRun = urlOfRun();
-  const url = ofRun ?? (await ownMongo(t));
-  const taken = ofRun === undefined || options.isNew ? undefined : await withClient(url, takeUsed);
+  const ofLane = urlOfLane();
+  const url = ofLane ?? (await ownMongo(t));
+  const taken = ofLane === undefined || options.isNew ? undefined : await withClient(url, takeUsed);
   const database = taken ?? `test_${randomBytes(6).toString('hex')}`;
   t.teardown(() =>
     withClient(url, async (client) => {
-      const isFit = ofRun !== undefined && t.passing() && (await hasProductTables(client, database));
+      const isFit = ofLane !== undefined && t.passing() && (await hasProductTables(client, database));
       if (isFit) await free(client).insertOne({ _id: database });
       // Beside each other: each drop waits for a moment.
       else await Promise.all(databasesOf(client, database).map((db) => db.dropDatabase()));
@@ -51,18 +51,18 @@ export async function testMongo(t: Test, options: TestMongoOptions = {}): Promis
   return { url, database };
 }
 
-/** The connection string of the MongoDB that all tests of a run share; undefined when a file is run alone. */
-const urlOfRun = () => process.env['MILLRACE_TEST_MONGODB_URL'];
+/** The connection string of the MongoDB that the tests of a lane share; undefined when a file is run alone. */
+const urlOfLane = () => process.env['MILLRACE_TEST_MONGODB_URL'];
 
-/** The client of this process, for the MongoDB of the run: each client makes several connections. */
-let clientOfRun: MongoClient | undefined;
+/** The client of this process for that MongoDB: each client makes several connections. */
+let clientOfLane: MongoClient | undefined;
 
 async function withClient<T>(url: string, use: (client: MongoClient) => Promise<T>): Promise<T> {
-  const isOfRun = url === urlOfRun();
-  if (isOfRun && clientOfRun !== undefined) return await use(clientOfRun);
+  const isOfLane = url === urlOfLane();
+  if (isOfLane && clientOfLane !== undefined) return await use(clientOfLane);
   const client = new MongoClient(url);
-  if (isOfRun && endWithProcess(() => client.close())) {
-    clientOfRun = client;
+  if (isOfLane && endWithProcess(() => client.close())) {
+    clientOfLane = client;
     return await use(client);
   }
   try {

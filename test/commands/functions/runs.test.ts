@@ -26,12 +26,8 @@ t.test('a function is tried, and its runs are followed', async (t) => {
       const printed = t.capture(console, 'log');
       const trial = { plugin: 'invoice', fn: 'total', input, principal: undefined, draft: null };
       const succeeded = await tryFunction(trial, remote);
-      return {
-        succeeded,
-        said: printed()
-          .flatMap(({ args }) => args)
-          .join('\n'),
-      };
+      const said = printed().flatMap(({ args }) => args);
+      return { succeeded, said: said.join('\n') };
     };
     t.notMatch((await run()).said, /destructure/, 'an endpoint gets an empty request');
     t.match(await run({ params: { id: '9' } }), { succeeded: true, said: /There is no invoice 9/ });

@@ -14,7 +14,7 @@ const SCREENSHOTS = fileURLToPath(new URL('../../../dashboard/screenshots/', imp
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 /** Rules of WCAG 2.2 up to AA, and good practice. Without copies of style sheets, which the page's own policy would report. */
 const AXE_RULES = ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice'];
-/** A dialog covers the page, which is looked at without it. */
+/** Where axe looks when dialogs are open. They cover the page, which tests look at while none is open. */
 const OPEN_DIALOGS = '[role=dialog][aria-modal=true]';
 /** A selector means all elements that match it: a dialog may be open above another. */
 const AXE_RUN = `(place, runOnly) => axe.run(document.querySelector(place) === null ? document : place, { runOnly, preload: false, resultTypes: ['violations'] })`;
@@ -41,7 +41,8 @@ const CUT = `[...document.querySelectorAll('body *:not(svg *)')]
   .map((one) => one.outerHTML.slice(0, 200))`;
 
 /**
- * For each document that is loaded. What moves is drawn sixty times a second, and a colour that is on its way has no contrast.
+ * Runs in each document that is loaded, and takes transitions, animations and the blinking caret away: what moves is drawn sixty times
+ * a second, and axe cannot judge the contrast of a colour that is changing.
  * A constructed style sheet is not subject to the content security policy.
  */
 const STILL = `{
@@ -54,7 +55,7 @@ const GO = `(path) => {
   history.pushState(null, '', '/dashboard' + path);
   dispatchEvent(new PopStateEvent('popstate'));
 }`;
-/** When the page is drawn in a scheme. */
+/** Waits until the page is drawn in a colour scheme. */
 const DRAWN = `async (scheme) => {
   const { dataset } = document.documentElement;
   while (dataset.mantineColorScheme !== scheme) await new Promise(requestAnimationFrame);

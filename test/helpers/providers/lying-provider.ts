@@ -154,7 +154,7 @@ function failure(status: number, error: string, error_description?: string): Rep
   return { status, body: { error, error_description } };
 }
 
-/** Those with which the providers of a process begin: making a pair takes a sixth of a second of the processor. */
+/** The keys that all providers of this process begin with: making a pair takes a sixth of a second of the processor. */
 let firstKeys: Promise<Keys> | undefined;
 
 async function makeKeys(): Promise<Keys> {

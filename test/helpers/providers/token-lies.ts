@@ -36,6 +36,7 @@ function signedBy(key: (keys: Keys) => Promise<CryptoKey>, header: (keys: Keys) 
     new SignJWT(claims).setProtectedHeader({ alg: 'RS256', ...header(keys) }).sign(await key(keys));
 }
 
+/** Made once: a pair takes a sixth of a second of the processor. */
 let foreign: ReturnType<typeof generateKeyPair> | undefined;
 const foreignKey = async () => {
   foreign ??= generateKeyPair('RS256');
