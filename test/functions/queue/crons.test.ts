@@ -52,6 +52,24 @@ t.test('each time makes one run, with several processes that plan', async (t) =>
   }
 });
 
+t.test('a time that comes while crons are looked at is not missed', async (t) => {
+  const stepMs = 50;
+  const node = await world.node({ it: onTime('*/5 * * * *', () => {}) });
+  await stands('*/5 * * * *');
+  await node.queue.quiet();
+  let now = START;
+  const still = { value: START, writable: true, configurable: true };
+  t.teardown(() => Object.defineProperty(world.clock, 'now', still));
+  Object.defineProperty(world.clock, 'now', { get: () => (now += stepMs), configurable: true });
+  // Each look at the clock sees a later time. The cron is due at the first of these looks, then at the second, and so on.
+  for (let looks = 1; looks <= 8; looks += 1) {
+    now = START - MINUTE / 2 + looks * 5 * MINUTE - looks * stepMs;
+    await node.queue.look();
+    await until(async () => (await times()).length === looks, `time ${looks} has its run`, 10_000);
+  }
+  await node.stop();
+});
+
 t.test('times that nobody was there for are made up for once, for a day', async (t) => {
   const said = { it: onTime('0 * * * *', () => {}) };
   const first = await world.node(said);

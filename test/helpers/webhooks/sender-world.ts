@@ -84,12 +84,14 @@ export interface DirectPlace {
   readonly database: string;
   readonly limits?: Partial<SenderLimits>;
   readonly egress?: EgressOptions;
+  /** Instead of the clock that `advance` moves. */
+  readonly clockOffsetMs?: () => number;
 }
 
 /** A direct sender with a connection of its own, as in a process of its own. */
 export async function openDirect(
   t: Test,
-  { url, database, limits = {}, egress: rules }: DirectPlace,
+  { url, database, limits = {}, egress: rules, clockOffsetMs }: DirectPlace,
 ): Promise<SenderWorld> {
   const mongo = await openMongo({ url, database });
   t.teardown(() => mongo.close());
@@ -103,7 +105,7 @@ export async function openDirect(
         egress,
         events,
         version: '1.2.3',
-        clockOffsetMs: offset,
+        clockOffsetMs: clockOffsetMs ?? offset,
         random: () => 0.5,
         limits: { timeoutMs: TIMEOUT_MS, leaseMs: 5_000, ...limits },
       }),

@@ -29,6 +29,8 @@ export class Taking {
   readonly #end = new AbortController();
   /** Endpoints of which more may be due in the database; the one that is next comes first. */
   readonly #more = new Set<string>();
+  /** Endpoints that got something due while the database was asked what is: its answer may not have it. */
+  readonly #cameMeanwhile = new Set<string>();
   #all = false;
   #lookedAt = Number.NEGATIVE_INFINITY;
   /** When the next delivery is due that is not due yet, in milliseconds since 1970. */
@@ -61,6 +63,7 @@ export class Taking {
   /** An endpoint has deliveries that are due. */
   due(endpoint: string): void {
     this.#more.add(endpoint);
+    this.#cameMeanwhile.add(endpoint);
     this.#begin();
   }
 
@@ -68,7 +71,7 @@ export class Taking {
   dueAt(time: number): void {
     if (time >= this.#nextDue) return;
     this.#nextDue = time;
-    if (this.#running === null) this.#setTimer();
+    this.#begin();
   }
 
   /** Puts a delivery that this process has taken into the line of its endpoint. */
@@ -92,18 +95,22 @@ export class Taking {
 
   #begin(): void {
     if (!this.#started || this.#end.signal.aborted || this.#running !== null) return;
-    if (this.#all || this.#wanted().length > 0) this.#running = this.#run();
-    else this.#setTimer();
+    const now = this.#parts.clock.now();
+    if (this.#all || this.#wanted(now).length > 0) this.#running = this.#run();
+    else this.#setTimer(now);
   }
 
   async #run(): Promise<void> {
     const { signal } = this.#end;
+    const { clock } = this.#parts;
     let failures = 0;
+    let now = clock.now();
     while (!signal.aborted) {
       try {
-        await this.#parts.clock.refresh();
+        await clock.refresh();
         if (this.#all) await this.#lookAtAll();
-        const wanted = this.#wanted();
+        now = clock.now();
+        const wanted = this.#wanted(now);
         if (wanted.length === 0 && !this.#all) break;
         await this.#take(wanted);
         failures = 0;
@@ -118,7 +125,7 @@ export class Taking {
       }
     }
     this.#running = null;
-    this.#setTimer();
+    this.#setTimer(now);
   }
 
   async #lookAtAll(): Promise<void> {
@@ -140,9 +147,8 @@ export class Taking {
   }
 
   /** The endpoints of which more can be taken now, and how many deliveries of each. */
-  #wanted(): readonly { readonly endpoint: string; readonly count: number }[] {
-    const { clock, slots } = this.#parts;
-    const now = clock.now();
+  #wanted(now: number): readonly { readonly endpoint: string; readonly count: number }[] {
+    const { slots } = this.#parts;
     const wanted: { endpoint: string; count: number }[] = [];
     for (const endpoint of this.#more) {
       if (wanted.length === MAX_ENDPOINTS) break;
@@ -169,12 +175,13 @@ export class Taking {
     const probes = await this.#claimProbes(wanted.map(({ endpoint }) => endpoint));
     const now = clock.now();
     const still = wanted.filter(({ endpoint }) => probes.has(endpoint) || this.#closed(endpoint));
+    this.#cameMeanwhile.clear();
     const found = await store.pick(still, new Date(now));
     const counts = Map.groupBy(found, ({ endpoint }) => endpoint);
     for (const { endpoint, count } of still) {
       this.#more.delete(endpoint);
       // At the end of the line, so that all get their turn.
-      if (counts.get(endpoint)?.length === count) this.#more.add(endpoint);
+      if (counts.get(endpoint)?.length === count || this.#cameMeanwhile.has(endpoint)) this.#more.add(endpoint);
     }
     const take = randomUUID();
     const until = sendBefore(limits);
@@ -234,11 +241,11 @@ export class Taking {
     return Array.from({ length: count }, (_, index) => first + index * step + here);
   }
 
-  #setTimer(): void {
+  /** @param now the time at which nothing was wanted. With a later one, an endpoint whose time came in between would be missed. */
+  #setTimer(now: number): void {
     clearTimeout(this.#timer);
     if (this.#end.signal.aborted) return;
-    const { clock, endpoints } = this.#parts;
-    const now = clock.now();
+    const { endpoints } = this.#parts;
     let next = this.#nextDue;
     for (const endpoint of this.#more) {
       const state = endpoints.get(endpoint);

@@ -88,19 +88,20 @@ export class Crons {
 
   async #tick(): Promise<void> {
     if (this.#stopped || !this.#parts.mayRun()) return;
+    // One time for all of this: a cron that becomes due in between would be missed, and by the timer, too.
+    const now = new Date(this.#parts.now());
     try {
-      for (const planned of this.#planned) await this.#plan(planned);
-      this.#arm();
+      for (const planned of this.#planned) await this.#plan(planned, now);
+      this.#arm(now);
     } catch (error) {
       this.#parts.onError(error);
       this.#set(AGAIN_MS);
     }
   }
 
-  async #plan(planned: Planned): Promise<void> {
+  async #plan(planned: Planned, now: Date): Promise<void> {
     const { store, standing, onDue } = this.#parts;
     const { fn, times } = planned;
-    const now = new Date(this.#parts.now());
     const at = times.upTo(now);
     if (at === null || at <= planned.standing.at) return;
     if (now.getTime() - at.getTime() <= MISSED_MS) {
@@ -116,10 +117,10 @@ export class Crons {
     planned.standing = { ...planned.standing, at };
   }
 
-  #arm(): void {
-    const now = this.#parts.now();
-    const next = this.#planned.flatMap(({ times }) => times.after(new Date(now))?.getTime() ?? []);
-    if (next.length > 0) this.#set(Math.min(MOST_MS, Math.max(LEAST_MS, Math.min(...next) - now)));
+  /** Sets the timer for the first time after the one up to which was planned. */
+  #arm(planned: Date): void {
+    const next = this.#planned.flatMap(({ times }) => times.after(planned)?.getTime() ?? []);
+    if (next.length > 0) this.#set(Math.min(MOST_MS, Math.max(LEAST_MS, Math.min(...next) - this.#parts.now())));
   }
 
   #set(ms: number): void {
