@@ -1,8 +1,9 @@
 /**
- * Mends the driver (7.9.0): a command could wait for ever when its connection was just closed by the server. Between the end of a
- * connection and the event `close`, which comes a phase of the event loop later, the driver still takes the connection for open.
- * A write is refused then, and the driver takes that for a full buffer: it waits for the event `drain`, which a closed socket never
- * sends. Here each socket that closes sends it. The driver goes on, finds the connection closed, and fails the command.
+ * Mends the driver (7.9.0) for commands that are sent while the server closes their connection. Between the end of a connection and
+ * the event `close`, which comes a phase of the event loop later, the driver takes the connection for open. A write is refused then,
+ * and the driver takes that for a full buffer: it waits for `drain`, or for `error` of the socket. Such a command never came back,
+ * or failed with an error of Node that is not repeated. Here a connection that fails sends `drain` at once. The driver goes on, finds
+ * that the connection has failed, and treats the command like any other whose connection was lost.
  */
 import type { EventEmitter } from 'node:events';
 import { createRequire } from 'node:module';
@@ -10,8 +11,8 @@ import { createRequire } from 'node:module';
 /** The part of the driver's class for a connection that is needed here. */
 interface Connection {
   readonly socket: EventEmitter;
-  /** Handles the event `close` of the socket. */
-  onClose(): void;
+  /** Called when the connection has failed or closed, often more than once. */
+  cleanup(error: Error): void;
 }
 
 // The driver does not export the class.
@@ -20,14 +21,14 @@ const { Connection }: { Connection: { prototype: Connection } } = createRequire(
 );
 let isMended = false;
 
-/** Mends all connections that are made from now on. */
+/** Mends all connections of this process. */
 export function mendConnections(): void {
   if (isMended) return;
   isMended = true;
   const { prototype } = Connection;
-  const { onClose } = prototype;
-  prototype.onClose = function () {
-    onClose.call(this);
+  const { cleanup } = prototype;
+  prototype.cleanup = function (error) {
+    cleanup.call(this, error);
     this.socket.emit('drain');
   };
 }
