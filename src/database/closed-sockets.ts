@@ -1,9 +1,10 @@
 /**
- * Mends the driver (7.9.0) for commands that are sent while the server closes their connection. Between the end of a connection and
- * the event `close`, which comes a phase of the event loop later, the driver takes the connection for open. A write is refused then,
- * and the driver takes that for a full buffer: it waits for `drain`, or for `error` of the socket. Such a command never came back,
- * or failed with an error of Node that is not repeated. Here a connection that fails sends `drain` at once. The driver goes on, finds
- * that the connection has failed, and treats the command like any other whose connection was lost.
+ * Mends the driver (7.9.0) when it is imported, for commands that are sent while the server closes their connection
+ * (decisions/0204). Between the end of a socket and its event `close`, which comes a phase of the event loop later, the driver takes
+ * the connection for open. A write is refused then. The driver takes that for a full buffer and waits for the event `drain` or
+ * `error` of the socket: the command never came back, or failed with an error of Node that is not repeated. Here the socket of a
+ * connection that is given up emits `drain`. The driver goes on, finds that the connection has failed, and treats the command like
+ * any other whose connection was lost.
  */
 import type { EventEmitter } from 'node:events';
 import { createRequire } from 'node:module';
@@ -11,7 +12,7 @@ import { createRequire } from 'node:module';
 /** The part of the driver's class for a connection that is needed here. */
 interface Connection {
   readonly socket: EventEmitter;
-  /** Called when the connection has failed or closed, often more than once. */
+  /** Gives the connection up; called when it has failed or closed, often more than once. */
   cleanup(error: Error): void;
 }
 
@@ -19,16 +20,9 @@ interface Connection {
 const { Connection }: { Connection: { prototype: Connection } } = createRequire(import.meta.url)(
   'mongodb/lib/cmap/connection.js',
 );
-let isMended = false;
-
-/** Mends all connections of this process. */
-export function mendConnections(): void {
-  if (isMended) return;
-  isMended = true;
-  const { prototype } = Connection;
-  const { cleanup } = prototype;
-  prototype.cleanup = function (error) {
-    cleanup.call(this, error);
-    this.socket.emit('drain');
-  };
-}
+const { prototype } = Connection;
+const { cleanup } = prototype;
+prototype.cleanup = function (error) {
+  cleanup.call(this, error);
+  this.socket.emit('drain');
+};

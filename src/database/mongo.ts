@@ -4,7 +4,7 @@
  * Not here: starting a server (embedded/), what is stored (the stores), errors (errors.ts).
  */
 import { type Db, MongoClient, MongoParseError } from 'mongodb';
-import { mendConnections } from './closed-sockets.ts';
+import './closed-sockets.ts';
 import { serverCode } from './errors.ts';
 import { CODE } from './server-codes.ts';
 import { UnusableDatabase } from './unusable.ts';
@@ -63,7 +63,6 @@ export async function openMongo(settings: MongoSettings): Promise<Mongo> {
 }
 
 function makeClient({ url, maxPoolSize = 64 }: MongoSettings): MongoClient {
-  mendConnections();
   try {
     return new MongoClient(url, {
       appName: 'millrace',

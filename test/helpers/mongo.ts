@@ -1,7 +1,7 @@
 /**
- * A real MongoDB for a test file: the one that the tests of a lane share (scripts/run-tests.ts), or one of its own when the file is run alone. Each test gets a
- * database that holds no document. In a run it may be the database of an earlier test, with the tables and indexes of the product
- * still there: making them takes most of the time in which an app starts.
+ * A real MongoDB for a test file: the one that the tests of a lane share (scripts/run-tests.ts), or one of its own when the file is
+ * run alone. Each test gets a database that holds no document. In a run it may be the database of an earlier test, with the tables
+ * and indexes of the product still there: making them takes most of the time in which an app starts.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';

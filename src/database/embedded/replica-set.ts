@@ -6,7 +6,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Db, type Document, MongoClient, MongoNetworkError, MongoServerError } from 'mongodb';
 import { MillraceError } from '../../kernel/errors.ts';
-import { mendConnections } from '../closed-sockets.ts';
+import '../closed-sockets.ts';
 import { type Credentials, DATABASE_USER } from './credentials.ts';
 
 const POLL_MS = 10;
@@ -38,7 +38,6 @@ const USER_NOT_FOUND = 11;
  */
 export async function formReplicaSet(settings: MemberSettings, limit: AbortSignal): Promise<ReplicaMember> {
   const { port, credentials } = settings;
-  mendConnections();
   const client = new MongoClient(`mongodb://127.0.0.1:${port}/?directConnection=true`, {
     appName: 'millrace-start',
     auth: { username: '__system', password: credentials.key },

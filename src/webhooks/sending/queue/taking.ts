@@ -29,7 +29,7 @@ export class Taking {
   readonly #end = new AbortController();
   /** Endpoints of which more may be due in the database; the one that is next comes first. */
   readonly #more = new Set<string>();
-  /** Endpoints that got something due while the database was asked what is: its answer may not have it. */
+  /** Endpoints that were told to have something due while the database was asked: its answer may lack that. */
   readonly #cameMeanwhile = new Set<string>();
   #all = false;
   #lookedAt = Number.NEGATIVE_INFINITY;
