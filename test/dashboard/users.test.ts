@@ -64,8 +64,10 @@ t.test('accounts and keys in the dashboard', options, async (t) => {
 
     const { code } = await setUpFactor(app, parts, ada);
     await account.getByRole('button', { name: 'Remove the second factor' }).click();
+    const removal = dialog('Remove the second factor of ada');
+    await removal.waitFor();
     t.strictSame(await violations(), [], 'the question');
-    await dialog('Remove the second factor of ada').getByRole('button', { name: 'Remove' }).click();
+    await removal.getByRole('button', { name: 'Remove' }).click();
     await account.getByText('No second factor is set up').waitFor();
     t.match((await ask(app, 'POST /auth/fresh', { code: await code() }, ada)).json(), { code: 'sign-in-failed' });
 

@@ -133,7 +133,7 @@ export const scenesOfAccess: Scenes = ({ user, key }) => [
     name: 'settings-letter',
     path: '/settings?tab=letters&letter=sign-in-link.en',
     act: async ({ page, press }) => {
-      await page.getByRole('dialog').getByLabel('Subject').waitFor();
+      await page.getByRole('dialog', { name: /./ }).getByLabel('Subject').waitFor();
       await press('Preview');
       await page.frameLocator('iframe').getByRole('link', { name: 'Sign in' }).waitFor();
     },

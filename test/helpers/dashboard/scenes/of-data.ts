@@ -7,7 +7,8 @@ const CSV = 'id,full name of the customer,age,note of the last person who looked
 async function choose({ page, press }: Acting, item: RegExp, menu = 'More'): Promise<void> {
   await press(menu);
   await page.getByRole('menuitem', { name: item }).click();
-  await page.getByRole('dialog').waitFor();
+  // By any name: a dialog gets it a moment after it is drawn.
+  await page.getByRole('dialog', { name: /./ }).waitFor();
 }
 
 export const scenesOfData: Scenes = ({ file, event }) => [
