@@ -1,6 +1,6 @@
 /**
- * The rules of the house that a machine can hold: floors of imports, vendors at their doors, words, sizes, opening
- * comments, generated pages, tests that SECURITY.md names. docs/architecture.md says why.
+ * Rules of the layout that a program can check: layers of imports, where vendors are imported, sizes, generated pages, tests that
+ * SECURITY.md names. docs/architecture.md says why; test/words.test.ts checks the vocabulary.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -36,11 +36,8 @@ const FLOORS: Readonly<Record<string, number>> = {
 const NEIGHBOURS = new Set(['policies>auth']); // a policy is about a principal
 
 const MAX_LINES = 300;
-const MAX_FILES = 16;
-/** An exported declaration at the beginning of a line, and its name. */
-const DECLARATION = /^export (?:default )?(?:abstract )?(?:async )?(?:class|function\*?|interface|type|const) (\w+)/gm;
-const MAX_MEDIAN = 120;
-const BANNED = /manager|helper|util|service|controller|handler|info|\bdata\b|process/i;
+/** A folder with more files is worth a second look; it is no fault. */
+const MANY_FILES = 30;
 
 /** What may use a vendor as a value; types may be imported anywhere. */
 const DOORS: readonly { readonly vendor: RegExp; readonly doors: RegExp }[] = [
@@ -120,17 +117,14 @@ const ALL = ['src', 'test', 'scripts', 'bench', 'dashboard', 'client', 'integrat
 const IMPORTS = SOURCES.flatMap(imports);
 
 t.test('imports point down or stay in their folder', async (t) => {
-  for (const { from, to } of IMPORTS) {
+  const upward = IMPORTS.filter(({ from, to }) => {
     const [upper, lower] = [folderOf(from), folderOf(to)];
-    if (upper === undefined || !to.startsWith('src/')) continue;
-    if (lower === undefined) {
-      t.fail(`${from} reaches up to ${to}`);
-      continue;
-    }
-    if (upper === lower || NEIGHBOURS.has(`${upper}>${lower}`)) continue;
-    const floors = [FLOORS[upper], FLOORS[lower]];
-    t.ok((floors[0] ?? -1) > (floors[1] ?? 99), `${from} (${floors[0]}) imports ${to} (${floors[1]})`);
-  }
+    if (upper === undefined || !to.startsWith('src/')) return false;
+    if (lower === undefined) return true;
+    if (upper === lower || NEIGHBOURS.has(`${upper}>${lower}`)) return false;
+    return (FLOORS[upper] ?? -1) <= (FLOORS[lower] ?? 99);
+  });
+  t.strictSame(upward, []);
 });
 
 t.test('no folder and no file is in a circle', async (t) => {
@@ -168,21 +162,13 @@ function circleOf(arrows: readonly { readonly from: string; readonly to: string 
   return null;
 }
 
-t.test('no folder holds more than one idea', async (t) => {
+t.test('folders with many files are listed', async (t) => {
   const counts = Map.groupBy(
     [...SOURCES, ...['client', 'dashboard/src', 'integrations/zapier', 'test'].flatMap(files)],
     dirname,
   );
-  for (const [folder, { length }] of counts) t.ok(length <= MAX_FILES, `${folder} holds ${length} files`);
-});
-
-t.test('an exported name is declared once', async (t) => {
-  const declared = SOURCES.flatMap((path) =>
-    [...readFileSync(join(ROOT, path), 'utf8').matchAll(DECLARATION)].map(([, name = '']) => ({ name, path })),
-  );
-  for (const [name, places] of Map.groupBy(declared, ({ name }) => name)) {
-    const paths = [...new Set(places.map(({ path }) => path))];
-    t.equal(paths.length, 1, `${name} is declared in ${paths.join(', ')}`);
+  for (const [folder, { length }] of counts) {
+    if (length > MANY_FILES) t.comment(`${folder} holds ${length} files`);
   }
 });
 
@@ -209,13 +195,14 @@ t.test('calls to other servers go through src/egress', async (t) => {
   const call = /(?<![.\w])(?:fetch\b(?!:)|(?:new\s+)(?:WebSocket|EventSource)\b)|\bglobalThis\s*(?:\.|\[)/;
   // The download of MongoDB, from an address that stands in the code, is a stream of hundreds of megabytes.
   const own = /^src\/(egress\/|database\/embedded\/official-build\.ts)/;
-  for (const path of SOURCES.filter((path) => !own.test(path))) {
+  const callers = SOURCES.filter((path) => {
     const code = readFileSync(join(ROOT, path), 'utf8').replace(
       /\/\*[\s\S]*?\*\/|\/\/ .*|`(?:\\.|[^`\\])*`|'(?:\\.|[^'\\\n])*'/g,
       "''",
     );
-    t.equal(call.exec(code)?.[0], undefined, path);
-  }
+    return !own.test(path) && call.test(code);
+  });
+  t.strictSame(callers, []);
 });
 
 t.test('only the rim reads the process', async (t) => {
@@ -226,42 +213,32 @@ t.test('only the rim reads the process', async (t) => {
   );
 });
 
-t.test('files are small and open with what they are', async (t) => {
-  const sizes: number[] = [];
-  for (const path of ALL) {
-    const text = readFileSync(join(ROOT, path), 'utf8');
-    const lines = text.split('\n').length - 1;
-    if (path.startsWith('src/')) sizes.push(lines);
-    t.ok(lines <= MAX_LINES, `${path} has ${lines} lines`);
-    t.ok(/^(#!.*\n)?\/\*\*/.test(text), `${path} opens with a comment`);
-    // The formatter adds such a line when it moves the first import.
-    t.notOk(/^(#!.*\n)?\/\*\*(?:[^*]|\*(?!\/))*\*\/\n\nimport/.test(text), `${path}: no blank line before the imports`);
-  }
-  const median = sizes.sort((a, b) => a - b)[Math.floor(sizes.length / 2)] ?? 0;
-  t.ok(median <= MAX_MEDIAN, `the median is ${median}`);
+t.test('no file has more than 300 lines', async (t) => {
+  const long = ALL.map((path) => ({ path, lines: readFileSync(join(ROOT, path), 'utf8').split('\n').length - 1 }));
+  t.strictSame(
+    long.filter(({ lines }) => lines > MAX_LINES),
+    [],
+  );
 });
 
-t.test('names are words of the glossary', async (t) => {
-  for (const path of SOURCES) {
-    const name = path.split('/').at(-1) ?? '';
-    t.match(name, /^[a-z0-9]+(-[a-z0-9]+)*\.(ts|mjs)$/, `${path} is kebab-case`);
-    t.notMatch(name, BANNED, path);
-    const text = readFileSync(join(ROOT, path), 'utf8');
-    for (const [, declared = ''] of text.matchAll(
-      /^export (?:default )?(?:abstract )?(?:async )?(?:class|function|interface|type) (\w+)/gm,
-    )) {
-      t.notMatch(declared, BANNED, `${declared} in ${path}`);
-    }
-    t.notMatch(name, /^index\.ts$/, path);
-  }
+t.test('names of source files are kebab-case and say what the file holds', async (t) => {
+  const names = SOURCES.map((path) => ({ path, name: path.split('/').at(-1) ?? '' }));
+  t.strictSame(
+    names.filter(({ name }) => !/^[a-z0-9]+(-[a-z0-9]+)*\.(ts|mjs)$/.test(name) || name === 'index.ts'),
+    [],
+  );
 });
 
 t.test('no loopholes in the types', async (t) => {
   const loophole = /\bas any\b|:\s*any\b|<any>|@ts-ignore|@ts-nocheck|^enum |biome-ignore/m;
-  for (const path of ALL.filter((path) => path !== 'test/tidy.test.ts')) {
+  const found = ALL.filter((path) => path !== 'test/tidy.test.ts').map((path) => {
     const code = readFileSync(join(ROOT, path), 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/ .*/g, '');
-    t.equal(loophole.exec(code)?.[0], undefined, path);
-  }
+    return { path, loophole: loophole.exec(code)?.[0] };
+  });
+  t.strictSame(
+    found.filter(({ loophole }) => loophole !== undefined),
+    [],
+  );
 });
 
 t.test('generated pages are fresh', async (t) => {
