@@ -146,6 +146,7 @@ export const ERRORS = {
   'functions-off': row(503, 'Functions are switched off'),
   'function-out-of-memory': row(503, 'A function used too much memory'),
   'function-runtime-restarted': row(503, 'The function was interrupted', true),
+  'function-unavailable': row(503, 'A function that must check the write has faults'),
   'function-quarantined': row(503, 'The function is in quarantine'),
   'function-timeout': row(504, 'A function took too long'),
 } as const satisfies Record<string, ErrorRow>;

@@ -1,18 +1,24 @@
 /** The pages Overview and API in Chromium: how one begins, what needs attention, what happens, and requests that work as they stand. */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
 import { ask, signInOwner } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { dashboardPage } from '../helpers/dashboard/dashboard-page.ts';
 import { signInAt } from '../helpers/dashboard/sign-in.ts';
+import { emptyFolder } from '../helpers/functions/plugin-world.ts';
 import { testBrowser, whyNoBrowser } from '../helpers/programs/browser.ts';
+import { until } from '../helpers/until.ts';
 import { startReceiver } from '../helpers/webhooks/receiver.ts';
 
 t.test('overview', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t) => {
+  const folder = await emptyFolder(t);
   const { app, parts } = await buildTestApp(t, {
     MILLRACE_MODE: 'production',
+    MILLRACE_PLUGINS: folder,
     MILLRACE_MASTER_KEY: randomBytes(32).toString('base64'),
     MILLRACE_EGRESS_ALLOW: '127.0.0.0/8',
   });
@@ -67,8 +73,13 @@ t.test('overview', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t
     await page.getByRole('listitem').filter({ hasText: 'Recorder' }).getByText('In this process.').waitFor();
     const connections = page.getByRole('listitem').filter({ hasText: 'Connections' });
     await connections.getByText('1', { exact: true }).waitFor();
+    await mkdir(join(folder, 'stamp'));
+    const check = { name: 'stamp', file: 'missing.ts', before: { collections: ['orders'] } };
+    await writeFile(join(folder, 'stamp', 'plugin.json'), JSON.stringify({ name: 'stamp', functions: [check] }));
+    await until(async () => (await ask(app, 'GET /admin/plugins/stamp', undefined, owner)).statusCode === 200, 'read');
     await page.reload();
     await page.getByRole('row', { name: /todos.updated milk/ }).waitFor();
+    await advice.getByRole('link', { name: 'Writes to orders are refused: the plugin stamp' }).waitFor();
     t.equal(await page.getByRole('heading', { name: 'Make a first document' }).count(), 0, 'something is there');
     await picture('overview');
     t.strictSame(await violations(), []);

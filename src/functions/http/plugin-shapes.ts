@@ -37,6 +37,10 @@ const SHOWN = {
   faults: Type.Array(Type.String(), {
     description: 'Why the newest version is not in force. The version before is, if there was one.',
   }),
+  blockedCollections: Type.Array(Type.String(), {
+    description:
+      'Collections whose writes are refused, because the plugin would have to check them and has faults; `*` for all.',
+  }),
   functions: Type.Array(SHOWN_FUNCTION),
 };
 

@@ -5,6 +5,7 @@
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { compileChecked } from './compile/compile.ts';
 import type { FolderPlugin } from './folders/read-plugin.ts';
+import { type DeclaredHook, declaredHooks, EVERY_WRITE } from './manifest/declared-hooks.ts';
 import type { Manifest } from './manifest/manifest.ts';
 import { readManifest } from './manifest/manifest-rules.ts';
 import type { PluginFault } from './manifest/plugin-fault.ts';
@@ -22,6 +23,8 @@ export interface LookedPlugin {
   /** Null when there are faults. */
   readonly usable: UsablePlugin | null;
   readonly faults: readonly PluginFault[];
+  /** The writes that it wants to check, as far as its manifest could be read. */
+  readonly hooks: readonly DeclaredHook[];
 }
 
 /** What {@link lookAtStored} gives as the key of the version that is in force by this document. */
@@ -32,7 +35,8 @@ export function keyOfRow({ version, digest, readsAccounts }: PluginRow): string 
 /** @param stored null when the version is not kept */
 export async function lookAtStored(row: PluginRow, stored: StoredVersion | null): Promise<LookedPlugin> {
   const { _id: name, readsAccounts } = row;
-  const looked = { key: keyOfRow(row), manifest: null, version: String(row.version), usable: null };
+  const hooks = stored === null ? EVERY_WRITE : declaredHooks(parsed(stored.manifest));
+  const looked = { key: keyOfRow(row), manifest: null, version: String(row.version), usable: null, hooks };
   if (stored === null) return { ...looked, faults: [{ pointer: '', message: 'This version is not kept' }] };
   // It was checked when it was stored, but another program may have written here, or an older version of this one.
   const read = await readManifest(parsed(stored.manifest), name);
@@ -56,11 +60,11 @@ function parsed(text: string): unknown {
  * @throws what keeps the sandbox from being asked
  */
 export async function lookAtFolder(
-  { name: _, digest: key, manifest, files, faults }: FolderPlugin,
+  { digest: key, manifest, hooks, files, faults }: FolderPlugin,
   sandbox: Pick<Sandbox, 'check'> | null,
 ): Promise<LookedPlugin> {
-  const looked = { key, manifest, version: versionOf(key), usable: null };
-  if (manifest === null) return { ...looked, faults };
+  const looked = { key, manifest, version: versionOf(key), usable: null, hooks };
+  if (manifest === null || faults.length > 0) return { ...looked, faults };
   const compiled = await compileChecked(files, entriesOf(manifest), sandbox);
   if ('faults' in compiled) return { ...looked, faults: compiled.faults };
   const usable = { manifest, bundle: compiled.bundle, version: looked.version, readsAccounts: true };
@@ -68,9 +72,9 @@ export async function lookAtFolder(
 }
 
 /** What is told of a folder that could not be looked at. */
-export function unlooked({ digest, manifest }: FolderPlugin): LookedPlugin {
+export function unlooked({ digest, manifest, hooks }: FolderPlugin): LookedPlugin {
   const faults = [{ pointer: '', message: 'The scripts could not be checked' }];
-  return { key: '', manifest, version: versionOf(digest), usable: null, faults };
+  return { key: '', manifest, version: versionOf(digest), usable: null, faults, hooks };
 }
 
 /** The version of a folder: enough of its digest to tell two apart. */

@@ -19,7 +19,7 @@ import {
   lookAtStored,
   unlooked,
 } from './looked-plugin.ts';
-import type { Manifest } from './manifest/manifest.ts';
+import { EVERY_COLLECTION, type Manifest } from './manifest/manifest.ts';
 import { faultLine, type PluginFault } from './manifest/plugin-fault.ts';
 import type { Plugin } from './plugin.ts';
 import type { PluginBook } from './plugin-book.ts';
@@ -27,7 +27,7 @@ import { blankRow, PLUGINS_COLLECTION, type PluginRow } from './store/plugin-row
 import { type KeptSecrets, NO_SECRETS, type PluginSecretStore } from './store/plugin-secret-store.ts';
 import type { PluginStore } from './store/plugin-store.ts';
 import type { StoredVersion, VersionStore } from './store/version-store.ts';
-import { toBlocking, toPlugin, type UsablePlugin } from './to-plugin.ts';
+import { toPlugin, toStandIn, type UsablePlugin } from './to-plugin.ts';
 
 export interface PluginStores {
   readonly plugins: PluginStore;
@@ -58,6 +58,8 @@ export interface LoadedPlugin {
   readonly version: string;
   /** Why that version is not in force. */
   readonly faults: readonly PluginFault[];
+  /** What takes the place of a plugin of which no version can be used, and refuses the writes that it wants to check. */
+  readonly standIn: Plugin | null;
   /** What is in force: that version or, while that has faults, an earlier one; null for nothing. */
   readonly plugin: Plugin | null;
   /** Of a folder. */
@@ -84,7 +86,7 @@ export class PluginLoader {
   readonly #parts: PluginLoaderParts;
   readonly #folders: FolderPlugins;
   readonly reloader: Reloader;
-  readonly #blocking = new WeakMap<Manifest, Plugin>();
+  readonly #standIns = new WeakMap<LookedPlugin, Plugin | null>();
   #known: ReadonlyMap<string, Known> = new Map();
   #loaded: readonly LoadedPlugin[] = [];
   #told = new Map<string, string>();
@@ -158,8 +160,9 @@ export class PluginLoader {
       const { manifest, version } = looked;
       const sealed = good !== null && plugin === null ? [{ pointer: '', message: 'Its secrets cannot be opened' }] : [];
       const faults = [...looked.faults, ...clash, ...sealed];
-      loaded.set(name, { name, from, row, secrets: kept, manifest, version, faults, plugin, folder });
-      this.#tell(name, folder, faults, plugin);
+      const standIn = plugin === null && row.enabled ? this.#standIn(name, from, looked) : null;
+      loaded.set(name, { name, from, row, secrets: kept, manifest, version, faults, standIn, plugin, folder });
+      this.#tell(name, folder, faults, plugin, standIn);
     };
     for (const row of rows) {
       if (row.version === null) continue;
@@ -180,7 +183,7 @@ export class PluginLoader {
     }
     this.#known = known;
     this.#loaded = [...loaded.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
-    this.#parts.book.use(this.#loaded.flatMap((one) => one.plugin ?? this.#blockingFor(one) ?? []));
+    this.#parts.book.use(this.#loaded.flatMap((one) => one.plugin ?? one.standIn ?? []));
   }
 
   /**
@@ -196,12 +199,13 @@ export class PluginLoader {
     return folders.toSorted((a, b) => turnOf(a) - turnOf(b));
   }
 
-  /** What stands for a plugin that should be in force and cannot: the same object as long as its manifest is the same. */
-  #blockingFor({ manifest, row, from, version }: LoadedPlugin): Plugin | null {
-    if (manifest === null || !row.enabled) return null;
-    const known = this.#blocking.get(manifest) ?? toBlocking(manifest, from, version);
-    if (known !== null) this.#blocking.set(manifest, known);
-    return known;
+  /** The same object as long as the version is the same. */
+  #standIn(name: string, from: Plugin['from'], looked: LookedPlugin): Plugin | null {
+    const known = this.#standIns.get(looked);
+    if (known !== undefined) return known;
+    const made = toStandIn(name, looked.hooks, { from, version: looked.version });
+    this.#standIns.set(looked, made);
+    return made;
   }
 
   async #ofFolder(folder: FolderPlugin): Promise<LookedPlugin> {
@@ -240,14 +244,33 @@ export class PluginLoader {
   }
 
   /** Tells of faults when they are others than those that were told last. */
-  #tell(name: string, folder: FolderPlugin | null, faults: readonly PluginFault[], inForce: Plugin | null): void {
+  #tell(
+    name: string,
+    folder: FolderPlugin | null,
+    faults: readonly PluginFault[],
+    inForce: Plugin | null,
+    standIn: Plugin | null = null,
+  ): void {
     const key = folder?.folder ?? name;
     const place = folder === null ? '' : relative('', folder.folder);
-    const rest = inForce === null ? 'It is not in force.' : 'The version before stays in force.';
+    const rest =
+      inForce !== null ? 'The version before stays in force.' : `It is not in force.${refusal(blockedBy(standIn))}`;
     const lines = faults.map((fault) => faultLine(fault, place));
     const text = lines.length === 0 ? '' : `The plugin '${name}' has faults. ${rest}\n  ${lines.join('\n  ')}`;
     if ((this.#told.get(key) ?? '') === text) return;
     this.#told.set(key, text);
     if (text !== '') this.#parts.onFault(text);
   }
+}
+
+/** The collections whose writes a stand-in refuses: `*` for all. */
+export function blockedBy(standIn: Plugin | null): readonly string[] {
+  const names = standIn?.functions.flatMap(({ use }) => (use.kind === 'before' ? use.collections : [])) ?? [];
+  return names.includes(EVERY_COLLECTION) ? [EVERY_COLLECTION] : [...new Set(names)].sort();
+}
+
+function refusal(blocked: readonly string[]): string {
+  if (blocked.length === 0) return '';
+  const which = blocked.includes(EVERY_COLLECTION) ? 'all collections' : blocked.join(', ');
+  return ` Writes to ${which} are refused until it is repaired or switched off.`;
 }

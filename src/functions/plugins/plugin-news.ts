@@ -19,7 +19,8 @@ export function tellNews(book: Pick<PluginBook, 'plugins' | 'onChange'>, tell: (
   return book.onChange(look);
 }
 
-function newsOf({ name, enabled, functions }: Plugin): string {
+function newsOf({ name, enabled, isStandIn, functions }: Plugin): string {
+  if (isStandIn) return `The plugin '${name}' has faults; writes that it would check are refused`;
   if (!enabled) return `The plugin '${name}' is switched off`;
   return `The plugin '${name}' is in force: ${functions.map(useOf).join(', ')}`;
 }

@@ -3,6 +3,7 @@
  * ones. Not here: what an owner writes (manifest.ts) and where plugins come from.
  */
 import type { Bundle, FunctionKind } from '../sandbox/sandbox.ts';
+import type { BeforeAction } from './manifest/manifest.ts';
 
 /** What can be done with a function, by its kind. */
 interface FunctionUses {
@@ -24,10 +25,6 @@ interface FunctionUses {
 }
 
 export type FunctionUse = FunctionUses[FunctionKind];
-
-export const BEFORE_ACTIONS = ['create', 'update', 'delete'] as const;
-
-export type BeforeAction = (typeof BEFORE_ACTIONS)[number];
 
 export interface PluginFunction<K extends FunctionKind = FunctionKind> {
   /** `plugin/name`: the id of its principal, and its name in events and runs. */
@@ -51,6 +48,8 @@ export interface Plugin {
   /** `7` in the database, a part of a hash of its files in a folder. */
   readonly version: string;
   readonly enabled: boolean;
+  /** Whether it stands for a plugin with faults: its functions have no code, and refuse every write that they would see. */
+  readonly isStandIn: boolean;
   readonly bundle: Bundle;
   /** Hosts that its functions may fetch from, as the manifest names them: `api.example.com`, `*.example.org:8443`. */
   readonly fetchHosts: readonly string[];

@@ -8,7 +8,7 @@ import { cronTimes } from './manifest/cron.ts';
 import type { Manifest } from './manifest/manifest.ts';
 import { faultLine } from './manifest/plugin-fault.ts';
 import type { FunctionUse, Plugin, PluginFunction } from './plugin.ts';
-import type { LoadedPlugin, PluginLoader, PluginStores } from './plugin-loader.ts';
+import { blockedBy, type LoadedPlugin, type PluginLoader, type PluginStores } from './plugin-loader.ts';
 import { noPlugin, noVersion, pluginTag } from './plugins.ts';
 import type { StoredVersion, VersionNote } from './store/version-store.ts';
 import { useOf } from './to-plugin.ts';
@@ -50,6 +50,8 @@ export interface ShownPlugin {
   readonly enabled: boolean;
   /** Why the newest version is not in force. */
   readonly faults: readonly string[];
+  /** The collections whose writes are refused because of that; `*` for all. */
+  readonly blockedCollections: readonly string[];
   readonly functions: readonly ShownFunction[];
 }
 
@@ -137,6 +139,7 @@ export class ShownPlugins {
         version: one.plugin?.version ?? one.version,
         enabled: one.row.enabled,
         faults: one.faults.map((fault) => faultLine(fault)),
+        blockedCollections: blockedBy(one.standIn),
         functions: await Promise.all(
           statesOf(one).map(async ({ name, use, state, error }) => {
             const { lastRunAt = null, ...runs } = figures.get(`${one.name}/${name}`) ?? UNRUN;

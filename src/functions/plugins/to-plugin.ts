@@ -3,10 +3,11 @@
  * here: whether its manifest is valid (manifest/).
  */
 import type { Bundle } from '../sandbox/sandbox.ts';
-import { type Manifest, type ManifestFunction, MOST_MS } from './manifest/manifest.ts';
+import type { DeclaredHook } from './manifest/declared-hooks.ts';
+import { BEFORE_ACTIONS, type Manifest, type ManifestFunction, MOST_MS } from './manifest/manifest.ts';
 import { functionKind } from './manifest/manifest-rules.ts';
 import { methodsOf } from './manifest/routes.ts';
-import { BEFORE_ACTIONS, type FunctionUse, type Plugin, type PluginFunction } from './plugin.ts';
+import type { FunctionUse, Plugin, PluginFunction } from './plugin.ts';
 
 /** A version of a plugin that can be in force. */
 export interface UsablePlugin {
@@ -39,6 +40,7 @@ export function toPlugin(usable: UsablePlugin, { from, enabled, quarantined, sec
     from,
     version,
     enabled,
+    isStandIn: false,
     bundle,
     fetchHosts: Object.freeze([...(manifest.fetch ?? [])]),
     secrets: Object.freeze(Object.fromEntries(named)),
@@ -66,20 +68,31 @@ export function toPlugin(usable: UsablePlugin, { from, enabled, quarantined, sec
   return plugin;
 }
 
-const FAILS = 'export default () => { throw new Error("The plugin has faults, so no version of it is in force"); };';
+const NO_CODE: Bundle = Object.freeze({ id: 'stand-in', files: new Map() });
 
 /**
- * What takes the place of a plugin of which no version can be in force: its functions that see writes, and they fail. Otherwise
- * writes would be made that nothing has checked (decisions/0142).
- * @returns null when no function of it sees writes
+ * What takes the place of a plugin of which no version can be used: functions that refuse the writes that it wants to check.
+ * Otherwise writes would pass that nothing has checked (decisions/0142).
+ * @returns null when it checks no writes
  */
-export function toBlocking(manifest: Manifest, from: Plugin['from'], version: string): Plugin | null {
-  const functions = manifest.functions.filter((fn) => functionKind(fn) === 'before');
-  if (functions.length === 0) return null;
-  const files = new Map(functions.map(({ file }) => [file, FAILS]));
-  const bundle = Object.freeze({ id: `blocking:${[...files.keys()].join()}`, files });
-  const usable = { manifest: { ...manifest, functions }, bundle, version, readsAccounts: false };
-  return toPlugin(usable, { from, enabled: true, quarantined: [], secrets: {} });
+export function toStandIn(
+  name: string,
+  hooks: readonly DeclaredHook[],
+  { from, version }: Pick<Plugin, 'from' | 'version'>,
+): Plugin | null {
+  if (hooks.length === 0) return null;
+  const functions: PluginFunction[] = [];
+  const plugin: Plugin = Object.freeze({
+    ...{ name, from, version, enabled: true, isStandIn: true, bundle: NO_CODE, functions },
+    ...{ fetchHosts: [], secrets: Object.freeze({}), readsAccounts: false },
+  });
+  for (const { name: fn, collections, actions } of hooks) {
+    const use = { kind: 'before', collections, actions } as const;
+    const rest = { file: '', as: 'caller', roles: [], timeoutMs: MOST_MS.before, isQuarantined: false } as const;
+    functions.push(Object.freeze({ id: `${name}/${fn}`, name: fn, plugin, use, ...rest }));
+  }
+  Object.freeze(functions);
+  return plugin;
 }
 
 /** What can be done with a function of a valid manifest. */

@@ -17,6 +17,7 @@ t.test('a plugin is stored, shown, changed and removed', async (t) => {
     version: '1',
     enabled: true,
     faults: [],
+    blockedCollections: [],
     functions: [
       {
         name: 'total',

@@ -12,6 +12,7 @@ function plugin(name: string, uses: readonly FunctionUse[], enabled = true): Plu
     from: 'folder',
     version: 'a',
     enabled,
+    isStandIn: false,
     bundle: { id: 'a', files: new Map() },
     fetchHosts: [],
     secrets: {},

@@ -1,10 +1,6 @@
 /** Plugins in force, made by hand for tests of what is run from them. Not here: manifests and folders. */
-import {
-  BEFORE_ACTIONS,
-  type FunctionUse,
-  type Plugin,
-  type PluginFunction,
-} from '../../../src/functions/plugins/plugin.ts';
+import { BEFORE_ACTIONS } from '../../../src/functions/plugins/manifest/manifest.ts';
+import type { FunctionUse, Plugin, PluginFunction } from '../../../src/functions/plugins/plugin.ts';
 
 type Use = FunctionUse;
 
@@ -26,6 +22,7 @@ export function pluginOf(
     from: 'database',
     version: '1',
     enabled: true,
+    isStandIn: false,
     bundle: { id: `${name}-1-${JSON.stringify(files).length}`, files: texts },
     fetchHosts: [],
     secrets: {},

@@ -61,7 +61,14 @@ function ofParts({ endpoints, plugins, policies, deadDelivery, parkedRun }: Fact
   const functions = plugins.flatMap((plugin) => plugin.functions);
   const held = functions.filter(({ state }) => state === 'quarantined').length;
   if (held > 0) found.push({ text: `${counted(held, 'function')} in quarantine.`, to: '/functions', urgent: true });
-  const faulty = plugins.filter(({ faults }) => faults.length > 0).map(({ name }) => name);
+  for (const { name, blockedCollections } of plugins.filter((one) => one.blockedCollections.length > 0)) {
+    const which = blockedCollections.includes('*') ? 'all collections' : blockedCollections.join(', ');
+    const text = `Writes to ${which} are refused: the plugin ${name} must check them and has faults.`;
+    found.push({ text, to: '/functions', urgent: true });
+  }
+  const faulty = plugins
+    .filter((one) => one.faults.length > 0 && one.blockedCollections.length === 0)
+    .map(({ name }) => name);
   if (faulty.length > 0) {
     found.push({ text: `Not in force because of faults: ${faulty.join(', ')}.`, to: '/functions', urgent: true });
   }

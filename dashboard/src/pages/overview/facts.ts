@@ -27,6 +27,7 @@ interface ShownPlugin {
   readonly name: string;
   readonly enabled: boolean;
   readonly faults: readonly string[];
+  readonly blockedCollections: readonly string[];
   readonly functions: readonly {
     readonly state: string;
     readonly runs: { readonly ok: number; readonly failed: number };

@@ -2,8 +2,8 @@
  * Which functions see which writes: by collection and action, in the order of their ids. Made anew when the plugins in force
  * change, because it is asked for every write. Not here: calling them (befores.ts).
  */
-import { EVERY_COLLECTION } from '../../plugins/manifest/manifest.ts';
-import { BEFORE_ACTIONS, type BeforeAction, type PluginFunction } from '../../plugins/plugin.ts';
+import { BEFORE_ACTIONS, type BeforeAction, EVERY_COLLECTION } from '../../plugins/manifest/manifest.ts';
+import type { PluginFunction } from '../../plugins/plugin.ts';
 
 export type Before = PluginFunction<'before'>;
 

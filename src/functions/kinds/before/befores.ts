@@ -61,6 +61,7 @@ export class Befores implements WriteHooks {
   async #see(fn: Before, writes: readonly ShownWrite[], showing: Showing): Promise<readonly HookAnswer[]> {
     const { recorder, isDevelopment } = this.#parts;
     const { origin } = showing;
+    if (fn.plugin.isStandIn) throw unavailable(fn, isToldFaults(origin.principal, isDevelopment));
     const input = inputOf(writes, showing);
     const subject = { id: recorder.newId(), fn, input, attempt: 1, depth: depthOf(origin.request) };
     const isTold = isToldFaults(origin.principal, isDevelopment);
@@ -92,6 +93,15 @@ export class Befores implements WriteHooks {
       throw error.with({ message: 'A function that sees this write is in quarantine' });
     }
   }
+}
+
+/** The refusal of a write whose check has faults. No code is run for it and no run is kept. */
+function unavailable({ id, plugin }: Before, isTold: boolean): MillraceError {
+  return isTold
+    ? new MillraceError('function-unavailable', `'${id}' must check this write, and its plugin has faults`, {
+        hint: `Repair the plugin '${plugin.name}', or switch it off: PATCH /admin/plugins/${encodeURIComponent(plugin.name)} {"enabled":false}`,
+      })
+    : new MillraceError('function-unavailable', 'A function that must check this write has faults; nothing was done');
 }
 
 /** The writes as the function gets them: an array, of which the sandbox gives it one at a time. */

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { open, realpath, stat } from 'node:fs/promises';
 import { dirname, join, posix, sep } from 'node:path';
 import type { BundleFault } from '../../sandbox/sandbox.ts';
+import { type DeclaredHook, declaredHooks, EVERY_WRITE } from '../manifest/declared-hooks.ts';
 import type { Manifest } from '../manifest/manifest.ts';
 import { readManifest } from '../manifest/manifest-rules.ts';
 import type { PluginFault } from '../manifest/plugin-fault.ts';
@@ -20,8 +21,10 @@ const IMPORTS = /\b(?:from|import)\s*\(?\s*(['"])(\.{1,2}\/[^'"\n]{1,200})\1/g;
 export interface FolderPlugin {
   readonly name: string;
   readonly folder: string;
-  /** Null when it has a fault. */
+  /** Null when it has a fault; the scripts may have some all the same. */
   readonly manifest: Manifest | null;
+  /** The writes that it wants to check, as far as its manifest could be read. */
+  readonly hooks: readonly DeclaredHook[];
   readonly files: ReadonlyMap<string, string>;
   readonly faults: readonly PluginFault[];
   /** Names the content, also a wrong one. */
@@ -40,9 +43,11 @@ export async function readPlugin(folder: string, name: string): Promise<FolderPl
   const text = await readWithin(folder, MANIFEST_FILE, MAX_MANIFEST_BYTES);
   digest.update(JSON.stringify(text));
   let manifest: Manifest | null = null;
+  let hooks = EVERY_WRITE;
   if ('fault' in text) refuse(MANIFEST_FILE, text.fault);
   else {
     const read = await parseManifest(text.text, name);
+    hooks = read.hooks;
     if ('faults' in read) faults.push(...read.faults);
     else {
       manifest = read.manifest;
@@ -54,9 +59,13 @@ export async function readPlugin(folder: string, name: string): Promise<FolderPl
   }
   for (const [path, script] of files) digest.update(JSON.stringify([path, script]));
   const places = [...new Set([...files.keys()].map((path) => dirname(join(folder, path))))];
-  const [wrong] = faults;
-  const usable = wrong === undefined ? manifest : null;
-  return { name, folder, manifest: usable, files, faults, digest: digest.digest('base64url'), places };
+  return { name, folder, manifest, hooks, files, faults, digest: digest.digest('base64url'), places };
+}
+
+/** A plugin of which nothing can be read. @param message why */
+export function unreadablePlugin(folder: string, name: string, message: string): FolderPlugin {
+  const faults = [{ file: '', line: null, column: null, message }];
+  return { name, folder, manifest: null, hooks: EVERY_WRITE, files: new Map(), faults, digest: message, places: [] };
 }
 
 async function parseManifest(text: string, name: string) {
@@ -67,9 +76,9 @@ async function parseManifest(text: string, name: string) {
     const said = error instanceof Error ? error.message : '';
     const [, line = null, column = null] = /line (\d+) column (\d+)/.exec(said) ?? [];
     const place = { line: line === null ? null : Number(line), column: column === null ? null : Number(column) };
-    return { faults: [{ file: MANIFEST_FILE, ...place, message: 'is not JSON' }] };
+    return { hooks: EVERY_WRITE, faults: [{ file: MANIFEST_FILE, ...place, message: 'is not JSON' }] };
   }
-  return readManifest(written, name);
+  return { hooks: declaredHooks(written), ...(await readManifest(written, name)) };
 }
 
 /** Reads scripts and what they import. One that is imported and missing is a fault that the sandbox tells with its place. */

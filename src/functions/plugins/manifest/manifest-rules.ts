@@ -15,7 +15,7 @@ import type { ManifestFault } from './plugin-fault.ts';
 import { pathFault, routesOf } from './routes.ts';
 
 /** The member of a manifest that makes a function one of a kind. */
-const KINDS = { http: 'endpoint', on: 'trigger', cron: 'cron', before: 'before', job: 'job' } as const;
+export const KINDS = { http: 'endpoint', on: 'trigger', cron: 'cron', before: 'before', job: 'job' } as const;
 /** Words of addresses and of the program itself, which would mislead as the name of a plugin or a function. */
 const RESERVED: ReadonlySet<string> = new Set([
   ...['admin', 'api', 'constructor', 'events', 'examples', 'files', 'functions', 'jobs', 'live', 'millrace', 'plugins'],

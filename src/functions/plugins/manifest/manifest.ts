@@ -16,6 +16,11 @@ const MAX_FUNCTIONS = 100;
 /** Members of one list of a manifest. */
 const MAX_LISTED = 50;
 
+/** The writes that a `before` can see. */
+export const BEFORE_ACTIONS = ['create', 'update', 'delete'] as const;
+
+export type BeforeAction = (typeof BEFORE_ACTIONS)[number];
+
 /** Stands for all collections in the `before` of a function. */
 export const EVERY_COLLECTION = '*';
 
@@ -26,7 +31,7 @@ const name = (description: string) => Type.String({ pattern: NAME, maxLength: 40
 const names = (one: ReturnType<typeof Type.String>, description: string) =>
   Type.Array(one, { maxItems: MAX_LISTED, uniqueItems: true, description });
 const method = Type.Unsafe<(typeof METHODS)[number]>({ type: 'string', enum: [...METHODS] });
-const action = Type.Unsafe<'create' | 'update' | 'delete'>({ type: 'string', enum: ['create', 'update', 'delete'] });
+const action = Type.Unsafe<BeforeAction>({ type: 'string', enum: [...BEFORE_ACTIONS] });
 
 const MANIFEST_FUNCTION = Type.Object(
   {
