@@ -13,7 +13,6 @@ import { type EmbeddedDatabase, startEmbedded } from './database/embedded/embedd
 import { UnusableDatabase } from './database/unusable.ts';
 import { HELP, summary, unknownSettings, VERSION } from './greeting.ts';
 import { consoleLog, LISTENING } from './http/console-log.ts';
-import { NEVER_LOGGED } from './http/log-secrets.ts';
 import { type Config, ConfigError, loadConfig } from './kernel/config/config.ts';
 import { MillraceError } from './kernel/errors.ts';
 import { onStopSignal } from './kernel/stop-signal.ts';
@@ -165,7 +164,7 @@ function serveUnheard(): void {
 }
 
 function makeLog(config: Config): Logger {
-  const options = { level: config.logLevel, redact: NEVER_LOGGED };
+  const options = { level: config.logLevel };
   return config.mode === 'development' ? pino(options, consoleLog(process.stdout)) : pino(options);
 }
 

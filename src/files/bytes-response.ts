@@ -45,7 +45,7 @@ export function answerBytes(method: string, headers: ConditionHeaders, file: Sto
   const condition = evaluateConditions(headers, validators);
   if (condition === 'not-modified') return { status: 304, headers: always, range: undefined };
   if (condition === 'failed') throw preconditionFailed(validators);
-  const typed = { ...always, 'content-type': servedType(file.type) };
+  const typed = { ...always, 'content-type': servedType(file) };
   // Ranges are defined for GET alone (RFC 9110 section 14.2).
   const asked = method === 'GET' && rangeAllowed(headers, validators) ? headers['range'] : undefined;
   const range = parseRange(Array.isArray(asked) ? asked.join(', ') : asked, file.size);

@@ -1,9 +1,8 @@
 /**
- * The HTTP face of files: scope, call, answer. The contract is docs/api.md. The multipart parser is used here only: all
- * other code sees parts. Not here: the rules about files (intake.ts, bytes-response.ts) and rights (policies).
+ * The HTTP face of files: scope, call, answer. The contract is docs/api.md. Not here: the rules about files (intake.ts,
+ * bytes-response.ts) and rights (policies).
  */
 import { Readable } from 'node:stream';
-import multipart from '@fastify/multipart';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AT_ONCE_BYTES } from '../kernel/answers/chunks.ts';
 import { MillraceError } from '../kernel/errors.ts';
@@ -21,20 +20,13 @@ import type { Files } from './files.ts';
 import { sendFiles, show } from './list-response.ts';
 import { isSigned } from './signature.ts';
 import type { StoredFile } from './upload/file.ts';
-import { type Expected, MAX_PARTS, type Part } from './upload/intake.ts';
+import { refuseChunk } from './upload/form-fields.ts';
+import type { Expected } from './upload/intake.ts';
+import { multipartParts } from './upload/multipart.ts';
 import { holdToPace, linger } from './upload/pace.ts';
 import { seenResource, type VisibleFile } from './visible-file.ts';
 
-/**
- * Settings of the multipart parser. Every part comes as a stream of bytes, fields too: decoded by the parser, the text
- * of a field would lose its original bytes. The parser counts parts only; files, fields and sizes are counted in
- * intake.ts.
- */
-const PARSER = {
-  isPartAFile: () => true,
-  throwFileSizeLimit: false,
-  limits: { parts: MAX_PARTS, fileSize: Number.MAX_SAFE_INTEGER, headerPairs: 32, headerSize: 8_192 },
-};
+const MULTIPART = 'multipart/form-data';
 
 /** Memory of a download, in bytes: the chunks that are read ahead, and the one that is being sent. */
 const DOWNLOAD_BYTES = 3 * 1_048_576;
@@ -63,7 +55,8 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
   const { files, policies, longAnswers, listBytes, publicUrl, position } = options;
 
   app.removeAllContentTypeParsers();
-  await app.register(multipart, PARSER);
+  // The body is read by the upload itself, part by part.
+  app.addContentTypeParser(MULTIPART, (_request, _payload, done) => done(null));
   app.addContentTypeParser('*', (request, _payload, done) => done(refusedType(request)));
 
   const scopeOf = <A extends NamedAction>(request: FastifyRequest, action: A): Scope<ActionOf<A>> =>
@@ -84,12 +77,13 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
     parameters(request, []);
     refuseKey(request);
     const scope = scopeOf(request, 'create');
-    if (!request.isMultipart()) throw refusedType(request);
+    if (!isMultipart(request)) throw refusedType(request);
     refuseEncoding(request);
+    refuseChunk(request.headers);
     const stop = holdToPace(request.raw);
     const rights = longAnswers.watch(grantsOf(request, 'create', scope));
     try {
-      return await files.upload(scope, incoming(request), expected, { request: request.id, rights });
+      return await files.upload(scope, multipartParts(request.raw), expected, { request: request.id, rights });
     } catch (error) {
       linger(request.raw);
       throw error;
@@ -171,31 +165,8 @@ function named({ file, fields }: VisibleFile, otherwise: string): StoredFile {
   return childOf(fields, 'name') === ALL ? file : { ...file, name: otherwise };
 }
 
-/** The parts of a multipart body as they arrive; the parser's errors become errors of the closed table. */
-async function* incoming(request: FastifyRequest): AsyncGenerator<Part> {
-  try {
-    for await (const part of request.parts(PARSER)) {
-      if (part.type !== 'file') continue;
-      yield { field: part.fieldname, fileName: part.filename, type: part.mimetype, bytes: part.file };
-    }
-  } catch (error) {
-    throw translate(error);
-  }
-}
-
-function translate(error: unknown): unknown {
-  if (error instanceof MillraceError) return error;
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code === 'FST_PARTS_LIMIT') {
-    return new MillraceError('too-many-parts', `A request may have at most ${MAX_PARTS} parts`, { cause: error });
-  }
-  if (code === 'FST_PROTO_VIOLATION') {
-    return new MillraceError('malformed-request', 'A field has a name that is not allowed', { cause: error });
-  }
-  return new MillraceError('malformed-request', 'The multipart body is malformed or ends too early', {
-    hint: 'It needs a boundary in its Content-Type and the closing boundary at its end (RFC 7578)',
-    cause: error,
-  });
+function isMultipart({ headers }: FastifyRequest): boolean {
+  return /^\s*multipart\/form-data\s*(?:;|$)/i.test(headers['content-type'] ?? '');
 }
 
 /**

@@ -6,7 +6,6 @@ import { gzipSync } from 'node:zlib';
 import pino from 'pino';
 import t from 'tap';
 import { buildApp } from '../../src/app.ts';
-import { NEVER_LOGGED } from '../../src/http/log-secrets.ts';
 import { PASSWORD, signInOwner } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { dashboardPage } from '../helpers/dashboard/dashboard-page.ts';
@@ -39,10 +38,7 @@ const MADE_BY_PAYLOADS = [
 t.test('the dashboard', options, async (t) => {
   const { parts } = await buildTestApp(t, { MILLRACE_MODE: 'production' });
   const lines: string[] = [];
-  const app = await buildApp(
-    parts,
-    pino({ level: 'trace', redact: NEVER_LOGGED }, { write: (line: string) => lines.push(line) }),
-  );
+  const app = await buildApp(parts, pino({ level: 'trace' }, { write: (line: string) => lines.push(line) }));
   t.teardown(() => app.close());
   const origin = await app.listen({ host: '127.0.0.1', port: 0 });
   const owner = await signInOwner(app, parts);

@@ -17,6 +17,8 @@ export interface StoredUpload {
   readonly key: FileKey;
   readonly name: string;
   readonly type: string;
+  /** The encoding of text that is not UTF-8; null otherwise. */
+  readonly charset: string | null;
   /** Bytes. */
   readonly size: number;
   /** Of the bytes, in hex. */
@@ -59,13 +61,13 @@ export const STORED_MEMBERS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The document that makes a file exist. The name of the store is internal: it stands in `_meta`, so it is in no answer
- * and no event, and a move to another store is no event either.
+ * The document that makes a file exist. The name of the store and the encoding of text are internal: they stand in
+ * `_meta`, so they are in no answer and no event, and a move to another store is no event either.
  */
 export function toDocument(file: StoredFile, principal: Principal, request: string): Document {
-  const { key, name, type, size, sha256, createdAt, createdBy, custom, store } = file;
+  const { key, name, type, charset, size, sha256, createdAt, createdBy, custom, store } = file;
   const by = { createdBy, updatedBy: createdBy, by: actorOf(principal), request };
-  const _meta = { revision: 1, createdAt, updatedAt: createdAt, ...by, store };
+  const _meta = { revision: 1, createdAt, updatedAt: createdAt, ...by, store, ...(charset !== null && { charset }) };
   return { _id: idFromText(key), name, type, size, sha256, createdAt, createdBy, custom, _meta };
 }
 
@@ -89,6 +91,7 @@ function fromDocument(document: Document): StoredFile {
     key: fileKey(String(valueToWire(document['_id']))),
     name: text('name'),
     type: text('type'),
+    charset: typeof meta['charset'] === 'string' ? meta['charset'] : null,
     size,
     sha256: text('sha256'),
     store: text('store', meta),

@@ -1,8 +1,9 @@
 /**
  * Takes in the parts of one upload request, in the order they arrive: checks the limits and what the route expects,
  * stores the bytes of each file, and reads the fields. If anything fails, it removes what it stored. Not here: how
- * multipart is parsed (routes.ts), and what makes the files exist (files.ts).
+ * multipart is parsed (multipart.ts), what other fields may say (form-fields.ts), what makes the files exist (files.ts).
  */
+import { once } from 'node:events';
 import { pipeline, type Readable } from 'node:stream';
 import { newId } from '../../database/json/ids.ts';
 import { parseJson } from '../../database/json/parse-json.ts';
@@ -10,21 +11,23 @@ import { MillraceError } from '../../kernel/errors.ts';
 import { type FileKey, type FileStore, fileKey } from '../stores/file-store.ts';
 import type { StoredUpload } from './file.ts';
 import { cleanName } from './file-name.ts';
+import { FormFields } from './form-fields.ts';
 import { agreedType } from './media-type.ts';
 import { Meter } from './meter.ts';
 import type { UploadMarks } from './upload-marks.ts';
 
 /** Parts of one request, files and fields together. */
-export const MAX_PARTS = 32;
+export const MAX_PARTS = 100;
 export const MAX_FILES = 20;
-const MAX_FIELDS = 12;
 export const MAX_CUSTOM_BYTES = 8_192;
+/** Of a text field that is not used. */
+const MAX_FIELD_BYTES = 65_536;
 const CUSTOM = 'custom';
 
 /** One part of a multipart body as it arrives. Its bytes must be read to the end before the next one comes. */
 export interface Part {
   readonly field: string | undefined;
-  /** Undefined for a part that is no file. */
+  /** Undefined for a part that is no file; empty where no file was chosen, or the file has no name. */
   readonly fileName: string | undefined;
   readonly type: string | undefined;
   readonly bytes: Readable;
@@ -58,17 +61,25 @@ export async function takeIn(
 ): Promise<TakenUploads> {
   const drafts: StoredUpload[] = [];
   const customs: unknown[] = [];
+  const fields = new FormFields(expected);
   try {
     for await (const part of parts) {
       if (part.fileName === undefined) {
-        if (customs.length === MAX_FIELDS) throw tooMany(`More than ${MAX_FIELDS} fields`);
-        customs.push(await readCustom(part, expected));
+        if (part.field === CUSTOM) {
+          if (customs.length === MAX_FILES) throw tooManyParts(`More than ${MAX_FILES} fields custom`);
+          customs.push(await readCustom(part));
+        } else fields.add(part.field, await readText(part, MAX_FIELD_BYTES));
+        continue;
+      }
+      if (part.fileName === '' && (await isEmpty(part))) {
+        fields.addUnchosen();
         continue;
       }
       checkFile(part, drafts.length, expected);
       drafts.push(await storeFile(part, part.fileName, intake));
     }
-    if (drafts.length === 0) throw wrong('The upload has no file', expected);
+    fields.requireWhole(drafts.map(({ size }) => size));
+    if (drafts.length === 0) throw wrong(fields.whyNoFile(), expected);
     return { drafts, customs: spread(customs, drafts.length, expected) };
   } catch (error) {
     await takeBack(
@@ -95,13 +106,15 @@ export async function takeBack(
 }
 
 function checkFile({ field }: Part, before: number, expected: Expected): void {
-  if (field !== expected) throw wrong(`The file came in the field '${shown(field)}'`, expected);
+  if (field?.replace(/\[\d*\]$/, '') !== expected) {
+    throw wrong(`The file came in the field '${shown(field)}'`, expected);
+  }
   if (expected === 'file' && before === 1) {
     throw new MillraceError('malformed-request', 'There is more than one file', {
       hint: 'Send several files to /files/bulk, each in a field named files',
     });
   }
-  if (before === MAX_FILES) throw tooMany(`More than ${MAX_FILES} files`);
+  if (before === MAX_FILES) throw tooManyParts(`More than ${MAX_FILES} files`);
 }
 
 /** Stores one file under a new key, protected by a mark. */
@@ -120,32 +133,53 @@ async function storeFile(part: Part, fileName: string, intake: IntakeParts): Pro
     await takeBack([key], intake);
     throw cutShort(error, failures);
   }
-  const type = agreedType(part.type, meter.head);
-  return { key, name: cleanName(fileName), type, size: meter.size, sha256: meter.digest() };
+  const { type, charset } = await agreedType(part.type, meter.head);
+  return { key, name: cleanName(fileName), type, charset, size: meter.size, sha256: meter.digest() };
 }
 
-async function readCustom(part: Part, expected: Expected): Promise<unknown> {
-  const { field, bytes } = part;
-  if (field !== CUSTOM) {
-    const why = field === expected ? 'has no file name, so it is not a file' : 'is not known';
-    throw wrong(`The field '${shown(field)}' ${why}`, expected);
+/** Whether a part ends without a byte, as the input of a form does in which no file was chosen. */
+async function isEmpty(part: Part): Promise<boolean> {
+  const { bytes } = part;
+  const failures = failuresOf(part);
+  try {
+    for (;;) {
+      const chunk: Buffer | null = bytes.read();
+      if (chunk !== null) {
+        bytes.unshift(chunk);
+        return false;
+      }
+      if (bytes.readableEnded) return true;
+      if (bytes.errored) throw bytes.errored;
+      await Promise.race([once(bytes, 'readable'), once(bytes, 'end')]);
+    }
+  } catch (error) {
+    throw cutShort(error, failures);
   }
+}
+
+async function readText(part: Part, most: number): Promise<Buffer> {
+  const { field, bytes } = part;
   const chunks: Buffer[] = [];
   const failures = failuresOf(part);
   let size = 0;
   try {
     for await (const chunk of bytes) {
       size += chunk.length;
-      if (size > MAX_CUSTOM_BYTES) {
-        throw new MillraceError('body-too-large', `The field custom may have at most ${MAX_CUSTOM_BYTES} bytes`);
+      if (size > most) {
+        throw new MillraceError('body-too-large', `The field '${shown(field)}' may have at most ${most} bytes`);
       }
       chunks.push(chunk);
     }
   } catch (error) {
     throw cutShort(error, failures);
   }
+  return Buffer.concat(chunks);
+}
+
+async function readCustom(part: Part): Promise<unknown> {
+  const text = await readText(part, MAX_CUSTOM_BYTES);
   try {
-    return parseJson(Buffer.concat(chunks));
+    return parseJson(text);
   } catch (error) {
     if (!(error instanceof MillraceError)) throw error;
     throw error.with({ message: `In the field custom: ${error.message}`, hint: 'Send JSON in the field custom' });
@@ -183,9 +217,10 @@ function wrong(message: string, expected: Expected): MillraceError {
   });
 }
 
-function tooMany(message: string): MillraceError {
+/** @param message what there is too much of */
+export function tooManyParts(message: string): MillraceError {
   return new MillraceError('too-many-parts', `${message} in one request`, {
-    hint: `At most ${MAX_PARTS} parts: ${MAX_FILES} files and ${MAX_FIELDS} fields`,
+    hint: `At most ${MAX_PARTS} parts, of which ${MAX_FILES} files and ${MAX_FILES} fields custom`,
   });
 }
 

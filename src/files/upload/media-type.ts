@@ -1,13 +1,20 @@
 /**
- * The type that a file is served as. Pure. It is found from the first bytes and compared with the declared type, which
- * is accepted only if the bytes agree. Browsers show a few types in place; every other file is a download. Not here:
- * the names of files (file-name.ts).
+ * The type that a file is stored and served with, from the declared type and the first bytes together. A declared type
+ * is accepted only if the bytes agree; one that says nothing is replaced by what the bytes show. Browsers show a few
+ * types in place; every other file is a download. Not here: signatures (signatures.ts), encodings (text-encoding.ts).
  */
-
-/** How many first bytes `sniff` wants to see. */
-export const SNIFF_BYTES = 1_024;
+import { signedType } from './signatures.ts';
+import { textEncoding, UTF_8 } from './text-encoding.ts';
 
 export const UNKNOWN = 'application/octet-stream';
+
+/** What a file is stored with. */
+export interface MediaType {
+  /** Lower case, without parameters. */
+  readonly type: string;
+  /** The encoding of text, if it is not UTF-8; else null. */
+  readonly charset: string | null;
+}
 
 /** Types a browser may show in place. Nothing in which scripts of the page's origin could run: never svg, html, xml. */
 const INLINE = new Set([
@@ -23,89 +30,130 @@ const INLINE = new Set([
   'text/plain',
 ]);
 
-/** Other names under which clients declare a type. */
-const ALIASES: Readonly<Record<string, string>> = {
-  'image/jpg': 'image/jpeg',
-  'image/pjpeg': 'image/jpeg',
-  'image/x-png': 'image/png',
-  'audio/mp3': 'audio/mpeg',
-  'application/x-pdf': 'application/pdf',
-  'application/x-zip-compressed': 'application/zip',
-  'application/x-gzip': 'application/gzip',
-  'audio/x-wav': 'audio/wav',
-};
+/** Other names under which clients declare a type, or under which its signature is known. */
+const ALIASES: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    'image/jpeg': 'image/jpg image/pjpeg image/x-jpeg image/jpe',
+    'image/png': 'image/x-png',
+    'image/bmp': 'image/x-ms-bmp image/x-bmp image/x-windows-bmp',
+    'image/tiff': 'image/tif image/x-tif image/x-tiff',
+    'image/x-icon': 'image/ico image/icon image/x-ico',
+    'image/x-adobe-dng': 'image/dng image/x-dng',
+    'audio/mpeg': 'audio/mp3 audio/x-mp3 audio/x-mpeg audio/mpeg3 audio/x-mpeg-3 audio/mpg',
+    'audio/wav': 'audio/x-wav audio/wave audio/vnd.wave audio/x-pn-wav',
+    'audio/x-m4a': 'audio/m4a',
+    'audio/flac': 'audio/x-flac',
+    'video/x-msvideo': 'video/avi video/msvideo video/vnd.avi',
+    'video/x-matroska': 'video/matroska',
+    'video/3gpp': 'video/3gp',
+    'video/quicktime': 'video/mov',
+    'application/pdf': 'application/x-pdf application/acrobat application/vnd.pdf text/pdf text/x-pdf',
+    'application/zip': 'application/x-zip application/x-zip-compressed',
+    'application/gzip': 'application/x-gzip',
+    'font/woff': 'application/font-woff application/x-font-woff font/x-woff',
+    'font/woff2': 'application/font-woff2 application/x-font-woff2',
+  }).flatMap(([type, names]) => names.split(' ').map((name) => [name, type] as const)),
+);
 
-/** Signatures: offset, bytes as Latin-1 text, and the types they identify. `?` stands for any byte. */
-const SIGNATURES: readonly (readonly [number, string, readonly string[]])[] = [
-  [0, '\x89PNG\r\n\x1a\n', ['image/png', 'image/apng']],
-  [0, '\xff\xd8\xff', ['image/jpeg']],
-  [0, 'GIF87a', ['image/gif']],
-  [0, 'GIF89a', ['image/gif']],
-  [0, 'RIFF????WEBP', ['image/webp']],
-  [0, 'RIFF????WAVE', ['audio/wav']],
-  [0, 'RIFF????AVI ', ['video/x-msvideo']],
-  [4, 'ftypavif', ['image/avif']],
-  [4, 'ftypavis', ['image/avif']],
-  [4, 'ftyphei', ['image/heic', 'image/heif']],
-  [4, 'ftypmif1', ['image/heif', 'image/heic', 'image/avif']],
-  [4, 'ftypqt  ', ['video/quicktime']],
-  [4, 'ftypM4A ', ['audio/mp4', 'audio/x-m4a']],
-  [4, 'ftyp', ['video/mp4', 'audio/mp4']],
-  [0, '\x1aE\xdf\xa3', ['video/webm', 'audio/webm', 'video/x-matroska']],
-  [0, 'ID3', ['audio/mpeg']],
-  [0, '\xff\xfb', ['audio/mpeg']],
-  [0, '\xff\xf3', ['audio/mpeg']],
-  [0, '\xff\xf2', ['audio/mpeg']],
-  [0, 'OggS', ['audio/ogg', 'video/ogg', 'application/ogg']],
-  [0, 'fLaC', ['audio/flac']],
-  [0, '%PDF-', ['application/pdf']],
-  [0, 'BM', ['image/bmp']],
-  [0, 'II*\0', ['image/tiff']],
-  [0, 'MM\0*', ['image/tiff']],
-  [0, '\0\0\x01\0', ['image/x-icon', 'image/vnd.microsoft.icon']],
-  [0, '\x1f\x8b', ['application/gzip']],
-  [0, 'wOFF', ['font/woff']],
-  [0, 'wOF2', ['font/woff2']],
-];
-
-const SIGNED = new Set(SIGNATURES.flatMap(([, , types]) => types));
+/** Declared types that say no more than that there are bytes. */
+const SAYS_NOTHING =
+  /^(?:\*\/\*|application\/\*|(?:application|binary)\/(?:x-)?octet-stream|application\/(?:x-)?(?:binary|unknown|download|force-download)|unknown\/unknown)$/;
 const TEXTUAL = /^text\/|[/+](?:json|xml|yaml|javascript|ecmascript)$|^application\/(?:x-ndjson|sql|toml|rtf|graphql)$/;
+const TYPE = /^(?:[a-z0-9][a-z0-9!#$&^_.+-]{0,63}|\*)\/(?:[a-z0-9][a-z0-9!#$&^_.+-]{0,126}|\*)$/;
+
+/** Types that a signature must prove: those on the left are proven by each signature on the right. */
+const PROOFS: ReadonlyMap<string, ReadonlySet<string>> = new Map(
+  (
+    [
+      ['image/png image/apng', 'image/png image/apng'],
+      ['image/jpeg', 'image/jpeg'],
+      ['image/gif', 'image/gif'],
+      ['image/webp', 'image/webp'],
+      ['image/avif', 'image/avif image/heif'],
+      [
+        'image/heic image/heif image/heic-sequence image/heif-sequence',
+        'image/heic image/heif image/heic-sequence image/heif-sequence',
+      ],
+      ['image/bmp', 'image/bmp'],
+      ['image/x-icon image/vnd.microsoft.icon', 'image/x-icon'],
+      [
+        'image/tiff image/x-adobe-dng image/x-nikon-nef image/x-canon-cr2 image/x-sony-arw image/x-panasonic-rw2 image/x-olympus-orf',
+        'image/tiff image/x-adobe-dng image/x-nikon-nef image/x-canon-cr2 image/x-sony-arw image/x-panasonic-rw2 image/x-olympus-orf',
+      ],
+      [
+        'video/mp4 audio/mp4 video/x-m4v audio/x-m4a audio/x-m4b video/3gpp audio/3gpp video/3gpp2 audio/3gpp2 video/quicktime',
+        'video/mp4 audio/mp4 video/x-m4v audio/x-m4a audio/x-m4b video/3gpp video/3gpp2 video/quicktime',
+      ],
+      ['video/webm audio/webm video/x-matroska audio/x-matroska', 'video/webm video/x-matroska'],
+      ['audio/ogg video/ogg application/ogg audio/opus', 'audio/ogg video/ogg application/ogg'],
+      ['audio/mpeg audio/mp2', 'audio/mpeg'],
+      ['audio/wav', 'audio/wav'],
+      ['audio/flac', 'audio/flac'],
+      ['video/x-msvideo', 'video/x-msvideo'],
+      ['application/pdf application/illustrator', 'application/pdf'],
+      ['application/gzip', 'application/gzip'],
+      ['font/woff', 'font/woff'],
+      ['font/woff2', 'font/woff2'],
+    ] as const
+  ).flatMap(([types, signatures]) => {
+    const proofs = new Set(signatures.split(' '));
+    return types.split(' ').map((type) => [type, proofs] as const);
+  }),
+);
+const PROVING = new Set([...PROOFS.values()].flatMap((proofs) => [...proofs]));
+/** Signatures on which other types are built, such as application/x-tgz and raw photographs. */
+const CONTAINERS = new Set(['application/gzip', 'image/tiff']);
 
 /**
- * The type that a file is stored with: the declared one when the first bytes agree, else `application/octet-stream`. A
- * type with a known signature must show it; a text type must be text; for any other type the bytes must not show a
- * known signature.
+ * The type that a file is stored with. A declared type that says nothing (none, malformed, `application/octet-stream`,
+ * `image/*`) is replaced by what the bytes show. A type with a known signature must show it; a text type must be text;
+ * any other type must not show a signature that proves something else. Otherwise it is `application/octet-stream`.
  * @param declared the Content-Type of the part
  * @param head the first `SNIFF_BYTES` of the file, fewer when it is shorter
  */
-export function agreedType(declared: string | undefined, head: Buffer): string {
-  const plain = (declared ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
-  if (!/^[a-z0-9][a-z0-9!#$&^_.+-]{0,63}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/.test(plain)) return UNKNOWN;
-  const type = Object.hasOwn(ALIASES, plain) ? (ALIASES[plain] ?? plain) : plain;
-  if (TEXTUAL.test(type)) return isText(head) ? type : UNKNOWN;
-  const sniffed = sniff(head);
-  if (SIGNED.has(type)) return sniffed.includes(type) ? type : UNKNOWN;
-  return sniffed.length === 0 ? type : UNKNOWN;
+export async function agreedType(declared: string | undefined, head: Buffer): Promise<MediaType> {
+  const [name = '', ...parameters] = (declared ?? '').split(';').map((text) => text.trim());
+  const type = canonical(name.toLowerCase());
+  const charset = parameters.map((text) => /^charset="?([^"]{1,40})"?$/i.exec(text)?.[1]).find(Boolean);
+  const signature = await signedType(head);
+  const shown = signature === null ? null : canonical(signature);
+  // RFC 7578, 4.4: a part without a type is text.
+  if (declared === undefined || type === 'text/*' || type === '*/*')
+    return shown === null || isTextual(shown) ? text(shown ?? 'text/plain', charset, head, shown) : plain(shown);
+  if (!TYPE.test(type) || SAYS_NOTHING.test(type))
+    return shown !== null && isTextual(shown) ? text(shown, charset, head, shown) : plain(shown ?? UNKNOWN);
+  if (type.endsWith('/*')) return plain(ofGroup(type.slice(0, -1), shown));
+  if (isTextual(type)) return text(type, charset, head, shown);
+  const proofs = PROOFS.get(type);
+  if (proofs !== undefined) return plain(shown !== null && proofs.has(shown) ? type : UNKNOWN);
+  return plain(shown === null || !PROVING.has(shown) || CONTAINERS.has(shown) ? type : UNKNOWN);
 }
 
-/** The types whose signature the first bytes carry; none when no signature is known. */
-function sniff(head: Buffer): readonly string[] {
-  const text = head.toString('latin1', 0, 32);
-  const found = SIGNATURES.find(([offset, mark]) => [...mark].every((c, i) => c === '?' || c === text[offset + i]));
-  return found?.[2] ?? [];
+function canonical(type: string): string {
+  return ALIASES.get(type) ?? type;
 }
 
-/** Text as the MIME Sniffing Standard sees it (no binary data bytes), and valid UTF-8 up to a character cut in two. */
-function isText(head: Buffer): boolean {
-  for (const byte of head) {
-    if (byte <= 0x08 || byte === 0x0b || (byte >= 0x0e && byte <= 0x1a) || (byte >= 0x1c && byte <= 0x1f)) return false;
-  }
-  try {
-    new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: true });
-    return true;
-  } catch {
-    return false;
-  }
+function isTextual(type: string): boolean {
+  return TEXTUAL.test(type);
+}
+
+function plain(type: string): MediaType {
+  return { type, charset: null };
+}
+
+/** A text type, if the bytes are text. Bytes that are not UTF-8 must not have the signature of something binary. */
+function text(type: string, charset: string | undefined, head: Buffer, shown: string | null): MediaType {
+  const encoding = textEncoding(head, charset);
+  if (encoding === UTF_8) return plain(type);
+  if (encoding === null || (shown !== null && !isTextual(shown))) return plain(UNKNOWN);
+  return { type, charset: encoding };
+}
+
+/** The type among `audio/`, `image/`… that a signature proves: a container may hold sound or film. */
+function ofGroup(group: string, shown: string | null): string {
+  if (shown === null || shown.startsWith(group)) return shown ?? UNKNOWN;
+  for (const [type, proofs] of PROOFS) if (type.startsWith(group) && proofs.has(shown)) return type;
+  return UNKNOWN;
 }
 
 /** Whether a browser may show the type in place. */
@@ -114,10 +162,11 @@ export function isInline(type: string): boolean {
 }
 
 /**
- * The Content-Type of an answer: text names its encoding, because otherwise a browser would guess. Scripts are sent as
+ * The Content-Type of a response: text names its encoding, because otherwise a browser would guess. Scripts are sent as
  * plain text, so that no page can load a stored script as its own.
  */
-export function servedType(type: string): string {
-  if (/[/](?:x-)?(?:java|ecma|j|live)script/.test(type)) return 'text/plain; charset=utf-8';
-  return type.startsWith('text/') ? `${type}; charset=utf-8` : type;
+export function servedType({ type, charset }: MediaType): string {
+  const encoding = charset ?? UTF_8;
+  if (/[/](?:x-)?(?:java|ecma|j|live)script/.test(type)) return `text/plain; charset=${encoding}`;
+  return type.startsWith('text/') ? `${type}; charset=${encoding}` : type;
 }

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { Transform, type TransformCallback } from 'node:stream';
 import { MillraceError } from '../../kernel/errors.ts';
-import { SNIFF_BYTES } from './media-type.ts';
+import { SNIFF_BYTES } from './signatures.ts';
 
 /** Passes bytes through unchanged; its results are complete when it has ended. */
 export class Meter extends Transform {

@@ -1,6 +1,7 @@
 /** Which type a file is kept under, for honest, careless and hostile uploads. */
 import t from 'tap';
-import { agreedType, isInline, SNIFF_BYTES, servedType } from '../../../src/files/upload/media-type.ts';
+import { agreedType, isInline, servedType } from '../../../src/files/upload/media-type.ts';
+import { SNIFF_BYTES } from '../../../src/files/upload/signatures.ts';
 
 const PNG = Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR', 'latin1');
 const JPEG = Buffer.from('\xff\xd8\xff\xe0\0\x10JFIF', 'latin1');
@@ -27,7 +28,12 @@ const ROWS: readonly (readonly [string, string | undefined, Buffer, string])[] =
   ['text', 'text/plain', Buffer.from('Hello, Wörld'), 'text/plain'],
   ['text with parameters', 'Text/Plain; charset=UTF-8', Buffer.from('Hello'), 'text/plain'],
   ['text that begins like a bitmap', 'text/plain', Buffer.from('BMW is a car'), 'text/plain'],
-  ['text cut inside a character', 'text/plain', Buffer.from('aé').subarray(0, 2), 'text/plain'],
+  [
+    'text cut inside a character',
+    'text/plain',
+    Buffer.from(`a${'é'.repeat(SNIFF_BYTES)}`).subarray(0, SNIFF_BYTES),
+    'text/plain',
+  ],
   ['json', 'application/json', Buffer.from('{"a":1}'), 'application/json'],
   ['html that says so', 'text/html', HTML, 'text/html'],
   ['svg that says so', 'image/svg+xml', SVG, 'image/svg+xml'],
@@ -42,23 +48,111 @@ const ROWS: readonly (readonly [string, string | undefined, Buffer, string])[] =
   ['a zip named text', 'text/plain', ZIP, UNKNOWN],
   ['a pdf that starts later', 'application/pdf', Buffer.concat([HTML, PDF]), UNKNOWN],
   ['a png declared as a type without a mark', 'application/x-thing', PNG, UNKNOWN],
-  ['text that is not UTF-8', 'text/plain', Buffer.from('W\xf6rld', 'latin1'), UNKNOWN],
-  ['nothing declared', undefined, PNG, UNKNOWN],
-  ['nonsense declared', 'image/png\r\nX-Evil: 1', PNG, UNKNOWN],
-  ['a word declared', 'png', PNG, UNKNOWN],
-  ['a name of the prototype declared', 'constructor', PNG, UNKNOWN],
+  ['nonsense declared', 'image/png\r\nX-Evil: 1', PNG, 'image/png'],
+  ['a word declared', 'png', PNG, 'image/png'],
+  ['a name of the prototype declared', 'constructor', HTML, UNKNOWN],
 ];
 
 for (const [name, declared, head, expected] of ROWS) {
   t.test(name, async (t) => {
-    t.equal(agreedType(declared, head), expected);
+    t.same(await agreedType(declared, head), { type: expected, charset: null });
   });
 }
 
+const box = (brand: string) => Buffer.from(`\0\0\0\x18ftyp${brand}\0\0\0\0${brand}isom`, 'latin1');
+const bytes = (text: string) => Buffer.from(text, 'latin1');
+
+t.test('a declared type that says nothing is replaced by the type that the bytes show', async (t) => {
+  const saysNothing = [undefined, '', 'application/octet-stream', 'Binary/Octet-Stream', '*/*', 'unknown/unknown'];
+  for (const declared of [...saysNothing, 'image/*', 'image', 'application/x-binary']) {
+    t.equal((await agreedType(declared, PNG)).type, 'image/png', declared);
+    t.equal((await agreedType(declared, JPEG)).type, 'image/jpeg', declared);
+  }
+  for (const declared of saysNothing) {
+    t.equal((await agreedType(declared, PDF)).type, 'application/pdf', declared);
+    t.equal((await agreedType(declared, MP4)).type, 'video/mp4', declared);
+    t.equal((await agreedType(declared, ZIP)).type, 'application/zip', declared);
+    t.not((await agreedType(declared, HTML)).type, 'text/html', 'markup is never recognized as a page');
+  }
+  t.equal((await agreedType('image/*', PDF)).type, UNKNOWN, 'a group that the bytes contradict');
+  t.equal((await agreedType('audio/*', box('mp42'))).type, 'audio/mp4', 'a container within a group');
+  t.equal((await agreedType(undefined, bytes('Hello'))).type, 'text/plain', 'text without a type (RFC 7578)');
+  t.equal((await agreedType('text/*', bytes('Hello'))).type, 'text/plain');
+  t.equal((await agreedType('application/octet-stream', bytes('Hello'))).type, UNKNOWN);
+  t.equal((await agreedType('application/octet-stream', Buffer.from([1, 2, 3]))).type, UNKNOWN);
+});
+
+t.test('a real type is kept: containers, old films, sound without tags, raw photographs, other names', async (t) => {
+  const frame = (second: number, third: number) => Buffer.from([0xff, second, third, 0xc4, 0, 0]);
+  const tiff = bytes('II*\0\x08\0\0\0\0\0');
+  const gzip = bytes('\x1f\x8b\x08\0\0\0\0\0\0\x03');
+  const rows: readonly (readonly [string, Buffer, string?])[] = [
+    ['video/3gpp', box('3gp4')],
+    ['video/3gpp', box('isom')],
+    ['audio/3gpp', box('3gp4')],
+    ['video/x-m4v', box('M4V ')],
+    ['audio/x-m4a', box('mp42')],
+    ['audio/m4a', box('M4A '), 'audio/x-m4a'],
+    ['audio/mp4', box('mp42')],
+    ['video/quicktime', bytes('\0\0\x10\0moov\0\0\0lmvhd')],
+    ['video/quicktime', bytes('\0\0\0\x08wide\0\0\0\0mdat')],
+    ['video/quicktime', bytes('\0\0\x10\0mdat\0\0\0\0')],
+    ['video/quicktime', bytes('\0\0\0\x08skip\0\0\0\0mdat')],
+    ['audio/mpeg', frame(0xfb, 0x90)],
+    ['audio/mpeg', frame(0xfa, 0x90)],
+    ['audio/mp3', frame(0xe3, 0x18), 'audio/mpeg'],
+    ['image/x-adobe-dng', tiff],
+    ['image/x-nikon-nef', tiff],
+    ['image/x-pentax-pef', tiff],
+    ['image/x-canon-cr2', bytes('II*\0\x10\0\0\0CR\x02\0\0\0\0\0')],
+    ['image/heic-sequence', box('hevc')],
+    ['image/heif', box('mif1')],
+    ['image/x-ms-bmp', bytes('BM\x36\0\0\0\0\0\0\0\x36\0\0\0'), 'image/bmp'],
+    ['image/x-icon', bytes('\0\0\x01\0\x01\0\x10\x10\0\0')],
+    ['image/vnd.microsoft.icon', bytes('\0\0\x01\0\x01\0\x10\x10\0\0')],
+    ['font/woff', bytes('wOFF\0\x01\0\0')],
+    ['application/font-woff', bytes('wOFFOTTO'), 'font/woff'],
+    ['application/x-tgz', gzip],
+    ['application/x-compressed-tar', gzip],
+    ['application/gzip', gzip],
+    ['video/avi', bytes('RIFF\x10\0\0\0AVI LIST'), 'video/x-msvideo'],
+    ['audio/opus', bytes('OggS\0\x02\0\0')],
+  ];
+  for (const [declared, head, expected = declared] of rows)
+    t.equal((await agreedType(declared, head)).type, expected, declared);
+  for (const type of ['audio/mpeg', 'image/x-nikon-nef', 'font/woff', 'video/3gpp']) {
+    t.equal((await agreedType(type, HTML)).type, UNKNOWN, `${type} must still be proven`);
+  }
+});
+
+t.test('text keeps its type in UTF-16 and in older encodings, and its encoding is known', async (t) => {
+  const table = 'Größe;Preis\n1;2 €\n';
+  const utf16be = Buffer.from(table, 'utf16le').swap16();
+  const rows: readonly (readonly [string, Buffer, string | null])[] = [
+    ['text/csv', Buffer.from(`\ufeff${table}`, 'utf16le'), 'utf-16le'],
+    ['text/csv', Buffer.concat([Buffer.from([0xfe, 0xff]), utf16be]), 'utf-16be'],
+    ['text/plain', Buffer.from(table, 'utf16le'), 'utf-16le'],
+    ['text/plain', utf16be, 'utf-16be'],
+    ['text/csv', bytes('Gr\xf6\xdfe;2 \x80\n'), 'windows-1252'],
+    ['text/plain', bytes('BM\xf6bel'), 'windows-1252'],
+    ['text/csv; charset=windows-1251', bytes('\xcf\xf0\xe8\xe2\xe5\xf2'), 'windows-1251'],
+    ['text/csv; charset="Shift_JIS"', Buffer.from([0x93, 0xfa, 0x96, 0x7b]), 'shift_jis'],
+    ['text/csv; charset=ISO-8859-1', Buffer.from(table), null],
+    ['text/plain; charset=nonsense', bytes('Gr\xf6\xdfe'), 'windows-1252'],
+  ];
+  for (const [declared, head, charset] of rows) {
+    const type = declared.split(';')[0];
+    t.same(await agreedType(declared, head), { type, charset }, `${declared} ${charset}`);
+  }
+  for (const head of [JPEG, PDF, ZIP, MP4, bytes('\x90\x81text'), Buffer.from([0xff, 0xfe, 0, 0, 65, 0, 0, 0])]) {
+    t.equal((await agreedType('text/csv', head)).type, UNKNOWN, 'bytes that are no text');
+  }
+});
+
 t.test('a polyglot of gif and script is a gif, and as script only a download', async (t) => {
   const polyglot = Buffer.from('GIF89a/*\0\0*/=1;alert(1)', 'latin1');
-  t.equal(agreedType('image/gif', polyglot), 'image/gif');
-  t.equal(agreedType('text/javascript', polyglot), UNKNOWN);
+  t.equal((await agreedType('image/gif', polyglot)).type, 'image/gif');
+  t.equal((await agreedType('text/javascript', polyglot)).type, UNKNOWN);
 });
 
 t.test('browsers show ten types in place, and none in which scripts run', async (t) => {
@@ -70,10 +164,12 @@ t.test('browsers show ten types in place, and none in which scripts run', async 
 });
 
 t.test('text is served with its encoding, others as they are', async (t) => {
-  t.equal(servedType('text/plain'), 'text/plain; charset=utf-8');
-  t.equal(servedType('image/png'), 'image/png');
+  const served = (type: string, charset: string | null = null) => servedType({ type, charset });
+  t.equal(served('text/plain'), 'text/plain; charset=utf-8');
+  t.equal(served('text/csv', 'windows-1252'), 'text/csv; charset=windows-1252');
+  t.equal(served('image/png'), 'image/png');
   for (const type of ['text/javascript', 'application/javascript', 'application/x-javascript', 'text/jscript']) {
-    t.equal(servedType(type), 'text/plain; charset=utf-8', 'a script is only text');
+    t.equal(served(type), 'text/plain; charset=utf-8', 'a script is only text');
   }
   t.ok(SNIFF_BYTES >= 64);
 });

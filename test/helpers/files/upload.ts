@@ -7,6 +7,9 @@ export interface Multipart {
   readonly headers: Record<string, string>;
 }
 
+/** An input of a form in which no file was chosen, as browsers send it. */
+export const NO_FILE: FilePart = { name: 'no-file-chosen', type: 'application/octet-stream', bytes: '' };
+
 /** The content of one part. */
 export interface FilePart {
   readonly field?: string;
@@ -27,7 +30,9 @@ export async function multipart(...parts: readonly (FilePart | Pair)[]): Promise
     }
   }
   const response = new Response(form);
-  const send = Buffer.from(await response.arrayBuffer());
+  const body = Buffer.from(await response.arrayBuffer()).toString('latin1');
+  // The platform's FormData leaves an empty file name out; browsers write it.
+  const send = Buffer.from(body.replaceAll(`filename="${NO_FILE.name}"`, 'filename=""'), 'latin1');
   return { send, headers: { 'content-type': response.headers.get('content-type') ?? '' } };
 }
 

@@ -6,6 +6,9 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { newId } from '../../../database/json/ids.ts';
 import type { Files } from '../../../files/files.ts';
+import { cleanName } from '../../../files/upload/file-name.ts';
+import { agreedType } from '../../../files/upload/media-type.ts';
+import { SNIFF_BYTES } from '../../../files/upload/signatures.ts';
 import { seenResource, type VisibleFile } from '../../../files/visible-file.ts';
 import { MillraceError } from '../../../kernel/errors.ts';
 import type { Policies } from '../../../policies/policies.ts';
@@ -67,8 +70,9 @@ export function fileActions(
     const type = argument.optionalText('type');
     const body = argument.bytes();
     if (body === undefined) throw new MillraceError('body-required', 'A file needs a body');
-    if (pretends) return JSON.stringify(pretended(name, type, body));
-    const part = { field: 'file', fileName: name, type, bytes: Readable.from([body]) };
+    if (pretends) return JSON.stringify(await pretended(name, type, body));
+    // Here an empty name is no unused input of a form.
+    const part = { field: 'file', fileName: cleanName(name), type, bytes: Readable.from([body]) };
     const check = () => {
       if (signal.aborted) throw callEnded();
     };
@@ -98,9 +102,10 @@ async function* only<T>(one: T): AsyncGenerator<T> {
 }
 
 /** What the document of a new file would hold, with an id that no file has. */
-function pretended(name: string, type: string | undefined, body: Buffer): object {
+async function pretended(name: string, declared: string | undefined, body: Buffer): Promise<object> {
   const sha256 = createHash('sha256').update(body).digest('hex');
-  return { id: newId().toHexString(), name, type: type ?? 'application/octet-stream', size: body.length, sha256 };
+  const { type } = await agreedType(declared, body.subarray(0, SNIFF_BYTES));
+  return { id: newId().toHexString(), name: cleanName(name), type, size: body.length, sha256 };
 }
 
 function target({ members: { id, name } }: Argument): string {
