@@ -117,11 +117,13 @@ export async function agreedType(declared: string | undefined, head: Buffer): Pr
   const charset = parameters.map((text) => /^charset="?([^"]{1,40})"?$/i.exec(text)?.[1]).find(Boolean);
   const signature = await signedType(head);
   const shown = signature === null ? null : canonical(signature);
-  // RFC 7578, 4.4: a part without a type is text.
-  if (declared === undefined || type === 'text/*' || type === '*/*')
-    return shown === null || isTextual(shown) ? text(shown ?? 'text/plain', charset, head, shown) : plain(shown);
-  if (!TYPE.test(type) || SAYS_NOTHING.test(type))
-    return shown !== null && isTextual(shown) ? text(shown, charset, head, shown) : plain(shown ?? UNKNOWN);
+  if (!TYPE.test(type) || SAYS_NOTHING.test(type)) {
+    if (shown !== null) return isTextual(shown) ? text(shown, charset, head, shown) : plain(shown);
+    // RFC 7578, 4.4: a part without a type is text. As nothing says so, only UTF-8 is taken for text.
+    const isText = (declared === undefined || type === '*/*') && textEncoding(head, undefined) === UTF_8;
+    return plain(isText ? 'text/plain' : UNKNOWN);
+  }
+  if (type === 'text/*') return text('text/plain', charset, head, shown);
   if (type.endsWith('/*')) return plain(ofGroup(type.slice(0, -1), shown));
   if (isTextual(type)) return text(type, charset, head, shown);
   const proofs = PROOFS.get(type);
