@@ -1,6 +1,6 @@
 /** Reports about uploads: forms, types and names. */
 import { deepEqual, equal, match } from 'node:assert/strict';
-import type { Product, Report } from './report.ts';
+import type { Product, Reply, Report } from './report.ts';
 
 interface PartOfForm {
   readonly head: string;
@@ -23,7 +23,7 @@ async function send(
   parts: readonly PartOfForm[],
   path = '/files',
   more: Record<string, string> = {},
-) {
+): Promise<Pick<Reply, 'status' | 'body'>> {
   const chunks = parts.flatMap(({ head, bytes }) => [
     Buffer.from(`--x\r\n${head}\r\n\r\n`),
     bytes,

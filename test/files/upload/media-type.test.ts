@@ -65,13 +65,13 @@ const bytes = (text: string) => Buffer.from(text, 'latin1');
 t.test('a declared type that says nothing is replaced by the type that the bytes show', async (t) => {
   const saysNothing = [undefined, '', 'application/octet-stream', 'Binary/Octet-Stream', '*/*', 'unknown/unknown'];
   for (const declared of [...saysNothing, 'image/*', 'image', 'application/x-binary']) {
-    t.equal((await agreedType(declared, PNG)).type, 'image/png', declared);
-    t.equal((await agreedType(declared, JPEG)).type, 'image/jpeg', declared);
+    t.equal((await agreedType(declared, PNG)).type, 'image/png', String(declared));
+    t.equal((await agreedType(declared, JPEG)).type, 'image/jpeg', String(declared));
   }
   for (const declared of saysNothing) {
-    t.equal((await agreedType(declared, PDF)).type, 'application/pdf', declared);
-    t.equal((await agreedType(declared, MP4)).type, 'video/mp4', declared);
-    t.equal((await agreedType(declared, ZIP)).type, 'application/zip', declared);
+    t.equal((await agreedType(declared, PDF)).type, 'application/pdf', String(declared));
+    t.equal((await agreedType(declared, MP4)).type, 'video/mp4', String(declared));
+    t.equal((await agreedType(declared, ZIP)).type, 'application/zip', String(declared));
     t.not((await agreedType(declared, HTML)).type, 'text/html', 'markup is never recognized as a page');
   }
   t.equal((await agreedType('image/*', PDF)).type, UNKNOWN, 'a group that the bytes contradict');
