@@ -41,8 +41,10 @@ const MANY_FILES = 30;
 
 /** What may use a vendor as a value; types may be imported anywhere. */
 const DOORS: readonly { readonly vendor: RegExp; readonly doors: RegExp }[] = [
+  { vendor: /^@fastify\/busboy$/, doors: /^src\/files\/upload\/multipart\.ts/ },
+  { vendor: /^file-type$/, doors: /^src\/files\/upload\/signatures\.ts/ },
   {
-    vendor: /^fastify$|^fastify-plugin$|^@fastify\//,
+    vendor: /^fastify$|^fastify-plugin$|^@fastify\/(?!busboy)/,
     doors: /^src\/(app\.ts|http\/|auth\/tokens\/jwt\.ts|[a-z]+\/([a-z-]+\/)?([a-z]+-)*routes\.ts)/,
   },
   {
