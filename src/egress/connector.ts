@@ -7,13 +7,17 @@ import { lookup as lookUp } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import { buildConnector } from 'undici';
 import { egressError } from './egress-error.ts';
-import type { Reach } from './reach.ts';
+import { isLocalhost, LOCALHOST, type Reach } from './reach.ts';
 
 /** All addresses of a host. @throws as `dns.lookup` does, with its codes */
 export type AddressLookup = (host: string) => Promise<readonly { readonly address: string; readonly family: number }[]>;
 
-/** The addresses that the operating system knows, `hosts` file included. */
-export const systemLookup: AddressLookup = (host) => lookUp(host, { all: true });
+/**
+ * The addresses that the operating system knows, `hosts` file included. The names of this machine have both its addresses
+ * (RFC 6761 section 6.3), although many systems know only one of them, or none of `app.localhost`.
+ */
+export const systemLookup: AddressLookup = async (host) =>
+  isLocalhost(host) ? LOCALHOST.map((address) => ({ address, family: isIP(address) })) : lookUp(host, { all: true });
 
 export interface ConnectorOptions {
   readonly reach: Reach;

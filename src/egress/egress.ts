@@ -38,9 +38,11 @@ const MAX_CALLS = 256;
 /** The same for functions, whose answers may be larger. */
 const MAX_FUNCTION_CALLS_EACH = 16;
 const MAX_FUNCTION_CALLS = 64;
-/** The same for posts. Many endpoints may be at one server, and the caller bounds the calls of each endpoint. */
-const MAX_POSTS_EACH = 128;
-const MAX_POSTS = 512;
+/**
+ * The same for posts. All endpoints may be at one server, where one that hangs must keep no other from a connection; the caller
+ * bounds the calls of each endpoint.
+ */
+const MAX_POSTS = 768;
 const MAX_TARGETS = 1_024;
 
 export class Egress {
@@ -132,7 +134,7 @@ export class Egress {
     if (this.#posts >= MAX_POSTS) throw egressError('busy', target.origin);
     this.#posts += 1;
     try {
-      return await post(await this.#connections('posts', MAX_POSTS_EACH), target, request);
+      return await post(await this.#connections('posts', MAX_POSTS), target, request);
     } finally {
       this.#posts -= 1;
     }

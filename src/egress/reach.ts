@@ -46,6 +46,14 @@ const SPECIAL_IPV6 = networkTest([
 ]);
 const LOOPBACK = networkTest(['127.0.0.0/8', '::1']);
 
+/** Both addresses of the names of this machine. */
+export const LOCALHOST = ['127.0.0.1', '::1'] as const;
+
+/** Whether a host is a name of this machine (RFC 6761 section 6.3), in lower case. */
+export function isLocalhost(host: string): boolean {
+  return host === 'localhost' || host.endsWith('.localhost');
+}
+
 /** @param allow networks that may be reached whatever they are, each an address or as `10.0.0.0/8` */
 export function makeReach(mode: Mode, allow: readonly string[]): Reach {
   const allowed = networkTest(allow);

@@ -6,7 +6,7 @@
  */
 import { isIP } from 'node:net';
 import type { Mode } from '../kernel/config/config.ts';
-import type { Reach } from './reach.ts';
+import { isLocalhost, LOCALHOST, type Reach } from './reach.ts';
 
 export interface TargetRules {
   readonly mode: Mode;
@@ -59,9 +59,9 @@ function portFault({ port }: URL): string | null {
 function placeFault({ protocol, hostname }: URL, { mode, allow, reach }: TargetRules): string | null {
   const secure = protocol === 'https:';
   if (!secure && mode === 'production' && allow.length === 0) return 'must begin with https://';
-  const host = /(^|\.)localhost$/.test(hostname) ? '127.0.0.1' : hostname.replace(/^\[|\]$/g, '');
-  if (isIP(host) === 0 || reach(host, secure)) return null;
-  return reach(host, true)
+  const hosts = isLocalhost(hostname) ? LOCALHOST : [hostname.replace(/^\[|\]$/g, '')];
+  if (hosts.some((host) => isIP(host) === 0 || reach(host, secure))) return null;
+  return hosts.some((host) => reach(host, true))
     ? 'must begin with https://'
     : 'leads into a network that is not public; MILLRACE_EGRESS_ALLOW can name networks that may be called';
 }

@@ -68,10 +68,10 @@ t.test('a server that takes all places of posts keeps no other call waiting', as
   const { egress, url } = await serving(t, (request, response) => {
     if (request.method === 'GET') response.end('here');
   });
-  const posts = Array.from({ length: 600 }, () => kindOf(egress.post(url, { ...REQUEST, timeoutMs: 2_000 })));
+  const posts = Array.from({ length: 850 }, () => kindOf(egress.post(url, { ...REQUEST, timeoutMs: 2_000 })));
   t.equal(await (await egress.fetch(url)).text(), 'here');
   const kinds = Map.groupBy(await Promise.all(posts), (kind) => kind);
-  t.strictSame([kinds.get('timeout')?.length, kinds.get('busy')?.length], [512, 88]);
+  t.strictSame([kinds.get('timeout')?.length, kinds.get('busy')?.length], [768, 82]);
 });
 
 t.test('a URL that may not be called', async (t) => {

@@ -4,6 +4,9 @@
  */
 import type { ClientPrincipal } from '../../auth/identity/principal.ts';
 
+/** Endpoints of one installation. */
+export const MAX_ENDPOINTS = 500;
+
 /** The reasons for which an endpoint is disabled. */
 export const DISABLED_REASONS = ['owner', 'gone', 'failing', 'principal'] as const;
 

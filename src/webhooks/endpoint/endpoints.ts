@@ -9,13 +9,11 @@ import type { Transactions } from '../../database/transactions.ts';
 import type { Egress } from '../../egress/egress.ts';
 import { Reloader } from '../../kernel/concurrency/reloader.ts';
 import { MillraceError } from '../../kernel/errors.ts';
-import type { DisabledReason, EndpointTarget, Maker, Via } from './endpoint.ts';
+import { type DisabledReason, type EndpointTarget, MAX_ENDPOINTS, type Maker, type Via } from './endpoint.ts';
 import { blanked, checkKept, parseChange, parseNewEndpoint } from './endpoint-rules.ts';
 import type { EndpointStore, KeptEndpoint } from './endpoint-store.ts';
 import { newSecret, rotated } from './signing-secrets.ts';
 import { ENDPOINTS_COLLECTION, type StoredEndpoint } from './stored-endpoint.ts';
-
-const MAX_ENDPOINTS = 500;
 
 /** What the sender is told of endpoints; it is in a folder above. */
 export interface EndpointListener {

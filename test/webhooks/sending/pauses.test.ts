@@ -105,30 +105,63 @@ function begin(slots: Slots<ReturnType<typeof one>>, now = 0): string {
   return begun.join('');
 }
 
-t.test('endpoints take turns, each with two calls at first', async (t) => {
-  const slots = new Slots<ReturnType<typeof one>>(10);
+t.test('endpoints take turns, each with one call at first', async (t) => {
+  const slots = new Slots<ReturnType<typeof one>>({ own: 2, shared: 10 });
   for (const endpoint of ['a', 'a', 'a', 'b', 'a', 'c']) slots.push(one(endpoint));
-  t.equal(begin(slots), 'abca');
-  t.equal(slots.underWay, 4);
+  t.equal(begin(slots), 'abc');
+  t.equal(slots.underWay, 3);
   slots.end(one('a'), true);
   t.equal(begin(slots), 'aa', 'one more after a success');
 });
 
 t.test('all calls together are bounded', async (t) => {
-  const slots = new Slots<ReturnType<typeof one>>(3);
-  for (const endpoint of ['a', 'a', 'b', 'b', 'c']) slots.push(one(endpoint));
+  const slots = new Slots<ReturnType<typeof one>>({ own: 0, shared: 3 });
+  for (const endpoint of ['a', 'a', 'b', 'b', 'c', 'd']) slots.push(one(endpoint));
   t.equal(begin(slots), 'abc');
   slots.end(one('c'), true);
-  t.equal(begin(slots), 'a');
+  t.equal(begin(slots), 'd');
+});
+
+t.test('the first call of an endpoint waits for no call of another', async (t) => {
+  const slots = new Slots<ReturnType<typeof one>>({ own: 500, shared: 10 });
+  const names = Array.from({ length: 500 }, (_, n) => `${n} `);
+  const fill = () => {
+    for (const name of names.slice(1)) while (slots.room(name) > 0) slots.push(one(name));
+    return begin(slots);
+  };
+  fill();
+  t.equal(slots.underWay, 499);
+  for (const name of names.slice(1)) slots.end(one(name), true);
+  fill();
+  t.ok(slots.underWay > 499, 'after a success they get more');
+  t.ok(slots.underWay <= 509, `${slots.underWay} calls`);
+  slots.push(one('0 '));
+  t.equal(begin(slots), '0 ');
+});
+
+t.test('no endpoint takes all places that are shared', async (t) => {
+  const slots = new Slots<ReturnType<typeof one>>({ own: 1, shared: 6 });
+  const succeed = (endpoint: string) => {
+    for (let n = 0; n < 9; n++) {
+      slots.push(one(endpoint));
+      begin(slots);
+      slots.end(one(endpoint), true);
+    }
+    while (slots.room(endpoint) > 0) slots.push(one(endpoint));
+  };
+  succeed('a');
+  t.equal(begin(slots), 'aaaa');
+  succeed('b');
+  t.equal(begin(slots), 'bb');
 });
 
 t.test('a success allows one more up to ten, a failure half of it down to one', async (t) => {
-  const slots = new Slots<ReturnType<typeof one>>(100);
+  const slots = new Slots<ReturnType<typeof one>>({ own: 1, shared: 100 });
   const fill = () => {
     while (slots.room('a') > 0) slots.push(one('a'));
     return begin(slots).length;
   };
-  t.equal(fill(), 2);
+  t.equal(fill(), 1);
   for (let n = 0; n < 20; n++) {
     slots.end(one('a'), true);
     fill();
@@ -143,19 +176,24 @@ t.test('a success allows one more up to ten, a failure half of it down to one', 
 });
 
 t.test('what waits in lines is bounded in count and in bytes', async (t) => {
-  const slots = new Slots<ReturnType<typeof one>>(10);
-  t.equal(slots.room('a'), 16);
-  for (let n = 0; n < 16; n++) slots.push(one('a'));
+  const slots = new Slots<ReturnType<typeof one>>({ own: 10, shared: 10 });
+  t.equal(slots.room('a'), 4);
+  for (let n = 0; n < 4; n++) slots.push(one('a'));
   t.strictSame([slots.room('a'), slots.room('b'), slots.runsDry('a'), slots.runsDry('b')], [0, 4, false, true]);
-  const large = new Slots<ReturnType<typeof one>>(10);
+  begin(slots);
+  slots.end(one('a'), true);
+  t.equal(slots.room('a'), 6, 'after a success more may wait');
+  while (slots.room('a') > 0) slots.push(one('a'));
+  t.equal(slots.room('b'), 4);
+  const large = new Slots<ReturnType<typeof one>>({ own: 10, shared: 10 });
   large.push(one('a', 0, 32 * 1_024 * 1_024));
-  t.equal(large.room('b'), 0);
+  t.strictSame([large.room('a'), large.room('b')], [0, 1], 'one at a time');
   t.equal(large.withdraw(({ endpoint }) => endpoint === 'a').length, 1);
-  t.equal(large.room('b'), 16);
+  t.equal(large.room('b'), 4);
 });
 
 t.test('a delivery waits for its time, and others go before it', async (t) => {
-  const slots = new Slots<ReturnType<typeof one>>(10);
+  const slots = new Slots<ReturnType<typeof one>>({ own: 10, shared: 10 });
   slots.push(one('a', 100));
   slots.push(one('b'));
   t.equal(begin(slots), 'b');

@@ -67,7 +67,7 @@ export class QueueSender implements Sender {
     const store = new DeliveryStore(mongo, offset);
     const health = new HealthStore(mongo, offset);
     const clock = new ServerClock(() => store.serverTime(), offset);
-    const slots = new Slots<TakenDelivery>(limits.maxCalls);
+    const slots = new Slots<TakenDelivery>(limits.calls);
     this.#transport = transport;
     this.#lists = new DeliveryListStore(mongo);
     this.#shared = { store, health, clock, endpoints: this.#endpoints, slots, limits };

@@ -2,9 +2,9 @@
  * What the parts of the queue share: a delivery that this process has taken, an endpoint as it knows it, and where both are.
  * Types and words only.
  */
-import type { EndpointTarget } from '../../endpoint/endpoint.ts';
+import { type EndpointTarget, MAX_ENDPOINTS } from '../../endpoint/endpoint.ts';
 import type { Breaker } from '../breaker.ts';
-import type { Slots, Waiting } from '../slots.ts';
+import type { SlotBounds, Slots, Waiting } from '../slots.ts';
 import type { DueRow } from './delivery-row.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import type { HealthStore } from './health-store.ts';
@@ -17,10 +17,14 @@ export interface SenderLimits {
   /** How long a process may keep what it has taken, in milliseconds. */
   readonly leaseMs: number;
   /** Calls at one time. */
-  readonly maxCalls: number;
+  readonly calls: SlotBounds;
 }
 
-export const SENDER_LIMITS: SenderLimits = { timeoutMs: 15_000, leaseMs: 45_000, maxCalls: 500 };
+export const SENDER_LIMITS: SenderLimits = {
+  timeoutMs: 15_000,
+  leaseMs: 45_000,
+  calls: { own: MAX_ENDPOINTS, shared: 256 },
+};
 
 export interface TakenDelivery extends Waiting {
   readonly row: DueRow;

@@ -50,8 +50,8 @@ export interface SvixSenderOptions extends QueueSenderOptions {
   readonly times?: Partial<SvixTimes>;
 }
 
-/** Deliveries that are told or asked about at one time, of this process. */
-const MAX_CALLS = 16;
+/** Deliveries that are told or asked about at one time, of this process: one endpoint alone gets ten of them. */
+const CALLS = { own: 0, shared: 20 };
 /** Svix's clock may be a little behind. */
 const LATE_MS = 1_000;
 /** Svix does not take it, whatever is tried: it is too large, for example. */
@@ -59,7 +59,7 @@ const REFUSED = 'refused';
 
 export class SvixSender extends QueueSender {
   constructor(options: SvixSenderOptions) {
-    super(new SvixTransport(options), { ...options, limits: { maxCalls: MAX_CALLS, ...options.limits } });
+    super(new SvixTransport(options), { ...options, limits: { calls: CALLS, ...options.limits } });
   }
 }
 

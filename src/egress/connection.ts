@@ -1,0 +1,42 @@
+/**
+ * One connection of outgoing calls, which can tell whether it was used before and whether anything has arrived on it since.
+ * Not here: to which addresses it may be made (connector.ts), and what follows from its end (repeat.ts).
+ */
+import type { Socket } from 'node:net';
+import { type buildConnector, Client, type Dispatcher } from 'undici';
+
+/** Takes note of the connection by which its request is made. */
+export interface ConnectionHandler extends Dispatcher.DispatchHandler {
+  /** Called before the request is sent, again when it is passed to another connection. */
+  onConnection?(connection: Connection): void;
+}
+
+export interface ConnectionOptions extends Client.Options {
+  readonly connect: buildConnector.connector;
+}
+
+export class Connection extends Client {
+  #socket: Socket | null = null;
+
+  constructor(origin: string | URL, options: ConnectionOptions) {
+    const { connect } = options;
+    super(origin, {
+      ...options,
+      connect: (to, done) =>
+        connect(to, (...result) => {
+          this.#socket = result[1];
+          done(...result);
+        }),
+    });
+  }
+
+  /** Bytes of responses that have arrived by the present connection, or the last one: 0 before the first response. */
+  get received(): number {
+    return this.#socket?.bytesRead ?? 0;
+  }
+
+  override dispatch(options: Dispatcher.DispatchOptions, handler: ConnectionHandler): boolean {
+    handler.onConnection?.(this);
+    return super.dispatch(options, handler);
+  }
+}
