@@ -106,13 +106,16 @@ t.test('a result that comes after the lease is not recorded over that of another
   const endpoint = newEndpoint(receiver.url);
   const first = await openDirect(t, { ...place, limits: { timeoutMs: 8_000, leaseMs: 9_000 } });
   await first.sender.ensureEndpoint(endpoint);
+  // Two calls at one time are made after a success.
+  await first.sender.submit(newDeliveries(endpoint.id, 1, 9));
+  await first.reaches(`${endpoint.id}:1-9`, 'delivered');
   const late = Promise.withResolvers<void>();
   receiver.answer = ({ id }, response) => {
     void late.promise.then(() => response.writeHead(id === '1-1' ? 500 : 204).end());
     return undefined;
   };
   await first.sender.submit(newDeliveries(endpoint.id, 2));
-  await until(() => receiver.received.length === 2, 'the first process has sent both');
+  await until(() => receiver.received.length === 3, 'the first process has sent both');
   receiver.answer = () => 204;
   const second = await openDirect(t, place);
   await second.sender.ensureEndpoint(endpoint);
