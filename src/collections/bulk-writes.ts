@@ -6,7 +6,7 @@
 import { setImmediate as otherWork } from 'node:timers/promises';
 import type { Document } from 'mongodb';
 import { stampBy } from '../auth/identity/principal.ts';
-import { decodeOrdered, decodeStored, decodeStoredId, inOrderOf, readStored } from '../database/bson/stored.ts';
+import { decodeStored, decodeStoredId, readStored } from '../database/bson/stored.ts';
 import { duplicateKey, translateError } from '../database/errors.ts';
 import { idText } from '../database/json/ids.ts';
 import type { CollectionName } from '../database/names.ts';
@@ -25,8 +25,8 @@ import { writingFilter, writingMatch } from './read/listing.ts';
 import { duplicate, notAvailable } from './refusals.ts';
 import type { Registry } from './registry.ts';
 import { type Hooked, seenChanges, seenRemovals } from './seen-writes.ts';
-import type { Replacement } from './store/coalesced-operations.ts';
 import type { DocumentStore } from './store/store.ts';
+import { type StoredChange, storedChange } from './store/stored-change.ts';
 import type { Write } from './write.ts';
 import type { WriteAction, WriteHooks } from './write-hooks.ts';
 
@@ -43,6 +43,7 @@ const LARGE_BYTES = 1024 * 1024;
 
 export interface Affected {
   readonly matched: number;
+  /** Those that are now other than they were. */
   readonly modified: number;
 }
 
@@ -89,25 +90,27 @@ export class BulkWrites {
     const blame = (error: unknown, raw: Uint8Array) => ofDocument(scope.reader, readStored(raw), error);
     return this.#within(scope, name, asked, write, now, async (ids, within) => {
       const { session } = within;
+      let modified = 0;
       // A batch of the cursor is at most 16 MB, whatever the number of documents.
       for await (const batch of store.within(session).byIds(name, ids)) {
         const seen = hooked === null ? null : await seenChanges(scope, change, batch, { ...hooked, within }, blame);
-        const changes: Replacement[] = [];
+        const changes: StoredChange[] = [];
         for (const [index, raw] of batch.entries()) {
           const old = decodeStored(raw);
           const permitted = () => permittedChange(scope, change, old, origin);
           const next = seen?.[index] ?? (await inDocument(scope.reader, old, permitted));
-          const ordered = decodeOrdered(raw);
-          changes.push({ id: decodeStoredId(raw), old: ordered, next: inOrderOf(next, ordered) });
+          changes.push(storedChange(raw, old, next, change.kind));
           // One change may take as long as one whole request, so other requests get their turn between any two changes.
           await otherWork();
         }
+        modified += changes.filter(({ unchanged }) => !unchanged).length;
         try {
           await store.replaceMany(name, changes, session);
         } catch (error) {
           throw duplicateKey(error) ? duplicate(error, undefined) : translateError(error);
         }
       }
+      return modified;
     });
   }
 
@@ -128,6 +131,7 @@ export class BulkWrites {
         }
       }
       await store.removeMany(name, ids, stamp, within.session);
+      return ids.length;
     });
   }
 
@@ -137,7 +141,7 @@ export class BulkWrites {
     asked: BulkTarget,
     write: Write,
     now: Date,
-    work: (ids: readonly unknown[], within: OpenTransaction) => Promise<void>,
+    work: (ids: readonly unknown[], within: OpenTransaction) => Promise<number>,
   ): Promise<Affected> {
     const { store, registry, atomic } = this.#parts;
     const filter = writingFilter(scope, asked, now);
@@ -155,8 +159,7 @@ export class BulkWrites {
         within.needsTurn = true;
         throw new MillraceError('overloaded', 'A large write waits for its turn');
       }
-      if (ids.length > 0) await work(ids, within);
-      return { matched: ids.length, modified: ids.length };
+      return { matched: ids.length, modified: ids.length > 0 ? await work(ids, within) : 0 };
     }, write.within);
   }
 

@@ -5,7 +5,7 @@
  */
 import type { Document } from 'mongodb';
 import { quotaIdOf, stampBy } from '../auth/identity/principal.ts';
-import { decodeOrdered, decodeStored, decodeStoredId, exactly, inOrderOf } from '../database/bson/stored.ts';
+import { decodeOrdered, decodeStored, decodeStoredId } from '../database/bson/stored.ts';
 import { duplicateKey, translateError } from '../database/errors.ts';
 import { idText, newId } from '../database/json/ids.ts';
 import type { CollectionName } from '../database/names.ts';
@@ -29,6 +29,7 @@ import { holdsAny, type Sample, type SampleSize, sampleOf } from './read/samplin
 import { duplicate, notAvailable, tooBusy } from './refusals.ts';
 import { type Hooked, isComparable, seenChange, seenCreate, seenCreates, seenRemovals } from './seen-writes.ts';
 import { checkPreconditions, UNCONDITIONAL, UNSEEN } from './store/preconditions.ts';
+import { storedChange } from './store/stored-change.ts';
 import { type StoredDocument, toStored, written } from './store/stored-document.ts';
 import type { Write, WriteScopes } from './write.ts';
 import type { WriteAction, WriteHooks } from './write-hooks.ts';
@@ -237,7 +238,10 @@ export class Collections {
     return removed;
   }
 
-  /** One read-modify-write; null when there is no such document. Members stay where they were, unless all are new. */
+  /**
+   * One read-modify-write; null when there is no such document. Members stay where they were, unless all are new. A
+   * change that changes nothing is checked like any other, and leaves the document as it is.
+   */
   #change(
     scope: Scope<'update'>,
     name: CollectionName,
@@ -257,14 +261,11 @@ export class Collections {
         hooked === null
           ? await permittedChange(scope, change, old, this.#origin(scope, write))
           : await seenChange(scope, change, raw, hooked);
-      const placed = change.kind === 'replace' ? next : inOrderOf(next, decodeOrdered(raw));
-      const stored = written(placed);
-      const bytes = raw.length + stored.raw.length;
+      const made = storedChange(raw, old, next, change.kind);
       // Both states do not fit into one command: a transaction guards the state that was read instead.
-      if (within === undefined && bytes > MAX_COMPARED_BYTES) return this.#parts.atomic.run(attempt);
-      const replacement = { id: old['_id'], old: exactly(raw, old), next: placed };
-      const replaced = await this.#parts.store.compareAndReplace(name, replacement, bytes, within?.session);
-      return replaced ? stored : undefined;
+      if (within === undefined && made.bytes > MAX_COMPARED_BYTES) return this.#parts.atomic.run(attempt);
+      const replaced = await this.#parts.store.change(name, made, write.preconditions, within?.session);
+      return replaced ? made.result : undefined;
     };
     return this.#attempts.run(name, id, write, attempt);
   }

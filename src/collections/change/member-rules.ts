@@ -25,15 +25,37 @@ type Path = readonly string[];
 
 /** The members when only those of `next` are wanted. */
 export function replaceMembers(old: JsonObject, next: JsonObject, rules: Rules, path: Path = []): JsonObject {
-  const result = empty();
+  const [result, kept] = [empty(), empty()];
   for (const [name, value] of Object.entries(next)) {
     result[name] = replaceValue(memberOf(old, name), value, inside(rules, name), [...path, name]);
   }
   for (const name of Object.keys(old)) {
     if (Object.hasOwn(next, name)) continue;
     const rest = leaveOut(old[name], inside(rules, name), [...path, name]);
-    if (rest !== undefined) result[name] = rest;
+    if (rest !== undefined) kept[name] = rest;
   }
+  return withKept(old, result, kept);
+}
+
+/**
+ * The new members with those that nobody sent. A kept member stays before the members that it stood before, so a
+ * document that comes back as its reader saw it has its old order.
+ */
+export function withKept(old: JsonObject, next: JsonObject, kept: JsonObject): JsonObject {
+  const names = Object.keys(kept);
+  if (names.length === 0) return next;
+  const waiting = Object.keys(old).filter((name) => Object.hasOwn(kept, name));
+  const places = new Map(Object.keys(old).map((name, place) => [name, place]));
+  const result = empty();
+  let first = 0;
+  for (const name of Object.keys(next)) {
+    const place = places.get(name) ?? -1;
+    for (let one = waiting[first]; one !== undefined && (places.get(one) ?? 0) < place; one = waiting[++first]) {
+      result[one] = kept[one];
+    }
+    result[name] = next[name];
+  }
+  for (const name of [...waiting.slice(first), ...names]) result[name] = kept[name];
   return result;
 }
 

@@ -13,7 +13,7 @@ import { allowing, forbiddenMember, settings, writableBy } from '../../policies/
 import { ALL, coversSteps, cutTo, type FieldTree } from '../../query/evaluate/field-tree.ts';
 import type { DocumentChange, MemberPath } from './change.ts';
 import { TypeKeeper } from './kept-types.ts';
-import { checkNewMembers, mergeMembers, notWritable, replaceMembers } from './member-rules.ts';
+import { checkNewMembers, mergeMembers, notWritable, replaceMembers, withKept } from './member-rules.ts';
 import {
   changeMembers,
   changeStored,
@@ -174,8 +174,8 @@ export function amendedChange({ old, next, rights }: ProposedChange, members: Js
   const rules = { read: ALL, write, strict: false, keeper: new TypeKeeper() };
   const wanted = replaceMembers(without(proposed), without(storable(members)), rules);
   const kept = new TypeKeeper().keepMembers(old, wanted);
-  for (const name of given.keys()) kept[name] = proposed[name];
-  return { old, next: withOtherMembers(next, kept), rights };
+  const set = pick(proposed, (name) => given.has(name));
+  return { old, next: withOtherMembers(next, withKept(old, kept, set)), rights };
 }
 
 /**
@@ -244,9 +244,8 @@ function computeWithin(
         return change satisfies never;
     }
   };
-  const next = members();
-  for (const [name, value] of given) next[name] = keeper.keep(all[name], value);
-  return withMembers(old, next, origin);
+  const set = keeper.keepMembers(all, valuesOf(given));
+  return withMembers(old, withKept(all, members(), set), origin);
 }
 
 /**

@@ -5,8 +5,9 @@
 import type { AnyBulkWriteOperation, ClientSession, Document, Filter } from 'mongodb';
 import type { OrderedDocument } from '../../database/bson/stored.ts';
 import type { RequestStamp } from '../../database/system-collection.ts';
+import { isPlain } from '../../kernel/objects.ts';
 import type { Replacement } from './coalesced-operations.ts';
-import { goesWhole } from './member-order.ts';
+import { goesWhole, memberOf } from './member-order.ts';
 
 /** Ids are of any type here; the driver's own type knows ObjectId only. */
 export function byId(id: unknown): Document {
@@ -36,6 +37,21 @@ export function compareAndReplace(change: Replacement): AnyBulkWriteOperation {
   if (goesWhole(change)) return { replaceOne: { filter, replacement: next } };
   return { updateOne: { filter, update: [{ $replaceWith: { $literal: next } }] } };
 }
+
+/**
+ * Claims an unchanged document for a transaction: it conflicts with every other writer of the document until it ends.
+ * The database takes a write without an effect for none, so `_meta` changes and changes back, which is no event.
+ */
+export function claim({ id, old }: Replacement): AnyBulkWriteOperation[] {
+  const meta = memberOf(old, '_meta');
+  const inside = meta instanceof Map || isPlain(meta);
+  const [set, back] = inside
+    ? [{ $set: { [CLAIM]: true } }, { $unset: { [CLAIM]: '' } }]
+    : [{ $set: { _meta: {} } }, meta === undefined ? { $unset: { _meta: '' } } : { $set: { _meta: meta } }];
+  return [set, back].map((update) => ({ updateOne: { filter: byId(id), update } }));
+}
+
+const CLAIM = '_meta.claim';
 
 /** True if a document has members besides its id. */
 export function holdsMore(document: Document | OrderedDocument): boolean {

@@ -47,6 +47,7 @@ function namesOf(document: Document | OrderedDocument): string[] {
   return document instanceof Map ? [...document.keys()] : Object.keys(document);
 }
 
-function memberOf(document: Document | OrderedDocument, name: string): unknown {
+/** The value of a member, or undefined. */
+export function memberOf(document: Document | OrderedDocument, name: string): unknown {
   return document instanceof Map ? document.get(name) : document[name];
 }

@@ -22,6 +22,7 @@ import type { RequestStamp } from '../../database/system-collection.ts';
 import { CoalescedOperations, type Replacement } from './coalesced-operations.ts';
 import {
   byId,
+  claim,
   compareAndReplace,
   holdsMore,
   inSession,
@@ -31,7 +32,9 @@ import {
   unlessChanged,
 } from './compare-and-replace.ts';
 import { goesWhole } from './member-order.ts';
+import { type Preconditions, UNCONDITIONAL } from './preconditions.ts';
 import { BATCH, type ReadOptions, type Reads } from './reads.ts';
+import type { StoredChange } from './stored-change.ts';
 import { TransactionReads } from './transaction-reads.ts';
 import { addViolatedKeys } from './violated-index.ts';
 
@@ -128,22 +131,26 @@ export class DocumentStore implements Reads {
    * Replaces a document if it still is, to the last value, what was read; changes of other requests share the call.
    * `$literal` keeps dotted, `$`-leading and empty names as they are, and the change event is an update with the small
    * difference. In a transaction nothing is compared: the transaction itself keeps the document as it was read.
-   * @param bytes size of both states as BSON
+   * A change that changes nothing is sent as well: so the document is compared, and what was read of it is on a
+   * majority of the members before anyone hears of it.
+   * @param preconditions those that were checked on the document as it was read
    * @returns false when the document changed or vanished meanwhile
    */
-  async compareAndReplace(
+  async change(
     name: CollectionName,
-    change: Replacement,
-    bytes: number,
+    change: StoredChange,
+    preconditions: Preconditions,
     session?: ClientSession,
   ): Promise<boolean> {
     if (session !== undefined) {
-      await this.replaceMany(name, [change], session);
+      const operations = change.unchanged && preconditions !== UNCONDITIONAL ? claim(change) : null;
+      if (operations !== null) await this.#mongo.data.collection(name).bulkWrite(operations, { session });
+      else await this.replaceMany(name, [change], session);
       return true;
     }
     // In a shared update, a vanished document that has only an id could not be told from an unchanged one.
     const whole = goesWhole(change);
-    if (holdsMore(change.old) && !whole) return this.#shared.replace(name, change, bytes);
+    if (holdsMore(change.old) && !whole) return this.#shared.replace(name, change, change.bytes);
     return this.#replaceOne(name, change, whole);
   }
 
@@ -192,9 +199,10 @@ export class DocumentStore implements Reads {
     };
   }
 
-  /** Replaces documents within a transaction, which keeps them as they were read. */
-  async replaceMany(name: CollectionName, changes: readonly Replacement[], session: ClientSession): Promise<void> {
-    const operations = changes.map(compareAndReplace);
+  /** Replaces documents within a transaction, which keeps them as they were read. What is unchanged is not written. */
+  async replaceMany(name: CollectionName, changes: readonly StoredChange[], session: ClientSession): Promise<void> {
+    const operations = changes.filter(({ unchanged }) => !unchanged).map(compareAndReplace);
+    if (operations.length === 0) return;
     const collection = this.#mongo.data.collection(name);
     try {
       await collection.bulkWrite(operations, { session, ordered: true });

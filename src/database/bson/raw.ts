@@ -124,7 +124,24 @@ export function rawDifference(one: Buffer, other: Buffer, same: SameMembers = ()
   return [...done.names, ...done.rest.keys()];
 }
 
-function sameBytes(one: Buffer, a: Place, other: Buffer, b: Place): boolean {
+/**
+ * Whether two documents have the same members with the same bytes in the same order, whatever the ignored top-level
+ * members are and wherever they stand.
+ */
+export function sameMembers(one: Buffer, other: Buffer, ignored: ReadonlySet<string>): boolean {
+  const [members, others] = [membersBesides(one, ignored), membersBesides(other, ignored)];
+  for (const a of members) {
+    const { value: b } = others.next();
+    if (b === undefined || a.name !== b.name || !sameBytes(one, a, other, b)) return false;
+  }
+  return others.next().done === true;
+}
+
+function* membersBesides(bytes: Buffer, ignored: ReadonlySet<string>): Generator<RawMember, undefined> {
+  for (const member of rawMembers(bytes)) if (!ignored.has(member.name)) yield member;
+}
+
+function sameBytes(one: Buffer, a: ValuePlace, other: Buffer, b: ValuePlace): boolean {
   return a.type === b.type && equal(one, a.start, a.end, other, b.start, b.end);
 }
 
@@ -169,4 +186,9 @@ export function binary(value: unknown): Buffer | null {
   if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
   if (value instanceof BSON.Binary) return binary(value.value());
   return null;
+}
+
+/** The same bytes, with the methods of a Buffer. */
+export function asBuffer(raw: Uint8Array): Buffer {
+  return Buffer.isBuffer(raw) ? raw : Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength);
 }

@@ -10,7 +10,7 @@ import { inTurns } from '../../kernel/concurrency/pauses.ts';
 import { isPlain } from '../../kernel/objects.ts';
 import { translateError } from '../errors.ts';
 import * as bson from './bson-bytes.ts';
-import { rawMembers } from './raw.ts';
+import { asBuffer, rawMembers } from './raw.ts';
 import { MAP, OBJECT, type OrderedDocument, readDocument, readValue, SHOWN, SHOWN_MAP } from './stored-values.ts';
 
 export type { OrderedDocument } from './stored-values.ts';
@@ -180,7 +180,3 @@ function embeddedInOrderOf(document: Document, stored: OrderedDocument): Ordered
 
 /** Names that JavaScript moves to the front of an object. */
 const NUMBER_LIKE = /^(?:0|[1-9]\d*)$/;
-
-function asBuffer(raw: Uint8Array): Buffer {
-  return Buffer.isBuffer(raw) ? raw : Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength);
-}

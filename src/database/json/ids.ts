@@ -9,8 +9,10 @@ import { binaryText, dateText } from './wire-values.ts';
 
 const CANONICAL_OBJECT_ID = /^[0-9a-f]{24}$/;
 const OBJECT_ID = /^[0-9a-fA-F]{24}$/;
-/** An id that a client may choose. */
-export const NEW_ID = /^[A-Za-z0-9.~-][A-Za-z0-9._~-]{0,127}$/;
+/** Names that routes below a collection have or will have, such as `_changes`. */
+const ROUTE_NAME = /^_[a-z]{1,20}$/;
+/** An id that a client may choose: as long as those of the usual generators, which may begin with an underscore. */
+export const NEW_ID = /^(?!_[a-z]{1,20}$)[A-Za-z0-9._~-]{1,128}$/;
 const UUID_TEXT = /^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/;
 const NUMBER = /^(?:-?[0-9][0-9.eE+-]*|-?Infinity|NaN)$/;
 const ISO_DATE = /^(?:\d{4}|[+-]\d{6})-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
@@ -55,8 +57,13 @@ export function idFromText(text: string): ObjectId | string {
  */
 export function parseNewId(value: unknown): ObjectId | string {
   if (typeof value === 'string' && NEW_ID.test(value)) return idFromText(value);
+  if (typeof value === 'string' && ROUTE_NAME.test(value)) {
+    throw new MillraceError('invalid-id', `The id '${value}' has the form of a route such as '_changes'`, {
+      hint: 'An underscore and 1 to 20 lower-case letters are reserved for routes. Any other character makes it an id.',
+    });
+  }
   throw new MillraceError('invalid-id', 'The id is not allowed', {
-    hint: 'An id is a string of 1 to 128 of A-Z a-z 0-9 . _ ~ - and does not start with an underscore.',
+    hint: 'An id is a string of 1 to 128 of A-Z a-z 0-9 . _ ~ -',
   });
 }
 

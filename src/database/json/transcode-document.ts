@@ -5,6 +5,7 @@
 import type { ObjectId } from 'mongodb';
 import { SERVER_MEMBERS } from '../../kernel/server-members.ts';
 import * as bson from '../bson/bson-bytes.ts';
+import { asBuffer } from '../bson/raw.ts';
 import { readStored } from '../bson/stored.ts';
 import type { ByteOutput } from './byte-output.ts';
 import { idText } from './ids.ts';
@@ -176,8 +177,4 @@ export function storedIdKey(raw: Uint8Array): string | null {
   if (src[member] === bson.OBJECT_ID) return `o${src.toString('hex', at, at + 12)}`;
   if (src[member] === bson.STRING) return `s${src.toString('utf8', at + 4, bson.stringEnd(src, at, end))}`;
   return null;
-}
-
-function asBuffer(raw: Uint8Array): Buffer {
-  return Buffer.isBuffer(raw) ? raw : Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength);
 }

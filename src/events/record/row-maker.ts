@@ -66,7 +66,7 @@ export class RowMaker {
     if (change.operation === 'delete' && change.collection === '_activity') return false;
     if (change.operation !== 'update' || !touchesMetaAlone(change)) return true;
     const { request } = meta(change.after);
-    if (request !== null) {
+    if (request !== null && paths(change).some((path) => path === '_meta' || path === '_meta.request')) {
       if (this.#stamps.size >= STAMP_LIMIT) this.#stamps.delete(this.#stamps.keys().next().value ?? '');
       this.#stamps.set(place(change), request);
     }

@@ -4,7 +4,10 @@
  */
 import { ObjectId } from 'mongodb';
 import t from 'tap';
+import { UNCONDITIONAL } from '../../../src/collections/store/preconditions.ts';
 import { DocumentStore } from '../../../src/collections/store/store.ts';
+import { storedChange } from '../../../src/collections/store/stored-change.ts';
+import { encodeStored } from '../../../src/database/bson/stored.ts';
 import { parseCollectionName } from '../../../src/database/names.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 
@@ -75,9 +78,11 @@ t.test('a document that vanished after it was read stays gone', async (t) => {
   const store = new DocumentStore(parts.mongo, 5_000);
   const name = parseCollectionName('things');
   const states = [new Map(Object.entries({ _id: 'a', n: 1 })), new Map([['_id', 'b']])];
-  const outcomes = states.map((old) =>
-    store.compareAndReplace(name, { id: old.get('_id'), old, next: { _id: old.get('_id'), n: 2 } }, 100),
-  );
-  t.strictSame(await Promise.all(outcomes), [false, false]);
+  const outcomes = states.flatMap((old) => {
+    const [raw, read] = [encodeStored(old), Object.fromEntries(old)];
+    const changes = [{ ...read, n: 2 }, read].map((next) => storedChange(raw, read, next, 'replace'));
+    return changes.map((change) => store.change(name, change, UNCONDITIONAL));
+  });
+  t.strictSame(await Promise.all(outcomes), [false, false, false, false]);
   t.equal(await parts.mongo.data.collection('things').countDocuments(), 0);
 });

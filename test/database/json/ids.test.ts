@@ -131,8 +131,12 @@ function nested(levels: number): string {
   return `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
 }
 
-t.test('a client chooses plain ids only', async (t) => {
+t.test('a client chooses plain ids only, and none that has the form of a route', async (t) => {
   for (const id of ['a', 'A-1.b_~', '-', '.', '0'.repeat(128)]) t.equal(parseNewId(id), id);
+  const underscored = ['_', '__', '_A', '_a1', '_a-', '_a_b', '_V1StGXR8_Z5jdHi6B-myT', `_${'a'.repeat(21)}`];
+  for (const id of underscored) t.equal(parseNewId(id), id);
+  for (const id of ['_a', '_changes', '_query', `_${'z'.repeat(20)}`])
+    t.throws(() => parseNewId(id), { code: 'invalid-id', message: /route/, hint: /1 to 20 lower-case/ }, id);
   t.same(parseNewId(HEX), new ObjectId(HEX));
   for (const id of ['', '_a', 'a b', 'a/b', 'é', '0'.repeat(129), 5, null, undefined, {}, [], 'a\n', 'a$']) {
     t.throws(() => parseNewId(id), { code: 'invalid-id' }, JSON.stringify(id));

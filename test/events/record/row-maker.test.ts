@@ -135,6 +135,19 @@ t.test('a deletion has the author of the stamp right before it; a foreign one ha
       .map((row) => [row.by, row.request]),
     [['user:u9', 'del']],
   );
+  const claimed = ['updatedFields', 'removedFields'].map((part) =>
+    change('update', {
+      after: stamped,
+      update: { [part]: part === 'removedFields' ? ['_meta.claim'] : { '_meta.claim': true } },
+    }),
+  );
+  t.same(
+    maker()
+      .rows([...claimed, change('delete', { before: stamped })], true)
+      .map((row) => [row.by, row.request]),
+    [[null, null]],
+    'a claim is no stamp',
+  );
   t.same(
     maker()
       .rows([change('delete', { before: stamped })], true)

@@ -168,7 +168,8 @@ t.test('the program says what the referee says', async (t) => {
       all ? before.map((one) => (hit.includes(one) ? merged(one) : one)) : null,
       `many ${JSON.stringify(filter)}`,
     );
-    if (all) same(changed.json, { matched: hit.length, modified: hit.length }, 'how many');
+    const others = hit.filter((one) => !isDeepStrictEqual(plain(merged(one)), plain(one)));
+    if (all) same(changed.json, { matched: hit.length, modified: others.length }, 'how many');
     await reset(before);
 
     const remover = new Referee(policies, principal, 'delete');
