@@ -235,7 +235,7 @@ t.test('the contract of collections', async (t) => {
         {
           name: 'a bad id inside',
           request: 'POST /api/many',
-          send: [{}, { id: '_' }],
+          send: [{}, { id: '_x' }],
           status: 400,
           code: 'invalid-id',
           expect: { errors: [{ pointer: '/1' }] },
