@@ -142,7 +142,7 @@ t.test('a write that changes nothing leaves no trace', async (t) => {
 t.test('what other programs stored stays as it is when it comes back as it was read', async (t) => {
   const { app, parts } = await buildTestApp(t);
   const watch = await watchEvents(t, parts);
-  const foreign = parts.mongo.data.collection<{ _id: string }>('foreign');
+  const foreign = parts.mongo.data.collection<{ _id: string } & Record<string, unknown>>('foreign');
   const values = { at: new Date(5), d: Decimal128.fromString('1.50'), f: new Double(5), l: Long.fromNumber(5), z: -0 };
   await foreign.insertOne({ _id: 'types', ...values, list: [new Date(1), { d: new Double(2) }] });
   const numbers = new Map<string, unknown>([
